@@ -1,0 +1,72 @@
+// The one direction (docs/decisions/0002): controller → service → domain ← infrastructure, and modules in this order,
+// each importing only earlier ones. Type-only imports count.
+const MODULES = ['kernel', 'platform', 'audit', 'users', 'auth', 'grants', 'query-engine', 'acl-sync'];
+
+const moduleOrder = MODULES.slice(0, -1).map((name, position) => ({
+  name: `module-order-${name}`,
+  comment: `${name} comes before ${MODULES.slice(position + 1).join(', ')}`,
+  severity: 'error',
+  from: { path: `^src/${name}/` },
+  to: { path: `^src/(${MODULES.slice(position + 1).join('|')})/` },
+}));
+
+module.exports = {
+  forbidden: [
+    { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
+    ...moduleOrder,
+    {
+      name: 'modules-know-nothing-of-the-roots',
+      severity: 'error',
+      from: { path: '^src/[^/]+/' },
+      to: { path: '^src/[^/]+[.]ts$' },
+    },
+    {
+      name: 'kernel-is-pure',
+      severity: 'error',
+      from: { path: '^src/kernel/', pathNot: '[.]spec[.]ts$' },
+      to: { pathNot: '^src/kernel/' },
+    },
+    {
+      name: 'domain-is-pure',
+      comment: 'decisions import the kernel, decisions, and refa; node:crypto only for digests',
+      severity: 'error',
+      from: { path: '^src/[^/]+/domain/', pathNot: '[.]spec[.]ts$' },
+      to: { pathNot: ['^src/kernel/', '^src/[^/]+/domain/', '^node_modules/refa/', '^(node:)?crypto$'] },
+    },
+    {
+      name: 'services-see-ports',
+      severity: 'error',
+      from: { path: '^src/.*[.]service[.]ts$' },
+      to: { path: ['/infrastructure/', '^node_modules/(@nestjs/typeorm|typeorm|pg|axios)/'] },
+    },
+    {
+      name: 'controllers-see-services',
+      severity: 'error',
+      from: { path: '^src/.*[.]controller[.]ts$' },
+      to: { path: ['/infrastructure/', '^node_modules/(@nestjs/typeorm|typeorm|pg|axios)/'] },
+    },
+    {
+      name: 'modules-meet-at-their-service',
+      comment: "another module's insides (infrastructure, controllers, DTOs) are its own business",
+      severity: 'error',
+      from: { path: '^src/([^/]+)/' },
+      to: {
+        path: '^src/(audit|users|auth|grants|query-engine|acl-sync)/',
+        pathNot: ['^src/$1/', '/domain/', '[.](service|module)[.]ts$'],
+      },
+    },
+    {
+      name: 'no-dev-dependencies',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '[.]spec[.]ts$' },
+      to: { dependencyTypes: ['npm-dev'] },
+    },
+    { name: 'not-resolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
+  ],
+  options: {
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    doNotFollow: { path: 'node_modules' },
+    enhancedResolveOptions: { conditionNames: ['import', 'require', 'node', 'default'], exportsFields: ['exports'] },
+  },
+};

@@ -1,0 +1,52 @@
+import prettier from 'eslint-config-prettier';
+import tseslint from 'typescript-eslint';
+
+const clock = [
+  {
+    selector: "NewExpression[callee.name='Date'][arguments.length=0]",
+    message: 'Time is handed in: inject Clock, or take the instant as an argument.',
+  },
+  {
+    selector: "CallExpression[callee.object.name='Date'][callee.property.name='now']",
+    message: 'Time is handed in: inject Clock, or take the instant as an argument.',
+  },
+];
+const environment = {
+  selector: "MemberExpression[object.name='process'][property.name='env']",
+  message: 'Settings are read in one place: src/platform/settings.ts.',
+};
+const moduleMocks = {
+  selector: "CallExpression[callee.object.name='jest'][callee.property.name=/^(mock|unstable_mockModule|doMock)$/]",
+  message: 'Fakes over mocks: write a fake that passes the same contract as the real thing.',
+};
+
+export default tseslint.config(
+  { ignores: ['dist/', '.data/', 'coverage/', 'node_modules/'] },
+  ...tseslint.configs.strictTypeChecked,
+  ...tseslint.configs.stylisticTypeChecked,
+  {
+    languageOptions: {
+      parserOptions: {
+        projectService: { allowDefaultProject: ['*.js', '*.cjs', '.dependency-cruiser.cjs', '.ci/*.mjs'] },
+        tsconfigRootDir: import.meta.dirname,
+      },
+    },
+    linterOptions: { reportUnusedDisableDirectives: 'error' },
+    rules: {
+      // Nest modules and entities are classes without members or with members that only decorators see.
+      '@typescript-eslint/no-extraneous-class': ['error', { allowWithDecorator: true }],
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
+      '@typescript-eslint/switch-exhaustiveness-check': 'error',
+      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+      eqeqeq: 'error',
+      'no-console': 'error',
+      'no-restricted-syntax': ['error', ...clock, environment, moduleMocks],
+    },
+  },
+  { files: ['src/platform/settings.ts'], rules: { 'no-restricted-syntax': ['error', ...clock] } },
+  { files: ['src/kernel/clock.ts'], rules: { 'no-restricted-syntax': ['error', environment] } },
+  { files: ['test/**/*.ts'], rules: { 'no-restricted-syntax': ['error', moduleMocks], 'no-console': 'off' } },
+  { files: ['**/*.js', '**/*.cjs', '**/*.mjs'], ...tseslint.configs.disableTypeChecked },
+  { files: ['.ci/*.mjs'], rules: { 'no-console': 'off' } },
+  prettier,
+);

@@ -1,0 +1,67 @@
+import type { PolicySubject, Principal } from './principal.js';
+import type { Privilege } from './privilege.js';
+import type { ColumnResource, Resource } from './resource.js';
+
+/** An account. `name` is what the engine knows the person as, spelled as stored (it may hold upper-case letters). */
+export interface SnapshotUser {
+  id: number;
+  name: string;
+  isActive: boolean;
+}
+
+export interface SnapshotGroup {
+  id: number;
+  name: string;
+  /** Ids of accounts. */
+  members: readonly number[];
+}
+
+export interface SnapshotGrant {
+  /** The row's id, for explanations; a snapshot file without ids numbers them from 1. */
+  id: number;
+  principal: Principal;
+  resource: Resource;
+  privileges: readonly Privilege[];
+  /** Without effect from this moment on. */
+  expiresAt: Date | null;
+  revokedAt: Date | null;
+}
+
+interface PolicyBase {
+  id: number;
+  principal: PolicySubject;
+  /** Whom the policy leaves alone. */
+  except: readonly Principal[];
+}
+
+export type SnapshotPolicy =
+  | (PolicyBase & { kind: 'row_filter'; resource: Resource; expression: string })
+  | (PolicyBase & { kind: 'column_mask'; resource: ColumnResource; expression: string })
+  | (PolicyBase & { kind: 'hidden_column'; resource: ColumnResource })
+  | (PolicyBase & { kind: 'deny'; resource: Resource; privileges: readonly Privilege[] });
+
+/** The settings that shape the rules; names as in `.env.example`. */
+export interface SnapshotSettings {
+  /** Grantline's own account on the engine, the only one that may impersonate. */
+  ownAccount: string;
+  /** Every service account, the own one among them. */
+  serviceAccounts: readonly string[];
+  writableCatalogs: readonly string[];
+  readableCatalogs: readonly string[];
+  /** The service's own catalog, in which nobody may be given anything; null: there is none. */
+  metadataCatalog: string | null;
+  impersonation: boolean;
+  /** What people may `SET SESSION`: names of system session properties. */
+  sessionProperties: readonly string[];
+}
+
+/** Everything that the rules follow from, at one moment. Order within the lists means nothing. */
+export interface Snapshot {
+  users: readonly SnapshotUser[];
+  groups: readonly SnapshotGroup[];
+  grants: readonly SnapshotGrant[];
+  policies: readonly SnapshotPolicy[];
+  settings: SnapshotSettings;
+  /** The moment for which expiries are judged. */
+  at: Date;
+}
