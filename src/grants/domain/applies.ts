@@ -1,0 +1,48 @@
+import type { PolicySubject, Principal } from './principal.js';
+import type { Resource } from './resource.js';
+import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from './snapshot.js';
+
+/** How a grant or a policy comes to mean somebody. */
+export type Through = 'directly' | 'everyone' | { group: SnapshotGroup };
+
+/** How `principal` is meant by what a grant or a policy names; null when it is not meant at all. */
+export function meansPrincipal(snapshot: Snapshot, named: PolicySubject, principal: Principal): Through | null {
+  switch (named.type) {
+    case 'everyone':
+      return 'everyone';
+    case 'user':
+      return principal.type === 'user' && principal.id === named.id ? 'directly' : null;
+    case 'engine':
+      return principal.type === 'engine' && principal.name === named.name ? 'directly' : null;
+    case 'group': {
+      if (principal.type === 'group') return principal.id === named.id ? 'directly' : null;
+      const group = snapshot.groups.find(({ id }) => id === named.id);
+      return principal.type === 'user' && group?.members.includes(principal.id) === true ? { group } : null;
+    }
+  }
+}
+
+/** How a policy applies to `principal`: named by it, and by none of its exceptions; null when it does not. */
+export function policyMeans(snapshot: Snapshot, policy: SnapshotPolicy, principal: Principal): Through | null {
+  if (policy.except.some((excepted) => meansPrincipal(snapshot, excepted, principal) !== null)) return null;
+  return meansPrincipal(snapshot, policy.principal, principal);
+}
+
+/** Neither revoked nor expired at the snapshot's moment; an expiry takes effect at the very instant it names. */
+export function isLive(grant: SnapshotGrant, at: Date): boolean {
+  return grant.revokedAt === null && (grant.expiresAt === null || grant.expiresAt > at);
+}
+
+/** Whether what is said of `wide` holds for `node`: the same node, or one above it. */
+export function covers(wide: Resource, node: Resource): boolean {
+  return (
+    wide.catalog === node.catalog &&
+    (wide.schema === undefined || wide.schema === node.schema) &&
+    (wide.table === undefined || wide.table === node.table)
+  );
+}
+
+/** 0 catalog, 1 schema, 2 table: of two nodes on one path, the deeper is the nearer. */
+export function depth(node: Resource): number {
+  return node.table !== undefined ? 2 : node.schema !== undefined ? 1 : 0;
+}

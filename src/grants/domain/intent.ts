@@ -1,0 +1,185 @@
+import { covers, depth, isLive, meansPrincipal, policyMeans, type Through } from './applies.js';
+import type { Principal } from './principal.js';
+import { PRIVILEGES, type Privilege } from './privilege.js';
+import type { Resource } from './resource.js';
+import { joinFilters } from './row-filter.js';
+import type { Snapshot, SnapshotGrant, SnapshotPolicy } from './snapshot.js';
+
+/** A grant or a policy that reaches a node, how it means the principal, and on which node it was given. */
+export interface Origin<T> {
+  source: T;
+  through: Through;
+  /** The node above from which it is inherited; null when it names this very node. */
+  inheritedFrom: Resource | null;
+}
+
+/** What one principal may do on one node, and on everything below it that nothing narrower names. */
+export interface Intent {
+  /** In the engine's order. On a catalog or a schema, OWNERSHIP is the engine's schema ownership. */
+  privileges: Privilege[];
+  /** All row filters that apply, joined; null when the rows are not filtered. */
+  filter: string | null;
+  /** Sorted; those hidden for want of a decision between two masks among them. */
+  hidden: string[];
+  /** Sorted by column, none of them hidden. */
+  masks: { column: string; expression: string }[];
+  /** Columns that two masks at the same distance claim. */
+  conflicts: string[];
+  grants: Origin<SnapshotGrant>[];
+  policies: Origin<SnapshotPolicy>[];
+  /** What the privileges come from where it is no grant. */
+  standing: 'service-account' | 'reaches-something' | null;
+}
+
+export interface Decision {
+  allowed: boolean;
+  /** The live grants that carry the privilege here. */
+  grants: Origin<SnapshotGrant>[];
+  /** The denies that take it. */
+  denies: Origin<SnapshotPolicy>[];
+  intent: Intent;
+}
+
+/**
+ * May `principal` use `privilege` on `node`? This function is the specification that the rules are proved against
+ * (access model, section 1). A group is judged as a member would be who is in no other group.
+ */
+export function decide(snapshot: Snapshot, principal: Principal, node: Resource, privilege: Privilege): Decision {
+  const intent = intentAt(snapshot, principal, node);
+  return {
+    allowed: intent.privileges.includes(privilege),
+    grants: intent.grants.filter(({ source }) => withContained(source.privileges).has(privilege)),
+    denies: intent.policies.filter(({ source }) => source.kind === 'deny' && taken(source.privileges).has(privilege)),
+    intent,
+  };
+}
+
+/** Everything that holds for `principal` at `node`. */
+export function intentAt(snapshot: Snapshot, principal: Principal, node: Resource): Intent {
+  if (node.catalog === snapshot.settings.metadataCatalog) return NOTHING;
+  if (node.catalog === 'system') return systemIntent(snapshot, principal, node);
+  if (isServiceAccount(snapshot, principal)) return serviceAccountIntent(snapshot, node);
+  if (!isActive(snapshot, principal)) return NOTHING;
+
+  const grants = snapshot.grants.flatMap((grant) => {
+    const through =
+      isLive(grant, snapshot.at) &&
+      covers(grant.resource, node) &&
+      meansPrincipal(snapshot, grant.principal, principal);
+    return through ? [origin(grant, through, node)] : [];
+  });
+  const policies = snapshot.policies.flatMap((policy) => {
+    const through = covers(policy.resource, node) && policyMeans(snapshot, policy, principal);
+    return through ? [origin(policy, through, node)] : [];
+  });
+
+  const held = withContained(grants.flatMap(({ source }) => source.privileges));
+  const denied = taken(policies.flatMap(({ source }) => (source.kind === 'deny' ? source.privileges : [])));
+  const privileges = PRIVILEGES.filter((privilege) => held.has(privilege) && !denied.has(privilege));
+  if (privileges.length === 0) return { ...NOTHING, grants, policies };
+  const applied = policies.map(({ source }) => source);
+  return { privileges, filter: joinedFilter(applied), ...columns(applied), grants, policies, standing: null };
+}
+
+/** What lets somebody in at all: execute queries, read `system.jdbc` and `system.metadata`. Service accounts always may. */
+export function reachesSomething(snapshot: Snapshot, principal: Principal): boolean {
+  if (isServiceAccount(snapshot, principal)) return true;
+  // A deny reaches down, so what is left of a grant anywhere is left on the node that it names.
+  return snapshot.grants.some(
+    ({ resource }) => resource.catalog !== 'system' && intentAt(snapshot, principal, resource).privileges.length > 0,
+  );
+}
+
+/** The widest thing that anybody may do anywhere in the catalog decides: reading needs `read-only`, all else `all`. */
+export function catalogMode(snapshot: Snapshot, principal: Principal, catalog: string): 'all' | 'read-only' | 'none' {
+  const named = snapshot.grants.map(({ resource }) => resource).filter((resource) => resource.catalog === catalog);
+  const system = [{ catalog, schema: 'jdbc' }];
+  const held = [{ catalog }, ...named, ...system].flatMap((node) => intentAt(snapshot, principal, node).privileges);
+  if (held.length === 0) return 'none';
+  return held.every((privilege) => privilege === 'SELECT') ? 'read-only' : 'all';
+}
+
+/** Only Grantline's own account becomes somebody else: the active people who can reach something. */
+export function mayImpersonate(snapshot: Snapshot, account: string, person: Principal): boolean {
+  const { impersonation, ownAccount } = snapshot.settings;
+  return impersonation && account === ownAccount && person.type === 'user' && reachesSomething(snapshot, person);
+}
+
+/** GRANT_SELECT contains SELECT. */
+function withContained(privileges: readonly Privilege[]): Set<Privilege> {
+  return new Set(privileges.includes('GRANT_SELECT') ? [...privileges, 'SELECT'] : privileges);
+}
+
+/** A deny of SELECT takes GRANT_SELECT too. */
+function taken(privileges: readonly Privilege[]): Set<Privilege> {
+  return new Set(privileges.includes('SELECT') ? [...privileges, 'GRANT_SELECT'] : privileges);
+}
+
+function joinedFilter(policies: readonly SnapshotPolicy[]): string | null {
+  return joinFilters(policies.flatMap((policy) => (policy.kind === 'row_filter' ? [policy.expression] : [])));
+}
+
+/** Hidden columns add up and beat masks. Of the masks of one column the nearest node's counts; two there hide it. */
+function columns(policies: readonly SnapshotPolicy[]): Pick<Intent, 'hidden' | 'masks' | 'conflicts'> {
+  const masking = policies.filter((policy) => policy.kind === 'column_mask');
+  const nearest = [...new Set(masking.map(({ resource }) => resource.column))].sort().map((column) => {
+    const claims = masking.filter(({ resource }) => resource.column === column);
+    const near = Math.max(...claims.map(({ resource }) => depth(resource)));
+    return {
+      column,
+      expressions: new Set(
+        claims.filter(({ resource }) => depth(resource) === near).map(({ expression }) => expression),
+      ),
+    };
+  });
+  const conflicts = nearest.filter(({ expressions }) => expressions.size > 1).map(({ column }) => column);
+  const hiding = policies.flatMap((policy) => (policy.kind === 'hidden_column' ? [policy.resource.column] : []));
+  const hidden = [...new Set([...hiding, ...conflicts])].sort();
+  const masks = nearest.flatMap(({ column, expressions }) =>
+    hidden.includes(column) ? [] : [...expressions].map((expression) => ({ column, expression })),
+  );
+  return { hidden, masks, conflicts };
+}
+
+/** Everybody who can reach something reads these two schemas, which the engine filters per person; nobody anything else. */
+function systemIntent(snapshot: Snapshot, principal: Principal, node: Resource): Intent {
+  const open = node.schema === 'jdbc' || node.schema === 'metadata';
+  return open && reachesSomething(snapshot, principal)
+    ? { ...NOTHING, privileges: ['SELECT'], standing: 'reaches-something' }
+    : NOTHING;
+}
+
+/** Service accounts follow the settings alone; no grant and no policy touches them. */
+function serviceAccountIntent({ settings }: Snapshot, node: Resource): Intent {
+  if (settings.writableCatalogs.includes(node.catalog)) {
+    return { ...NOTHING, privileges: [...PRIVILEGES], standing: 'service-account' };
+  }
+  if (settings.readableCatalogs.includes(node.catalog)) {
+    return { ...NOTHING, privileges: ['SELECT'], standing: 'service-account' };
+  }
+  return NOTHING;
+}
+
+function isServiceAccount({ settings }: Snapshot, principal: Principal): boolean {
+  return principal.type === 'engine' && settings.serviceAccounts.includes(principal.name);
+}
+
+function isActive(snapshot: Snapshot, principal: Principal): boolean {
+  return principal.type !== 'user' || snapshot.users.some(({ id, isActive }) => id === principal.id && isActive);
+}
+
+function origin<T extends { resource: Resource }>(source: T, through: Through, node: Resource): Origin<T> {
+  const inherited = depth(source.resource) < depth(node);
+  return { source, through, inheritedFrom: inherited ? source.resource : null };
+}
+
+const NOTHING: Intent = {
+  privileges: [],
+  filter: null,
+  hidden: [],
+  masks: [],
+  conflicts: [],
+  grants: [],
+  policies: [],
+  standing: null,
+};
