@@ -1,0 +1,106 @@
+import { gzipSync } from 'node:zlib';
+import { Logger } from '@nestjs/common';
+import {
+  type LiveRules,
+  type NextRules,
+  RulesTarget,
+  RulesTargetMoved,
+  RulesTargetUnavailable,
+  type TargetFailure,
+} from '../domain/rules-target.js';
+import { type ConfigMap, parseConfigMap, parseRefusal, type Refusal } from './configmap.js';
+import type { KubernetesAnswer, KubernetesApi } from './kubernetes-api.js';
+
+const RULES = 'rules.json';
+const FORMER = 'rules.json.bak';
+/** Of all values of a ConfigMap together, in UTF-8 bytes; keys do not count (Kubernetes, MaxSecretSize; seen on 1.36). */
+const LIMIT_BYTES = 1_048_576;
+
+/**
+ * The ConfigMap that the engine's coordinator mounts. One merge patch with the `uid` and `resourceVersion` that were read
+ * replaces both texts at once; the map itself is the chart's, so it is never created here.
+ */
+export class ConfigMapRulesTarget extends RulesTarget {
+  override readonly name: string;
+  override readonly limitBytes = LIMIT_BYTES;
+  private readonly path: string;
+  private readonly logger = new Logger(ConfigMapRulesTarget.name);
+
+  constructor(
+    private readonly api: KubernetesApi,
+    map: { namespace: string; name: string },
+  ) {
+    super();
+    this.name = `configmap ${map.namespace}/${map.name}`;
+    this.path = `/api/v1/namespaces/${encodeURIComponent(map.namespace)}/configmaps/${encodeURIComponent(map.name)}`;
+  }
+
+  override async read(signal: AbortSignal): Promise<LiveRules> {
+    const answer = await this.api.get(this.path, signal);
+    if (answer.status !== 200) throw this.unavailable(answer, parseRefusal(answer.body));
+    const map = parseConfigMap(answer.body);
+    if (map === null) throw this.unavailable(answer, { reason: 'NoConfigMap', causes: [] });
+    return { text: textOf(map), revision: `${map.uid}/${map.resourceVersion}` };
+  }
+
+  override async publish(next: NextRules, live: LiveRules, signal: AbortSignal): Promise<void> {
+    const [uid, resourceVersion] = live.revision.split('/');
+    const former = this.formerEntry(next, live);
+    const patch = {
+      metadata: {
+        uid,
+        resourceVersion,
+        annotations: {
+          'grantline.io/rules-hash': next.hash,
+          'grantline.io/generation': String(next.generation),
+          'grantline.io/published-at': next.publishedAt.toISOString(),
+        },
+      },
+      // A key may stand in one of the two maps only, so each is taken out of the other one.
+      data: { [RULES]: next.text, ...former.data },
+      binaryData: { [RULES]: null, ...former.binaryData },
+    };
+    const answer = await this.api.mergePatch(`${this.path}?fieldManager=grantline`, patch, signal);
+    if (answer.status === 200) return;
+    const refusal = parseRefusal(answer.body);
+    if (answer.status === 409 || refusal.causes.some(({ field }) => field === 'metadata.uid'))
+      throw new RulesTargetMoved();
+    throw this.unavailable(answer, refusal);
+  }
+
+  /** Where the text that was live goes: as text while both fit, else compressed; nowhere when there was none. */
+  private formerEntry(next: NextRules, live: LiveRules): { data: object; binaryData: object } {
+    if (live.text === null) return { data: {}, binaryData: {} };
+    if (Buffer.byteLength(next.text) + Buffer.byteLength(live.text) <= LIMIT_BYTES) {
+      return { data: { [FORMER]: live.text }, binaryData: { [FORMER]: null } };
+    }
+    this.logger.log(
+      `${FORMER} is kept compressed (gzip, in binaryData): both texts together exceed ${LIMIT_BYTES} bytes`,
+    );
+    return { data: { [FORMER]: null }, binaryData: { [FORMER]: gzipSync(live.text).toString('base64') } };
+  }
+
+  private unavailable(answer: KubernetesAnswer, refusal: Refusal): RulesTargetUnavailable {
+    const causes = refusal.causes.map(({ reason, field }) => `${reason} on ${field}`).join(', ');
+    return new RulesTargetUnavailable(
+      failureOf(answer.status, refusal),
+      `${this.name}: ${answer.status} ${refusal.reason}${causes === '' ? '' : `, ${causes}`}`,
+      answer.auditId,
+    );
+  }
+}
+
+function failureOf(status: number, refusal: Refusal): TargetFailure {
+  const causes = refusal.causes.map(({ reason }) => reason);
+  if (status === 413 || causes.includes('FieldValueTooLong')) return 'too-large';
+  if (status === 422 && causes.includes('FieldValueForbidden')) return 'immutable';
+  const byStatus: Record<number, TargetFailure> = { 401: 'unauthorized', 403: 'forbidden', 404: 'missing' };
+  return byStatus[status] ?? (status === 429 || status >= 500 ? 'unreachable' : 'rejected');
+}
+
+/** Trino's mount takes a key from either map, so a text put into `binaryData` by hand is live too. */
+function textOf({ data, binaryData }: ConfigMap): string | null {
+  const [text, encoded] = [data[RULES], binaryData[RULES]];
+  if (typeof text === 'string') return text;
+  return typeof encoded === 'string' ? Buffer.from(encoded, 'base64').toString('utf8') : null;
+}

@@ -1,0 +1,48 @@
+/** A ConfigMap as far as Grantline looks at it. */
+export interface ConfigMap {
+  uid: string;
+  resourceVersion: string;
+  data: Record<string, unknown>;
+  /** Base64. */
+  binaryData: Record<string, unknown>;
+}
+
+/** The API server's `Status` of a refusal, without its message: that one can quote the whole object, row filters included. */
+export interface Refusal {
+  reason: string;
+  causes: { reason: string; field: string }[];
+}
+
+/** Null: this is no ConfigMap. A map that holds nothing has no `data` at all (seen on 1.36). */
+export function parseConfigMap(body: unknown): ConfigMap | null {
+  const metadata = memberOf(body, 'metadata');
+  const uid = memberOf(metadata, 'uid');
+  const resourceVersion = memberOf(metadata, 'resourceVersion');
+  if (typeof uid !== 'string' || typeof resourceVersion !== 'string') return null;
+  return { uid, resourceVersion, data: recordOf(body, 'data'), binaryData: recordOf(body, 'binaryData') };
+}
+
+export function parseRefusal(body: unknown): Refusal {
+  const causes = memberOf(memberOf(body, 'details'), 'causes');
+  return {
+    reason: wordOf(memberOf(body, 'reason')),
+    causes: (Array.isArray(causes) ? causes : []).map((cause: unknown) => ({
+      reason: wordOf(memberOf(cause, 'reason')),
+      field: wordOf(memberOf(cause, 'field')),
+    })),
+  };
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Object.getOwnPropertyDescriptor(value, name)?.value : undefined;
+}
+
+function recordOf(value: unknown, name: string): Record<string, unknown> {
+  const member = memberOf(value, name);
+  return typeof member === 'object' && member !== null ? { ...member } : {};
+}
+
+/** Reasons and field paths are short words; whatever is not one is not shown. */
+function wordOf(value: unknown): string {
+  return typeof value === 'string' && /^[\w.[\]-]{1,100}$/.test(value) ? value : 'unknown';
+}

@@ -1,0 +1,168 @@
+import { readFile } from 'node:fs/promises';
+import { Agent } from 'node:https';
+import axios, { type AxiosResponse, isAxiosError } from 'axios';
+import { RulesTargetUnavailable } from '../domain/rules-target.js';
+
+export interface KubernetesSettings {
+  apiUrl: string;
+  caFile: string;
+  tokenFile: string;
+}
+
+export interface KubernetesAnswer {
+  status: number;
+  /** Untrusted JSON; null where there was none. */
+  body: unknown;
+  /** Finds the request in the API server's audit log. */
+  auditId: string | null;
+}
+
+/** Waits, or throws once the signal is aborted. Handed in, so that tests need not wait. */
+export type Pause = (milliseconds: number, signal: AbortSignal) => Promise<void>;
+
+/** What may be repeated, and how often. The API server says 500 to faults of the caller too, so those are not worth more. */
+const REPEATS = { busy: 5, broken: 2, unauthorized: 1 };
+const CALL_DEADLINE_MS = 10_000;
+const FIRST_PAUSE_MS = 250;
+const ANSWER_MAX_BYTES = 8 * 1024 * 1024;
+
+/**
+ * The requests that Grantline sends to a Kubernetes API server: keep-alive, a deadline on every call, bounded repeats, and the
+ * token read from its file each time, because a kubelet replaces it. Never throws an axios error: those carry the token.
+ */
+export class KubernetesApi {
+  private tls: { ca: string; agent: Agent } | null = null;
+
+  constructor(
+    private readonly settings: KubernetesSettings,
+    private readonly userAgent: string,
+    private readonly pause: Pause,
+  ) {}
+
+  get(path: string, signal: AbortSignal): Promise<KubernetesAnswer> {
+    return this.call('GET', path, null, signal);
+  }
+
+  /** JSON merge patch (RFC 7386). May be sent again after a lost answer, so the patch must name its `resourceVersion`. */
+  mergePatch(path: string, patch: unknown, signal: AbortSignal): Promise<KubernetesAnswer> {
+    return this.call('PATCH', path, JSON.stringify(patch), signal);
+  }
+
+  /** @throws RulesTargetUnavailable when no answer can be had */
+  private async call(
+    method: string,
+    path: string,
+    body: string | null,
+    signal: AbortSignal,
+  ): Promise<KubernetesAnswer> {
+    const repeated = { busy: 0, broken: 0, unauthorized: 0 };
+    for (;;) {
+      const response = await this.once(method, path, body, signal);
+      const trouble = troubleOf(response);
+      if (trouble === null || repeated[trouble] === REPEATS[trouble]) return answerOf(response);
+      const wait = trouble === 'unauthorized' ? 0 : (retryAfterMs(response) ?? FIRST_PAUSE_MS * 2 ** repeated[trouble]);
+      repeated[trouble] += 1;
+      await this.pause(wait, signal).catch(() => {
+        throw outOfTime();
+      });
+    }
+  }
+
+  /** Undefined: the connection was lost, or nothing came before the call's deadline. */
+  private async once(
+    method: string,
+    path: string,
+    data: string | null,
+    signal: AbortSignal,
+  ): Promise<AxiosResponse<string> | undefined> {
+    const [token, agent] = await Promise.all([this.token(), this.agent()]);
+    try {
+      return await axios.request<string>({
+        method,
+        url: this.settings.apiUrl.replace(/\/$/, '') + path,
+        headers: {
+          Authorization: `Bearer ${token}`,
+          Accept: 'application/json',
+          'User-Agent': this.userAgent,
+          ...(data === null ? {} : { 'Content-Type': 'application/merge-patch+json' }),
+        },
+        ...(data === null ? {} : { data }),
+        ...(agent === null ? {} : { httpsAgent: agent }),
+        signal: AbortSignal.any([signal, AbortSignal.timeout(CALL_DEADLINE_MS)]),
+        responseType: 'text',
+        transformResponse: (text: string) => text,
+        validateStatus: () => true,
+        maxRedirects: 0,
+        proxy: false,
+        maxContentLength: ANSWER_MAX_BYTES,
+      });
+    } catch (failure) {
+      if (signal.aborted) throw outOfTime();
+      if (isAxiosError(failure)) return undefined;
+      throw failure;
+    }
+  }
+
+  private async token(): Promise<string> {
+    const token = (await this.file(this.settings.tokenFile)).trim();
+    // The alphabet of RFC 6750: anything else would end in an error that quotes it.
+    if (!/^[\w.~+/-]+=*$/.test(token)) throw misconfigured(`${this.settings.tokenFile} holds no token`);
+    return token;
+  }
+
+  private async agent(): Promise<Agent | null> {
+    if (!this.settings.apiUrl.startsWith('https:')) return null;
+    const ca = await this.file(this.settings.caFile);
+    if (this.tls?.ca !== ca) {
+      this.tls?.agent.destroy();
+      this.tls = { ca, agent: new Agent({ ca, keepAlive: true, maxSockets: 2 }) };
+    }
+    return this.tls.agent;
+  }
+
+  private async file(path: string): Promise<string> {
+    try {
+      return await readFile(path, 'utf8');
+    } catch {
+      throw misconfigured(`${path} cannot be read`);
+    }
+  }
+}
+
+function troubleOf(response: AxiosResponse | undefined): keyof typeof REPEATS | null {
+  if (response === undefined || response.status === 429 || response.status === 503) return 'busy';
+  if (response.status === 500) return 'broken';
+  return response.status === 401 ? 'unauthorized' : null;
+}
+
+function answerOf(response: AxiosResponse<string> | undefined): KubernetesAnswer {
+  if (response === undefined)
+    throw new RulesTargetUnavailable('unreachable', 'the Kubernetes API server does not answer');
+  const auditId: unknown = response.headers['audit-id'];
+  return {
+    status: response.status,
+    body: jsonOf(response.data),
+    auditId: typeof auditId === 'string' ? auditId : null,
+  };
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function retryAfterMs(response: AxiosResponse | undefined): number | null {
+  const seconds = Number(response?.headers['retry-after'] ?? Number.NaN);
+  return Number.isInteger(seconds) && seconds >= 0 ? seconds * 1000 : null;
+}
+
+function outOfTime(): RulesTargetUnavailable {
+  return new RulesTargetUnavailable('timeout', 'the Kubernetes API server did not answer in the time a run has for it');
+}
+
+function misconfigured(message: string): RulesTargetUnavailable {
+  return new RulesTargetUnavailable('misconfigured', message);
+}

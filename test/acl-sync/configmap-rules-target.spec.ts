@@ -1,0 +1,195 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { RulesTargetMoved, RulesTargetUnavailable } from '../../src/acl-sync/domain/rules-target.js';
+import { ConfigMapRulesTarget } from '../../src/acl-sync/infrastructure/configmap-rules-target.js';
+import { KubernetesApi } from '../../src/acl-sync/infrastructure/kubernetes-api.js';
+import { FakeKubernetesApi } from '../support/fake-kubernetes-api.js';
+
+const forever = new AbortController().signal;
+
+describe('the rules in a ConfigMap', () => {
+  let server: FakeKubernetesApi;
+  let target: ConfigMapRulesTarget;
+  let directory: string;
+  let pauses: number[];
+
+  beforeEach(async () => {
+    server = new FakeKubernetesApi();
+    const apiUrl = await server.listen();
+    directory = await mkdtemp(join(tmpdir(), 'configmap-'));
+    await writeToken('token-1\n');
+    pauses = [];
+    const api = new KubernetesApi({ apiUrl, caFile: '', tokenFile: tokenFile() }, 'grantline/test', (ms, signal) => {
+      pauses.push(ms);
+      return signal.aborted ? Promise.reject(new Error('aborted')) : Promise.resolve();
+    });
+    target = new ConfigMapRulesTarget(api, { namespace: 'engine', name: 'trino-access-control' });
+  });
+
+  afterEach(async () => {
+    await server.close();
+    await rm(directory, { recursive: true });
+  });
+
+  const tokenFile = () => join(directory, 'token');
+  const writeToken = (text: string) => writeFile(tokenFile(), text);
+  const publish = async (text: string) =>
+    target.publish(
+      { text, hash: '9f31c2', generation: 7, publishedAt: new Date('2026-11-20T08:00:00.000Z') },
+      await target.read(forever),
+      forever,
+    );
+  const failureOf = (work: Promise<unknown>): Promise<RulesTargetUnavailable> =>
+    work.then(
+      () => {
+        throw new Error('it did not fail');
+      },
+      (failure: unknown) => {
+        if (failure instanceof RulesTargetUnavailable) return failure;
+        throw failure;
+      },
+    );
+
+  it('says in annotations what was published, and who wrote it', async () => {
+    await publish('rules');
+    expect(server.map?.metadata.annotations).toEqual({
+      'grantline.io/rules-hash': '9f31c2',
+      'grantline.io/generation': '7',
+      'grantline.io/published-at': '2026-11-20T08:00:00.000Z',
+    });
+    expect(server.requests.at(-1)?.url).toMatch(/[?]fieldManager=grantline$/);
+    expect(server.requests.at(-1)?.headers['user-agent']).toBe('grantline/test');
+  });
+
+  it('leaves the other keys of the map alone', async () => {
+    server.edit({ data: { 'README.txt': 'kept' } });
+    await publish('rules');
+    expect(server.map?.data).toEqual({ 'README.txt': 'kept', 'rules.json': 'rules' });
+  });
+
+  it('keeps the former text compressed when both would not fit, and as text again when they do', async () => {
+    const large = 'x'.repeat(900_000);
+    await publish('first');
+    await publish(large);
+    await publish('y'.repeat(900_000));
+    expect(server.map?.data?.['rules.json.bak']).toBeUndefined();
+    const kept = Buffer.from(server.map?.binaryData?.['rules.json.bak'] ?? '', 'base64');
+    expect(gunzipSync(kept).toString()).toBe(large);
+
+    await publish('small');
+    expect(server.map?.binaryData).toBeUndefined();
+    expect(server.map?.data).toEqual({ 'rules.json': 'small', 'rules.json.bak': 'y'.repeat(900_000) });
+  });
+
+  it('counts bytes, not characters', async () => {
+    await publish('é'.repeat(262_144));
+    await publish('é'.repeat(262_144) + '.');
+    expect(server.map?.binaryData?.['rules.json.bak']).toBeDefined();
+  });
+
+  it('reads a text that somebody put into binaryData, and moves it to its place', async () => {
+    server.edit({ binaryData: { 'rules.json': Buffer.from('by hand').toString('base64') } });
+    expect((await target.read(forever)).text).toBe('by hand');
+    await publish('rules');
+    expect(server.map?.data).toEqual({ 'rules.json': 'rules', 'rules.json.bak': 'by hand' });
+  });
+
+  it('takes a map that was deleted and made again for a moved one', async () => {
+    const live = await target.read(forever);
+    server.create();
+    await expect(
+      target.publish({ text: 'rules', hash: 'h', generation: 1, publishedAt: new Date(0) }, live, forever),
+    ).rejects.toBeInstanceOf(RulesTargetMoved);
+    // The same resourceVersion by chance: the uid still tells them apart.
+    const [, version = ''] = (await target.read(forever)).revision.split('/');
+    await expect(
+      target.publish(
+        { text: 'rules', hash: 'h', generation: 1, publishedAt: new Date(0) },
+        { text: null, revision: `uid-0/${version}` },
+        forever,
+      ),
+    ).rejects.toBeInstanceOf(RulesTargetMoved);
+  });
+
+  it('reads the token again for every request, and once more when it is refused', async () => {
+    await target.read(forever);
+    server.tokens = new Set(['token-2']);
+    await writeToken('token-2');
+    await target.read(forever);
+    expect(server.requests.map(({ headers }) => headers.authorization)).toEqual(['Bearer token-1', 'Bearer token-2']);
+
+    server.tokens = new Set(['token-3']);
+    expect((await failureOf(target.read(forever))).reason).toBe('unauthorized');
+    expect(server.requests).toHaveLength(4);
+  });
+
+  it.each(['', '  \n', 'two\nlines', 'naïve'])('refuses the token file content %j without quoting it', async (text) => {
+    await writeToken(text);
+    const failure = await failureOf(target.read(forever));
+    expect(failure.reason).toBe('misconfigured');
+    expect(failure.message).toBe(`${tokenFile()} holds no token`);
+    expect(server.requests).toEqual([]);
+  });
+
+  it('honours Retry-After, and gives up after five repeats', async () => {
+    server.instead = [
+      { status: 429, headers: { 'retry-after': '3' } },
+      { status: 503, headers: { 'retry-after': 'soon' } },
+    ];
+    await target.read(forever);
+    expect(pauses).toEqual([3000, 500]);
+
+    server.instead = Array.from({ length: 9 }, () => ({ status: 503 }));
+    expect((await failureOf(target.read(forever))).reason).toBe('unreachable');
+    expect(server.instead).toHaveLength(3);
+  });
+
+  it('repeats a 500 twice at most', async () => {
+    server.instead = Array.from({ length: 9 }, () => ({ status: 500 }));
+    expect((await failureOf(target.read(forever))).reason).toBe('unreachable');
+    expect(server.instead).toHaveLength(6);
+  });
+
+  it('asks again after a lost connection; a patch that did arrive shows as moved', async () => {
+    server.instead = [{ status: 0, hangUp: true }];
+    const live = await target.read(forever);
+    server.instead = [{ status: 0, hangUp: true, afterwards: true }];
+    const next = { text: 'rules', hash: 'h', generation: 1, publishedAt: new Date(0) };
+    await expect(target.publish(next, live, forever)).rejects.toBeInstanceOf(RulesTargetMoved);
+    expect((await target.read(forever)).text).toBe('rules');
+  });
+
+  it('stops waiting when the run is out of time', async () => {
+    const run = new AbortController();
+    server.instead = [{ status: 503, headers: { 'retry-after': '3600' } }];
+    run.abort();
+    expect((await failureOf(target.read(run.signal))).reason).toBe('timeout');
+  });
+
+  it.each([
+    ['missing', () => (server.map = null)],
+    ['forbidden', () => (server.instead = [{ status: 403, body: { reason: 'Forbidden' } }])],
+    ['rejected', () => (server.instead = [{ status: 302, headers: { location: 'http://127.0.0.1:9/' } }])],
+    ['rejected', () => (server.instead = [{ status: 200, body: ['not', 'a', 'map'] }])],
+  ])('calls the target %s', async (reason, happen) => {
+    happen();
+    const failure = await failureOf(target.read(forever));
+    expect(failure.reason).toBe(reason);
+    expect(failure.auditId).toBe('audit-7');
+  });
+
+  it('says why a map cannot be written, but never what it holds', async () => {
+    await publish('live');
+    server.edit({ data: { 'rules.json': 'live' }, immutable: true });
+    const immutable = await failureOf(publish('next'));
+    expect(immutable.reason).toBe('immutable');
+    expect(immutable.message).toBe('configmap engine/trino-access-control: 422 Invalid, FieldValueForbidden on data');
+
+    server.create();
+    const tooLarge = await failureOf(publish('x'.repeat(1_048_577)));
+    expect(tooLarge.reason).toBe('too-large');
+    expect(tooLarge.message).not.toContain('LIVE-RULES');
+  });
+});

@@ -1,0 +1,41 @@
+import {
+  type LiveRules,
+  type NextRules,
+  RulesTarget,
+  RulesTargetMoved,
+  type RulesTargetUnavailable,
+} from '../../src/acl-sync/domain/rules-target.js';
+
+/** A target in memory. Passes the contract of the real ones, and can be told to be moved or to fail. */
+export class FakeRulesTarget extends RulesTarget {
+  override readonly name = 'fake';
+  override limitBytes: number | null = null;
+  text: string | null = null;
+  former: string | null = null;
+  published: NextRules[] = [];
+  /** Thrown by the next calls, until it is null again. */
+  failure: RulesTargetUnavailable | null = null;
+  /** Called between a reading and a publication: the place for a rival. */
+  beforePublish: () => void = () => undefined;
+  private revision = 1;
+
+  editByHand(text: string | null): void {
+    this.text = text;
+    this.revision += 1;
+  }
+
+  override read(): Promise<LiveRules> {
+    if (this.failure !== null) return Promise.reject(this.failure);
+    return Promise.resolve({ text: this.text, revision: String(this.revision) });
+  }
+
+  override publish(next: NextRules, live: LiveRules): Promise<void> {
+    this.beforePublish();
+    if (this.failure !== null) return Promise.reject(this.failure);
+    if (live.revision !== String(this.revision)) return Promise.reject(new RulesTargetMoved());
+    this.former = this.text ?? this.former;
+    this.editByHand(next.text);
+    this.published.push(next);
+    return Promise.resolve();
+  }
+}
