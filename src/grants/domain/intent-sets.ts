@@ -1,5 +1,6 @@
 import { isLive } from './applies.js';
 import type { Bits } from './bits.js';
+import { OPEN_SYSTEM_SCHEMAS } from './intent.js';
 import { setsOf, type NodeSets } from './node-sets.js';
 import { inherit, nobody, type NodeState, type Saying } from './node-state.js';
 import { PRIVILEGES, type Privilege } from './privilege.js';
@@ -130,9 +131,8 @@ function modesBelow(node: TreeNode<Saying>, above: NodeState, none: Bits): { all
   return { all, readOnly: any.minus(all) };
 }
 
-/** The engine filters these two schemas per person, and BI tools need them. */
 function addSystem(tree: Map<string, TreeNode<Saying>>, means: Bits): void {
-  const open = ['jdbc', 'metadata'].map((schema): Saying => ({
+  const open = OPEN_SYSTEM_SCHEMAS.map((schema): Saying => ({
     kind: 'give',
     privileges: READ,
     resource: { catalog: 'system', schema },

@@ -3,7 +3,7 @@ import type { Principal } from './principal.js';
 import { PRIVILEGES, type Privilege } from './privilege.js';
 import type { Resource } from './resource.js';
 import { joinFilters } from './row-filter.js';
-import type { Snapshot, SnapshotGrant, SnapshotPolicy } from './snapshot.js';
+import type { Snapshot, SnapshotGrant, SnapshotPolicy, SnapshotUser } from './snapshot.js';
 
 /** A grant or a policy that reaches a node, how it means the principal, and on which node it was given. */
 export interface Origin<T> {
@@ -93,16 +93,22 @@ export function reachesSomething(snapshot: Snapshot, principal: Principal): bool
 /** The widest thing that anybody may do anywhere in the catalog decides: reading needs `read-only`, all else `all`. */
 export function catalogMode(snapshot: Snapshot, principal: Principal, catalog: string): 'all' | 'read-only' | 'none' {
   const named = snapshot.grants.map(({ resource }) => resource).filter((resource) => resource.catalog === catalog);
-  const system = [{ catalog, schema: 'jdbc' }];
+  const system = OPEN_SYSTEM_SCHEMAS.map((schema) => ({ catalog, schema }));
   const held = [{ catalog }, ...named, ...system].flatMap((node) => intentAt(snapshot, principal, node).privileges);
   if (held.length === 0) return 'none';
   return held.every((privilege) => privilege === 'SELECT') ? 'read-only' : 'all';
 }
 
 /** Only Grantline's own account becomes somebody else: the active people who can reach something. */
-export function mayImpersonate(snapshot: Snapshot, account: string, person: Principal): boolean {
+export function mayImpersonate(snapshot: Snapshot, account: string, person: SnapshotUser): boolean {
   const { impersonation, ownAccount } = snapshot.settings;
-  return impersonation && account === ownAccount && person.type === 'user' && reachesSomething(snapshot, person);
+  const asked = impersonation && account === ownAccount && canBeImpersonated(person.name);
+  return asked && reachesSomething(snapshot, { type: 'user', id: person.id });
+}
+
+/** The engine reads `new_user` as a replacement text before it is a pattern: `$` throws there and a backslash is eaten (seen on 483). */
+export function canBeImpersonated(name: string): boolean {
+  return !/[$\\^[\]]/.test(name);
 }
 
 /** GRANT_SELECT contains SELECT. */
@@ -141,9 +147,12 @@ function columns(policies: readonly SnapshotPolicy[]): Pick<Intent, 'hidden' | '
   return { hidden, masks, conflicts };
 }
 
-/** Everybody who can reach something reads these two schemas, which the engine filters per person; nobody anything else. */
+/** Of the catalog `system`: the engine filters these per person, and BI tools need them. */
+export const OPEN_SYSTEM_SCHEMAS = ['jdbc', 'metadata'];
+
+/** Everybody who can reach something reads the two open schemas; nobody has anything else there. */
 function systemIntent(snapshot: Snapshot, principal: Principal, node: Resource): Intent {
-  const open = node.schema === 'jdbc' || node.schema === 'metadata';
+  const open = node.schema !== undefined && OPEN_SYSTEM_SCHEMAS.includes(node.schema);
   return open && reachesSomething(snapshot, principal)
     ? { ...NOTHING, privileges: ['SELECT'], standing: 'reaches-something' }
     : NOTHING;
