@@ -21,4 +21,6 @@ export default {
     ],
   },
   testTimeout: 60_000,
+  globalSetup: '<rootDir>/test/support/global-setup.js',
+  globalTeardown: '<rootDir>/test/support/global-teardown.js',
 };

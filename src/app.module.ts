@@ -1,0 +1,14 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { ScheduleModule } from '@nestjs/schedule';
+import { type Foundation, PlatformModule } from './platform/platform.module.js';
+
+/** The table of contents: the modules, in their order. Each knows only those before it. */
+@Module({})
+export class AppModule {
+  static with(foundation: Foundation): DynamicModule {
+    return {
+      module: AppModule,
+      imports: [PlatformModule.with(foundation), ScheduleModule.forRoot()],
+    };
+  }
+}

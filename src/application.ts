@@ -1,0 +1,108 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import cors from '@fastify/cors';
+import helmet from '@fastify/helmet';
+import { ValidationPipe } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyInstance } from 'fastify';
+import { Registry } from 'prom-client';
+import { AppModule } from './app.module.js';
+import { Clock, SystemClock } from './kernel/clock.js';
+import { Refused } from './kernel/errors.js';
+import type { Database } from './platform/database.js';
+import { HealthRegistry } from './platform/health.js';
+import { fieldErrors } from './platform/infrastructure/field-errors.js';
+import { readJsonBodies } from './platform/infrastructure/json-body.js';
+import { NestLog } from './platform/infrastructure/nest-log.js';
+import { operationsServer } from './platform/infrastructure/operations-server.js';
+import { ProblemFilter } from './platform/infrastructure/problem.filter.js';
+import { RouteTable } from './platform/infrastructure/route-table.js';
+import type { Log } from './platform/log.js';
+import { describeApi } from './platform/openapi.js';
+import type { Settings } from './platform/settings.js';
+import { VERSION } from './version.js';
+
+export interface Application {
+  app: NestFastifyApplication;
+  /** Health and metrics, on a port of their own. */
+  operations: FastifyInstance;
+}
+
+/** Puts the service together, up to the point where it could listen. */
+export async function createApplication(
+  settings: Settings,
+  database: Pick<Database, 'url'>,
+  log: Log,
+  clock: Clock = new SystemClock(),
+): Promise<Application> {
+  const routes = new RouteTable();
+  const problems = new ProblemFilter(routes, log);
+  const adapter = new FastifyAdapter({
+    logger: false,
+    trustProxy: (_: string, hop: number) => hop < settings.http.trustedProxyHops,
+    genReqId: (request: IncomingMessage) => acceptableRequestId(request.headers['x-request-id']) ?? randomUUID(),
+    requestTimeout: 30_000,
+    routerOptions: { maxParamLength: 256 },
+    return503OnClosing: true,
+  });
+  const server = adapter.getInstance<FastifyInstance>();
+  routes.watch(server);
+  const app = await NestFactory.create<NestFastifyApplication>(
+    AppModule.with({ settings, database, log, clock }),
+    adapter,
+    {
+      logger: new NestLog(log),
+      abortOnError: false,
+      bodyParser: false,
+    },
+  );
+  readJsonBodies(server);
+  logRequests(server, log);
+  await app.register(helmet, {
+    contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
+  });
+  if (settings.http.corsOrigins.length > 0) {
+    await app.register(cors, {
+      origin: [...settings.http.corsOrigins],
+      methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
+      maxAge: 600,
+    });
+  }
+  app.useGlobalFilters(problems);
+  app.useGlobalPipes(
+    new ValidationPipe({
+      transform: true,
+      whitelist: true,
+      forbidNonWhitelisted: true,
+      forbidUnknownValues: true,
+      exceptionFactory: (errors) => new Refused('validation_failed', { errors: fieldErrors(errors) }),
+    }),
+  );
+  const document = JSON.stringify(describeApi(app, VERSION));
+  server.get('/api/openapi.json', (_, reply) => reply.type('application/json; charset=utf-8').send(document));
+  await app.init();
+  return { app, operations: operationsServer(app.get(HealthRegistry), app.get(Registry)) };
+}
+
+/** A caller's request id is kept when it is short and plain, so that it cannot forge log lines. */
+function acceptableRequestId(header: string | string[] | undefined): string | null {
+  return typeof header === 'string' && /^[\w.-]{1,128}$/.test(header) ? header : null;
+}
+
+function logRequests(server: FastifyInstance, log: Log): void {
+  server.addHook('onRequest', (request, reply, done) => {
+    void reply.header('X-Request-Id', request.id);
+    done();
+  });
+  server.addHook('onResponse', (request, reply, done) => {
+    log.info('request', {
+      request_id: request.id,
+      method: request.method,
+      path: request.url.split('?', 1)[0],
+      status: reply.statusCode,
+      ms: Math.round(reply.elapsedTime),
+    });
+    done();
+  });
+}

@@ -1,0 +1,26 @@
+#!/usr/bin/env node
+import 'reflect-metadata';
+import { Command } from 'commander';
+import { applyMigrations } from './commands/migrate.js';
+import { complain } from './commands/output.js';
+import { serve } from './commands/serve.js';
+import { SettingsRefused } from './platform/settings-loader.js';
+import { VERSION } from './version.js';
+
+const program = new Command('grantline')
+  .description('Who may see which data, compiled, proved and published.')
+  .version(VERSION);
+
+program.command('serve').description('run the service').action(serve);
+program.command('migrate').description('apply pending migrations and stop').action(applyMigrations);
+
+// Exit codes: 0 fine, 1 findings or refused, 2 cannot read, cannot reach or wrong usage, 78 settings (EX_CONFIG).
+program.configureOutput({ writeErr: (text) => complain(text.trimEnd()) }).exitOverride((stop) => {
+  process.exit(stop.exitCode === 0 ? 0 : 2);
+});
+try {
+  await program.parseAsync();
+} catch (error) {
+  complain(`grantline: ${error instanceof Error ? error.message : String(error)}`);
+  process.exit(error instanceof SettingsRefused ? 78 : 2);
+}

@@ -1,0 +1,35 @@
+import { type ExecutionContext, Injectable } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import { AuthGuard } from '@nestjs/passport';
+import { Refused } from '../kernel/errors.js';
+import { ADMINISTRATORS_ONLY, type AuthenticatedRequest, PUBLIC } from './access.js';
+
+/** The name under which `auth` registers its passport strategy. */
+export const ACCESS_TOKEN = 'access-token';
+
+/** Closed by default: every route wants a valid access token, unless it opens itself with @Public(). */
+@Injectable()
+export class AccessGuard extends AuthGuard(ACCESS_TOKEN) {
+  constructor(private readonly reflector: Reflector) {
+    super();
+  }
+
+  override async canActivate(context: ExecutionContext): Promise<boolean> {
+    const marks = [context.getHandler(), context.getClass()];
+    if (this.reflector.getAllAndOverride<boolean | undefined>(PUBLIC, marks) === true) return true;
+    await super.canActivate(context);
+    if (this.reflector.getAllAndOverride<boolean | undefined>(ADMINISTRATORS_ONLY, marks) !== true) return true;
+    const { user } = context.switchToHttp().getRequest<AuthenticatedRequest>();
+    if (user.role !== 'admin') throw new Refused('administrator_required');
+    return true;
+  }
+
+  /** passport-jwt says "No auth token" where none was sent, and hands on what the verification threw otherwise. */
+  override handleRequest<T>(error: unknown, user: T | false, info: unknown): T {
+    if (error instanceof Error) throw error;
+    if (user !== false) return user;
+    const reason = info instanceof Error ? info : new Error('refused');
+    if (reason.message === 'No auth token') throw new Refused('token_missing');
+    throw new Refused(reason.name === 'TokenExpiredError' ? 'token_expired' : 'token_invalid', { cause: reason });
+  }
+}

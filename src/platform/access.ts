@@ -1,0 +1,40 @@
+import { createParamDecorator, type ExecutionContext, SetMetadata } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+
+/** The person behind a request, as the access token and the database say at this moment. */
+export interface CurrentPerson {
+  id: number;
+  username: string;
+  role: 'user' | 'admin';
+  sessionId: string;
+}
+
+/** Where a request comes from: for audit, sessions and throttling. */
+export interface Client {
+  address: string;
+  userAgent: string | null;
+  requestId: string;
+}
+
+export const PUBLIC = 'grantline:public';
+export const ADMINISTRATORS_ONLY = 'grantline:administrators-only';
+
+/** Opens a route to everybody. Routes are closed by default. */
+export const Public = (): MethodDecorator & ClassDecorator => SetMetadata(PUBLIC, true);
+
+/** Lets only administrators in; others get 403. */
+export const AdministratorsOnly = (): MethodDecorator & ClassDecorator => SetMetadata(ADMINISTRATORS_ONLY, true);
+
+export type AuthenticatedRequest = FastifyRequest & { user: CurrentPerson };
+
+/** The parameter that holds the caller's identity, a CurrentPerson. */
+export const CurrentUser = createParamDecorator(
+  (_: unknown, context: ExecutionContext): CurrentPerson =>
+    context.switchToHttp().getRequest<AuthenticatedRequest>().user,
+);
+
+/** The parameter that holds where the request comes from, a Client. */
+export const CurrentClient = createParamDecorator((_: unknown, context: ExecutionContext): Client => {
+  const request = context.switchToHttp().getRequest<FastifyRequest>();
+  return { address: request.ip, userAgent: request.headers['user-agent'] ?? null, requestId: request.id };
+});

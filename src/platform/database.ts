@@ -1,0 +1,16 @@
+import { joinEmbeddedPostgres } from './infrastructure/embedded-postgres.js';
+import type { Settings } from './settings.js';
+
+/** The database in use: the configured one, or the embedded one, which `release` lets go of. */
+export interface Database {
+  url: string;
+  migrationUrl: string;
+  release(): Promise<void>;
+}
+
+/** @throws Error with a text for people when the embedded database cannot start. */
+export async function openDatabase(settings: Settings, say: (line: string) => void): Promise<Database> {
+  const { url, migrationUrl } = settings.database;
+  if (url === null || migrationUrl === null) return joinEmbeddedPostgres(settings.dataDir, say);
+  return { url, migrationUrl, release: () => Promise.resolve() };
+}

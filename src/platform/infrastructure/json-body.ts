@@ -1,0 +1,93 @@
+import type { IncomingMessage } from 'node:http';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { Refused } from '../../kernel/errors.js';
+import { type JsonNode, readJson } from '../../kernel/json-reader.js';
+
+/** A body that cannot be taken. It is thrown after the guard (see BodyGate), so that a stranger gets 401 before 415 or 400. */
+export class UnreadableBody {
+  constructor(readonly refused: Refused) {}
+}
+
+/** Bytes, by path (docs/decisions/0006). */
+function bodyLimit(path: string): number {
+  if (path.startsWith('/api/auth/')) return 16 * 1024;
+  if (path.startsWith('/api/queries')) return Math.floor(1.1 * 1024 * 1024);
+  return 1024 * 1024;
+}
+
+/**
+ * Replaces Fastify's parsers: JSON only, in UTF-8 only, one object, each key once, within the limit of its path.
+ * `JSON.parse` takes duplicate keys and lone surrogates; Fastify's own parser takes bodies that are no objects.
+ */
+export function readJsonBodies(server: FastifyInstance): void {
+  server.removeAllContentTypeParsers();
+  server.addContentTypeParser('*', (request: FastifyRequest, payload: IncomingMessage, done) => {
+    readBody(request, payload).then(
+      (body) => done(null, body),
+      (error: unknown) => done(error instanceof Error ? error : new Error('the body could not be read')),
+    );
+  });
+}
+
+async function readBody(request: FastifyRequest, payload: IncomingMessage): Promise<unknown> {
+  const limit = bodyLimit(request.url);
+  if (Number(request.headers['content-length'] ?? 0) > limit) return tooLarge(limit);
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of payload as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > limit) return tooLarge(limit);
+    chunks.push(chunk);
+  }
+  if (size === 0) return undefined;
+  if (!isJson(request.headers['content-type'])) {
+    return new UnreadableBody(
+      new Refused('unsupported_media_type', { detail: 'Bodies are application/json in UTF-8.' }),
+    );
+  }
+  return parseBody(Buffer.concat(chunks));
+}
+
+function tooLarge(limit: number): UnreadableBody {
+  return new UnreadableBody(new Refused('payload_too_large', { detail: `A body here has at most ${limit} bytes.` }));
+}
+
+/** `application/json`, with no parameter or with charset=utf-8 (RFC 8259 section 8.1). */
+function isJson(contentType: string | undefined): boolean {
+  return /^application\/json\s*(;\s*charset\s*=\s*("utf-8"|utf-8)\s*)?;?\s*$/i.test(contentType ?? '');
+}
+
+function parseBody(bytes: Buffer): unknown {
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return malformed('The body is not UTF-8.');
+  }
+  const { root, faults } = readJson(text);
+  const fault = faults[0];
+  if (fault !== undefined) return malformed(`The body is not JSON as taken here: ${fault.message}.`);
+  if (root?.kind !== 'object') return malformed('The body must be a JSON object.');
+  return toPlain(root);
+}
+
+function malformed(detail: string): UnreadableBody {
+  return new UnreadableBody(new Refused('malformed_json', { detail }));
+}
+
+function toPlain(node: JsonNode): unknown {
+  switch (node.kind) {
+    case 'object':
+      // fromEntries defines, it does not assign: a key such as __proto__ stays a key, and is refused as an unknown one
+      return Object.fromEntries(node.members.map(({ key, value }) => [key, toPlain(value)]));
+    case 'array':
+      return node.items.map(toPlain);
+    case 'number':
+      return Number(node.text);
+    case 'null':
+      return null;
+    case 'string':
+    case 'boolean':
+      return node.value;
+  }
+}

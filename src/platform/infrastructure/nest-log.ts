@@ -1,0 +1,28 @@
+import type { LoggerService } from '@nestjs/common';
+import type { Log } from '../log.js';
+
+/** Nest's own lines (start-up, scheduler) through the one log; its chatter about routes is worth `debug`. */
+export class NestLog implements LoggerService {
+  constructor(private readonly target: Log) {}
+
+  log(message: unknown, context?: string): void {
+    this.target.debug(String(message), { context });
+  }
+
+  warn(message: unknown, context?: string): void {
+    this.target.warn(String(message), { context });
+  }
+
+  error(message: unknown, ...rest: unknown[]): void {
+    if (message instanceof Error) this.target.error(message.message, { err: message });
+    else this.target.error(String(message), { context: rest.at(-1) });
+  }
+
+  debug(): void {
+    // Nest's debug lines say nothing that ours do not.
+  }
+
+  verbose(): void {
+    // as debug
+  }
+}

@@ -1,0 +1,15 @@
+import { type FastifyInstance, fastify } from 'fastify';
+import type { Registry } from 'prom-client';
+import type { HealthRegistry } from '../health.js';
+
+/** The second port: health and metrics, never public, and so without authentication. */
+export function operationsServer(health: HealthRegistry, metrics: Registry): FastifyInstance {
+  const server = fastify({ logger: false });
+  server.get('/health/live', () => ({ status: 'up' }));
+  server.get('/health/ready', async (_, reply) => {
+    const report = await health.report();
+    return reply.status(report.status === 'down' ? 503 : 200).send(report);
+  });
+  server.get('/metrics', async (_, reply) => reply.type(metrics.contentType).send(await metrics.metrics()));
+  return server;
+}

@@ -1,0 +1,70 @@
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Refused } from '../../kernel/errors.js';
+import type { Log } from '../log.js';
+import { problemHeaders, toProblem } from '../problem.js';
+import type { RouteTable } from './route-table.js';
+
+/** Everything that is thrown, in Nest or before it is reached, becomes a problem document here, and nowhere else. */
+@Catch()
+export class ProblemFilter implements ExceptionFilter {
+  constructor(
+    private readonly routes: RouteTable,
+    private readonly log: Log,
+  ) {}
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    const request = http.getRequest<FastifyRequest>();
+    const reply = http.getResponse<FastifyReply>();
+    const refused = this.refusal(error, request);
+    const problem = toProblem(refused, request.id);
+    if (problem.status >= 500) {
+      this.log.error('request failed', { request_id: request.id, code: problem.code, err: refused.cause ?? refused });
+    }
+    if (reply.sent || reply.raw.headersSent) {
+      reply.raw.destroy(); // a stream that fails midway is broken off, never ended cleanly
+      return;
+    }
+    if (refused.code === 'method_not_allowed') {
+      void reply.header('Allow', this.routes.methodsOf(request.url).join(', '));
+    }
+    void reply
+      .status(problem.status)
+      .headers(problemHeaders(refused))
+      .type('application/problem+json; charset=utf-8')
+      .send(JSON.stringify(problem));
+  }
+
+  private refusal(error: unknown, request: FastifyRequest): Refused {
+    if (error instanceof Refused) return error;
+    if (isDatabaseOutage(error)) return new Refused('database_unavailable', { retryAfter: 5, cause: error });
+    const status = statusOf(error);
+    if (status === 404) {
+      const allowed = this.routes.methodsOf(request.url);
+      return new Refused(allowed.length > 0 ? 'method_not_allowed' : 'not_found');
+    }
+    if (status === 413) return new Refused('payload_too_large');
+    if (status === 415) return new Refused('unsupported_media_type');
+    if (status === 503) return new Refused('busy', { retryAfter: 1, cause: error });
+    if (status >= 400 && status < 500) return new Refused('bad_request', { cause: error });
+    return new Refused('internal_error', { cause: error });
+  }
+}
+
+function statusOf(error: unknown): number {
+  if (error instanceof HttpException) return error.getStatus();
+  if (error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number') return error.statusCode;
+  return 500;
+}
+
+/** Connection failures of the driver (Node's socket codes; PostgreSQL's classes 08, 53 and 57P), and its waiting limit. */
+function isDatabaseOutage(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const source = 'driverError' in error && error.driverError instanceof Error ? error.driverError : error;
+  const code = 'code' in source && typeof source.code === 'string' ? source.code : '';
+  if (/^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|08...|53...|57P0.)$/.test(code)) {
+    return 'driverError' in error || 'severity' in source || 'query' in error || 'syscall' in source;
+  }
+  return /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout)/.test(source.message);
+}

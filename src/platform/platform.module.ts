@@ -1,0 +1,82 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
+import { PassportModule } from '@nestjs/passport';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { Registry, collectDefaultMetrics } from 'prom-client';
+import { DataSource } from 'typeorm';
+import { Clock } from '../kernel/clock.js';
+import { Ids, RandomIds } from '../kernel/ids.js';
+import { AccessGuard } from './access.guard.js';
+import type { Database } from './database.js';
+import { HealthRegistry } from './health.js';
+import { BodyGate } from './infrastructure/body-gate.js';
+import { pendingMigrations } from './infrastructure/migrator.js';
+import { Log } from './log.js';
+import { Settings } from './settings.js';
+
+/** What the caller has made before Nest begins. */
+export interface Foundation {
+  settings: Settings;
+  database: Pick<Database, 'url'>;
+  log: Log;
+  clock: Clock;
+}
+
+/** What every domain stands on. */
+@Module({})
+export class PlatformModule {
+  static with({ settings, database, log, clock }: Foundation): DynamicModule {
+    return {
+      module: PlatformModule,
+      global: true,
+      imports: [
+        PassportModule,
+        TypeOrmModule.forRoot({
+          type: 'postgres',
+          url: database.url,
+          autoLoadEntities: true,
+          synchronize: false,
+          migrationsRun: false,
+          retryAttempts: 3,
+          retryDelay: 500,
+          invalidWhereValuesBehavior: { null: 'throw', undefined: 'throw' },
+          applicationName: 'grantline',
+          extra: {
+            max: settings.database.poolMax,
+            connectionTimeoutMillis: 5_000,
+            query_timeout: 30_000,
+            statement_timeout: 30_000,
+            keepAlive: true,
+          },
+        }),
+      ],
+      providers: [
+        { provide: Settings, useValue: settings },
+        { provide: Log, useValue: log },
+        { provide: Clock, useValue: clock },
+        { provide: Ids, useClass: RandomIds },
+        { provide: Registry, useFactory: metrics },
+        { provide: HealthRegistry, useFactory: health, inject: [DataSource] },
+        { provide: APP_GUARD, useClass: AccessGuard },
+        { provide: APP_INTERCEPTOR, useClass: BodyGate },
+      ],
+      exports: [Settings, Log, Clock, Ids, Registry, HealthRegistry, TypeOrmModule],
+    };
+  }
+}
+
+function metrics(): Registry {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  return registry;
+}
+
+function health(source: DataSource): HealthRegistry {
+  const registry = new HealthRegistry();
+  registry.register('database', async () => {
+    await source.query('SELECT 1');
+    return 'up';
+  });
+  registry.register('migrations', async () => ((await pendingMigrations(source)) === 0 ? 'up' : 'down'));
+  return registry;
+}

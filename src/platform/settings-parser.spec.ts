@@ -1,0 +1,55 @@
+import { parseSettings } from './settings-parser.js';
+
+const SECRET = 'a-secret-of-32-bytes-0123456789-abc';
+
+describe('settings', () => {
+  it('has a default for everything but the secret', () => {
+    expect(parseSettings({}).problems).toEqual(['AUTH_SECRET_KEY is required']);
+    expect(parseSettings({ AUTH_SECRET_KEY: SECRET }).problems).toEqual([]);
+  });
+
+  it('lists everything that production lacks at once', () => {
+    const { problems } = parseSettings({
+      NODE_ENV: 'production',
+      ACL_TARGET: 'configmap',
+      SERVICE_QUERY_JWT_ENABLED: 'true',
+      PORT: 'x',
+    });
+
+    expect(problems.map((problem) => problem.split(' ')[0])).toEqual([
+      'SERVICE_QUERY_JWT_ISSUER_URL',
+      'SERVICE_QUERY_JWT_CLIENT_ID',
+      'SERVICE_QUERY_JWT_CLIENT_SECRET',
+      'SERVICE_QUERY_HOST',
+      'PORT',
+      'DATABASE_URL',
+      'AUTH_SECRET_KEY',
+      'ACL_CONFIGMAP_NAMESPACE',
+      'ACL_CONFIGMAP_NAME',
+      'KUBERNETES_API_URL',
+      'ACL_METADATA_CATALOG',
+    ]);
+  });
+
+  it.each(['short', 'a'.repeat(64), 'changemechangemechangemechangeme'])('refuses the weak secret %s', (secret) => {
+    expect(parseSettings({ AUTH_SECRET_KEY: secret }).problems).toHaveLength(1);
+  });
+
+  it('names the own account after the client, and counts it among the service accounts', () => {
+    const { settings } = parseSettings({
+      AUTH_SECRET_KEY: SECRET,
+      SERVICE_QUERY_JWT_ENABLED: 'true',
+      SERVICE_QUERY_JWT_CLIENT_ID: 'grantline',
+      ACL_SERVICE_ACCOUNTS: 'service-account-etl',
+    });
+
+    expect(settings.engine.user).toBe('service-account-grantline');
+    expect(settings.acl.serviceAccounts).toEqual(['service-account-grantline', 'service-account-etl']);
+  });
+
+  it('is frozen to the bottom', () => {
+    const { settings } = parseSettings({ AUTH_SECRET_KEY: SECRET });
+
+    expect(Object.isFrozen(settings.auth.throttle)).toBe(true);
+  });
+});

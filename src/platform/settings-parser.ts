@@ -1,0 +1,197 @@
+import { join, resolve } from 'node:path';
+import { isWeakSecret } from './domain/weak-secret.js';
+import { type Environment, SettingsReader } from './settings-reader.js';
+import type { Settings } from './settings.js';
+
+/** Where a pod finds its own API server and account (Kubernetes, "Accessing the API from a Pod"). */
+const POD = '/var/run/secrets/kubernetes.io/serviceaccount';
+
+/** Where development data lies, made absolute. */
+export function dataDir(environment: Environment): string {
+  return resolve(environment['DATA_DIR'] ?? '.data');
+}
+
+/** The pure part: texts in, settings and everything that is wrong with them out. */
+export function parseSettings(environment: Environment): { settings: Settings; problems: string[]; names: string[] } {
+  const read = new SettingsReader(environment);
+  const production = read.choice('NODE_ENV', 'development', ['development', 'test', 'production']) === 'production';
+  read.text('DATA_DIR');
+  const directory = dataDir(environment);
+  const host = read.text('HOST') ?? (production ? '0.0.0.0' : '127.0.0.1');
+  const engine = readEngine(read);
+  const settings: Settings = {
+    production,
+    dataDir: directory,
+    http: {
+      host,
+      port: read.integer('PORT', 3000, 0, 65535),
+      trustedProxyHops: read.integer('TRUSTED_PROXY_HOPS', 0, 0, 16),
+      corsOrigins: readOrigins(read),
+    },
+    operations: {
+      host: read.text('OPERATIONS_HOST') ?? host,
+      port: read.integer('OPERATIONS_PORT', 9464, 0, 65535),
+    },
+    database: readDatabase(read, production),
+    auth: readAuth(read, production),
+    audit: { retentionDays: read.integer('AUDIT_RETENTION_DAYS', 365, 1, 36500) },
+    engine,
+    queries: {
+      maxRunningPerUser: read.integer('QUERY_MAX_RUNNING_PER_USER', 5, 1, 1000),
+      maxSeconds: read.integer('QUERY_MAX_SECONDS', 3600, 1, 604800),
+      maxRows: read.integer('QUERY_MAX_ROWS', 0, 0, 999999999),
+      retentionDays: read.integer('QUERY_RETENTION_DAYS', 7, 1, 3650),
+    },
+    acl: readAcl(read, directory, engine.user),
+    log: {
+      level: read.choice('LOG_LEVEL', 'info', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
+      format: read.choice('LOG_FORMAT', 'json', ['pretty', 'json']),
+    },
+  };
+  return { settings: deepFreeze(settings), problems: read.problems, names: [...read.names] };
+}
+
+function readOrigins(read: SettingsReader): string[] {
+  const origins = read.list('CORS_ORIGINS');
+  for (const origin of origins) {
+    if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
+      read.problem(
+        'CORS_ORIGINS',
+        `holds ${JSON.stringify(origin)}, which is no origin such as https://app.example.org`,
+      );
+    }
+  }
+  return origins;
+}
+
+function readDatabase(read: SettingsReader, production: boolean): Settings['database'] {
+  read.secret('DATABASE_URL');
+  read.secret('DATABASE_MIGRATION_URL');
+  const url = read.url('DATABASE_URL', ['postgres:', 'postgresql:']);
+  const migrationUrl = read.url('DATABASE_MIGRATION_URL', ['postgres:', 'postgresql:']);
+  if (production && url === null) read.problem('DATABASE_URL', 'is required in production');
+  if (url === null && migrationUrl !== null) read.problem('DATABASE_MIGRATION_URL', 'needs DATABASE_URL beside it');
+  return { url, migrationUrl: migrationUrl ?? url, poolMax: read.integer('DATABASE_POOL_MAX', 10, 2, 1000) };
+}
+
+function readAuth(read: SettingsReader, production: boolean): Settings['auth'] {
+  const secretKey = read.secret('AUTH_SECRET_KEY') ?? '';
+  if (secretKey === '') read.problem('AUTH_SECRET_KEY', 'is required');
+  else if (isWeakSecret(secretKey)) {
+    read.problem(
+      'AUTH_SECRET_KEY',
+      'is weak: at least 32 bytes with 10 different characters, such as openssl rand -base64 48',
+    );
+  }
+  return {
+    secretKey,
+    accessTokenTtlMin: read.integer('AUTH_ACCESS_TOKEN_TTL_MIN', 30, 1, 1440),
+    refreshTokenTtlDays: read.integer('AUTH_REFRESH_TOKEN_TTL_DAYS', 7, 1, 365),
+    bcryptCost: read.integer('AUTH_BCRYPT_COST', 12, production ? 10 : 4, 15),
+    hashQueueMax: read.integer('AUTH_HASH_QUEUE_MAX', 256, 64, 100000),
+    registrationEnabled: read.flag('AUTH_REGISTRATION_ENABLED', true),
+    sessionMaxDays: read.integer('AUTH_SESSION_MAX_DAYS', 30, 1, 3650),
+    throttle: {
+      enabled: read.flag('AUTH_THROTTLE_ENABLED', true),
+      windowSeconds: read.integer('AUTH_THROTTLE_WINDOW_SECONDS', 900, 1, 86400),
+      perName: read.integer('AUTH_THROTTLE_PER_NAME', 10, 1, 100000),
+      perAddress: read.integer('AUTH_THROTTLE_PER_ADDRESS', 100, 1, 1000000),
+      registerPerHour: read.integer('AUTH_THROTTLE_REGISTER_PER_HOUR', 200, 1, 1000000),
+    },
+  };
+}
+
+function readEngine(read: SettingsReader): Settings['engine'] {
+  const host = read.text('SERVICE_QUERY_HOST');
+  const port = read.integer('SERVICE_QUERY_PORT', 8080, 1, 65535);
+  if (host !== null && !URL.canParse(`http://${host}:${port}`)) read.problem('SERVICE_QUERY_HOST', 'is no host name');
+  const enabled = read.flag('SERVICE_QUERY_JWT_ENABLED', false);
+  const issuerUrl = read.url('SERVICE_QUERY_JWT_ISSUER_URL', ['http:', 'https:']);
+  const clientId = read.text('SERVICE_QUERY_JWT_CLIENT_ID');
+  const clientSecret = read.secret('SERVICE_QUERY_JWT_CLIENT_SECRET');
+  const audience = read.text('SERVICE_QUERY_JWT_AUDIENCE');
+  if (enabled) {
+    const needed = {
+      SERVICE_QUERY_JWT_ISSUER_URL: issuerUrl,
+      SERVICE_QUERY_JWT_CLIENT_ID: clientId,
+      SERVICE_QUERY_JWT_CLIENT_SECRET: clientSecret,
+      SERVICE_QUERY_HOST: host,
+    };
+    for (const [name, value] of Object.entries(needed)) {
+      if (value === null) read.problem(name, 'is required while SERVICE_QUERY_JWT_ENABLED is true');
+    }
+  }
+  return {
+    origin: host === null ? null : `http://${host}:${port}`,
+    jwt: enabled
+      ? { issuerUrl: issuerUrl ?? '', clientId: clientId ?? '', clientSecret: clientSecret ?? '', audience }
+      : null,
+    user: read.text('SERVICE_QUERY_USER') ?? (enabled ? `service-account-${clientId ?? ''}` : 'grantline'),
+    headerPrefix: read.choice('SERVICE_QUERY_HEADER_PREFIX', 'X-Query', ['X-Query', 'X-Trino']),
+    forwardedProto: read.choice<'' | 'https'>('SERVICE_QUERY_FORWARDED_PROTO', '', ['', 'https']) || null,
+    compression: read.choice('SERVICE_QUERY_COMPRESSION', 'none', ['none', 'gzip']),
+    impersonation: read.flag('SERVICE_QUERY_IMPERSONATION_ENABLED', true),
+  };
+}
+
+function readAcl(read: SettingsReader, directory: string, ownAccount: string): Settings['acl'] {
+  const cron = read.text('ACL_SYNC_CRON') ?? '*/5 * * * *';
+  if (!/^\S+( \S+){4,5}$/.test(cron)) read.problem('ACL_SYNC_CRON', 'must have five or six fields');
+  return {
+    sync: {
+      enabled: read.flag('ACL_SYNC_ENABLED', true),
+      cron,
+      onChangeSeconds: read.integer('ACL_SYNC_ON_CHANGE_SECONDS', 10, 0, 3600),
+    },
+    target: readTarget(read, directory),
+    serviceAccounts: [...new Set([ownAccount, ...read.list('ACL_SERVICE_ACCOUNTS')])],
+    writableCatalogs: read.list('ACL_WRITABLE_CATALOGS'),
+    readableCatalogs: read.list('ACL_READABLE_CATALOGS'),
+    metadataCatalog: readMetadataCatalog(read),
+    sessionProperties: read.list('ACL_SESSION_PROPERTIES'),
+    maxUnexplainedPercent: read.integer('ACL_MAX_UNEXPLAINED_PERCENT', 5, 0, 100),
+    warnTableRules: read.integer('ACL_WARN_TABLE_RULES', 3000, 1, 1000000),
+  };
+}
+
+function readMetadataCatalog(read: SettingsReader): string | null {
+  const catalog = read.text('ACL_METADATA_CATALOG');
+  if (catalog === null && read.text('ACL_TARGET') === 'configmap') {
+    read.problem(
+      'ACL_METADATA_CATALOG',
+      "is required with ACL_TARGET=configmap (none, if the engine has no catalog on this service's database)",
+    );
+  }
+  return catalog === 'none' ? null : catalog;
+}
+
+function readTarget(read: SettingsReader, directory: string): Settings['acl']['target'] {
+  const folder = read.text('ACL_FILE_DIRECTORY');
+  const namespace = read.text('ACL_CONFIGMAP_NAMESPACE');
+  const name = read.text('ACL_CONFIGMAP_NAME');
+  const service = read.text('KUBERNETES_SERVICE_HOST');
+  const servicePort = read.text('KUBERNETES_SERVICE_PORT');
+  const pod =
+    service === null ? null : `https://${service.includes(':') ? `[${service}]` : service}:${servicePort ?? '443'}`;
+  const apiUrl = read.url('KUBERNETES_API_URL', ['https:', 'http:']) ?? pod;
+  const caFile = read.text('KUBERNETES_CA_FILE') ?? `${POD}/ca.crt`;
+  const tokenFile = read.text('KUBERNETES_TOKEN_FILE') ?? `${POD}/token`;
+  if (read.choice('ACL_TARGET', 'file', ['file', 'configmap']) === 'file') {
+    return { kind: 'file', directory: folder === null ? join(directory, 'acl') : resolve(folder) };
+  }
+  for (const [key, value] of [
+    ['ACL_CONFIGMAP_NAMESPACE', namespace],
+    ['ACL_CONFIGMAP_NAME', name],
+    ['KUBERNETES_API_URL', apiUrl],
+  ] as const) {
+    if (value === null) read.problem(key, 'is required with ACL_TARGET=configmap');
+  }
+  return { kind: 'configmap', namespace: namespace ?? '', name: name ?? '', apiUrl: apiUrl ?? '', caFile, tokenFile };
+}
+
+function deepFreeze<T extends object>(value: T): T {
+  for (const member of Object.values(value)) {
+    if (typeof member === 'object' && member !== null) deepFreeze(member);
+  }
+  return Object.freeze(value);
+}

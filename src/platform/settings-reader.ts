@@ -1,0 +1,71 @@
+/** The environment as it is read: names to texts. A blank text counts as absent. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Reads named texts into typed values and collects everything that is wrong, so that one start shows all of it.
+ * Every name that was asked for is remembered: `.env.example` is held equal to that list by a test.
+ */
+export class SettingsReader {
+  readonly problems: string[] = [];
+  readonly names = new Set<string>();
+
+  constructor(private readonly environment: Environment) {}
+
+  text(name: string): string | null {
+    this.names.add(name);
+    const value = this.environment[name];
+    return value === undefined || value.trim() === '' ? null : value;
+  }
+
+  /** A value that may also lie in the file that `NAME_FILE` points at; the loader has put its text under `NAME`. */
+  secret(name: string): string | null {
+    this.names.add(`${name}_FILE`);
+    return this.text(name);
+  }
+
+  flag(name: string, fallback: boolean): boolean {
+    const value = this.text(name);
+    if (value === null) return fallback;
+    if (value === 'true' || value === 'false') return value === 'true';
+    this.problem(name, 'must be true or false');
+    return fallback;
+  }
+
+  integer(name: string, fallback: number, least: number, most: number): number {
+    const value = this.text(name);
+    if (value === null) return fallback;
+    const number = /^\d{1,9}$/.test(value) ? Number(value) : Number.NaN;
+    if (number >= least && number <= most) return number;
+    this.problem(name, `must be a whole number from ${least} to ${most}`);
+    return fallback;
+  }
+
+  choice<T extends string>(name: string, fallback: T, choices: readonly T[]): T {
+    const value = this.text(name);
+    if (value === null) return fallback;
+    const chosen = choices.find((choice) => choice === value);
+    if (chosen === undefined) this.problem(name, `must be one of ${choices.join(', ')}`);
+    return chosen ?? fallback;
+  }
+
+  /** Comma-separated; blanks around the entries and empty entries are dropped. */
+  list(name: string): string[] {
+    const value = this.text(name) ?? '';
+    return value
+      .split(',')
+      .map((entry) => entry.trim())
+      .filter((entry) => entry !== '');
+  }
+
+  url(name: string, protocols: readonly string[]): string | null {
+    const value = this.text(name);
+    if (value === null) return null;
+    if (URL.canParse(value) && protocols.includes(new URL(value).protocol)) return value.replace(/\/+$/, '');
+    this.problem(name, `must be a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`);
+    return null;
+  }
+
+  problem(name: string, what: string): void {
+    this.problems.push(`${name} ${what}`);
+  }
+}

@@ -1,0 +1,66 @@
+/** Everything that can be set, parsed once at the start and frozen. Names and meanings: `.env.example`. */
+export abstract class Settings {
+  abstract readonly production: boolean;
+  abstract readonly dataDir: string;
+  abstract readonly http: { host: string; port: number; trustedProxyHops: number; corsOrigins: readonly string[] };
+  abstract readonly operations: { host: string; port: number };
+  /** `url` null: the embedded database. */
+  abstract readonly database: { url: string | null; migrationUrl: string | null; poolMax: number };
+  abstract readonly auth: {
+    secretKey: string;
+    accessTokenTtlMin: number;
+    refreshTokenTtlDays: number;
+    bcryptCost: number;
+    hashQueueMax: number;
+    registrationEnabled: boolean;
+    sessionMaxDays: number;
+    throttle: {
+      enabled: boolean;
+      windowSeconds: number;
+      perName: number;
+      perAddress: number;
+      registerPerHour: number;
+    };
+  };
+  abstract readonly audit: { retentionDays: number };
+  abstract readonly engine: {
+    /** `http://host:port`; null: no engine is configured. */
+    origin: string | null;
+    jwt: { issuerUrl: string; clientId: string; clientSecret: string; audience: string | null } | null;
+    /** The service's own name on the engine. */
+    user: string;
+    headerPrefix: 'X-Query' | 'X-Trino';
+    forwardedProto: 'https' | null;
+    compression: 'none' | 'gzip';
+    impersonation: boolean;
+  };
+  abstract readonly queries: {
+    maxRunningPerUser: number;
+    maxSeconds: number;
+    /** 0: no limit. */
+    maxRows: number;
+    retentionDays: number;
+  };
+  abstract readonly acl: {
+    sync: { enabled: boolean; cron: string; onChangeSeconds: number };
+    target:
+      | { kind: 'file'; directory: string }
+      | {
+          kind: 'configmap';
+          namespace: string;
+          name: string;
+          apiUrl: string;
+          caFile: string;
+          tokenFile: string;
+        };
+    /** Every service account, the own one among them. */
+    serviceAccounts: readonly string[];
+    writableCatalogs: readonly string[];
+    readableCatalogs: readonly string[];
+    metadataCatalog: string | null;
+    sessionProperties: readonly string[];
+    maxUnexplainedPercent: number;
+    warnTableRules: number;
+  };
+  abstract readonly log: { level: string; format: 'pretty' | 'json' };
+}

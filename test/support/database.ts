@@ -1,0 +1,39 @@
+import { randomUUID } from 'node:crypto';
+import { Client } from 'pg';
+
+export interface TestDatabase {
+  /** As the service's role. */
+  url: string;
+  /** As the role that owns the schema. */
+  migrationUrl: string;
+  drop(): Promise<void>;
+}
+
+interface TestPostgres {
+  url: string;
+  migrationUrl: string;
+  superuserUrl: string;
+}
+
+/** A migrated database of one's own, copied from the one that the run's set-up made. */
+export async function freshDatabase(): Promise<TestDatabase> {
+  const postgres = JSON.parse(process.env['GRANTLINE_TEST_POSTGRES'] ?? '') as TestPostgres;
+  const name = `test_${randomUUID().replaceAll('-', '')}`;
+  await asSuperuser(postgres, `CREATE DATABASE ${name} TEMPLATE grantline OWNER grantline_owner`);
+  const inIt = (url: string): string => url.replace(/\/grantline$/, `/${name}`);
+  return {
+    url: inIt(postgres.url),
+    migrationUrl: inIt(postgres.migrationUrl),
+    drop: () => asSuperuser(postgres, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+  };
+}
+
+async function asSuperuser(postgres: TestPostgres, statement: string): Promise<void> {
+  const client = new Client(postgres.superuserUrl);
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}

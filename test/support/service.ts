@@ -1,0 +1,72 @@
+import type { AddressInfo } from 'node:net';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { createApplication } from '../../src/application.js';
+import { Clock } from '../../src/kernel/clock.js';
+import { createPino, PinoLog } from '../../src/platform/infrastructure/pino-log.js';
+import { parseSettings } from '../../src/platform/settings-parser.js';
+import { freshDatabase, type TestDatabase } from './database.js';
+
+/** A clock that stands still until a test moves it. */
+export class TestClock extends Clock {
+  constructor(private instant = new Date('2026-11-20T12:00:00.000Z')) {
+    super();
+  }
+
+  override now(): Date {
+    return new Date(this.instant);
+  }
+
+  advance(seconds: number): void {
+    this.instant = new Date(this.instant.getTime() + seconds * 1000);
+  }
+}
+
+export interface TestService {
+  /** `http://127.0.0.1:port` of the API. */
+  url: string;
+  app: NestFastifyApplication;
+  clock: TestClock;
+  database: TestDatabase;
+  /** Every log line so far, as JSON text. */
+  logLines: string[];
+  stop(): Promise<void>;
+}
+
+export const TEST_SECRET = 'only-for-tests-0123456789-abcdefghijklmnop';
+
+/** The whole service in this process, on a database of its own; the environment says what differs from the defaults. */
+export async function startService(
+  environment: Record<string, string> = {},
+  { database, clock = new TestClock() }: { database?: TestDatabase; clock?: TestClock } = {},
+): Promise<TestService> {
+  const own = database ?? (await freshDatabase());
+  const { settings, problems } = parseSettings({
+    NODE_ENV: 'test',
+    AUTH_SECRET_KEY: TEST_SECRET,
+    AUTH_BCRYPT_COST: '4',
+    ACL_SYNC_ENABLED: 'false',
+    DATABASE_URL: own.url,
+    DATABASE_MIGRATION_URL: own.migrationUrl,
+    DATABASE_POOL_MAX: '10',
+    PORT: '0',
+    OPERATIONS_PORT: '0',
+    ...environment,
+  });
+  if (problems.length > 0) throw new Error(problems.join('\n'));
+  const logLines: string[] = [];
+  const log = new PinoLog(createPino(settings.log, { write: (line: string) => void logLines.push(line) }));
+  const { app, operations } = await createApplication(settings, own, log, clock);
+  await app.listen(0, '127.0.0.1');
+  return {
+    url: `http://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}`,
+    app,
+    clock,
+    database: own,
+    logLines,
+    stop: async () => {
+      await app.close();
+      await operations.close();
+      if (database === undefined) await own.drop();
+    },
+  };
+}
