@@ -31,8 +31,9 @@ export interface IntentSets {
   catalogModes(catalog: string): { all: Bits; readOnly: Bits };
 }
 
-export function intentSets(snapshot: Snapshot): IntentSets {
-  const subjects = subjectsOf(snapshot);
+/** @param strangers names that the snapshot does not know, to be told nothing of; they come last among the subjects. */
+export function intentSets(snapshot: Snapshot, strangers: readonly string[] = []): IntentSets {
+  const subjects = subjectsOf(snapshot, strangers);
   const start = nobody(subjects.none);
   const tree = resourceTree(sayings(snapshot, subjects));
   const modes = new Map([...tree].map(([name, node]) => [name, modesBelow(node, start, subjects.none)]));

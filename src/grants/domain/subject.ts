@@ -6,7 +6,9 @@ import type { Snapshot, SnapshotPolicy } from './snapshot.js';
 export type Subject =
   | { kind: 'person'; name: string; userId: number; isActive: boolean }
   | { kind: 'engine'; name: string }
-  | { kind: 'service-account'; name: string };
+  | { kind: 'service-account'; name: string }
+  /** A name that the snapshot does not know: nothing ever means it. */
+  | { kind: 'stranger'; name: string };
 
 /** Everybody whom a snapshot names, numbered; a principal is the set of the numbers that it means. */
 export interface Subjects {
@@ -22,8 +24,9 @@ export interface Subjects {
   meantByPolicy(policy: SnapshotPolicy): Bits;
 }
 
-export function subjectsOf(snapshot: Snapshot): Subjects {
-  const list = listSubjects(snapshot);
+/** @param strangers names that nobody has, for those who must know that they may nothing. */
+export function subjectsOf(snapshot: Snapshot, strangers: readonly string[] = []): Subjects {
+  const list = listSubjects(snapshot, strangers);
   const positions = (pick: (subject: Subject) => boolean) =>
     Bits.of(
       list.length,
@@ -64,7 +67,7 @@ export function subjectsOf(snapshot: Snapshot): Subjects {
   return { list, none, serviceAccounts, activePeople, meant, meantByPolicy };
 }
 
-function listSubjects({ users, grants, policies, settings }: Snapshot): Subject[] {
+function listSubjects({ users, grants, policies, settings }: Snapshot, strangers: readonly string[]): Subject[] {
   const serviceAccounts = new Set(settings.serviceAccounts);
   const named: PolicySubject[] = [
     ...grants.map(({ principal }) => principal),
@@ -75,7 +78,8 @@ function listSubjects({ users, grants, policies, settings }: Snapshot): Subject[
     ...users.map(({ id, name, isActive }) => ({ kind: 'person', name, userId: id, isActive }) as const),
     ...[...engines].filter((name) => !serviceAccounts.has(name)).map((name) => ({ kind: 'engine', name }) as const),
     ...[...serviceAccounts].map((name) => ({ kind: 'service-account', name }) as const),
+    ...strangers.map((name) => ({ kind: 'stranger', name }) as const),
   ].sort((a, b) => ORDER[a.kind] - ORDER[b.kind] || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
 }
 
-const ORDER: Record<Subject['kind'], number> = { person: 0, engine: 1, 'service-account': 2 };
+const ORDER: Record<Subject['kind'], number> = { person: 0, engine: 1, 'service-account': 2, stranger: 3 };
