@@ -1,0 +1,61 @@
+import fc from 'fast-check';
+import { expressionProblem } from './sql-expression.js';
+
+describe('a filter or a mask is one SQL expression', () => {
+  it.each([
+    "region = 'EU'",
+    'NULL',
+    `"select" = 1`,
+    "name = 'O''Brien; -- not a comment'",
+    'id IN (SELECT id FROM sales.eu.members WHERE who = current_user)',
+    "substr(ssn, 1, 3) || '***'",
+    "CASE WHEN a[1] <> b THEN 'x' END",
+    'x -> y',
+    'a - -1',
+    "U&'\\00e9' = name",
+    "city = 'Köln'",
+  ])('takes %s', (text) => {
+    expect(expressionProblem(text)).toBeNull();
+  });
+
+  it.each([
+    ['x) OR (true', '")" at character 2 closes nothing'],
+    ['(a]', '"]" at character 3 closes nothing'],
+    ['(a = 1', '"(" at character 1 is never closed'],
+    ['a = 1 -- all', 'a comment begins at character 7'],
+    ['a /* x */ = 1', 'a comment begins at character 3'],
+    ['true; DROP TABLE t', 'a semicolon ends the expression at character 5'],
+    ["a = 'x", 'the string at character 5 is never closed'],
+    ["a = 'x''", 'the string at character 5 is never closed'],
+    ['"a = 1', 'the quoted name at character 1 is never closed'],
+    ['a, b', 'one expression is expected, but there is a comma at character 2'],
+    ['SELECT true', 'one expression is expected, not SELECT: put a sub-query in parentheses'],
+    ['', 'the expression is empty'],
+    ['   ', 'the expression is empty'],
+    ['a = 1\nOR true', 'control characters, line breaks and direction marks are not allowed'],
+    ['a = ?', '"?" at character 5 means nothing outside quotes'],
+    ['a = `b`', '"`" at character 5 means nothing outside quotes'],
+    ['$$x$$', '"$" at character 1 means nothing outside quotes'],
+    ['ä = 1', '"ä" at character 1 means nothing outside quotes'],
+  ])('refuses %j', (text, problem) => {
+    expect(expressionProblem(text)).toBe(problem);
+  });
+
+  it('never takes two texts that only together are balanced', () => {
+    const pieces = fc.array(
+      fc.constantFrom('(', ')', '[', ']', "'", '"', '-', '/*', '*/', ';', 'a', ' ', ',', '=', 'OR true'),
+      { maxLength: 12 },
+    );
+    fc.assert(
+      fc.property(pieces, (parts) => {
+        const text = parts.join('');
+        fc.pre(expressionProblem(text) === null);
+        // In parentheses it is one again, and what stands after it is still read.
+        expect(expressionProblem(`(${text}) AND (b)`)).toBeNull();
+        expect(expressionProblem(`(${text}) AND (b`)).not.toBeNull();
+        expect(expressionProblem(`${text})`)).not.toBeNull();
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+});
