@@ -10,9 +10,11 @@ import { AccessGuard } from './access.guard.js';
 import type { Database } from './database.js';
 import { HealthRegistry } from './health.js';
 import { BodyGate } from './infrastructure/body-gate.js';
+import { DatabaseSession } from './infrastructure/database-session.js';
 import { pendingMigrations } from './infrastructure/migrator.js';
 import { Log } from './log.js';
 import { Settings } from './settings.js';
+import { Transaction } from './transaction.js';
 
 /** What the caller has made before Nest begins. */
 export interface Foundation {
@@ -55,12 +57,14 @@ export class PlatformModule {
         { provide: Log, useValue: log },
         { provide: Clock, useValue: clock },
         { provide: Ids, useClass: RandomIds },
+        DatabaseSession,
+        { provide: Transaction, useExisting: DatabaseSession },
         { provide: Registry, useFactory: metrics },
         { provide: HealthRegistry, useFactory: health, inject: [DataSource] },
         { provide: APP_GUARD, useClass: AccessGuard },
         { provide: APP_INTERCEPTOR, useClass: BodyGate },
       ],
-      exports: [Settings, Log, Clock, Ids, Registry, HealthRegistry, TypeOrmModule],
+      exports: [Settings, Log, Clock, Ids, Transaction, DatabaseSession, Registry, HealthRegistry, TypeOrmModule],
     };
   }
 }

@@ -1,0 +1,5 @@
+/** Writes that happen together or not at all, whichever stores and modules they go through: a grant and its audit event. */
+export abstract class Transaction {
+  /** Runs `work` in one transaction; inside another one, as a part of that. What `work` throws rolls everything back. */
+  abstract run<T>(work: () => Promise<T>): Promise<T>;
+}
