@@ -1,0 +1,123 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+
+const require = createRequire(import.meta.url);
+const { forbidden } = require('../../.dependency-cruiser.cjs') as { forbidden: { name: string }[] };
+
+/** For each rule, a file that breaks it. Type-only imports count, so most breaches are type-only. */
+const BREACHES: Record<string, [file: string, text: string]> = {
+  'no-circular': ['src/kernel/ring.ts', `import { b } from './ring-other.js'; export const a = (): unknown => b;`],
+  'module-order-kernel': ['src/kernel/order.ts', `import type { Log } from '../platform/log.js'; export type A = Log;`],
+  'module-order-platform': [
+    'src/platform/order.ts',
+    `import type { Planted } from '../audit/planted.service.js'; export type A = Planted;`,
+  ],
+  'module-order-audit': [
+    'src/audit/order.ts',
+    `import type { Planted } from '../users/planted.service.js'; export type A = Planted;`,
+  ],
+  'module-order-users': [
+    'src/users/order.ts',
+    `import type { Planted } from '../auth/planted.service.js'; export type A = Planted;`,
+  ],
+  'module-order-auth': [
+    'src/auth/order.ts',
+    `import type { Planted } from '../grants/planted.service.js'; export type A = Planted;`,
+  ],
+  'module-order-grants': [
+    'src/grants/order.ts',
+    `import type { Planted } from '../query-engine/planted.service.js'; export type A = Planted;`,
+  ],
+  'module-order-query-engine': [
+    'src/query-engine/order.ts',
+    `import type { Planted } from '../acl-sync/planted.service.js'; export type A = Planted;`,
+  ],
+  'modules-know-nothing-of-the-roots': [
+    'src/users/root.ts',
+    `import type { AppModule } from '../app.module.js'; export type A = AppModule;`,
+  ],
+  'kernel-is-pure': [
+    'src/kernel/impure.ts',
+    `import type { AxiosInstance } from 'axios'; export type A = AxiosInstance;`,
+  ],
+  'domain-is-pure': [
+    'src/grants/domain/impure.ts',
+    `import type { Injectable } from '@nestjs/common'; export type A = typeof Injectable;`,
+  ],
+  'services-see-ports': [
+    'src/users/impure.service.ts',
+    `import type { DataSource } from 'typeorm'; export type A = DataSource;`,
+  ],
+  'controllers-see-services': [
+    'src/users/impure.controller.ts',
+    `import type { Planted } from './infrastructure/planted.js'; export type A = Planted;`,
+  ],
+  'modules-meet-at-their-service': [
+    'src/auth/reach.ts',
+    `import type { Planted } from '../users/infrastructure/planted.js'; export type A = Planted;`,
+  ],
+  'no-dev-dependencies': [
+    'src/platform/dev.ts',
+    `import type { Parameters } from 'fast-check'; export type A = Parameters;`,
+  ],
+  'not-resolvable': ['src/platform/nowhere.ts', `import type { A } from './nowhere-at-all.js'; export type B = A;`],
+};
+
+const SUPPORT: Record<string, string> = {
+  'src/kernel/ring-other.ts': `import { a } from './ring.js'; export const b = (): unknown => a;`,
+  ...Object.fromEntries(
+    ['audit', 'users', 'auth', 'grants', 'query-engine', 'acl-sync'].map((module) => [
+      `src/${module}/planted.service.ts`,
+      'export interface Planted { it: true }',
+    ]),
+  ),
+  'src/users/infrastructure/planted.ts': 'export interface Planted { it: true }',
+};
+
+describe('module boundaries', () => {
+  let folder: string;
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'grantline-boundaries-'));
+    for (const name of ['src', 'tsconfig.json', 'package.json', '.dependency-cruiser.cjs']) {
+      cpSync(name, join(folder, name), { recursive: true });
+    }
+    symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  const plant = (file: string, text: string): void => {
+    mkdirSync(dirname(join(folder, file)), { recursive: true });
+    writeFileSync(join(folder, file), text);
+  };
+
+  it('has a planted breach for every rule', () => {
+    expect(Object.keys(BREACHES).sort()).toEqual(forbidden.map((rule) => rule.name).sort());
+  });
+
+  it('finds each planted breach, by the rule that it breaks', () => {
+    const cruise = [
+      'node_modules/dependency-cruiser/bin/dependency-cruise.mjs',
+      '--config',
+      '.dependency-cruiser.cjs',
+      'src',
+    ];
+    execFileSync(process.execPath, cruise, { cwd: folder }); // as it stands, the tree breaks none
+    for (const [file, text] of [...Object.entries(SUPPORT), ...Object.values(BREACHES)]) plant(file, text);
+
+    const run = spawnSync(process.execPath, [...cruise, '--output-type', 'json'], {
+      cwd: folder,
+      encoding: 'utf8',
+      maxBuffer: 1e9,
+    });
+    const { summary } = JSON.parse(run.stdout) as {
+      summary: { violations: { from: string; rule: { name: string } }[] };
+    };
+    const found = summary.violations.map((violation) => `${violation.rule.name} ${violation.from}`);
+
+    const expected = Object.entries(BREACHES).map(([rule, [file]]) => `${rule} ${file}`);
+    expect(expected.filter((breach) => !found.includes(breach))).toEqual([]);
+  });
+});
