@@ -12,6 +12,7 @@ import { Clock, SystemClock } from './kernel/clock.js';
 import { Refused } from './kernel/errors.js';
 import type { Database } from './platform/database.js';
 import { HealthRegistry } from './platform/health.js';
+import { serveApiDescription } from './platform/infrastructure/api-description.js';
 import { fieldErrors } from './platform/infrastructure/field-errors.js';
 import { readJsonBodies } from './platform/infrastructure/json-body.js';
 import { NestLog } from './platform/infrastructure/nest-log.js';
@@ -79,8 +80,7 @@ export async function createApplication(
       exceptionFactory: (errors) => new Refused('validation_failed', { errors: fieldErrors(errors) }),
     }),
   );
-  const document = JSON.stringify(describeApi(app, VERSION));
-  server.get('/api/openapi.json', (_, reply) => reply.type('application/json; charset=utf-8').send(document));
+  serveApiDescription(server, describeApi(app, VERSION));
   await app.init();
   return { app, operations: operationsServer(app.get(HealthRegistry), app.get(Registry)) };
 }
