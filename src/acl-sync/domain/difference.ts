@@ -1,0 +1,57 @@
+import type { Bits } from '../../grants/domain/bits.js';
+import type { Privilege } from '../../grants/domain/privilege.js';
+import type { Subject } from '../../grants/domain/subject.js';
+
+/** A place in the tree where the rules were asked; a level that nobody has named yet is spelled `FRESH`. */
+export interface Place {
+  catalog: string;
+  schema?: string;
+  table?: string;
+}
+
+/** One thing that the rules either give somebody or do not. */
+export type Aspect =
+  | { about: 'catalog-mode'; place: Place; mode: 'all' | 'read-only' }
+  | { about: 'schema-ownership'; place: Place }
+  | { about: 'privilege'; place: Place; privilege: Privilege }
+  | { about: 'row-filter'; place: Place; expression: string }
+  | { about: 'hidden-column'; place: Place; column: string }
+  | { about: 'column-mask'; place: Place; column: string; expression: string }
+  | { about: 'queries'; right: 'execute' | 'view' | 'kill' }
+  | { about: 'impersonation'; newUser: string }
+  | { about: 'routine'; kind: 'function' | 'procedure'; place: Place; name: string; privilege: string }
+  | { about: 'session-property'; property: string; catalog: string | null };
+
+/** Where rules and grants disagree: by the rules somebody has something that the grants do not give, or the other way round. */
+export interface Difference {
+  aspect: Aspect;
+  somebody: Subject;
+  /** How many more it concerns in just the same way. */
+  others: number;
+  byRules: boolean;
+}
+
+/** Collects differences and stops keeping them when there are more than anybody reads. */
+export class Differences {
+  readonly found: Difference[] = [];
+  total = 0;
+
+  constructor(
+    private readonly list: readonly Subject[],
+    private readonly keep: number,
+  ) {}
+
+  compare(aspect: Aspect, byRules: Bits, byGrants: Bits): void {
+    if (byRules.equals(byGrants)) return;
+    this.add(aspect, byRules.minus(byGrants), true);
+    this.add(aspect, byGrants.minus(byRules), false);
+  }
+
+  private add(aspect: Aspect, concerned: Bits, byRules: boolean): void {
+    const [first, ...others] = concerned.members();
+    const somebody = first === undefined ? undefined : this.list[first];
+    if (somebody === undefined) return;
+    this.total++;
+    if (this.found.length < this.keep) this.found.push({ aspect, somebody, others: others.length, byRules });
+  }
+}

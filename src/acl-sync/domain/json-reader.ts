@@ -1,0 +1,187 @@
+/** A JSON value and where it stands: `at` is the UTF-16 offset of its first character. */
+export type JsonNode =
+  | { kind: 'object'; at: number; members: JsonMember[] }
+  | { kind: 'array'; at: number; items: JsonNode[] }
+  | { kind: 'string'; at: number; value: string }
+  | { kind: 'number'; at: number; text: string }
+  | { kind: 'boolean'; at: number; value: boolean }
+  | { kind: 'null'; at: number };
+
+export interface JsonMember {
+  key: string;
+  at: number;
+  value: JsonNode;
+}
+
+export interface JsonFault {
+  code: 'json-syntax' | 'json-duplicate-key' | 'json-lone-surrogate';
+  message: string;
+  at: number;
+}
+
+/** `root` is null where the text cannot be read to its end; the last fault says why. */
+export interface JsonReading {
+  root: JsonNode | null;
+  faults: JsonFault[];
+}
+
+/**
+ * Reads exactly one JSON value (RFC 8259) and remembers where everything stands. Unlike the engine's reader it reports
+ * duplicate keys, of which the engine silently takes the last, and halves of characters outside the basic plane.
+ */
+export function readJson(text: string): JsonReading {
+  const reader = new Reader(text);
+  try {
+    const root = reader.value(0);
+    reader.end();
+    return { root, faults: reader.faults };
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error;
+    return { root: null, faults: [...reader.faults, { code: 'json-syntax', message: error.message, at: error.at }] };
+  }
+}
+
+class Unreadable extends Error {
+  constructor(
+    message: string,
+    readonly at: number,
+  ) {
+    super(message);
+  }
+}
+
+const MAX_DEPTH = 64;
+const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
+const PLAIN = /[^"\\\u0000-\u001f]*/y;
+const LONE_SURROGATE = /\p{Surrogate}/u;
+const ESCAPES: Record<string, string> = {
+  '"': '"',
+  '\\': '\\',
+  '/': '/',
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+};
+
+class Reader {
+  readonly faults: JsonFault[] = [];
+  private at = 0;
+
+  constructor(private readonly text: string) {}
+
+  end(): void {
+    if (this.next() !== undefined) throw new Unreadable('there is more text after the end of the document', this.at);
+  }
+
+  value(depth: number): JsonNode {
+    if (depth > MAX_DEPTH) throw new Unreadable(`nested more than ${MAX_DEPTH} levels deep`, this.at);
+    const sign = this.next();
+    const at = this.at;
+    switch (sign) {
+      case undefined:
+        throw new Unreadable('the text ends where a value should stand', at);
+      case '{':
+        return { kind: 'object', at, members: this.members(depth) };
+      case '[':
+        return { kind: 'array', at, items: this.items(depth) };
+      case '"':
+        return { kind: 'string', at, value: this.string() };
+      default:
+        return this.number(at) ?? this.word(at);
+    }
+  }
+
+  /** Skips white space; the character that follows. */
+  private next(): string | undefined {
+    while (' \t\n\r'.includes(this.text[this.at] ?? 'x')) this.at++;
+    return this.text[this.at];
+  }
+
+  private members(depth: number): JsonMember[] {
+    const members: JsonMember[] = [];
+    const seen = new Set<string>();
+    this.list('}', () => {
+      if (this.next() !== '"') throw new Unreadable('a key in double quotes is missing', this.at);
+      const at = this.at;
+      const key = this.string();
+      if (seen.has(key)) this.faults.push({ code: 'json-duplicate-key', message: `the key "${key}" stands twice`, at });
+      seen.add(key);
+      if (this.next() !== ':') throw new Unreadable('a colon is missing after the key', this.at);
+      this.at++;
+      members.push({ key, at, value: this.value(depth + 1) });
+    });
+    return members;
+  }
+
+  private items(depth: number): JsonNode[] {
+    const items: JsonNode[] = [];
+    this.list(']', () => items.push(this.value(depth + 1)));
+    return items;
+  }
+
+  private list(close: string, readOne: () => void): void {
+    this.at++;
+    if (this.next() === close) {
+      this.at++;
+      return;
+    }
+    for (;;) {
+      readOne();
+      const sign = this.next();
+      if (sign !== ',' && sign !== close) throw new Unreadable(`a comma or ${close} is missing`, this.at);
+      this.at++;
+      if (sign === close) return;
+    }
+  }
+
+  private string(): string {
+    const start = this.at++;
+    let value = '';
+    for (;;) {
+      PLAIN.lastIndex = this.at;
+      const plain = PLAIN.exec(this.text)?.[0] ?? '';
+      value += plain;
+      this.at += plain.length;
+      const sign = this.text[this.at++];
+      if (sign === '"') break;
+      if (sign === undefined) throw new Unreadable('a string is not closed', start);
+      if (sign !== '\\') throw new Unreadable('a control character stands in a string', this.at - 1);
+      value += this.escape();
+    }
+    if (LONE_SURROGATE.test(value)) {
+      this.faults.push({ code: 'json-lone-surrogate', message: 'half a character stands in a string', at: start });
+    }
+    return value;
+  }
+
+  private escape(): string {
+    const sign = this.text[this.at++] ?? '';
+    if (sign !== 'u') {
+      const meant = ESCAPES[sign];
+      if (meant === undefined) throw new Unreadable('a backslash that JSON does not know', this.at - 2);
+      return meant;
+    }
+    const digits = this.text.slice(this.at, this.at + 4);
+    if (!/^[0-9a-fA-F]{4}$/.test(digits)) throw new Unreadable('\\u needs four hexadecimal digits', this.at - 2);
+    this.at += 4;
+    return String.fromCharCode(parseInt(digits, 16));
+  }
+
+  private number(at: number): JsonNode | null {
+    NUMBER.lastIndex = at;
+    const text = NUMBER.exec(this.text)?.[0];
+    if (text === undefined) return null;
+    this.at += text.length;
+    return { kind: 'number', at, text };
+  }
+
+  private word(at: number): JsonNode {
+    const word = /^[a-z]+/.exec(this.text.slice(at, at + 6))?.[0] ?? '';
+    this.at += word.length;
+    if (word === 'true' || word === 'false') return { kind: 'boolean', at, value: word === 'true' };
+    if (word === 'null') return { kind: 'null', at };
+    throw new Unreadable('not a JSON value', at);
+  }
+}

@@ -1,0 +1,57 @@
+import { hides, INFORMATION_SCHEMA, type Evaluator, type SchemaName, type TableName } from './evaluator.js';
+import { FirstMatch } from './first-match.js';
+
+/**
+ * What the engine's listings show to one person (SHOW CATALOGS, SHOW SCHEMAS, SHOW TABLES, DESCRIBE, and the rows of
+ * `information_schema` and `system.jdbc`). Catalogs and schemas follow any rule, not the first: names are no secrets.
+ */
+export class Listings {
+  private readonly any = new FirstMatch();
+
+  constructor(private readonly evaluator: Evaluator) {}
+
+  showsCatalog(user: string, catalog: string): boolean {
+    const { rules } = this.evaluator;
+    const names = { user, catalog };
+    return (
+      this.evaluator.mayRead(user, catalog) &&
+      (rules.schemas.some((rule) => rule.owner && this.any.fits(rule, names)) ||
+        rules.catalog_session_properties.some((rule) => rule.allow && this.any.fits(rule, names)) ||
+        [rules.tables, rules.functions, rules.procedures].some((section) =>
+          section.some((rule) => rule.privileges.length > 0 && this.any.fits(rule, names)),
+        ))
+    );
+  }
+
+  showsSchema(user: string, { catalog, schema }: SchemaName): boolean {
+    const { rules } = this.evaluator;
+    const names = { user, catalog, schema };
+    return (
+      this.evaluator.mayRead(user, catalog) &&
+      (rules.schemas.some((rule) => rule.owner && this.any.fits(rule, names)) ||
+        [rules.tables, rules.functions, rules.procedures].some((section) =>
+          section.some((rule) => rule.privileges.length > 0 && this.any.fits(rule, names)),
+        ))
+    );
+  }
+
+  /** Owned, or with any privilege at all. */
+  showsTable(user: string, table: TableName): boolean {
+    if (this.evaluator.ownsSchema(user, table)) return true;
+    if (!this.evaluator.mayRead(user, table.catalog)) return false;
+    if (table.schema === INFORMATION_SCHEMA) return true;
+    const rule = this.evaluator.tableRule(user, table);
+    return rule !== null && (this.evaluator.rules.tables[rule]?.privileges.length ?? 0) > 0;
+  }
+
+  /** Whoever may do more than read is shown hidden columns too. */
+  showsColumn(user: string, table: TableName, column: string): boolean {
+    if (!this.evaluator.mayRead(user, table.catalog)) return false;
+    if (table.schema === INFORMATION_SCHEMA) return true;
+    const index = this.evaluator.tableRule(user, table);
+    const rule = index === null ? undefined : this.evaluator.rules.tables[index];
+    if (rule === undefined || rule.privileges.length === 0) return false;
+    const onlyReads = rule.privileges.every((privilege) => privilege === 'SELECT' || privilege === 'GRANT_SELECT');
+    return !onlyReads || !hides(rule, column);
+  }
+}
