@@ -1,0 +1,73 @@
+/** One thing that is wrong, and where: `grants[3].resource.schema`; an empty path is the whole value. */
+export interface FormProblem {
+  path: string;
+  message: string;
+}
+
+/** What is read in place of something wrong, so that reading goes on and every problem is listed at once. */
+type Fields<K extends string> = Partial<Record<K, unknown>>;
+
+/** Reads a parsed JSON value of unknown shape and notes every problem. What it returns counts only if there was none. */
+export class Form {
+  readonly problems: FormProblem[] = [];
+
+  refuse(path: string, message: string): void {
+    this.problems.push({ path, message });
+  }
+
+  object<K extends string>(value: unknown, path: string, known: readonly K[]): Fields<K> {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      this.refuse(path, 'must be an object');
+      return {};
+    }
+    for (const key of Object.keys(value)) {
+      if (!known.some((name) => name === key)) this.refuse(join(path, key), 'is not a known field');
+    }
+    return value;
+  }
+
+  list<T>(value: unknown, path: string, read: (item: unknown, path: string) => T): T[] {
+    if (Array.isArray(value)) return value.map((item, i) => read(item, `${path}[${i}]`));
+    this.refuse(path, 'must be a list');
+    return [];
+  }
+
+  string(value: unknown, path: string): string {
+    if (typeof value === 'string') return value;
+    this.refuse(path, 'must be a string');
+    return '';
+  }
+
+  boolean(value: unknown, path: string): boolean {
+    if (typeof value !== 'boolean') this.refuse(path, 'must be true or false');
+    return value === true;
+  }
+
+  id(value: unknown, path: string): number {
+    if (typeof value === 'number' && Number.isSafeInteger(value) && value > 0) return value;
+    this.refuse(path, 'must be a positive integer');
+    return 0;
+  }
+
+  oneOf<T extends string>(value: unknown, path: string, choices: readonly T[]): T | undefined {
+    const chosen = choices.find((choice) => choice === value);
+    if (chosen === undefined) this.refuse(path, `must be one of ${choices.join(', ')}`);
+    return chosen;
+  }
+
+  /** ISO 8601 in UTC, as in `2026-11-20T00:00:00.000Z`. */
+  instant(value: unknown, path: string): Date {
+    const text = typeof value === 'string' && INSTANT.test(value) ? value : '';
+    const date = new Date(text);
+    // Date takes 30 February for 2 March.
+    if (!Number.isNaN(date.getTime()) && date.toISOString().slice(0, 10) === text.slice(0, 10)) return date;
+    this.refuse(path, 'must be a moment in UTC such as 2026-11-20T00:00:00.000Z');
+    return new Date(0);
+  }
+}
+
+const INSTANT = /^\d{4}-\d\d-\d\dT([01]\d|2[0-3]):\d\d(:\d\d(\.\d{1,3})?)?Z$/;
+
+export function join(path: string, key: string): string {
+  return path === '' ? key : `${path}.${key}`;
+}

@@ -1,0 +1,100 @@
+import type { Form } from './form.js';
+import type { PolicySubject, Principal } from './principal.js';
+import type { SnapshotGroup, SnapshotSettings, SnapshotUser } from './snapshot.js';
+
+interface Lookup {
+  ids: ReadonlySet<number>;
+  byName: ReadonlyMap<unknown, number>;
+}
+
+/** Everybody who can be named in a snapshot file: finds principals by id or by name, and sees that no name means two. */
+export class SnapshotNames {
+  /** Whose name it is, by the name in lower case. */
+  private readonly holders = new Map<string, string>();
+  private readonly engineNames = new Map<string, string>();
+  private readonly known: Record<'user' | 'group', Lookup>;
+
+  constructor(
+    private readonly form: Form,
+    users: readonly SnapshotUser[],
+    groups: readonly Pick<SnapshotGroup, 'id' | 'name'>[],
+    settings: SnapshotSettings,
+  ) {
+    for (const name of settings.serviceAccounts) this.holders.set(name.toLowerCase(), 'a service account');
+    users.forEach(({ name }, i) => {
+      this.claim(name, `users[${i}].name`);
+    });
+    const groupNames = new Set<string>();
+    groups.forEach(({ name }, i) => {
+      if (groupNames.has(name.toLowerCase())) form.refuse(`groups[${i}].name`, 'is the name of another group');
+      groupNames.add(name.toLowerCase());
+    });
+    this.known = { user: lookup(users), group: lookup(groups) };
+  }
+
+  principal(value: unknown, path: string): Principal {
+    const { type, id, name } = this.form.object(value, path, ['type', 'id', 'name']);
+    switch (this.form.oneOf(type, `${path}.type`, ['user', 'group', 'engine'])) {
+      case 'user':
+        return { type: 'user', id: this.find('user', id, name, path) };
+      case 'group':
+        return { type: 'group', id: this.find('group', id, name, path) };
+      case 'engine':
+        if (id !== undefined) this.form.refuse(`${path}.id`, 'an engine principal has a name only');
+        return { type: 'engine', name: this.engineName(name, `${path}.name`) };
+      case undefined:
+        return { type: 'user', id: 0 };
+    }
+  }
+
+  subject(value: unknown, path: string): PolicySubject {
+    const { type } = typeof value === 'object' && value !== null && 'type' in value ? value : { type: undefined };
+    if (type !== 'everyone') return this.principal(value, path);
+    this.form.object(value, path, ['type']);
+    return { type };
+  }
+
+  /** A member of a group: an account's id or its name. */
+  member(value: unknown, path: string): number {
+    return typeof value === 'string'
+      ? this.find('user', undefined, value, path)
+      : this.find('user', value, undefined, path);
+  }
+
+  private find(kind: 'user' | 'group', id: unknown, name: unknown, path: string): number {
+    const { ids, byName } = this.known[kind];
+    const found = name === undefined ? id : byName.get(name);
+    if (typeof found === 'number' && ids.has(found) && (id === undefined || id === found)) return found;
+    this.form.refuse(path, `names no ${kind} of this file`);
+    return 0;
+  }
+
+  private engineName(value: unknown, path: string): string {
+    const name = principalName(this.form, value, path);
+    const holder = this.holders.get(name.toLowerCase());
+    if (holder !== undefined) this.form.refuse(path, `is the name of ${holder}, not of an engine principal`);
+    const spelling = this.engineNames.get(name.toLowerCase()) ?? name;
+    if (spelling !== name) this.form.refuse(path, `differs from the engine principal ${spelling} in case only`);
+    this.engineNames.set(name.toLowerCase(), spelling);
+    return name;
+  }
+
+  private claim(name: string, path: string): void {
+    const holder = this.holders.get(name.toLowerCase());
+    if (holder === undefined) this.holders.set(name.toLowerCase(), 'an account');
+    else if (name !== '') this.form.refuse(path, `is the name of ${holder} already`);
+  }
+}
+
+/** A name by which the engine knows somebody, or a group's: spelled as it stands. */
+export function principalName(form: Form, value: unknown, path: string): string {
+  const name = form.string(value, path);
+  if (typeof value !== 'string') return name;
+  if (name === '''' || Array.from(name).length > 128) form.refuse(path, 'must have 1 to 128 characters');
+  if (/[\p{Cc}\p{Cs}]/u.test(name)) form.refuse(path, 'must not hold control characters');
+  return name;
+}
+
+function lookup(rows: readonly { id: number; name: string }[]): Lookup {
+  return { ids: new Set(rows.map(({ id }) => id)), byName: new Map(rows.map(({ id, name }) => [name, id])) };
+}

@@ -1,0 +1,131 @@
+import type { Form } from './form.js';
+import { PRIVILEGES, type Privilege } from './privilege.js';
+import { closedProblem, nameProblem, type ColumnResource, type Resource } from './resource.js';
+import type { SnapshotNames } from './snapshot-names.js';
+import type { SnapshotGrant, SnapshotPolicy, SnapshotSettings } from './snapshot.js';
+import { expressionProblem } from './sql-expression.js';
+
+/** Reads the grants and policies of a snapshot file. */
+export class SnapshotRows {
+  constructor(
+    private readonly form: Form,
+    private readonly names: SnapshotNames,
+    private readonly settings: SnapshotSettings,
+  ) {}
+
+  grant(value: unknown, path: string, id: number): SnapshotGrant {
+    const row = this.form.object(value, path, GRANT_KEYS);
+    return {
+      id,
+      principal: this.names.principal(row.principal, `${path}.principal`),
+      resource: this.resource(row.resource, `${path}.resource`),
+      privileges: this.privileges(row.privileges, `${path}.privileges`),
+      expiresAt: this.instant(row.expires_at, `${path}.expires_at`),
+      revokedAt: this.instant(row.revoked_at, `${path}.revoked_at`),
+    };
+  }
+
+  policy(value: unknown, path: string, id: number): SnapshotPolicy {
+    const row = this.form.object(value, path, POLICY_KEYS);
+    const kind = this.form.oneOf(row.kind, `${path}.kind`, KINDS) ?? 'deny';
+    const base = {
+      id,
+      principal: this.names.subject(row.principal, `${path}.principal`),
+      except: this.form.list(row.except ?? [], `${path}.except`, (item, at) => this.names.principal(item, at)),
+    };
+    if (kind !== 'row_filter' && kind !== 'column_mask') this.absent(row.expression, `${path}.expression`, kind);
+    if (kind !== 'deny') this.absent(row.privileges, `${path}.privileges`, kind);
+    switch (kind) {
+      case 'row_filter':
+        return {
+          ...base,
+          kind,
+          resource: this.resource(row.resource, `${path}.resource`),
+          expression: this.expression(row.expression, path),
+        };
+      case 'column_mask':
+        return {
+          ...base,
+          kind,
+          resource: this.column(row.resource, `${path}.resource`),
+          expression: this.expression(row.expression, path),
+        };
+      case 'hidden_column':
+        return { ...base, kind, resource: this.column(row.resource, `${path}.resource`) };
+      case 'deny':
+        return {
+          ...base,
+          kind,
+          resource: this.resource(row.resource, `${path}.resource`),
+          privileges: this.privileges(row.privileges ?? PRIVILEGES, `${path}.privileges`),
+        };
+    }
+  }
+
+  private resource(value: unknown, path: string): Resource {
+    return this.node(this.form.object(value, path, ['catalog', 'schema', 'table']), path);
+  }
+
+  private column(value: unknown, path: string): ColumnResource {
+    const { column, ...node } = this.form.object(value, path, ['catalog', 'schema', 'table', 'column']);
+    return { ...this.node(node, path), column: this.name(column, `${path}.column`) };
+  }
+
+  private node(
+    { catalog, schema, table }: { catalog?: unknown; schema?: unknown; table?: unknown },
+    path: string,
+  ): Resource {
+    if (table !== undefined && schema === undefined)
+      this.form.refuse(`${path}.schema`, 'must be given where a table is');
+    const resource: Resource = {
+      catalog: this.name(catalog, `${path}.catalog`),
+      ...(schema !== undefined && { schema: this.name(schema, `${path}.schema`) }),
+      ...(table !== undefined && { table: this.name(table, `${path}.table`) }),
+    };
+    const problem = closedProblem(resource, this.settings.metadataCatalog);
+    if (problem !== null) this.form.refuse(path, problem);
+    return resource;
+  }
+
+  private name(value: unknown, path: string): string {
+    const name = this.form.string(value, path);
+    const problem = nameProblem(name);
+    if (problem !== null && typeof value === 'string') this.form.refuse(path, problem);
+    return name;
+  }
+
+  private privileges(value: unknown, path: string): Privilege[] {
+    const read = this.form.list(value, path, (item, at) => this.form.oneOf(item, at, PRIVILEGES));
+    if (Array.isArray(value) && value.length === 0) this.form.refuse(path, 'must name at least one privilege');
+    return PRIVILEGES.filter((privilege) => read.includes(privilege));
+  }
+
+  private expression(value: unknown, path: string): string {
+    const text = this.form.string(value, `${path}.expression`);
+    const problem = typeof value === 'string' ? expressionProblem(text) : null;
+    if (problem !== null) this.form.refuse(`${path}.expression`, problem);
+    return text;
+  }
+
+  private instant(value: unknown, path: string): Date | null {
+    return value === undefined || value === null ? null : this.form.instant(value, path);
+  }
+
+  private absent(value: unknown, path: string, kind: string): void {
+    if (value !== undefined && value !== null) this.form.refuse(path, `means nothing in a ${kind}`);
+  }
+}
+
+const KINDS = ['row_filter', 'column_mask', 'hidden_column', 'deny'] as const;
+/** `description` is for people; the rules do not follow from it. */
+const GRANT_KEYS = ['id', 'principal', 'resource', 'privileges', 'expires_at', 'revoked_at', 'description'] as const;
+const POLICY_KEYS = [
+  'id',
+  'kind',
+  'principal',
+  'except',
+  'resource',
+  'expression',
+  'privileges',
+  'description',
+] as const;

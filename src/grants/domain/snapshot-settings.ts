@@ -1,0 +1,61 @@
+import type { Form } from './form.js';
+import { nameProblem } from './resource.js';
+import { principalName } from './snapshot-names.js';
+import type { SnapshotSettings } from './snapshot.js';
+
+/** Reads the settings of a snapshot file; what is left out is taken from `defaults`. */
+export function settingsOf(form: Form, value: unknown, defaults: SnapshotSettings): SnapshotSettings {
+  const given = form.object(value, 'settings', FIELDS);
+  const list = (field: Field, read: (item: unknown, path: string) => string, otherwise: readonly string[]) =>
+    given[field] === undefined ? otherwise : form.list(given[field], `settings.${field}`, read);
+  const account = (item: unknown, path: string) => principalName(form, item, path);
+  const property = (item: unknown, path: string) => principalName(form, item, path);
+  const catalog = (item: unknown, path: string) => {
+    const name = form.string(item, path);
+    const problem = typeof item === 'string' ? nameProblem(name) : null;
+    if (problem !== null) form.refuse(path, problem);
+    return name;
+  };
+  const { own_account, metadata_catalog, impersonation } = given;
+  const ownAccount = own_account === undefined ? defaults.ownAccount : account(own_account, 'settings.own_account');
+  const metadataCatalog = metadata_catalog === undefined ? defaults.metadataCatalog : metadata_catalog;
+  const closed = metadataCatalog === null ? null : catalog(metadataCatalog, 'settings.metadata_catalog');
+  const open = (item: unknown, path: string) => {
+    const name = catalog(item, path);
+    if (name === closed || name === 'system') form.refuse(path, 'must be neither the metadata catalog nor system');
+    return name;
+  };
+  return {
+    ownAccount,
+    serviceAccounts: [...new Set([ownAccount, ...list('service_accounts', account, defaults.serviceAccounts)])],
+    writableCatalogs: list('writable_catalogs', open, defaults.writableCatalogs),
+    readableCatalogs: list('readable_catalogs', open, defaults.readableCatalogs),
+    metadataCatalog: closed,
+    impersonation:
+      impersonation === undefined ? defaults.impersonation : form.boolean(impersonation, 'settings.impersonation'),
+    sessionProperties: list('session_properties', property, defaults.sessionProperties),
+  };
+}
+
+export function settingsForm(settings: SnapshotSettings): Record<Field, unknown> {
+  return {
+    own_account: settings.ownAccount,
+    service_accounts: settings.serviceAccounts,
+    writable_catalogs: settings.writableCatalogs,
+    readable_catalogs: settings.readableCatalogs,
+    metadata_catalog: settings.metadataCatalog,
+    impersonation: settings.impersonation,
+    session_properties: settings.sessionProperties,
+  };
+}
+
+const FIELDS = [
+  'own_account',
+  'service_accounts',
+  'writable_catalogs',
+  'readable_catalogs',
+  'metadata_catalog',
+  'impersonation',
+  'session_properties',
+] as const;
+type Field = (typeof FIELDS)[number];
