@@ -1,0 +1,109 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { GrantlineProcess, runGrantline } from '../support/grantline-process.js';
+
+describe('starting with nothing but Node', () => {
+  let folder: string;
+  let environment: Record<string, string>;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'grantline-start-'));
+    environment = { DATA_DIR: join(folder, 'data'), PORT: '0', OPERATIONS_PORT: '0', ACL_SYNC_ENABLED: 'false' };
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  /** The database server's process id, by the file that it keeps while it runs. */
+  const postmaster = (): number | null => {
+    const { home } = JSON.parse(readFileSync(join(folder, 'data', 'postgres.json'), 'utf8')) as { home: string };
+    const file = join(home, 'data', 'postmaster.pid');
+    return existsSync(file) ? Number(readFileSync(file, 'utf8').split('
+')[0]) : null;
+  };
+
+  it('serves, and stops its database when it stops', async () => {
+    const service = new GrantlineProcess(['serve'], environment);
+    const url = await service.url();
+    expect((await fetch(`${url}/api/openapi.json`)).status).toBe(200);
+    expect(postmaster()).not.toBeNull();
+
+    service.signal('SIGTERM');
+
+    expect((await service.finished).code).toBe(0);
+    expect(postmaster()).toBeNull();
+  });
+
+  it('keeps the generated secret, and shows it to its owner only', async () => {
+    const secret = (): string => readFileSync(join(folder, 'data', 'development-secret'), 'utf8');
+    await runGrantline(['migrate'], environment);
+    const first = secret();
+    await runGrantline(['migrate'], environment);
+
+    expect(secret()).toBe(first);
+    expect(first.length).toBeGreaterThanOrEqual(64);
+    expect(statSync(join(folder, 'data', 'development-secret')).mode & 0o077).toBe(0);
+    expect(statSync(join(folder, 'data', 'postgres.json')).mode & 0o077).toBe(0);
+  });
+
+  it('takes over the database that a killed process left behind', async () => {
+    const killed = new GrantlineProcess(['serve'], environment);
+    await killed.url();
+    const database = postmaster();
+    killed.signal('SIGKILL');
+    await killed.finished;
+    expect(postmaster()).toBe(database);
+
+    const next = new GrantlineProcess(['serve'], environment);
+    await next.url();
+    expect(postmaster()).toBe(database);
+    next.signal('SIGINT');
+
+    expect((await next.finished).code).toBe(0);
+    expect(postmaster()).toBeNull();
+  });
+
+  it('is joined by a second process, whose end leaves the first one running', async () => {
+    const service = new GrantlineProcess(['serve'], environment);
+    const url = await service.url();
+
+    expect(await runGrantline(['migrate'], environment)).toMatchObject({ code: 0, stdout: 'nothing to migrate\n' });
+
+    expect((await fetch(`${url}/api/openapi.json`)).status).toBe(200);
+    service.signal('SIGTERM');
+    await service.finished;
+  });
+});
+
+describe('starting in production', () => {
+  it('lists everything that is missing or weak at once, and ends with 78', async () => {
+    const { code, stderr } = await runGrantline(['serve'], {
+      NODE_ENV: 'production',
+      AUTH_SECRET_KEY: 'weak',
+      AUTH_BCRYPT_COST: '4',
+    });
+
+    expect(code).toBe(78);
+    expect(stderr).toContain('DATABASE_URL is required in production');
+    expect(stderr).toContain('AUTH_SECRET_KEY is weak');
+    expect(stderr).toContain('AUTH_BCRYPT_COST must be a whole number from 10 to 15');
+    expect(stderr).not.toMatch(/^ +at /m);
+  });
+
+  it('reads a secret from a file, and refuses it given twice', async () => {
+    const both = await runGrantline(['migrate'], { AUTH_SECRET_KEY: 'x'.repeat(40), AUTH_SECRET_KEY_FILE: '/nowhere' });
+    const missing = await runGrantline(['migrate'], { AUTH_SECRET_KEY_FILE: '/nowhere' });
+
+    expect(both).toMatchObject({ code: 78 });
+    expect(both.stderr).toContain('AUTH_SECRET_KEY and AUTH_SECRET_KEY_FILE are both set');
+    expect(missing.stderr).toContain('AUTH_SECRET_KEY_FILE points at a file that cannot be read');
+  });
+});
+
+describe('the command line', () => {
+  it('answers wrong usage with 2', async () => {
+    expect(await runGrantline(['frobnicate'], {})).toMatchObject({ code: 2 });
+  });
+
+  it('prints its version', async () => {
+    expect(await runGrantline(['--version'], {})).toMatchObject({ code: 0 });
+  });
+});

@@ -1,0 +1,70 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { resolve } from 'node:path';
+
+const EXECUTABLE = resolve('dist/main.js');
+
+export interface Finished {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** The built executable, as a process of its own. Its environment is exactly what is given, and PATH. */
+export class GrantlineProcess {
+  private output = '';
+  private readonly child: ChildProcess;
+  readonly finished: Promise<Finished>;
+
+  constructor(args: readonly string[], environment: Record<string, string>, input = '') {
+    const child = spawn(process.execPath, [EXECUTABLE, ...args], {
+      env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', LOG_FORMAT: 'json', ...environment },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+    this.child = child;
+    child.stdin.end(input);
+    let stderr = '';
+    let stdout = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      stdout += chunk.toString();
+      this.output += chunk.toString();
+    });
+    child.stderr.on('data', (chunk: Buffer) => {
+      stderr += chunk.toString();
+      this.output += chunk.toString();
+    });
+    this.finished = new Promise((done) => child.on('close', (code) => done({ code, stdout, stderr })));
+  }
+
+  /** Waits for a line that matches. @throws Error with the output when the process ends, or 60 s pass, without it. */
+  async says(pattern: RegExp): Promise<RegExpExecArray> {
+    const ended = this.finished.then(() => true);
+    const deadline = performance.now() + 60_000;
+    for (;;) {
+      const match = pattern.exec(this.output);
+      if (match !== null) return match;
+      const over = await Promise.race([ended, new Promise<false>((go) => setTimeout(() => go(false), 50))]);
+      if ((over && pattern.exec(this.output) === null) || performance.now() > deadline) {
+        throw new Error(`never said ${String(pattern)}:\n${this.output}`);
+      }
+    }
+  }
+
+  /** The API's address, once the service listens. */
+  async url(): Promise<string> {
+    const [, url] = await this.says(/listening on (http:\/\/[^"\s]+)/);
+    return (url ?? '').replace('localhost', '127.0.0.1');
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.child.kill(name);
+  }
+}
+
+/** One command to its end. */
+export function runGrantline(
+  args: readonly string[],
+  environment: Record<string, string>,
+  input = '',
+): Promise<Finished> {
+  return new GrantlineProcess(args, environment, input).finished;
+}
