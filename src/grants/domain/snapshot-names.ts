@@ -90,7 +90,7 @@ export class SnapshotNames {
 export function principalName(form: Form, value: unknown, path: string): string {
   const name = form.string(value, path);
   if (typeof value !== 'string') return name;
-  if (name === '''' || Array.from(name).length > 128) form.refuse(path, 'must have 1 to 128 characters');
+  if (name === '' || Array.from(name).length > 128) form.refuse(path, 'must have 1 to 128 characters');
   if (/[\p{Cc}\p{Cs}]/u.test(name)) form.refuse(path, 'must not hold control characters');
   return name;
 }
