@@ -16,8 +16,7 @@ describe('starting with nothing but Node', () => {
   const postmaster = (): number | null => {
     const { home } = JSON.parse(readFileSync(join(folder, 'data', 'postgres.json'), 'utf8')) as { home: string };
     const file = join(home, 'data', 'postmaster.pid');
-    return existsSync(file) ? Number(readFileSync(file, 'utf8').split('
-')[0]) : null;
+    return existsSync(file) ? Number(readFileSync(file, 'utf8').split('\n')[0]) : null;
   };
 
   it('serves, and stops its database when it stops', async () => {

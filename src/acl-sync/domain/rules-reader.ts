@@ -1,6 +1,6 @@
 import { PRIVILEGES } from '../../grants/domain/privilege.js';
 import type { Finding } from './finding.js';
-import { readJson, type JsonNode } from './json-reader.js';
+import { readJson, type JsonNode } from '../../kernel/json-reader.js';
 import { RuleFields, type RuleFault } from './rule-fields.js';
 import type { ColumnRule, RulesDocument } from './rules-document.js';
 import { TextPositions } from './text-position.js';
