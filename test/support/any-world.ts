@@ -1,121 +1,164 @@
 import fc from 'fast-check';
 import type { PolicySubject, Principal } from '../../src/grants/domain/principal.js';
 import { PRIVILEGES, type Privilege } from '../../src/grants/domain/privilege.js';
-import type { ColumnResource, Resource } from '../../src/grants/domain/resource.js';
-import type { Snapshot, SnapshotGrant, SnapshotPolicy, SnapshotUser } from '../../src/grants/domain/snapshot.js';
+import type { Resource } from '../../src/grants/domain/resource.js';
+import type {
+  Snapshot,
+  SnapshotGrant,
+  SnapshotGroup,
+  SnapshotPolicy,
+  SnapshotSettings,
+  SnapshotUser,
+} from '../../src/grants/domain/snapshot.js';
 import { NOW, SETTINGS } from './a-world.js';
 
-/** Few names, so that grants meet; hostile ones, so that a slip in a pattern shows. One is a prefix of another. */
-const CATALOGS = ['lake', 'lak', 'tpch', 'a.b', 'a-b', 'x$y', 'grantline', 'system'];
-const SCHEMAS = ['eu', 'eu1', 'e.u', 'e(u|x)', 'back\\slash', 'naïve', 'with space', 'jdbc'];
-const TABLES = [
-  't',
-  't1',
-  't.1',
-  't_1',
-  'say "hi"',
-  "o'neil",
-  '[t]',
-  '^t$',
-  't*',
-  't+',
-  't?',
-  't{2}',
-  '日本',
-  '😀',
-  '&&',
+/** Hostile names: signs of patterns and of SQL, letters outside ASCII, one a prefix, a tail or a digit of another. */
+const NODES = [
+  ...['a', 'ab', 'abc', 'b', 'bc', 'c', '1', '10', '11', '12', '2', '20', 'eu', 'eu1', 'eu_1', 'eu_2', 'us_1', 'us_2'],
+  ...[
+    'e.u',
+    'e(u|x)',
+    'a-b',
+    'a b',
+    'a_b',
+    'x$y',
+    'x$1',
+    'back\\slash',
+    'say "hi"',
+    "o'neil",
+    '[q]',
+    '^q$',
+    'q^',
+    '.*',
+  ],
+  ...['t*', 't+', 't?', 't{2}', '{user}', '&&', '#', '-', 'naïve', 'naïf', '日本', '日', '😀', '😁', '😀😁', 'jdbc'],
 ];
-const COLUMNS = ['id', 'name', 'e-mail', 'größe'];
+const PEOPLE = [
+  'ana',
+  'Ana2',
+  'an',
+  'a',
+  'bo',
+  'bob',
+  'cy_1',
+  'cy_2',
+  'cy_10',
+  'cy_11',
+  'cy_20',
+  'Dee',
+  'Zoë',
+  '😀',
+  'k.l',
+  'kxl',
+  'x$y',
+  'b\\c',
+  'k^',
+];
 const ENGINES = ['etl-job', 'svc.report', 'svcxreport', 'bot|ana', '.*', 'job$1', 'ci\\cd'];
-const PEOPLE = ['ana', 'Ana2', 'an', 'bo', 'bob', 'cy_1', 'Dee', 'eve'];
+const COLUMNS = ['id', 'i', 'e-mail', 'größe'];
 const EXPRESSIONS = ["region = 'EU'", 'true', "note <> '\\'", 'id IN (1, 2)'];
+
+/** What one world is made of: few names each, so that everything in it meets. */
+interface Stuff {
+  people: number;
+  groups: number;
+  names: readonly string[];
+}
 
 /** Small random worlds in which groups overlap, grants nest, denies have exceptions and some grants have expired. */
 export function anyWorld(): fc.Arbitrary<Snapshot> {
   return fc
     .record({
-      users: fc.subarray(PEOPLE, { minLength: 1 }).chain((names) => fc.tuple(...names.map(anyUser))),
-      groups: fc.array(fc.subarray([...PEOPLE.keys()].map(idOf)), { maxLength: 4 }),
-      grants: fc.array(anyGrant(), { maxLength: 14 }),
-      policies: fc.array(anyPolicy(), { maxLength: 8 }),
-      impersonation: fc.boolean(),
-      sessionProperties: fc.subarray(['query_max_run_time', 'hide_inaccessible_columns']),
-      serviceAccounts: fc.subarray(['airflow-1', 'dbt.cloud']),
+      people: fc.uniqueArray(fc.constantFrom(...PEOPLE), { minLength: 1, maxLength: 8 }),
+      names: fc.uniqueArray(fc.constantFrom(...NODES), { minLength: 2, maxLength: 6 }),
+      groups: fc.nat(4),
     })
-    .map(({ users, groups, grants, policies, impersonation, sessionProperties, serviceAccounts }) => ({
-      users,
-      groups: groups.map((members, i) => ({
-        id: i + 1,
-        name: `group ${i + 1}`,
-        members: members.filter((id) => users.some((user) => user.id === id)),
-      })),
-      grants: grants.map((grant, i) => ({ ...grant, id: i + 1 })),
-      policies: policies.map((policy, i) => ({ ...policy, id: i + 1 })),
-      settings: {
-        ...SETTINGS,
-        impersonation,
-        sessionProperties,
-        serviceAccounts: [SETTINGS.ownAccount, ...serviceAccounts],
-        readableCatalogs: ['tpch', 'a.b'],
-      },
-      at: NOW,
-    }));
+    .chain(({ people, names, groups }) => {
+      const stuff = { people: people.length, names, groups };
+      return fc.record({
+        users: fc.tuple(...people.map((name, i) => anyUser(i + 1, name))),
+        groups: fc.tuple(...Array.from({ length: groups }, (_, i) => anyGroup(i + 1, stuff))),
+        grants: numbered(fc.array(anyGrant(stuff), { maxLength: 14 })),
+        policies: numbered(fc.array(anyPolicy(stuff), { maxLength: 9 })),
+        settings: anySettings(stuff),
+        at: fc.constant(NOW),
+      });
+    });
 }
 
-function idOf(position: number): number {
-  return position + 1;
+function anyUser(id: number, name: string): fc.Arbitrary<SnapshotUser> {
+  return mostly.map((isActive) => ({ id, name, isActive }));
 }
 
-function anyUser(name: string): fc.Arbitrary<SnapshotUser> {
-  return fc
-    .boolean()
-    .chain((mayBeOff) => (mayBeOff ? fc.boolean() : fc.constant(true)))
-    .map((isActive) => ({ id: idOf(PEOPLE.indexOf(name)), name, isActive }));
+function anyGroup(id: number, { people }: Stuff): fc.Arbitrary<SnapshotGroup> {
+  const everybody = Array.from({ length: people }, (_, i) => i + 1);
+  return fc.subarray(everybody).map((members) => ({ id, name: `group ${id}`, members }));
 }
 
-function anyPrincipal(): fc.Arbitrary<Principal> {
+function anyPrincipal({ people, groups }: Stuff): fc.Arbitrary<Principal> {
+  const user = fc.integer({ min: 1, max: people }).map((id) => ({ type: 'user', id }) as const);
+  // A group that does not exist means nobody.
+  const group = fc.integer({ min: 1, max: groups + 1 }).map((id) => ({ type: 'group', id }) as const);
+  const engine = fc.constantFrom(...ENGINES).map((name) => ({ type: 'engine', name }) as const);
+  return fc.oneof({ weight: 3, arbitrary: group }, { weight: 3, arbitrary: user }, engine);
+}
+
+function anyResource({ names }: Stuff): fc.Arbitrary<Resource> {
+  const closed = fc.constantFrom('system', 'grantline');
+  const catalog = fc.oneof({ weight: 20, arbitrary: fc.constantFrom(...names.slice(0, 2), 'lake') }, closed);
+  const name = fc.constantFrom(...names);
   return fc.oneof(
-    fc.integer({ min: 1, max: PEOPLE.length }).map((id) => ({ type: 'user', id }) as const),
-    fc.integer({ min: 1, max: 4 }).map((id) => ({ type: 'group', id }) as const),
-    fc.constantFrom(...ENGINES).map((name) => ({ type: 'engine', name }) as const),
+    fc.record({ catalog }),
+    { weight: 2, arbitrary: fc.record({ catalog, schema: name }) },
+    { weight: 4, arbitrary: fc.record({ catalog, schema: name, table: name }) },
   );
-}
-
-function anyResource(): fc.Arbitrary<Resource> {
-  return fc
-    .tuple(fc.constantFrom(...CATALOGS), fc.constantFrom(...SCHEMAS), fc.constantFrom(...TABLES), fc.nat(5))
-    .map(([catalog, schema, table, depth]) =>
-      depth === 0 ? { catalog } : depth < 3 ? { catalog, schema } : { catalog, schema, table },
-    );
-}
-
-function anyColumn(): fc.Arbitrary<ColumnResource> {
-  return fc.tuple(anyResource(), fc.constantFrom(...COLUMNS)).map(([resource, column]) => ({ ...resource, column }));
 }
 
 function anyPrivileges(): fc.Arbitrary<Privilege[]> {
   return fc.subarray([...PRIVILEGES], { minLength: 1 });
 }
 
-function anyGrant(): fc.Arbitrary<Omit<SnapshotGrant, 'id'>> {
-  const moment = fc.constantFrom(null, null, null, new Date(NOW.getTime() - 1), NOW, new Date(NOW.getTime() + 1));
+function anyGrant(stuff: Stuff): fc.Arbitrary<SnapshotGrant> {
+  const moment = fc.constantFrom(-1, 0, 1).map((millis) => new Date(NOW.getTime() + millis));
   return fc.record({
-    principal: anyPrincipal(),
-    resource: anyResource(),
+    id: fc.constant(0),
+    principal: anyPrincipal(stuff),
+    resource: anyResource(stuff),
     privileges: anyPrivileges(),
-    expiresAt: moment,
-    revokedAt: fc.constantFrom(null, null, null, null, new Date(NOW.getTime() - 1)),
+    expiresAt: fc.option(moment, { freq: 3 }),
+    revokedAt: fc.option(fc.constant(new Date(NOW.getTime() - 1)), { freq: 8 }),
   });
 }
 
-function anyPolicy(): fc.Arbitrary<SnapshotPolicy> {
-  const subject = fc.oneof(anyPrincipal(), fc.constant<PolicySubject>({ type: 'everyone' }));
-  const base = { id: fc.constant(0), principal: subject, except: fc.array(anyPrincipal(), { maxLength: 2 }) };
+function anyPolicy(stuff: Stuff): fc.Arbitrary<SnapshotPolicy> {
+  const subject = fc.oneof(anyPrincipal(stuff), fc.constant<PolicySubject>({ type: 'everyone' }));
+  const base = { id: fc.constant(0), principal: subject, except: fc.array(anyPrincipal(stuff), { maxLength: 2 }) };
+  const resource = anyResource(stuff);
+  const column = fc.tuple(resource, fc.constantFrom(...COLUMNS)).map(([node, column]) => ({ ...node, column }));
   const expression = fc.constantFrom(...EXPRESSIONS);
   return fc.oneof(
-    fc.record({ ...base, kind: fc.constant('row_filter' as const), resource: anyResource(), expression }),
-    fc.record({ ...base, kind: fc.constant('column_mask' as const), resource: anyColumn(), expression }),
-    fc.record({ ...base, kind: fc.constant('hidden_column' as const), resource: anyColumn() }),
-    fc.record({ ...base, kind: fc.constant('deny' as const), resource: anyResource(), privileges: anyPrivileges() }),
+    fc.record({ ...base, kind: fc.constant('row_filter' as const), resource, expression }),
+    fc.record({ ...base, kind: fc.constant('column_mask' as const), resource: column, expression }),
+    fc.record({ ...base, kind: fc.constant('hidden_column' as const), resource: column }),
+    fc.record({ ...base, kind: fc.constant('deny' as const), resource, privileges: anyPrivileges() }),
   );
+}
+
+function anySettings({ names }: Stuff): fc.Arbitrary<SnapshotSettings> {
+  const catalogs = fc.subarray([...names.slice(1, 3), 'lake'], { maxLength: 2 });
+  return fc.record({
+    ownAccount: fc.constant(SETTINGS.ownAccount),
+    serviceAccounts: fc.subarray(['airflow-1', 'dbt.cloud']).map((others) => [SETTINGS.ownAccount, ...others]),
+    writableCatalogs: catalogs,
+    readableCatalogs: catalogs,
+    metadataCatalog: fc.constantFrom(null, 'grantline', ...names.slice(0, 1)),
+    impersonation: mostly,
+    sessionProperties: fc.subarray(['query_max_run_time', 'hide_inaccessible_columns']),
+  });
+}
+
+const mostly = fc.integer({ min: 0, max: 7 }).map((n) => n > 0);
+
+function numbered<T extends { id: number }>(rows: fc.Arbitrary<T[]>): fc.Arbitrary<T[]> {
+  return rows.map((list) => list.map((row, i) => ({ ...row, id: i + 1 })));
 }
