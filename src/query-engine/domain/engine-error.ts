@@ -1,0 +1,58 @@
+import { isObject, numberOrNull, readObject, readText, textOrNull } from './reading.js';
+
+/** A statement that failed, as the engine says it. Only what stands here ever leaves the client of the engine. */
+export interface EngineError {
+  /** `PERMISSION_DENIED`, `SYNTAX_ERROR`, … */
+  name: string;
+  kind: EngineErrorKind;
+  /** The engine's own text for what the person did wrong; for everything else a sentence of ours. */
+  message: string;
+  line: number | null;
+  column: number | null;
+}
+
+export type EngineErrorKind = 'USER_ERROR' | 'INTERNAL_ERROR' | 'INSUFFICIENT_RESOURCES' | 'EXTERNAL';
+
+const KINDS: ReadonlySet<string> = new Set<EngineErrorKind>([
+  'USER_ERROR',
+  'INTERNAL_ERROR',
+  'INSUFFICIENT_RESOURCES',
+  'EXTERNAL',
+]);
+
+const OUR_WORDS: Record<Exclude<EngineErrorKind, 'USER_ERROR'>, string> = {
+  INTERNAL_ERROR: 'the engine failed inside',
+  INSUFFICIENT_RESOURCES: 'the engine did not have the resources that the statement needs',
+  EXTERNAL: 'a system behind the engine failed',
+};
+
+const LONGEST_NAME = 128;
+const LONGEST_MESSAGE = 4_096;
+
+/**
+ * Reads `error` of a statement's answer. The texts of other kinds than USER_ERROR can hold paths of the server, and
+ * `failureInfo` holds its stack: neither is kept, so that neither can be passed on by mistake.
+ *
+ * @throws ProtocolBreach
+ */
+export function readEngineError(value: unknown): EngineError {
+  const error = readObject(value, 'error');
+  const name = readText(error['errorName'], 'the name of an error').slice(0, LONGEST_NAME);
+  const kind = readKind(error['errorType']);
+  const place = error['errorLocation'];
+  return {
+    name,
+    kind,
+    message: kind === 'USER_ERROR' ? (textOrNull(error['message']) ?? name).slice(0, LONGEST_MESSAGE) : OUR_WORDS[kind],
+    line: isObject(place) ? numberOrNull(place['lineNumber']) : null,
+    column: isObject(place) ? numberOrNull(place['columnNumber']) : null,
+  };
+}
+
+function readKind(value: unknown): EngineErrorKind {
+  return isKind(value) ? value : 'INTERNAL_ERROR';
+}
+
+function isKind(value: unknown): value is EngineErrorKind {
+  return typeof value === 'string' && KINDS.has(value);
+}

@@ -1,0 +1,142 @@
+/** Whom the engine shall see, and what it shall remember between one statement and the next. */
+export interface EngineSession {
+  /** The person (or the service itself) whose rights count. Never empty: an empty header runs as the service account. */
+  user: string;
+  catalog: string | null;
+  schema: string | null;
+  traceToken: string | null;
+  timeZone: string | null;
+  /** By name; a catalog's own property is `catalog.name`. */
+  properties: ReadonlyMap<string, string>;
+  roles: ReadonlyMap<string, string>;
+  preparedStatements: ReadonlyMap<string, string>;
+}
+
+export function sessionFor(user: string, given: Partial<Omit<EngineSession, 'user'>> = {}): EngineSession {
+  return {
+    user,
+    catalog: null,
+    schema: null,
+    traceToken: null,
+    timeZone: null,
+    properties: new Map(),
+    roles: new Map(),
+    preparedStatements: new Map(),
+    ...given,
+  };
+}
+
+/** The names of the request headers; the engine refuses a request that mixes the two (Trino 483). */
+export type HeaderPrefix = 'X-Query' | 'X-Trino';
+
+/** A session that no header can carry. The message names the field, not its content. */
+export class UnfitSession extends Error {
+  override readonly name = 'UnfitSession';
+}
+
+/** Header fields are ISO 8859-1 to the engine, and it decodes nothing in them: other letters cannot be said there. */
+const HEADER_TEXT = /^[\x20-\x7e\xa0-\xff]+$/;
+
+/**
+ * The session as request headers, all of one family (source document 4.6). The service is always named beside the
+ * user: then the engine asks its impersonation rules in both verification modes, also where it looks at no token.
+ *
+ * @throws UnfitSession when a name is empty or has characters that a header cannot carry.
+ */
+export function sessionHeaders(session: EngineSession, prefix: HeaderPrefix, service: string): Record<string, string> {
+  const headers: Record<string, string> = {
+    [`${prefix}-User`]: fit(session.user, 'user'),
+    [`${prefix}-Original-User`]: fit(service, 'original user'),
+    [`${prefix}-Source`]: 'grantline',
+    // Without it times are cut to milliseconds, and types are named without their precision.
+    [`${prefix}-Client-Capabilities`]: 'PARAMETRIC_DATETIME',
+  };
+  if (session.catalog !== null) headers[`${prefix}-Catalog`] = fit(session.catalog, 'catalog');
+  if (session.schema !== null) headers[`${prefix}-Schema`] = fit(session.schema, 'schema');
+  if (session.traceToken !== null) headers[`${prefix}-Trace-Token`] = fit(session.traceToken, 'trace token');
+  if (session.timeZone !== null) headers[`${prefix}-Time-Zone`] = fit(session.timeZone, 'time zone');
+  if (session.properties.size > 0) headers[`${prefix}-Session`] = pairs(session.properties);
+  if (session.roles.size > 0) headers[`${prefix}-Role`] = pairs(session.roles);
+  if (session.preparedStatements.size > 0) headers[`${prefix}-Prepared-Statement`] = pairs(session.preparedStatements);
+  return headers;
+}
+
+function fit(value: string, field: string): string {
+  if (HEADER_TEXT.test(value) && value.trim() === value) return value;
+  throw new UnfitSession(`the ${field} is empty or has characters that no header can carry`);
+}
+
+function pairs(map: ReadonlyMap<string, string>): string {
+  return [...map].map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join(',');
+}
+
+/** What an answer's headers change: USE, SET SESSION, SET ROLE, PREPARE and their opposites. */
+export interface SessionChange {
+  catalog: string | null;
+  schema: string | null;
+  setProperties: readonly [string, string][];
+  clearedProperties: readonly string[];
+  setRoles: readonly [string, string][];
+  addedStatements: readonly [string, string][];
+  removedStatements: readonly string[];
+}
+
+/** @param header the values of one response header, by lower-case name; it may have come several times. */
+export function readSessionChange(header: (name: string) => readonly string[], prefix: HeaderPrefix): SessionChange {
+  const of = (name: string): readonly string[] => header(`${prefix}-${name}`.toLowerCase());
+  return {
+    catalog: of('Set-Catalog').at(-1) ?? null,
+    schema: of('Set-Schema').at(-1) ?? null,
+    setProperties: of('Set-Session').flatMap(readPairs),
+    clearedProperties: of('Clear-Session').flatMap(readNames),
+    setRoles: of('Set-Role').flatMap(readPairs),
+    addedStatements: of('Added-Prepare').flatMap(readPairs),
+    removedStatements: of('Deallocated-Prepare').flatMap(readNames),
+  };
+}
+
+/** The session that the next statement of the same connection begins with. */
+export function folded(session: EngineSession, change: SessionChange): EngineSession {
+  return {
+    ...session,
+    catalog: change.catalog ?? session.catalog,
+    schema: change.schema ?? session.schema,
+    properties: updated(session.properties, change.setProperties, change.clearedProperties),
+    roles: updated(session.roles, change.setRoles, []),
+    preparedStatements: updated(session.preparedStatements, change.addedStatements, change.removedStatements),
+  };
+}
+
+function updated(
+  map: ReadonlyMap<string, string>,
+  set: readonly [string, string][],
+  removed: readonly string[],
+): ReadonlyMap<string, string> {
+  const next = new Map([...map, ...set]);
+  for (const name of removed) next.delete(name);
+  return next;
+}
+
+/** Values are percent-encoded, so a comma or an equals sign in them is not one of ours. */
+function readPairs(value: string): [string, string][] {
+  return value.split(',').flatMap((pair) => {
+    const at = pair.indexOf('=');
+    return at === -1 ? [] : [[decoded(pair.slice(0, at)), decoded(pair.slice(at + 1))] satisfies [string, string]];
+  });
+}
+
+function readNames(value: string): string[] {
+  return value
+    .split(',')
+    .map(decoded)
+    .filter((name) => name !== '');
+}
+
+/** Java writes a space as `+`. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text.trim().replaceAll('+', ' '));
+  } catch {
+    return text.trim();
+  }
+}

@@ -1,0 +1,77 @@
+import { type JsonObject, ProtocolBreach, isObject, readList, readObject, readText, textOrNull } from './reading.js';
+
+/**
+ * What a column holds, as far as its JSON needs it. `text` is everything that the engine already writes as its own SQL
+ * text: character types, dates, times, intervals, UUIDs, JSON.
+ */
+export type EngineType =
+  | { kind: 'boolean' | 'integer' | 'bigint' | 'decimal' | 'float' | 'varbinary' | 'text' }
+  | { kind: 'array'; element: EngineType }
+  | { kind: 'map'; key: EngineType; value: EngineType }
+  | { kind: 'row'; fields: readonly { name: string | null; type: EngineType }[] };
+
+export interface Column {
+  name: string;
+  /** As the engine writes it, with parameters and field names: `row("a b" bigint, c decimal(3, 1))`. */
+  type: string;
+  shape: EngineType;
+}
+
+const SCALARS: Readonly<Record<string, EngineType>> = {
+  boolean: { kind: 'boolean' },
+  tinyint: { kind: 'integer' },
+  smallint: { kind: 'integer' },
+  integer: { kind: 'integer' },
+  bigint: { kind: 'bigint' },
+  decimal: { kind: 'decimal' },
+  number: { kind: 'decimal' },
+  double: { kind: 'float' },
+  real: { kind: 'float' },
+  varbinary: { kind: 'varbinary' },
+};
+
+/** Reads `columns` of a statement's answer. @throws ProtocolBreach */
+export function readColumns(value: unknown): Column[] {
+  return readList(value, 'columns').map((item) => {
+    const column = readObject(item, 'a column');
+    const type = readText(column['type'], 'the type of a column');
+    return { name: readText(column['name'], 'the name of a column'), type, shape: readShape(column, type) };
+  });
+}
+
+/** Old engines leave the signature out; the name alone says everything about a type without parts. */
+function readShape(column: JsonObject, type: string): EngineType {
+  const signature = column['typeSignature'];
+  return readType(isObject(signature) ? signature : { rawType: type.replace(/\(.*/s, '') });
+}
+
+function readType(value: unknown): EngineType {
+  const signature = readObject(value, 'a type signature');
+  const name = readText(signature['rawType'], 'the name of a type');
+  switch (name) {
+    case 'array':
+      return { kind: 'array', element: readType(partsOf(signature, 1)[0]) };
+    case 'map': {
+      const [key, item] = partsOf(signature, 2);
+      return { kind: 'map', key: readType(key), value: readType(item) };
+    }
+    case 'row':
+      return { kind: 'row', fields: partsOf(signature).map(readField) };
+    default:
+      return SCALARS[name] ?? { kind: 'text' };
+  }
+}
+
+function partsOf(signature: JsonObject, count?: number): unknown[] {
+  const parts = readList(signature['arguments'], 'the arguments of a type').map(
+    (part) => readObject(part, 'an argument of a type')['value'],
+  );
+  if (count !== undefined && parts.length !== count) throw new ProtocolBreach(`a type has ${parts.length} parts`);
+  return parts;
+}
+
+function readField(value: unknown): { name: string | null; type: EngineType } {
+  const field = readObject(value, 'a field of a row');
+  const named = field['fieldName'];
+  return { name: isObject(named) ? textOrNull(named['name']) : null, type: readType(field['typeSignature']) };
+}

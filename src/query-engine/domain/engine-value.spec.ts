@@ -1,0 +1,95 @@
+import { type Column, readColumns } from './engine-type.js';
+import { apiRows, nativeRows } from './engine-value.js';
+import { ProtocolBreach } from './reading.js';
+
+const scalar = (rawType: string): unknown => ({ rawType, arguments: [] });
+const of = (rawType: string, ...parts: unknown[]): unknown => ({
+  rawType,
+  arguments: parts.map((value) => ({ kind: 'TYPE', value })),
+});
+const row = (...fields: [string | null, unknown][]): unknown => ({
+  rawType: 'row',
+  arguments: fields.map(([name, typeSignature]) => ({
+    kind: 'NAMED_TYPE',
+    value: { ...(name === null ? {} : { fieldName: { name } }), typeSignature },
+  })),
+});
+const columns = (...signatures: unknown[]): Column[] =>
+  readColumns(signatures.map((typeSignature) => ({ name: 'c', type: 'as the engine says', typeSignature })));
+
+const NESTED = row(
+  ['id', scalar('bigint')],
+  [null, of('array', scalar('decimal'))],
+  ['m', of('map', scalar('integer'), row(['n', scalar('bigint')]))],
+);
+
+describe('values', () => {
+  it.each([
+    ['bigint', 7, '7', 7n],
+    ['bigint', '9223372036854775807', '9223372036854775807', 9223372036854775807n],
+    ['integer', 7, 7, 7],
+    ['decimal', '1.50', '1.50', '1.50'],
+    ['number', '1e3', '1e3', '1e3'],
+    ['double', 1.5, 1.5, 1.5],
+    ['double', 'NaN', 'NaN', Number.NaN],
+    ['real', '-Infinity', '-Infinity', -Infinity],
+    ['double', '12345678901234567', 12345678901234568, 12345678901234568],
+    ['boolean', true, true, true],
+    ['varbinary', 'AP8=', 'AP8=', Uint8Array.of(0, 255)],
+    ['timestamp', '2026-11-20 12:00:00.123456', '2026-11-20 12:00:00.123456', '2026-11-20 12:00:00.123456'],
+    ['json', '{"a":9007199254740993}', '{"a":9007199254740993}', '{"a":9007199254740993}'],
+    ['a plugin’s own', { x: 1 }, '{"x":1}', '{"x":1}'],
+    ['unknown', null, null, null],
+  ])('%s %j', (type, value, api, native) => {
+    expect(apiRows(columns(scalar(type)))([value])).toEqual([api]);
+    expect(nativeRows(columns(scalar(type)))([value])).toEqual([native]);
+  });
+
+  it('converts inside rows, arrays and maps, to any depth, with NULL anywhere', () => {
+    const value = [1, ['0.10', null], { '1': ['9223372036854775807'], '2': null }];
+
+    expect(apiRows(columns(NESTED))([value])).toEqual([
+      ['1', ['0.10', null], { '1': ['9223372036854775807'], '2': null }],
+    ]);
+    expect(nativeRows(columns(NESTED))([value])).toEqual([
+      [
+        1n,
+        ['0.10', null],
+        new Map([
+          [1, [9223372036854775807n]],
+          [2, null],
+        ]),
+      ],
+    ]);
+  });
+
+  it('keeps a key that looks like a prototype a key', () => {
+    const map = JSON.parse('{"__proto__":1}') as unknown;
+    const [read] = apiRows(columns(of('map', scalar('varchar'), scalar('bigint'))))([map]);
+
+    expect(JSON.stringify(read)).toBe('{"__proto__":"1"}');
+  });
+
+  it('reads the names of a row’s fields, and types without a signature', () => {
+    expect(columns(NESTED)[0]?.shape).toMatchObject({ fields: [{ name: 'id' }, { name: null }, { name: 'm' }] });
+    expect(readColumns([{ name: 'd', type: 'decimal(3, 1)' }])).toMatchObject([{ shape: { kind: 'decimal' } }]);
+  });
+
+  it.each([
+    [scalar('bigint'), [true]],
+    [scalar('bigint'), []],
+    [of('array', scalar('bigint')), [1]],
+    [of('map', scalar('bigint'), scalar('bigint')), [[1]]],
+    [NESTED, [[1]]],
+    [scalar('bigint'), 'no row'],
+  ])('refuses what a type cannot hold: %j %j', (signature, given) => {
+    expect(() => apiRows(columns(signature))(given)).toThrow(ProtocolBreach);
+  });
+
+  it.each([[of('array')], [of('map', scalar('bigint'))], ['text'], [{ rawType: 7 }]])(
+    'refuses a signature that is none: %j',
+    (signature) => {
+      expect(() => readColumns([{ name: 'c', type: 'row(x)', typeSignature: signature }])).toThrow(ProtocolBreach);
+    },
+  );
+});

@@ -1,0 +1,146 @@
+import type { Column, EngineType } from './engine-type.js';
+import { ProtocolBreach, isObject } from './reading.js';
+
+/** A value as the API's JSON carries it: bigint and decimal are strings at every depth; a row is a list; see api.md. */
+export type ApiValue = string | number | boolean | null | readonly ApiValue[] | { readonly [key: string]: ApiValue };
+
+/** A value as TypeScript code wants it; decimals, dates and times stay the engine's text, which loses no digit. */
+export type NativeValue =
+  | string
+  | number
+  | bigint
+  | boolean
+  | null
+  | Uint8Array
+  | readonly NativeValue[]
+  | ReadonlyMap<NativeValue, NativeValue>;
+
+type Converter<T> = (value: unknown) => T;
+
+/** One function for all rows of a statement. It throws ProtocolBreach on a value that its type cannot have. */
+export function apiRows(columns: readonly Column[]): Converter<ApiValue[]> {
+  return rowsBy(columns.map((column) => nullable(apiValue(column.shape))));
+}
+
+export function nativeRows(columns: readonly Column[]): Converter<NativeValue[]> {
+  return rowsBy(columns.map((column) => nullable(nativeValue(column.shape))));
+}
+
+function rowsBy<T>(cells: readonly Converter<T>[]): Converter<T[]> {
+  return (row) => {
+    if (!Array.isArray(row) || row.length !== cells.length)
+      throw new ProtocolBreach('a row that its columns do not fit');
+    return cells.map((convert, position) => convert(row[position]));
+  };
+}
+
+function nullable<T>(convert: Converter<T>): Converter<T | null> {
+  return (value) => (value === null ? null : convert(value));
+}
+
+function apiValue(type: EngineType): Converter<ApiValue> {
+  switch (type.kind) {
+    case 'bigint':
+    case 'decimal':
+      return digits;
+    case 'float':
+      return float;
+    case 'boolean':
+    case 'integer':
+    case 'varbinary':
+    case 'text':
+      return scalar;
+    case 'array': {
+      const element = nullable(apiValue(type.element));
+      return (value) => list(value).map(element);
+    }
+    case 'row':
+      return rowsBy(type.fields.map((field) => nullable(apiValue(field.type))));
+    case 'map': {
+      const item = nullable(apiValue(type.value));
+      return (value) => Object.fromEntries(entries(value).map(([key, inner]) => [key, item(inner)]));
+    }
+  }
+}
+
+function nativeValue(type: EngineType): Converter<NativeValue> {
+  switch (type.kind) {
+    case 'bigint':
+      return (value) => BigInt(digits(value));
+    case 'decimal':
+      return digits;
+    case 'float':
+      return (value) => Number(float(value));
+    case 'varbinary':
+      return (value) => Uint8Array.from(Buffer.from(text(value), 'base64'));
+    case 'boolean':
+    case 'integer':
+    case 'text':
+      return scalar;
+    case 'array': {
+      const element = nullable(nativeValue(type.element));
+      return (value) => list(value).map(element);
+    }
+    case 'row':
+      return rowsBy(type.fields.map((field) => nullable(nativeValue(field.type))));
+    case 'map': {
+      const key = mapKey(type.key);
+      const item = nullable(nativeValue(type.value));
+      return (value) => new Map(entries(value).map(([name, inner]) => [key(name), item(inner)]));
+    }
+  }
+}
+
+/** JSON's keys are text; those of a container are the engine's own rendering (`[1, 2]`), which nothing reads back. */
+function mapKey(type: EngineType): (name: string) => NativeValue {
+  switch (type.kind) {
+    case 'boolean':
+      return (name) => name === 'true';
+    case 'integer':
+      return Number;
+    case 'array':
+    case 'map':
+    case 'row':
+      return (name) => name;
+    case 'bigint':
+    case 'decimal':
+    case 'float':
+    case 'varbinary':
+    case 'text':
+      return nativeValue(type);
+  }
+}
+
+function digits(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'number') return String(value);
+  throw new ProtocolBreach('a number that is none');
+}
+
+/** `NaN` and the infinities are text in JSON; a long run of digits has become text by exact reading. */
+function float(value: unknown): number | string {
+  if (typeof value === 'number') return value;
+  const written = text(value);
+  return /^-?\d/.test(written) ? Number(written) : written;
+}
+
+/** A plugin's own type may be written as an object; its JSON text is what can be said about it. */
+function scalar(value: unknown): string | number | boolean {
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value;
+  return JSON.stringify(value);
+}
+
+function text(value: unknown): string {
+  if (typeof value === 'string') return value;
+  throw new ProtocolBreach('a value that is no text');
+}
+
+function list(value: unknown): readonly unknown[] {
+  if (Array.isArray(value)) return value;
+  throw new ProtocolBreach('an array that is none');
+}
+
+function entries(value: unknown): [string, unknown][] {
+  if (isObject(value)) return Object.entries(value);
+  throw new ProtocolBreach('a map that is none');
+}

@@ -1,0 +1,39 @@
+/** Sixteen digits is where integers stop being exact in JavaScript (2^53); a fraction or an exponent makes it no integer. */
+const LONG_INTEGER = /(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/g;
+const LONG_RUN = /\d{16}/;
+const QUOTE = '"';
+const BACKSLASH = 92;
+
+/**
+ * `JSON.parse` that loses no digit: integers of sixteen digits and more arrive as strings. The column's type, which
+ * the caller knows, tells them from text. Such integers are put into quotes before the platform's own parser reads the
+ * page: four times as fast as a parser written in JavaScript, and a page without them costs nothing more.
+ *
+ * @throws SyntaxError when the text is not JSON.
+ */
+export function parseExactly(text: string): unknown {
+  return JSON.parse(LONG_RUN.test(text) ? quoteLongIntegers(text) : text);
+}
+
+function quoteLongIntegers(text: string): string {
+  let quoted = '';
+  let from = 0;
+  for (;;) {
+    const open = text.indexOf(QUOTE, from);
+    const outside = open === -1 ? text.slice(from) : text.slice(from, open);
+    quoted += outside.replace(LONG_INTEGER, '"$&"');
+    if (open === -1) return quoted;
+    from = endOfString(text, open);
+    quoted += text.slice(open, from);
+  }
+}
+
+/** The position after the closing quote: the first quote before which an even number of backslashes stands. */
+function endOfString(text: string, open: number): number {
+  for (let close = text.indexOf(QUOTE, open + 1); close !== -1; close = text.indexOf(QUOTE, close + 1)) {
+    let backslashes = 0;
+    while (text.charCodeAt(close - 1 - backslashes) === BACKSLASH) backslashes += 1;
+    if (backslashes % 2 === 0) return close + 1;
+  }
+  return text.length;
+}

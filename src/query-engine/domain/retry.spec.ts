@@ -1,0 +1,54 @@
+import fc from 'fast-check';
+import { pauseBeforeRetry, readRetryAfter, type RetryState, type Setback } from './retry.js';
+
+const NOW = new Date('2026-11-20T12:00:00Z');
+const first: RetryState = { failures: 1, failingFor: 0, patience: 30_000, remaining: 600_000, chance: 0 };
+const status = (code: number, retryAfter: number | null = null): Setback => ({
+  kind: 'status',
+  status: code,
+  retryAfter,
+});
+
+describe('pauseBeforeRetry', () => {
+  it.each([
+    ['503', status(503), first, 50],
+    ['a lost connection', { kind: 'connection' } as const, { ...first, chance: 0.5 }, 75],
+    ['the fifth 502', status(502), { ...first, failures: 5 }, 800],
+    ['the twentieth 504', status(504), { ...first, failures: 20 }, 2000],
+    ['429 with Retry-After', status(429, 4000), first, 4000],
+    ['500', status(500), first, null],
+    ['404', status(404), first, null],
+    ['a Retry-After beyond patience', status(429, 31_000), first, null],
+    ['a Retry-After beyond the deadline', status(429, 4000), { ...first, remaining: 4000 }, null],
+    ['patience at its end', status(503), { ...first, failingFor: 29_990 }, null],
+  ])('after %s', (_, setback, state, pause) => {
+    expect(pauseBeforeRetry(setback, state)).toBe(pause);
+  });
+
+  it('always ends: the pauses of one request fit into its patience', () => {
+    fc.assert(
+      fc.property(fc.double({ min: 0, max: 0.999, noNaN: true }), fc.nat(60_000), (chance, patience) => {
+        let failingFor = 0;
+        for (let failures = 1; ; failures += 1) {
+          const pause = pauseBeforeRetry(status(503), { ...first, failures, failingFor, patience, chance });
+          if (pause === null) break;
+          failingFor += pause;
+        }
+
+        expect(failingFor).toBeLessThanOrEqual(patience);
+      }),
+    );
+  });
+});
+
+describe('readRetryAfter', () => {
+  it.each([
+    ['3', 3000],
+    ['Fri, 20 Nov 2026 12:00:07 GMT', 7000],
+    ['Fri, 20 Nov 2026 11:00:00 GMT', 0],
+    ['soon', null],
+    [null, null],
+  ])('%s', (value, milliseconds) => {
+    expect(readRetryAfter(value, NOW)).toBe(milliseconds);
+  });
+});

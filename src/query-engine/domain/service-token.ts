@@ -1,0 +1,105 @@
+import { isObject } from './reading.js';
+
+/** A service-account token in memory. Moments are milliseconds of a monotonic clock, never of the wall. */
+export interface ServiceToken {
+  /** Secret. */
+  value: string;
+  /** From here on it is renewed in the background, while it is still handed out. */
+  renewAt: number;
+  /** From here on it is not handed out. */
+  expiresAt: number;
+  /** Something about the answer that an operator should know; null when it was as it should be. */
+  oddity: string | null;
+}
+
+export type TokenAnswer = { kind: 'token'; token: ServiceToken } | { kind: 'none'; reason: string };
+
+/** Source document 5.2: a new one is obtained 60 seconds before expiry. */
+const MARGIN = 60_000;
+/** A life of 60 s or less would be all margin, and every request would fetch: there it is a fifth of the life. */
+const SHORT_LIFE = 60_000;
+const UNSTATED_LIFE = 60_000;
+/** An `expires_in` that states no life: the token serves those who wait, and nobody asks again within this second. */
+const ODD_LIFE = 1_000;
+const LONGEST_LIFE = 86_400_000;
+/** RFC 6750 section 2.1, b64token: anything else could not stand in an Authorization header. */
+const BEARER = /^[\w\-.~+/]+=*$/;
+
+/**
+ * Reads the answer of the token endpoint (source document 4.5). The life counts from before the request was sent, so
+ * that a slow answer never makes a token look younger than it is.
+ */
+export function readTokenAnswer(answer: unknown, askedAt: number, receivedAt: number): TokenAnswer {
+  if (!isObject(answer)) return { kind: 'none', reason: 'the answer is no JSON object' };
+  const value = answer['access_token'];
+  if (typeof value !== 'string' || value === '') return { kind: 'none', reason: 'the answer holds no access_token' };
+  if (!BEARER.test(value)) return { kind: 'none', reason: 'the access_token has characters that no Bearer token has' };
+  const type = answer['token_type'];
+  if (typeof type === 'string' && type.toLowerCase() !== 'bearer') {
+    return { kind: 'none', reason: 'the token is not of type Bearer' };
+  }
+  return { kind: 'token', token: aged(value, answer['expires_in'], askedAt, receivedAt) };
+}
+
+function aged(value: string, expiresIn: unknown, askedAt: number, receivedAt: number): ServiceToken {
+  if (expiresIn === undefined || expiresIn === null) {
+    return { value, ...life(askedAt, UNSTATED_LIFE), oddity: 'expires_in is missing; 60 seconds are assumed' };
+  }
+  if (typeof expiresIn !== 'number' || !(expiresIn > 0)) {
+    const renewAt = receivedAt + ODD_LIFE;
+    return { value, renewAt, expiresAt: renewAt, oddity: 'expires_in is no positive number; renewing at every use' };
+  }
+  return { value, ...life(askedAt, Math.min(expiresIn * 1000, LONGEST_LIFE)), oddity: null };
+}
+
+function life(from: number, milliseconds: number): { renewAt: number; expiresAt: number } {
+  const margin = milliseconds <= SHORT_LIFE ? milliseconds / 5 : MARGIN;
+  return { renewAt: from + milliseconds - margin, expiresAt: from + milliseconds };
+}
+
+/** `fresh`: hand out. `renew`: hand out, and renew in the background. `expired`: wait for a new one. */
+export function freshness(token: ServiceToken | null, now: number): 'fresh' | 'renew' | 'expired' {
+  if (token === null || now >= token.expiresAt) return 'expired';
+  return now >= token.renewAt ? 'renew' : 'fresh';
+}
+
+/** Why the identity provider gave no token: `refused` will not heal by itself (a wrong secret), `trouble` may. */
+export type Acquisition = 'refused' | 'trouble';
+
+export function judgeProvider(status: number): Acquisition {
+  return status >= 400 && status < 500 && status !== 408 && status !== 429 ? 'refused' : 'trouble';
+}
+
+/** Milliseconds before the provider is asked again; meanwhile callers get the token that is left, or a quick no. */
+export function pauseAfterFailure(
+  kind: Acquisition,
+  failures: number,
+  retryAfter: number | null,
+  chance: number,
+): number {
+  const first = kind === 'refused' ? 5_000 : 500;
+  const longest = kind === 'refused' ? 60_000 : 15_000;
+  const backoff = Math.min(first * 2 ** Math.min(failures - 1, 16), longest) * (0.75 + chance / 2);
+  return Math.max(backoff, Math.min(retryAfter ?? 0, 60_000));
+}
+
+/** What the token says about itself, unverified: for the start-up check and its log line only. */
+export interface TokenClaims {
+  principal: string | null;
+  audience: readonly string[];
+}
+
+export function readClaims(token: string): TokenClaims | null {
+  const payload = token.split('.')[1];
+  if (payload === undefined) return null;
+  let claims: unknown;
+  try {
+    claims = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'));
+  } catch {
+    return null;
+  }
+  if (!isObject(claims)) return null;
+  const principal = claims['preferred_username'];
+  const audience = [claims['aud']].flat().filter((item) => typeof item === 'string');
+  return { principal: typeof principal === 'string' ? principal : null, audience };
+}

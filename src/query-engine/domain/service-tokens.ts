@@ -1,0 +1,18 @@
+/** The Bearer token that every request to the engine carries (source document 4.6 and 5.2). */
+export abstract class ServiceTokens {
+  /**
+   * The token that is valid now; null when tokens are switched off.
+   * @param signal ends this caller's waiting only, never an acquisition that others wait for.
+   * @throws TokenUnavailable when there is none and none can be had.
+   */
+  abstract current(signal?: AbortSignal): Promise<string | null>;
+  /** After a 401: another token than `refused`. Whoever comes second gets what the first one fetched. */
+  abstract replacing(refused: string | null, signal?: AbortSignal): Promise<string | null>;
+  /** The newest token there was, though it may have expired. */
+  abstract last(): string | null;
+}
+
+/** The identity provider gives no token at present. The message is private, and holds no secret. */
+export class TokenUnavailable extends Error {
+  override readonly name = 'TokenUnavailable';
+}

@@ -1,0 +1,51 @@
+import fc from 'fast-check';
+import { identifier, UnfitParameter, withParameters } from './sql-literal.js';
+
+describe('withParameters', () => {
+  it('leaves a statement without parameters alone', () => {
+    expect(withParameters('SELECT 1;', [])).toBe('SELECT 1;');
+  });
+
+  it.each([
+    [null, 'NULL'],
+    [true, 'TRUE'],
+    [7, '7'],
+    [-0, "DOUBLE '-0.0'"],
+    [1.5, "DOUBLE '1.5'"],
+    [1e300, "DOUBLE '1e+300'"],
+    [Number.NaN, "DOUBLE 'NaN'"],
+    [-Infinity, "DOUBLE '-Infinity'"],
+    [9223372036854775807n, "BIGINT '9223372036854775807'"],
+    ["O'Hara", "'O''Hara'"],
+    [new Date('2026-11-20T12:00:00.123Z'), "TIMESTAMP '2026-11-20 12:00:00.123 UTC'"],
+    [Uint8Array.of(0, 255), "X'00ff'"],
+    [[1, 'a', null], "ARRAY[1, 'a', NULL]"],
+  ])('%p', (parameter, literal) => {
+    expect(withParameters("SELECT ? -- 'it''s'", [parameter])).toBe(
+      `EXECUTE IMMEDIATE 'SELECT ? -- ''it''''s''' USING ${literal}`,
+    );
+  });
+
+  it.each([2 ** 53, -(2 ** 62), new Date(Number.NaN)])('refuses %p', (parameter) => {
+    expect(() => withParameters('SELECT ?', [parameter])).toThrow(UnfitParameter);
+  });
+
+  it('closes every text that it opens, whatever is in it', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom("'", '"', '\\', ';', '-', 'a') }), (text) => {
+        const [opened, ...rest] = withParameters('SELECT ?', [text]).split(' USING ')[1] ?? '';
+        const inside = rest.slice(0, -1).join('');
+
+        expect(opened).toBe("'");
+        expect(rest.at(-1)).toBe("'");
+        expect(inside.replaceAll("''", '')).not.toContain("'");
+      }),
+    );
+  });
+});
+
+describe('identifier', () => {
+  it('is quoted whatever it contains', () => {
+    expect(identifier('a"b')).toBe('"a""b"');
+  });
+});

@@ -1,0 +1,51 @@
+/** What `execute` takes for its question marks. A Date is an instant; a decimal is best sent as text and cast. */
+export type Parameter = null | boolean | number | bigint | string | Date | Uint8Array | readonly Parameter[];
+
+/** A parameter that has no literal: NaN has one, an integer that JavaScript has already rounded has none. */
+export class UnfitParameter extends Error {
+  override readonly name = 'UnfitParameter';
+}
+
+/**
+ * One statement that carries its parameters, so that nothing has to be prepared and forgotten again, and no header grows
+ * with them. The literals are built here and never concatenated by callers (Trino's EXECUTE IMMEDIATE).
+ *
+ * @throws UnfitParameter
+ */
+export function withParameters(sql: string, parameters: readonly Parameter[]): string {
+  if (parameters.length === 0) return sql;
+  return `EXECUTE IMMEDIATE ${quoted(sql)} USING ${parameters.map(literal).join(', ')}`;
+}
+
+/** An identifier in double quotes, whatever it contains. */
+export function identifier(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+function literal(value: Parameter): string {
+  if (value === null) return 'NULL';
+  if (typeof value === 'boolean') return value ? 'TRUE' : 'FALSE';
+  if (typeof value === 'bigint') return `BIGINT '${String(value)}'`;
+  if (typeof value === 'number') return number(value);
+  if (typeof value === 'string') return quoted(value);
+  if (value instanceof Date) return `TIMESTAMP '${instant(value)} UTC'`;
+  if (value instanceof Uint8Array) return `X'${Buffer.from(value).toString('hex')}'`;
+  return `ARRAY[${value.map(literal).join(', ')}]`;
+}
+
+function number(value: number): string {
+  if (Number.isSafeInteger(value)) return Object.is(value, -0) ? "DOUBLE '-0.0'" : String(value);
+  if (Number.isInteger(value) && Math.abs(value) < 2 ** 63) {
+    throw new UnfitParameter(`${value} is beyond 2^53 and may have been rounded; send it as text`);
+  }
+  return `DOUBLE '${value}'`;
+}
+
+function instant(value: Date): string {
+  if (Number.isNaN(value.getTime())) throw new UnfitParameter('an invalid date');
+  return value.toISOString().replace('T', ' ').replace('Z', '');
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}

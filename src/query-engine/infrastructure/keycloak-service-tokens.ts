@@ -1,0 +1,184 @@
+import type { Clock } from '../../kernel/clock.js';
+import type { Log } from '../../platform/log.js';
+import type { Pace } from '../domain/pace.js';
+import { isObject } from '../domain/reading.js';
+import { readRetryAfter } from '../domain/retry.js';
+import {
+  type Acquisition,
+  freshness,
+  judgeProvider,
+  pauseAfterFailure,
+  readTokenAnswer,
+  type ServiceToken,
+} from '../domain/service-token.js';
+import { ServiceTokens, TokenUnavailable } from '../domain/service-tokens.js';
+import { AxiosExchange } from './axios-exchange.js';
+
+export interface KeycloakClient {
+  /** The realm's issuer URL, without a slash at its end. */
+  issuerUrl: string;
+  clientId: string;
+  /** Secret. */
+  clientSecret: string;
+}
+
+interface Failure {
+  kind: Acquisition;
+  reason: string;
+  retryAfter: number | null;
+}
+
+/** Milliseconds for one request to the provider. */
+const DEADLINE = 10_000;
+const LARGEST_ANSWER = 256 * 1024;
+/** Between two looks at the token by the background renewal, in milliseconds, at least. */
+const SHORTEST_REST = 1_000;
+
+/**
+ * The client-credentials grant (source document 4.5 and 5.2): one acquisition in flight however many wait, renewal in
+ * the background while the valid token is handed out, the token in memory only.
+ */
+export class KeycloakServiceTokens extends ServiceTokens {
+  private readonly exchange = new AxiosExchange(LARGEST_ANSWER);
+  private token: ServiceToken | null = null;
+  private acquisition: Promise<ServiceToken> | null = null;
+  private failures = 0;
+  private notBefore = 0;
+  private oddity: string | null = null;
+
+  constructor(
+    private readonly client: KeycloakClient,
+    private readonly pace: Pace,
+    private readonly clock: Clock,
+    private readonly log: Log,
+  ) {
+    super();
+  }
+
+  override async current(signal?: AbortSignal): Promise<string> {
+    const state = freshness(this.token, this.pace.now());
+    if (this.token === null || state === 'expired') return (await unlessAborted(this.acquire(), signal)).value;
+    // What a renewal in the background fails at is logged where it fails; the token at hand is still valid.
+    if (state === 'renew') this.acquire().catch(() => undefined);
+    return this.token.value;
+  }
+
+  override async replacing(refused: string | null, signal?: AbortSignal): Promise<string> {
+    const newer = this.token !== null && this.token.value !== refused ? this.token : null;
+    if (newer !== null && freshness(newer, this.pace.now()) !== 'expired') return newer.value;
+    return (await unlessAborted(this.acquire(), signal)).value;
+  }
+
+  override last(): string | null {
+    return this.token?.value ?? null;
+  }
+
+  /** Keeps a fresh token at hand, also while nobody asks, until the signal is aborted. */
+  async keepFresh(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      if (freshness(this.token, this.pace.now()) !== 'fresh') await this.acquire().catch(() => undefined);
+      await this.pace.wait(this.rest(), signal).catch(() => undefined);
+    }
+  }
+
+  /** Closes the connections that are kept. */
+  close(): void {
+    this.exchange.close();
+  }
+
+  private rest(): number {
+    const now = this.pace.now();
+    const fresh = this.token !== null && freshness(this.token, now) === 'fresh';
+    const next = fresh && this.token !== null ? this.token.renewAt : this.notBefore;
+    return Math.max(next - now, SHORTEST_REST);
+  }
+
+  private acquire(): Promise<ServiceToken> {
+    if (this.acquisition !== null) return this.acquisition;
+    if (this.pace.now() < this.notBefore) {
+      return Promise.reject(new TokenUnavailable('the identity provider gave none a moment ago'));
+    }
+    this.acquisition = this.fetch().finally(() => {
+      this.acquisition = null;
+    });
+    return this.acquisition;
+  }
+
+  private async fetch(): Promise<ServiceToken> {
+    const outcome = await this.askProvider();
+    if ('reason' in outcome) {
+      this.failures += 1;
+      const pause = pauseAfterFailure(outcome.kind, this.failures, outcome.retryAfter, this.pace.chance());
+      this.notBefore = this.pace.now() + pause;
+      // The source document's own words (5.2.3).
+      this.log.error('service-account token is empty', { reason: outcome.reason, client_id: this.client.clientId });
+      throw new TokenUnavailable(outcome.reason);
+    }
+    this.failures = 0;
+    this.notBefore = 0;
+    this.token = outcome;
+    if (outcome.oddity !== null && outcome.oddity !== this.oddity) {
+      this.log.warn('service-account token has an odd life', { oddity: outcome.oddity });
+    }
+    this.oddity = outcome.oddity;
+    return outcome;
+  }
+
+  private async askProvider(): Promise<ServiceToken | Failure> {
+    const askedAt = this.pace.now();
+    let reply;
+    try {
+      reply = await this.exchange.ask({
+        method: 'POST',
+        url: `${this.client.issuerUrl}/protocol/openid-connect/token`,
+        headers: { 'Content-Type': 'application/x-www-form-urlencoded', Accept: 'application/json' },
+        body: new URLSearchParams({
+          grant_type: 'client_credentials',
+          client_id: this.client.clientId,
+          client_secret: this.client.clientSecret,
+        }).toString(),
+        timeout: DEADLINE,
+      });
+    } catch (error) {
+      const cause = error instanceof Error ? error.message : 'unknown';
+      return { kind: 'trouble', reason: `the identity provider did not answer: ${cause}`, retryAfter: null };
+    }
+    const answer = parsed(reply.text);
+    if (reply.status !== 200) {
+      const retryAfter = readRetryAfter(reply.header('retry-after'), this.clock.now());
+      return { kind: judgeProvider(reply.status), reason: `status ${reply.status}${errorCode(answer)}`, retryAfter };
+    }
+    const read = readTokenAnswer(answer, askedAt, this.pace.now());
+    return read.kind === 'token' ? read.token : { kind: 'trouble', reason: read.reason, retryAfter: null };
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** `unauthorized_client` and the like (RFC 6749 section 5.2): a word, never the provider's prose. */
+function errorCode(answer: unknown): string {
+  const code = isObject(answer) ? answer['error'] : undefined;
+  return typeof code === 'string' && /^\w{1,64}$/.test(code) ? `, ${code}` : '';
+}
+
+/** Each waiter may leave; what it waited for goes on for the others. */
+async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise;
+  signal.throwIfAborted();
+  let leave: () => void = () => undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    leave = () => reject(signal.reason instanceof Error ? signal.reason : new Error('aborted'));
+    signal.addEventListener('abort', leave, { once: true });
+  });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener('abort', leave);
+  }
+}

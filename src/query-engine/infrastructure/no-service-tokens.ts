@@ -1,0 +1,16 @@
+import { ServiceTokens } from '../domain/service-tokens.js';
+
+/** SERVICE_QUERY_JWT_ENABLED=false: requests carry no Bearer header. */
+export class NoServiceTokens extends ServiceTokens {
+  override current(): Promise<null> {
+    return Promise.resolve(null);
+  }
+
+  override replacing(): Promise<null> {
+    return Promise.resolve(null);
+  }
+
+  override last(): null {
+    return null;
+  }
+}

@@ -1,0 +1,210 @@
+import type { Clock } from '../../kernel/clock.js';
+import type { Log } from '../../platform/log.js';
+import { type EngineSession, type HeaderPrefix, readSessionChange, sessionHeaders } from '../domain/engine-session.js';
+import type { Pace } from '../domain/pace.js';
+import { ProtocolBreach } from '../domain/reading.js';
+import { PATIENCE, pauseBeforeRetry, readRetryAfter, type Setback } from '../domain/retry.js';
+import { type ServiceTokens, TokenUnavailable } from '../domain/service-tokens.js';
+import { EngineFault, type RequestLimits, type StatementAnswer, StatementClient } from '../domain/statement-client.js';
+import { readStatementPage } from '../domain/statement-page.js';
+import { AxiosExchange, LostConnection, OversizedReply, type Reply } from './axios-exchange.js';
+import { scrubbed } from './scrubbed.js';
+
+export interface TrinoAddress {
+  /** `http://host:port`; nothing is ever asked of another. */
+  origin: string;
+  /** The service's own name, sent beside every user as the original user. */
+  user: string;
+  headerPrefix: HeaderPrefix;
+  forwardedProto: 'https' | null;
+  compression: 'none' | 'gzip';
+}
+
+type Method = keyof typeof PATIENCE;
+
+/** Milliseconds for one attempt. The engine holds a request for a second at most; the rest is for a busy one. */
+const ATTEMPT = { POST: 20_000, GET: 30_000, HEAD: 5_000, DELETE: 5_000 } as const;
+
+/** The engine aims at 1 MB a page, but a page holds at least one row, however large. */
+const LARGEST_PAGE = 256 * 1024 * 1024;
+
+/** The statement protocol over HTTP: which request, which headers, when to repeat. What answers mean is decided in domain/. */
+export class TrinoStatementClient extends StatementClient {
+  private readonly exchange = new AxiosExchange(LARGEST_PAGE);
+
+  constructor(
+    private readonly engine: TrinoAddress,
+    private readonly tokens: ServiceTokens,
+    private readonly pace: Pace,
+    private readonly clock: Clock,
+    private readonly log: Log,
+  ) {
+    super();
+  }
+
+  override async submit(sql: string, session: EngineSession, limits: RequestLimits): Promise<StatementAnswer> {
+    return this.answer(await this.ask('POST', '/v1/statement', session, limits, sql));
+  }
+
+  override async advance(path: string, session: EngineSession, limits: RequestLimits): Promise<StatementAnswer> {
+    return this.answer(await this.ask('GET', path, session, limits));
+  }
+
+  override async keepAlive(path: string, session: EngineSession): Promise<void> {
+    await this.tell('HEAD', path, session);
+  }
+
+  override async cancel(path: string, session: EngineSession): Promise<void> {
+    await this.tell('DELETE', path, session);
+  }
+
+  /** Closes the connections that are kept. */
+  close(): void {
+    this.exchange.close();
+  }
+
+  private answer(reply: Reply): StatementAnswer {
+    const header = (name: string): string[] => [reply.header(name)].filter((value) => value !== null);
+    try {
+      return { page: readStatementPage(reply.text), change: readSessionChange(header, this.engine.headerPrefix) };
+    } catch (error) {
+      if (error instanceof ProtocolBreach) throw new EngineFault('protocol', error.message);
+      throw error;
+    }
+  }
+
+  /** For requests whose answer changes nothing. */
+  private async tell(method: 'HEAD' | 'DELETE', path: string, session: EngineSession): Promise<void> {
+    try {
+      await this.ask(method, path, session, { deadline: this.pace.now() + PATIENCE[method], rowsHandedOut: true });
+    } catch (error) {
+      if (!(error instanceof EngineFault)) throw error;
+      if (error.kind !== 'gone') this.log.debug(`the engine did not take a ${method}`, { reason: error.message });
+    }
+  }
+
+  private async ask(
+    method: Method,
+    path: string,
+    session: EngineSession,
+    limits: RequestLimits,
+    body?: string,
+  ): Promise<Reply> {
+    const named = sessionHeaders(session, this.engine.headerPrefix, this.engine.user);
+    let bearer = await this.bearer(method, limits);
+    let renewed = limits.rowsHandedOut === true || bearer === null;
+    let failures = 0;
+    let failingSince = 0;
+    for (;;) {
+      const outcome = await this.attempt(method, path, this.headers(named, bearer, method), limits, body);
+      if (outcome.kind === 'reply') {
+        const { reply } = outcome;
+        if (reply.status === 200 || reply.status === 204) return reply;
+        if (reply.status === 401 && !renewed && /^bearer\b/i.test(reply.header('www-authenticate') ?? '')) {
+          renewed = true;
+          bearer = await this.renewed(bearer, limits);
+          continue;
+        }
+      }
+      const setback = this.setback(outcome);
+      const now = this.pace.now();
+      if (now >= limits.deadline) throw outOfTime();
+      if (failures === 0) failingSince = now;
+      failures += 1;
+      const pause = pauseBeforeRetry(setback, {
+        failures,
+        failingFor: now - failingSince,
+        patience: PATIENCE[method],
+        remaining: limits.deadline - now,
+        chance: this.pace.chance(),
+      });
+      if (pause === null) throw faultOf(method, outcome, bearer);
+      await this.pace.wait(pause, limits.signal);
+    }
+  }
+
+  private async attempt(
+    method: Method,
+    path: string,
+    headers: Record<string, string>,
+    { deadline, signal }: RequestLimits,
+    body: string | undefined,
+  ): Promise<Outcome> {
+    const remaining = deadline - this.pace.now();
+    if (remaining <= 0) throw outOfTime();
+    try {
+      const reply = await this.exchange.ask({
+        method,
+        url: this.engine.origin + path,
+        headers,
+        timeout: Math.min(ATTEMPT[method], remaining),
+        ...(body === undefined ? {} : { body }),
+        ...(signal === undefined ? {} : { signal }),
+      });
+      return { kind: 'reply', reply };
+    } catch (error) {
+      if (error instanceof LostConnection) return { kind: 'lost', reason: error.message };
+      if (error instanceof OversizedReply) throw new EngineFault('protocol', 'a page beyond all sizes');
+      throw error;
+    }
+  }
+
+  private headers(named: Record<string, string>, bearer: string | null, method: Method): Record<string, string> {
+    return {
+      ...named,
+      ...(bearer === null ? {} : { Authorization: `Bearer ${bearer}` }),
+      ...(this.engine.forwardedProto === null ? {} : { 'X-Forwarded-Proto': this.engine.forwardedProto }),
+      ...(method === 'POST' ? { 'Content-Type': 'text/plain; charset=utf-8' } : {}),
+      'Accept-Encoding': this.engine.compression === 'gzip' ? 'gzip' : 'identity',
+      'User-Agent': 'grantline',
+    };
+  }
+
+  /** While the provider is down, statements that run go on with the last token: the engine does not look at it there. */
+  private async bearer(method: Method, limits: RequestLimits): Promise<string | null> {
+    try {
+      return await this.tokens.current(limits.signal);
+    } catch (error) {
+      if (!(error instanceof TokenUnavailable)) throw error;
+      const last = method === 'POST' ? null : this.tokens.last();
+      if (last !== null) return last;
+      throw new EngineFault('unavailable', `no service-account token: ${error.message}`);
+    }
+  }
+
+  private async renewed(bearer: string | null, limits: RequestLimits): Promise<string | null> {
+    try {
+      return await this.tokens.replacing(bearer, limits.signal);
+    } catch (error) {
+      if (!(error instanceof TokenUnavailable)) throw error;
+      throw new EngineFault('unavailable', `no new service-account token: ${error.message}`);
+    }
+  }
+
+  private setback(outcome: Outcome): Setback {
+    if (outcome.kind === 'lost') return { kind: 'connection' };
+    const { status } = outcome.reply;
+    return {
+      kind: 'status',
+      status,
+      retryAfter: readRetryAfter(outcome.reply.header('retry-after'), this.clock.now()),
+    };
+  }
+}
+
+type Outcome = { kind: 'reply'; reply: Reply } | { kind: 'lost'; reason: string };
+
+function outOfTime(): EngineFault {
+  return new EngineFault('deadline', 'the time for the statement is over');
+}
+
+/** Bodies of refusals can hold stack traces and the token itself; only a 401 says something that operators need. */
+function faultOf(method: Method, outcome: Outcome, bearer: string | null): EngineFault {
+  if (outcome.kind === 'lost') return new EngineFault('unavailable', `${method}: ${outcome.reason}`);
+  const { status, text } = outcome.reply;
+  const said = `${method} was answered with ${status}`;
+  if (status === 404 || status === 410) return new EngineFault('gone', said);
+  if (status === 401) return new EngineFault('refused', `${said}: ${scrubbed(text, bearer)}`);
+  if (status >= 400 && status < 500 && status !== 429) return new EngineFault('refused', said);
+  return new EngineFault(status >= 500 || status === 429 ? 'unavailable' : 'protocol', said);
+}

@@ -1,0 +1,161 @@
+import { SystemClock } from '../../src/kernel/clock.js';
+import { TokenUnavailable } from '../../src/query-engine/domain/service-tokens.js';
+import { KeycloakServiceTokens } from '../../src/query-engine/infrastructure/keycloak-service-tokens.js';
+import { FakeKeycloak } from '../support/fake-keycloak.js';
+import { FakePace } from '../support/fake-pace.js';
+import { LogBook } from '../support/log-book.js';
+
+const EMPTY = 'service-account token is empty';
+
+describe('KeycloakServiceTokens', () => {
+  let keycloak: FakeKeycloak;
+  let pace: FakePace;
+  let log: LogBook;
+  let tokens: KeycloakServiceTokens;
+
+  beforeEach(async () => {
+    keycloak = new FakeKeycloak();
+    pace = new FakePace();
+    log = new LogBook();
+    const client = { issuerUrl: await keycloak.listen(), clientId: 'grantline', clientSecret: 'grantline-secret' };
+    tokens = new KeycloakServiceTokens(client, pace, new SystemClock(), log);
+  });
+  afterEach(async () => {
+    tokens.close();
+    await keycloak.close();
+  });
+
+  const token = (n: number): string => FakeKeycloak.token(n);
+  const asked = (): number => keycloak.requests.length;
+
+  /** Resolves when the provider has been asked so often, and its answer has been taken. */
+  async function renewedTo(n: number): Promise<void> {
+    while ((await tokens.current()) !== token(n)) await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  it('asks once for however many wait', async () => {
+    const all = await Promise.all(Array.from({ length: 50 }, () => tokens.current()));
+
+    expect(new Set(all)).toEqual(new Set([token(1)]));
+    expect(Object.fromEntries(keycloak.requests[0] ?? [])).toEqual({
+      grant_type: 'client_credentials',
+      client_id: 'grantline',
+      client_secret: 'grantline-secret',
+    });
+    expect(asked()).toBe(1);
+  });
+
+  it('renews 60 s before expiry, in the background, while the valid token is handed out', async () => {
+    await tokens.current();
+    pace.advance(238_999);
+    expect(await tokens.current()).toBe(token(1));
+    expect(asked()).toBe(1);
+
+    let open: () => void = () => undefined;
+    keycloak.gate = new Promise((resolve) => (open = resolve));
+    pace.advance(1);
+    expect(await tokens.current()).toBe(token(1));
+    expect(await tokens.current()).toBe(token(1));
+    open();
+    await renewedTo(2);
+
+    expect(asked()).toBe(2);
+  });
+
+  it('keeps a token fresh while nobody asks', async () => {
+    const stop = new AbortController();
+    const keeping = tokens.keepFresh(stop.signal);
+    await pace.somebodyWaits();
+    expect(pace.waits).toEqual([239_000]);
+
+    pace.advance(239_000);
+    await pace.somebodyWaits();
+    expect(asked()).toBe(2);
+    stop.abort();
+    await keeping;
+  });
+
+  it('goes on with the valid token while the provider is down, and backs off', async () => {
+    await tokens.current();
+    keycloak.instead = Array.from({ length: 3 }, () => ({ status: 503 }));
+    pace.advance(240_000);
+    expect(await tokens.current()).toBe(token(1));
+    await said(1);
+    expect(await tokens.current()).toBe(token(1));
+    expect(asked()).toBe(2);
+
+    pace.advance(59_999);
+    await expect(tokens.current()).rejects.toThrow(TokenUnavailable);
+    await expect(tokens.current()).rejects.toThrow('a moment ago');
+    expect(tokens.last()).toBe(token(1));
+    expect(asked()).toBe(3);
+    expect(log.at('error')).toEqual([EMPTY, EMPTY]);
+  });
+
+  it('waits as long as the provider wishes', async () => {
+    keycloak.instead = [{ status: 429, headers: { 'Retry-After': '30' } }];
+    await expect(tokens.current()).rejects.toThrow(TokenUnavailable);
+    pace.advance(29_999);
+    await expect(tokens.current()).rejects.toThrow('a moment ago');
+    pace.advance(1);
+
+    expect(await tokens.current()).toBe(token(1));
+  });
+
+  it.each([
+    ['a wrong secret', { status: 401, body: { error: 'unauthorized_client' } }, 'status 401, unauthorized_client'],
+    ['no JSON', { body: '<html>' }, 'the answer is no JSON object'],
+    ['no token', { body: { expires_in: 300 } }, 'the answer holds no access_token'],
+    ['an empty token', { body: { access_token: '' } }, 'the answer holds no access_token'],
+    ['a token for another header', { body: { access_token: 'a\nb' } }, 'characters that no Bearer token has'],
+    ['another kind of token', { body: { access_token: 'a', token_type: 'DPoP' } }, 'not of type Bearer'],
+    ['a redirect', { status: 302, headers: { Location: 'http://elsewhere.invalid/' } }, 'status 302'],
+    ['a lost connection', { hangUp: true }, 'ECONNRESET'],
+  ])('says that the token is empty after %s, without a secret', async (_, canned, reason) => {
+    keycloak.instead = [canned];
+
+    await expect(tokens.current()).rejects.toThrow(reason);
+    expect(log.at('error')).toEqual([EMPTY]);
+    expect(JSON.stringify(log.lines)).not.toContain('grantline-secret');
+  });
+
+  it.each([0, -5, '300'])(
+    'uses a token of odd life %j for those who wait, and renews it after a second',
+    async (life) => {
+      keycloak.expiresIn = life;
+      expect(await Promise.all([tokens.current(), tokens.current()])).toEqual([token(1), token(1)]);
+      pace.advance(1_000);
+
+      expect(await tokens.current()).toBe(token(2));
+      expect(log.at('warn')).toEqual(['service-account token has an odd life']);
+    },
+  );
+
+  it('replaces a refused token once for all who were refused', async () => {
+    const first = await tokens.current();
+    const all = await Promise.all([tokens.replacing(first), tokens.replacing(first), tokens.replacing(first)]);
+
+    expect(new Set(all)).toEqual(new Set([token(2)]));
+    expect(await tokens.replacing(first)).toBe(token(2));
+    expect(asked()).toBe(2);
+  });
+
+  it('lets one who waits leave without the others', async () => {
+    let open: () => void = () => undefined;
+    keycloak.gate = new Promise((resolve) => (open = resolve));
+    const caller = new AbortController();
+    const leaving = tokens.current(caller.signal);
+    const staying = tokens.current();
+    caller.abort(new Error('left'));
+    await expect(leaving).rejects.toThrow('left');
+    open();
+
+    expect(await staying).toBe(token(1));
+    expect(asked()).toBe(1);
+  });
+
+  /** The background renewal has logged so often that there is no token. */
+  async function said(times: number): Promise<void> {
+    while (log.at('error').length < times) await new Promise((resolve) => setImmediate(resolve));
+  }
+});

@@ -1,0 +1,21 @@
+import { ServiceTokens, TokenUnavailable } from '../../src/query-engine/domain/service-tokens.js';
+
+/** Tokens `token-1`, `token-2`, …, a new one for each refusal. */
+export class FakeServiceTokens extends ServiceTokens {
+  /** While true, the provider is down and the token at hand has expired. */
+  down = false;
+  renewals = 0;
+
+  override current(): Promise<string> {
+    return this.down ? Promise.reject(new TokenUnavailable('down')) : Promise.resolve(this.last());
+  }
+
+  override replacing(refused: string | null): Promise<string> {
+    if (refused === this.last()) this.renewals += 1;
+    return this.current();
+  }
+
+  override last(): string {
+    return `token-${this.renewals + 1}`;
+  }
+}
