@@ -37,7 +37,11 @@ export class Listings {
 
   /** Owned, or with any privilege at all. */
   showsTable(user: string, table: TableName): boolean {
-    if (this.evaluator.ownsSchema(user, table)) return true;
+    return this.evaluator.ownsSchema(user, table) || this.showsColumns(user, table);
+  }
+
+  /** With any privilege at all: whether there is an answer to DESCRIBE. */
+  showsColumns(user: string, table: TableName): boolean {
     if (!this.evaluator.mayRead(user, table.catalog)) return false;
     if (table.schema === INFORMATION_SCHEMA) return true;
     const rule = this.evaluator.tableRule(user, table);

@@ -1,0 +1,60 @@
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface, type Interface } from 'node:readline';
+
+import type { Answer, Question } from './question.js';
+
+export type Loading = { loaded: true; millis: number } | { loaded: false; millis: number; error: string };
+
+export interface Answers {
+  /** `error` where the engine neither allows nor denies. */
+  answers: (Answer | { error: string })[];
+  millis: number;
+}
+
+/** The engine's own file access control, in a process of its own (see EngineOracle.java). Times are the engine's alone. */
+export class Oracle {
+  private readonly lines: AsyncIterator<string>;
+
+  private constructor(
+    private readonly process: ChildProcessWithoutNullStreams,
+    private readonly reader: Interface,
+    private readonly folder: string,
+  ) {
+    this.lines = reader[Symbol.asyncIterator]();
+  }
+
+  /** @param folder what `installEngineOracle` made */
+  static async start(javaHome: string, folder: string): Promise<Oracle> {
+    const classPath = [join(folder, 'classes'), join(folder, 'lib', '*')].join(':');
+    const child = spawn(join(javaHome, 'bin', 'java'), ['-Xmx1g', '-cp', classPath, 'EngineOracle']);
+    child.stderr.resume();
+    return new Oracle(child, createInterface(child.stdout), await mkdtemp(join(tmpdir(), 'grantline-oracle-')));
+  }
+
+  async load(rules: string | Uint8Array): Promise<Loading> {
+    const file = join(this.folder, 'rules.json');
+    await writeFile(file, rules);
+    return (await this.request({ load: file })) as Loading;
+  }
+
+  /** @param times how often everything is asked; the answers are those of the last time. */
+  async ask(questions: readonly Question[], times = 1): Promise<Answers> {
+    return (await this.request({ ask: questions, times })) as Answers;
+  }
+
+  async stop(): Promise<void> {
+    this.process.stdin.end();
+    this.reader.close();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  private async request(request: object): Promise<unknown> {
+    this.process.stdin.write(`${JSON.stringify(request)}\n`);
+    const line = await this.lines.next();
+    if (line.done === true) throw new Error('the engine oracle has ended');
+    return JSON.parse(line.value);
+  }
+}

@@ -1,0 +1,201 @@
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.opentelemetry.api.OpenTelemetry;
+import io.opentelemetry.api.trace.Tracer;
+import io.trino.plugin.base.security.FileBasedSystemAccessControl;
+import io.trino.spi.QueryId;
+import io.trino.spi.connector.CatalogSchemaName;
+import io.trino.spi.connector.CatalogSchemaRoutineName;
+import io.trino.spi.connector.CatalogSchemaTableName;
+import io.trino.spi.connector.SchemaTableName;
+import io.trino.spi.security.AccessDeniedException;
+import io.trino.spi.security.Identity;
+import io.trino.spi.security.SystemAccessControl;
+import io.trino.spi.security.SystemAccessControlFactory.SystemAccessControlContext;
+import io.trino.spi.security.SystemSecurityContext;
+import io.trino.spi.security.ViewExpression;
+
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.time.Instant;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+
+import static io.trino.spi.type.VarcharType.VARCHAR;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+/**
+ * Asks the engine's own FileBasedSystemAccessControl: one JSON object a line in, one a line out.
+ * {"load": FILE} → {"loaded": true, "millis": …} or {"loaded": false, "error": …}
+ * {"ask": [QUESTION…], "times": N} → {"answers": […], "millis": …}; an answer is true, false, null, a text, a list of
+ * names, or {"error": …} where the engine neither allows nor denies.
+ */
+public final class EngineOracle
+{
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final QueryId QUERY = new QueryId("oracle");
+
+    private SystemAccessControl rules;
+
+    public static void main(String[] args)
+            throws Exception
+    {
+        EngineOracle oracle = new EngineOracle();
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, UTF_8));
+        PrintStream out = new PrintStream(System.out, false, UTF_8);
+        // Whatever a library prints must not stand between the answers.
+        System.setOut(System.err);
+        for (String line = in.readLine(); line != null; line = in.readLine()) {
+            JsonNode request = JSON.readTree(line);
+            ObjectNode answer = request.has("load") ? oracle.load(request.get("load").textValue()) : oracle.ask(request);
+            out.println(JSON.writeValueAsString(answer));
+            out.flush();
+        }
+    }
+
+    private ObjectNode load(String file)
+    {
+        ObjectNode answer = JSON.createObjectNode();
+        long began = System.nanoTime();
+        try {
+            rules = new FileBasedSystemAccessControl.Factory().create(Map.of("security.config-file", file), new Server());
+            answer.put("loaded", true);
+        }
+        catch (Throwable refusal) {
+            rules = null;
+            answer.put("loaded", false).put("error", reason(refusal));
+        }
+        return answer.put("millis", millisSince(began));
+    }
+
+    private ObjectNode ask(JsonNode request)
+    {
+        ObjectNode answer = JSON.createObjectNode();
+        int times = request.path("times").asInt(1);
+        long began = System.nanoTime();
+        for (int i = 0; i < times; i++) {
+            ArrayNode answers = JSON.createArrayNode();
+            for (JsonNode question : request.get("ask")) {
+                answers.add(answer(question));
+            }
+            answer.set("answers", answers);
+        }
+        return answer.put("millis", millisSince(began));
+    }
+
+    private JsonNode answer(JsonNode question)
+    {
+        try {
+            return JSON.valueToTree(decide(question));
+        }
+        catch (AccessDeniedException denied) {
+            return JSON.valueToTree(false);
+        }
+        catch (Throwable failure) {
+            return JSON.createObjectNode().put("error", reason(failure));
+        }
+    }
+
+    private Object decide(JsonNode question)
+    {
+        Identity user = Identity.ofUser(text(question, "user"));
+        SystemSecurityContext context = new SystemSecurityContext(user, QUERY, Instant.EPOCH);
+        String catalog = text(question, "catalog");
+        CatalogSchemaName schema = new CatalogSchemaName(catalog, text(question, "schema"));
+        CatalogSchemaTableName table = new CatalogSchemaTableName(catalog, text(question, "schema"), text(question, "table"));
+        String name = text(question, "name");
+        CatalogSchemaRoutineName routine = new CatalogSchemaRoutineName(catalog, text(question, "schema"), name);
+        Set<String> columns = new HashSet<>();
+        question.path("columns").forEach(column -> columns.add(column.textValue()));
+
+        return switch (question.get("ask").textValue()) {
+            case "catalog" -> rules.canAccessCatalog(context, catalog);
+            case "create-schema" -> allowed(() -> rules.checkCanCreateSchema(context, schema, Map.of()));
+            case "drop-schema" -> allowed(() -> rules.checkCanDropSchema(context, schema));
+            case "show-schemas" -> allowed(() -> rules.checkCanShowSchemas(context, catalog));
+            case "show-tables" -> allowed(() -> rules.checkCanShowTables(context, schema));
+            case "show-columns" -> allowed(() -> rules.checkCanShowColumns(context, table));
+            case "select" -> allowed(() -> rules.checkCanSelectFromColumns(context, table, columns));
+            case "insert" -> allowed(() -> rules.checkCanInsertIntoTable(context, table));
+            case "update" -> allowed(() -> rules.checkCanUpdateTableColumns(context, table, columns));
+            case "delete" -> allowed(() -> rules.checkCanDeleteFromTable(context, table));
+            case "truncate" -> allowed(() -> rules.checkCanTruncateTable(context, table));
+            case "create-table" -> allowed(() -> rules.checkCanCreateTable(context, table, Map.of()));
+            case "drop-table" -> allowed(() -> rules.checkCanDropTable(context, table));
+            case "create-view" -> allowed(() -> rules.checkCanCreateView(context, table));
+            case "drop-view" -> allowed(() -> rules.checkCanDropView(context, table));
+            case "view-with-select" -> allowed(() -> rules.checkCanCreateViewWithSelectFromColumns(context, table, columns));
+            case "filters" -> rules.getRowFilters(context, table).stream().map(ViewExpression::getExpression).toList();
+            case "mask" -> rules.getColumnMask(context, table, name, VARCHAR).map(ViewExpression::getExpression).orElse(null);
+            case "filter-catalogs" -> rules.filterCatalogs(context, names(question));
+            case "filter-schemas" -> rules.filterSchemas(context, catalog, names(question));
+            case "filter-tables" -> tables(question, rules, context, catalog);
+            case "filter-columns" -> rules.filterColumns(context, table, names(question));
+            case "execute-query" -> allowed(() -> rules.checkCanExecuteQuery(user, QUERY));
+            case "view-query" -> allowed(() -> rules.checkCanViewQueryOwnedBy(user, Identity.ofUser(name)));
+            case "kill-query" -> allowed(() -> rules.checkCanKillQueryOwnedBy(user, Identity.ofUser(name)));
+            case "impersonate" -> allowed(() -> rules.checkCanImpersonateUser(user, name));
+            case "function" -> rules.canExecuteFunction(context, routine);
+            case "view-with-function" -> rules.canCreateViewWithExecuteFunction(context, routine);
+            case "procedure" -> allowed(() -> rules.checkCanExecuteProcedure(context, routine));
+            case "system-property" -> allowed(() -> rules.checkCanSetSystemSessionProperty(user, QUERY, name));
+            case "catalog-property" -> allowed(() -> rules.checkCanSetCatalogSessionProperty(context, catalog, name));
+            default -> throw new IllegalArgumentException("unknown question " + question);
+        };
+    }
+
+    private static Set<String> names(JsonNode question)
+    {
+        Set<String> names = new HashSet<>();
+        question.path("names").forEach(name -> names.add(name.textValue()));
+        return names;
+    }
+
+    private static Set<String> tables(JsonNode question, SystemAccessControl rules, SystemSecurityContext context, String catalog)
+    {
+        Set<SchemaTableName> tables = new HashSet<>();
+        names(question).forEach(name -> tables.add(new SchemaTableName(text(question, "schema"), name)));
+        Set<String> shown = new HashSet<>();
+        rules.filterTables(context, catalog, tables).forEach(table -> shown.add(table.getTableName()));
+        return shown;
+    }
+
+    private static boolean allowed(Runnable check)
+    {
+        check.run();
+        return true;
+    }
+
+    /** Names that a question does not need are never looked at. */
+    private static String text(JsonNode question, String key)
+    {
+        return question.path(key).asText("none");
+    }
+
+    private static String reason(Throwable failure)
+    {
+        Throwable root = failure;
+        while (root.getCause() != null) {
+            root = root.getCause();
+        }
+        return root.getClass().getSimpleName() + ": " + root.getMessage();
+    }
+
+    private static double millisSince(long began)
+    {
+        return (System.nanoTime() - began) / 1e6;
+    }
+
+    private record Server(String getVersion, OpenTelemetry getOpenTelemetry, Tracer getTracer)
+            implements SystemAccessControlContext
+    {
+        Server()
+        {
+            this("483", OpenTelemetry.noop(), OpenTelemetry.noop().getTracer("oracle"));
+        }
+    }
+}
