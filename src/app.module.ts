@@ -1,6 +1,9 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { ScheduleModule } from '@nestjs/schedule';
+import { AuditModule } from './audit/audit.module.js';
+import { AuthModule } from './auth/auth.module.js';
 import { type Foundation, PlatformModule } from './platform/platform.module.js';
+import { UsersModule } from './users/users.module.js';
 
 /** The table of contents: the modules, in their order. Each knows only those before it. */
 @Module({})
@@ -8,7 +11,7 @@ export class AppModule {
   static with(foundation: Foundation): DynamicModule {
     return {
       module: AppModule,
-      imports: [PlatformModule.with(foundation), ScheduleModule.forRoot()],
+      imports: [PlatformModule.with(foundation), ScheduleModule.forRoot(), AuditModule, UsersModule, AuthModule],
     };
   }
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import 'reflect-metadata';
 import { Command } from 'commander';
+import { createAdministrator } from './commands/create-administrator.js';
 import { applyMigrations } from './commands/migrate.js';
 import { complain } from './commands/output.js';
 import { serve } from './commands/serve.js';
@@ -13,6 +14,16 @@ const program = new Command('grantline')
 
 program.command('serve').description('run the service').action(serve);
 program.command('migrate').description('apply pending migrations and stop').action(applyMigrations);
+program
+  .command('users')
+  .description('accounts')
+  .command('create-admin')
+  .description('make an administrator; the password comes from standard input')
+  .requiredOption('--username <name>', '3 to 64 letters, digits and underscores')
+  .requiredOption('--email <address>')
+  .option('--password-file <file>', 'read the password from a file instead')
+  .option('--json', 'print the account as JSON')
+  .action(createAdministrator);
 
 // Exit codes: 0 fine, 1 findings or refused, 2 cannot read, cannot reach or wrong usage, 78 settings (EX_CONFIG).
 program.configureOutput({ writeErr: (text) => complain(text.trimEnd()) }).exitOverride((stop) => {

@@ -60,12 +60,21 @@ export interface FieldError {
   message: string;
 }
 
+/** A limit that was reached, as the `RateLimit` headers say it. */
+export interface Quota {
+  name: string;
+  /** So many in so many seconds. */
+  limit: number;
+  windowSeconds: number;
+}
+
 export interface RefusalDetails {
   /** Public: one sentence that the client's user can act on. Never a secret, never another person's data. */
   detail?: string;
   errors?: FieldError[];
   /** Seconds, for `Retry-After`. */
   retryAfter?: number;
+  quota?: Quota;
   /** Further public members of the problem document (RFC 9457 section 3.2). */
   members?: Record<string, unknown>;
   /** Private: logged, never sent. */
@@ -77,6 +86,7 @@ export class Refused extends Error {
   readonly detail: string | undefined;
   readonly errors: FieldError[] | undefined;
   readonly retryAfter: number | undefined;
+  readonly quota: Quota | undefined;
   readonly members: Record<string, unknown> | undefined;
 
   constructor(
@@ -88,6 +98,7 @@ export class Refused extends Error {
     this.detail = details.detail;
     this.errors = details.errors;
     this.retryAfter = details.retryAfter;
+    this.quota = details.quota;
     this.members = details.members;
   }
 }

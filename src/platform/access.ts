@@ -1,5 +1,5 @@
 import { createParamDecorator, type ExecutionContext, SetMetadata } from '@nestjs/common';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /** The person behind a request, as the access token and the database say at this moment. */
 export interface CurrentPerson {
@@ -37,4 +37,15 @@ export const CurrentUser = createParamDecorator(
 export const CurrentClient = createParamDecorator((_: unknown, context: ExecutionContext): Client => {
   const request = context.switchToHttp().getRequest<FastifyRequest>();
   return { address: request.ip, userAgent: request.headers['user-agent'] ?? null, requestId: request.id };
+});
+
+/** The parameter that is aborted when the client goes away before it is answered, an AbortSignal. */
+export const UntilClientGone = createParamDecorator((_: unknown, context: ExecutionContext): AbortSignal => {
+  const { raw } = context.switchToHttp().getResponse<FastifyReply>();
+  const gone = new AbortController();
+  if (raw.destroyed) gone.abort();
+  raw.once('close', () => {
+    if (!raw.writableFinished) gone.abort();
+  });
+  return gone.signal;
 });

@@ -52,6 +52,13 @@ export function problemHeaders(refused: Refused): Record<string, string> {
     const tokenWasSent = refused.code === 'token_invalid' || refused.code === 'token_expired';
     headers['WWW-Authenticate'] = `Bearer realm="grantline"${tokenWasSent ? ', error="invalid_token"' : ''}`;
   }
-  if (refused.retryAfter !== undefined) headers['Retry-After'] = String(Math.max(1, Math.ceil(refused.retryAfter)));
+  const seconds = refused.retryAfter === undefined ? null : Math.max(1, Math.ceil(refused.retryAfter));
+  if (seconds !== null) headers['Retry-After'] = String(seconds);
+  if (refused.quota !== undefined) {
+    // draft-ietf-httpapi-ratelimit-headers-10: structured fields, quota `q` in window `w`; `r` left for the next `t` seconds
+    const { name, limit, windowSeconds } = refused.quota;
+    headers['RateLimit-Policy'] = `"${name}";q=${limit};w=${windowSeconds}`;
+    headers['RateLimit'] = `"${name}";r=0;t=${seconds ?? windowSeconds}`;
+  }
   return headers;
 }

@@ -26,6 +26,7 @@ export class FakeStatement {
   /** The token that was asked for last; -1: none yet. */
   newest = -1;
   private columns: unknown[] | undefined;
+  private update: { updateType?: string; updateCount?: number } = {};
 
   constructor(
     readonly id: string,
@@ -64,7 +65,9 @@ export class FakeStatement {
       return { body: JSON.stringify({ id: this.id, stats: stats('FAILED'), error: CANCELLED }), headers: {} };
     if (page.raw !== undefined) return { body: page.raw, headers: page.headers ?? {} };
     this.columns = page.columns ?? this.columns;
-    const { data, error, updateType, updateCount } = page;
+    if (page.updateType !== undefined) this.update.updateType = page.updateType;
+    if (page.updateCount !== undefined) this.update.updateCount = page.updateCount;
+    const { data, error } = page;
     const last = error !== undefined || token >= this.pages.length;
     const answer = {
       id: this.id,
@@ -72,8 +75,7 @@ export class FakeStatement {
       columns: this.columns,
       data: typeof data === 'string' ? '@data' : data,
       error,
-      updateType,
-      updateCount,
+      ...this.update,
       stats: stats(page.state ?? (last ? 'FINISHED' : 'RUNNING'), page.progress),
       warnings: [],
     };

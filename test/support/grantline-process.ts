@@ -1,22 +1,25 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { resolve } from 'node:path';
 
-const EXECUTABLE = resolve('dist/main.js');
-
 export interface Finished {
   code: number | null;
   stdout: string;
   stderr: string;
 }
 
-/** The built executable, as a process of its own. Its environment is exactly what is given, and PATH. */
+/** The built executable (of the checkout, or of another folder), as a process. Its environment is what is given, and PATH. */
 export class GrantlineProcess {
   private output = '';
   private readonly child: ChildProcess;
   readonly finished: Promise<Finished>;
 
-  constructor(args: readonly string[], environment: Record<string, string>, input = '') {
-    const child = spawn(process.execPath, [EXECUTABLE, ...args], {
+  constructor(
+    args: readonly string[],
+    environment: Record<string, string>,
+    { input = '', folder = '.' }: { input?: string; folder?: string } = {},
+  ) {
+    const child = spawn(process.execPath, [resolve(folder, 'dist/main.js'), ...args], {
+      cwd: folder,
       env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', LOG_FORMAT: 'json', ...environment },
       stdio: ['pipe', 'pipe', 'pipe'],
     });
@@ -66,5 +69,5 @@ export function runGrantline(
   environment: Record<string, string>,
   input = '',
 ): Promise<Finished> {
-  return new GrantlineProcess(args, environment, input).finished;
+  return new GrantlineProcess(args, environment, { input }).finished;
 }

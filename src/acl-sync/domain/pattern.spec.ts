@@ -46,14 +46,18 @@ describe('a pattern', () => {
 
   it('matches the names that it expands to, and JavaScript agrees on any name', () => {
     fc.assert(
-      fc.property(anyPattern(), fc.string({ unit: fc.constantFrom('a', 'b', '0', '1', '.', '_', '$', '['), maxLength: 5 }), (text, other) => {
-        const pattern = read(text);
-        const script = new RegExp(`^(?:${text})$`);
-        for (const name of [...(expand(pattern, 200) ?? []), other]) {
-          expect([name, matches(pattern, name)]).toEqual([name, script.test(name)]);
-        }
-        for (const name of expand(pattern, 200) ?? []) expect(matches(pattern, name)).toBe(true);
-      }),
+      fc.property(
+        anyPattern(),
+        fc.string({ unit: fc.constantFrom('a', 'b', '0', '1', '.', '_', '$', '['), maxLength: 5 }),
+        (text, other) => {
+          const pattern = read(text);
+          const script = new RegExp(`^(?:${text})$`);
+          for (const name of [...(expand(pattern, 200) ?? []), other]) {
+            expect([name, matches(pattern, name)]).toEqual([name, script.test(name)]);
+          }
+          for (const name of expand(pattern, 200) ?? []) expect(matches(pattern, name)).toBe(true);
+        },
+      ),
       { numRuns: 500 },
     );
   });

@@ -1,0 +1,75 @@
+/** Every kind of event there is. Names are stable: people filter by them. */
+export const AUDIT_EVENTS = [
+  'account_registered',
+  'administrator_created',
+  'login_succeeded',
+  'login_failed',
+  'login_throttled',
+  'registration_throttled',
+  'refresh_reused',
+  'logout',
+  'logout_all',
+  'session_ended',
+  'sessions_ended',
+  'password_changed',
+  'email_changed',
+  'one_time_password_set',
+  'account_deactivated',
+  'account_activated',
+  'role_changed',
+  'group_created',
+  'group_changed',
+  'group_deleted',
+  'member_added',
+  'member_removed',
+  'grant_created',
+  'grant_revoked',
+  'policy_created',
+  'policy_changed',
+  'policy_deleted',
+  'snapshot_applied',
+  'publication_applied',
+  'publication_refused',
+  'publication_failed',
+  'publication_approved',
+  'publication_restored',
+  'restore_ended',
+  'drift_found',
+] as const;
+
+export type AuditEventName = (typeof AUDIT_EVENTS)[number];
+
+/** Who acted. Null where nobody was signed in, or where the service or its command line acted by itself. */
+export interface AuditActor {
+  id: number;
+  username: string;
+}
+
+/** What was acted upon. `name` is for readers: what it was called at that moment. */
+export interface AuditSubject {
+  type: 'user' | 'session' | 'group' | 'grant' | 'policy' | 'publication' | 'principal';
+  id: string;
+  name: string | null;
+}
+
+/** What happened. Nothing in it may be a secret: no password, no token, no hash, and no text that somebody typed into a sign-in. */
+export interface AuditEntry {
+  event: AuditEventName;
+  actor: AuditActor | null;
+  subject: AuditSubject | null;
+  /** Where the request came from; null: from no request. */
+  origin: { address: string; requestId: string } | null;
+  /** Further facts of this kind of event. */
+  details: Readonly<Record<string, unknown>>;
+}
+
+export interface AuditEvent extends AuditEntry {
+  /** Rises with time. A bigint of PostgreSQL's, so a string. */
+  id: string;
+  at: Date;
+}
+
+/** The account as the subject of an event. */
+export function userSubject(account: { id: number; username: string }): AuditSubject {
+  return { type: 'user', id: String(account.id), name: account.username };
+}

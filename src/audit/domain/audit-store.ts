@@ -1,0 +1,20 @@
+import type { AuditEntry, AuditEvent, AuditEventName } from './audit-event.js';
+
+export interface AuditFilter {
+  event: AuditEventName | null;
+  /** Who acted or was acted upon: an account's id, or its name in any case. */
+  user: number | string | null;
+  /** Inclusive. */
+  from: Date | null;
+  /** Exclusive. */
+  to: Date | null;
+}
+
+/** Where events are kept, append-only. */
+export abstract class AuditStore {
+  abstract append(entry: AuditEntry, at: Date): Promise<void>;
+  /** Newest first, beginning below the id `after` (null: at the newest), at most `limit`. */
+  abstract page(filter: AuditFilter, after: string | null, limit: number): Promise<AuditEvent[]>;
+  /** Removes what is older than so many days. @returns how many. */
+  abstract removePast(retentionDays: number): Promise<number>;
+}

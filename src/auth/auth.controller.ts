@@ -1,0 +1,102 @@
+import { Body, Controller, Get, Header, HttpCode, Post, Res } from '@nestjs/common';
+import { ApiBearerAuth, ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import { Refused } from '../kernel/errors.js';
+import {
+  type Client,
+  CurrentClient,
+  type CurrentPerson,
+  CurrentUser,
+  Public,
+  UntilClientGone,
+} from '../platform/access.js';
+import type { Account } from '../users/domain/account.js';
+import { LoginDto, RefreshDto, RegisterDto, TokenResponse, toTokenResponse } from './auth.dto.js';
+import { RegistrationService } from './registration.service.js';
+import { SessionsService } from './sessions.service.js';
+import { SignInService } from './sign-in.service.js';
+import { CurrentAccount } from './signed-in.js';
+import { toUserResponse, UserResponse } from './user-response.js';
+
+@ApiTags('auth')
+@Controller('api/auth')
+export class AuthController {
+  constructor(
+    private readonly registration: RegistrationService,
+    private readonly signIn: SignInService,
+    private readonly sessions: SessionsService,
+  ) {}
+
+  @Public()
+  @Post('register')
+  @ApiCreatedResponse({ type: UserResponse })
+  async register(
+    @Body() body: RegisterDto,
+    @CurrentClient() client: Client,
+    @UntilClientGone() signal: AbortSignal,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<UserResponse> {
+    const outcome = await this.registration.register(body, client, signal);
+    switch (outcome.kind) {
+      case 'registered':
+        void reply.header('Location', '/api/auth/me');
+        return toUserResponse(outcome.account);
+      case 'username-taken':
+        throw new Refused('username_taken');
+      case 'email-taken':
+        throw new Refused('email_taken');
+      case 'closed':
+        throw new Refused('registration_closed');
+      case 'throttled':
+        throw new Refused('too_many_requests', outcome);
+    }
+  }
+
+  @Public()
+  @Post('login')
+  @HttpCode(200)
+  @Header('Cache-Control', 'no-store')
+  @ApiOkResponse({ type: TokenResponse })
+  async login(
+    @Body() { username, password }: LoginDto,
+    @CurrentClient() client: Client,
+    @UntilClientGone() signal: AbortSignal,
+  ): Promise<TokenResponse> {
+    const login = await this.signIn.signIn(username, password, client, signal);
+    switch (login.kind) {
+      case 'signed-in':
+        return toTokenResponse(login.tokens);
+      case 'refused':
+        throw new Refused(login.code);
+      case 'throttled':
+        throw new Refused('too_many_requests', login);
+    }
+  }
+
+  @Public()
+  @Post('refresh')
+  @HttpCode(200)
+  @Header('Cache-Control', 'no-store')
+  @ApiOkResponse({ type: TokenResponse })
+  async refresh(@Body() body: RefreshDto, @CurrentClient() client: Client): Promise<TokenResponse> {
+    const refresh = await this.sessions.refresh(body.refresh_token, client);
+    if (refresh.kind === 'refused') throw new Refused(refresh.code);
+    return toTokenResponse(refresh.tokens);
+  }
+
+  @Get('me')
+  @Header('Cache-Control', 'no-store')
+  @ApiBearerAuth('access-token')
+  @ApiOkResponse({ type: UserResponse })
+  me(@CurrentAccount() account: Account): UserResponse {
+    return toUserResponse(account);
+  }
+
+  @Post('logout')
+  @HttpCode(204)
+  @ApiBearerAuth('access-token')
+  @ApiNoContentResponse()
+  async logout(@CurrentUser() person: CurrentPerson, @CurrentClient() client: Client): Promise<void> {
+    await this.sessions.logout(person, client);
+  }
+}

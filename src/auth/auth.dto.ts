@@ -1,0 +1,55 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { anyText, Obeys } from '../platform/obeys.js';
+import { emailProblem } from '../users/domain/email.js';
+import { usernameProblem } from '../users/domain/username.js';
+import { passwordCharacterProblem, passwordProblem } from './domain/password.js';
+import type { TokenPair } from './tokens.service.js';
+
+/** Source document 2.1. */
+export class RegisterDto {
+  @ApiProperty({ minLength: 3, maxLength: 64, pattern: '^[a-zA-Z0-9_]+$' })
+  @Obeys(usernameProblem)
+  username!: string;
+
+  @ApiProperty({ format: 'email', maxLength: 254 })
+  @Obeys(emailProblem)
+  email!: string;
+
+  @ApiProperty({ minLength: 8, maxLength: 128, description: 'Counted in code points, taken exactly as received.' })
+  @Obeys(passwordProblem)
+  password!: string;
+}
+
+/** Source document 2.3. No rule of form beyond what could not be stored: who does not exist gets 401, not 400. */
+export class LoginDto {
+  @ApiProperty({ description: 'In any case.' })
+  @Obeys(passwordCharacterProblem)
+  username!: string;
+
+  @ApiProperty()
+  @Obeys(passwordCharacterProblem)
+  password!: string;
+}
+
+/** Source document 2.5. */
+export class RefreshDto {
+  @ApiProperty()
+  @Obeys(anyText)
+  refresh_token!: string;
+}
+
+/** Source document 2.4. */
+export class TokenResponse {
+  @ApiProperty()
+  access_token!: string;
+
+  @ApiProperty()
+  refresh_token!: string;
+
+  @ApiProperty({ enum: ['bearer'] })
+  token_type!: 'bearer';
+}
+
+export function toTokenResponse({ accessToken, refreshToken }: TokenPair): TokenResponse {
+  return { access_token: accessToken, refresh_token: refreshToken, token_type: 'bearer' };
+}

@@ -1,0 +1,52 @@
+import { Module } from '@nestjs/common';
+import { JwtModule } from '@nestjs/jwt';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { AuditModule } from '../audit/audit.module.js';
+import { UsersModule } from '../users/users.module.js';
+import { AuthController } from './auth.controller.js';
+import { PasswordHasher } from './domain/password-hasher.js';
+import { SessionStore } from './domain/session-store.js';
+import { Throttle } from './domain/throttle.js';
+import { AccessTokenStrategy } from './infrastructure/access-token.strategy.js';
+import { PiscinaPasswordHasher } from './infrastructure/piscina-password-hasher.js';
+import { PostgresThrottle } from './infrastructure/postgres-throttle.js';
+import { RefreshTokenRow } from './infrastructure/refresh-token.entity.js';
+import { SessionRow } from './infrastructure/session.entity.js';
+import { SigningKey } from './infrastructure/signing-key.js';
+import { TypeormSessionStore } from './infrastructure/typeorm-session-store.js';
+import { RegistrationService } from './registration.service.js';
+import { SessionsService } from './sessions.service.js';
+import { SignInService } from './sign-in.service.js';
+import { TokensService } from './tokens.service.js';
+
+@Module({
+  imports: [
+    AuditModule,
+    UsersModule,
+    TypeOrmModule.forFeature([SessionRow, RefreshTokenRow]),
+    JwtModule.registerAsync({
+      extraProviders: [SigningKey],
+      inject: [SigningKey],
+      useFactory: ({ key }: SigningKey) => ({
+        secretOrKeyProvider: () => key,
+        signOptions: { algorithm: 'HS256' },
+        // Times are judged by claims.ts, by the clock that was handed in.
+        verifyOptions: { algorithms: ['HS256'], ignoreExpiration: true },
+      }),
+    }),
+  ],
+  controllers: [AuthController],
+  providers: [
+    RegistrationService,
+    SignInService,
+    SessionsService,
+    TokensService,
+    SigningKey,
+    AccessTokenStrategy,
+    { provide: PasswordHasher, useClass: PiscinaPasswordHasher },
+    { provide: SessionStore, useClass: TypeormSessionStore },
+    { provide: Throttle, useClass: PostgresThrottle },
+  ],
+  exports: [RegistrationService],
+})
+export class AuthModule {}

@@ -1,0 +1,26 @@
+/** A refresh token as it is stored. `id` is the digest of its `jti`; times in milliseconds since 1970. */
+export interface RefreshRow {
+  id: string;
+  /** The token that was exchanged for this one; null: issued at the sign-in. */
+  parentId: string | null;
+  expiresAt: number;
+  usedAt: number | null;
+}
+
+/** What a refresh token may do. `reuse` ends the whole session; `late-tab` refuses without ending it. */
+export type Rotation = 'rotate' | 'expired' | 'reuse' | 'late-tab';
+
+/** How long after its use a direct parent is taken for a second browser tab's. */
+export const PARENT_GRACE_MS = 10_000;
+
+/**
+ * Judges a presented refresh token against its stored row and the session's live one.
+ * A used token is a theft signal (OAuth 2.0 BCP, RFC 9700 4.14.2), unless it is the direct parent of the current one and was
+ * used less than ten seconds ago: then a second tab lost the race, and nobody stole anything.
+ */
+export function judgeRotation(presented: RefreshRow, current: RefreshRow | null, now: number): Rotation {
+  if (presented.expiresAt <= now) return 'expired';
+  if (presented.usedAt === null) return 'rotate';
+  const lostTheRace = presented.id === current?.parentId && now - presented.usedAt < PARENT_GRACE_MS;
+  return lostTheRace ? 'late-tab' : 'reuse';
+}

@@ -1,0 +1,29 @@
+import type { Account } from '../../users/domain/account.js';
+import type { NewRefreshToken, PresentedRefresh, Session, SessionView } from './session.js';
+
+/** Where sessions and their refresh tokens are kept. A session lives until it expires or is ended. */
+export abstract class SessionStore {
+  abstract begin(session: Session, token: NewRefreshToken): Promise<void>;
+  /** The account, if it is active and the session is its own and lives; one query by two primary keys. */
+  abstract admit(sessionId: string, userId: number, now: Date): Promise<Account | null>;
+  /** Null: no such token, or its session does not live, or its account is not active. */
+  abstract findRefresh(tokenId: string, now: Date): Promise<PresentedRefresh | null>;
+  /** Marks the one used and stores the next, or neither: false when somebody else was first. */
+  abstract rotate(tokenId: string, next: NewRefreshToken): Promise<boolean>;
+  /** Ends a session whoever's it is: theft, or logout by its own token. False: it was not living. */
+  abstract end(sessionId: string, now: Date): Promise<boolean>;
+  /** Ends all of an account's, but for the one that is named. @returns how many. */
+  abstract endAllOf(userId: number, now: Date, except: string | null): Promise<number>;
+  /** The sessions of one person, and nobody else's (product.md section 4, per-user isolation). */
+  abstract ownedBy(userId: number): OwnSessions;
+  /** Removes what cannot be used any more. @returns how many sessions. */
+  abstract sweep(now: Date): Promise<number>;
+}
+
+/** One person's sessions. It cannot be asked for anybody else's. */
+export abstract class OwnSessions {
+  /** Living ones, the newest first. */
+  abstract list(now: Date): Promise<SessionView[]>;
+  /** Also one that has ended already. False: this person never had such a session. */
+  abstract end(sessionId: string, now: Date): Promise<boolean>;
+}

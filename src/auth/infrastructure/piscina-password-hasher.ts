@@ -1,0 +1,81 @@
+import { availableParallelism } from 'node:os';
+import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { Piscina } from 'piscina';
+import { Gauge, Histogram, Registry } from 'prom-client';
+import { Refused } from '../../kernel/errors.js';
+import { Settings } from '../../platform/settings.js';
+import { PasswordHasher } from '../domain/password-hasher.js';
+import type work from './password.worker.js';
+
+/** bcryptjs in worker threads, one for each core, behind a bounded queue. */
+@Injectable()
+export class PiscinaPasswordHasher extends PasswordHasher implements OnModuleDestroy {
+  private readonly pool: Piscina<Parameters<typeof work>[0], ReturnType<typeof work>>;
+  private readonly waited: Histogram;
+  private readonly cost: number;
+  private readonly queueMax: number;
+
+  constructor(settings: Settings, metrics: Registry) {
+    super();
+    this.cost = settings.auth.bcryptCost;
+    this.queueMax = settings.auth.hashQueueMax;
+    this.pool = new Piscina({
+      filename: new URL('./password.worker.js', import.meta.url).href,
+      minThreads: availableParallelism(),
+      maxThreads: availableParallelism(),
+      maxQueue: this.queueMax,
+      // On Linux a thread's own: requests that need no hash go first, whatever storms the logins.
+      niceIncrement: 10,
+    });
+    const pool = this.pool;
+    new Gauge({
+      name: 'grantline_password_hash_queue_length',
+      help: 'Passwords that wait for a hashing thread.',
+      registers: [metrics],
+      collect() {
+        this.set(pool.queueSize);
+      },
+    });
+    this.waited = new Histogram({
+      name: 'grantline_password_hash_wait_seconds',
+      help: 'How long passwords waited for a hashing thread.',
+      buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+      registers: [metrics],
+    });
+  }
+
+  override async hash(password: string, signal: AbortSignal): Promise<string> {
+    return String(await this.run({ password, cost: this.cost }, signal));
+  }
+
+  override async matches(password: string, hash: string | null, signal: AbortSignal): Promise<boolean> {
+    return (await this.run({ password, cost: this.cost, hash }, signal)) === true;
+  }
+
+  override isCurrent(hash: string): boolean {
+    return Number(hash.slice(4, 6)) === this.cost;
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    await this.pool.destroy();
+  }
+
+  private async run(task: Parameters<typeof work>[0], signal: AbortSignal): Promise<string | boolean> {
+    if (this.pool.queueSize >= this.queueMax) throw new Refused('busy', { retryAfter: this.secondsOfQueue() });
+    const asked = performance.now();
+    try {
+      const { result, ms } = await this.pool.run(task, { signal });
+      this.waited.observe((performance.now() - asked - ms) / 1000);
+      return result;
+    } catch (error) {
+      if (signal.aborted) throw new Refused('busy', { detail: 'The client went away.', cause: error });
+      throw error;
+    }
+  }
+
+  /** How long the present queue takes, by what hashes took so far. */
+  private secondsOfQueue(): number {
+    const { mean } = this.pool.histogram.runTime;
+    return Math.ceil((this.pool.queueSize * mean) / this.pool.maxThreads / 1000) || 1;
+  }
+}

@@ -1,0 +1,137 @@
+import { Injectable } from '@nestjs/common';
+import { IsNull, MoreThan, Not } from 'typeorm';
+import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
+import type { Account } from '../../users/domain/account.js';
+import type { RefreshRow } from '../domain/rotation.js';
+import type { NewRefreshToken, PresentedRefresh, Session } from '../domain/session.js';
+import { type OwnSessions, SessionStore } from '../domain/session-store.js';
+import { RefreshTokenRow } from './refresh-token.entity.js';
+import { SessionRow } from './session.entity.js';
+import { TypeormOwnSessions } from './typeorm-own-sessions.js';
+
+@Injectable()
+export class TypeormSessionStore extends SessionStore {
+  constructor(private readonly session: DatabaseSession) {
+    super();
+  }
+
+  override async begin(session: Session, token: NewRefreshToken): Promise<void> {
+    await this.session.manager.transaction(async (tx) => {
+      await tx.insert(SessionRow, { ...session, endedAt: null });
+      await tx.insert(RefreshTokenRow, {
+        ...token,
+        id: bytes(token.id),
+        sessionId: session.id,
+        parentId: null,
+        usedAt: null,
+      });
+    });
+  }
+
+  override async admit(sessionId: string, userId: number, now: Date): Promise<Account | null> {
+    const rows = await this.session.manager.query<Account[]>(
+      `SELECT u.id, u.username, u.email, u.role, u.is_active AS "isActive", u.created_at AS "createdAt",
+              u.one_time_until AS "oneTimeUntil"
+       FROM sessions s JOIN users u ON u.id = s.user_id
+       WHERE s.id = $1 AND u.id = $2 AND u.is_active AND s.ended_at IS NULL AND s.expires_at > $3`,
+      [sessionId, userId, now],
+    );
+    return rows[0] ?? null;
+  }
+
+  override async findRefresh(tokenId: string, now: Date): Promise<PresentedRefresh | null> {
+    const rows = await this.session.manager.query<RefreshColumns[]>(
+      `SELECT s.id AS session_id, s.user_id, s.expires_at AS session_expires_at,
+              t.id, t.parent_id, t.expires_at, t.used_at,
+              live.id AS live_id, live.parent_id AS live_parent_id, live.expires_at AS live_expires_at
+       FROM refresh_tokens t
+       JOIN sessions s ON s.id = t.session_id
+       JOIN users u ON u.id = s.user_id
+       LEFT JOIN refresh_tokens live ON live.session_id = s.id AND live.used_at IS NULL
+       WHERE t.id = $1 AND u.is_active AND s.ended_at IS NULL AND s.expires_at > $2`,
+      [bytes(tokenId), now],
+    );
+    const row = rows[0];
+    return row === undefined ? null : toPresented(row);
+  }
+
+  override async rotate(tokenId: string, next: NewRefreshToken): Promise<boolean> {
+    // One statement is one transaction: a process that dies in the middle leaves the old token or the new one, never both.
+    const rows = await this.session.manager.query<unknown[]>(
+      `WITH used AS (
+         UPDATE refresh_tokens SET used_at = $2 WHERE id = $1 AND used_at IS NULL RETURNING id, session_id
+       )
+       INSERT INTO refresh_tokens (id, session_id, parent_id, issued_at, expires_at)
+       SELECT $3, session_id, id, $2, $4 FROM used
+       RETURNING id`,
+      [bytes(tokenId), next.issuedAt, bytes(next.id), next.expiresAt],
+    );
+    return rows.length === 1;
+  }
+
+  override async end(sessionId: string, now: Date): Promise<boolean> {
+    const { affected } = await this.session.manager.update(
+      SessionRow,
+      { id: sessionId, endedAt: IsNull() },
+      { endedAt: now },
+    );
+    return affected === 1;
+  }
+
+  override async endAllOf(userId: number, now: Date, except: string | null): Promise<number> {
+    const living = { userId, endedAt: IsNull(), expiresAt: MoreThan(now) };
+    const those = except === null ? living : { ...living, id: Not(except) };
+    return (await this.session.manager.update(SessionRow, those, { endedAt: now })).affected ?? 0;
+  }
+
+  override ownedBy(userId: number): OwnSessions {
+    return new TypeormOwnSessions(this.session, userId);
+  }
+
+  override async sweep(now: Date): Promise<number> {
+    // A day late, so that nothing is taken away under a rotation that is just going on.
+    const [, removed] = await this.session.manager.query<[unknown, number]>(
+      `WITH tokens AS (DELETE FROM refresh_tokens WHERE expires_at < $1::timestamptz - interval '1 day')
+       DELETE FROM sessions WHERE expires_at < $1::timestamptz - interval '1 day' OR ended_at < $1::timestamptz - interval '1 day'`,
+      [now],
+    );
+    return removed;
+  }
+}
+
+interface RefreshColumns {
+  session_id: string;
+  user_id: number;
+  session_expires_at: Date;
+  id: Buffer;
+  parent_id: Buffer | null;
+  expires_at: Date;
+  used_at: Date | null;
+  live_id: Buffer | null;
+  live_parent_id: Buffer | null;
+  live_expires_at: Date | null;
+}
+
+function toPresented(row: RefreshColumns): PresentedRefresh {
+  return {
+    session: { id: row.session_id, userId: row.user_id, expiresAt: row.session_expires_at },
+    presented: refreshRow(row.id, row.parent_id, row.expires_at, row.used_at),
+    current:
+      row.live_id === null || row.live_expires_at === null
+        ? null
+        : refreshRow(row.live_id, row.live_parent_id, row.live_expires_at, null),
+  };
+}
+
+function refreshRow(id: Buffer, parentId: Buffer | null, expiresAt: Date, usedAt: Date | null): RefreshRow {
+  return {
+    id: id.toString('hex'),
+    parentId: parentId?.toString('hex') ?? null,
+    expiresAt: expiresAt.getTime(),
+    usedAt: usedAt?.getTime() ?? null,
+  };
+}
+
+function bytes(hex: string): Buffer {
+  return Buffer.from(hex, 'hex');
+}

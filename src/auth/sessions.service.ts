@@ -1,0 +1,86 @@
+import { Injectable } from '@nestjs/common';
+import { AuditService } from '../audit/audit.service.js';
+import type { AuditSubject } from '../audit/domain/audit-event.js';
+import { Clock } from '../kernel/clock.js';
+import type { Client, CurrentPerson } from '../platform/access.js';
+import { Transaction } from '../platform/transaction.js';
+import { judgeRotation, type Rotation } from './domain/rotation.js';
+import type { PresentedRefresh, SessionView } from './domain/session.js';
+import { SessionStore } from './domain/session-store.js';
+import { storedId, type TokenPair, TokensService } from './tokens.service.js';
+
+export type Refresh =
+  { kind: 'refreshed'; tokens: TokenPair } | { kind: 'refused'; code: 'token_invalid' | 'token_expired' };
+
+const INVALID: Refresh = { kind: 'refused', code: 'token_invalid' };
+const EXPIRED: Refresh = { kind: 'refused', code: 'token_expired' };
+
+/** How sessions go on and end. */
+@Injectable()
+export class SessionsService {
+  constructor(
+    private readonly sessions: SessionStore,
+    private readonly tokens: TokensService,
+    private readonly audit: AuditService,
+    private readonly transaction: Transaction,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Exchanges a refresh token for the next pair, once (source document 4.3; RFC 9700 section 4.14.2). */
+  async refresh(refreshToken: string, client: Client): Promise<Refresh> {
+    const verdict = this.tokens.readRefreshToken(refreshToken);
+    if (verdict.kind !== 'good') return verdict.kind === 'expired' ? EXPIRED : INVALID;
+    const { jti, userId, sessionId } = verdict.claims;
+    const id = storedId(jti);
+    const found = await this.sessions.findRefresh(id, this.clock.now());
+    if (found?.session.userId !== userId || found.session.id !== sessionId) return INVALID;
+    if (this.judge(found) !== 'rotate') return this.refuse(found, client);
+    const tokens = this.tokens.issue(found.session);
+    if (await this.sessions.rotate(id, tokens.stored)) return { kind: 'refreshed', tokens };
+    // Somebody was faster. What was a live token a moment ago is a used one now, and is judged as such.
+    const lost = await this.sessions.findRefresh(id, this.clock.now());
+    return lost === null ? INVALID : this.refuse(lost, client);
+  }
+
+  /** Its access tokens are dead from the next request on, its refresh token at once. */
+  async logout(person: CurrentPerson, client: Client): Promise<void> {
+    const subject = sessionSubject(person.sessionId);
+    await this.transaction.run(async () => {
+      if (!(await this.sessions.end(person.sessionId, this.clock.now()))) return;
+      await this.audit.record({ event: 'logout', actor: person, subject, origin: client, details: {} });
+    });
+  }
+
+  list(person: CurrentPerson): Promise<SessionView[]> {
+    return this.sessions.ownedBy(person.id).list(this.clock.now());
+  }
+
+  private judge({ presented, current }: PresentedRefresh): Rotation {
+    return judgeRotation(presented, current, this.clock.now().getTime());
+  }
+
+  private async refuse(found: PresentedRefresh, client: Client): Promise<Refresh> {
+    const verdict = this.judge(found);
+    if (verdict === 'expired') return EXPIRED;
+    if (verdict === 'reuse') await this.endStolen(found.session, client);
+    return INVALID;
+  }
+
+  private async endStolen({ id, userId }: PresentedRefresh['session'], client: Client): Promise<void> {
+    const details = { user_id: userId };
+    await this.transaction.run(async () => {
+      if (!(await this.sessions.end(id, this.clock.now()))) return;
+      await this.audit.record({
+        event: 'refresh_reused',
+        actor: null,
+        subject: sessionSubject(id),
+        origin: client,
+        details,
+      });
+    });
+  }
+}
+
+function sessionSubject(id: string): AuditSubject {
+  return { type: 'session', id, name: null };
+}

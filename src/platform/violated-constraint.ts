@@ -1,0 +1,6 @@
+/** The unique constraint or index that an insert or update ran into (SQLSTATE 23505), as PostgreSQL names it; null: it was something else. */
+export function violatedConstraint(error: unknown): string | null {
+  const cause: unknown = error instanceof Error && 'driverError' in error ? error.driverError : error;
+  if (!(cause instanceof Error) || !('code' in cause) || cause.code !== '23505') return null;
+  return 'constraint' in cause && typeof cause.constraint === 'string' ? cause.constraint : null;
+}

@@ -1,0 +1,23 @@
+import { Injectable } from '@nestjs/common';
+import { Settings } from '../platform/settings.js';
+import { Connection } from './connection.js';
+import { type EngineSession, sessionFor } from './domain/engine-session.js';
+import { Pace } from './domain/pace.js';
+import { StatementClient } from './domain/statement-client.js';
+
+export type ConnectOptions = Partial<EngineSession>;
+
+/** The DB-API's `connect`: connections to the configured engine, each with its own session. */
+@Injectable()
+export class EngineConnections {
+  constructor(
+    private readonly client: StatementClient,
+    private readonly pace: Pace,
+    private readonly settings: Settings,
+  ) {}
+
+  /** @param options whom to be there (default: the service itself), where, and with what. */
+  connect({ user = this.settings.engine.user, ...session }: ConnectOptions = {}): Connection {
+    return new Connection(this.client, this.pace, sessionFor(user, session));
+  }
+}

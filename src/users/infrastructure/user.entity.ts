@@ -1,0 +1,33 @@
+import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm';
+import type { Role } from '../domain/account.js';
+
+@Entity('users')
+export class UserRow {
+  @PrimaryGeneratedColumn('identity', {
+    type: 'integer',
+    generatedIdentity: 'ALWAYS',
+    primaryKeyConstraintName: 'users_pkey',
+  })
+  id!: number;
+
+  @Column('text')
+  username!: string;
+
+  @Column('text')
+  email!: string;
+
+  @Column('text', { name: 'password_hash' })
+  passwordHash!: string;
+
+  @Column('timestamptz', { name: 'one_time_until', nullable: true })
+  oneTimeUntil!: Date | null;
+
+  @Column('text')
+  role!: Role;
+
+  @Column('boolean', { name: 'is_active' })
+  isActive!: boolean;
+
+  @Column('timestamptz', { name: 'created_at' })
+  createdAt!: Date;
+}

@@ -1,0 +1,95 @@
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Clock } from '../kernel/clock.js';
+import { Settings } from '../platform/settings.js';
+import type { Account, AccountWithHash, Role } from './domain/account.js';
+import { type HeldName, PrincipalNames } from './domain/principal-names.js';
+import {
+  type AccountChange,
+  type NewAccount,
+  type NewHash,
+  type Registration,
+  type Taken,
+  type UserFilter,
+  UserStore,
+} from './domain/user-store.js';
+
+/** Who people are, and who may hold which name. */
+@Injectable()
+export class UsersService implements OnApplicationBootstrap {
+  constructor(
+    private readonly store: UserStore,
+    private readonly names: PrincipalNames,
+    private readonly settings: Settings,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Stops the start when an account has the name of a service account: its owner would be that service on the engine. */
+  async onApplicationBootstrap(): Promise<void> {
+    const [held] = await this.serviceAccountsHeldByOthers();
+    if (held === undefined) return;
+    throw new Error(
+      `ACL_SERVICE_ACCOUNTS names a service account that the ${held.holder === 'account' ? 'account' : 'engine principal'} ` +
+        `'${held.name}' holds; a name has one holder. Take it out of the setting, or use another name.`,
+    );
+  }
+
+  /** Service accounts of the settings whose name is not theirs. Nothing may be published while there is one. */
+  serviceAccountsHeldByOthers(): Promise<HeldName[]> {
+    return this.claimEngineNames(this.settings.acl.serviceAccounts);
+  }
+
+  /**
+   * Claims names for engine principals, for good; to be called before a grant or a policy names one.
+   * @returns names that cannot be had, because an account holds them or because they are held in another spelling.
+   */
+  claimEngineNames(names: readonly string[]): Promise<HeldName[]> {
+    return this.names.claimForEngine(names, this.clock.now());
+  }
+
+  register(newAccount: Omit<NewAccount, 'createdAt'>): Promise<Registration> {
+    return this.store.register({ ...newAccount, createdAt: this.clock.now() });
+  }
+
+  /** What a registration would meet now, before the work of a hash is spent on it. */
+  taken(username: string, email: string): Promise<Taken | null> {
+    return this.store.taken(username, email);
+  }
+
+  findForLogin(username: string): Promise<AccountWithHash | null> {
+    return this.store.findByUsername(username);
+  }
+
+  findWithHash(id: number): Promise<AccountWithHash | null> {
+    return this.store.findById(id);
+  }
+
+  async find(id: number): Promise<Account | null> {
+    return (await this.store.findById(id))?.account ?? null;
+  }
+
+  async findNamed(username: string): Promise<Account | null> {
+    return (await this.store.findByUsername(username))?.account ?? null;
+  }
+
+  page(filter: UserFilter, after: number | null, limit: number): Promise<Account[]> {
+    return this.store.page(filter, after, limit);
+  }
+
+  change(id: number, change: { isActive?: boolean; role?: Role }): Promise<AccountChange> {
+    return this.store.change(id, change);
+  }
+
+  /** False: the hash that was checked is no longer there. */
+  replaceHash(id: number, presentHash: string, next: NewHash): Promise<boolean> {
+    return this.store.replaceHash(id, presentHash, next);
+  }
+
+  setHash(id: number, next: NewHash): Promise<boolean> {
+    return this.store.setHash(id, next);
+  }
+
+  /** False: somebody else has the address. */
+  changeEmail(id: number, email: string): Promise<boolean> {
+    return this.store.changeEmail(id, email);
+  }
+}

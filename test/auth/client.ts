@@ -1,0 +1,87 @@
+/** What a web client does, over real HTTP. */
+export class ApiClient {
+  constructor(
+    private readonly url: string,
+    private readonly token: string | null = null,
+  ) {}
+
+  as(token: string): ApiClient {
+    return new ApiClient(this.url, token);
+  }
+
+  get(path: string): Promise<Answer> {
+    return this.send('GET', path);
+  }
+
+  post(path: string, body?: unknown): Promise<Answer> {
+    return this.send('POST', path, body);
+  }
+
+  patch(path: string, body: unknown): Promise<Answer> {
+    return this.send('PATCH', path, body);
+  }
+
+  delete(path: string): Promise<Answer> {
+    return this.send('DELETE', path);
+  }
+
+  async send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+    const response = await fetch(this.url + path, {
+      method,
+      headers: {
+        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+        ...(this.token === null ? {} : { Authorization: `Bearer ${this.token}` }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: text === '' ? null : (JSON.parse(text) as Body),
+    };
+  }
+}
+
+type Body = Record<string, unknown>;
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  body: Body | null;
+}
+
+export interface Tokens {
+  access_token: string;
+  refresh_token: string;
+}
+
+/** The tokens in the answer of a login or a refresh. */
+export function tokensOf(answer: Answer): Tokens {
+  const { access_token, refresh_token } = answer.body ?? {};
+  if (typeof access_token !== 'string' || typeof refresh_token !== 'string') {
+    throw new Error(`no tokens in ${answer.status} ${JSON.stringify(answer.body)}`);
+  }
+  return { access_token, refresh_token };
+}
+
+/** The registration of somebody valid; say only what matters. */
+export function somebody(username: string, overrides: Record<string, unknown> = {}): Record<string, unknown> {
+  return { username, email: `${username}@example.org`, password: passwordOf(username), ...overrides };
+}
+
+export function passwordOf(username: string): string {
+  return `the password of ${username}`;
+}
+
+/** Registers a person and signs them in. */
+export async function signedUp(client: ApiClient, username: string): Promise<Tokens & { id: number }> {
+  const { body } = await client.post('/api/auth/register', somebody(username));
+  const tokens = await signIn(client, username);
+  return { ...tokens, id: Number(body?.['id']) };
+}
+
+export async function signIn(client: ApiClient, username: string, password = passwordOf(username)): Promise<Tokens> {
+  return tokensOf(await client.post('/api/auth/login', { username, password }));
+}

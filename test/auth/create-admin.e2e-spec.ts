@@ -1,0 +1,44 @@
+import { runGrantline } from '../support/grantline-process.js';
+import { startService, TEST_SECRET, type TestService } from '../support/service.js';
+import { ApiClient, signIn } from './client.js';
+
+describe('grantline users create-admin', () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await startService();
+  });
+  afterAll(() => service.stop());
+
+  const createAdmin = (username: string, password: string) =>
+    runGrantline(
+      ['users', 'create-admin', '--username', username, '--email', `${username}@example.org`],
+      {
+        AUTH_SECRET_KEY: TEST_SECRET,
+        AUTH_BCRYPT_COST: '4',
+        DATABASE_URL: service.database.url,
+        DATABASE_MIGRATION_URL: service.database.migrationUrl,
+      },
+      password,
+    );
+
+  it('makes an administrator beside the running service', async () => {
+    const made = await createAdmin('boss', 'the password of boss\n');
+    expect(made).toEqual({ code: 0, stdout: 'administrator boss has the id 1\n', stderr: '' });
+
+    const nobody = new ApiClient(service.url);
+    const boss = nobody.as((await signIn(nobody, 'boss')).access_token);
+    expect((await boss.get('/api/auth/me')).body).toMatchObject({ username: 'boss', role: 'admin' });
+
+    const again = await createAdmin('BOSS', 'another password');
+    expect(again).toEqual({ code: 1, stdout: '', stderr: 'the name BOSS is taken\n' });
+  });
+
+  it('says everything that is wrong', async () => {
+    const refused = await createAdmin('b', 'short');
+    expect(refused).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'username must be 3 to 64 characters long\npassword must be 8 to 128 characters long\n',
+    });
+  });
+});
