@@ -16,39 +16,67 @@ export class Bits {
     return ((this.words[member >>> 5] ?? 0) & (1 << (member & 31))) !== 0;
   }
 
+  /** 32 members at a time, for those who compare long sets: bit 0 of word 1 is member 32. */
+  word(index: number): number {
+    return word(this.words, index);
+  }
+
   /** `this` itself where nothing is added, so that an unchanged set stays the same object down the tree. */
   or(other: Bits): Bits {
-    return this === other || this.contains(other) ? this : this.combine(other, (a, b) => a | b);
+    if (this === other || this.contains(other)) return this;
+    const { words } = other;
+    const both = this.words.slice();
+    for (let i = 0; i < both.length; i++) both[i] = word(both, i) | word(words, i);
+    return new Bits(both);
   }
 
   and(other: Bits): Bits {
-    return this === other ? this : this.combine(other, (a, b) => a & b);
+    if (this === other) return this;
+    const { words } = other;
+    const both = this.words.slice();
+    for (let i = 0; i < both.length; i++) both[i] = word(both, i) & word(words, i);
+    return new Bits(both);
   }
 
   /** `this` itself where nothing is taken away. */
   minus(other: Bits): Bits {
-    return this.meets(other) ? this.combine(other, (a, b) => a & ~b) : this;
+    if (!this.meets(other)) return this;
+    const { words } = other;
+    const left = this.words.slice();
+    for (let i = 0; i < left.length; i++) left[i] = word(left, i) & ~word(words, i);
+    return new Bits(left);
   }
 
   /** The members of exactly one of the two. */
   differs(other: Bits): Bits {
-    return this.combine(other, (a, b) => a ^ b);
+    const { words } = other;
+    const either = this.words.slice();
+    for (let i = 0; i < either.length; i++) either[i] = word(either, i) ^ word(words, i);
+    return new Bits(either);
   }
 
   contains(other: Bits): boolean {
-    return other.words.every((word, i) => (word & ~(this.words[i] ?? 0)) === 0);
+    const { words } = other;
+    for (let i = 0; i < words.length; i++) if ((word(words, i) & ~word(this.words, i)) !== 0) return false;
+    return true;
   }
 
   meets(other: Bits): boolean {
-    return this.words.some((word, i) => (word & (other.words[i] ?? 0)) !== 0);
+    const { words } = other;
+    for (let i = 0; i < words.length; i++) if ((word(words, i) & word(this.words, i)) !== 0) return true;
+    return false;
   }
 
   equals(other: Bits): boolean {
-    return this === other || this.words.every((word, i) => word === other.words[i]);
+    if (this === other) return true;
+    const { words } = other;
+    for (let i = 0; i < words.length; i++) if (word(words, i) !== word(this.words, i)) return false;
+    return true;
   }
 
   isEmpty(): boolean {
-    return this.words.every((word) => word === 0);
+    for (let i = 0; i < this.words.length; i++) if (word(this.words, i) !== 0) return false;
+    return true;
   }
 
   count(): number {
@@ -70,8 +98,8 @@ export class Bits {
   key(): string {
     return String.fromCharCode(...new Uint16Array(this.words.buffer));
   }
+}
 
-  private combine(other: Bits, join: (a: number, b: number) => number): Bits {
-    return new Bits(this.words.map((word, i) => join(word, other.words[i] ?? 0)));
-  }
+function word(words: Uint32Array, index: number): number {
+  return words[index] ?? 0;
 }

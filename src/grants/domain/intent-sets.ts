@@ -14,6 +14,8 @@ export interface NamedNode {
   resource: Resource;
   /** False where nothing is said of this very node: the sets are those of the node above. */
   changed: boolean;
+  /** Everybody of whom something is said here: for all others the sets are those of the node above. */
+  means: Bits;
   sets: NodeSets;
   children(): Iterable<NamedNode>;
 }
@@ -65,17 +67,18 @@ export function intentSets(snapshot: Snapshot, strangers: readonly string[] = []
   return {
     subjects,
     reachesSomething,
-    catalogs: () => walk(catalogs, start),
+    catalogs: () => walk(catalogs, start, subjects.none),
     at,
     catalogModes: (catalog) => modes.get(catalog) ?? { all: subjects.none, readOnly: subjects.none },
   };
 }
 
-function* walk(nodes: Iterable<TreeNode<Saying>>, above: NodeState): Generator<NamedNode> {
+function* walk(nodes: Iterable<TreeNode<Saying>>, above: NodeState, none: Bits): Generator<NamedNode> {
   for (const { resource, said, children } of nodes) {
     const state = inherit(above, said);
     const sets = setsOf(state);
-    yield { resource, changed: said.length > 0, sets, children: () => walk(children.values(), state) };
+    const means = said.reduce((all, saying) => all.or(saying.means), none);
+    yield { resource, changed: said.length > 0, means, sets, children: () => walk(children.values(), state, none) };
   }
 }
 
