@@ -1,5 +1,6 @@
 create table sessions (
   id uuid constraint sessions_pkey primary key,
+  number bigserial not null,
   user_id integer not null constraint sessions_user_exists references users (id) on delete cascade,
   created_at timestamptz not null,
   expires_at timestamptz not null,
@@ -8,9 +9,10 @@ create table sessions (
   address text not null
 );
 
+comment on column sessions.number is 'Rises with time: the order of lists.';
 comment on table sessions is 'A sign-in and everything refreshed from it (a token family). While it lives, its access tokens do; expires_at is absolute.';
 
-create index sessions_living_of_user on sessions (user_id) where ended_at is null;
+create index sessions_living_of_user on sessions (user_id, number) where ended_at is null;
 create index sessions_by_expiry on sessions (expires_at);
 
 create table refresh_tokens (

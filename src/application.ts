@@ -2,18 +2,16 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import cors from '@fastify/cors';
 import helmet from '@fastify/helmet';
-import { ValidationPipe } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
 import { AppModule } from './app.module.js';
 import { Clock, SystemClock } from './kernel/clock.js';
-import { Refused } from './kernel/errors.js';
 import type { Database } from './platform/database.js';
 import { HealthRegistry } from './platform/health.js';
 import { serveApiDescription } from './platform/infrastructure/api-description.js';
-import { fieldErrors } from './platform/infrastructure/field-errors.js';
+import { InputPipe } from './platform/infrastructure/input.pipe.js';
 import { readJsonBodies } from './platform/infrastructure/json-body.js';
 import { NestLog } from './platform/infrastructure/nest-log.js';
 import { operationsServer } from './platform/infrastructure/operations-server.js';
@@ -71,15 +69,7 @@ export async function createApplication(
     });
   }
   app.useGlobalFilters(problems);
-  app.useGlobalPipes(
-    new ValidationPipe({
-      transform: true,
-      whitelist: true,
-      forbidNonWhitelisted: true,
-      forbidUnknownValues: true,
-      exceptionFactory: (errors) => new Refused('validation_failed', { errors: fieldErrors(errors) }),
-    }),
-  );
+  app.useGlobalPipes(new InputPipe());
   serveApiDescription(server, describeApi(app, VERSION));
   await app.init();
   return { app, operations: operationsServer(app.get(HealthRegistry), app.get(Registry)) };

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../kernel/clock.js';
+import { type Page, pageOf, type PageRequest } from '../kernel/page.js';
 import type { AuditEntry, AuditEvent } from './domain/audit-event.js';
 import { type AuditFilter, AuditStore } from './domain/audit-store.js';
 
@@ -15,8 +16,8 @@ export class AuditService {
     await this.store.append(entry, this.clock.now());
   }
 
-  /** Newest first; `after` is the id of the last event of the page before. */
-  page(filter: AuditFilter, after: string | null, limit: number): Promise<AuditEvent[]> {
-    return this.store.page(filter, after, limit);
+  /** Newest first. */
+  async page(filter: AuditFilter, { limit, after }: PageRequest): Promise<Page<AuditEvent>> {
+    return pageOf(await this.store.page(filter, after, limit + 1), limit, (event) => event.id);
   }
 }

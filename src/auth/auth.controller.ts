@@ -1,15 +1,8 @@
 import { Body, Controller, Get, Header, HttpCode, Post, Res } from '@nestjs/common';
-import { ApiBearerAuth, ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ApiBearerAuth, ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Refused } from '../kernel/errors.js';
-import {
-  type Client,
-  CurrentClient,
-  type CurrentPerson,
-  CurrentUser,
-  Public,
-  UntilClientGone,
-} from '../platform/access.js';
+import { BeforePasswordChange, type Client, CurrentClient, Public, UntilClientGone } from '../platform/access.js';
 import type { Account } from '../users/domain/account.js';
 import { LoginDto, RefreshDto, RegisterDto, TokenResponse, toTokenResponse } from './auth.dto.js';
 import { RegistrationService } from './registration.service.js';
@@ -84,19 +77,12 @@ export class AuthController {
     return toTokenResponse(refresh.tokens);
   }
 
+  @BeforePasswordChange()
   @Get('me')
   @Header('Cache-Control', 'no-store')
   @ApiBearerAuth('access-token')
   @ApiOkResponse({ type: UserResponse })
   me(@CurrentAccount() account: Account): UserResponse {
     return toUserResponse(account);
-  }
-
-  @Post('logout')
-  @HttpCode(204)
-  @ApiBearerAuth('access-token')
-  @ApiNoContentResponse()
-  async logout(@CurrentUser() person: CurrentPerson, @CurrentClient() client: Client): Promise<void> {
-    await this.sessions.logout(person, client);
   }
 }

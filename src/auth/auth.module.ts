@@ -3,6 +3,8 @@ import { JwtModule } from '@nestjs/jwt';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditModule } from '../audit/audit.module.js';
 import { UsersModule } from '../users/users.module.js';
+import { AdministrationController } from './administration.controller.js';
+import { AdministrationService } from './administration.service.js';
 import { AuthController } from './auth.controller.js';
 import { PasswordHasher } from './domain/password-hasher.js';
 import { SessionStore } from './domain/session-store.js';
@@ -14,7 +16,10 @@ import { RefreshTokenRow } from './infrastructure/refresh-token.entity.js';
 import { SessionRow } from './infrastructure/session.entity.js';
 import { SigningKey } from './infrastructure/signing-key.js';
 import { TypeormSessionStore } from './infrastructure/typeorm-session-store.js';
+import { PasswordsController } from './passwords.controller.js';
+import { PasswordsService } from './passwords.service.js';
 import { RegistrationService } from './registration.service.js';
+import { SessionsController } from './sessions.controller.js';
 import { SessionsService } from './sessions.service.js';
 import { SignInService } from './sign-in.service.js';
 import { TokensService } from './tokens.service.js';
@@ -35,11 +40,13 @@ import { TokensService } from './tokens.service.js';
       }),
     }),
   ],
-  controllers: [AuthController],
+  controllers: [AuthController, SessionsController, PasswordsController, AdministrationController],
   providers: [
     RegistrationService,
     SignInService,
     SessionsService,
+    PasswordsService,
+    AdministrationService,
     TokensService,
     SigningKey,
     AccessTokenStrategy,

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
-import type { AuditSubject } from '../audit/domain/audit-event.js';
+import { type AuditSubject, userSubject } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
+import { type Page, pageOf, type PageRequest } from '../kernel/page.js';
 import type { Client, CurrentPerson } from '../platform/access.js';
 import { Transaction } from '../platform/transaction.js';
 import { judgeRotation, type Rotation } from './domain/rotation.js';
@@ -51,8 +52,29 @@ export class SessionsService {
     });
   }
 
-  list(person: CurrentPerson): Promise<SessionView[]> {
-    return this.sessions.ownedBy(person.id).list(this.clock.now());
+  async logoutAll(person: CurrentPerson, client: Client): Promise<void> {
+    await this.transaction.run(async () => {
+      const ended = await this.sessions.endAllOf(person.id, this.clock.now(), null);
+      const subject = userSubject(person);
+      await this.audit.record({ event: 'logout_all', actor: person, subject, origin: client, details: { ended } });
+    });
+  }
+
+  async list(person: CurrentPerson, { limit, after }: PageRequest): Promise<Page<SessionView>> {
+    const sessions = await this.sessions.ownedBy(person.id).list(this.clock.now(), after, limit + 1);
+    return pageOf(sessions, limit, (session) => session.number);
+  }
+
+  /** False: the person never had such a session. Ending an ended one is no event. */
+  async end(person: CurrentPerson, sessionId: string, client: Client): Promise<boolean> {
+    return this.transaction.run(async () => {
+      const end = await this.sessions.ownedBy(person.id).end(sessionId, this.clock.now());
+      if (end === 'ended') {
+        const subject = sessionSubject(sessionId);
+        await this.audit.record({ event: 'session_ended', actor: person, subject, origin: client, details: {} });
+      }
+      return end !== 'unknown';
+    });
   }
 
   private judge({ presented, current }: PresentedRefresh): Rotation {

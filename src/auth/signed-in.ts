@@ -1,9 +1,9 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
-import type { AuthenticatedRequest, CurrentPerson } from '../platform/access.js';
+import type { AdmittedPerson, AuthenticatedRequest } from '../platform/access.js';
 import type { Account } from '../users/domain/account.js';
 
 /** What the access-token strategy leaves on a request: who is there, and the account as the one query of admission found it. */
-export interface SignedInPerson extends CurrentPerson {
+export interface SignedInPerson extends AdmittedPerson {
   account: Account;
 }
 

@@ -2,7 +2,7 @@ import { type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { AuthGuard } from '@nestjs/passport';
 import { Refused } from '../kernel/errors.js';
-import { ADMINISTRATORS_ONLY, type AuthenticatedRequest, PUBLIC } from './access.js';
+import { ADMINISTRATORS_ONLY, type AuthenticatedRequest, BEFORE_PASSWORD_CHANGE, PUBLIC } from './access.js';
 
 /** The name under which `auth` registers its passport strategy. */
 export const ACCESS_TOKEN = 'access-token';
@@ -15,12 +15,13 @@ export class AccessGuard extends AuthGuard(ACCESS_TOKEN) {
   }
 
   override async canActivate(context: ExecutionContext): Promise<boolean> {
-    const marks = [context.getHandler(), context.getClass()];
-    if (this.reflector.getAllAndOverride<boolean | undefined>(PUBLIC, marks) === true) return true;
+    const isMarked = (mark: string): boolean =>
+      this.reflector.getAllAndOverride<boolean | undefined>(mark, [context.getHandler(), context.getClass()]) === true;
+    if (isMarked(PUBLIC)) return true;
     await super.canActivate(context);
-    if (this.reflector.getAllAndOverride<boolean | undefined>(ADMINISTRATORS_ONLY, marks) !== true) return true;
     const { user } = context.switchToHttp().getRequest<AuthenticatedRequest>();
-    if (user.role !== 'admin') throw new Refused('administrator_required');
+    if (user.mustChangePassword && !isMarked(BEFORE_PASSWORD_CHANGE)) throw new Refused('password_change_required');
+    if (isMarked(ADMINISTRATORS_ONLY) && user.role !== 'admin') throw new Refused('administrator_required');
     return true;
   }
 

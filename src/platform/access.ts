@@ -9,6 +9,11 @@ export interface CurrentPerson {
   sessionId: string;
 }
 
+/** Somebody whom the strategy let in. While a one-time password must be changed, only routes that say so are open to them. */
+export interface AdmittedPerson extends CurrentPerson {
+  mustChangePassword: boolean;
+}
+
 /** Where a request comes from: for audit, sessions and throttling. */
 export interface Client {
   address: string;
@@ -18,6 +23,7 @@ export interface Client {
 
 export const PUBLIC = 'grantline:public';
 export const ADMINISTRATORS_ONLY = 'grantline:administrators-only';
+export const BEFORE_PASSWORD_CHANGE = 'grantline:before-password-change';
 
 /** Opens a route to everybody. Routes are closed by default. */
 export const Public = (): MethodDecorator & ClassDecorator => SetMetadata(PUBLIC, true);
@@ -25,7 +31,10 @@ export const Public = (): MethodDecorator & ClassDecorator => SetMetadata(PUBLIC
 /** Lets only administrators in; others get 403. */
 export const AdministratorsOnly = (): MethodDecorator & ClassDecorator => SetMetadata(ADMINISTRATORS_ONLY, true);
 
-export type AuthenticatedRequest = FastifyRequest & { user: CurrentPerson };
+/** Leaves a route open to people whose one-time password must be changed first. */
+export const BeforePasswordChange = (): MethodDecorator & ClassDecorator => SetMetadata(BEFORE_PASSWORD_CHANGE, true);
+
+export type AuthenticatedRequest = FastifyRequest & { user: AdmittedPerson };
 
 /** The parameter that holds the caller's identity, a CurrentPerson. */
 export const CurrentUser = createParamDecorator(

@@ -64,8 +64,8 @@ export interface AuditEntry {
 }
 
 export interface AuditEvent extends AuditEntry {
-  /** Rises with time. A bigint of PostgreSQL's, so a string. */
-  id: string;
+  /** Rises with time. */
+  id: number;
   at: Date;
 }
 

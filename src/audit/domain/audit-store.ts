@@ -14,7 +14,7 @@ export interface AuditFilter {
 export abstract class AuditStore {
   abstract append(entry: AuditEntry, at: Date): Promise<void>;
   /** Newest first, beginning below the id `after` (null: at the newest), at most `limit`. */
-  abstract page(filter: AuditFilter, after: string | null, limit: number): Promise<AuditEvent[]>;
+  abstract page(filter: AuditFilter, after: number | null, limit: number): Promise<AuditEvent[]>;
   /** Removes what is older than so many days. @returns how many. */
   abstract removePast(retentionDays: number): Promise<number>;
 }

@@ -32,7 +32,7 @@ export class TypeormAuditStore extends AuditStore {
 
   override async page(
     { event, user, from, to }: AuditFilter,
-    after: string | null,
+    after: number | null,
     limit: number,
   ): Promise<AuditEvent[]> {
     const query = this.session.manager.createQueryBuilder(AuditEventRow, 'e').orderBy('e.id', 'DESC').limit(limit);
@@ -68,7 +68,7 @@ export class TypeormAuditStore extends AuditStore {
 
 function toEvent(row: AuditEventRow): AuditEvent {
   return {
-    id: row.id,
+    id: Number(row.id),
     at: row.at,
     event: row.event,
     actor: row.actorId === null ? null : { id: row.actorId, username: row.actorName ?? '' },

@@ -22,8 +22,8 @@ export abstract class SessionStore {
 
 /** One person's sessions. It cannot be asked for anybody else's. */
 export abstract class OwnSessions {
-  /** Living ones, the newest first. */
-  abstract list(now: Date): Promise<SessionView[]>;
-  /** Also one that has ended already. False: this person never had such a session. */
-  abstract end(sessionId: string, now: Date): Promise<boolean>;
+  /** Living ones, the newest first, beginning below the number `after` (null: at the newest), at most `limit`. */
+  abstract list(now: Date, after: number | null, limit: number): Promise<SessionView[]>;
+  /** `unknown`: this person never had such a session, or it was swept away since. */
+  abstract end(sessionId: string, now: Date): Promise<'ended' | 'had-ended' | 'unknown'>;
 }

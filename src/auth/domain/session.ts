@@ -13,6 +13,8 @@ export interface Session {
 
 /** A session as its owner sees it. */
 export interface SessionView extends Session {
+  /** Rises with time: the order of lists. */
+  number: number;
   /** When it was begun or last refreshed. */
   lastUsedAt: Date;
 }

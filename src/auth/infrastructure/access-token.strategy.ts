@@ -37,7 +37,8 @@ export class AccessTokenStrategy extends PassportStrategy(Strategy, ACCESS_TOKEN
     const { userId, sessionId } = verdict.claims;
     const account = await this.sessions.admit(sessionId, userId, now);
     if (account === null) throw new Refused('token_invalid');
-    return { id: account.id, username: account.username, role: account.role, sessionId, account };
+    const { id, username, role, oneTimeUntil } = account;
+    return { id, username, role, sessionId, mustChangePassword: oneTimeUntil !== null, account };
   }
 }
 

@@ -1,9 +1,13 @@
-import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { Column, Entity, Generated, PrimaryColumn } from 'typeorm';
 
 @Entity('sessions')
 export class SessionRow {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'sessions_pkey' })
   id!: string;
+
+  @Column('bigint')
+  @Generated('increment')
+  number!: string;
 
   @Column('integer', { name: 'user_id' })
   userId!: number;

@@ -1,0 +1,20 @@
+import { Controller, Get, Query } from '@nestjs/common';
+import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { AdministratorsOnly } from '../platform/access.js';
+import { AuditPage, AuditQuery, toAuditPage, toFilter } from './audit.dto.js';
+import { AuditService } from './audit.service.js';
+
+@ApiTags('audit')
+@ApiBearerAuth('access-token')
+@AdministratorsOnly()
+@Controller('api/admin/audit')
+export class AuditController {
+  constructor(private readonly audit: AuditService) {}
+
+  /** Newest first. */
+  @Get()
+  @ApiOkResponse({ type: AuditPage })
+  async list(@Query() query: AuditQuery): Promise<AuditPage> {
+    return toAuditPage(await this.audit.page(toFilter(query), query));
+  }
+}

@@ -1,0 +1,109 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { IsIn, IsOptional, MaxLength } from 'class-validator';
+import type { Page } from '../kernel/page.js';
+import { Fits, momentProblem } from '../platform/fits.js';
+import { PageQuery } from '../platform/page.dto.js';
+import { AUDIT_EVENTS, type AuditEvent, type AuditEventName } from './domain/audit-event.js';
+import type { AuditFilter } from './domain/audit-store.js';
+
+const optionalMoment = (value: unknown): string | null => (value === undefined ? null : momentProblem(value));
+
+export class AuditQuery extends PageQuery {
+  @ApiPropertyOptional({ enum: AUDIT_EVENTS })
+  @IsOptional()
+  @IsIn(AUDIT_EVENTS, { message: 'must be the name of an event' })
+  event?: AuditEventName;
+
+  @ApiPropertyOptional({ description: 'Who acted or was acted upon: the id of an account, or its name in any case.' })
+  @IsOptional()
+  @MaxLength(64, { message: 'must be an id or a username' })
+  user?: string;
+
+  @ApiPropertyOptional({ format: 'date-time', description: 'The first moment.' })
+  @Fits(optionalMoment)
+  from?: string;
+
+  @ApiPropertyOptional({ format: 'date-time', description: 'The moment after the last.' })
+  @Fits(optionalMoment)
+  to?: string;
+}
+
+class AuditActorResponse {
+  @ApiProperty({ type: 'integer' })
+  id!: number;
+
+  @ApiProperty()
+  name!: string;
+}
+
+class AuditSubjectResponse {
+  @ApiProperty({ example: 'user' })
+  type!: string;
+
+  @ApiProperty()
+  id!: string;
+
+  @ApiProperty({ type: String, nullable: true })
+  name!: string | null;
+}
+
+export class AuditEventResponse {
+  @ApiProperty({ type: 'integer' })
+  id!: number;
+
+  @ApiProperty({ format: 'date-time' })
+  at!: string;
+
+  @ApiProperty({ enum: AUDIT_EVENTS })
+  event!: AuditEventName;
+
+  @ApiProperty({ type: AuditActorResponse, nullable: true, description: 'Null: nobody was signed in.' })
+  actor!: AuditActorResponse | null;
+
+  @ApiProperty({ type: AuditSubjectResponse, nullable: true })
+  subject!: AuditSubjectResponse | null;
+
+  @ApiProperty({ type: String, nullable: true, description: 'Of the client; null: no request caused it.' })
+  address!: string | null;
+
+  @ApiProperty({ type: String, nullable: true })
+  request_id!: string | null;
+
+  @ApiProperty({ type: 'object', additionalProperties: true })
+  details!: Readonly<Record<string, unknown>>;
+}
+
+export class AuditPage {
+  @ApiProperty({ type: [AuditEventResponse] })
+  items!: AuditEventResponse[];
+
+  @ApiProperty({ type: String, nullable: true })
+  next!: string | null;
+}
+
+/** A user of digits only is an id: usernames of digits only are found by their id too. */
+export function toFilter({ event, user, from, to }: AuditQuery): AuditFilter {
+  return {
+    event: event ?? null,
+    user: user === undefined ? null : /^[1-9][0-9]{0,8}$/.test(user) ? Number(user) : user,
+    from: from === undefined ? null : new Date(from),
+    to: to === undefined ? null : new Date(to),
+  };
+}
+
+export function toAuditPage({ items, next }: Page<AuditEvent>): AuditPage {
+  return { items: items.map(toAuditEventResponse), next };
+}
+
+function toAuditEventResponse({ id, at, event, actor, subject, origin, details }: AuditEvent): AuditEventResponse {
+  return {
+    id,
+    at: at.toISOString(),
+    event,
+    actor: actor === null ? null : { id: actor.id, name: actor.username },
+    subject: subject === null ? null : { type: subject.type, id: subject.id, name: subject.name },
+    address: origin?.address ?? null,
+    request_id: origin?.requestId ?? null,
+    details,
+  };
+}

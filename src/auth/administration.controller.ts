@@ -1,0 +1,87 @@
+import { Body, Controller, Delete, Get, Header, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { ApiBearerAuth, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Refused } from '../kernel/errors.js';
+import {
+  AdministratorsOnly,
+  type Client,
+  CurrentClient,
+  type CurrentPerson,
+  CurrentUser,
+  UntilClientGone,
+} from '../platform/access.js';
+import { RowIdPipe } from '../platform/row-id.pipe.js';
+import { toChange, toFilter, toUserPage, UserChangeDto, UserPage, UserQuery } from './administration.dto.js';
+import { AdministrationService } from './administration.service.js';
+import { OneTimePasswordResponse } from './passwords.dto.js';
+import { PasswordsService } from './passwords.service.js';
+import { toUserResponse, UserResponse } from './user-response.js';
+
+@ApiTags('users')
+@ApiBearerAuth('access-token')
+@AdministratorsOnly()
+@Controller('api/admin/users')
+export class AdministrationController {
+  constructor(
+    private readonly administration: AdministrationService,
+    private readonly passwords: PasswordsService,
+  ) {}
+
+  @Get()
+  @ApiOkResponse({ type: UserPage })
+  async list(@Query() query: UserQuery): Promise<UserPage> {
+    return toUserPage(await this.administration.list(toFilter(query), query));
+  }
+
+  @Get(':id')
+  @ApiOkResponse({ type: UserResponse })
+  async find(@Param('id', RowIdPipe) id: number): Promise<UserResponse> {
+    const account = await this.administration.find(id);
+    if (account === null) throw new Refused('not_found');
+    return toUserResponse(account);
+  }
+
+  @Patch(':id')
+  @ApiOkResponse({ type: UserResponse })
+  async change(
+    @Param('id', RowIdPipe) id: number,
+    @Body() body: UserChangeDto,
+    @CurrentUser() person: CurrentPerson,
+    @CurrentClient() client: Client,
+  ): Promise<UserResponse> {
+    const outcome = await this.administration.change(id, toChange(body), person, client);
+    switch (outcome.kind) {
+      case 'changed':
+        return toUserResponse(outcome.account);
+      case 'unknown':
+        throw new Refused('not_found');
+      case 'last-administrator':
+        throw new Refused('last_administrator');
+    }
+  }
+
+  @Delete(':id/sessions')
+  @HttpCode(204)
+  @ApiNoContentResponse()
+  async endSessions(
+    @Param('id', RowIdPipe) id: number,
+    @CurrentUser() person: CurrentPerson,
+    @CurrentClient() client: Client,
+  ): Promise<void> {
+    if (!(await this.administration.endSessions(id, person, client))) throw new Refused('not_found');
+  }
+
+  @Post(':id/one-time-password')
+  @HttpCode(200)
+  @Header('Cache-Control', 'no-store')
+  @ApiOkResponse({ type: OneTimePasswordResponse })
+  async setOneTimePassword(
+    @Param('id', RowIdPipe) id: number,
+    @CurrentUser() person: CurrentPerson,
+    @CurrentClient() client: Client,
+    @UntilClientGone() signal: AbortSignal,
+  ): Promise<OneTimePasswordResponse> {
+    const made = await this.passwords.setOneTimePassword(id, person, client, signal);
+    if (made === null) throw new Refused('not_found');
+    return { one_time_password: made.password, expires_at: made.until.toISOString() };
+  }
+}

@@ -1,0 +1,60 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { Transform } from 'class-transformer';
+import { IsBoolean, IsIn, IsOptional, MaxLength, ValidateIf } from 'class-validator';
+import type { Page } from '../kernel/page.js';
+import { PageQuery } from '../platform/page.dto.js';
+import { type Account, type Role, ROLES } from '../users/domain/account.js';
+import type { UserFilter } from '../users/domain/user-store.js';
+import { toUserResponse, UserResponse } from './user-response.js';
+
+const ONE_ROLE = { message: `must be one of ${ROLES.join(', ')}` };
+
+export class UserQuery extends PageQuery {
+  @ApiPropertyOptional({ maxLength: 254, description: 'Part of the username or the e-mail address, in any case.' })
+  @IsOptional()
+  @MaxLength(254, { message: 'must be a text of at most 254 characters' })
+  q?: string;
+
+  @ApiPropertyOptional({ enum: ROLES })
+  @IsOptional()
+  @IsIn(ROLES, ONE_ROLE)
+  role?: Role;
+
+  @ApiPropertyOptional({ type: Boolean })
+  @Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value === 'false' ? false : value))
+  @IsOptional()
+  @IsBoolean({ message: 'must be true or false' })
+  is_active?: boolean;
+}
+
+export class UserChangeDto {
+  @ApiPropertyOptional()
+  @ValidateIf(({ is_active }: UserChangeDto) => is_active !== undefined)
+  @IsBoolean({ message: 'must be true or false' })
+  is_active?: boolean;
+
+  @ApiPropertyOptional({ enum: ROLES })
+  @ValidateIf(({ role }: UserChangeDto) => role !== undefined)
+  @IsIn(ROLES, ONE_ROLE)
+  role?: Role;
+}
+
+export class UserPage {
+  @ApiProperty({ type: [UserResponse] })
+  items!: UserResponse[];
+
+  @ApiProperty({ type: String, nullable: true })
+  next!: string | null;
+}
+
+export function toFilter({ q, role, is_active }: UserQuery): UserFilter {
+  return { text: q ?? null, role: role ?? null, isActive: is_active ?? null };
+}
+
+export function toChange({ is_active, role }: UserChangeDto): { isActive?: boolean; role?: Role } {
+  return { ...(is_active === undefined ? {} : { isActive: is_active }), ...(role === undefined ? {} : { role }) };
+}
+
+export function toUserPage({ items, next }: Page<Account>): UserPage {
+  return { items: items.map(toUserResponse), next };
+}

@@ -1,0 +1,77 @@
+import { Injectable } from '@nestjs/common';
+import { AuditService } from '../audit/audit.service.js';
+import { type AuditEventName, userSubject } from '../audit/domain/audit-event.js';
+import { Clock } from '../kernel/clock.js';
+import { type Page, pageOf, type PageRequest } from '../kernel/page.js';
+import type { Client, CurrentPerson } from '../platform/access.js';
+import { Transaction } from '../platform/transaction.js';
+import type { Account, Role } from '../users/domain/account.js';
+import type { AccountChange, UserFilter } from '../users/domain/user-store.js';
+import { UsersService } from '../users/users.service.js';
+import { SessionStore } from './domain/session-store.js';
+
+/** What administrators see and do to accounts. Together with the audit trail the one exception from per-user isolation. */
+@Injectable()
+export class AdministrationService {
+  constructor(
+    private readonly users: UsersService,
+    private readonly sessions: SessionStore,
+    private readonly audit: AuditService,
+    private readonly transaction: Transaction,
+    private readonly clock: Clock,
+  ) {}
+
+  async list(filter: UserFilter, { limit, after }: PageRequest): Promise<Page<Account>> {
+    return pageOf(await this.users.page(filter, after, limit + 1), limit, (account) => account.id);
+  }
+
+  find(id: number): Promise<Account | null> {
+    return this.users.find(id);
+  }
+
+  /** A deactivated account's sessions end for good: activating it again does not bring them back. */
+  change(
+    id: number,
+    change: { isActive?: boolean; role?: Role },
+    administrator: CurrentPerson,
+    client: Client,
+  ): Promise<AccountChange> {
+    return this.transaction.run(async () => {
+      const outcome = await this.users.change(id, change);
+      if (outcome.kind !== 'changed') return outcome;
+      const { before, account } = outcome;
+      if (before.isActive && !account.isActive) await this.sessions.endAllOf(id, this.clock.now(), null);
+      for (const [event, details] of eventsOf(before, account)) {
+        await this.audit.record({
+          event,
+          actor: administrator,
+          subject: userSubject(account),
+          origin: client,
+          details,
+        });
+      }
+      return outcome;
+    });
+  }
+
+  /** False: there is no such account. */
+  async endSessions(id: number, administrator: CurrentPerson, client: Client): Promise<boolean> {
+    const account = await this.users.find(id);
+    if (account === null) return false;
+    await this.transaction.run(async () => {
+      const details = { ended: await this.sessions.endAllOf(id, this.clock.now(), null) };
+      const subject = userSubject(account);
+      await this.audit.record({ event: 'sessions_ended', actor: administrator, subject, origin: client, details });
+    });
+    return true;
+  }
+}
+
+function eventsOf(before: Account, account: Account): [AuditEventName, Record<string, string>][] {
+  const events: [AuditEventName, Record<string, string>][] = [];
+  if (before.role !== account.role) events.push(['role_changed', { from: before.role, to: account.role }]);
+  if (before.isActive !== account.isActive) {
+    events.push([account.isActive ? 'account_activated' : 'account_deactivated', {}]);
+  }
+  return events;
+}

@@ -1,0 +1,32 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { Obeys } from '../platform/obeys.js';
+import { emailProblem } from '../users/domain/email.js';
+import { passwordCharacterProblem, passwordProblem } from './domain/password.js';
+
+export class PasswordChangeDto {
+  @ApiProperty()
+  @Obeys(passwordCharacterProblem)
+  current_password!: string;
+
+  @ApiProperty({ minLength: 8, maxLength: 128, description: 'Counted in code points, taken exactly as received.' })
+  @Obeys(passwordProblem)
+  new_password!: string;
+}
+
+export class EmailChangeDto {
+  @ApiProperty({ format: 'email', maxLength: 254 })
+  @Obeys(emailProblem)
+  email!: string;
+
+  @ApiProperty()
+  @Obeys(passwordCharacterProblem)
+  current_password!: string;
+}
+
+export class OneTimePasswordResponse {
+  @ApiProperty({ description: 'Shown here and never again. It opens nothing but POST /api/auth/password.' })
+  one_time_password!: string;
+
+  @ApiProperty({ format: 'date-time', description: 'Until when it can be used to sign in.' })
+  expires_at!: string;
+}

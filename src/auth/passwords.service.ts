@@ -1,0 +1,116 @@
+import { Injectable } from '@nestjs/common';
+import { AuditService } from '../audit/audit.service.js';
+import { type AuditEventName, userSubject } from '../audit/domain/audit-event.js';
+import { Clock } from '../kernel/clock.js';
+import { Ids } from '../kernel/ids.js';
+import type { Client, CurrentPerson } from '../platform/access.js';
+import { Transaction } from '../platform/transaction.js';
+import type { Account, AccountWithHash } from '../users/domain/account.js';
+import { UsersService } from '../users/users.service.js';
+import { PasswordHasher } from './domain/password-hasher.js';
+import { SessionStore } from './domain/session-store.js';
+import { type Attempt, Throttle } from './domain/throttle.js';
+
+type Refusal = { kind: 'wrong-password' } | Exclude<Attempt, { kind: 'counted' }>;
+type Proof = ({ kind: 'proved' } & AccountWithHash) | Refusal;
+
+export type PasswordChange = { kind: 'changed' } | { kind: 'same-password' } | Refusal;
+export type EmailChange = { kind: 'changed'; account: Account } | { kind: 'email-taken' } | Refusal;
+
+/** How long a one-time password can be used to sign in (ASVS 6.4.1: initial passwords are short-lived). */
+const ONE_TIME_MS = 24 * 3_600_000;
+
+/** What only somebody who knows the present password may do, and what an administrator does for somebody who does not. */
+@Injectable()
+export class PasswordsService {
+  constructor(
+    private readonly users: UsersService,
+    private readonly hasher: PasswordHasher,
+    private readonly throttle: Throttle,
+    private readonly sessions: SessionStore,
+    private readonly audit: AuditService,
+    private readonly transaction: Transaction,
+    private readonly clock: Clock,
+    private readonly ids: Ids,
+  ) {}
+
+  /** The session that changes it goes on; the others end, a thief's among them. */
+  async changePassword(
+    person: CurrentPerson,
+    passwords: { current: string; next: string },
+    client: Client,
+    signal: AbortSignal,
+  ): Promise<PasswordChange> {
+    const proof = await this.prove(person, passwords.current, client, signal);
+    if (proof.kind !== 'proved') return proof;
+    if (passwords.next === passwords.current) return { kind: 'same-password' };
+    const hash = await this.hasher.hash(passwords.next, signal);
+    return this.transaction.run(async () => {
+      const replaced = await this.users.replaceHash(person.id, proof.passwordHash, { hash, oneTimeUntil: null });
+      if (!replaced) return { kind: 'wrong-password' };
+      const ended = await this.sessions.endAllOf(person.id, this.clock.now(), person.sessionId);
+      await this.record('password_changed', person, person, client, { ended });
+      return { kind: 'changed' };
+    });
+  }
+
+  async changeEmail(
+    person: CurrentPerson,
+    change: { email: string; currentPassword: string },
+    client: Client,
+    signal: AbortSignal,
+  ): Promise<EmailChange> {
+    const proof = await this.prove(person, change.currentPassword, client, signal);
+    if (proof.kind !== 'proved') return proof;
+    return this.transaction.run(async () => {
+      if (!(await this.users.changeEmail(person.id, change.email))) return { kind: 'email-taken' };
+      await this.record('email_changed', person, person, client, {});
+      return { kind: 'changed', account: { ...proof.account, email: change.email } };
+    });
+  }
+
+  /**
+   * Replaces somebody's password by one that opens nothing but its own change, and ends their sessions.
+   * @returns the password, which is in this answer and nowhere else; null: there is no such account.
+   */
+  async setOneTimePassword(
+    userId: number,
+    administrator: CurrentPerson,
+    client: Client,
+    signal: AbortSignal,
+  ): Promise<{ password: string; until: Date } | null> {
+    const account = await this.users.find(userId);
+    if (account === null) return null;
+    const password = this.ids.secret();
+    const hash = await this.hasher.hash(password, signal);
+    const now = this.clock.now();
+    const until = new Date(now.getTime() + ONE_TIME_MS);
+    await this.transaction.run(async () => {
+      await this.users.setHash(userId, { hash, oneTimeUntil: until });
+      const ended = await this.sessions.endAllOf(userId, now, null);
+      await this.record('one_time_password_set', administrator, account, client, { ended });
+    });
+    return { password, until };
+  }
+
+  /** Counted like a sign-in: whoever has got hold of a session must not be able to try passwords in it. */
+  private async prove(person: CurrentPerson, password: string, client: Client, signal: AbortSignal): Promise<Proof> {
+    const attempt = await this.throttle.login(person.username, client.address);
+    if (attempt.kind === 'throttled') return attempt;
+    const found = await this.users.findWithHash(person.id);
+    const matches = await this.hasher.matches(password, found?.passwordHash ?? null, signal);
+    if (found === null || !matches) return { kind: 'wrong-password' };
+    await this.throttle.loginSucceeded(person.username, client.address);
+    return { kind: 'proved', ...found };
+  }
+
+  private async record(
+    event: AuditEventName,
+    actor: CurrentPerson,
+    subject: { id: number; username: string },
+    client: Client,
+    details: Record<string, number>,
+  ): Promise<void> {
+    await this.audit.record({ event, actor, subject: userSubject(subject), origin: client, details });
+  }
+}

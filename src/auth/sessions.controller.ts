@@ -1,0 +1,56 @@
+import { Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { ApiBearerAuth, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Refused } from '../kernel/errors.js';
+import {
+  BeforePasswordChange,
+  type Client,
+  CurrentClient,
+  type CurrentPerson,
+  CurrentUser,
+} from '../platform/access.js';
+import { PageQuery } from '../platform/page.dto.js';
+import { SessionPage, toSessionPage } from './sessions.dto.js';
+import { SessionsService } from './sessions.service.js';
+
+@ApiTags('auth')
+@ApiBearerAuth('access-token')
+@Controller('api/auth')
+export class SessionsController {
+  constructor(private readonly sessions: SessionsService) {}
+
+  @BeforePasswordChange()
+  @Post('logout')
+  @HttpCode(204)
+  @ApiNoContentResponse()
+  async logout(@CurrentUser() person: CurrentPerson, @CurrentClient() client: Client): Promise<void> {
+    await this.sessions.logout(person, client);
+  }
+
+  @BeforePasswordChange()
+  @Post('logout-all')
+  @HttpCode(204)
+  @ApiNoContentResponse()
+  async logoutAll(@CurrentUser() person: CurrentPerson, @CurrentClient() client: Client): Promise<void> {
+    await this.sessions.logoutAll(person, client);
+  }
+
+  @Get('sessions')
+  @ApiOkResponse({ type: SessionPage })
+  async list(@CurrentUser() person: CurrentPerson, @Query() page: PageQuery): Promise<SessionPage> {
+    return toSessionPage(await this.sessions.list(person, page), person.sessionId);
+  }
+
+  @Delete('sessions/:id')
+  @HttpCode(204)
+  @ApiNoContentResponse()
+  async end(
+    @Param('id') id: string,
+    @CurrentUser() person: CurrentPerson,
+    @CurrentClient() client: Client,
+  ): Promise<void> {
+    if (!UUID.test(id) || !(await this.sessions.end(person, id, client))) throw new Refused('not_found');
+  }
+}
+
+/** What is no UUID is the id of nothing, and would be an error to PostgreSQL. */
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;

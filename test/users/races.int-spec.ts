@@ -1,0 +1,70 @@
+import { startService, type TestService } from '../support/service.js';
+import { UsersService } from '../../src/users/users.service.js';
+
+const HASH = `$2b$04$${'a'.repeat(53)}`;
+
+describe('many at once', () => {
+  let service: TestService;
+  let users: UsersService;
+  beforeAll(async () => {
+    service = await startService({ DATABASE_POOL_MAX: '50' });
+    users = service.app.get(UsersService);
+  });
+  afterAll(() => service.stop());
+
+  const register = (username: string, email: string, role: 'user' | 'admin' = 'user') =>
+    users.register({ username, email, passwordHash: HASH, role });
+
+  it('of fifty registrations of one name and one address in mixed case, exactly one succeeds', async () => {
+    const spelled = (text: string, at: number) => (at % 2 === 0 ? text.toUpperCase() : text);
+
+    const outcomes = await Promise.all(
+      Array.from({ length: 50 }, (_, at) => register(spelled('same', at), spelled('same@example.org', at % 3))),
+    );
+
+    const kinds = outcomes.map(({ kind }) => kind).sort();
+    expect(kinds).toEqual(['registered', ...Array<string>(49).fill('username-taken')]);
+  });
+
+  it('between registrations of a name and grants to it as an engine principal, one holder comes out', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const name = `contested_${round}`;
+      const [account, ...claims] = await Promise.all([
+        register(name.toUpperCase(), `${name}@example.org`),
+        ...Array.from({ length: 4 }, () => users.claimEngineNames([name])),
+      ]);
+
+      const won = account.kind === 'registered';
+      expect(claims.map((held) => held.length)).toEqual(Array<number>(4).fill(won ? 1 : 0));
+    }
+  });
+
+  it('claims of the same names in any order wait for each other in no circle', async () => {
+    const names = Array.from({ length: 50 }, (_, at) => `engine-${at}`);
+    const orders = [names, [...names].reverse(), [...names.slice(25), ...names.slice(0, 25)]];
+
+    const claims = await Promise.all(
+      Array.from({ length: 12 }, (_, at) => users.claimEngineNames(orders[at % 3] ?? [])),
+    );
+
+    expect(claims.every((held) => held.length === 0)).toBe(true);
+    expect(await users.claimEngineNames(['ENGINE-1'])).toEqual([{ name: 'engine-1', holder: 'engine' }]);
+  });
+
+  it('of ten administrators taken away at once, one stays', async () => {
+    const ids: number[] = [];
+    for (let at = 0; at < 10; at += 1) {
+      const made = await register(`admin_${at}`, `admin_${at}@example.org`, 'admin');
+      if (made.kind === 'registered') ids.push(made.account.id);
+    }
+
+    const outcomes = await Promise.all(
+      ids.map((id, at) => users.change(id, at % 2 === 0 ? { role: 'user' } : { isActive: false })),
+    );
+
+    expect(outcomes.map(({ kind }) => kind).sort()).toEqual([
+      ...Array<string>(9).fill('changed'),
+      'last-administrator',
+    ]);
+  });
+});
