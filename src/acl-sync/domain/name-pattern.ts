@@ -1,10 +1,14 @@
 /**
- * Patterns that match a list of names and nothing else, in the subset that Java's and JavaScript's regular expressions
- * read alike. The engine matches whole strings (`matches()`), so that an alternation needs no parentheses around it.
+ * A short pattern that matches these names and nothing else, in the subset that Java's and JavaScript's regular expressions
+ * read alike: literals, classes of plain letters and digits, `(a|b)` and `?`. The engine matches whole strings (`matches()`),
+ * so that an alternation needs no parentheses around it. Equal sets of names give equal patterns.
  */
-export function anyOf(names: readonly string[]): string {
-  if (names.length === 0) throw new Error('an empty pattern would mean everybody to the engine');
-  return [...new Set(names)].sort().map(literal).join('|');
+export function anyOf(names: Iterable<string>): string {
+  const distinct = [...new Set(names)].sort();
+  if (distinct.length === 0) throw new Error('an empty pattern would mean everybody to the engine');
+  if (distinct.includes('')) throw new Error('no name is empty');
+  const { options } = tails(distinct, 0, distinct.length, 0);
+  return options.join('|');
 }
 
 /** `a.b` → `a[.]b`. No backslash where a class will do: in an impersonation's `new_user` the engine would eat it. */
@@ -12,4 +16,91 @@ export function literal(name: string): string {
   return name.replace(/[.$|?*+(){}]|[\\^[\]]/g, (special) =>
     '\\^[]'.includes(special) ? `\\${special}` : `[${special}]`,
   );
+}
+
+/** What may follow a prefix: any of the options, or nothing. */
+interface Tails {
+  options: string[];
+  orNothing: boolean;
+}
+
+interface Branch {
+  /** The characters that may begin it. */
+  heads: string[];
+  rest: string;
+  tails: Tails;
+}
+
+/** The tails, from position `at`, of `names[from]` to `names[to - 1]`, which are sorted and equal before `at`. */
+function tails(names: readonly string[], from: number, to: number, at: number): Tails {
+  const orNothing = names[from]?.length === at;
+  const branches = new Map<string, Branch>();
+  for (let start = orNothing ? from + 1 : from; start < to;) {
+    const first = names[start] ?? '';
+    const head = String.fromCodePoint(first.codePointAt(at) ?? 0);
+    let end = start + 1;
+    while (end < to && names[end]?.startsWith(head, at) === true) end++;
+    const shared = commonEnd(first, names[end - 1] ?? '', at + head.length);
+    const branch = {
+      heads: [head],
+      rest: first.slice(at + head.length, shared),
+      tails: tails(names, start, end, shared),
+    };
+    // Characters that go on in the same way share a class.
+    const key = CLASSED.test(head) ? JSON.stringify([branch.rest, branch.tails]) : head;
+    const alike = branches.get(key);
+    if (alike) alike.heads.push(head);
+    else branches.set(key, branch);
+    start = end;
+  }
+  return { options: [...branches.values()].flatMap(options), orNothing };
+}
+
+const CLASSED = /^[A-Za-z0-9]$/;
+
+/** How far two names are equal, never ending within a character. */
+function commonEnd(a: string, b: string, from: number): number {
+  let at = from;
+  while (at < a.length && a.codePointAt(at) === b.codePointAt(at)) at += (a.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
+  return at;
+}
+
+/** A branch as alternatives: factored, unless repeating its beginning is shorter than parentheses. */
+function options({ heads, rest, tails: { options, orNothing } }: Branch): string[] {
+  const beginning = oneOf(heads) + literal(rest);
+  if (options.length === 0) return [beginning];
+  const listed = [...(orNothing ? [''] : []), ...options].map((option) => beginning + option);
+  const factored = beginning + (orNothing ? optional(options) : grouped(options));
+  return factored.length <= listed.join('|').length ? [factored] : listed;
+}
+
+function grouped(options: readonly string[]): string {
+  return options.length === 1 ? options.join('') : `(${options.join('|')})`;
+}
+
+function optional(options: readonly string[]): string {
+  const [only = ''] = options;
+  return options.length === 1 && ATOM.test(only) ? `${only}?` : `(${options.join('|')})?`;
+}
+
+/** What a question mark can stand behind as it is. */
+const ATOM = /^(?:[A-Za-z0-9_-]|\[[^\]]+\])$/;
+
+/** `[a-e7]`; a run is written as a range where that is shorter. */
+function oneOf(characters: readonly string[]): string {
+  const [only = ''] = characters;
+  if (characters.length === 1) return literal(only);
+  const runs: string[] = [];
+  for (const character of characters) {
+    const last = runs.at(-1);
+    const follows = last?.charCodeAt(last.length - 1) === character.charCodeAt(0) - 1;
+    if (last !== undefined && follows && sameKind(last, character)) runs[runs.length - 1] = last + character;
+    else runs.push(character);
+  }
+  const text = runs.map((run) => (run.length > 3 ? `${run.charAt(0)}-${run.charAt(run.length - 1)}` : run));
+  return `[${text.join('')}]`;
+}
+
+function sameKind(a: string, b: string): boolean {
+  return [/^[a-z]/, /^[A-Z]/, /^[0-9]/].some((kind) => kind.test(a) && kind.test(b));
 }
