@@ -2,6 +2,7 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { ScheduleModule } from '@nestjs/schedule';
 import { AuditModule } from './audit/audit.module.js';
 import { AuthModule } from './auth/auth.module.js';
+import { GrantsModule } from './grants/grants.module.js';
 import { type Foundation, PlatformModule } from './platform/platform.module.js';
 import { UsersModule } from './users/users.module.js';
 
@@ -11,7 +12,14 @@ export class AppModule {
   static with(foundation: Foundation): DynamicModule {
     return {
       module: AppModule,
-      imports: [PlatformModule.with(foundation), ScheduleModule.forRoot(), AuditModule, UsersModule, AuthModule],
+      imports: [
+        PlatformModule.with(foundation),
+        ScheduleModule.forRoot(),
+        AuditModule,
+        UsersModule,
+        AuthModule,
+        GrantsModule,
+      ],
     };
   }
 }

@@ -2,3 +2,31 @@
 export type Principal = { type: 'user'; id: number } | { type: 'group'; id: number } | { type: 'engine'; name: string };
 
 export type PolicySubject = Principal | { type: 'everyone' };
+
+/** A principal as it is shown to people: with the name that it has now. */
+export type NamedPrincipal =
+  | { type: 'user'; id: number; name: string }
+  | { type: 'group'; id: number; name: string }
+  | { type: 'engine'; name: string };
+
+export type NamedSubject = NamedPrincipal | { type: 'everyone' };
+
+/** For people, as the command line and the queries take it: `user:12`, `group:3`, `engine:etl`, `everyone`. */
+export function principalText(subject: PolicySubject): string {
+  switch (subject.type) {
+    case 'user':
+    case 'group':
+      return `${subject.type}:${subject.id}`;
+    case 'engine':
+      return `engine:${subject.name}`;
+    case 'everyone':
+      return 'everyone';
+  }
+}
+
+/** Why `name` cannot be a name on the engine, or a group's; null when it can. It is compared as it is spelled. */
+export function principalNameProblem(name: unknown): string | null {
+  if (typeof name !== 'string') return name === undefined ? 'is required' : 'must be a string';
+  if (name === '' || Array.from(name).length > 128) return 'must have 1 to 128 characters';
+  return /[\p{Cc}\p{Cs}]/u.test(name) ? 'must not hold control characters' : null;
+}

@@ -1,0 +1,84 @@
+import { Injectable, Optional } from '@nestjs/common';
+import { type FieldError, Refused } from '../kernel/errors.js';
+import { Settings } from '../platform/settings.js';
+import { UsersService } from '../users/users.service.js';
+import { EngineNames } from './domain/engine-names.js';
+import { maskConflict } from './domain/mask-conflict.js';
+import { type PolicySubject, principalText } from './domain/principal.js';
+import { PrincipalDirectory } from './domain/principal-directory.js';
+import { closedProblem, type Resource } from './domain/resource.js';
+import { SizeForecast } from './domain/size-forecast.js';
+import { SnapshotService } from './snapshot.service.js';
+
+/** A principal or a node that a body names, and where it stands there. */
+export interface NamedIn<T> {
+  field: string;
+  named: T;
+}
+
+/**
+ * What is refused when it is written, because a refused publication would leave revoked access open: nodes where nobody may be
+ * given anything, principals that are not there, masks that contradict each other, more than the target can hold.
+ */
+@Injectable()
+export class AdmissionService {
+  constructor(
+    private readonly directory: PrincipalDirectory,
+    private readonly users: UsersService,
+    private readonly snapshots: SnapshotService,
+    private readonly settings: Settings,
+    @Optional() private readonly forecast?: SizeForecast,
+    @Optional() private readonly engine?: EngineNames,
+  ) {}
+
+  nodeErrors(nodes: readonly NamedIn<Resource>[]): FieldError[] {
+    return nodes.flatMap(({ field, named }) => {
+      const problem = closedProblem(named, this.settings.acl.metadataCatalog);
+      return problem === null ? [] : [{ field, message: problem }];
+    });
+  }
+
+  /**
+   * Makes sure that everybody who is named is there, until the transaction ends, and that names on the engine are nobody else's.
+   * @throws Refused `validation_failed` with everybody who cannot be named; `name_taken` for a name that an account has
+   */
+  async admitPrincipals(principals: readonly NamedIn<PolicySubject>[]): Promise<void> {
+    const subjects = principals.map(({ named }) => named);
+    const missing = new Set((await this.directory.missing(subjects)).map(principalText));
+    const errors = principals.flatMap(({ field, named }): FieldError[] => {
+      if (missing.has(principalText(named)))
+        return [{ field: `${field}.id`, message: `there is no such ${named.type}` }];
+      const isService = named.type === 'engine' && this.settings.acl.serviceAccounts.includes(named.name);
+      if (!isService) return [];
+      return [{ field: `${field}.name`, message: 'is a service account, whose rights follow from the settings alone' }];
+    });
+    if (errors.length > 0) throw new Refused('validation_failed', { errors });
+    const engineNames = subjects.flatMap((subject) => (subject.type === 'engine' ? [subject.name] : []));
+    const [held] = await this.users.claimEngineNames([...new Set(engineNames)]);
+    if (held === undefined) return;
+    const holder = held.holder === 'account' ? 'an account' : 'an engine principal in another spelling';
+    throw new Refused('name_taken', { detail: `The name ${held.name} belongs to ${holder}.` });
+  }
+
+  /** @throws Refused `mask_conflict` when the policy, as the transaction has written it, contradicts another one */
+  async admitMask(policyId: number): Promise<void> {
+    const conflict = maskConflict(await this.snapshots.read(), policyId);
+    if (conflict === null) return;
+    throw new Refused('mask_conflict', {
+      detail: `Policy ${conflict.with} masks the same column at the same distance for ${conflict.who}.`,
+      members: { policy_id: conflict.with },
+    });
+  }
+
+  /** @throws Refused `rules_too_large` when what the transaction leaves could not be published */
+  async admitSize(): Promise<void> {
+    const problem = await this.forecast?.tooLarge(() => this.snapshots.read());
+    if (typeof problem === 'string') throw new Refused('rules_too_large', { detail: problem });
+  }
+
+  /** What the engine does not know of a node. A warning only: it may be made tomorrow, and the engine may be away. */
+  async warnings(node: Resource & { column?: string }): Promise<string[]> {
+    const unknown = (await this.engine?.unknownPart(node)) ?? null;
+    return unknown === null ? [] : [unknown];
+  }
+}

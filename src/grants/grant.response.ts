@@ -1,0 +1,87 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { GRANT_STATES, type Grant, type GrantState, stateOf } from './domain/grant.js';
+import { PRIVILEGES, type Privilege } from './domain/privilege.js';
+import { PrincipalDto } from './principal.dto.js';
+import { ResourceDto } from './resource.dto.js';
+
+export class DoerResponse {
+  @ApiProperty({ type: 'integer' })
+  id!: number;
+
+  @ApiProperty()
+  name!: string;
+}
+
+const NULLABLE_DOER = { type: DoerResponse, nullable: true, description: 'Null: on the command line.' };
+const NULLABLE_MOMENT = { type: String, format: 'date-time', nullable: true };
+
+export class GrantResponse {
+  @ApiProperty({ type: 'integer' })
+  id!: number;
+
+  @ApiProperty({ type: PrincipalDto, description: 'With its name.' })
+  principal!: PrincipalDto;
+
+  @ApiProperty()
+  resource!: ResourceDto;
+
+  @ApiProperty({ enum: PRIVILEGES, isArray: true })
+  privileges!: Privilege[];
+
+  @ApiProperty({ enum: GRANT_STATES.filter((state) => state !== 'all') })
+  state!: GrantState;
+
+  @ApiProperty(NULLABLE_MOMENT)
+  expires_at!: string | null;
+
+  @ApiProperty({ type: String, nullable: true })
+  description!: string | null;
+
+  @ApiProperty(NULLABLE_DOER)
+  granted_by!: DoerResponse | null;
+
+  @ApiProperty({ format: 'date-time' })
+  granted_at!: string;
+
+  @ApiProperty(NULLABLE_DOER)
+  revoked_by!: DoerResponse | null;
+
+  @ApiProperty(NULLABLE_MOMENT)
+  revoked_at!: string | null;
+
+  @ApiPropertyOptional({ type: [String], description: 'What the engine does not know of the resource.' })
+  warnings?: string[];
+}
+
+export class GrantPageResponse {
+  @ApiProperty({ type: [GrantResponse] })
+  items!: GrantResponse[];
+
+  @ApiProperty({ type: String, nullable: true })
+  next!: string | null;
+}
+
+export class GrantBatchResponse {
+  @ApiProperty({ type: [GrantResponse] })
+  granted!: GrantResponse[];
+
+  @ApiProperty({ type: [GrantResponse] })
+  revoked!: GrantResponse[];
+}
+
+export function toGrantResponse(grant: Grant, now: Date, warnings: readonly string[] = []): GrantResponse {
+  return {
+    id: grant.id,
+    principal: grant.principal,
+    resource: grant.resource,
+    privileges: grant.privileges,
+    state: stateOf(grant, now),
+    expires_at: grant.expiresAt?.toISOString() ?? null,
+    description: grant.description,
+    granted_by: grant.grantedBy,
+    granted_at: grant.grantedAt.toISOString(),
+    revoked_by: grant.revokedBy,
+    revoked_at: grant.revokedAt?.toISOString() ?? null,
+    ...(warnings.length === 0 ? {} : { warnings: [...warnings] }),
+  };
+}

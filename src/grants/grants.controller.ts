@@ -1,0 +1,82 @@
+import { Body, Controller, Delete, Get, HttpCode, Post, Query, Res } from '@nestjs/common';
+import { ApiBearerAuth, ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import { Clock } from '../kernel/clock.js';
+import { Refused } from '../kernel/errors.js';
+import { AdministratorsOnly, type Client, CurrentClient, type CurrentPerson, CurrentUser } from '../platform/access.js';
+import { RowId } from '../platform/row-id.js';
+import { authorOf } from './domain/author.js';
+import { GrantBatchResponse, GrantPageResponse, GrantResponse, toGrantResponse } from './grant.response.js';
+import { GrantBatchDto, GrantDto, GrantQuery, toGrantFilter, toNewGrant } from './grants.dto.js';
+import { GrantsService } from './grants.service.js';
+
+@ApiTags('grants')
+@ApiBearerAuth('access-token')
+@AdministratorsOnly()
+@Controller('api/admin/grants')
+export class GrantsController {
+  constructor(
+    private readonly grants: GrantsService,
+    private readonly clock: Clock,
+  ) {}
+
+  @Get()
+  @ApiOkResponse({ type: GrantPageResponse })
+  async list(@Query() query: GrantQuery): Promise<GrantPageResponse> {
+    const { items, next } = await this.grants.list(toGrantFilter(query), query);
+    return { items: items.map((grant) => toGrantResponse(grant, this.clock.now())), next };
+  }
+
+  @Post()
+  @ApiCreatedResponse({ type: GrantResponse })
+  @ApiOkResponse({ type: GrantResponse, description: 'An equal grant lives already.' })
+  async grant(
+    @Body() body: GrantDto,
+    @CurrentUser() person: CurrentPerson,
+    @CurrentClient() client: Client,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<GrantResponse> {
+    const { granted } = await this.grants.change([{ at: '', grant: toNewGrant(body) }], [], authorOf(person, client));
+    const [one] = granted;
+    if (one === undefined) throw new Error('a grant was asked for and none came back');
+    void reply.status(one.created ? 201 : 200).header('Location', `/api/admin/grants/${one.grant.id}`);
+    return toGrantResponse(one.grant, this.clock.now(), one.warnings);
+  }
+
+  @Post('batch')
+  @HttpCode(200)
+  @ApiOkResponse({ type: GrantBatchResponse })
+  async batch(
+    @Body() body: GrantBatchDto,
+    @CurrentUser() person: CurrentPerson,
+    @CurrentClient() client: Client,
+  ): Promise<GrantBatchResponse> {
+    const asked = body.grant.map((grant, i) => ({ at: `grant.${i}.`, grant: toNewGrant(grant) }));
+    const { granted, revoked } = await this.grants.change(asked, body.revoke, authorOf(person, client));
+    const now = this.clock.now();
+    return {
+      granted: granted.map(({ grant, warnings }) => toGrantResponse(grant, now, warnings)),
+      revoked: revoked.map((grant) => toGrantResponse(grant, now)),
+    };
+  }
+
+  @Get(':id')
+  @ApiOkResponse({ type: GrantResponse })
+  async find(@RowId('id') id: number): Promise<GrantResponse> {
+    const grant = await this.grants.find(id);
+    if (grant === null) throw new Refused('not_found');
+    return toGrantResponse(grant, this.clock.now());
+  }
+
+  @Delete(':id')
+  @HttpCode(204)
+  @ApiNoContentResponse({ description: 'Revoked; the row stays.' })
+  async revoke(
+    @RowId('id') id: number,
+    @CurrentUser() person: CurrentPerson,
+    @CurrentClient() client: Client,
+  ): Promise<void> {
+    const grant = await this.grants.revoke(id, authorOf(person, client));
+    if (grant === null) throw new Refused('not_found');
+  }
+}

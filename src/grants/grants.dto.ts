@@ -1,0 +1,109 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { Transform } from 'class-transformer';
+import { ArrayMaxSize, ArrayNotEmpty, IsArray, IsIn } from 'class-validator';
+import { Fits, idProblem, momentProblem, Part, Parts } from '../platform/fits.js';
+import { PageQuery } from '../platform/page.dto.js';
+import { descriptionProblem } from './domain/description.js';
+import { GRANT_STATES, type GrantFilter, type GrantState, type NewGrant, orderedPrivileges } from './domain/grant.js';
+import { PRIVILEGES, type Privilege } from './domain/privilege.js';
+import { parsePrincipal, PrincipalDto, toPrincipal } from './principal.dto.js';
+import { ResourceDto, toResource } from './resource.dto.js';
+
+const absentOr = (rule: (value: unknown) => string | null) => (value: unknown) =>
+  value === undefined ? null : rule(value);
+
+export class GrantDto {
+  @ApiProperty()
+  @Part(() => PrincipalDto)
+  principal!: PrincipalDto;
+
+  @ApiProperty()
+  @Part(() => ResourceDto)
+  resource!: ResourceDto;
+
+  @ApiProperty({ enum: PRIVILEGES, isArray: true, minItems: 1 })
+  @IsArray({ message: 'must be a list' })
+  @ArrayNotEmpty({ message: 'must name at least one privilege' })
+  @IsIn(PRIVILEGES, { each: true, message: `must be among ${PRIVILEGES.join(', ')}` })
+  privileges!: Privilege[];
+
+  @ApiPropertyOptional({
+    type: String,
+    format: 'date-time',
+    nullable: true,
+    description: 'Without effect from then on.',
+  })
+  @Fits((moment) => (moment === undefined || moment === null ? null : momentProblem(moment)))
+  expires_at?: string | null;
+
+  @ApiPropertyOptional({ type: String, maxLength: 1000, nullable: true })
+  @Fits(descriptionProblem)
+  description?: string | null;
+}
+
+const BATCH_MOST = 1000;
+
+/** All or nothing. */
+export class GrantBatchDto {
+  @ApiPropertyOptional({ type: [GrantDto], maxItems: BATCH_MOST })
+  @Parts(() => GrantDto, BATCH_MOST)
+  grant: GrantDto[] = [];
+
+  @ApiPropertyOptional({ type: 'array', items: { type: 'integer' }, maxItems: BATCH_MOST })
+  @IsArray({ message: 'must be a list' })
+  @ArrayMaxSize(BATCH_MOST, { message: `must have at most ${BATCH_MOST} entries` })
+  @Fits((ids) => (Array.isArray(ids) ? (ids.map(idProblem).find((problem) => problem !== null) ?? null) : null))
+  revoke: number[] = [];
+}
+
+export class GrantQuery extends PageQuery {
+  @ApiPropertyOptional({ type: String, description: '`user:12`, `group:3` or `engine:NAME`.' })
+  @Fits(
+    absentOr((text) =>
+      typeof text === 'string' && parsePrincipal(text) !== null ? null : 'must be user:ID, group:ID or engine:NAME',
+    ),
+  )
+  principal?: string;
+
+  @ApiPropertyOptional({ type: String })
+  @Fits(absentOr(oneText))
+  catalog?: string;
+
+  @ApiPropertyOptional({ type: String })
+  @Fits(absentOr(oneText))
+  schema?: string;
+
+  @ApiPropertyOptional({ type: String })
+  @Fits(absentOr(oneText))
+  table?: string;
+
+  @ApiPropertyOptional({ enum: GRANT_STATES, default: 'live' })
+  @Transform(({ value }: { value: unknown }) => value ?? 'live')
+  @IsIn(GRANT_STATES, { message: `must be ${GRANT_STATES.join(', ')}` })
+  state: GrantState = 'live';
+}
+
+export function toNewGrant({ principal, resource, privileges, expires_at, description }: GrantDto): NewGrant {
+  return {
+    principal: toPrincipal(principal),
+    resource: toResource(resource),
+    privileges: orderedPrivileges(privileges),
+    expiresAt: typeof expires_at === 'string' ? new Date(expires_at) : null,
+    description: description ?? null,
+  };
+}
+
+export function toGrantFilter({ principal, catalog, schema, table, state }: GrantQuery): GrantFilter {
+  return {
+    principal: principal === undefined ? null : parsePrincipal(principal),
+    catalog: catalog ?? null,
+    schema: schema ?? null,
+    table: table ?? null,
+    state,
+  };
+}
+
+/** A parameter that stands in the query once. PostgreSQL compares no NUL. */
+function oneText(value: unknown): string | null {
+  return typeof value === 'string' && !value.includes('\0') ? null : 'must be one text';
+}

@@ -1,0 +1,105 @@
+import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Put, Query, Res } from '@nestjs/common';
+import { ApiBearerAuth, ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import { AdministratorsOnly, type Client, CurrentClient, type CurrentPerson, CurrentUser } from '../platform/access.js';
+import { PageQuery } from '../platform/page.dto.js';
+import { RowId } from '../platform/row-id.js';
+import { authorOf } from './domain/author.js';
+import {
+  GroupChangeDto,
+  GroupDto,
+  GroupPageResponse,
+  GroupResponse,
+  MemberPageResponse,
+  toGroupChange,
+  toGroupResponse,
+  toMemberResponse,
+} from './groups.dto.js';
+import { GroupsService } from './groups.service.js';
+
+@ApiTags('groups')
+@ApiBearerAuth('access-token')
+@AdministratorsOnly()
+@Controller('api/admin/groups')
+export class GroupsController {
+  constructor(private readonly groups: GroupsService) {}
+
+  @Get()
+  @ApiOkResponse({ type: GroupPageResponse })
+  async list(@Query() page: PageQuery): Promise<GroupPageResponse> {
+    const { items, next } = await this.groups.list(page);
+    return { items: items.map(toGroupResponse), next };
+  }
+
+  @Post()
+  @ApiCreatedResponse({ type: GroupResponse })
+  async create(
+    @Body() { name, description }: GroupDto,
+    @CurrentUser() person: CurrentPerson,
+    @CurrentClient() client: Client,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<GroupResponse> {
+    const group = await this.groups.create(name, description ?? null, authorOf(person, client));
+    void reply.header('Location', `/api/admin/groups/${group.id}`);
+    return toGroupResponse(group);
+  }
+
+  @Get(':id')
+  @ApiOkResponse({ type: GroupResponse })
+  async find(@RowId('id') id: number): Promise<GroupResponse> {
+    return toGroupResponse(await this.groups.find(id));
+  }
+
+  @Patch(':id')
+  @ApiOkResponse({ type: GroupResponse })
+  async change(
+    @RowId('id') id: number,
+    @Body() body: GroupChangeDto,
+    @CurrentUser() person: CurrentPerson,
+    @CurrentClient() client: Client,
+  ): Promise<GroupResponse> {
+    return toGroupResponse(await this.groups.change(id, toGroupChange(body), authorOf(person, client)));
+  }
+
+  @Delete(':id')
+  @HttpCode(204)
+  @ApiNoContentResponse()
+  delete(
+    @RowId('id') id: number,
+    @CurrentUser() person: CurrentPerson,
+    @CurrentClient() client: Client,
+  ): Promise<void> {
+    return this.groups.delete(id, authorOf(person, client));
+  }
+
+  @Get(':id/members')
+  @ApiOkResponse({ type: MemberPageResponse })
+  async members(@RowId('id') id: number, @Query() page: PageQuery): Promise<MemberPageResponse> {
+    const { items, next } = await this.groups.members(id, page);
+    return { items: items.map(toMemberResponse), next };
+  }
+
+  @Put(':id/members/:user_id')
+  @HttpCode(204)
+  @ApiNoContentResponse()
+  addMember(
+    @RowId('id') id: number,
+    @RowId('user_id') userId: number,
+    @CurrentUser() person: CurrentPerson,
+    @CurrentClient() client: Client,
+  ): Promise<void> {
+    return this.groups.addMember(id, userId, authorOf(person, client));
+  }
+
+  @Delete(':id/members/:user_id')
+  @HttpCode(204)
+  @ApiNoContentResponse()
+  removeMember(
+    @RowId('id') id: number,
+    @RowId('user_id') userId: number,
+    @CurrentUser() person: CurrentPerson,
+    @CurrentClient() client: Client,
+  ): Promise<void> {
+    return this.groups.removeMember(id, userId, authorOf(person, client));
+  }
+}

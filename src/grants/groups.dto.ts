@@ -1,0 +1,87 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { Fits } from '../platform/fits.js';
+import { descriptionProblem } from './domain/description.js';
+import type { Group, GroupChange, Member } from './domain/group.js';
+import { principalNameProblem } from './domain/principal.js';
+
+const NAME = { type: String, minLength: 1, maxLength: 128, description: 'Unique in any case.' };
+const DESCRIPTION = { type: String, maxLength: 1000, nullable: true };
+
+export class GroupDto {
+  @ApiProperty(NAME)
+  @Fits(principalNameProblem)
+  name!: string;
+
+  @ApiPropertyOptional(DESCRIPTION)
+  @Fits(descriptionProblem)
+  description?: string | null;
+}
+
+export class GroupChangeDto {
+  @ApiPropertyOptional(NAME)
+  @Fits((name) => (name === undefined ? null : principalNameProblem(name)))
+  name?: string;
+
+  @ApiPropertyOptional(DESCRIPTION)
+  @Fits(descriptionProblem)
+  description?: string | null;
+}
+
+export class GroupResponse {
+  @ApiProperty({ type: 'integer' })
+  id!: number;
+
+  @ApiProperty()
+  name!: string;
+
+  @ApiProperty({ type: String, nullable: true })
+  description!: string | null;
+
+  @ApiProperty({ type: 'integer' })
+  member_count!: number;
+
+  @ApiProperty({ format: 'date-time' })
+  created_at!: string;
+}
+
+export class GroupPageResponse {
+  @ApiProperty({ type: [GroupResponse] })
+  items!: GroupResponse[];
+
+  @ApiProperty({ type: String, nullable: true })
+  next!: string | null;
+}
+
+export class MemberResponse {
+  @ApiProperty({ type: 'integer' })
+  id!: number;
+
+  @ApiProperty()
+  name!: string;
+
+  @ApiProperty()
+  is_active!: boolean;
+
+  @ApiProperty({ format: 'date-time' })
+  added_at!: string;
+}
+
+export class MemberPageResponse {
+  @ApiProperty({ type: [MemberResponse] })
+  items!: MemberResponse[];
+
+  @ApiProperty({ type: String, nullable: true })
+  next!: string | null;
+}
+
+export function toGroupChange({ name, description }: GroupChangeDto): GroupChange {
+  return { ...(name === undefined ? {} : { name }), ...(description === undefined ? {} : { description }) };
+}
+
+export function toGroupResponse({ id, name, description, memberCount, createdAt }: Group): GroupResponse {
+  return { id, name, description, member_count: memberCount, created_at: createdAt.toISOString() };
+}
+
+export function toMemberResponse({ id, name, isActive, addedAt }: Member): MemberResponse {
+  return { id, name, is_active: isActive, added_at: addedAt.toISOString() };
+}

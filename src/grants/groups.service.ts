@@ -1,0 +1,113 @@
+import { Injectable } from '@nestjs/common';
+import type { AuditEventName } from '../audit/domain/audit-event.js';
+import { AuditService } from '../audit/audit.service.js';
+import { Clock } from '../kernel/clock.js';
+import { Refused } from '../kernel/errors.js';
+import type { Page, PageRequest } from '../kernel/page.js';
+import { Transaction } from '../platform/transaction.js';
+import { AccessChangesService } from './access-changes.service.js';
+import type { Author } from './domain/author.js';
+import { type Group, type GroupChange, GroupStore, type Member } from './domain/group.js';
+
+/** Groups and who is in them. */
+@Injectable()
+export class GroupsService {
+  constructor(
+    private readonly store: GroupStore,
+    private readonly changes: AccessChangesService,
+    private readonly audit: AuditService,
+    private readonly transaction: Transaction,
+    private readonly clock: Clock,
+  ) {}
+
+  /** @throws Refused `name_taken` */
+  create(name: string, description: string | null, by: Author): Promise<Group> {
+    return this.changing(async () => {
+      const group = await this.store.create(name, description, this.clock.now());
+      if (group === null) throw nameTaken(name);
+      await this.record('group_created', group, by, { description });
+      return group;
+    });
+  }
+
+  /** @throws Refused `not_found`, `name_taken` */
+  change(id: number, change: GroupChange, by: Author): Promise<Group> {
+    return this.changing(async () => {
+      const group = await this.store.change(id, change);
+      if (group === 'missing') throw new Refused('not_found');
+      if (group === 'name-taken') throw nameTaken(change.name ?? '');
+      await this.record('group_changed', group, by, { ...change });
+      return group;
+    });
+  }
+
+  /** @throws Refused `not_found`, `group_in_use` */
+  delete(id: number, by: Author): Promise<void> {
+    return this.changing(async () => {
+      const group = await this.store.find(id);
+      const outcome = await this.store.delete(id, this.clock.now());
+      if (outcome === 'missing') throw new Refused('not_found');
+      if (outcome === 'in-use') {
+        throw new Refused('group_in_use', {
+          detail: 'A grant or a policy names this group: revoke or change it first.',
+        });
+      }
+      if (outcome === 'deleted' && group !== null) await this.record('group_deleted', group, by, {});
+    });
+  }
+
+  /** @throws Refused `not_found` */
+  async find(id: number): Promise<Group> {
+    const group = await this.store.find(id);
+    if (group === null) throw new Refused('not_found');
+    return group;
+  }
+
+  list(page: PageRequest): Promise<Page<Group>> {
+    return this.store.list(page);
+  }
+
+  /** @throws Refused `not_found` */
+  async members(id: number, page: PageRequest): Promise<Page<Member>> {
+    const members = await this.store.members(id, page);
+    if (members === null) throw new Refused('not_found');
+    return members;
+  }
+
+  /** @throws Refused `not_found` */
+  addMember(id: number, userId: number, by: Author): Promise<void> {
+    return this.changing(async () => {
+      const outcome = await this.store.addMember(id, userId, this.clock.now());
+      if (outcome === 'missing') throw new Refused('not_found');
+      if (outcome === 'added') await this.record('member_added', await this.find(id), by, { user_id: userId });
+    });
+  }
+
+  /** @throws Refused `not_found` */
+  removeMember(id: number, userId: number, by: Author): Promise<void> {
+    return this.changing(async () => {
+      const outcome = await this.store.removeMember(id, userId);
+      if (outcome === 'missing') throw new Refused('not_found');
+      if (outcome === 'removed') await this.record('member_removed', await this.find(id), by, { user_id: userId });
+    });
+  }
+
+  private async changing<T>(work: () => Promise<T>): Promise<T> {
+    const done = await this.transaction.run(work);
+    this.changes.announce();
+    return done;
+  }
+
+  private record(event: AuditEventName, group: Group, by: Author, details: Record<string, unknown>): Promise<void> {
+    return this.audit.record({
+      event,
+      ...by,
+      subject: { type: 'group', id: String(group.id), name: group.name },
+      details,
+    });
+  }
+}
+
+function nameTaken(name: string): Refused {
+  return new Refused('name_taken', { detail: `There is a group named ${name} already.` });
+}

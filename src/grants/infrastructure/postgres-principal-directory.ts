@@ -1,0 +1,30 @@
+import { Injectable } from '@nestjs/common';
+import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
+import type { PolicySubject } from '../domain/principal.js';
+import { PrincipalDirectory } from '../domain/principal-directory.js';
+
+@Injectable()
+export class PostgresPrincipalDirectory extends PrincipalDirectory {
+  constructor(private readonly session: DatabaseSession) {
+    super();
+  }
+
+  override async missing(subjects: readonly PolicySubject[]): Promise<PolicySubject[]> {
+    const ids = (type: 'user' | 'group') => subjects.flatMap((subject) => (subject.type === type ? [subject.id] : []));
+    const users = await this.found('SELECT id FROM users WHERE id = ANY($1)', ids('user'));
+    const groups = await this.found(
+      'SELECT id FROM groups WHERE id = ANY($1) AND deleted_at IS NULL ORDER BY id FOR SHARE',
+      ids('group'),
+    );
+    return subjects.filter(
+      (subject) =>
+        (subject.type === 'user' && !users.has(subject.id)) || (subject.type === 'group' && !groups.has(subject.id)),
+    );
+  }
+
+  private async found(query: string, ids: readonly number[]): Promise<Set<number>> {
+    if (ids.length === 0) return new Set();
+    const rows = await this.session.manager.query<{ id: number }[]>(query, [ids]);
+    return new Set(rows.map(({ id }) => id));
+  }
+}

@@ -1,0 +1,66 @@
+import { Body, Controller, Delete, Get, HttpCode, Post, Put, Query, Res } from '@nestjs/common';
+import { ApiBearerAuth, ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import { AdministratorsOnly, type Client, CurrentClient, type CurrentPerson, CurrentUser } from '../platform/access.js';
+import { PageQuery } from '../platform/page.dto.js';
+import { RowId } from '../platform/row-id.js';
+import { authorOf } from './domain/author.js';
+import { PolicyDto, PolicyPageResponse, PolicyResponse, toNewPolicy, toPolicyResponse } from './policies.dto.js';
+import { PoliciesService } from './policies.service.js';
+
+@ApiTags('policies')
+@ApiBearerAuth('access-token')
+@AdministratorsOnly()
+@Controller('api/admin/policies')
+export class PoliciesController {
+  constructor(private readonly policies: PoliciesService) {}
+
+  @Get()
+  @ApiOkResponse({ type: PolicyPageResponse })
+  async list(@Query() page: PageQuery): Promise<PolicyPageResponse> {
+    const { items, next } = await this.policies.list(page);
+    return { items: items.map((policy) => toPolicyResponse(policy)), next };
+  }
+
+  @Post()
+  @ApiCreatedResponse({ type: PolicyResponse })
+  async create(
+    @Body() body: PolicyDto,
+    @CurrentUser() person: CurrentPerson,
+    @CurrentClient() client: Client,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<PolicyResponse> {
+    const { policy, warnings } = await this.policies.create(toNewPolicy(body), authorOf(person, client));
+    void reply.header('Location', `/api/admin/policies/${policy.id}`);
+    return toPolicyResponse(policy, warnings);
+  }
+
+  @Get(':id')
+  @ApiOkResponse({ type: PolicyResponse })
+  async find(@RowId('id') id: number): Promise<PolicyResponse> {
+    return toPolicyResponse(await this.policies.find(id));
+  }
+
+  @Put(':id')
+  @ApiOkResponse({ type: PolicyResponse, description: 'Changed in one step.' })
+  async replace(
+    @RowId('id') id: number,
+    @Body() body: PolicyDto,
+    @CurrentUser() person: CurrentPerson,
+    @CurrentClient() client: Client,
+  ): Promise<PolicyResponse> {
+    const { policy, warnings } = await this.policies.replace(id, toNewPolicy(body), authorOf(person, client));
+    return toPolicyResponse(policy, warnings);
+  }
+
+  @Delete(':id')
+  @HttpCode(204)
+  @ApiNoContentResponse()
+  remove(
+    @RowId('id') id: number,
+    @CurrentUser() person: CurrentPerson,
+    @CurrentClient() client: Client,
+  ): Promise<void> {
+    return this.policies.remove(id, authorOf(person, client));
+  }
+}

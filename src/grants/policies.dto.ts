@@ -1,0 +1,130 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ArrayNotEmpty, IsArray, IsIn, ValidateIf } from 'class-validator';
+import { Refused } from '../kernel/errors.js';
+import { Fits, Part, Parts } from '../platform/fits.js';
+import { descriptionProblem } from './domain/description.js';
+import { type NewPolicy, parsePolicyRule, type Policy, POLICY_KINDS, type PolicyKind } from './domain/policy.js';
+import { PRIVILEGES, type Privilege } from './domain/privilege.js';
+import { PrincipalDto, SubjectDto, toPrincipal, toSubject } from './principal.dto.js';
+import { PolicyResourceDto, toResource } from './resource.dto.js';
+
+export class PolicyDto {
+  @ApiProperty({ enum: POLICY_KINDS })
+  @IsIn(POLICY_KINDS, { message: `must be ${POLICY_KINDS.join(', ')}` })
+  kind!: PolicyKind;
+
+  @ApiProperty()
+  @Part(() => SubjectDto)
+  principal!: SubjectDto;
+
+  @ApiPropertyOptional({ type: [PrincipalDto], maxItems: 1000, description: 'Whom the policy leaves alone.' })
+  @Parts(() => PrincipalDto, 1000)
+  except: PrincipalDto[] = [];
+
+  @ApiProperty()
+  @Part(() => PolicyResourceDto)
+  resource!: PolicyResourceDto;
+
+  @ApiPropertyOptional({ type: String, maxLength: 10_000, description: 'SQL, of a row filter or a column mask.' })
+  @Fits(expressionTextProblem)
+  expression?: string;
+
+  @ApiPropertyOptional({ enum: PRIVILEGES, isArray: true, description: 'Of a deny; default: all.' })
+  @ValidateIf(({ privileges }: PolicyDto) => privileges !== undefined)
+  @IsArray({ message: 'must be a list' })
+  @ArrayNotEmpty({ message: 'must name at least one privilege' })
+  @IsIn(PRIVILEGES, { each: true, message: `must be among ${PRIVILEGES.join(', ')}` })
+  privileges?: Privilege[];
+
+  @ApiPropertyOptional({ type: String, maxLength: 1000, nullable: true })
+  @Fits(descriptionProblem)
+  description?: string | null;
+}
+
+export class PolicyResponse {
+  @ApiProperty({ type: 'integer' })
+  id!: number;
+
+  @ApiProperty({ enum: POLICY_KINDS })
+  kind!: PolicyKind;
+
+  @ApiProperty({ type: SubjectDto, description: 'With its name.' })
+  principal!: SubjectDto;
+
+  @ApiProperty({ type: [PrincipalDto], description: 'With their names.' })
+  except!: PrincipalDto[];
+
+  @ApiProperty()
+  resource!: PolicyResourceDto;
+
+  @ApiPropertyOptional()
+  expression?: string;
+
+  @ApiPropertyOptional({ enum: PRIVILEGES, isArray: true })
+  privileges?: Privilege[];
+
+  @ApiProperty({ type: String, nullable: true })
+  description!: string | null;
+
+  @ApiProperty({ format: 'date-time' })
+  created_at!: string;
+
+  @ApiProperty({ format: 'date-time' })
+  changed_at!: string;
+
+  @ApiPropertyOptional({ type: [String], description: 'What the engine does not know of the resource.' })
+  warnings?: string[];
+}
+
+export class PolicyPageResponse {
+  @ApiProperty({ type: [PolicyResponse] })
+  items!: PolicyResponse[];
+
+  @ApiProperty({ type: String, nullable: true })
+  next!: string | null;
+}
+
+/** @throws Refused `validation_failed` when the parts do not go with the kind */
+export function toNewPolicy({
+  kind,
+  principal,
+  except,
+  resource,
+  expression,
+  privileges,
+  description,
+}: PolicyDto): NewPolicy {
+  const { column } = resource;
+  const rule = parsePolicyRule({
+    kind,
+    resource: { ...toResource(resource), ...(column === undefined ? {} : { column }) },
+    ...(expression === undefined ? {} : { expression }),
+    ...(privileges === undefined ? {} : { privileges }),
+  });
+  if (Array.isArray(rule)) throw new Refused('validation_failed', { errors: rule });
+  return { rule, principal: toSubject(principal), except: except.map(toPrincipal), description: description ?? null };
+}
+
+export function toPolicyResponse(policy: Policy, warnings: readonly string[] = []): PolicyResponse {
+  const { id, rule, principal, except, description, createdAt, changedAt } = policy;
+  return {
+    id,
+    kind: rule.kind,
+    principal,
+    except,
+    resource: rule.resource,
+    ...('expression' in rule ? { expression: rule.expression } : {}),
+    ...('privileges' in rule ? { privileges: rule.privileges } : {}),
+    description,
+    created_at: createdAt.toISOString(),
+    changed_at: changedAt.toISOString(),
+    ...(warnings.length === 0 ? {} : { warnings: [...warnings] }),
+  };
+}
+
+/** Only whether it can be read; what it may say, `parsePolicyRule` knows. */
+function expressionTextProblem(text: unknown): string | null {
+  if (text === undefined) return null;
+  if (typeof text !== 'string') return 'must be a string';
+  return text.length > 10_000 ? 'must have at most 10000 characters' : null;
+}

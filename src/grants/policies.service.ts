@@ -1,0 +1,96 @@
+import { Injectable } from '@nestjs/common';
+import type { AuditEventName } from '../audit/domain/audit-event.js';
+import { AuditService } from '../audit/audit.service.js';
+import { Clock } from '../kernel/clock.js';
+import { Refused } from '../kernel/errors.js';
+import type { Page, PageRequest } from '../kernel/page.js';
+import { Transaction } from '../platform/transaction.js';
+import { AccessChangesService } from './access-changes.service.js';
+import { AdmissionService } from './admission.service.js';
+import type { Author } from './domain/author.js';
+import { type NewPolicy, type Policy, PolicyStore } from './domain/policy.js';
+import { principalText } from './domain/principal.js';
+
+/** What takes away: row filters, column masks, hidden columns, denies. */
+@Injectable()
+export class PoliciesService {
+  constructor(
+    private readonly store: PolicyStore,
+    private readonly admission: AdmissionService,
+    private readonly changes: AccessChangesService,
+    private readonly audit: AuditService,
+    private readonly transaction: Transaction,
+    private readonly clock: Clock,
+  ) {}
+
+  /** @throws Refused `validation_failed`, `name_taken`, `mask_conflict`, `rules_too_large` */
+  create(policy: NewPolicy, by: Author): Promise<{ policy: Policy; warnings: string[] }> {
+    return this.written(policy, by, 'policy_created', () => this.store.create(policy, this.clock.now()));
+  }
+
+  /**
+   * Changes a policy in one step, so that nothing is open in between.
+   * @throws Refused as `create`, and `not_found`
+   */
+  replace(id: number, policy: NewPolicy, by: Author): Promise<{ policy: Policy; warnings: string[] }> {
+    return this.written(policy, by, 'policy_changed', async () => {
+      const replaced = await this.store.replace(id, policy, this.clock.now());
+      if (replaced === null) throw new Refused('not_found');
+      return replaced;
+    });
+  }
+
+  /** @throws Refused `not_found` */
+  async remove(id: number, by: Author): Promise<void> {
+    await this.transaction.run(async () => {
+      const policy = await this.store.find(id);
+      const outcome = await this.store.remove(id, this.clock.now());
+      if (outcome === 'missing') throw new Refused('not_found');
+      if (outcome === 'removed' && policy !== null) await this.record('policy_deleted', policy, by);
+    });
+    this.changes.announce();
+  }
+
+  /** @throws Refused `not_found` */
+  async find(id: number): Promise<Policy> {
+    const policy = await this.store.find(id);
+    if (policy === null) throw new Refused('not_found');
+    return policy;
+  }
+
+  list(page: PageRequest): Promise<Page<Policy>> {
+    return this.store.list(page);
+  }
+
+  private async written(
+    asked: NewPolicy,
+    by: Author,
+    event: AuditEventName,
+    write: () => Promise<Policy>,
+  ): Promise<{ policy: Policy; warnings: string[] }> {
+    const errors = this.admission.nodeErrors([{ field: 'resource', named: asked.rule.resource }]);
+    if (errors.length > 0) throw new Refused('validation_failed', { errors });
+    const policy = await this.transaction.run(async () => {
+      await this.admission.admitPrincipals([
+        { field: 'principal', named: asked.principal },
+        ...asked.except.map((named, i) => ({ field: `except.${i}`, named })),
+      ]);
+      const policy = await write();
+      if (policy.rule.kind === 'column_mask') await this.admission.admitMask(policy.id);
+      await this.admission.admitSize();
+      await this.record(event, policy, by);
+      return policy;
+    });
+    this.changes.announce();
+    return { policy, warnings: await this.admission.warnings(policy.rule.resource) };
+  }
+
+  private record(event: AuditEventName, { id, rule, principal, except }: Policy, by: Author): Promise<void> {
+    return this.audit.record({
+      event,
+      ...by,
+      subject: { type: 'policy', id: String(id), name: null },
+      details: { ...rule, principal: principalText(principal), except: except.map(principalText) },
+    });
+  }
+}

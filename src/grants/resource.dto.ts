@@ -1,0 +1,39 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { Fits } from '../platform/fits.js';
+import { nameProblem, type Resource } from './domain/resource.js';
+
+const NAME = { type: String, minLength: 1, maxLength: 128 };
+
+function required(value: unknown): string | null {
+  if (value === undefined) return 'is required';
+  return typeof value === 'string' ? nameProblem(value) : 'must be a string';
+}
+
+const optional = (value: unknown) => (value === undefined ? null : required(value));
+
+/** A node of the tree, cut off at the level that is meant. */
+export class ResourceDto implements Resource {
+  @ApiProperty(NAME)
+  @Fits(required)
+  catalog!: string;
+
+  @ApiPropertyOptional(NAME)
+  @Fits<ResourceDto>((schema, { table }) => (table === undefined ? optional(schema) : required(schema)))
+  schema?: string;
+
+  @ApiPropertyOptional(NAME)
+  @Fits(optional)
+  table?: string;
+}
+
+/** A node, or a column name in everything below one. */
+export class PolicyResourceDto extends ResourceDto {
+  @ApiPropertyOptional({ ...NAME, description: 'For masks and hidden columns, at any level.' })
+  @Fits(optional)
+  column?: string;
+}
+
+/** Without the undefined members that a DTO may carry. */
+export function toResource({ catalog, schema, table }: ResourceDto): Resource {
+  return { catalog, ...(schema === undefined ? {} : { schema }), ...(table === undefined ? {} : { table }) };
+}

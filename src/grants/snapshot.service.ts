@@ -1,0 +1,32 @@
+import { Injectable } from '@nestjs/common';
+import { Clock } from '../kernel/clock.js';
+import { Settings } from '../platform/settings.js';
+import type { Snapshot, SnapshotSettings } from './domain/snapshot.js';
+import { SnapshotStore } from './domain/snapshot-store.js';
+
+/** Everything that the rules follow from, at this moment. */
+@Injectable()
+export class SnapshotService {
+  constructor(
+    private readonly store: SnapshotStore,
+    private readonly settings: Settings,
+    private readonly clock: Clock,
+  ) {}
+
+  async read(): Promise<Snapshot> {
+    const at = this.clock.now();
+    return { ...(await this.store.read(at)), settings: snapshotSettings(this.settings), at };
+  }
+}
+
+export function snapshotSettings({ acl, engine }: Settings): SnapshotSettings {
+  return {
+    ownAccount: engine.user,
+    serviceAccounts: acl.serviceAccounts,
+    writableCatalogs: acl.writableCatalogs,
+    readableCatalogs: acl.readableCatalogs,
+    metadataCatalog: acl.metadataCatalog,
+    impersonation: engine.impersonation,
+    sessionProperties: acl.sessionProperties,
+  };
+}

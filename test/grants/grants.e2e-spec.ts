@@ -1,0 +1,209 @@
+import { AuditService } from '../../src/audit/audit.service.js';
+import type { ApiClient } from '../auth/client.js';
+import { administrator, people } from '../support/administrator.js';
+import { startService, type TestService } from '../support/service.js';
+
+const GRANTS = '/api/admin/grants';
+const ORDERS = { catalog: 'sales', schema: 'eu', table: 'orders' };
+
+describe('grants', () => {
+  let service: TestService;
+  let admin: ApiClient;
+  let ids: Record<'alice' | 'bob', number>;
+
+  beforeAll(async () => {
+    service = await startService({ ACL_METADATA_CATALOG: 'grantline', ACL_SERVICE_ACCOUNTS: 'service-account-etl' });
+    admin = await administrator(service);
+    ids = await people(service, 'alice', 'bob');
+  });
+  afterAll(() => service.stop());
+
+  const toAlice = (overrides: object = {}) => ({
+    principal: { type: 'user', id: ids.alice },
+    resource: ORDERS,
+    privileges: ['SELECT'],
+    ...overrides,
+  });
+  const events = async (event: 'grant_created' | 'grant_revoked') =>
+    (await service.app.get(AuditService).page({ event, user: null, from: null, to: null }, { limit: 200, after: null }))
+      .items;
+
+  it('are given with everything that was said, and shown with names', async () => {
+    const asked = toAlice({
+      privileges: ['INSERT', 'SELECT', 'INSERT'],
+      expires_at: '2026-12-24T18:00:00+01:00',
+      description: 'for the report',
+    });
+    const { status, body, headers } = await admin.post(GRANTS, asked);
+
+    expect(status).toBe(201);
+    expect(headers.get('location')).toBe(`${GRANTS}/${String(body?.['id'])}`);
+    expect(body).toEqual({
+      id: expect.any(Number) as number,
+      principal: { type: 'user', id: ids.alice, name: 'alice' },
+      resource: ORDERS,
+      privileges: ['SELECT', 'INSERT'],
+      state: 'live',
+      expires_at: '2026-12-24T17:00:00.000Z',
+      description: 'for the report',
+      granted_by: { id: expect.any(Number) as number, name: 'admin' },
+      granted_at: '2026-11-20T12:00:00.000Z',
+      revoked_by: null,
+      revoked_at: null,
+    });
+    expect((await admin.get(headers.get('location') ?? '')).body).toEqual(body);
+  });
+
+  it('are the same grant when they say the same, also when they race', async () => {
+    const asked = toAlice({ resource: { catalog: 'races' } });
+    const before = (await events('grant_created')).length;
+
+    const answers = await Promise.all(Array.from({ length: 8 }, () => admin.post(GRANTS, asked)));
+
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 200, 200, 200, 201]);
+    expect(new Set(answers.map(({ body }) => body?.['id'])).size).toBe(1);
+    expect((await events('grant_created')).length).toBe(before + 1);
+  });
+
+  it('are revoked and stay to be seen; twice is as good as once', async () => {
+    const { body } = await admin.post(GRANTS, toAlice({ resource: { catalog: 'once' } }));
+    const path = `${GRANTS}/${String(body?.['id'])}`;
+
+    expect((await admin.delete(path)).status).toBe(204);
+    service.clock.advance(60);
+    expect((await admin.delete(path)).status).toBe(204);
+
+    const revoked = await admin.get(path);
+    expect(revoked.body).toMatchObject({ state: 'revoked', revoked_by: { name: 'admin' } });
+    expect(revoked.body?.['revoked_at']).toBe('2026-11-20T12:00:00.000Z');
+    expect(await events('grant_revoked')).toMatchObject([
+      {
+        actor: { username: 'admin' },
+        subject: { type: 'grant', id: String(body?.['id']) },
+        details: { principal: `user:${ids.alice}`, resource: { catalog: 'once' }, privileges: ['SELECT'] },
+      },
+    ]);
+    expect((await admin.post(GRANTS, toAlice({ resource: { catalog: 'once' } }))).status).toBe(201);
+  });
+
+  it('are found by whom, where and state, page by page', async () => {
+    const principal = { type: 'user', id: ids.bob };
+    for (const table of ['a', 'b', 'c']) {
+      await admin.post(GRANTS, toAlice({ principal, resource: { catalog: 'paged', schema: 's', table } }));
+    }
+    const soon = new Date(service.clock.now().getTime() + 1000).toISOString();
+    await admin.post(GRANTS, toAlice({ principal, resource: { catalog: 'paged' }, expires_at: soon }));
+    service.clock.advance(2);
+
+    const tables = ({ body }: { body: Record<string, unknown> | null }) =>
+      (body?.['items'] as { resource: { table?: string } }[]).map(({ resource }) => resource.table);
+    const first = await admin.get(`${GRANTS}?principal=user:${ids.bob}&catalog=paged&limit=2`);
+    expect(tables(first)).toEqual(['a', 'b']);
+    const second = await admin.get(
+      `${GRANTS}?principal=user:${ids.bob}&catalog=paged&limit=2&after=${String(first.body?.['next'])}`,
+    );
+    expect(tables(second)).toEqual(['c']);
+    expect(second.body?.['next']).toBeNull();
+    expect(tables(await admin.get(`${GRANTS}?catalog=paged&state=expired`))).toEqual([undefined]);
+    expect(tables(await admin.get(`${GRANTS}?catalog=paged&schema=s&table=b&state=all`))).toEqual(['b']);
+    expect(tables(await admin.get(`${GRANTS}?catalog=paged&state=revoked`))).toEqual([]);
+  });
+
+  it.each([
+    ['the service’s own catalog', { resource: { catalog: 'grantline' } }, 'resource'],
+    ['the catalog system', { resource: { catalog: 'system', schema: 'runtime' } }, 'resource'],
+    ['an upper-case name', { resource: { catalog: 'Sales' } }, 'resource.catalog'],
+    ['a name with a line break', { resource: { catalog: 'a\nb' } }, 'resource.catalog'],
+    ['a name of 129 characters', { resource: { catalog: '𝄞'.repeat(129) } }, 'resource.catalog'],
+    ['a table without a schema', { resource: { catalog: 'a', table: 't' } }, 'resource.schema'],
+    ['a schema that is null', { resource: { catalog: 'a', schema: null } }, 'resource.schema'],
+    ['a column', { resource: { catalog: 'a', column: 'c' } }, 'resource.column'],
+    ['no resource', { resource: null }, 'resource'],
+    ['a list for a resource', { resource: [{ catalog: 'a' }] }, 'resource'],
+    ['no privileges', { privileges: [] }, 'privileges'],
+    ['an unknown privilege', { privileges: ['SELECT', 'select'] }, 'privileges'],
+    ['an expiry in the past', { expires_at: '2026-11-20T11:59:59Z' }, 'expires_at'],
+    ['a day that does not exist', { expires_at: '2027-02-30T00:00:00Z' }, 'expires_at'],
+    ['a moment without its zone', { expires_at: '2027-02-20T00:00:00' }, 'expires_at'],
+    ['an unknown field', { expires: null }, 'expires'],
+    ['a description of 1001 characters', { description: 'x'.repeat(1001) }, 'description'],
+    ['NUL in a description', { description: 'a\0b' }, 'description'],
+    ['nobody', { principal: { type: 'user', id: 999_999 } }, 'principal.id'],
+    ['no such group', { principal: { type: 'group', id: 999_999 } }, 'principal.id'],
+    ['everyone', { principal: { type: 'everyone' } }, 'principal.type'],
+    ['a user by name', { principal: { type: 'user', name: 'alice' } }, 'principal.id'],
+    ['an engine principal with an id', { principal: { type: 'engine', name: 'etl', id: 1 } }, 'principal.id'],
+    ['a service account', { principal: { type: 'engine', name: 'service-account-etl' } }, 'principal.name'],
+  ])('are refused for %s', async (_, overrides, field) => {
+    const { status, body } = await admin.post(GRANTS, toAlice(overrides));
+
+    expect(status).toBe(400);
+    expect(body).toMatchObject({ code: 'validation_failed' });
+    expect((body?.['errors'] as { field: string }[]).map((error) => error.field)).toContain(field);
+  });
+
+  it('never let an engine principal have the name of an account, nor the reverse', async () => {
+    const toEngine = (name: string) => admin.post(GRANTS, toAlice({ principal: { type: 'engine', name } }));
+
+    expect((await toEngine('ALICE')).body).toMatchObject({ status: 409, code: 'name_taken' });
+    expect((await toEngine('nightly_load')).status).toBe(201);
+    const register = { username: 'Nightly_Load', email: 'n@example.org', password: 'a long password' };
+    expect((await admin.post('/api/auth/register', register)).body).toMatchObject({ code: 'username_taken' });
+  });
+
+  it('come and go together in a batch', async () => {
+    const { body: old } = await admin.post(GRANTS, toAlice({ resource: { catalog: 'batch' } }));
+    const grant = [
+      toAlice({ resource: { catalog: 'batch', schema: 's' } }),
+      toAlice({ resource: { catalog: 'races' } }),
+    ];
+
+    const { status, body } = await admin.post(`${GRANTS}/batch`, { grant, revoke: [old?.['id']] });
+
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      granted: [{ resource: { schema: 's' } }, { resource: { catalog: 'races' } }],
+      revoked: [{ id: old?.['id'], state: 'revoked' }],
+    });
+  });
+
+  it('do neither when one part of a batch is wrong', async () => {
+    const { body: old } = await admin.post(GRANTS, toAlice({ resource: { catalog: 'whole' } }));
+    const grant = [
+      toAlice({ resource: { catalog: 'whole', schema: 's' } }),
+      toAlice({ resource: { catalog: 'system' } }),
+    ];
+
+    expect((await admin.post(`${GRANTS}/batch`, { grant, revoke: [old?.['id']] })).body).toMatchObject({
+      status: 400,
+      errors: [{ field: 'grant.1.resource' }],
+    });
+    expect(
+      (await admin.post(`${GRANTS}/batch`, { grant: grant.slice(0, 1), revoke: [old?.['id'], 999_999] })).body,
+    ).toMatchObject({ status: 400, errors: [{ field: 'revoke.1' }] });
+
+    expect((await admin.get(`${GRANTS}?catalog=whole&state=all`)).body?.['items']).toMatchObject([{ state: 'live' }]);
+    const created = await events('grant_created');
+    expect(created.filter(({ details }) => JSON.stringify(details).includes('"whole"'))).toHaveLength(1);
+  });
+
+  it('are not there: 404, for whatever is no id', async () => {
+    for (const id of ['999999', '0', '-1', 'abc', '1.0', '99999999999']) {
+      expect([id, (await admin.get(`${GRANTS}/${id}`)).status]).toEqual([id, 404]);
+      expect([id, (await admin.delete(`${GRANTS}/${id}`)).status]).toEqual([id, 404]);
+    }
+  });
+
+  it.each([
+    'limit=0',
+    'limit=201',
+    'limit=x',
+    'after=x',
+    'state=dead',
+    'principal=alice',
+    'catalog=a&catalog=b',
+    'q=1',
+  ])('refuse the query %s', async (query) => {
+    expect((await admin.get(`${GRANTS}?${query}`)).body).toMatchObject({ status: 400, code: 'validation_failed' });
+  });
+});

@@ -1,0 +1,159 @@
+import { AuditService } from '../../src/audit/audit.service.js';
+import type { AuditEventName } from '../../src/audit/domain/audit-event.js';
+import { type Answer, type ApiClient, signIn } from '../auth/client.js';
+import { administrator, people } from '../support/administrator.js';
+import { whileAnother } from '../support/rival.js';
+import { startService, type TestService } from '../support/service.js';
+
+const GROUPS = '/api/admin/groups';
+
+describe('groups', () => {
+  let service: TestService;
+  let admin: ApiClient;
+  let ids: Record<'alice' | 'bob' | 'carol', number>;
+
+  beforeAll(async () => {
+    service = await startService();
+    admin = await administrator(service);
+    ids = await people(service, 'alice', 'bob', 'carol');
+  });
+  afterAll(() => service.stop());
+
+  const create = async (name: string) => `${GROUPS}/${String((await admin.post(GROUPS, { name })).body?.['id'])}`;
+  const idOf = (path: string) => Number(path.split('/').at(-1));
+  const names = ({ body }: Answer) => (body?.['items'] as { name: string }[]).map(({ name }) => name);
+  const told = async (event: AuditEventName, path: string) => {
+    const { items } = await service.app
+      .get(AuditService)
+      .page({ event, user: null, from: null, to: null }, { limit: 200, after: null });
+    return items.filter(({ subject }) => subject?.type === 'group' && subject.id === String(idOf(path)));
+  };
+
+  it('are made, shown, changed and deleted', async () => {
+    const { status, headers, body } = await admin.post(GROUPS, { name: 'EU analysts', description: 'read Europe' });
+    const path = headers.get('location') ?? '';
+    expect(status).toBe(201);
+    expect(body).toEqual({
+      id: idOf(path),
+      name: 'EU analysts',
+      description: 'read Europe',
+      member_count: 0,
+      created_at: '2026-11-20T12:00:00.000Z',
+    });
+
+    expect((await admin.patch(path, { name: 'Europe', description: null })).body).toMatchObject({
+      name: 'Europe',
+      description: null,
+    });
+    expect((await admin.patch(path, {})).body).toMatchObject({ name: 'Europe' });
+    expect(names(await admin.get(GROUPS))).toContain('Europe');
+
+    expect((await admin.delete(path)).status).toBe(204);
+    expect((await admin.delete(path)).status).toBe(204);
+    expect((await admin.get(path)).status).toBe(404);
+    expect((await admin.patch(path, { name: 'x' })).status).toBe(404);
+    expect(names(await admin.get(GROUPS))).not.toContain('Europe');
+    for (const event of ['group_created', 'group_deleted'] as const) expect(await told(event, path)).toHaveLength(1);
+  });
+
+  it('have a name of their own, in any case, until they are deleted', async () => {
+    const first = await create('Finance');
+    const second = await create('Sales');
+
+    expect((await admin.post(GROUPS, { name: 'FINANCE' })).body).toMatchObject({ status: 409, code: 'name_taken' });
+    expect((await admin.patch(second, { name: 'finance' })).body).toMatchObject({ status: 409, code: 'name_taken' });
+    expect((await admin.patch(first, { name: 'finance' })).body).toMatchObject({ name: 'finance' });
+
+    await admin.delete(first);
+    expect((await admin.post(GROUPS, { name: 'Finance' })).status).toBe(201);
+  });
+
+  it('have members, who come and go', async () => {
+    const path = await create('members');
+    for (const id of [ids.bob, ids.alice, ids.bob]) {
+      expect((await admin.send('PUT', `${path}/members/${id}`)).status).toBe(204);
+    }
+
+    const first = await admin.get(`${path}/members?limit=1`);
+    expect(names(first)).toEqual(['alice']);
+    expect(first.body?.['items']).toEqual([
+      { id: ids.alice, name: 'alice', is_active: true, added_at: '2026-11-20T12:00:00.000Z' },
+    ]);
+    expect(names(await admin.get(`${path}/members?after=${String(first.body?.['next'])}`))).toEqual(['bob']);
+    expect((await admin.get(path)).body).toMatchObject({ member_count: 2 });
+
+    expect((await admin.delete(`${path}/members/${ids.bob}`)).status).toBe(204);
+    expect((await admin.delete(`${path}/members/${ids.bob}`)).status).toBe(204);
+    expect(names(await admin.get(`${path}/members`))).toEqual(['alice']);
+    expect(await told('member_added', path)).toMatchObject([
+      { details: { user_id: ids.alice } },
+      { details: { user_id: ids.bob } },
+    ]);
+    expect(await told('member_removed', path)).toMatchObject([{ actor: { username: 'admin' } }]);
+  });
+
+  it('do not know people who are not there', async () => {
+    const path = await create('nobody');
+    for (const missing of [`${path}/members/999999`, `${GROUPS}/999999/members/${ids.alice}`]) {
+      expect((await admin.send('PUT', missing)).status).toBe(404);
+      expect((await admin.delete(missing)).status).toBe(404);
+    }
+    expect((await admin.get(`${GROUPS}/999999/members`)).status).toBe(404);
+  });
+
+  it('stay while a live grant or a policy names them', async () => {
+    const resource = { catalog: 'sales' };
+    const named = await create('named by a grant');
+    const grant = { principal: { type: 'group', id: idOf(named) }, resource, privileges: ['SELECT'] };
+    const { headers } = await admin.post('/api/admin/grants', grant);
+    expect((await admin.delete(named)).body).toMatchObject({ status: 409, code: 'group_in_use' });
+    await admin.delete(headers.get('location') ?? '');
+    expect((await admin.delete(named)).status).toBe(204);
+    expect((await admin.post('/api/admin/grants', grant)).body).toMatchObject({
+      errors: [{ field: 'principal.id', message: 'there is no such group' }],
+    });
+    expect((await admin.get(headers.get('location') ?? '')).body).toMatchObject({
+      principal: { name: 'named by a grant' },
+    });
+
+    const excepted = await create('excepted by a policy');
+    const except = [{ type: 'group', id: idOf(excepted) }];
+    const policy = await admin.post('/api/admin/policies', {
+      kind: 'deny',
+      principal: { type: 'everyone' },
+      except,
+      resource,
+    });
+    expect((await admin.delete(excepted)).body).toMatchObject({ code: 'group_in_use' });
+    await admin.delete(policy.headers.get('location') ?? '');
+    expect((await admin.delete(excepted)).status).toBe(204);
+  });
+
+  it('are not named any more by whoever waited for their deletion', async () => {
+    const path = await create('raced');
+    const principal = { type: 'group', id: idOf(path) };
+
+    const given = await whileAnother(service.database.url, async (rival) => {
+      await rival.query('UPDATE groups SET deleted_at = now() WHERE id = $1', [principal.id]);
+      return () =>
+        admin.post('/api/admin/grants', { principal, resource: { catalog: 'raced' }, privileges: ['SELECT'] });
+    });
+
+    expect(given.body).toMatchObject({ status: 400, errors: [{ field: 'principal.id' }] });
+  });
+
+  it.each([{}, { name: '' }, { name: 7 }, { name: 'a\u0007' }, { name: 'x'.repeat(129) }, { name: 'a', members: [] }])(
+    'are refused as %j',
+    async (body) => {
+      expect((await admin.post(GROUPS, body)).body).toMatchObject({ status: 400, code: 'validation_failed' });
+    },
+  );
+
+  it('are for administrators alone', async () => {
+    const alice = admin.as((await signIn(admin, 'alice')).access_token);
+    for (const path of [GROUPS, '/api/admin/grants', '/api/admin/policies']) {
+      expect((await alice.get(path)).status).toBe(403);
+      expect((await alice.post(path, {})).status).toBe(403);
+    }
+  });
+});

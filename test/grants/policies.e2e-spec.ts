@@ -1,0 +1,199 @@
+import { AuditService } from '../../src/audit/audit.service.js';
+import type { ApiClient } from '../auth/client.js';
+import { administrator, people } from '../support/administrator.js';
+import { whileAnother } from '../support/rival.js';
+import { startService, type TestService } from '../support/service.js';
+
+const POLICIES = '/api/admin/policies';
+const CUSTOMERS = { catalog: 'sales', schema: 'eu', table: 'customers' };
+
+describe('policies', () => {
+  let service: TestService;
+  let admin: ApiClient;
+  let ids: Record<'alice' | 'bob', number>;
+
+  beforeAll(async () => {
+    service = await startService({ ACL_METADATA_CATALOG: 'grantline' });
+    admin = await administrator(service);
+    ids = await people(service, 'alice', 'bob');
+  });
+  afterAll(() => service.stop());
+
+  const filter = (overrides: object = {}) => ({
+    kind: 'row_filter',
+    principal: { type: 'everyone' },
+    resource: CUSTOMERS,
+    expression: `region = 'EU'`,
+    ...overrides,
+  });
+  const mask = (column: string, overrides: object = {}) =>
+    filter({ kind: 'column_mask', resource: { ...CUSTOMERS, column }, expression: 'NULL', ...overrides });
+  const groupOf = async (name: string, ...members: number[]) => {
+    const { body } = await admin.post('/api/admin/groups', { name });
+    for (const id of members) await admin.send('PUT', `/api/admin/groups/${String(body?.['id'])}/members/${id}`);
+    return { type: 'group', id: body?.['id'] };
+  };
+
+  it('say whom they mean, whom they leave alone, and what', async () => {
+    const alice = { type: 'user', id: ids.alice };
+    const except = [alice, { type: 'engine', name: 'loader' }, alice];
+    const { status, headers, body } = await admin.post(POLICIES, filter({ except, description: 'only Europe' }));
+
+    expect(status).toBe(201);
+    expect(body).toEqual({
+      id: Number(headers.get('location')?.split('/').at(-1)),
+      kind: 'row_filter',
+      principal: { type: 'everyone' },
+      except: [
+        { type: 'user', id: ids.alice, name: 'alice' },
+        { type: 'engine', name: 'loader' },
+      ],
+      resource: CUSTOMERS,
+      expression: `region = 'EU'`,
+      description: 'only Europe',
+      created_at: '2026-11-20T12:00:00.000Z',
+      changed_at: '2026-11-20T12:00:00.000Z',
+    });
+    expect((await admin.get(headers.get('location') ?? '')).body).toEqual(body);
+  });
+
+  it('deny everything where nothing is said, else what is said', async () => {
+    const deny = { kind: 'deny', principal: { type: 'user', id: ids.bob }, resource: { catalog: 'sales' } };
+    expect((await admin.post(POLICIES, deny)).body?.['privileges']).toHaveLength(6);
+    expect((await admin.post(POLICIES, { ...deny, privileges: ['DELETE', 'INSERT'] })).body?.['privileges']).toEqual([
+      'INSERT',
+      'DELETE',
+    ]);
+  });
+
+  it('are changed in one step, kind and all', async () => {
+    const { headers, body } = await admin.post(POLICIES, filter());
+    const path = headers.get('location') ?? '';
+    service.clock.advance(60);
+
+    const changed = await admin.send('PUT', path, {
+      kind: 'hidden_column',
+      principal: { type: 'user', id: ids.bob },
+      except: [],
+      resource: { catalog: 'sales', column: 'ssn' },
+    });
+
+    expect(changed.status).toBe(200);
+    expect(changed.body).toMatchObject({
+      id: body?.['id'],
+      kind: 'hidden_column',
+      principal: { name: 'bob' },
+      resource: { catalog: 'sales', column: 'ssn' },
+      created_at: body?.['created_at'],
+      changed_at: '2026-11-20T12:01:00.000Z',
+    });
+    expect(changed.body).not.toHaveProperty('expression');
+    const { items } = await service.app
+      .get(AuditService)
+      .page({ event: 'policy_changed', user: null, from: null, to: null }, { limit: 1, after: null });
+    expect(items[0]).toMatchObject({ subject: { id: String(body?.['id']) }, details: { kind: 'hidden_column' } });
+  });
+
+  it('are removed; twice is as good as once', async () => {
+    const { headers } = await admin.post(POLICIES, filter({ resource: { catalog: 'gone' } }));
+    const path = headers.get('location') ?? '';
+    expect((await admin.delete(path)).status).toBe(204);
+    expect((await admin.delete(path)).status).toBe(204);
+    expect((await admin.get(path)).status).toBe(404);
+    expect((await admin.send('PUT', path, filter())).status).toBe(404);
+    expect((await admin.delete(`${POLICIES}/999999`)).status).toBe(404);
+  });
+
+  it('are listed page by page', async () => {
+    const seen: unknown[] = [];
+    let after = '';
+    do {
+      const { body } = await admin.get(`${POLICIES}?limit=1${after}`);
+      seen.push(...(body?.['items'] as { id: number }[]).map(({ id }) => id));
+      after = typeof body?.['next'] === 'string' ? `&after=${body['next']}` : '';
+    } while (after !== '');
+    const { body } = await admin.get(POLICIES);
+    expect(seen).toEqual((body?.['items'] as { id: number }[]).map(({ id }) => id));
+    expect(seen.length).toBeGreaterThan(2);
+  });
+
+  it.each([
+    ['a text that breaks out', filter({ expression: 'x) OR (true' }), 'expression'],
+    ['a comment', filter({ expression: 'a = 1 -- b' }), 'expression'],
+    ['two statements', filter({ expression: 'true; DELETE FROM t' }), 'expression'],
+    ['a filter without its expression', filter({ expression: undefined }), 'expression'],
+    ['an expression of 10001 characters', filter({ expression: 'x'.repeat(10_001) }), 'expression'],
+    ['a filter on a column', filter({ resource: { ...CUSTOMERS, column: 'c' } }), 'resource.column'],
+    ['a filter with privileges', filter({ privileges: ['SELECT'] }), 'privileges'],
+    ['a mask without a column', filter({ kind: 'column_mask' }), 'resource.column'],
+    ['a hidden column with an expression', mask('c', { kind: 'hidden_column' }), 'expression'],
+    ['a deny of nothing', filter({ kind: 'deny', expression: undefined, privileges: [] }), 'privileges'],
+    ['an unknown kind', filter({ kind: 'rowFilter' }), 'kind'],
+    ['the service’s own catalog', filter({ resource: { catalog: 'grantline' } }), 'resource'],
+    ['everyone as an exception', filter({ except: [{ type: 'everyone' }] }), 'except.0.type'],
+    ['nobody as an exception', filter({ except: [{ type: 'user', id: 999_999 }] }), 'except.0.id'],
+    ['an id of everyone', filter({ principal: { type: 'everyone', id: 1 } }), 'principal.id'],
+    ['no principal', filter({ principal: undefined }), 'principal'],
+    ['an unknown field', filter({ exept: [] }), 'exept'],
+  ])('are refused for %s', async (_, body, field) => {
+    const answer = await admin.post(POLICIES, body);
+    expect(answer.body).toMatchObject({ status: 400, code: 'validation_failed' });
+    expect((answer.body?.['errors'] as { field: string }[]).map((error) => error.field)).toContain(field);
+  });
+
+  it('never mask one column twice for one person at the same distance', async () => {
+    const both = await groupOf('both masks', ids.alice);
+    const other = await groupOf('another mask', ids.alice, ids.bob);
+    const { body: first } = await admin.post(POLICIES, mask('phone', { principal: both }));
+
+    const second = mask('phone', { principal: other, expression: `'***'` });
+    expect((await admin.post(POLICIES, second)).body).toMatchObject({
+      status: 409,
+      code: 'mask_conflict',
+      policy_id: first?.['id'],
+      detail: expect.stringContaining('alice') as string,
+    });
+    expect((await admin.post(POLICIES, { ...second, expression: 'NULL' })).status).toBe(201);
+    expect((await admin.post(POLICIES, { ...second, except: [{ type: 'user', id: ids.alice }] })).status).toBe(409);
+  });
+
+  it('may mask one column at different distances, for different people, and on other columns', async () => {
+    const table = { principal: { type: 'user', id: ids.alice } };
+    expect((await admin.post(POLICIES, mask('email', table))).status).toBe(201);
+    for (const [column, overrides] of [
+      ['email', { ...table, resource: { catalog: 'sales', schema: 'eu', column: 'email' } }],
+      ['email', { principal: { type: 'everyone' }, except: [table.principal] }],
+      ['email2', table],
+    ] as const) {
+      expect((await admin.post(POLICIES, mask(column, { expression: `'***'`, ...overrides }))).status).toBe(201);
+    }
+  });
+
+  it('cannot come to contradict each other by a change', async () => {
+    const { headers } = await admin.post(POLICIES, mask('iban', { principal: { type: 'user', id: ids.alice } }));
+    const { headers: other } = await admin.post(
+      POLICIES,
+      mask('iban', { principal: { type: 'user', id: ids.bob }, expression: `'***'` }),
+    );
+    const toEveryone = mask('iban', { expression: `'***'` });
+    expect((await admin.send('PUT', other.get('location') ?? '', toEveryone)).body).toMatchObject({
+      code: 'mask_conflict',
+    });
+    expect((await admin.get(other.get('location') ?? '')).body).toMatchObject({ principal: { name: 'bob' } });
+    await admin.delete(headers.get('location') ?? '');
+    expect((await admin.send('PUT', other.get('location') ?? '', toEveryone)).status).toBe(200);
+  });
+
+  it('cannot come to contradict each other in a race', async () => {
+    const { headers } = await admin.post(POLICIES, mask('raced', { principal: { type: 'user', id: ids.alice } }));
+    const id = headers.get('location')?.split('/').at(-1);
+
+    const created = await whileAnother(service.database.url, async (rival) => {
+      await rival.query('SELECT pg_advisory_xact_lock(7471020)');
+      await rival.query('UPDATE policies SET user_id = $1 WHERE id = $2', [ids.bob, id]);
+      return () => admin.post(POLICIES, mask('raced', { principal: { type: 'user', id: ids.bob }, expression: '1' }));
+    });
+
+    expect(created.body).toMatchObject({ code: 'mask_conflict' });
+  });
+});

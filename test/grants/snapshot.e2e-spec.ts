@@ -1,0 +1,96 @@
+import { SnapshotService } from '../../src/grants/snapshot.service.js';
+import type { ApiClient } from '../auth/client.js';
+import { administrator, people } from '../support/administrator.js';
+import { startService, type TestService } from '../support/service.js';
+
+describe('the snapshot that rules follow from', () => {
+  let service: TestService;
+  let admin: ApiClient;
+  let ids: Record<'alice' | 'bob', number>;
+
+  beforeEach(async () => {
+    service = await startService({
+      ACL_METADATA_CATALOG: 'grantline',
+      ACL_WRITABLE_CATALOGS: 'lake',
+      ACL_READABLE_CATALOGS: 'sales',
+      SERVICE_QUERY_USER: 'service-account-grantline',
+    });
+    admin = await administrator(service);
+    ids = await people(service, 'alice', 'bob');
+  });
+  afterEach(() => service.stop());
+
+  const read = () => service.app.get(SnapshotService).read();
+
+  it('holds what was written down, and the settings', async () => {
+    const { body: group } = await admin.post('/api/admin/groups', { name: 'readers' });
+    const readers = { type: 'group', id: Number(group?.['id']) };
+    await admin.send('PUT', `/api/admin/groups/${readers.id}/members/${ids.bob}`);
+    const sales = { catalog: 'sales', schema: 'eu' };
+    await admin.post('/api/admin/grants', {
+      principal: readers,
+      resource: { ...sales, table: 'orders' },
+      privileges: ['INSERT', 'SELECT'],
+      expires_at: '2026-12-01T00:00:00.5Z',
+    });
+    await admin.post('/api/admin/policies', {
+      kind: 'column_mask',
+      principal: { type: 'everyone' },
+      except: [readers, { type: 'engine', name: 'etl' }],
+      resource: { ...sales, column: 'ssn' },
+      expression: 'NULL',
+    });
+
+    const snapshot = await read();
+
+    expect(snapshot.users).toContainEqual({ id: ids.alice, name: 'alice', isActive: true });
+    expect(snapshot.groups).toEqual([{ id: readers.id, name: 'readers', members: [ids.bob] }]);
+    expect(snapshot.grants).toMatchObject([
+      {
+        principal: readers,
+        resource: { ...sales, table: 'orders' },
+        privileges: ['SELECT', 'INSERT'],
+        expiresAt: new Date('2026-12-01T00:00:00.500Z'),
+        revokedAt: null,
+      },
+    ]);
+    expect(snapshot.policies).toMatchObject([
+      {
+        kind: 'column_mask',
+        principal: { type: 'everyone' },
+        resource: { ...sales, column: 'ssn' },
+        expression: 'NULL',
+      },
+    ]);
+    expect(snapshot.policies[0]?.except).toEqual(
+      expect.arrayContaining([readers, { type: 'engine', name: 'etl' }]) as unknown,
+    );
+    expect(snapshot.settings).toEqual({
+      ownAccount: 'service-account-grantline',
+      serviceAccounts: ['service-account-grantline'],
+      writableCatalogs: ['lake'],
+      readableCatalogs: ['sales'],
+      metadataCatalog: 'grantline',
+      impersonation: true,
+      sessionProperties: [],
+    });
+    expect(snapshot.at).toEqual(service.clock.now());
+  });
+
+  it('leaves out what has no effect: revoked, expired and removed', async () => {
+    const before = await read();
+    const principal = { type: 'user', id: ids.alice };
+    const grant = (catalog: string, overrides: object = {}) =>
+      admin.post('/api/admin/grants', { principal, resource: { catalog }, privileges: ['SELECT'], ...overrides });
+    const revoked = await grant('a');
+    await admin.delete(revoked.headers.get('location') ?? '');
+    await grant('b', { expires_at: '2026-11-20T12:00:10Z' });
+    const policy = await admin.post('/api/admin/policies', { kind: 'deny', principal, resource: { catalog: 'a' } });
+    await admin.delete(policy.headers.get('location') ?? '');
+
+    service.clock.advance(9);
+    expect((await read()).grants).toMatchObject([{ resource: { catalog: 'b' } }]);
+    service.clock.advance(1);
+    expect(await read()).toEqual({ ...before, at: service.clock.now() });
+  });
+});
