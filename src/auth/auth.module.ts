@@ -22,6 +22,8 @@ import { RegistrationService } from './registration.service.js';
 import { SessionsController } from './sessions.controller.js';
 import { SessionsService } from './sessions.service.js';
 import { SignInService } from './sign-in.service.js';
+import { SweepScheduler } from './sweep.scheduler.js';
+import { SweepService } from './sweep.service.js';
 import { TokensService } from './tokens.service.js';
 
 @Module({
@@ -47,6 +49,8 @@ import { TokensService } from './tokens.service.js';
     SessionsService,
     PasswordsService,
     AdministrationService,
+    SweepService,
+    SweepScheduler,
     TokensService,
     SigningKey,
     AccessTokenStrategy,

@@ -58,10 +58,10 @@ export interface Tokens {
 }
 
 /** The tokens in the answer of a login or a refresh. */
-export function tokensOf(answer: Answer): Tokens {
-  const { access_token, refresh_token } = answer.body ?? {};
+export function tokensOf(answer: Answer | undefined): Tokens {
+  const { access_token, refresh_token } = answer?.body ?? {};
   if (typeof access_token !== 'string' || typeof refresh_token !== 'string') {
-    throw new Error(`no tokens in ${answer.status} ${JSON.stringify(answer.body)}`);
+    throw new Error(`no tokens in ${JSON.stringify(answer)}`);
   }
   return { access_token, refresh_token };
 }
@@ -77,7 +77,8 @@ export function passwordOf(username: string): string {
 
 /** Registers a person and signs them in. */
 export async function signedUp(client: ApiClient, username: string): Promise<Tokens & { id: number }> {
-  const { body } = await client.post('/api/auth/register', somebody(username));
+  const { status, body } = await client.post('/api/auth/register', somebody(username));
+  if (status !== 201) throw new Error(`${username} was not registered: ${JSON.stringify(body)}`);
   const tokens = await signIn(client, username);
   return { ...tokens, id: Number(body?.['id']) };
 }

@@ -13,8 +13,8 @@ export abstract class Throttle {
   /** Takes the attempt back; on the address only this one, so that a success buys no tries on other names. */
   abstract loginSucceeded(username: string, address: string): Promise<void>;
   abstract registration(address: string): Promise<Attempt>;
-  /** Removes counters whose window has ended. */
-  abstract sweep(now: Date): Promise<void>;
+  /** Removes counters whose window has ended. @returns how many. */
+  abstract sweep(now: Date): Promise<number>;
 }
 
 /**

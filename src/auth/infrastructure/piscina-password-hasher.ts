@@ -1,21 +1,22 @@
 import { availableParallelism } from 'node:os';
-import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Piscina } from 'piscina';
 import { Gauge, Histogram, Registry } from 'prom-client';
 import { Refused } from '../../kernel/errors.js';
+import { HealthRegistry, type Health } from '../../platform/health.js';
 import { Settings } from '../../platform/settings.js';
 import { PasswordHasher } from '../domain/password-hasher.js';
 import type work from './password.worker.js';
 
 /** bcryptjs in worker threads, one for each core, behind a bounded queue. */
 @Injectable()
-export class PiscinaPasswordHasher extends PasswordHasher implements OnModuleDestroy {
+export class PiscinaPasswordHasher extends PasswordHasher implements OnApplicationShutdown {
   private readonly pool: Piscina<Parameters<typeof work>[0], ReturnType<typeof work>>;
   private readonly waited: Histogram;
   private readonly cost: number;
   private readonly queueMax: number;
 
-  constructor(settings: Settings, metrics: Registry) {
+  constructor(settings: Settings, metrics: Registry, health: HealthRegistry) {
     super();
     this.cost = settings.auth.bcryptCost;
     this.queueMax = settings.auth.hashQueueMax;
@@ -28,6 +29,7 @@ export class PiscinaPasswordHasher extends PasswordHasher implements OnModuleDes
       niceIncrement: 10,
     });
     const pool = this.pool;
+    health.register('password hashing', () => Promise.resolve(this.health()));
     new Gauge({
       name: 'grantline_password_hash_queue_length',
       help: 'Passwords that wait for a hashing thread.',
@@ -56,7 +58,8 @@ export class PiscinaPasswordHasher extends PasswordHasher implements OnModuleDes
     return Number(hash.slice(4, 6)) === this.cost;
   }
 
-  async onModuleDestroy(): Promise<void> {
+  /** After the server has stopped: sign-ins in flight still need it (onModuleDestroy comes before). */
+  async onApplicationShutdown(): Promise<void> {
     await this.pool.destroy();
   }
 
@@ -71,6 +74,12 @@ export class PiscinaPasswordHasher extends PasswordHasher implements OnModuleDes
       if (signal.aborted) throw new Refused('busy', { detail: 'The client went away.', cause: error });
       throw error;
     }
+  }
+
+  /** A full queue says no to some; taking the replica away would say no to all. */
+  private health(): Health {
+    if (this.pool.threads.length === 0) return 'down';
+    return this.pool.queueSize >= this.queueMax ? 'degraded' : 'up';
   }
 
   /** How long the present queue takes, by what hashes took so far. */

@@ -46,8 +46,11 @@ export class PostgresThrottle extends Throttle {
     return this.enabled ? this.registrations.count(countedAddress(address)) : COUNTED;
   }
 
-  override async sweep(now: Date): Promise<void> {
-    await this.source.query('DELETE FROM throttle_counters WHERE expire < $1', [now.getTime()]);
+  override async sweep(now: Date): Promise<number> {
+    const [, removed] = await this.source.query<[unknown, number]>('DELETE FROM throttle_counters WHERE expire < $1', [
+      now.getTime(),
+    ]);
+    return removed;
   }
 }
 

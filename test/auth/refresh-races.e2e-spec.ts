@@ -1,0 +1,90 @@
+import { DataSource } from 'typeorm';
+import { SweepService } from '../../src/auth/sweep.service.js';
+import { startService, type TestService } from '../support/service.js';
+import { type Answer, ApiClient, signedUp, signIn, tokensOf } from './client.js';
+
+describe('refreshes at once', () => {
+  let service: TestService;
+  let nobody: ApiClient;
+  beforeAll(async () => {
+    service = await startService();
+    nobody = new ApiClient(service.url);
+  });
+  afterAll(() => service.stop());
+
+  const refresh = (refresh_token: string): Promise<Answer> => nobody.post('/api/auth/refresh', { refresh_token });
+  const query = (sql: string): Promise<unknown> => service.app.get(DataSource).query(sql);
+
+  it('of fifty exactly one succeeds, the others end nothing, and a replay later ends the session', async () => {
+    const { refresh_token } = await signedUp(nobody, 'ana');
+
+    const answers = await Promise.all(Array.from({ length: 50 }, () => refresh(refresh_token)));
+
+    const [won, ...others] = answers.filter(({ status }) => status === 200);
+    expect(others).toEqual([]);
+    expect(answers.filter(({ status }) => status === 401)).toHaveLength(49);
+    const second = tokensOf(won);
+    expect((await nobody.as(second.access_token).get('/api/auth/me')).status).toBe(200);
+    const third = tokensOf(await refresh(second.refresh_token));
+
+    service.clock.advance(11);
+    expect((await refresh(refresh_token)).status).toBe(401);
+    expect((await refresh(third.refresh_token)).status).toBe(401);
+    expect((await nobody.as(third.access_token).get('/api/auth/me')).status).toBe(401);
+    expect(await query(`SELECT count(*)::int FROM audit_events WHERE event = 'refresh_reused'`)).toEqual([
+      { count: 1 },
+    ]);
+  });
+
+  it('a grandparent ends the session at once', async () => {
+    const first = await signedUp(nobody, 'bob');
+    const second = tokensOf(await refresh(first.refresh_token));
+    const third = tokensOf(await refresh(second.refresh_token));
+
+    expect((await refresh(first.refresh_token)).status).toBe(401);
+
+    expect((await refresh(third.refresh_token)).status).toBe(401);
+  });
+
+  it('the end of one session leaves the person’s others alone', async () => {
+    const stolen = await signedUp(nobody, 'cleo');
+    const other = await signIn(nobody, 'cleo');
+    await refresh(stolen.refresh_token);
+    service.clock.advance(11);
+    await refresh(stolen.refresh_token);
+    expect((await refresh(other.refresh_token)).status).toBe(200);
+  });
+
+  it('a family has one live token, whatever a statement tries', async () => {
+    await signedUp(nobody, 'dora');
+    await expect(
+      query(`INSERT INTO refresh_tokens (id, session_id, issued_at, expires_at)
+             SELECT '\\x00', session_id, issued_at, expires_at FROM refresh_tokens WHERE used_at IS NULL LIMIT 1`),
+    ).rejects.toThrow('refresh_tokens_one_live_per_session');
+  });
+
+  it('stores no token, and nothing of the name of one', async () => {
+    const { refresh_token } = await signedUp(nobody, 'edda');
+    const { jti } = JSON.parse(Buffer.from(refresh_token.split('.')[1] ?? '', 'base64url').toString()) as {
+      jti: string;
+    };
+    const rows = JSON.stringify(await query('SELECT *, encode(id, $$escape$$) AS text FROM refresh_tokens'));
+    expect(rows).not.toContain(jti);
+    expect(rows).not.toContain(refresh_token);
+  });
+
+  it('what is past its time is swept, and what is alive is not', async () => {
+    const { refresh_token } = await signedUp(nobody, 'fred');
+    service.clock.advance(5 * 86_400);
+    const young = await signIn(nobody, 'fred');
+    service.clock.advance(4 * 86_400);
+    await service.app.get(SweepService).sweep();
+    expect((await refresh(young.refresh_token)).status).toBe(200);
+    expect((await refresh(refresh_token)).status).toBe(401);
+
+    service.clock.advance(40 * 86_400);
+    await service.app.get(SweepService).sweep();
+    expect(await query('SELECT count(*)::int FROM sessions')).toEqual([{ count: 0 }]);
+    expect(await query('SELECT count(*)::int FROM refresh_tokens')).toEqual([{ count: 0 }]);
+  });
+});

@@ -1,0 +1,151 @@
+import { DataSource } from 'typeorm';
+import { SweepService } from '../../src/auth/sweep.service.js';
+import { freshDatabase, type TestDatabase } from '../support/database.js';
+import { startService, type TestService } from '../support/service.js';
+import { type Answer, ApiClient, passwordOf, signedUp, somebody } from './client.js';
+
+const LIMITS = {
+  AUTH_THROTTLE_PER_NAME: '3',
+  AUTH_THROTTLE_PER_ADDRESS: '8',
+  AUTH_THROTTLE_REGISTER_PER_HOUR: '20',
+  TRUSTED_PROXY_HOPS: '1',
+};
+
+describe('throttling', () => {
+  let database: TestDatabase;
+  let replicas: TestService[];
+  let nobody: ApiClient;
+  let addresses = 0;
+  beforeAll(async () => {
+    database = await freshDatabase();
+    replicas = [await startService(LIMITS, { database }), await startService(LIMITS, { database })];
+    nobody = new ApiClient(replicas[0]?.url ?? '');
+    for (const name of ['ana', 'bob', 'cleo']) await signedUp(nobody, name);
+  });
+  afterAll(async () => {
+    await Promise.all(replicas.map((replica) => replica.stop()));
+    await database.drop();
+  });
+
+  const newAddress = (): string => `198.51.100.${(addresses += 1)}`;
+  const query = (sql: string): Promise<unknown> => replicas[0]?.app.get(DataSource).query(sql) ?? Promise.resolve();
+  const login = (username: string, password: string, forwarded: string, replica = 0): Promise<Answer> =>
+    new ApiClient(replicas[replica]?.url ?? '').send(
+      'POST',
+      '/api/auth/login',
+      { username, password },
+      {
+        'X-Forwarded-For': forwarded,
+      },
+    );
+  const guess = (username: string, address: string): Promise<Answer> => login(username, 'a wrong guess', address);
+
+  it('refuses the fourth guess, also the right one, and says for how long', async () => {
+    const address = newAddress();
+    for (let tries = 0; tries < 3; tries += 1) expect((await guess('ana', address)).status).toBe(401);
+
+    const answer = await login('ANA', passwordOf('ana'), address);
+
+    expect([answer.status, answer.body?.['code']]).toEqual([429, 'too_many_requests']);
+    const retryAfter = Number(answer.headers.get('retry-after'));
+    expect(retryAfter).toBeGreaterThan(890);
+    expect(retryAfter).toBeLessThanOrEqual(900);
+    expect(answer.headers.get('ratelimit-policy')).toBe('"login-name";q=3;w=900');
+    expect(answer.headers.get('ratelimit')).toBe(`"login-name";r=0;t=${retryAfter}`);
+  });
+
+  it('locks nobody out from elsewhere', async () => {
+    const thief = newAddress();
+    for (let tries = 0; tries < 5; tries += 1) await guess('ana', thief);
+    expect((await login('ana', passwordOf('ana'), newAddress())).status).toBe(200);
+  });
+
+  it('tells nothing about who exists', async () => {
+    const address = newAddress();
+    const answers: Answer[] = [];
+    for (let tries = 0; tries < 4; tries += 1) answers.push(await guess('who_is_that', address));
+    expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 429]);
+  });
+
+  it('lets no more guesses through when they come at once, on two replicas', async () => {
+    const address = newAddress();
+
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, at) => login('bob', 'a wrong guess', address, at % 2)),
+    );
+
+    const statuses = answers.map(({ status }) => status).sort();
+    expect(statuses).toEqual([...Array<number>(3).fill(401), ...Array<number>(37).fill(429)]);
+  });
+
+  it('a success forgets that name, and buys no tries on others', async () => {
+    const address = newAddress();
+    await guess('ana', address);
+    await guess('ana', address);
+    for (let times = 0; times < 3; times += 1) {
+      expect((await login('ana', passwordOf('ana'), address)).status).toBe(200);
+    }
+    // Two of eight are used on this address, and the three successes took themselves back.
+    const statuses: number[] = [];
+    for (const name of ['bob', 'bob', 'bob', 'cleo', 'cleo', 'cleo', 'dora']) {
+      statuses.push((await guess(name, address)).status);
+    }
+    expect(statuses).toEqual([401, 401, 401, 401, 401, 401, 429]);
+  });
+
+  it('guesses that their own name refuses do not use up the address', async () => {
+    const address = newAddress();
+    for (let tries = 0; tries < 20; tries += 1) await guess('ana', address);
+    expect((await login('cleo', passwordOf('cleo'), address)).status).toBe(200);
+  });
+
+  it('knows the address by the exact number of proxies: what the client writes itself does not count', async () => {
+    const address = newAddress();
+    const statuses: number[] = [];
+    for (let tries = 0; tries < 4; tries += 1) {
+      statuses.push((await guess('ana', `203.0.113.${tries}, ${address}`)).status);
+    }
+    expect(statuses).toEqual([401, 401, 401, 429]);
+  });
+
+  it('counts a person in a session like one at the door', async () => {
+    const { access_token } = await signedUp(nobody, 'dieter');
+    const change = () =>
+      nobody.as(access_token).post('/api/auth/password', {
+        current_password: 'a wrong guess',
+        new_password: 'another password',
+      });
+    const statuses: number[] = [];
+    for (let tries = 0; tries < 4; tries += 1) statuses.push((await change()).status);
+    expect(statuses).toEqual([401, 401, 401, 429]);
+  });
+
+  it('ends with its window, and what is past is swept', async () => {
+    const address = newAddress();
+    for (let tries = 0; tries < 4; tries += 1) await guess('ana', address);
+    await query('UPDATE throttle_counters SET expire = expire - 900000');
+
+    expect((await login('ana', passwordOf('ana'), address)).status).toBe(200);
+
+    await query('UPDATE throttle_counters SET expire = 0');
+    await replicas[0]?.app.get(SweepService).sweep();
+    expect(await query('SELECT * FROM throttle_counters')).toEqual([]);
+  });
+
+  it('is written down once in a window', async () => {
+    const address = newAddress();
+    for (let tries = 0; tries < 8; tries += 1) await guess('erna', address);
+    const events = await query(
+      `SELECT event, details FROM audit_events WHERE address = '${address}' AND event = 'login_throttled'`,
+    );
+    expect(events).toEqual([{ event: 'login_throttled', details: { limit: 'login-name' } }]);
+  });
+
+  it('limits registrations per address', async () => {
+    const address = newAddress();
+    const register = (username: string) =>
+      nobody.send('POST', '/api/auth/register', somebody(username), { 'X-Forwarded-For': address });
+    for (let count = 0; count < 20; count += 1) expect((await register(`flood_${count}`)).status).toBe(201);
+    expect((await register('flood_20')).status).toBe(429);
+  });
+});

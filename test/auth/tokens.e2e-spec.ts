@@ -1,0 +1,133 @@
+import { createHmac } from 'node:crypto';
+import { request } from 'node:http';
+import { startService, TEST_SECRET, type TestService } from '../support/service.js';
+import { ApiClient, signedUp } from './client.js';
+
+const encode = (value: unknown): string =>
+  Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
+const claimsOf = (token: string): Record<string, unknown> =>
+  JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as Record<string, unknown>;
+
+/** Signed with the real secret, so that nothing but the form and the claims can be what is wrong. */
+function forge(payload: unknown, header: unknown = { alg: 'HS256', typ: 'JWT' }, secret = TEST_SECRET): string {
+  const signed = `${encode(header)}.${encode(payload)}`;
+  return `${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`;
+}
+
+describe('an access token', () => {
+  let service: TestService;
+  let nobody: ApiClient;
+  let ana: { id: number; access_token: string; refresh_token: string };
+  let claims: Record<string, unknown>;
+  beforeAll(async () => {
+    service = await startService();
+    nobody = new ApiClient(service.url);
+    ana = await signedUp(nobody, 'ana');
+    await signedUp(nobody, 'bob');
+    claims = claimsOf(ana.access_token);
+  });
+  afterAll(() => service.stop());
+
+  const statusOf = async (token: string): Promise<number> => (await nobody.as(token).get('/api/auth/me')).status;
+
+  it('is the control: forged from the same claims with the real secret it is good', async () => {
+    expect(await statusOf(forge(claims))).toBe(200);
+    expect(await statusOf(forge(claims, { alg: 'HS256' }))).toBe(200);
+  });
+
+  it.each<[string, () => string]>([
+    ['with the id of somebody else', () => forge({ ...claims, sub: String(ana.id + 1) })],
+    ['with an id that nobody has', () => forge({ ...claims, sub: '999999' })],
+    ['with a tampered sub under its old signature', () => tampered(ana.access_token, { sub: String(ana.id + 1) })],
+    ['of type refresh', () => ana.refresh_token],
+    ['of no type', () => forge({ ...claims, type: undefined })],
+    ['of a session that never was', () => forge({ ...claims, sid: '00000000-0000-4000-8000-000000000000' })],
+    ['without exp', () => forge({ ...claims, exp: undefined })],
+    ['from the future', () => forge({ ...claims, iat: Number(claims['iat']) + 61 })],
+    ['for an audience', () => forge({ ...claims, aud: 'another service' })],
+    ['with crit', () => forge(claims, { alg: 'HS256', typ: 'JWT', crit: ['b64'], b64: false })],
+    ['of another typ', () => forge(claims, { alg: 'HS256', typ: 'refresh' })],
+    ['with alg none and a good signature', () => forge(claims, { alg: 'none', typ: 'JWT' })],
+    ['with alg none and no signature', () => `${encode({ alg: 'none' })}.${encode(claims)}.`],
+    ['with alg HS512', () => hs512(claims)],
+    ['signed with another secret', () => forge(claims, undefined, `${TEST_SECRET}x`)],
+    ['signed with the empty secret', () => forge(claims, undefined, '')],
+    ['with sub twice', () => forge(JSON.stringify(claims).replace('{', '{"sub":"999999",'))],
+    ['padded', () => `${ana.access_token}=`],
+    ['with another last character for the same signature', () => otherSpelling(ana.access_token)],
+    ['with a payload of null', () => forge('null')],
+    ['with a payload that is a list', () => forge([claims])],
+    ['of 9 KiB', () => forge({ ...claims, x: 'x'.repeat(9 * 1024) })],
+    ['with a megabyte of dots', () => '.'.repeat(8000)],
+  ])('is refused %s', async (_, token) => {
+    const answer = await nobody.as(token()).get('/api/auth/me');
+    expect([answer.status, answer.body?.['code']]).toEqual([401, 'token_invalid']);
+    expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="grantline", error="invalid_token"');
+  });
+
+  it.each<[string, string | string[], number, string]>([
+    ['in small letters', 'bearer TOKEN', 200, ''],
+    ['with two spaces', 'Bearer  TOKEN', 200, ''],
+    ['with a word behind', 'Bearer TOKEN x', 401, 'token_invalid'],
+    ['with a comma', 'Bearer TOKEN,TOKEN', 401, 'token_invalid'],
+    ['without a token', 'Bearer', 401, 'token_invalid'],
+    ['of another scheme', 'Basic TOKEN', 401, 'token_missing'],
+    ['without a scheme', 'TOKEN', 401, 'token_missing'],
+    ['twice', ['Bearer TOKEN', 'Bearer TOKEN'], 401, 'token_invalid'],
+    ['once as another scheme and once well', ['Basic x', 'Bearer TOKEN'], 401, 'token_invalid'],
+  ])('comes in one Authorization header: %s', async (_, header, status, code) => {
+    const lines = [header].flat().map((line) => line.replaceAll('TOKEN', ana.access_token));
+    const answer = await withHeaders(`${service.url}/api/auth/me`, ['Authorization', 'X-Other'], lines);
+    expect([answer.status, answer.code]).toEqual([status, code]);
+  });
+
+  it('comes from nowhere else', async () => {
+    const path = `/api/auth/me?access_token=${ana.access_token}`;
+    expect((await nobody.get(path)).status).toBe(401);
+    const cookie = await nobody.send('GET', '/api/auth/me', undefined, { Cookie: `access_token=${ana.access_token}` });
+    expect(cookie.status).toBe(401);
+  });
+
+  it('dies with a change of the key, and the session can only be begun anew', async () => {
+    const changed = await startService({ AUTH_SECRET_KEY: `${TEST_SECRET}-another` }, { database: service.database });
+    const there = new ApiClient(changed.url);
+    try {
+      expect((await there.as(ana.access_token).get('/api/auth/me')).status).toBe(401);
+      const refresh = await there.post('/api/auth/refresh', { refresh_token: ana.refresh_token });
+      expect(refresh.status).toBe(401);
+    } finally {
+      await changed.stop();
+    }
+  });
+});
+
+function tampered(token: string, change: Record<string, unknown>): string {
+  const [header, , signature] = token.split('.');
+  return `${String(header)}.${encode({ ...claimsOf(token), ...change })}.${String(signature)}`;
+}
+
+function hs512(payload: unknown): string {
+  const signed = `${encode({ alg: 'HS512', typ: 'JWT' })}.${encode(payload)}`;
+  return `${signed}.${createHmac('sha512', TEST_SECRET).update(signed).digest('base64url')}`;
+}
+
+/** 43 characters hold 258 bits for 256: the last one has four spellings. */
+function otherSpelling(token: string): string {
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+  return token.slice(0, -1) + (alphabet[alphabet.indexOf(token.slice(-1)) + 1] ?? 'A');
+}
+
+/** fetch would join equal headers into one line. */
+function withHeaders(url: string, [name = '']: string[], lines: string[]): Promise<{ status: number; code: string }> {
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { headers: { [name]: lines } }, (answer) => {
+      let text = '';
+      answer.on('data', (chunk: Buffer) => (text += chunk.toString()));
+      answer.on('end', () => {
+        const { code = '' } = JSON.parse(text) as { code?: string };
+        resolve({ status: answer.statusCode ?? 0, code });
+      });
+    });
+    sent.on('error', reject).end();
+  });
+}
