@@ -1,0 +1,33 @@
+import { told } from '../progress.js';
+import type { Processes } from '../running/processes.js';
+import { cacheFolder } from './cache.js';
+import { installClusterTools } from './cluster-tools.js';
+import { javaHome } from './java.js';
+import { installKeycloak } from './keycloak.js';
+import { installKubernetes } from './kubernetes.js';
+import { installTrino } from './trino.js';
+
+/** Folders of the installed parts. They are only read. */
+export interface Parts {
+  javaHome: string;
+  trino: string;
+  keycloak: string;
+  kubernetes: string;
+  clusterTools: string;
+}
+
+/** Installs what is missing. The long build keeps the processors busy while the others, one by one, wait for downloads. */
+export async function install(processes: Processes, env: NodeJS.ProcessEnv): Promise<Parts> {
+  const cache = cacheFolder(env);
+  const java = javaHome(env);
+  const downloads = async () => ({
+    trino: await told('Trino, from its jars', () => installTrino(processes, cache, java)),
+    keycloak: await told('Keycloak', () => installKeycloak(processes, cache, java)),
+    clusterTools: await told('kubectl, Helm 4 and Helm 3', () => installClusterTools(processes, cache, java)),
+  });
+  const [kubernetes, downloaded] = await processes.together(
+    told('kube-apiserver and etcd', () => installKubernetes(processes, cache, env)),
+    downloads(),
+  );
+  return { javaHome: java, kubernetes, ...downloaded };
+}

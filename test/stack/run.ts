@@ -1,0 +1,76 @@
+import { mkdtempSync, realpathSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { demo } from './demo.js';
+import { install } from './parts/install.js';
+import { duration, say, told } from './progress.js';
+import { assertNothingLeft } from './running/census.js';
+import { Processes } from './running/processes.js';
+import { startStack, type StartedStack } from './stack.js';
+import { suite } from './suite.js';
+
+const USAGE = 'usage: run.ts suite [jest argument…] | demo | install';
+const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
+
+/** @returns the exit code */
+type Work = (processes: Processes, rest: readonly string[]) => Promise<number>;
+
+const WORKS: Record<string, Work> = {
+  install: async (processes) => {
+    await install(processes, process.env);
+    return 0;
+  },
+  suite: (processes, rest) => withStack(processes, (started) => suite(processes, started, rest)),
+  demo: (processes) => withStack(processes, (started) => demo(processes, started)),
+};
+
+async function withStack(processes: Processes, use: (started: StartedStack) => Promise<number>): Promise<number> {
+  const parts = await told('installing', () => install(processes, process.env));
+  return use(await told('starting', () => startStack(processes, parts)));
+}
+
+/** Does one work in a folder of its own and stops whatever that started, however it ends. @returns the exit code */
+async function run(work: Work, rest: readonly string[]): Promise<number> {
+  const began = performance.now();
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'grantline-stack-')));
+  const processes = new Processes(folder);
+  say(`run folder: ${folder}`);
+  let interruption: number | undefined;
+  for (const [signal, exitCode] of Object.entries(SIGNALS)) {
+    process.on(signal, () => {
+      if (interruption !== undefined) process.exit(exitCode); // asked twice: the guard ends what still runs
+      say(`${signal}: stopping`);
+      interruption = exitCode;
+      void processes.stopAll();
+    });
+  }
+
+  const outcome = await work(processes, rest).catch((failure: unknown) => {
+    if (interruption === undefined) say(describe(failure));
+    return 1;
+  });
+  await told('stopping', () => processes.stopAll());
+  await assertNothingLeft(folder);
+  say(`${duration(performance.now() - began)} in all; no process is left`);
+  const exitCode = interruption ?? outcome;
+  if (outcome === 0 || interruption !== undefined) await rm(folder, { recursive: true, force: true });
+  else say(`logs: ${join(folder, 'logs')}`);
+  return exitCode;
+}
+
+/** Without stack traces: what failed, and what lay beneath it. */
+function describe(failure: unknown): string {
+  if (!(failure instanceof Error)) return String(failure);
+  return failure.cause === undefined ? failure.message : `${failure.message}\n  because: ${describe(failure.cause)}`;
+}
+
+const [name = '', ...rest] = process.argv.slice(2);
+const work = WORKS[name];
+if (work === undefined) {
+  say(USAGE);
+  process.exitCode = 2;
+} else {
+  process.exitCode = await run(work, rest);
+}

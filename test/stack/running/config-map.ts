@@ -1,0 +1,34 @@
+import type { Kubectl } from './kubectl.js';
+
+/** The one place where rules go. It is empty until Grantline publishes for the first time. */
+export const RULES_NAMESPACE = 'engine';
+export const RULES_CONFIGMAP = 'trino-access-control';
+
+export interface ConfigMap {
+  resourceVersion: string;
+  annotations: Record<string, string>;
+  data: Record<string, string>;
+  binaryData: Record<string, string>;
+}
+
+/** The ConfigMap with the rules, as it is now. */
+export async function rulesConfigMap(kubectl: Kubectl): Promise<ConfigMap> {
+  const text = await kubectl('get', 'configmap', RULES_CONFIGMAP, `--namespace=${RULES_NAMESPACE}`, '--output=json');
+  const { metadata, data, binaryData } = JSON.parse(text) as {
+    metadata: { resourceVersion: string; annotations?: Record<string, string> };
+    data?: Record<string, string>;
+    binaryData?: Record<string, string>;
+  };
+  return {
+    resourceVersion: metadata.resourceVersion,
+    annotations: metadata.annotations ?? {},
+    data: data ?? {},
+    binaryData: binaryData ?? {},
+  };
+}
+
+/** Makes the ConfigMap as empty as it was in the beginning. */
+export async function emptyRules(kubectl: Kubectl): Promise<void> {
+  await kubectl('delete', 'configmap', RULES_CONFIGMAP, `--namespace=${RULES_NAMESPACE}`);
+  await kubectl('create', 'configmap', RULES_CONFIGMAP, `--namespace=${RULES_NAMESPACE}`);
+}

@@ -1,0 +1,80 @@
+import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import type { Parts } from './parts/install.js';
+import { told } from './progress.js';
+import { startCluster } from './running/cluster.js';
+import { startEngine, type Mode } from './running/engine.js';
+import { startIdentityProvider } from './running/identity-provider.js';
+import { kubectlFor, type Kubectl } from './running/kubectl.js';
+import type { Processes } from './running/processes.js';
+import { newRealm, type Realm } from './running/realm.js';
+import { RulesProjection } from './running/rules-projection.js';
+
+/** In the environment of the specs: the file that says where everything is. */
+export const STACK_FILE = 'GRANTLINE_STACK_FILE';
+
+/** Everything that runs, as plain data: it is written into a file for whoever else wants to use it. */
+export interface Stack {
+  /** Of this run: logs, data, settings. */
+  folder: string;
+  issuer: string;
+  realm: Realm;
+  engines: Record<Mode, string>;
+  cluster: { url: string; caFile: string; tokenFile: string; kubeconfig: string };
+  /** What the engines' rules are read from. */
+  rulesVolume: string;
+  parts: Parts;
+}
+
+export interface StartedStack {
+  stack: Stack;
+  file: string;
+}
+
+/**
+ * Starts everything. The engines come last: each reads the provider's keys at its start, and needs a rules file then.
+ * Both of them, one for each way of telling who asks, read the same rules.
+ */
+export async function startStack(processes: Processes, parts: Parts): Promise<StartedStack> {
+  const realm = newRealm();
+  const rulesVolume = join(processes.folder, 'rules');
+  const [issuer, [cluster, projection]] = await processes.together(
+    told('Keycloak', () => startIdentityProvider(processes, parts, realm)),
+    told('Kubernetes API', async () => {
+      const started = await startCluster(processes, parts);
+      const rules = new RulesProjection(started.api, rulesVolume, processes.ending);
+      await rules.start();
+      return [started, rules] as const;
+    }),
+  );
+  const engine = (mode: Mode) =>
+    told(`Trino, ${mode}`, () => startEngine(processes, parts, { mode, issuer, rulesFile: projection.rulesFile }));
+  const [insecure, verified] = await processes.together(engine('insecure'), engine('verified'));
+
+  const { api, tokenFile, kubeconfig } = cluster;
+  const stack: Stack = {
+    folder: processes.folder,
+    issuer,
+    realm,
+    engines: { insecure, verified },
+    cluster: { url: api.url, caFile: api.caFile, tokenFile, kubeconfig },
+    rulesVolume,
+    parts,
+  };
+  const file = join(processes.folder, 'stack.json');
+  await writeFile(file, JSON.stringify(stack, null, 2), { mode: 0o600 });
+  return { stack, file };
+}
+
+/** The stack that was started for this process. */
+export function openStack(env: NodeJS.ProcessEnv): Stack {
+  const file = env[STACK_FILE];
+  if (file === undefined) throw new Error(`${STACK_FILE} is not set: run this through npm run test:stack`);
+  return JSON.parse(readFileSync(file, 'utf8')) as Stack;
+}
+
+export function kubectlOf(stack: Stack): Kubectl {
+  return kubectlFor(join(stack.parts.clusterTools, 'kubectl'), stack.cluster.kubeconfig);
+}
