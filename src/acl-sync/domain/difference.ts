@@ -1,6 +1,7 @@
 import type { Bits } from '../../grants/domain/bits.js';
 import type { Privilege } from '../../grants/domain/privilege.js';
 import type { Subject } from '../../grants/domain/subject.js';
+import { wordAt, type Words } from './people-set.js';
 
 /** A place in the tree where the rules were asked; a level that nobody has named yet is spelled `FRESH`. */
 export interface Place {
@@ -41,17 +42,38 @@ export class Differences {
     private readonly keep: number,
   ) {}
 
-  compare(aspect: Aspect, byRules: Bits, byGrants: Bits): void {
-    if (byRules.equals(byGrants)) return;
-    this.add(aspect, byRules.minus(byGrants), true);
-    this.add(aspect, byGrants.minus(byRules), false);
+  /** Compares two sets at some of their words, and of these only those among `among`. */
+  compare(
+    aspect: () => Aspect,
+    active: Uint32Array,
+    byRules: Words | null,
+    byGrants: Bits | null,
+    among: Words | null = null,
+  ): void {
+    let extra: number[] | null = null;
+    let missing: number[] | null = null;
+    for (const index of active) {
+      const rules = byRules === null ? 0 : wordAt(byRules, index);
+      const grants = byGrants === null ? 0 : byGrants.word(index);
+      const differ = (rules ^ grants) & (among === null ? -1 : wordAt(among, index));
+      if (differ === 0) continue;
+      (extra ??= []).push(...members(index, differ & rules));
+      (missing ??= []).push(...members(index, differ & grants));
+    }
+    if (extra) this.add(aspect(), extra, true);
+    if (missing) this.add(aspect(), missing, false);
   }
 
-  private add(aspect: Aspect, concerned: Bits, byRules: boolean): void {
-    const [first, ...others] = concerned.members();
+  private add(aspect: Aspect, [first, ...others]: readonly number[], byRules: boolean): void {
     const somebody = first === undefined ? undefined : this.list[first];
     if (somebody === undefined) return;
     this.total++;
     if (this.found.length < this.keep) this.found.push({ aspect, somebody, others: others.length, byRules });
   }
+}
+
+function members(index: number, word: number): number[] {
+  const positions: number[] = [];
+  for (let rest = word; rest !== 0; rest &= rest - 1) positions.push((index << 5) + 31 - Math.clz32(rest & -rest));
+  return positions;
 }

@@ -1,12 +1,13 @@
 import { expand, matches } from './pattern-meaning.js';
 import { readPattern, type Pattern } from './pattern.js';
-import type { PathStep } from './rule-trie.js';
 
 /** What a pattern means among names: any name; exactly these; or what `matches` says, where it has `.*` besides others. */
 export type Meaning =
   { kind: 'any' } | { kind: 'names'; names: ReadonlySet<string> } | { kind: 'open'; witness: string; pattern: Pattern };
 
 const MAX_NAMES = 1_000_000;
+/** Without any of these a pattern is a list of names. */
+const SYNTAX = /[\\^$.?*+()[\]{}]/;
 
 /**
  * The meanings of a document's patterns, each distinct text read and expanded once. A fresh name is one that no pattern
@@ -16,10 +17,10 @@ export class NameSpace {
   private readonly meanings = new Map<string, Meaning>();
 
   meaning(text: string | undefined): Meaning {
-    if (text === undefined || text === '.*') return ANY;
+    if (text === undefined) return ANY;
     const known = this.meanings.get(text);
     if (known) return known;
-    const meaning = read(text);
+    const meaning = readMeaning(text);
     this.meanings.set(text, meaning);
     return meaning;
   }
@@ -37,11 +38,8 @@ export class NameSpace {
     }
   }
 
-  /** @throws RangeError for an open pattern: whoever asks has refused those before. */
-  step(text: string | undefined): PathStep {
-    const meaning = this.meaning(text);
-    if (meaning.kind === 'open') throw new RangeError(`the pattern ${text ?? ''} is open`);
-    return meaning.kind === 'any' ? 'any' : meaning.names;
+  means(text: string | undefined, name: string): boolean {
+    return this.among(text, [name]).length > 0;
   }
 
   /** The names that a pattern brings up itself: those that it spells out, or one that an open pattern would let in. */
@@ -53,7 +51,10 @@ export class NameSpace {
 
 const ANY: Meaning = { kind: 'any' };
 
-function read(text: string): Meaning {
+/** Reads and expands a pattern; nothing is remembered. */
+export function readMeaning(text: string): Meaning {
+  if (text === '.*') return ANY;
+  if (!SYNTAX.test(text)) return { kind: 'names', names: new Set(text.split('|')) };
   const reading = readPattern(text);
   if (reading.kind === 'refused') throw new RangeError(`a pattern that readRules would refuse: ${reading.reason}`);
   const names = expand(reading.pattern, MAX_NAMES);

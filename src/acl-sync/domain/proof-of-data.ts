@@ -1,11 +1,14 @@
 import type { Bits } from '../../grants/domain/bits.js';
 import type { IntentSets, NamedNode } from '../../grants/domain/intent-sets.js';
 import type { NodeSets } from '../../grants/domain/node-sets.js';
-import { PRIVILEGES } from '../../grants/domain/privilege.js';
-import type { Differences, Place } from './difference.js';
-import type { CatalogModes, EngineSets, TableSets } from './engine-sets.js';
+import { PRIVILEGES, type Privilege } from '../../grants/domain/privilege.js';
+import type { Aspect, Differences, Place } from './difference.js';
+import type { CatalogModes, EngineSets } from './engine-sets.js';
 import { INFORMATION_SCHEMA } from './evaluator.js';
 import { FRESH } from './name-space.js';
+import { wordAt, type Words } from './people-set.js';
+import { SchemaTables } from './schema-tables.js';
+import type { TableOutcome } from './table-outcome.js';
 
 /**
  * Asks the rules about everybody on every node: each that the grants name, each that a rule's patterns allow in any
@@ -13,92 +16,119 @@ import { FRESH } from './name-space.js';
  * further node from one of these, so that nothing is left out.
  */
 export function proveData(engine: EngineSets, intent: IntentSets, differences: Differences): void {
+  const { everyWord } = engine;
+  const reached: Words = new Uint32Array(engine.width);
+  const effective: Words = new Uint32Array(engine.width);
   const named = new Map([...intent.catalogs()].map((node) => [node.resource.catalog, node]));
-  for (const catalog of names(engine.tables, [], named, engine.catalogs.names([]), engine.schemas.names([]))) {
-    proveCatalog(catalog, named.get(catalog));
-  }
+  const spelled = [engine.catalogs, engine.schemas, engine.tables].map((trie) => trie.branch([]).names());
+  for (const catalog of all(named, ...spelled)) proveCatalog(catalog, named.get(catalog));
 
   function proveCatalog(catalog: string, node: NamedNode | undefined): void {
     const modes = engine.modes(catalog);
     const wanted = intent.catalogModes(catalog);
-    const place = { catalog };
-    differences.compare({ about: 'catalog-mode', place, mode: 'all' }, modes.all, wanted.all);
-    differences.compare({ about: 'catalog-mode', place, mode: 'read-only' }, modes.readOnly, wanted.readOnly);
+    const aspect = (mode: 'all' | 'read-only') => () => ({ about: 'catalog-mode', place: { catalog }, mode }) as const;
+    differences.compare(aspect('all'), everyWord, modes.all, wanted.all);
+    differences.compare(aspect('read-only'), everyWord, modes.readOnly, wanted.readOnly);
     const sets = node?.sets ?? intent.at({ catalog });
-    const children = byName(node, 'schema');
-    for (const schema of names(engine.tables, [catalog], children, engine.schemas.names([catalog]))) {
-      proveSchema({ catalog, schema }, children.get(schema), sets, modes);
+    const schemas = schemasOf(node);
+    const spelled = [engine.schemas, engine.tables].map((trie) => trie.branch([catalog]).names());
+    for (const schema of all(schemas, ...spelled)) {
+      proveSchema({ catalog, schema }, schemas.get(schema), sets, modes);
     }
   }
 
   function proveSchema(
-    place: { catalog: string; schema: string },
+    place: Required<Omit<Place, 'table'>>,
     node: NamedNode | undefined,
     above: NodeSets,
     modes: CatalogModes,
   ): void {
     const { catalog, schema } = place;
     const sets = node?.sets ?? above;
-    differences.compare(
-      { about: 'schema-ownership', place },
-      engine.schemaOwners(catalog, schema, modes),
-      sets.privileges.OWNERSHIP,
-    );
+    const owners = engine.schemaOwners(catalog, schema, modes);
+    differences.compare(() => ({ about: 'schema-ownership', place }), everyWord, owners, sets.privileges.OWNERSHIP);
     // Whoever may read the catalog may read its names; no table rule is asked there.
     if (schema === INFORMATION_SCHEMA) return;
-    const children = byName(node, 'table');
-    for (const table of names(engine.tables, [catalog, schema], children)) {
-      const given = engine.at(catalog, schema, table, modes);
-      compareTable({ catalog, schema, table }, given, children.get(table)?.sets ?? sets, engine.nobody, differences);
+    const tables = new SchemaTables(engine, catalog, schema);
+    compare({ ...place, table: FRESH }, tables.everywhere, sets, modes, everyWord);
+    const ask = (table: string, means: Bits | null, wanted: NodeSets): void =>
+      tables.at(table, means, (outcome, active) => compare({ ...place, table }, outcome, wanted, modes, active));
+    const unnamed = tables.names().add(FRESH);
+    // Tables are many: each is forgotten when it has been asked.
+    for (const { resource, means, sets: wanted } of node?.children() ?? []) {
+      unnamed.delete(resource.table ?? '');
+      ask(resource.table ?? '', means, wanted);
+    }
+    for (const table of unnamed) ask(table, null, sets);
+  }
+
+  function compare(
+    place: Place,
+    outcome: TableOutcome,
+    wanted: NodeSets,
+    modes: CatalogModes,
+    active: Uint32Array,
+  ): void {
+    for (const index of active) reached[index] = 0;
+    for (const privilege of PRIVILEGES) {
+      gate(outcome, privilege, modes, active);
+      const aspect = (): Aspect => ({ about: 'privilege', place, privilege });
+      differences.compare(aspect, active, effective, wanted.privileges[privilege]);
+    }
+    // What is filtered or hidden matters to those who may do something; the others have been compared above.
+    for (const index of active) reached[index] = wordAt(reached, index) & wanted.reached.word(index);
+    const told = (aspect: () => Aspect, byRules: Words | undefined, byGrants: Bits | undefined): void =>
+      differences.compare(aspect, active, byRules ?? null, byGrants ?? null, reached);
+    for (const expression of union(outcome.filters, wanted.filters)) {
+      const aspect = (): Aspect => ({ about: 'row-filter', place, expression });
+      told(aspect, outcome.filters.get(expression), wanted.filters.get(expression));
+    }
+    for (const column of union(outcome.hidden, wanted.hidden)) {
+      const aspect = (): Aspect => ({ about: 'hidden-column', place, column });
+      told(aspect, outcome.hidden.get(column), wanted.hidden.get(column));
+    }
+    for (const column of union(outcome.masks, wanted.masks)) {
+      const byRules = outcome.masks.get(column);
+      const byGrants = wanted.masks.get(column);
+      for (const expression of union(byRules, byGrants)) {
+        const aspect = (): Aspect => ({ about: 'column-mask', place, column, expression });
+        told(aspect, byRules?.get(expression), byGrants?.get(expression));
+      }
+    }
+  }
+
+  /** What is left of a privilege behind the catalog's gate: reading needs any mode, everything else the mode `all`. */
+  function gate(
+    { given }: TableOutcome,
+    privilege: Privilege,
+    { all, readOnly }: CatalogModes,
+    active: Uint32Array,
+  ): void {
+    for (const index of active) {
+      const reads = privilege === 'SELECT' ? wordAt(given.SELECT, index) | wordAt(given.GRANT_SELECT, index) : 0;
+      const may =
+        privilege === 'SELECT'
+          ? reads & (wordAt(all, index) | wordAt(readOnly, index))
+          : wordAt(given[privilege], index) & wordAt(all, index);
+      effective[index] = may;
+      reached[index] = wordAt(reached, index) | may;
     }
   }
 }
 
-function compareTable(place: Place, given: TableSets, wanted: NodeSets, nobody: Bits, differences: Differences): void {
-  for (const privilege of PRIVILEGES) {
-    differences.compare(
-      { about: 'privilege', place, privilege },
-      given.privileges[privilege],
-      wanted.privileges[privilege],
-    );
-  }
-  // What is filtered or hidden matters to those who may do something; the others have been compared above.
-  const both = PRIVILEGES.reduce((any, privilege) => any.or(given.privileges[privilege]), nobody).and(wanted.reached);
-  const compare = (
-    byRules: Bits | undefined,
-    byGrants: Bits | undefined,
-    aspect: Parameters<Differences['compare']>[0],
-  ) => differences.compare(aspect, (byRules ?? nobody).and(both), (byGrants ?? nobody).and(both));
-  for (const expression of union(given.filters, wanted.filters)) {
-    const aspect = { about: 'row-filter', place, expression } as const;
-    compare(given.filters.get(expression), wanted.filters.get(expression), aspect);
-  }
-  for (const column of union(given.hidden, wanted.hidden)) {
-    compare(given.hidden.get(column), wanted.hidden.get(column), { about: 'hidden-column', place, column });
-  }
-  for (const column of union(given.masks, wanted.masks)) {
-    const byRules = given.masks.get(column) ?? new Map<string, Bits>();
-    const byGrants = wanted.masks.get(column) ?? new Map<string, Bits>();
-    for (const expression of union(byRules, byGrants)) {
-      const aspect = { about: 'column-mask', place, column, expression } as const;
-      compare(byRules.get(expression), byGrants.get(expression), aspect);
-    }
-  }
+function all(named: ReadonlyMap<string, unknown>, ...spelled: ReadonlySet<string>[]): Set<string> {
+  return new Set([...named.keys(), ...spelled.flatMap((names) => [...names]), FRESH]);
 }
 
-function names(
-  tables: EngineSets['tables'],
-  path: readonly string[],
-  named: ReadonlyMap<string, unknown>,
-  ...further: ReadonlySet<string>[]
-): Set<string> {
-  return new Set([...named.keys(), ...tables.names(path), ...further.flatMap((each) => [...each]), FRESH]);
+function schemasOf(node: NamedNode | undefined): Map<string, NamedNode> {
+  return new Map([...(node?.children() ?? [])].map((child) => [child.resource.schema ?? '', child]));
 }
 
-function byName(node: NamedNode | undefined, level: 'schema' | 'table'): Map<string, NamedNode> {
-  return new Map([...(node?.children() ?? [])].map((child) => [child.resource[level] ?? '', child]));
-}
-
-function union(a: ReadonlyMap<string, unknown>, b: ReadonlyMap<string, unknown>): Set<string> {
+function union(
+  a: ReadonlyMap<string, unknown> | undefined,
+  b: ReadonlyMap<string, unknown> | undefined,
+): Iterable<string> {
+  if (a === undefined || a.size === 0) return b?.keys() ?? [];
+  if (b === undefined || b.size === 0) return a.keys();
   return new Set([...a.keys(), ...b.keys()]);
 }

@@ -1,12 +1,13 @@
-import type { Bits } from '../../grants/domain/bits.js';
+import { Bits } from '../../grants/domain/bits.js';
 import { canBeImpersonated } from '../../grants/domain/intent.js';
 import type { IntentSets } from '../../grants/domain/intent-sets.js';
 import type { Snapshot } from '../../grants/domain/snapshot.js';
 import type { Differences } from './difference.js';
-import type { EngineSets } from './engine-sets.js';
+import type { CatalogModes, EngineSets } from './engine-sets.js';
 import { FRESH, type NameSpace } from './name-space.js';
+import { wordAt, type Words } from './people-set.js';
 import { RuleTrie } from './rule-trie.js';
-import type { FunctionRule, ProcedureRule, RulesDocument } from './rules-document.js';
+import type { RulesDocument } from './rules-document.js';
 
 /** What the rights that belong to no table are proved with. */
 export interface RightsCase {
@@ -31,52 +32,59 @@ export function proveRights(given: RightsCase): void {
 /** Whoever reaches something may execute; nobody may view or kill another's query. */
 function proveQueries({ rules, engine, intent, differences }: RightsCase): void {
   for (const right of ['execute', 'view', 'kill'] as const) {
-    const may = decided(engine, rules.queries, ({ allow }) => allow.includes(right));
-    differences.compare(
-      { about: 'queries', right },
-      may,
-      right === 'execute' ? intent.reachesSomething : engine.nobody,
-    );
+    const may = engine.first(rules.queries, ({ allow }) => allow.includes(right));
+    const wanted = right === 'execute' ? intent.reachesSomething : null;
+    differences.compare(() => ({ about: 'queries', right }), engine.everyWord, may, wanted);
   }
 }
 
 /** Only Grantline's own account becomes somebody else: an active person who can reach something. */
 function proveImpersonation({ rules, space, engine, intent, snapshot, differences }: RightsCase): void {
   const { impersonation, ownAccount } = snapshot.settings;
-  const own = engine.usersNamed(ownAccount);
-  const { list, activePeople } = intent.subjects;
+  const { list, activePeople, none } = intent.subjects;
+  const own = engine.positionsOf(ownAccount);
   const people = intent.reachesSomething.and(activePeople);
-  const asRules = rules.impersonation.map((rule) => ({ user: rule.original_user, rule }));
+  const asked = rules.impersonation.map(({ original_user, new_user, allow }) => ({
+    user: original_user,
+    new_user,
+    allow,
+  }));
   list.forEach(({ name: newUser }, position) => {
-    const about = asRules.filter(({ rule }) => space.among(rule.new_user, [newUser]).length > 0);
+    const may = engine.first(
+      asked.filter(({ new_user }) => space.means(new_user, newUser)),
+      ({ allow }) => allow,
+    );
     // The engine never asks whether somebody may become who they are.
-    const others = engine.everybody.minus(engine.usersNamed(newUser));
-    const may = decided(engine, about, ({ rule }) => rule.allow).and(others);
+    const others = engine.allBut(newUser);
     const wanted = impersonation && people.has(position) && canBeImpersonated(newUser);
-    differences.compare({ about: 'impersonation', newUser }, may, wanted ? own.and(others) : engine.nobody);
+    const aspect = () => ({ about: 'impersonation', newUser }) as const;
+    differences.compare(aspect, engine.everyWord, may, wanted ? Bits.of(list.length, own) : none, others);
   });
 }
 
 /** Functions and procedures of connectors are nobody's: `system.query` would walk around filters and masks. */
 function proveRoutines({ rules, space, engine, differences }: RightsCase, kind: 'function' | 'procedure'): void {
-  const section: (FunctionRule | ProcedureRule)[] = kind === 'function' ? rules.functions : rules.procedures;
+  const section =
+    kind === 'function'
+      ? rules.functions.map((rule) => ({ ...rule, name: rule.function }))
+      : rules.procedures.map((rule) => ({ ...rule, name: rule.procedure }));
   const trie = new RuleTrie();
-  section.forEach((rule, i) => {
-    const name = 'function' in rule ? rule.function : 'procedure' in rule ? rule.procedure : undefined;
-    trie.add(i, [space.step(rule.catalog), space.step(rule.schema), space.step(name)]);
-  });
-  for (const catalog of [...trie.names([]), FRESH]) {
-    const modes = engine.modes(catalog);
-    const readers = modes.all.or(modes.readOnly);
-    for (const schema of [...trie.names([catalog]), FRESH]) {
-      for (const name of [...trie.names([catalog, schema]), FRESH]) {
+  section.forEach((rule, i) =>
+    trie.add(
+      i,
+      [rule.catalog, rule.schema, rule.name].map((each) => space.meaning(each)),
+    ),
+  );
+  const below = (...path: string[]): Iterable<string> => trie.branch(path).names().add(FRESH);
+  for (const catalog of below()) {
+    const readers = union(engine.modes(catalog));
+    for (const schema of below(catalog)) {
+      for (const name of below(catalog, schema)) {
+        const about = trie.at([catalog, schema, name]).flatMap((index) => section[index] ?? []);
         for (const privilege of ['EXECUTE', 'GRANT_EXECUTE', 'OWNERSHIP'] as const) {
-          let may = engine.nobody;
-          engine.walk(trie.at([catalog, schema, name]), section, ({ privileges }, hit) => {
-            if (privileges.some((each) => each === privilege)) may = may.or(hit);
-          });
-          const place = { catalog, schema };
-          differences.compare({ about: 'routine', kind, place, name, privilege }, may.and(readers), engine.nobody);
+          const may = engine.first(about, ({ privileges }) => privileges.some((each) => each === privilege));
+          const aspect = () => ({ about: 'routine', kind, place: { catalog, schema }, name, privilege }) as const;
+          differences.compare(aspect, engine.everyWord, may, null, readers);
         }
       }
     }
@@ -89,17 +97,19 @@ const MARKER = 'grantline_rules_';
 function proveSystemProperties({ rules, space, engine, intent, snapshot, differences }: RightsCase): void {
   const section = rules.system_session_properties;
   const { ownAccount, sessionProperties } = snapshot.settings;
+  const { serviceAccounts, list, none } = intent.subjects;
   const spelled = section.flatMap(({ property }) => [...space.spelled(property)]);
   const live = section.find(({ property, allow }) => allow && property?.startsWith(MARKER) === true)?.property;
   for (const property of new Set([...spelled, ...sessionProperties, MARKER + FRESH, FRESH])) {
-    const about = section.filter((rule) => space.among(rule.property, [property]).length > 0);
-    const may = decided(engine, about, ({ allow }) => allow);
-    const { serviceAccounts } = intent.subjects;
+    const about = section.filter((rule) => space.means(rule.property, property));
+    const may = engine.first(about, ({ allow }) => allow);
     const wanted = (): Bits => {
-      if (property.startsWith(MARKER)) return property === live ? engine.usersNamed(ownAccount) : engine.nobody;
+      if (property.startsWith(MARKER))
+        return property === live ? Bits.of(list.length, engine.positionsOf(ownAccount)) : none;
       return sessionProperties.includes(property) ? serviceAccounts.or(intent.reachesSomething) : serviceAccounts;
     };
-    differences.compare({ about: 'session-property', property, catalog: null }, may, wanted());
+    const aspect = () => ({ about: 'session-property', property, catalog: null }) as const;
+    differences.compare(aspect, engine.everyWord, may, wanted());
   }
 }
 
@@ -107,9 +117,8 @@ function proveSystemProperties({ rules, space, engine, intent, snapshot, differe
 function proveCatalogProperties({ rules, space, engine, intent, snapshot, differences }: RightsCase): void {
   const section = rules.catalog_session_properties;
   const { writableCatalogs, readableCatalogs, metadataCatalog } = snapshot.settings;
-  const theirs = new Set(
-    [...writableCatalogs, ...readableCatalogs].filter((name) => name !== metadataCatalog && name !== 'system'),
-  );
+  const closed = [metadataCatalog, 'system'];
+  const theirs = new Set([...writableCatalogs, ...readableCatalogs].filter((name) => !closed.includes(name)));
   const catalogs = new Set([
     ...section.flatMap(({ catalog }) => [...space.spelled(catalog)]),
     ...theirs,
@@ -118,26 +127,20 @@ function proveCatalogProperties({ rules, space, engine, intent, snapshot, differ
   ]);
   const properties = new Set([...section.flatMap(({ property }) => [...space.spelled(property)]), FRESH]);
   for (const catalog of catalogs) {
-    const modes = engine.modes(catalog);
+    const readers = union(engine.modes(catalog));
     for (const property of properties) {
       const about = section.filter(
-        (rule) => space.among(rule.catalog, [catalog]).length > 0 && space.among(rule.property, [property]).length > 0,
+        (rule) => space.means(rule.catalog, catalog) && space.means(rule.property, property),
       );
-      const may = decided(engine, about, ({ allow }) => allow).and(modes.all.or(modes.readOnly));
-      const wanted = theirs.has(catalog) ? intent.subjects.serviceAccounts : engine.nobody;
-      differences.compare({ about: 'session-property', property, catalog }, may, wanted);
+      const may = engine.first(about, ({ allow }) => allow);
+      const wanted = theirs.has(catalog) ? intent.subjects.serviceAccounts : null;
+      const aspect = () => ({ about: 'session-property', property, catalog }) as const;
+      differences.compare(aspect, engine.everyWord, may, wanted, readers);
     }
   }
 }
 
-function decided<Rule extends { user?: string | undefined }>(
-  engine: EngineSets,
-  rules: readonly Rule[],
-  gives: (rule: Rule) => boolean,
-): Bits {
-  let may = engine.nobody;
-  engine.walk([...rules.keys()], rules, (rule, hit) => {
-    if (gives(rule)) may = may.or(hit);
-  });
-  return may;
+/** Those who may enter a catalog at all. */
+function union({ all, readOnly }: CatalogModes): Words {
+  return all.map((word, index) => word | wordAt(readOnly, index));
 }

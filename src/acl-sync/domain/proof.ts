@@ -5,7 +5,8 @@ import { Counterexamples } from './counterexample.js';
 import { Differences } from './difference.js';
 import { EngineSets } from './engine-sets.js';
 import type { Finding } from './finding.js';
-import { FRESH, NameSpace } from './name-space.js';
+import { NameSpace } from './name-space.js';
+import { People } from './people.js';
 import { proveData } from './proof-of-data.js';
 import { proveRights } from './proof-of-rights.js';
 import type { RulesDocument } from './rules-document.js';
@@ -22,13 +23,11 @@ export function proveRules(rules: RulesDocument, snapshot: Snapshot): Finding[] 
   const space = new NameSpace();
   const undecided = openPatterns(rules, space);
   if (undecided.length > 0) return undecided;
-  const intent = intentSets(snapshot, strangers(rules, snapshot, space));
+  const known = subjectsOf(snapshot).list.map(({ name }) => name);
+  const people = new People(known, rules);
+  const engine = new EngineSets(rules, space, people);
+  const intent = intentSets(snapshot, people.strangers);
   const { list } = intent.subjects;
-  const engine = new EngineSets(
-    rules,
-    space,
-    list.map(({ name }) => name),
-  );
   const differences = new Differences(list, TOLD);
   proveData(engine, intent, differences);
   proveRights({ rules, space, engine, intent, snapshot, differences });
@@ -40,17 +39,6 @@ function told({ found, total }: Differences, counterexamples: Counterexamples): 
   if (total <= found.length) return findings;
   const message = `${total - found.length} more differences between the rules and the grants are not told here`;
   return [...findings, { code: 'proof-difference', severity: 'error', message }];
-}
-
-/** Names that rules speak of and the snapshot does not know, and one that nobody knows. */
-function strangers(rules: RulesDocument, snapshot: Snapshot, space: NameSpace): string[] {
-  const known = new Set(subjectsOf(snapshot).list.map(({ name }) => name));
-  const users = [
-    ...Object.values(rules).flatMap((section: readonly { user?: string }[]) => section.map(({ user }) => user)),
-    ...rules.impersonation.flatMap((rule) => [rule.original_user, rule.new_user]),
-  ];
-  const spelled = new Set([...new Set(users)].flatMap((user) => [...space.spelled(user)]));
-  return [FRESH, ...[...spelled].filter((name) => !known.has(name) && name !== FRESH)];
 }
 
 /** Patterns of objects must be `.*` or name finitely many: between two open ones there may be names that no question asks. */

@@ -33,7 +33,7 @@ export interface IntentSets {
   catalogModes(catalog: string): { all: Bits; readOnly: Bits };
 }
 
-/** @param strangers names that the snapshot does not know, to be told nothing of; they come last among the subjects. */
+/** @param strangers names that the snapshot does not know, to be told nothing of; they come last among the subjects, in this order. */
 export function intentSets(snapshot: Snapshot, strangers: readonly string[] = []): IntentSets {
   const subjects = subjectsOf(snapshot, strangers);
   const start = nobody(subjects.none);

@@ -74,12 +74,13 @@ function listSubjects({ users, grants, policies, settings }: Snapshot, strangers
     ...policies.flatMap(({ principal, except }) => [principal, ...except] as (PolicySubject | Principal)[]),
   ];
   const engines = new Set(named.flatMap((principal) => (principal.type === 'engine' ? [principal.name] : [])));
-  return [
+  const known: Subject[] = [
     ...users.map(({ id, name, isActive }) => ({ kind: 'person', name, userId: id, isActive }) as const),
     ...[...engines].filter((name) => !serviceAccounts.has(name)).map((name) => ({ kind: 'engine', name }) as const),
     ...[...serviceAccounts].map((name) => ({ kind: 'service-account', name }) as const),
-    ...strangers.map((name) => ({ kind: 'stranger', name }) as const),
-  ].sort((a, b) => ORDER[a.kind] - ORDER[b.kind] || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+  ];
+  known.sort((a, b) => ORDER[a.kind] - ORDER[b.kind] || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+  return [...known, ...strangers.map((name) => ({ kind: 'stranger', name }) as const)];
 }
 
 const ORDER: Record<Subject['kind'], number> = { person: 0, engine: 1, 'service-account': 2, stranger: 3 };

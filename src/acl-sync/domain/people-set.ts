@@ -1,0 +1,39 @@
+/** A set of people as the words of a bit set, those without members left out: small for few people, whoever they are. */
+export interface PeopleSet {
+  /** Which words, ascending. */
+  readonly at: Uint32Array;
+  readonly words: Uint32Array;
+}
+
+/** @param positions of the members, in any order. */
+export function peopleSet(positions: Iterable<number>): PeopleSet {
+  const sorted = Uint32Array.from(positions).sort();
+  const at: number[] = [];
+  const words: number[] = [];
+  for (const position of sorted) {
+    const index = position >>> 5;
+    if (at.at(-1) !== index) {
+      at.push(index);
+      words.push(0);
+    }
+    words[words.length - 1] = (words.at(-1) ?? 0) | (1 << (position & 31));
+  }
+  return { at: Uint32Array.from(at), words: Uint32Array.from(words) };
+}
+
+/** A bit set with all its words, to be written to. */
+export type Words = Uint32Array;
+
+/** The words of an index list of which nobody has to be asked: 0, 1, … */
+export function everyWord(width: number): Uint32Array {
+  return Uint32Array.from({ length: width }, (_, index) => index);
+}
+
+/** `Words` are never shorter than the indexes they are asked for. */
+export function wordAt(words: Words, index: number): number {
+  return words[index] ?? 0;
+}
+
+export function addWord(words: Words, index: number, members: number): void {
+  words[index] = wordAt(words, index) | members;
+}
