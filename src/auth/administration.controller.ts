@@ -9,6 +9,7 @@ import {
   CurrentUser,
   UntilClientGone,
 } from '../platform/access.js';
+import { Refuses } from '../platform/refuses.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
 import { toChange, toFilter, toUserPage, UserChangeDto, UserPage, UserQuery } from './administration.dto.js';
 import { AdministrationService } from './administration.service.js';
@@ -40,6 +41,7 @@ export class AdministrationController {
     return toUserResponse(account);
   }
 
+  @Refuses('last_administrator')
   @Patch(':id')
   @ApiOkResponse({ type: UserResponse })
   async change(
@@ -70,6 +72,7 @@ export class AdministrationController {
     if (!(await this.administration.endSessions(id, person, client))) throw new Refused('not_found');
   }
 
+  @Refuses('busy')
   @Post(':id/one-time-password')
   @HttpCode(200)
   @Header('Cache-Control', 'no-store')

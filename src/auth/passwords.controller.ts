@@ -9,6 +9,7 @@ import {
   CurrentUser,
   UntilClientGone,
 } from '../platform/access.js';
+import { Refuses } from '../platform/refuses.js';
 import { EmailChangeDto, PasswordChangeDto } from './passwords.dto.js';
 import { PasswordsService } from './passwords.service.js';
 import { toUserResponse, UserResponse } from './user-response.js';
@@ -20,6 +21,7 @@ export class PasswordsController {
   constructor(private readonly passwords: PasswordsService) {}
 
   @BeforePasswordChange()
+  @Refuses('invalid_credentials', 'too_many_requests', 'busy')
   @Post('password')
   @HttpCode(204)
   @ApiNoContentResponse()
@@ -45,6 +47,7 @@ export class PasswordsController {
     }
   }
 
+  @Refuses('invalid_credentials', 'email_taken', 'too_many_requests', 'busy')
   @Patch('me')
   @ApiOkResponse({ type: UserResponse })
   async changeEmail(

@@ -2,6 +2,7 @@ import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Put, Query, Res }
 import { ApiBearerAuth, ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { AdministratorsOnly, type Client, CurrentClient, type CurrentPerson, CurrentUser } from '../platform/access.js';
+import { Refuses } from '../platform/refuses.js';
 import { PageQuery } from '../platform/page.dto.js';
 import { RowId } from '../platform/row-id.js';
 import { authorOf } from './domain/author.js';
@@ -31,6 +32,7 @@ export class GroupsController {
     return { items: items.map(toGroupResponse), next };
   }
 
+  @Refuses('name_taken')
   @Post()
   @ApiCreatedResponse({ type: GroupResponse })
   async create(
@@ -50,6 +52,7 @@ export class GroupsController {
     return toGroupResponse(await this.groups.find(id));
   }
 
+  @Refuses('name_taken')
   @Patch(':id')
   @ApiOkResponse({ type: GroupResponse })
   async change(
@@ -61,6 +64,7 @@ export class GroupsController {
     return toGroupResponse(await this.groups.change(id, toGroupChange(body), authorOf(person, client)));
   }
 
+  @Refuses('group_in_use')
   @Delete(':id')
   @HttpCode(204)
   @ApiNoContentResponse()

@@ -1,8 +1,34 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
-import { ERRORS } from '../kernel/errors.js';
+import { type ErrorCode, ERRORS } from '../kernel/errors.js';
+import { STATUS } from './problem.js';
 
-/** The OpenAPI 3.1 document of the routes as they are. */
+type Operation = NonNullable<OpenAPIObject['paths'][string]['get']> & { 'x-refuses'?: ErrorCode[] };
+
+const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
+
+const PROBLEM = {
+  type: 'object',
+  required: ['type', 'title', 'status', 'detail', 'code', 'request_id'],
+  properties: {
+    type: { type: 'string', enum: ['about:blank'] },
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    detail: { type: 'string' },
+    code: { type: 'string', enum: Object.keys(ERRORS) },
+    errors: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['field', 'message'],
+        properties: { field: { type: 'string' }, message: { type: 'string' } },
+      },
+    },
+    request_id: { type: 'string' },
+  },
+};
+
+/** The OpenAPI 3.1 document of the routes as they are, with every refusal that each of them can give. */
 export function describeApi(app: INestApplication, version: string): OpenAPIObject {
   const options = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
@@ -16,25 +42,43 @@ export function describeApi(app: INestApplication, version: string): OpenAPIObje
     .build();
   const document = SwaggerModule.createDocument(app, options);
   const schemas = ((document.components ??= {}).schemas ??= {});
-  schemas['Problem'] = {
-    type: 'object',
-    required: ['type', 'title', 'status', 'detail', 'code', 'request_id'],
-    properties: {
-      type: { type: 'string', enum: ['about:blank'] },
-      title: { type: 'string' },
-      status: { type: 'integer' },
-      detail: { type: 'string' },
-      code: { type: 'string', enum: Object.keys(ERRORS) },
-      errors: {
-        type: 'array',
-        items: {
-          type: 'object',
-          required: ['field', 'message'],
-          properties: { field: { type: 'string' }, message: { type: 'string' } },
-        },
-      },
-      request_id: { type: 'string' },
-    },
-  };
+  schemas['Problem'] = PROBLEM;
+  for (const [path, item] of Object.entries(document.paths)) {
+    for (const method of METHODS) {
+      const operation: Operation | undefined = item[method];
+      if (operation !== undefined) describeRefusals(operation, path, method);
+    }
+  }
   return document;
+}
+
+function describeRefusals(operation: Operation, path: string, method: (typeof METHODS)[number]): void {
+  const codes = new Set<ErrorCode>([...(operation['x-refuses'] ?? []), ...refusalsByShape(operation, path, method)]);
+  delete operation['x-refuses'];
+  for (const code of codes) {
+    const status = STATUS[ERRORS[code].kind];
+    const known = operation.responses[status];
+    const description =
+      known !== undefined && 'description' in known ? `${known.description}, \`${code}\`` : `\`${code}\``;
+    operation.responses[status] = {
+      description,
+      content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+    };
+  }
+}
+
+/** What any route of that shape refuses: bodies, parameters, strangers, people who are no administrators, an absent database. */
+function refusalsByShape(operation: Operation, path: string, method: (typeof METHODS)[number]): ErrorCode[] {
+  const parameters = (operation.parameters ?? []).flatMap((parameter) => ('in' in parameter ? [parameter.in] : []));
+  const takesBody = operation.requestBody !== undefined;
+  return [
+    ...(method === 'get' ? [] : (['malformed_json', 'payload_too_large', 'unsupported_media_type'] as const)),
+    ...(takesBody || parameters.length > 0 ? (['validation_failed'] as const) : []),
+    ...(operation.security === undefined
+      ? []
+      : (['token_missing', 'token_invalid', 'token_expired', 'password_change_required'] as const)),
+    ...(path.startsWith('/api/admin/') ? (['administrator_required'] as const) : []),
+    ...(parameters.includes('path') ? (['not_found'] as const) : []),
+    'database_unavailable',
+  ];
 }
