@@ -4,7 +4,7 @@ import cors from '@fastify/cors';
 import helmet from '@fastify/helmet';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Registry } from 'prom-client';
 import { AppModule } from './app.module.js';
 import { Clock, SystemClock } from './kernel/clock.js';
@@ -15,6 +15,7 @@ import { InputPipe } from './platform/infrastructure/input.pipe.js';
 import { readJsonBodies } from './platform/infrastructure/json-body.js';
 import { NestLog } from './platform/infrastructure/nest-log.js';
 import { operationsServer } from './platform/infrastructure/operations-server.js';
+import { answerBrokenRequest } from './platform/infrastructure/broken-request.js';
 import { ProblemFilter } from './platform/infrastructure/problem.filter.js';
 import { RouteTable } from './platform/infrastructure/route-table.js';
 import type { Log } from './platform/log.js';
@@ -41,6 +42,9 @@ export async function createApplication(
     logger: false,
     trustProxy: (_: string, hop: number) => hop < settings.http.trustedProxyHops,
     genReqId: (request: IncomingMessage) => acceptableRequestId(request.headers['x-request-id']) ?? randomUUID(),
+    frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) =>
+      problems.answer(error, request, reply),
+    clientErrorHandler: answerBrokenRequest,
     requestTimeout: 30_000,
     routerOptions: { maxParamLength: 256 },
     return503OnClosing: true,

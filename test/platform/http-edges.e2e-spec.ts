@@ -35,4 +35,41 @@ describe('HTTP edges', () => {
 
     expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
   });
+
+  it('answers a path that cannot be decoded like any other refusal', async () => {
+    const answer = await fetch(`${service.url}/api/auth/%zz`);
+
+    expect(answer.status).toBe(400);
+    expect(await answer.json()).toMatchObject({ code: 'bad_request' });
+  });
+
+  it.each<[name: string, headers: Record<string, string>, body: string | Buffer, status: number, code: string]>([
+    ['a form', { 'Content-Type': 'application/x-www-form-urlencoded' }, 'a=b', 415, 'unsupported_media_type'],
+    ['another charset', { 'Content-Type': 'application/json; charset=latin1' }, '{}', 415, 'unsupported_media_type'],
+    ['a compressed body', { 'Content-Encoding': 'gzip' }, '{}', 415, 'unsupported_media_type'],
+    ['a key twice', {}, '{"username": "a", "username": "b"}', 400, 'malformed_json'],
+    ['a list', {}, '[]', 400, 'malformed_json'],
+    ['text after the end', {}, '{} {}', 400, 'malformed_json'],
+    ['half a character', {}, '{"username": "\\ud800"}', 400, 'malformed_json'],
+    ['bytes that are no UTF-8', {}, Buffer.from([0x7b, 0xff, 0x7d]), 400, 'malformed_json'],
+    ['deep nesting', {}, `{"a": ${'['.repeat(2000)}${']'.repeat(2000)}}`, 400, 'malformed_json'],
+    ['an unknown field', {}, '{"username": "a", "password": "b", "role": "admin"}', 400, 'validation_failed'],
+    ['an inherited name', {}, '{"username": "a", "password": "b", "__proto__": {}}', 400, 'validation_failed'],
+    ['another inherited name', {}, '{"username": "a", "password": "b", "constructor": {}}', 400, 'validation_failed'],
+    ['a body over 16 KiB', {}, `{"username": "${'a'.repeat(17_000)}"}`, 413, 'payload_too_large'],
+  ])('refuses %s', async (_, headers, body, status, code) => {
+    const answer = await fetch(`${service.url}/api/auth/login`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', ...headers },
+      body: typeof body === 'string' ? body : new Uint8Array(body),
+    });
+
+    expect({ status: answer.status, ...((await answer.json()) as object) }).toMatchObject({ status, code });
+  });
+
+  it('tells a stranger nothing about a body', async () => {
+    const answer = await fetch(`${service.url}/api/admin/groups`, { method: 'POST', body: 'no JSON' });
+
+    expect(answer.status).toBe(401);
+  });
 });

@@ -40,9 +40,10 @@ async function readBody(request: FastifyRequest, payload: IncomingMessage): Prom
     chunks.push(chunk);
   }
   if (size === 0) return undefined;
-  if (!isJson(request.headers['content-type'])) {
+  const encoding = request.headers['content-encoding'];
+  if (!isJson(request.headers['content-type']) || (encoding !== undefined && encoding !== 'identity')) {
     return new UnreadableBody(
-      new Refused('unsupported_media_type', { detail: 'Bodies are application/json in UTF-8.' }),
+      new Refused('unsupported_media_type', { detail: 'Bodies are application/json in UTF-8, not compressed.' }),
     );
   }
   return parseBody(Buffer.concat(chunks));
@@ -68,6 +69,11 @@ function parseBody(bytes: Buffer): unknown {
   const fault = faults[0];
   if (fault !== undefined) return malformed(`The body is not JSON as taken here: ${fault.message}.`);
   if (root?.kind !== 'object') return malformed('The body must be a JSON object.');
+  // The validation would pass over this one name in silence; every other unknown one it refuses itself.
+  if (names(root).includes('__proto__')) {
+    const errors = [{ field: '__proto__', message: 'is not a known field' }];
+    return new UnreadableBody(new Refused('validation_failed', { errors }));
+  }
   return toPlain(root);
 }
 
@@ -75,10 +81,14 @@ function malformed(detail: string): UnreadableBody {
   return new UnreadableBody(new Refused('malformed_json', { detail }));
 }
 
+function names(node: JsonNode): string[] {
+  if (node.kind === 'array') return node.items.flatMap(names);
+  return node.kind === 'object' ? node.members.flatMap(({ key, value }) => [key, ...names(value)]) : [];
+}
+
 function toPlain(node: JsonNode): unknown {
   switch (node.kind) {
     case 'object':
-      // fromEntries defines, it does not assign: a key such as __proto__ stays a key, and is refused as an unknown one
       return Object.fromEntries(node.members.map(({ key, value }) => [key, toPlain(value)]));
     case 'array':
       return node.items.map(toPlain);

@@ -15,8 +15,11 @@ export class ProblemFilter implements ExceptionFilter {
 
   catch(error: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
-    const request = http.getRequest<FastifyRequest>();
-    const reply = http.getResponse<FastifyReply>();
+    this.answer(error, http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>());
+  }
+
+  /** Also for what fails in the server before it has found a route, such as a path that cannot be decoded. */
+  answer(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const refused = this.refusal(error, request);
     const problem = toProblem(refused, request.id);
     if (problem.status >= 500) {
