@@ -78,8 +78,8 @@ export function anyWorld(): fc.Arbitrary<Snapshot> {
       return fc.record({
         users: fc.tuple(...people.map((name, i) => anyUser(i + 1, name))),
         groups: fc.tuple(...Array.from({ length: groups }, (_, i) => anyGroup(i + 1, stuff))),
-        grants: numbered(fc.array(anyGrant(stuff), { maxLength: 14 })),
-        policies: numbered(fc.array(anyPolicy(stuff), { maxLength: 9 })),
+        grants: numbered(fc.array(anyGrant(stuff), { maxLength: 16, size: 'max' })),
+        policies: numbered(fc.array(anyPolicy(stuff), { maxLength: 10, size: 'max' })),
         settings: anySettings(stuff),
         at: fc.constant(NOW),
       });
@@ -106,7 +106,8 @@ function anyPrincipal({ people, groups }: Stuff): fc.Arbitrary<Principal> {
 function anyResource({ names }: Stuff): fc.Arbitrary<Resource> {
   const closed = fc.constantFrom('system', 'grantline');
   const catalog = fc.oneof({ weight: 20, arbitrary: fc.constantFrom(...names.slice(0, 2), 'lake') }, closed);
-  const name = fc.constantFrom(...names);
+  // The first are named often, so that grants and policies meet.
+  const name = fc.oneof(fc.constantFrom(...names.slice(0, 2)), fc.constantFrom(...names));
   return fc.oneof(
     fc.record({ catalog }),
     { weight: 2, arbitrary: fc.record({ catalog, schema: name }) },
@@ -125,8 +126,8 @@ function anyGrant(stuff: Stuff): fc.Arbitrary<SnapshotGrant> {
     principal: anyPrincipal(stuff),
     resource: anyResource(stuff),
     privileges: anyPrivileges(),
-    expiresAt: fc.option(moment, { freq: 3 }),
-    revokedAt: fc.option(fc.constant(new Date(NOW.getTime() - 1)), { freq: 8 }),
+    expiresAt: fc.oneof({ weight: 4, arbitrary: fc.constant(null) }, moment),
+    revokedAt: fc.oneof({ weight: 9, arbitrary: fc.constant(null) }, fc.constant(new Date(NOW.getTime() - 1))),
   });
 }
 
@@ -140,7 +141,12 @@ function anyPolicy(stuff: Stuff): fc.Arbitrary<SnapshotPolicy> {
     fc.record({ ...base, kind: fc.constant('row_filter' as const), resource, expression }),
     fc.record({ ...base, kind: fc.constant('column_mask' as const), resource: column, expression }),
     fc.record({ ...base, kind: fc.constant('hidden_column' as const), resource: column }),
-    fc.record({ ...base, kind: fc.constant('deny' as const), resource, privileges: anyPrivileges() }),
+    fc.record({
+      ...base,
+      kind: fc.constant('deny' as const),
+      resource,
+      privileges: fc.subarray([...PRIVILEGES], { minLength: 1, maxLength: 3 }),
+    }),
   );
 }
 
@@ -151,13 +157,13 @@ function anySettings({ names }: Stuff): fc.Arbitrary<SnapshotSettings> {
     serviceAccounts: fc.subarray(['airflow-1', 'dbt.cloud']).map((others) => [SETTINGS.ownAccount, ...others]),
     writableCatalogs: catalogs,
     readableCatalogs: catalogs,
-    metadataCatalog: fc.constantFrom(null, 'grantline', ...names.slice(0, 1)),
+    metadataCatalog: fc.constantFrom(null, 'grantline', 'grantline', ...names.slice(0, 1)),
     impersonation: mostly,
     sessionProperties: fc.subarray(['query_max_run_time', 'hide_inaccessible_columns']),
   });
 }
 
-const mostly = fc.integer({ min: 0, max: 7 }).map((n) => n > 0);
+const mostly = fc.oneof({ weight: 7, arbitrary: fc.constant(true) }, fc.constant(false));
 
 function numbered<T extends { id: number }>(rows: fc.Arbitrary<T[]>): fc.Arbitrary<T[]> {
   return rows.map((list) => list.map((row, i) => ({ ...row, id: i + 1 })));
