@@ -5,7 +5,9 @@ import { Evaluator } from '../../src/acl-sync/domain/evaluator.js';
 import { Listings } from '../../src/acl-sync/domain/listings.js';
 import type { RulesDocument } from '../../src/acl-sync/domain/rules-document.js';
 import { readRules } from '../../src/acl-sync/domain/rules-reader.js';
-import { subjectsOf } from '../../src/grants/domain/subject.js';
+import { intentAt } from '../../src/grants/domain/intent.js';
+import type { Resource } from '../../src/grants/domain/resource.js';
+import { subjectsOf, type Subject } from '../../src/grants/domain/subject.js';
 import type { Snapshot } from '../../src/grants/domain/snapshot.js';
 import { anyRules, RULE_NAMES } from '../support/any-rules.js';
 import { anyWorld } from '../support/any-world.js';
@@ -13,7 +15,7 @@ import { hostileFiles } from '../support/hostile-rules.js';
 import { byEvaluator } from './engine-oracle/by-evaluator.js';
 import { byIntent } from './engine-oracle/by-intent.js';
 import { Oracle } from './engine-oracle/oracle.js';
-import { anyQuestion, type Answer, type Question, type Words } from './engine-oracle/question.js';
+import { anyQuestion, type Answer, type Question, type Words, type Worth } from './engine-oracle/question.js';
 import { openStack } from './stack.js';
 
 const WORLDS = 250;
@@ -29,12 +31,15 @@ describe("the engine's own access control", () => {
 
   it('decides as the intent and as our evaluator, with what the compiler makes of random worlds', async () => {
     const worlds = fc.sample(anyWorld(), WORLDS);
+    const said = new Map<string, Set<boolean>>();
     let decisions = 0;
     for (const snapshot of worlds) {
       const { text } = compile(snapshot);
       const questions = fc.sample(anyQuestion(wordsOf(snapshot)), PER_WORLD);
       const answers = await askAll(text, questions);
       decisions += answers.length;
+      for (const { question, engine } of answers)
+        said.set(question.ask, (said.get(question.ask) ?? new Set()).add(isYes(engine)));
       const wrong = answers.filter(({ question, engine }) => {
         const meant = byIntent(snapshot, question);
         return meant !== undefined && canonical(meant) !== canonical(engine);
@@ -43,6 +48,8 @@ describe("the engine's own access control", () => {
     }
     expect(worlds.length).toBeGreaterThanOrEqual(200);
     expect(decisions).toBeGreaterThanOrEqual(10_000);
+    // Agreement on nothing but refusals would show little.
+    expect([...said].filter(([ask, answers]) => !NEVER.includes(ask) && answers.size < 2)).toEqual([]);
   });
 
   it('decides as our evaluator, with rules that nobody would write', async () => {
@@ -90,6 +97,13 @@ describe("the engine's own access control", () => {
   }
 });
 
+/** What the rules give to nobody. */
+const NEVER = ['view-query', 'kill-query', 'function', 'view-with-function', 'procedure'];
+
+function isYes(answer: Answer): boolean {
+  return Array.isArray(answer) ? answer.length > 0 : answer !== null && answer !== false;
+}
+
 /** Names of the world, names that are nobody's, and names that differ by a character or by case. */
 function wordsOf(snapshot: Snapshot): Words {
   const resources = [...snapshot.grants, ...snapshot.policies].map(({ resource }) => resource);
@@ -104,6 +118,7 @@ function wordsOf(snapshot: Snapshot): Words {
       ...names.map((name) => `${name}1`),
       'stranger',
     ]),
+    worth: worthAsking(snapshot, resources, list),
     catalogs: distinct([
       ...named('catalog'),
       ...writableCatalogs,
@@ -122,8 +137,39 @@ function wordsOf(snapshot: Snapshot): Words {
   };
 }
 
+/** Whoever has something somewhere, most of all where it is filtered or masked; and whom the service's account may become. */
+function worthAsking(snapshot: Snapshot, resources: readonly Resource[], list: readonly Subject[]): Worth[] {
+  const places = [...resources, { catalog: 'lake' }, { catalog: 'tpch' }].map(
+    ({ catalog, schema = 'unknown', table = 'unknown' }: Resource) => ({ catalog, schema, table }),
+  );
+  const people = list.filter(({ kind }) => kind === 'person').map(({ name }) => name);
+  const becoming = people.map((somebody) => ({
+    user: snapshot.settings.ownAccount,
+    place: { catalog: 'lake', schema: 'unknown', table: 'unknown' },
+    column: 'unknown',
+    somebody,
+  }));
+  return [
+    ...becoming,
+    ...list.flatMap((subject) =>
+      places.flatMap((place) => {
+        const principal =
+          subject.kind === 'person'
+            ? ({ type: 'user', id: subject.userId } as const)
+            : ({ type: 'engine', name: subject.name } as const);
+        const { privileges, masks, filter } = intentAt(snapshot, principal, place);
+        const column = masks[0]?.column ?? 'unknown';
+        const worth = { user: subject.name, place, column, somebody: 'stranger' };
+        const times = privileges.length === 0 ? 0 : filter === null && masks.length === 0 ? 1 : 10;
+        return Array.from({ length: times }, () => worth);
+      }),
+    ),
+  ];
+}
+
 const RULE_WORDS: Words = {
   users: RULE_NAMES,
+  worth: [],
   catalogs: RULE_NAMES,
   schemas: RULE_NAMES,
   tables: RULE_NAMES,

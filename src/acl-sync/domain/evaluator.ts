@@ -138,7 +138,8 @@ export class Evaluator {
 
   mayExecuteProcedure(user: string, name: ProcedureName): boolean {
     if (!this.mayRead(user, name.catalog)) return false;
-    return this.first.rule(this.rules.procedures, { user, ...name })?.privileges.includes('EXECUTE') === true;
+    // GRANT_EXECUTE contains EXECUTE.
+    return (this.first.rule(this.rules.procedures, { user, ...name })?.privileges.length ?? 0) > 0;
   }
 
   maySetSystemSessionProperty(user: string, property: string): boolean {

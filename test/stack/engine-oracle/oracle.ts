@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -46,7 +47,9 @@ export class Oracle {
   }
 
   async stop(): Promise<void> {
+    const ended = once(this.process, 'exit');
     this.process.stdin.end();
+    await ended;
     this.reader.close();
     await rm(this.folder, { recursive: true, force: true });
   }

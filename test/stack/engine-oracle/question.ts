@@ -35,6 +35,8 @@ export type Answer = boolean | string | null | readonly string[];
 /** The words of one world, from which its questions are put together. */
 export interface Words {
   users: readonly string[];
+  /** Who and where it is worth asking about, besides random ones. */
+  worth: readonly Worth[];
   catalogs: readonly string[];
   schemas: readonly string[];
   tables: readonly string[];
@@ -42,42 +44,112 @@ export interface Words {
   properties: readonly string[];
 }
 
-export function anyQuestion(words: Words): fc.Arbitrary<Question> {
-  const user = fc.constantFrom(...words.users);
-  const catalog = fc.constantFrom(...words.catalogs);
-  const schema = fc.constantFrom(...words.schemas);
-  const table = fc.constantFrom(...words.tables);
-  const name = fc.constantFrom(...words.users);
-  const one = <const Ask extends Question['ask']>(...asks: Ask[]) => fc.constantFrom(...asks);
-  const some = (names: readonly string[]) => fc.subarray([...names], { maxLength: Math.min(4, names.length) });
-  const where = { user, catalog, schema, table };
-  const byWeight: [number, fc.Arbitrary<Question>][] = [
-    [2, fc.record({ ask: one('catalog', 'show-schemas'), user, catalog })],
-    [3, fc.record({ ask: one('create-schema', 'drop-schema', 'show-tables'), user, catalog, schema })],
-    [8, fc.record({ ...where, ask: one('select', 'update', 'view-with-select'), columns: some(words.columns) })],
-    [8, fc.record({ ...where, ask: one(...TABLE_ACTS) })],
-    [3, fc.record({ ...where, ask: one('mask'), name: fc.constantFrom(...words.columns) })],
-    [1, fc.record({ ask: one('filter-catalogs'), user, names: some(words.catalogs) })],
-    [1, fc.record({ ask: one('filter-schemas'), user, catalog, names: some(words.schemas) })],
-    [2, fc.record({ ask: one('filter-tables'), user, catalog, schema, names: some(words.tables) })],
-    [2, fc.record({ ...where, ask: one('filter-columns'), names: some(words.columns) })],
-    [1, fc.record({ ask: one('execute-query'), user })],
-    [2, fc.record({ ask: one('view-query', 'kill-query', 'impersonate'), user, name })],
-    [1, fc.record({ ask: one('system-property'), user, name: fc.constantFrom(...words.properties) })],
-    [2, fc.record({ ask: one('function', 'view-with-function', 'procedure'), user, catalog, schema, name: table })],
-    [1, fc.record({ ask: one('catalog-property'), user, catalog, name: fc.constantFrom(...words.properties) })],
-  ];
-  return fc.oneof(...byWeight.map(([weight, arbitrary]) => ({ weight, arbitrary })));
+export interface Worth {
+  user: string;
+  place: { catalog: string; schema: string; table: string };
+  column: string;
+  somebody: string;
 }
 
-const TABLE_ACTS = [
-  'insert',
-  'delete',
-  'truncate',
-  'create-table',
-  'drop-table',
-  'create-view',
-  'drop-view',
-  'show-columns',
-  'filters',
-] as const satisfies readonly TableAct[];
+export function anyQuestion(words: Words): fc.Arbitrary<Question> {
+  const one = <const Ask extends Question['ask']>(...asks: Ask[]) => fc.constantFrom(...asks);
+  const some = (names: readonly string[]) => fc.subarray([...names], { maxLength: Math.min(4, names.length) });
+  const asked = fc.record({
+    user: fc.constantFrom(...words.users),
+    place: fc.record({
+      catalog: fc.constantFrom(...words.catalogs),
+      schema: fc.constantFrom(...words.schemas),
+      table: fc.constantFrom(...words.tables),
+    }),
+    columns: some(words.columns),
+    column: fc.constantFrom(...words.columns),
+    somebody: fc.constantFrom(...words.users),
+    property: fc.constantFrom(...words.properties),
+    catalogs: some(words.catalogs),
+    schemas: some(words.schemas),
+    tables: some(words.tables),
+  });
+  const worth = words.worth.length === 0 ? fc.constant({}) : fc.oneof(fc.constant({}), fc.constantFrom(...words.worth));
+  return fc
+    .tuple(asked, worth, one(...EVERY_ACT))
+    .map(([given, better, ask]) => question(ask, { ...given, ...better }));
+}
+
+interface Asked extends Worth {
+  columns: string[];
+  property: string;
+  catalogs: string[];
+  schemas: string[];
+  tables: string[];
+}
+
+function question(ask: Question['ask'], asked: Asked): Question {
+  const { user, place, columns } = asked;
+  const { catalog, schema, table } = place;
+  switch (ask) {
+    case 'catalog':
+    case 'show-schemas':
+      return { ask, user, catalog };
+    case 'create-schema':
+    case 'drop-schema':
+    case 'show-tables':
+      return { ask, user, catalog, schema };
+    case 'select':
+    case 'update':
+    case 'view-with-select':
+      return { ask, user, ...place, columns };
+    case 'mask':
+      return { ask, user, ...place, name: asked.column };
+    case 'filter-catalogs':
+      return { ask, user, names: [...new Set([...asked.catalogs, catalog])] };
+    case 'filter-schemas':
+      return { ask, user, catalog, names: [...new Set([...asked.schemas, schema])] };
+    case 'filter-tables':
+      return { ask, user, catalog, schema, names: [...new Set([...asked.tables, table])] };
+    case 'filter-columns':
+      return { ask, user, ...place, names: columns };
+    case 'execute-query':
+      return { ask, user };
+    case 'view-query':
+    case 'kill-query':
+    case 'impersonate':
+      return { ask, user, name: asked.somebody };
+    case 'system-property':
+      return { ask, user, name: asked.property };
+    case 'catalog-property':
+      return { ask, user, catalog, name: asked.property };
+    case 'function':
+    case 'view-with-function':
+    case 'procedure':
+      return { ask, user, catalog, schema, name: table };
+    case 'insert':
+    case 'delete':
+    case 'truncate':
+    case 'create-table':
+    case 'drop-table':
+    case 'create-view':
+    case 'drop-view':
+    case 'show-columns':
+    case 'filters':
+      return { ask, user, ...place };
+  }
+}
+
+/** Acts on tables stand here more than once, because most of what can go wrong goes wrong there. */
+const EVERY_ACT: readonly Question['ask'][] = [
+  ...(['catalog', 'show-schemas', 'create-schema', 'drop-schema', 'show-tables'] as const),
+  ...(['select', 'select', 'select', 'view-with-select', 'view-with-select', 'update', 'insert', 'delete'] as const),
+  ...(['truncate', 'create-table', 'drop-table', 'create-view', 'drop-view', 'show-columns'] as const),
+  ...([
+    'filters',
+    'filters',
+    'mask',
+    'mask',
+    'filter-columns',
+    'filter-tables',
+    'filter-schemas',
+    'filter-catalogs',
+  ] as const),
+  ...(['execute-query', 'view-query', 'kill-query', 'impersonate', 'impersonate'] as const),
+  ...(['function', 'view-with-function', 'procedure', 'system-property', 'catalog-property'] as const),
+];

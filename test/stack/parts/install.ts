@@ -2,6 +2,7 @@ import { told } from '../progress.js';
 import type { Processes } from '../running/processes.js';
 import { cacheFolder } from './cache.js';
 import { installClusterTools } from './cluster-tools.js';
+import { installEngineOracle } from './engine-oracle.js';
 import { javaHome } from './java.js';
 import { installKeycloak } from './keycloak.js';
 import { installKubernetes } from './kubernetes.js';
@@ -11,6 +12,7 @@ import { installTrino } from './trino.js';
 export interface Parts {
   javaHome: string;
   trino: string;
+  engineOracle: string;
   keycloak: string;
   kubernetes: string;
   clusterTools: string;
@@ -22,6 +24,7 @@ export async function install(processes: Processes, env: NodeJS.ProcessEnv): Pro
   const java = javaHome(env);
   const downloads = async () => ({
     trino: await told('Trino, from its jars', () => installTrino(processes, cache, java)),
+    engineOracle: await told("the engine's access control", () => installEngineOracle(processes, cache, java)),
     keycloak: await told('Keycloak', () => installKeycloak(processes, cache, java)),
     clusterTools: await told('kubectl, Helm 4 and Helm 3', () => installClusterTools(processes, cache, java)),
   });
