@@ -8,7 +8,10 @@ export class UnreadableBody {
   constructor(readonly refused: Refused) {}
 }
 
-/** Bytes, by path (docs/decisions/0006). */
+/** Every object has these: class-transformer passes over them in silence, where it refuses any other unknown field. */
+const INHERITED: ReadonlySet<string> = new Set(Object.getOwnPropertyNames(Object.prototype));
+
+/** Bytes, by path (docs/decisions/0005). */
 function bodyLimit(path: string): number {
   if (path.startsWith('/api/auth/')) return 16 * 1024;
   if (path.startsWith('/api/queries')) return Math.floor(1.1 * 1024 * 1024);
@@ -69,9 +72,9 @@ function parseBody(bytes: Buffer): unknown {
   const fault = faults[0];
   if (fault !== undefined) return malformed(`The body is not JSON as taken here: ${fault.message}.`);
   if (root?.kind !== 'object') return malformed('The body must be a JSON object.');
-  // The validation would pass over this one name in silence; every other unknown one it refuses itself.
-  if (names(root).includes('__proto__')) {
-    const errors = [{ field: '__proto__', message: 'is not a known field' }];
+  const inherited = names(root).filter((name) => INHERITED.has(name));
+  if (inherited.length > 0) {
+    const errors = inherited.map((field) => ({ field, message: 'is not a known field' }));
     return new UnreadableBody(new Refused('validation_failed', { errors }));
   }
   return toPlain(root);
