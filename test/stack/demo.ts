@@ -1,12 +1,57 @@
 import { once } from 'node:events';
 
+import { passwordOf } from '../auth/client.js';
+import { LOOP } from './loop/steps.js';
+import { ADMINISTRATOR, World } from './loop/world.js';
 import { say } from './progress.js';
+import { emptyRules } from './running/config-map.js';
+import { MODES, type Mode } from './running/engine.js';
+import { startGrantline } from './running/grantline.js';
 import type { Processes } from './running/processes.js';
-import type { StartedStack } from './stack.js';
+import { kubectlOf, type Stack, type StartedStack } from './stack.js';
 
-/** Shows the loop on the started parts, step by step, and leaves everything running until it is interrupted. */
-export async function demo(processes: Processes, { file }: StartedStack): Promise<number> {
-  say(`everything is up; ${file} says where. Ctrl-C stops it.`);
+const ABOUT: Record<Mode, string> = {
+  insecure: 'the engine believes the user header on plain HTTP; only the network keeps strangers out',
+  verified: 'the engine verifies a token on every request, without TLS',
+};
+
+/** Tells the loop on the started parts, in both modes, and leaves everything running until it is interrupted. */
+export async function demo(processes: Processes, { stack, file }: StartedStack): Promise<number> {
+  const worlds: World[] = [];
+  for (const mode of MODES) {
+    say(`\nThe loop, ${mode}: ${ABOUT[mode]}\n`);
+    await emptyRules(kubectlOf(stack));
+    const grantline = await startGrantline(processes, stack, { name: `grantline-${mode}`, mode, family: 'X-Query' });
+    const world = new World(stack, grantline, mode, 'X-Query');
+    for (const [index, { title, run }] of LOOP.entries()) {
+      say(`${index + 1}. ${title}`);
+      say(`   ${await run(world)}`);
+    }
+    worlds.push(world);
+    if (mode !== MODES.at(-1)) await grantline.stop();
+  }
+  const last = worlds.at(-1);
+  if (last !== undefined) say(farewell(stack, last, file));
   await once(processes.ending, 'abort');
   return 0;
+}
+
+/** What to type in another terminal. */
+function farewell({ cluster, engines, parts }: Stack, { grantline, mode }: World, file: string): string {
+  const token = `TOKEN=$(curl -s ${grantline.url}/api/auth/login -H 'Content-Type: application/json' \\
+    -d '{"username":"${ADMINISTRATOR}","password":"${passwordOf(ADMINISTRATOR)}"}' | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')`;
+  const authorized = `-H "Authorization: Bearer $TOKEN"`;
+  const json = `-H 'Content-Type: application/json'`;
+  return `
+Everything stays up until Ctrl-C. Grantline: ${grantline.url} (its API: ${grantline.url}/api/docs). To go on by hand:
+
+${token}
+curl -s ${grantline.url}/api/admin/grants ${authorized} ${json} \\
+    -d '{"principal":{"type":"user","id":2},"resource":{"catalog":"tpch","schema":"tiny"},"privileges":["SELECT"]}'
+curl -s -X POST ${grantline.url}/api/admin/acl/sync ${authorized}
+curl -s ${grantline.url}/api/admin/acl/status ${authorized}
+${parts.clusterTools}/kubectl --kubeconfig=${cluster.kubeconfig} -n engine get configmap trino-access-control -o yaml
+curl -s ${engines[mode]}/v1/info
+Everything else that has an address stands in ${file}
+`;
 }

@@ -16,20 +16,25 @@ export function say(line: string): void {
 /** Does one piece of work and says how long it took; while it takes long, it says so, too. */
 export async function told<T>(what: string, work: () => Promise<T>): Promise<T> {
   const began = performance.now();
-  const since = () => duration(performance.now() - began);
   let reminder: NodeJS.Timeout | undefined;
   const first = setTimeout(() => {
     say(`  … ${what}`);
     reminder = setInterval(() => {
-      say(`  … ${what}, ${since()} so far`);
+      say(`  … ${what}, ${duration(performance.now() - began)} so far`);
     }, NEXT_WORD);
   }, FIRST_WORD);
   try {
-    const result = await work();
-    say(`  ${what}: ${since()}`);
-    return result;
+    return await summed(what, work);
   } finally {
     clearTimeout(first);
     clearInterval(reminder);
   }
+}
+
+/** Does work whose parts tell of themselves, and says how long it took in all. */
+export async function summed<T>(what: string, work: () => Promise<T>): Promise<T> {
+  const began = performance.now();
+  const result = await work();
+  say(`  ${what}: ${duration(performance.now() - began)}`);
+  return result;
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 import { demo } from './demo.js';
 import { install } from './parts/install.js';
-import { duration, say, told } from './progress.js';
+import { duration, say, summed, told } from './progress.js';
 import { assertNothingLeft } from './running/census.js';
 import { Processes } from './running/processes.js';
 import { startStack, type StartedStack } from './stack.js';
@@ -27,8 +27,8 @@ const WORKS: Record<string, Work> = {
 };
 
 async function withStack(processes: Processes, use: (started: StartedStack) => Promise<number>): Promise<number> {
-  const parts = await told('installing', () => install(processes, process.env));
-  return use(await told('starting', () => startStack(processes, parts)));
+  const parts = await summed('installed', () => install(processes, process.env));
+  return use(await summed('started', () => startStack(processes, parts)));
 }
 
 /** Does one work in a folder of its own and stops whatever that started, however it ends. @returns the exit code */
@@ -51,7 +51,7 @@ async function run(work: Work, rest: readonly string[]): Promise<number> {
     if (interruption === undefined) say(describe(failure));
     return 1;
   });
-  await told('stopping', () => processes.stopAll());
+  await told('stopped', () => processes.stopAll());
   await assertNothingLeft(folder);
   say(`${duration(performance.now() - began)} in all; no process is left`);
   const exitCode = interruption ?? outcome;

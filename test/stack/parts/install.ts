@@ -1,4 +1,4 @@
-import { told } from '../progress.js';
+import { summed, told } from '../progress.js';
 import type { Processes } from '../running/processes.js';
 import { cacheFolder } from './cache.js';
 import { installClusterTools } from './cluster-tools.js';
@@ -29,7 +29,7 @@ export async function install(processes: Processes, env: NodeJS.ProcessEnv): Pro
     clusterTools: await told('kubectl, Helm 4 and Helm 3', () => installClusterTools(processes, cache, java)),
   });
   const [kubernetes, downloaded] = await processes.together(
-    told('kube-apiserver and etcd', () => installKubernetes(processes, cache, env)),
+    summed('kube-apiserver and etcd', () => installKubernetes(processes, cache, env)),
     downloads(),
   );
   return { javaHome: java, kubernetes, ...downloaded };

@@ -44,15 +44,13 @@ export async function installKubernetes(processes: Processes, cache: string, env
   const names = PROGRAMS.map(({ name }) => name);
   return cached(cache, await cacheKey(), names, async (staging) => {
     for (const { name, source, flags } of PROGRAMS) {
-      await told(
-        `${name} ${name === 'etcd' ? '' : KUBERNETES_VERSION}, built once per machine (4 to 16 minutes in all)`,
-        () =>
-          processes.complete({
-            name: `build-${name}`,
-            command: 'go',
-            args: ['build', '-C', MODULE, '-trimpath', '-ldflags', flags.join(' '), '-o', join(staging, name), source],
-            env: { CGO_ENABLED: '0', GOFLAGS: '-mod=readonly', GOWORK: 'off' },
-          }),
+      await told(`${name}, built once per machine (the two take 4 to 16 minutes)`, () =>
+        processes.complete({
+          name: `build-${name}`,
+          command: 'go',
+          args: ['build', '-C', MODULE, '-trimpath', '-ldflags', flags.join(' '), '-o', join(staging, name), source],
+          env: { CGO_ENABLED: '0', GOFLAGS: '-mod=readonly', GOWORK: 'off' },
+        }),
       );
     }
   });

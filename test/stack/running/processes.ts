@@ -18,6 +18,8 @@ export interface Program {
   command: string;
   args: readonly string[];
   env?: Record<string, string>;
+  /** Its environment is `env` and nothing of ours but where programs and the home folder are. */
+  ownEnvironment?: boolean;
   cwd?: string;
   /** Given to its standard input, which is closed then. */
   input?: string;
@@ -69,7 +71,7 @@ export class Processes {
     const child = spawn(program.command, program.args, {
       detached: true,
       stdio: [program.input === undefined ? 'ignore' : 'pipe', output, output],
-      env: { ...process.env, ...program.env, [RUN_MARK]: this.folder },
+      env: this.environmentOf(program),
       cwd: program.cwd,
     });
     closeSync(file);
@@ -106,6 +108,12 @@ export class Processes {
       await Promise.allSettled([one, other]);
       throw failure;
     }
+  }
+
+  private environmentOf({ env, ownEnvironment }: Program): NodeJS.ProcessEnv {
+    const { PATH, HOME } = process.env;
+    const inherited = ownEnvironment === true ? { PATH, HOME } : process.env;
+    return { ...inherited, ...env, [RUN_MARK]: this.folder };
   }
 
   private watch(name: string, pid: number, log: string, ended: Promise<End>): Running {

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+
+import type { World } from './world.js';
+
+interface Principal {
+  type: 'user' | 'group';
+  id: number;
+}
+
+/** One run of the sync by REST, until the engine has what it published. @returns the outcome */
+export async function publish(world: World): Promise<string> {
+  const { status, body } = await world.administrator.post('/api/admin/acl/sync');
+  assert.equal(status, 200, JSON.stringify(body));
+  const outcome = String(body?.['outcome']);
+  assert.notEqual(outcome, 'refused', JSON.stringify(body));
+  if (outcome === 'applied') assert.match(world.grantline.log(), /"msg":"TRINO_ACL_SYNC_APPLIED"/);
+  await world.untilLive();
+  return outcome;
+}
+
+/** The same on the command line. */
+export async function publishByCommand(world: World): Promise<string> {
+  const { outcome } = JSON.parse(await world.grantline.command(['acl', 'sync', '--json'])) as { outcome: string };
+  await world.untilLive();
+  return outcome;
+}
+
+/** @param path `catalog.schema` or `catalog.schema.table` */
+export async function grant(world: World, principal: Principal, path: string, privilege: string): Promise<void> {
+  const [catalog, schema, table] = path.split('.');
+  const { status, body } = await world.administrator.post('/api/admin/grants', {
+    principal,
+    resource: { catalog, schema, ...(table === undefined ? {} : { table }) },
+    privileges: [privilege],
+  });
+  assert.equal(status, 201, JSON.stringify(body));
+}
+
+export async function revokeGrantsOf(world: World, name: string): Promise<void> {
+  const { body } = await world.administrator.get(`/api/admin/grants?principal=user:${world.person(name).id}`);
+  const { items } = body as { items: { id: number }[] };
+  assert.equal(items.length, 1);
+  for (const { id } of items) {
+    assert.equal((await world.administrator.delete(`/api/admin/grants/${id}`)).status, 204);
+  }
+}
+
+export async function makeGroup(world: World, name: string, members: readonly string[]): Promise<Principal> {
+  const { status, body } = await world.administrator.post('/api/admin/groups', { name });
+  assert.equal(status, 201, JSON.stringify(body));
+  const id = Number(body?.['id']);
+  for (const member of members) {
+    const path = `/api/admin/groups/${id}/members/${world.person(member).id}`;
+    assert.ok((await world.administrator.send('PUT', path)).status < 300, path);
+  }
+  return { type: 'group', id };
+}

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+
+import { READABLE_CATALOG, WRITABLE_CATALOG } from '../running/grantline.js';
+import { grant, makeGroup, publish, publishByCommand, revokeGrantsOf } from './administration.js';
+import { ADMINISTRATOR, type QueryOutcome, type World } from './world.js';
+
+/** One step of the loop: what happens, and a function that makes it happen, checks it, and says what was seen. */
+export interface Step {
+  title: string;
+  run: (world: World) => Promise<string>;
+}
+
+/** The first is granted something, the second never; the others get theirs through groups: both, and one of two. */
+const PEOPLE = ['ana', 'ben', 'cleo', 'dora', 'emil'];
+const GRANTED = `${READABLE_CATALOG}.tiny.nation`;
+const UNGRANTED = `${READABLE_CATALOG}.sf1.nation`;
+const COUNT_GRANTED = `SELECT count(*) FROM ${GRANTED}`;
+
+/**
+ * Register, log in, be granted something, have it published, use it, lose it again; each step on the real parts.
+ * The suite runs it in both verification modes and with both families of headers; the demonstration tells it.
+ */
+export const LOOP: readonly Step[] = [
+  {
+    title: 'an administrator is made on the command line; people register and log in',
+    run: async (world) => {
+      await world.makeAdministrator();
+      for (const name of PEOPLE) await world.signUp(name);
+      return `${ADMINISTRATOR} administrates; ${PEOPLE.join(', ')} have accounts`;
+    },
+  },
+  {
+    title: 'the first publication lets nobody in but the service account',
+    run: async (world) => {
+      assert.deepEqual((await world.configMap()).data, {});
+      assert.equal(await publish(world), 'applied');
+      const { data } = await world.configMap();
+      assert.deepEqual(Object.keys(data), ['rules.json']);
+      for (const name of PEOPLE) assertRefused(await world.query(name, COUNT_GRANTED));
+      return `rules.json is in the ConfigMap; the engine refuses ${PEOPLE.join(', ')}`;
+    },
+  },
+  {
+    title: 'the service account writes in the writable catalog and reads in the readable one',
+    run: async (world) => {
+      const schema = `${WRITABLE_CATALOG}.${world.schema}`;
+      for (const statement of [
+        `CREATE SCHEMA ${schema}`,
+        `CREATE TABLE ${schema}.shipments (id bigint, weight integer)`,
+        `INSERT INTO ${schema}.shipments VALUES (1, 10), (2, 20)`,
+        `CREATE VIEW ${schema}.heavy AS SELECT id FROM ${schema}.shipments WHERE weight > 10`,
+      ]) {
+        assert.equal((await world.onEngine(statement)).kind, 'rows', statement);
+      }
+      assert.deepEqual(await world.onEngine(`SELECT id FROM ${schema}.heavy`), { kind: 'rows', rows: [[2]] });
+      assert.deepEqual(await world.onEngine(COUNT_GRANTED), { kind: 'rows', rows: [[25]] });
+      const written = await world.onEngine(`CREATE TABLE ${READABLE_CATALOG}.tiny.mine (id bigint)`);
+      assert.equal(written.kind === 'failed' && written.errorName, 'PERMISSION_DENIED');
+      return `${schema}.shipments and a view on it exist; ${READABLE_CATALOG} can be read, not written`;
+    },
+  },
+  {
+    title: 'a schema is granted to one person, and published',
+    run: async (world) => {
+      const former = (await world.configMap()).data['rules.json'];
+      await grant(world, { type: 'user', id: world.person('ana').id }, `${READABLE_CATALOG}.tiny`, 'SELECT');
+      assertRefused(await world.query('ana', COUNT_GRANTED)); // not before it is published
+      assert.equal(await publish(world), 'applied');
+      const { data } = await world.configMap();
+      assert.notEqual(data['rules.json'], former);
+      assert.equal(data['rules.json.bak'], former);
+      return 'the ConfigMap holds the new rules, and the former ones under rules.json.bak';
+    },
+  },
+  {
+    title: 'the person reads what was granted; the engine refuses the rest, and everybody else',
+    run: async (world) => {
+      assert.deepEqual(await world.query('ana', `SELECT name FROM ${GRANTED} ORDER BY name LIMIT 2`), {
+        kind: 'rows',
+        rows: [['ALGERIA'], ['ARGENTINA']],
+      });
+      const refusal = assertRefused(await world.query('ana', `SELECT name FROM ${UNGRANTED}`));
+      await assertNeverSeen(world, 'ben');
+      return `ana reads ${GRANTED}; ${UNGRANTED}: "${refusal}"; ben sees neither`;
+    },
+  },
+  {
+    title: 'a run without changes leaves the ConfigMap alone',
+    run: async (world) => {
+      const { resourceVersion } = await world.configMap();
+      assert.equal(await publish(world), 'no_change');
+      assert.equal((await world.configMap()).resourceVersion, resourceVersion);
+      assert.match(world.grantline.log(), /"msg":"TRINO_ACL_SYNC_NO_CHANGE"/);
+      return `resourceVersion is still ${resourceVersion}; the log says TRINO_ACL_SYNC_NO_CHANGE`;
+    },
+  },
+  {
+    title: 'a member of two groups has what either gives',
+    run: async (world) => {
+      const table = `${WRITABLE_CATALOG}.${world.schema}.shipments`;
+      await grant(world, await makeGroup(world, 'readers', ['cleo', 'dora']), table, 'SELECT');
+      await grant(world, await makeGroup(world, 'writers', ['cleo', 'emil']), table, 'INSERT');
+      assert.equal(await publish(world), 'applied');
+      const insert = `INSERT INTO ${table} VALUES (3, 30)`;
+      const count = `SELECT count(*) FROM ${table}`;
+      assertRefused(await world.query('dora', insert));
+      assertRefused(await world.query('emil', count));
+      assert.equal((await world.query('cleo', insert)).kind, 'rows');
+      assert.deepEqual(await world.query('cleo', count), { kind: 'rows', rows: [['3']] });
+      return `cleo reads and writes ${table}; dora only reads, emil only writes`;
+    },
+  },
+  {
+    title: 'after the grant is revoked, and that is published, the engine refuses again',
+    run: async (world) => {
+      const former = (await world.configMap()).data['rules.json'];
+      await revokeGrantsOf(world, 'ana');
+      assert.equal(await publishByCommand(world), 'applied');
+      assert.equal((await world.configMap()).data['rules.json.bak'], former);
+      const refusal = assertRefused(await world.query('ana', COUNT_GRANTED));
+      await assertNeverSeen(world, 'ben');
+      return `ana again: "${refusal}"; this time the run was started on the command line`;
+    },
+  },
+];
+
+/** @returns the engine's words */
+function assertRefused(outcome: QueryOutcome): string {
+  assert.equal(outcome.kind, 'failed', JSON.stringify(outcome));
+  assert.equal(outcome.engineErrorName, 'PERMISSION_DENIED', JSON.stringify(outcome));
+  return outcome.message;
+}
+
+/** Neither through Grantline nor on the engine itself. */
+async function assertNeverSeen(world: World, name: string): Promise<void> {
+  assertRefused(await world.query(name, COUNT_GRANTED));
+  const answer = await world.onEngine(COUNT_GRANTED, name);
+  assert.equal(answer.kind === 'failed' && answer.errorName, 'PERMISSION_DENIED', JSON.stringify(answer));
+}
