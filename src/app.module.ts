@@ -1,5 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { ScheduleModule } from '@nestjs/schedule';
+import { AclSyncModule } from './acl-sync/acl-sync.module.js';
 import { AuditModule } from './audit/audit.module.js';
 import { AuthModule } from './auth/auth.module.js';
 import { GrantsModule } from './grants/grants.module.js';
@@ -19,6 +20,7 @@ export class AppModule {
         UsersModule,
         AuthModule,
         GrantsModule,
+        AclSyncModule.with(foundation.settings),
       ],
     };
   }

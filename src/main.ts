@@ -1,6 +1,8 @@
 #!/usr/bin/env node
 import 'reflect-metadata';
 import { Command } from 'commander';
+import { compileSnapshot } from './commands/acl-compile.js';
+import { syncRules } from './commands/acl-sync.js';
 import { createAdministrator } from './commands/create-administrator.js';
 import { applyMigrations } from './commands/migrate.js';
 import { complain } from './commands/output.js';
@@ -24,6 +26,21 @@ program
   .option('--password-file <file>', 'read the password from a file instead')
   .option('--json', 'print the account as JSON')
   .action(createAdministrator);
+
+const acl = program.command('acl').description('the rules that the engine enforces');
+acl
+  .command('sync')
+  .description('one run: compile, prove, publish')
+  .option('--dry-run', 'only say what would be published')
+  .option('--json', 'print the outcome as JSON')
+  .action(syncRules);
+acl
+  .command('compile')
+  .description('make rules.json out of a snapshot file, through every check')
+  .requiredOption('--snapshot <file>', 'JSON or YAML')
+  .requiredOption('--out <directory>')
+  .option('--json', 'print a summary as JSON')
+  .action(compileSnapshot);
 
 // Exit codes: 0 fine, 1 findings or refused, 2 cannot read, cannot reach or wrong usage, 78 settings (EX_CONFIG).
 program.configureOutput({ writeErr: (text) => complain(text.trimEnd()) }).exitOverride((stop) => {

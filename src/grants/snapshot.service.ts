@@ -19,7 +19,8 @@ export class SnapshotService {
   }
 }
 
-export function snapshotSettings({ acl, engine }: Settings): SnapshotSettings {
+/** The settings that shape the rules. */
+export function snapshotSettings({ acl, engine }: Pick<Settings, 'acl' | 'engine'>): SnapshotSettings {
   return {
     ownAccount: engine.user,
     serviceAccounts: acl.serviceAccounts,

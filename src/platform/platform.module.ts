@@ -6,12 +6,14 @@ import { Registry, collectDefaultMetrics } from 'prom-client';
 import { DataSource } from 'typeorm';
 import { Clock } from '../kernel/clock.js';
 import { Ids, RandomIds } from '../kernel/ids.js';
+import { Pace } from '../kernel/pace.js';
 import { AccessGuard } from './access.guard.js';
 import type { Database } from './database.js';
 import { HealthRegistry } from './health.js';
 import { BodyGate } from './infrastructure/body-gate.js';
 import { DatabaseSession } from './infrastructure/database-session.js';
 import { pendingMigrations } from './infrastructure/migrator.js';
+import { NodePace } from './infrastructure/node-pace.js';
 import { Log } from './log.js';
 import { Settings } from './settings.js';
 import { Transaction } from './transaction.js';
@@ -57,6 +59,7 @@ export class PlatformModule {
         { provide: Log, useValue: log },
         { provide: Clock, useValue: clock },
         { provide: Ids, useClass: RandomIds },
+        { provide: Pace, useClass: NodePace },
         DatabaseSession,
         { provide: Transaction, useExisting: DatabaseSession },
         { provide: Registry, useFactory: metrics },
@@ -64,7 +67,7 @@ export class PlatformModule {
         { provide: APP_GUARD, useClass: AccessGuard },
         { provide: APP_INTERCEPTOR, useClass: BodyGate },
       ],
-      exports: [Settings, Log, Clock, Ids, Transaction, DatabaseSession, Registry, HealthRegistry, TypeOrmModule],
+      exports: [Settings, Log, Clock, Ids, Pace, Transaction, DatabaseSession, Registry, HealthRegistry, TypeOrmModule],
     };
   }
 }

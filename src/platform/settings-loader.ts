@@ -48,3 +48,17 @@ export function loadSettings(environment: Environment = process.env): Settings {
   if (problems.length + found.length > 0) throw new SettingsRefused([...problems, ...found]);
   return settings;
 }
+
+/**
+ * Only what rules follow from, for commands that need neither a database nor a secret; what is wrong with the rest does not
+ * concern them.
+ * @throws SettingsRefused
+ */
+export function loadRuleSettings(environment: Environment = process.env): Pick<Settings, 'acl' | 'engine'> {
+  const { settings, problems } = parseSettings(environment);
+  const found = problems.filter((problem) =>
+    /^(ACL_(?!CONFIGMAP|SYNC|TARGET)|SERVICE_QUERY_IMPERSONATION)/.test(problem),
+  );
+  if (found.length > 0) throw new SettingsRefused(found);
+  return settings;
+}

@@ -6,6 +6,8 @@ import { RulesTargetMoved, RulesTargetUnavailable } from '../../src/acl-sync/dom
 import { ConfigMapRulesTarget } from '../../src/acl-sync/infrastructure/configmap-rules-target.js';
 import { KubernetesApi } from '../../src/acl-sync/infrastructure/kubernetes-api.js';
 import { FakeKubernetesApi } from '../support/fake-kubernetes-api.js';
+import { HastyPace } from '../support/fake-pace.js';
+import { LogBook } from '../support/log-book.js';
 
 const forever = new AbortController().signal;
 
@@ -13,19 +15,18 @@ describe('the rules in a ConfigMap', () => {
   let server: FakeKubernetesApi;
   let target: ConfigMapRulesTarget;
   let directory: string;
-  let pauses: number[];
+  let pace: HastyPace;
+  let log: LogBook;
 
   beforeEach(async () => {
     server = new FakeKubernetesApi();
     const apiUrl = await server.listen();
     directory = await mkdtemp(join(tmpdir(), 'configmap-'));
     await writeToken('token-1\n');
-    pauses = [];
-    const api = new KubernetesApi({ apiUrl, caFile: '', tokenFile: tokenFile() }, 'grantline/test', (ms, signal) => {
-      pauses.push(ms);
-      return signal.aborted ? Promise.reject(new Error('aborted')) : Promise.resolve();
-    });
-    target = new ConfigMapRulesTarget(api, { namespace: 'engine', name: 'trino-access-control' });
+    pace = new HastyPace();
+    log = new LogBook();
+    const api = new KubernetesApi({ apiUrl, caFile: '', tokenFile: tokenFile() }, 'grantline/test', pace);
+    target = new ConfigMapRulesTarget(api, { namespace: 'engine', name: 'trino-access-control' }, log);
   });
 
   afterEach(async () => {
@@ -77,6 +78,7 @@ describe('the rules in a ConfigMap', () => {
     expect(server.map?.data?.['rules.json.bak']).toBeUndefined();
     const kept = Buffer.from(server.map?.binaryData?.['rules.json.bak'] ?? '', 'base64');
     expect(gunzipSync(kept).toString()).toBe(large);
+    expect(log.at('info')).toEqual([expect.stringContaining('compressed')]);
 
     await publish('small');
     expect(server.map?.binaryData).toBeUndefined();
@@ -139,7 +141,7 @@ describe('the rules in a ConfigMap', () => {
       { status: 503, headers: { 'retry-after': 'soon' } },
     ];
     await target.read(forever);
-    expect(pauses).toEqual([3000, 500]);
+    expect(pace.waits).toEqual([3000, 500]);
 
     server.instead = Array.from({ length: 9 }, () => ({ status: 503 }));
     expect((await failureOf(target.read(forever))).reason).toBe('unreachable');

@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { Logger } from '@nestjs/common';
+import type { Log } from '../../platform/log.js';
 import {
   type LiveRules,
   type NextRules,
@@ -24,11 +24,11 @@ export class ConfigMapRulesTarget extends RulesTarget {
   override readonly name: string;
   override readonly limitBytes = LIMIT_BYTES;
   private readonly path: string;
-  private readonly logger = new Logger(ConfigMapRulesTarget.name);
 
   constructor(
     private readonly api: KubernetesApi,
     map: { namespace: string; name: string },
+    private readonly log: Log,
   ) {
     super();
     this.name = `configmap ${map.namespace}/${map.name}`;
@@ -74,7 +74,7 @@ export class ConfigMapRulesTarget extends RulesTarget {
     if (Buffer.byteLength(next.text) + Buffer.byteLength(live.text) <= LIMIT_BYTES) {
       return { data: { [FORMER]: live.text }, binaryData: { [FORMER]: null } };
     }
-    this.logger.log(
+    this.log.info(
       `${FORMER} is kept compressed (gzip, in binaryData): both texts together exceed ${LIMIT_BYTES} bytes`,
     );
     return { data: { [FORMER]: null }, binaryData: { [FORMER]: gzipSync(live.text).toString('base64') } };

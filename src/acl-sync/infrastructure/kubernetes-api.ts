@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { Agent } from 'node:https';
 import axios, { type AxiosResponse, isAxiosError } from 'axios';
+import type { Pace } from '../../kernel/pace.js';
 import { RulesTargetUnavailable } from '../domain/rules-target.js';
 
 export interface KubernetesSettings {
@@ -16,9 +17,6 @@ export interface KubernetesAnswer {
   /** Finds the request in the API server's audit log. */
   auditId: string | null;
 }
-
-/** Waits, or throws once the signal is aborted. Handed in, so that tests need not wait. */
-export type Pause = (milliseconds: number, signal: AbortSignal) => Promise<void>;
 
 /** What may be repeated, and how often. The API server says 500 to faults of the caller too, so those are not worth more. */
 const REPEATS = { busy: 5, broken: 2, unauthorized: 1 };
@@ -36,7 +34,7 @@ export class KubernetesApi {
   constructor(
     private readonly settings: KubernetesSettings,
     private readonly userAgent: string,
-    private readonly pause: Pause,
+    private readonly pace: Pace,
   ) {}
 
   get(path: string, signal: AbortSignal): Promise<KubernetesAnswer> {
@@ -62,7 +60,7 @@ export class KubernetesApi {
       if (trouble === null || repeated[trouble] === REPEATS[trouble]) return answerOf(response);
       const wait = trouble === 'unauthorized' ? 0 : (retryAfterMs(response) ?? FIRST_PAUSE_MS * 2 ** repeated[trouble]);
       repeated[trouble] += 1;
-      await this.pause(wait, signal).catch(() => {
+      await this.pace.wait(wait, signal).catch(() => {
         throw outOfTime();
       });
     }

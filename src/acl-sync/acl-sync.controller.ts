@@ -1,0 +1,78 @@
+import { Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
+import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { authorOf } from '../grants/domain/author.js';
+import { Refused } from '../kernel/errors.js';
+import { AdministratorsOnly, type Client, CurrentClient, type CurrentPerson, CurrentUser } from '../platform/access.js';
+import { PageQuery } from '../platform/page.dto.js';
+import { RowId } from '../platform/row-id.js';
+import { AclSyncService } from './acl-sync.service.js';
+import { failureOf } from './domain/publication.js';
+import { PreviewService } from './preview.service.js';
+import {
+  PublicationPageResponse,
+  PublicationResponse,
+  toPublicationResponse,
+  toSummaryResponse,
+} from './publication.response.js';
+import { StatusService } from './status.service.js';
+import {
+  PreviewResponse,
+  refusalOf,
+  StatusResponse,
+  SyncResponse,
+  toPreviewResponse,
+  toStatusResponse,
+  toSyncResponse,
+} from './sync.response.js';
+
+@ApiTags('publishing')
+@ApiBearerAuth('access-token')
+@AdministratorsOnly()
+@Controller('api/admin/acl')
+export class AclSyncController {
+  constructor(
+    private readonly sync: AclSyncService,
+    private readonly previews: PreviewService,
+    private readonly statuses: StatusService,
+  ) {}
+
+  @Post('sync')
+  @HttpCode(200)
+  @ApiOkResponse({ type: SyncResponse })
+  async run(@CurrentUser() person: CurrentPerson, @CurrentClient() client: Client): Promise<SyncResponse> {
+    const result = await this.sync.run({ trigger: 'route', by: authorOf(person, client), patienceMs: 0 });
+    if (result.kind === 'busy') throw new Refused('sync_in_progress');
+    return toSyncResponse(result.outcome);
+  }
+
+  @Post('preview')
+  @HttpCode(200)
+  @ApiOkResponse({ type: PreviewResponse })
+  async preview(): Promise<PreviewResponse> {
+    const preview = await this.previews.preview().catch((error: unknown) => {
+      throw refusalOf(failureOf(error));
+    });
+    return toPreviewResponse(preview);
+  }
+
+  @Get('status')
+  @ApiOkResponse({ type: StatusResponse })
+  async status(): Promise<StatusResponse> {
+    return toStatusResponse(await this.statuses.status());
+  }
+
+  @Get('publications')
+  @ApiOkResponse({ type: PublicationPageResponse })
+  async publications(@Query() page: PageQuery): Promise<PublicationPageResponse> {
+    const { items, next } = await this.statuses.publications(page);
+    return { items: items.map(toSummaryResponse), next };
+  }
+
+  @Get('publications/:version')
+  @ApiOkResponse({ type: PublicationResponse })
+  async publication(@RowId('version') version: number): Promise<PublicationResponse> {
+    const publication = await this.statuses.publication(version);
+    if (publication === null) throw new Refused('not_found');
+    return toPublicationResponse(publication);
+  }
+}

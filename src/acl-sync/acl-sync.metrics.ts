@@ -1,0 +1,76 @@
+import { Injectable } from '@nestjs/common';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { Outcome, PublicationSummary, Trigger } from './domain/publication.js';
+
+/** What the sync tells Prometheus; the names stand in the API's document and the chart's alerts. */
+@Injectable()
+export class AclSyncMetrics {
+  private readonly runs: Counter<'outcome' | 'trigger'>;
+  private readonly lastSuccess: Gauge;
+  private readonly lastPublication: Gauge;
+  private readonly live: Gauge;
+  private readonly grantToLive: Histogram;
+  private readonly rules: Gauge;
+  private readonly bytes: Gauge;
+  private readonly drift: Counter;
+  private readonly refusedSince: Gauge;
+
+  constructor(registry: Registry) {
+    const registers = [registry];
+    const gauge = (name: string, help: string) => new Gauge({ name: `grantline_acl_${name}`, help, registers });
+    this.runs = new Counter({
+      name: 'grantline_acl_runs_total',
+      help: 'Runs of the sync by how they ended and what made them happen.',
+      labelNames: ['outcome', 'trigger'],
+      registers,
+    });
+    this.lastSuccess = gauge('last_success_timestamp_seconds', 'When a run last published or found nothing to change.');
+    this.lastPublication = gauge('last_publication_timestamp_seconds', 'When rules were last published.');
+    this.live = gauge('live', 'Whether the engine was seen to use the version that was published last (1) or not (0).');
+    this.grantToLive = new Histogram({
+      name: 'grantline_acl_grant_to_live_seconds',
+      help: 'From a change of grants to the moment at which the engine was seen to use it.',
+      buckets: [5, 15, 30, 60, 90, 120, 180, 300, 450, 600, 900, 1800],
+      registers,
+    });
+    this.rules = gauge('rules', 'Rules in the version that was published last.');
+    this.bytes = gauge('bytes', 'Size of the text that was published last.');
+    this.drift = new Counter({
+      name: 'grantline_acl_drift_total',
+      help: 'Edits of the live rules by hand that a run found.',
+      registers,
+    });
+    this.refusedSince = gauge(
+      'refused_since_timestamp_seconds',
+      'Since when every run was refused; 0: the last was not.',
+    );
+  }
+
+  ran(outcome: Outcome['kind'], trigger: Trigger): void {
+    this.runs.inc({ outcome, trigger });
+  }
+
+  foundDrift(): void {
+    this.drift.inc();
+  }
+
+  /** What the history says, which other replicas write too. */
+  show(state: { published: PublicationSummary | null; lastSuccessAt: Date | null; refusedSince: Date | null }): void {
+    const { published, lastSuccessAt, refusedSince } = state;
+    this.lastSuccess.set(secondsOf(lastSuccessAt));
+    this.refusedSince.set(secondsOf(refusedSince));
+    this.lastPublication.set(secondsOf(published?.publishedAt ?? null));
+    this.live.set((published?.liveAt ?? null) === null ? 0 : 1);
+    this.rules.set(published?.rules ?? 0);
+    this.bytes.set(published?.bytes ?? 0);
+  }
+
+  wentLive(secondsAfterChange: number): void {
+    this.live.set(1);
+    this.grantToLive.observe(secondsAfterChange);
+  }
+}
+
+function secondsOf(moment: Date | null): number {
+  return moment === null ? 0 : moment.getTime() / 1000;
+}

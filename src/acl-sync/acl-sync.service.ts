@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import type { Author } from '../grants/domain/author.js';
+import { SnapshotService } from '../grants/snapshot.service.js';
+import { Clock } from '../kernel/clock.js';
+import type { Candidate } from './domain/candidate.js';
+import { failureOf, type Outcome, planPublication, type Trigger } from './domain/publication.js';
+import { type PublicationDraft, PublicationHistory } from './domain/publication-history.js';
+import { diffRules } from './domain/rules-diff.js';
+import { RulesPreparer } from './domain/rules-preparer.js';
+import { type LiveRules, RulesTarget, RulesTargetMoved } from './domain/rules-target.js';
+import { type Lease, SyncLock } from './domain/sync-lock.js';
+import { RunReportsService } from './run-reports.service.js';
+
+/** What makes a run happen. */
+export interface RunOrder {
+  trigger: Trigger;
+  by: Author;
+  /** How long to wait for a run that is under way. */
+  patienceMs: number;
+}
+
+/** `nextExpiry`: when the first of the grants ends by itself. */
+export type RunResult = { kind: 'busy' } | { kind: 'ended'; outcome: Outcome; nextExpiry: Date | null };
+
+/** How a run went, before it is reported. `edit`: the live text that somebody wrote by hand; undefined: nobody did. */
+interface Ending {
+  outcome: Outcome;
+  edit: { textHash: string | null } | undefined;
+}
+
+/** What a run may spend on the target in all, and how often somebody else may write in between. */
+const TARGET_MS = 30_000;
+const TRIES = 10;
+
+/** Turns what people may see into rules that are proved, and publishes them: plan, check, apply, record. */
+@Injectable()
+export class AclSyncService {
+  constructor(
+    private readonly snapshots: SnapshotService,
+    private readonly preparer: RulesPreparer,
+    private readonly target: RulesTarget,
+    private readonly history: PublicationHistory,
+    private readonly lock: SyncLock,
+    private readonly reports: RunReportsService,
+    private readonly clock: Clock,
+  ) {}
+
+  /** One run, alone among all replicas and commands. What goes wrong in it is its outcome, and recorded. */
+  async run(order: RunOrder): Promise<RunResult> {
+    const held = await this.lock.whileHeld(order.patienceMs, (lease) => this.alone(order, lease));
+    return held.kind === 'busy' ? held : held.result;
+  }
+
+  private async alone(order: RunOrder, lease: Lease): Promise<RunResult> {
+    const startedAt = this.clock.now();
+    let candidate: Candidate | null = null;
+    let ending: Ending;
+    try {
+      candidate = await this.preparer.prepare(await this.snapshots.read());
+      ending = await this.publish(candidate, order, lease);
+    } catch (error) {
+      ending = { outcome: { kind: 'failed', failure: failureOf(error) }, edit: undefined };
+    }
+    await this.reports.record({ ...order, ...ending, startedAt });
+    return { kind: 'ended', outcome: ending.outcome, nextExpiry: candidate?.nextExpiry ?? null };
+  }
+
+  /** Decides by what is live, and writes; from the top again when somebody else wrote in between. */
+  private async publish(candidate: Candidate, order: RunOrder, lease: Lease): Promise<Ending> {
+    const signal = AbortSignal.timeout(TARGET_MS);
+    let edit: Ending['edit'];
+    let begun: number | null = null;
+    for (let tries = 1; ; tries++) {
+      const live = await this.target.read(signal);
+      await lease.confirm();
+      const now = this.clock.now();
+      await this.history.settle(live.text, now);
+      const latest = await this.history.latest();
+      const plan = planPublication(candidate, live, latest);
+      if (plan.drift) edit ??= { textHash: digest(live.text) };
+      if (plan.kind === 'refused') return { outcome: plan, edit };
+      if (plan.kind === 'no_change' && latest?.text === candidate.text) {
+        // Ours, although the answer to the writing was lost and the repetition found the target moved.
+        const kind = latest.version === begun ? 'applied' : 'no_change';
+        return { outcome: { kind, publication: latest }, edit };
+      }
+      begun = await this.history.begin(draftOf(candidate, live, order, now));
+      try {
+        // A text that is live without having been published here (another database's) is taken over as it is.
+        if (plan.kind === 'publish') {
+          const { text, hash } = candidate;
+          await this.target.publish({ text, hash, generation: begun, publishedAt: now }, live, signal);
+        }
+        const publication = await this.history.confirm(begun, this.clock.now());
+        return { outcome: { kind: plan.kind === 'publish' ? 'applied' : 'no_change', publication }, edit };
+      } catch (error) {
+        if (!(error instanceof RulesTargetMoved) || tries === TRIES) throw error;
+      }
+    }
+  }
+}
+
+function draftOf(candidate: Candidate, live: LiveRules, { trigger, by }: RunOrder, begunAt: Date): PublicationDraft {
+  const { text, hash, rules, bytes, findings, snapshot, snapshotHash } = candidate;
+  return {
+    text,
+    hash,
+    rules,
+    bytes,
+    diff: diffRules(live.text, text),
+    checks: findings,
+    trigger,
+    triggeredBy: by.actor?.id ?? null,
+    snapshot,
+    snapshotHash,
+    begunAt,
+  };
+}
+
+function digest(text: string | null): string | null {
+  return text === null ? null : createHash('sha256').update(text).digest('hex');
+}

@@ -1,0 +1,114 @@
+import type { Candidate } from './candidate.js';
+import type { Finding } from './finding.js';
+import type { RulesDiff } from './rules-diff.js';
+import { type LiveRules, RulesTargetMoved, RulesTargetUnavailable, type TargetFailure } from './rules-target.js';
+import { LeaseLost } from './sync-lock.js';
+
+export const TRIGGERS = ['schedule', 'change', 'expiry', 'route', 'cli', 'restore', 'rollback'] as const;
+export type Trigger = (typeof TRIGGERS)[number];
+
+/** A version of the rules that was published, and what it followed from. */
+export interface Publication {
+  version: number;
+  text: string;
+  hash: string;
+  rules: number;
+  bytes: number;
+  /** Against the text that was live before. */
+  diff: RulesDiff;
+  /** What the checks said: warnings and remarks, no errors. */
+  checks: Finding[];
+  trigger: Trigger;
+  triggeredBy: { id: number; name: string } | null;
+  snapshotHash: string;
+  publishedAt: Date;
+  /** When the engine was first seen to use it. */
+  liveAt: Date | null;
+}
+
+/** A publication as it stands in a list: the text can be a mebibyte. */
+export type PublicationSummary = Omit<Publication, 'text' | 'diff'>;
+
+/** What a run does with a candidate, given what is live. */
+export type Plan =
+  | { kind: 'publish'; drift: boolean }
+  | { kind: 'no_change'; drift: false }
+  | { kind: 'refused'; reasons: Finding[]; drift: boolean };
+
+/**
+ * Decides about a candidate; the decision can be shown instead of carried out. `drift`: the live text is neither the one that
+ * was published last nor the one that would be published now, so somebody edited it by hand.
+ */
+export function planPublication(
+  candidate: Pick<Candidate, 'text' | 'findings'>,
+  live: Pick<LiveRules, 'text'>,
+  published: Pick<Publication, 'text'> | null,
+): Plan {
+  const drift = live.text !== (published?.text ?? null) && live.text !== candidate.text;
+  const reasons = candidate.findings.filter(({ severity }) => severity === 'error');
+  if (reasons.length > 0) return { kind: 'refused', reasons, drift };
+  return live.text === candidate.text ? { kind: 'no_change', drift: false } : { kind: 'publish', drift };
+}
+
+export interface RunFailure {
+  reason: TargetFailure | 'moved' | 'lease-lost' | 'internal';
+  /** Safe to show. */
+  message: string;
+  /** Finds the request in the API server's audit log. */
+  auditId: string | null;
+  /** For the log alone. */
+  cause: unknown;
+}
+
+/** How a run ended. */
+export type Outcome =
+  | { kind: 'applied' | 'no_change'; publication: Publication }
+  | { kind: 'refused'; reasons: Finding[] }
+  | { kind: 'failed'; failure: RunFailure };
+
+/** A run as it is remembered. */
+export interface Run {
+  at: Date;
+  trigger: Trigger;
+  outcome: Outcome['kind'];
+  /** The findings of a refusal, or the failure as one. */
+  reasons: Finding[];
+  /** Somebody's edit that this run found in the live text. */
+  drift: Drift | null;
+}
+
+export interface Drift {
+  /** When a run first found this very edit. */
+  foundAt: Date;
+  /** SHA-256 of the text that was found; null: there was none. */
+  textHash: string | null;
+}
+
+/** What a run says of the error that ended it. What nobody foresaw may hold anything, so it is only logged. */
+export function failureOf(cause: unknown): RunFailure {
+  if (cause instanceof RulesTargetUnavailable) {
+    const { reason, message, auditId } = cause;
+    return { reason, message, auditId, cause };
+  }
+  if (cause instanceof RulesTargetMoved) return { reason: 'moved', message: cause.message, auditId: null, cause };
+  if (cause instanceof LeaseLost) return { reason: 'lease-lost', message: cause.message, auditId: null, cause };
+  return {
+    reason: 'internal',
+    message: 'the run ended with an error of its own; the log has it',
+    auditId: null,
+    cause,
+  };
+}
+
+/** The reasons of a run that did not publish, as findings. */
+export function reasonsOf(outcome: Outcome): Finding[] {
+  switch (outcome.kind) {
+    case 'applied':
+    case 'no_change':
+      return [];
+    case 'refused':
+      return outcome.reasons;
+    case 'failed':
+      return [{ code: `run-${outcome.failure.reason}`, severity: 'error', message: outcome.failure.message }];
+  }
+}

@@ -1,0 +1,39 @@
+import type { Finding } from './finding.js';
+import type { Outcome, PublicationSummary } from './publication.js';
+
+/** A run's outcome for people at a terminal; the first word is the marker that the log has. */
+export function runText(outcome: Outcome, published: PublicationSummary | null, now: Date): string {
+  switch (outcome.kind) {
+    case 'applied': {
+      const { version, hash, rules, bytes, diff } = outcome.publication;
+      return `TRINO_ACL_SYNC_APPLIED  version ${version} (${brief(hash)}): ${rules} rules, ${bytes} bytes, ${diff.added.length} added, ${diff.removed.length} removed`;
+    }
+    case 'no_change':
+      return `TRINO_ACL_SYNC_NO_CHANGE  version ${outcome.publication.version} (${brief(outcome.publication.hash)}) is what the grants say`;
+    case 'refused':
+      return [
+        `TRINO_ACL_SYNC_REFUSED  the new rules would not do what the grants say; ${staying(published, now)}`,
+        ...outcome.reasons.map(findingText),
+      ].join('\n');
+    case 'failed': {
+      const { reason, message, auditId } = outcome.failure;
+      return `TRINO_ACL_SYNC_FAILED  ${reason}: ${message}${auditId === null ? '' : ` (audit id ${auditId})`}`;
+    }
+  }
+}
+
+/** What a check says, with the smallest piece of evidence on the line below. */
+export function findingText({ severity, code, message, rule, witness }: Finding): string {
+  const evidence = [rule, witness].filter((part) => part !== undefined).join('  ');
+  return `  ${severity === 'error' ? '' : `${severity}: `}${message}  [${code}]${evidence === '' ? '' : `\n    ${evidence}`}`;
+}
+
+function staying(published: PublicationSummary | null, now: Date): string {
+  if (published === null) return 'nothing has been published yet';
+  const minutes = Math.floor((now.getTime() - published.publishedAt.getTime()) / 60_000);
+  return `the live rules stay (${brief(published.hash)}, ${minutes} min old)`;
+}
+
+function brief(hash: string): string {
+  return hash.slice(0, 6);
+}

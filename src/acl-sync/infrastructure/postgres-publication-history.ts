@@ -1,0 +1,187 @@
+import { Injectable } from '@nestjs/common';
+import { type Page, type PageRequest, pageOf } from '../../kernel/page.js';
+import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
+import type { Finding } from '../domain/finding.js';
+import type { Outcome, Publication, PublicationSummary, Run, Trigger } from '../domain/publication.js';
+import { type PublicationDraft, PublicationHistory, type RunSummary } from '../domain/publication-history.js';
+import type { RulesDiff } from '../domain/rules-diff.js';
+
+interface SummaryRow {
+  version: number;
+  hash: string;
+  rules: number;
+  bytes: number;
+  checks: Finding[];
+  trigger: Trigger;
+  triggered_by: number | null;
+  username: string | null;
+  snapshot_hash: string;
+  published_at: Date;
+  live_at: Date | null;
+}
+
+interface PublicationRow extends SummaryRow {
+  text: string;
+  diff: RulesDiff;
+}
+
+interface RunRow {
+  at: Date;
+  trigger: Trigger;
+  outcome: Outcome['kind'];
+  reasons: Finding[];
+  drift: { found_at: string; text_hash: string | null } | null;
+}
+
+const SUMMARY =
+  'p.version, p.hash, p.rules, p.bytes, p.checks, p.trigger, p.triggered_by, u.username, p.snapshot_hash, p.published_at, p.live_at';
+const PUBLISHED = `FROM acl_publications p LEFT JOIN users u ON u.id = p.triggered_by WHERE p.state = 'published'`;
+
+@Injectable()
+export class PostgresPublicationHistory extends PublicationHistory {
+  constructor(private readonly session: DatabaseSession) {
+    super();
+  }
+
+  override async settle(liveText: string | null, at: Date): Promise<void> {
+    await this.session.run(async () => {
+      await this.session.manager.query(
+        `UPDATE acl_publications SET state = 'published', published_at = $2
+          WHERE version = (SELECT max(version) FROM acl_publications WHERE state = 'begun' AND text = $1)`,
+        [liveText, at],
+      );
+      await this.session.manager.query(`UPDATE acl_publications SET state = 'abandoned' WHERE state = 'begun'`);
+    });
+  }
+
+  override async begin(draft: PublicationDraft): Promise<number> {
+    const [{ version }] = await this.session.manager.query<[{ version: number }]>(
+      `INSERT INTO acl_publications
+         (state, text, hash, rules, bytes, diff, checks, trigger, triggered_by, snapshot, snapshot_hash, begun_at)
+       VALUES ('begun', $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING version`,
+      [
+        draft.text,
+        draft.hash,
+        draft.rules,
+        draft.bytes,
+        JSON.stringify(draft.diff),
+        JSON.stringify(draft.checks),
+        draft.trigger,
+        draft.triggeredBy,
+        draft.snapshot,
+        draft.snapshotHash,
+        draft.begunAt,
+      ],
+    );
+    return version;
+  }
+
+  override async confirm(version: number, at: Date): Promise<Publication> {
+    await this.session.manager.query(
+      `UPDATE acl_publications SET state = 'published', published_at = $2 WHERE version = $1 AND state = 'begun'`,
+      [version, at],
+    );
+    const publication = await this.find(version);
+    if (publication === null) throw new Error(`publication ${version} was not begun`);
+    return publication;
+  }
+
+  override async latest(): Promise<Publication | null> {
+    const [row] = await this.session.manager.query<PublicationRow[]>(
+      `SELECT ${SUMMARY}, p.text, p.diff ${PUBLISHED} ORDER BY p.version DESC LIMIT 1`,
+    );
+    return row === undefined ? null : toPublication(row);
+  }
+
+  override async find(version: number): Promise<Publication | null> {
+    const [row] = await this.session.manager.query<PublicationRow[]>(
+      `SELECT ${SUMMARY}, p.text, p.diff ${PUBLISHED} AND p.version = $1`,
+      [version],
+    );
+    return row === undefined ? null : toPublication(row);
+  }
+
+  override async list({ limit, after }: PageRequest): Promise<Page<PublicationSummary>> {
+    const rows = await this.session.manager.query<SummaryRow[]>(
+      `SELECT ${SUMMARY} ${PUBLISHED} AND ($1::integer IS NULL OR p.version < $1) ORDER BY p.version DESC LIMIT $2`,
+      [after, limit + 1],
+    );
+    return pageOf(rows.map(toSummary), limit, ({ version }) => version);
+  }
+
+  override async markLive(version: number, at: Date): Promise<void> {
+    await this.session.manager.query(
+      'UPDATE acl_publications SET live_at = $2 WHERE version = $1 AND live_at IS NULL',
+      [version, at],
+    );
+  }
+
+  override async record({ at, trigger, outcome, reasons, drift }: Run): Promise<void> {
+    await this.session.manager.query(
+      'INSERT INTO acl_runs (at, trigger, outcome, reasons, drift) VALUES ($1, $2, $3, $4, $5)',
+      [
+        at,
+        trigger,
+        outcome,
+        JSON.stringify(reasons),
+        drift === null ? null : JSON.stringify({ found_at: drift.foundAt, text_hash: drift.textHash }),
+      ],
+    );
+    await this.session.manager.query(
+      `DELETE FROM acl_runs WHERE outcome = 'no_change' AND at < $1::timestamptz - interval '7 days'`,
+      [at],
+    );
+  }
+
+  override async summary(): Promise<RunSummary> {
+    const [last] = await this.session.manager.query<RunRow[]>(
+      'SELECT at, trigger, outcome, reasons, drift FROM acl_runs ORDER BY id DESC LIMIT 1',
+    );
+    const [{ success_at: lastSuccessAt, refused_since: refusedSince }] = await this.session.manager.query<
+      [{ success_at: Date | null; refused_since: Date | null }]
+    >(
+      `WITH success AS (SELECT id, at FROM acl_runs WHERE outcome IN ('applied', 'no_change') ORDER BY id DESC LIMIT 1)
+       SELECT (SELECT at FROM success) AS success_at,
+              (SELECT min(at) FROM acl_runs
+                WHERE outcome = 'refused' AND id > coalesce((SELECT id FROM success), 0)) AS refused_since`,
+    );
+    const [live] = await this.session.manager.query<{ hash: string; live_at: Date }[]>(
+      'SELECT hash, live_at FROM acl_publications WHERE live_at IS NOT NULL ORDER BY version DESC LIMIT 1',
+    );
+    return {
+      last: last === undefined ? null : toRun(last),
+      lastSuccessAt,
+      refusedSince,
+      live: live === undefined ? null : { hash: live.hash, confirmedAt: live.live_at },
+    };
+  }
+}
+
+function toPublication(row: PublicationRow): Publication {
+  return { ...toSummary(row), text: row.text, diff: row.diff };
+}
+
+function toSummary(row: SummaryRow): PublicationSummary {
+  return {
+    version: row.version,
+    hash: row.hash,
+    rules: row.rules,
+    bytes: row.bytes,
+    checks: row.checks,
+    trigger: row.trigger,
+    triggeredBy: row.triggered_by === null ? null : { id: row.triggered_by, name: row.username ?? '' },
+    snapshotHash: row.snapshot_hash,
+    publishedAt: row.published_at,
+    liveAt: row.live_at,
+  };
+}
+
+function toRun({ at, trigger, outcome, reasons, drift }: RunRow): Run {
+  return {
+    at,
+    trigger,
+    outcome,
+    reasons,
+    drift: drift === null ? null : { foundAt: new Date(drift.found_at), textHash: drift.text_hash },
+  };
+}

@@ -1,0 +1,36 @@
+import { Injectable } from '@nestjs/common';
+import { SnapshotService } from '../grants/snapshot.service.js';
+import type { Candidate } from './domain/candidate.js';
+import { type Plan, planPublication } from './domain/publication.js';
+import { PublicationHistory } from './domain/publication-history.js';
+import { diffRules, type RulesDiff } from './domain/rules-diff.js';
+import { RulesPreparer } from './domain/rules-preparer.js';
+import { RulesTarget } from './domain/rules-target.js';
+
+export interface Preview {
+  plan: Plan;
+  candidate: Candidate;
+  /** Against the live text. */
+  diff: RulesDiff;
+}
+
+const TARGET_MS = 30_000;
+
+/** What the next run would do. Writes nothing, and needs no lock: the next run decides anew. */
+@Injectable()
+export class PreviewService {
+  constructor(
+    private readonly snapshots: SnapshotService,
+    private readonly preparer: RulesPreparer,
+    private readonly target: RulesTarget,
+    private readonly history: PublicationHistory,
+  ) {}
+
+  /** @throws RulesTargetUnavailable */
+  async preview(): Promise<Preview> {
+    const candidate = await this.preparer.prepare(await this.snapshots.read());
+    const live = await this.target.read(AbortSignal.timeout(TARGET_MS));
+    const plan = planPublication(candidate, live, await this.history.latest());
+    return { plan, candidate, diff: diffRules(live.text, candidate.text) };
+  }
+}

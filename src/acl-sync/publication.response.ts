@@ -1,0 +1,105 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import type { Finding } from './domain/finding.js';
+import { type Publication, type PublicationSummary, type Trigger, TRIGGERS } from './domain/publication.js';
+
+const MOMENT = { type: String, format: 'date-time' };
+const NULLABLE_MOMENT = { ...MOMENT, nullable: true };
+
+export class FindingResponse implements Finding {
+  @ApiProperty({ description: 'Stable, in kebab-case.' })
+  code!: string;
+
+  @ApiProperty({ enum: ['error', 'warning', 'info'] })
+  severity!: 'error' | 'warning' | 'info';
+
+  @ApiProperty()
+  message!: string;
+
+  @ApiPropertyOptional({ description: 'Where in the rules: `tables[12]`.' })
+  rule?: string;
+
+  @ApiPropertyOptional()
+  witness?: string;
+
+  @ApiPropertyOptional({ type: 'integer' })
+  line?: number;
+
+  @ApiPropertyOptional({ type: 'integer' })
+  column?: number;
+}
+
+export class RulesDiffResponse {
+  @ApiProperty({ type: [String], description: 'Rules, each after the name of its section.' })
+  added!: string[];
+
+  @ApiProperty({ type: [String] })
+  removed!: string[];
+}
+
+export class PublicationSummaryResponse {
+  @ApiProperty({ type: 'integer' })
+  version!: number;
+
+  @ApiProperty()
+  hash!: string;
+
+  @ApiProperty({ type: 'integer' })
+  rules!: number;
+
+  @ApiProperty({ type: 'integer' })
+  bytes!: number;
+
+  @ApiProperty({ enum: TRIGGERS })
+  trigger!: Trigger;
+
+  @ApiProperty({ type: Object, nullable: true, description: 'The account that asked for it: `{id, name}`.' })
+  triggered_by!: { id: number; name: string } | null;
+
+  @ApiProperty()
+  snapshot_hash!: string;
+
+  @ApiProperty({ type: [FindingResponse] })
+  checks!: Finding[];
+
+  @ApiProperty(MOMENT)
+  published_at!: string;
+
+  @ApiProperty({ ...NULLABLE_MOMENT, description: 'When the engine was first seen to use it.' })
+  live_at!: string | null;
+}
+
+export class PublicationResponse extends PublicationSummaryResponse {
+  @ApiProperty({ description: 'rules.json' })
+  text!: string;
+
+  @ApiProperty({ description: 'Against the text that was live before.' })
+  diff!: RulesDiffResponse;
+}
+
+export class PublicationPageResponse {
+  @ApiProperty({ type: [PublicationSummaryResponse] })
+  items!: PublicationSummaryResponse[];
+
+  @ApiProperty({ type: String, nullable: true })
+  next!: string | null;
+}
+
+export function toSummaryResponse(publication: PublicationSummary): PublicationSummaryResponse {
+  return {
+    version: publication.version,
+    hash: publication.hash,
+    rules: publication.rules,
+    bytes: publication.bytes,
+    trigger: publication.trigger,
+    triggered_by: publication.triggeredBy,
+    snapshot_hash: publication.snapshotHash,
+    checks: publication.checks,
+    published_at: publication.publishedAt.toISOString(),
+    live_at: publication.liveAt?.toISOString() ?? null,
+  };
+}
+
+export function toPublicationResponse(publication: Publication): PublicationResponse {
+  const { text, diff } = publication;
+  return Object.assign(toSummaryResponse(publication), { text, diff });
+}

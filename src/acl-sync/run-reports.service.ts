@@ -1,0 +1,133 @@
+import { Injectable } from '@nestjs/common';
+import type { AuditEventName } from '../audit/domain/audit-event.js';
+import { AuditService } from '../audit/audit.service.js';
+import type { Author } from '../grants/domain/author.js';
+import { Log } from '../platform/log.js';
+import { Transaction } from '../platform/transaction.js';
+import { AclSyncMetrics } from './acl-sync.metrics.js';
+import { type Drift, type Outcome, reasonsOf, type Run, type Trigger } from './domain/publication.js';
+import { PublicationHistory } from './domain/publication-history.js';
+
+/** A run that ended. */
+export interface RunReport {
+  trigger: Trigger;
+  by: Author;
+  startedAt: Date;
+  outcome: Outcome;
+  /** The live text that somebody wrote by hand; undefined: nobody did. */
+  edit: { textHash: string | null } | undefined;
+}
+
+/** As many reasons as a log line and an audit event carry; the history has them all. */
+const REASONS_TOLD = 10;
+
+/** Tells of a run wherever it is looked for: history, audit trail, log, metrics. */
+@Injectable()
+export class RunReportsService {
+  constructor(
+    private readonly history: PublicationHistory,
+    private readonly audit: AuditService,
+    private readonly transaction: Transaction,
+    private readonly metrics: AclSyncMetrics,
+    private readonly log: Log,
+  ) {}
+
+  async record(report: RunReport): Promise<void> {
+    const { trigger, outcome, startedAt: at } = report;
+    const { last } = await this.history.summary();
+    const drift = driftOf(report, last);
+    const run: Run = { at, trigger, outcome: outcome.kind, reasons: reasonsOf(outcome), drift };
+    const isNewEdit = drift !== null && drift.foundAt === at;
+    await this.transaction.run(async () => {
+      await this.history.record(run);
+      if (isNewEdit) await this.tell('drift_found', report, { text_hash: drift.textHash });
+      // What keeps being refused is one event, not one every five minutes.
+      if (outcome.kind === 'applied' || !isLike(run, last)) await this.tellOutcome(report);
+    });
+    this.metrics.ran(outcome.kind, trigger);
+    if (isNewEdit) this.metrics.foundDrift();
+    await this.showState();
+    this.write(report, isNewEdit ? drift : null);
+  }
+
+  /** Gauges as the history has them; other replicas write it too. */
+  async showState(): Promise<void> {
+    const { lastSuccessAt, refusedSince } = await this.history.summary();
+    this.metrics.show({ published: await this.history.latest(), lastSuccessAt, refusedSince });
+  }
+
+  private async tellOutcome(report: RunReport): Promise<void> {
+    const { outcome } = report;
+    switch (outcome.kind) {
+      case 'no_change':
+        return;
+      case 'applied': {
+        const { hash, rules, bytes } = outcome.publication;
+        return this.tell('publication_applied', report, { hash, rules, bytes });
+      }
+      case 'refused':
+        return this.tell('publication_refused', report, { reasons: outcome.reasons.slice(0, REASONS_TOLD) });
+      case 'failed': {
+        const { reason, message, auditId } = outcome.failure;
+        return this.tell('publication_failed', report, { reason, message, audit_id: auditId });
+      }
+    }
+  }
+
+  private tell(
+    event: AuditEventName,
+    { by, trigger, outcome }: RunReport,
+    details: Record<string, unknown>,
+  ): Promise<void> {
+    const version = outcome.kind === 'applied' ? String(outcome.publication.version) : null;
+    const subject = version === null ? null : ({ type: 'publication', id: version, name: null } as const);
+    return this.audit.record({ event, ...by, subject, details: { trigger, ...details } });
+  }
+
+  private write({ outcome, trigger }: RunReport, drift: Drift | null): void {
+    if (drift !== null) {
+      this.log.warn('TRINO_ACL_SYNC_DRIFT', { text_hash: drift.textHash, overwritten: outcome.kind === 'applied' });
+    }
+    switch (outcome.kind) {
+      case 'applied': {
+        const { version, hash, rules, bytes, diff } = outcome.publication;
+        const [added, removed] = [diff.added.length, diff.removed.length];
+        this.log.info('TRINO_ACL_SYNC_APPLIED', { trigger, version, hash, rules, bytes, added, removed });
+        return;
+      }
+      case 'no_change':
+        this.log.info('TRINO_ACL_SYNC_NO_CHANGE', {
+          trigger,
+          version: outcome.publication.version,
+          hash: outcome.publication.hash,
+        });
+        return;
+      case 'refused':
+        this.log.error('TRINO_ACL_SYNC_REFUSED', {
+          trigger,
+          reasons: outcome.reasons.slice(0, REASONS_TOLD),
+          reasons_in_all: outcome.reasons.length,
+        });
+        return;
+      case 'failed': {
+        const { reason, message, auditId, cause } = outcome.failure;
+        const err = reason === 'internal' ? { err: cause } : {};
+        this.log.error('TRINO_ACL_SYNC_FAILED', { trigger, reason, message, audit_id: auditId, ...err });
+      }
+    }
+  }
+}
+
+/** The same edit as in the run before was found then; one that a publication has overwritten is over. */
+function driftOf({ edit, startedAt, outcome }: RunReport, last: Run | null): Drift | null {
+  const known = last === null || last.outcome === 'applied' ? null : last.drift;
+  // A run that the target defeated could not look.
+  if (edit === undefined) return outcome.kind === 'failed' ? known : null;
+  return known?.textHash === edit.textHash ? known : { foundAt: startedAt, textHash: edit.textHash };
+}
+
+function isLike(run: Run, last: Run | null): boolean {
+  const told = ({ outcome, reasons }: Run) =>
+    JSON.stringify([outcome, reasons.map(({ code, message }) => [code, message])]);
+  return last !== null && told(last) === told(run);
+}

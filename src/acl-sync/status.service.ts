@@ -1,0 +1,44 @@
+import { Injectable } from '@nestjs/common';
+import { SchedulerRegistry } from '@nestjs/schedule';
+import { SYNC_JOB } from './acl-sync.scheduler.js';
+import type { Page, PageRequest } from '../kernel/page.js';
+import type { Publication, PublicationSummary } from './domain/publication.js';
+import { PublicationHistory, type RunSummary } from './domain/publication-history.js';
+import { RulesTarget } from './domain/rules-target.js';
+
+export interface SyncStatus extends RunSummary {
+  /** Null: this process runs no schedule. */
+  nextRunAt: Date | null;
+  published: PublicationSummary | null;
+  /** For people: `configmap engine/trino-access-control`. */
+  target: string;
+}
+
+/** How publishing stands, and what was published. */
+@Injectable()
+export class StatusService {
+  constructor(
+    private readonly history: PublicationHistory,
+    private readonly target: RulesTarget,
+    private readonly scheduler: SchedulerRegistry,
+  ) {}
+
+  async status(): Promise<SyncStatus> {
+    const summary = await this.history.summary();
+    const scheduled = this.scheduler.doesExist('cron', SYNC_JOB);
+    return {
+      ...summary,
+      nextRunAt: scheduled ? this.scheduler.getCronJob(SYNC_JOB).nextDate().toJSDate() : null,
+      published: await this.history.latest(),
+      target: this.target.name,
+    };
+  }
+
+  publications(page: PageRequest): Promise<Page<PublicationSummary>> {
+    return this.history.list(page);
+  }
+
+  publication(version: number): Promise<Publication | null> {
+    return this.history.find(version);
+  }
+}

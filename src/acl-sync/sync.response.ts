@@ -1,0 +1,156 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { Refused } from '../kernel/errors.js';
+import type { Finding } from './domain/finding.js';
+import type { Outcome, RunFailure, Trigger } from './domain/publication.js';
+import type { Preview } from './preview.service.js';
+import {
+  FindingResponse,
+  PublicationSummaryResponse,
+  RulesDiffResponse,
+  toSummaryResponse,
+} from './publication.response.js';
+import type { SyncStatus } from './status.service.js';
+
+const NULLABLE_MOMENT = { type: String, format: 'date-time', nullable: true };
+
+export class SyncResponse {
+  @ApiProperty({ enum: ['applied', 'no_change', 'refused'] })
+  outcome!: 'applied' | 'no_change' | 'refused';
+
+  @ApiProperty({
+    type: PublicationSummaryResponse,
+    nullable: true,
+    description: 'What is published now; null: refused.',
+  })
+  publication!: PublicationSummaryResponse | null;
+
+  @ApiProperty({ type: [FindingResponse] })
+  reasons!: Finding[];
+}
+
+export class PreviewDiffResponse {
+  @ApiProperty({ type: RulesDiffResponse })
+  rules!: RulesDiffResponse;
+}
+
+export class PreviewResponse {
+  @ApiProperty({ enum: ['publish', 'no_change', 'refused'] })
+  would!: 'publish' | 'no_change' | 'refused';
+
+  @ApiProperty()
+  hash!: string;
+
+  @ApiProperty({ type: 'integer' })
+  rules!: number;
+
+  @ApiProperty({ type: 'integer' })
+  bytes!: number;
+
+  @ApiProperty({ description: 'Against what is live.' })
+  diff!: PreviewDiffResponse;
+
+  @ApiProperty({ type: [FindingResponse] })
+  checks!: Finding[];
+
+  @ApiProperty({ description: 'Whether somebody edited the live rules by hand.' })
+  drift!: boolean;
+}
+
+export class StatusResponse {
+  @ApiProperty(NULLABLE_MOMENT)
+  last_run_at!: string | null;
+
+  @ApiProperty(NULLABLE_MOMENT)
+  last_success_at!: string | null;
+
+  @ApiProperty({ enum: ['applied', 'no_change', 'refused', 'failed'], nullable: true })
+  last_outcome!: Outcome['kind'] | null;
+
+  @ApiProperty({ type: [FindingResponse], description: 'Why the last run was refused, or failed.' })
+  last_reasons!: Finding[];
+
+  @ApiProperty({ ...NULLABLE_MOMENT, description: 'Null: this process runs no schedule.' })
+  next_run_at!: string | null;
+
+  @ApiProperty({ type: Object, nullable: true, description: '`{version, hash, at, rules, bytes, trigger}`' })
+  published!: { version: number; hash: string; at: string; rules: number; bytes: number; trigger: Trigger } | null;
+
+  @ApiProperty({ type: Object, nullable: true, description: 'What the engine was seen to use: `{hash, confirmed_at}`' })
+  live!: { hash: string; confirmed_at: string } | null;
+
+  @ApiProperty({
+    type: Object,
+    nullable: true,
+    description: 'An edit of the live rules by hand: `{found_at, text_hash, overwritten}`',
+  })
+  drift!: { found_at: string; text_hash: string | null; overwritten: boolean } | null;
+
+  @ApiProperty({
+    ...NULLABLE_MOMENT,
+    description: 'Since when every run was refused, so that revoked access stays open.',
+  })
+  refused_since!: string | null;
+
+  @ApiProperty()
+  target!: string;
+}
+
+/** @throws Refused `target_unavailable`, `database_unavailable` or `internal_error` for a run that failed */
+export function toSyncResponse(outcome: Outcome): SyncResponse {
+  switch (outcome.kind) {
+    case 'applied':
+    case 'no_change':
+      return { outcome: outcome.kind, publication: toSummaryResponse(outcome.publication), reasons: [] };
+    case 'refused':
+      return { outcome: outcome.kind, publication: null, reasons: outcome.reasons };
+    case 'failed':
+      throw refusalOf(outcome.failure);
+  }
+}
+
+export function refusalOf({ reason, message, auditId, cause }: RunFailure): Refused {
+  if (reason === 'internal') return new Refused('internal_error', { cause });
+  if (reason === 'lease-lost') return new Refused('database_unavailable', { cause });
+  return new Refused('target_unavailable', { detail: message, members: { reason, audit_id: auditId }, cause });
+}
+
+export function toPreviewResponse({ plan, candidate, diff }: Preview): PreviewResponse {
+  const { hash, rules, bytes, findings } = candidate;
+  return { would: plan.kind, hash, rules, bytes, diff: { rules: diff }, checks: findings, drift: plan.drift };
+}
+
+export function toStatusResponse({
+  last,
+  lastSuccessAt,
+  nextRunAt,
+  published,
+  live,
+  refusedSince,
+  target,
+}: SyncStatus): StatusResponse {
+  return {
+    last_run_at: last?.at.toISOString() ?? null,
+    last_success_at: lastSuccessAt?.toISOString() ?? null,
+    last_outcome: last?.outcome ?? null,
+    last_reasons: last?.reasons ?? [],
+    next_run_at: nextRunAt?.toISOString() ?? null,
+    published: published && {
+      version: published.version,
+      hash: published.hash,
+      at: published.publishedAt.toISOString(),
+      rules: published.rules,
+      bytes: published.bytes,
+      trigger: published.trigger,
+    },
+    live: live && { hash: live.hash, confirmed_at: live.confirmedAt.toISOString() },
+    drift: last?.drift
+      ? {
+          found_at: last.drift.foundAt.toISOString(),
+          text_hash: last.drift.textHash,
+          overwritten: last.outcome === 'applied',
+        }
+      : null,
+    refused_since: refusedSince?.toISOString() ?? null,
+    target,
+  };
+}

@@ -1,0 +1,66 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { checkRules } from '../acl-sync/domain/check.js';
+import { compile } from '../acl-sync/domain/compile.js';
+import type { Finding } from '../acl-sync/domain/finding.js';
+import { findingText } from '../acl-sync/domain/run-text.js';
+import { snapshotSettings } from '../grants/snapshot.service.js';
+import { readSnapshot } from '../grants/domain/snapshot-file.js';
+import type { Snapshot } from '../grants/domain/snapshot.js';
+import { SystemClock } from '../kernel/clock.js';
+import { loadRuleSettings } from '../platform/settings-loader.js';
+import { complain, print } from './output.js';
+
+interface Options {
+  snapshot: string;
+  out: string;
+  json?: true;
+}
+
+/**
+ * A snapshot file in, `rules.json` out, through every check; no database, no cluster. Exit code 1: a check refuses the rules,
+ * which are not written then; 2: the file cannot be read.
+ */
+export async function compileSnapshot({ snapshot: file, out, json }: Options): Promise<void> {
+  const snapshot = await read(file);
+  if (snapshot === null) {
+    process.exitCode = 2;
+    return;
+  }
+  const begun = performance.now();
+  const { text, hash, document, findings: remarks } = compile(snapshot);
+  const compiled = performance.now();
+  const findings = [...remarks, ...checkRules(text, snapshot)];
+  const checked = performance.now();
+  const refused = findings.some(({ severity }) => severity === 'error');
+  const path = join(out, 'rules.json');
+  if (!refused) {
+    await mkdir(out, { recursive: true });
+    await writeFile(path, text);
+  }
+  const rules = Object.values<readonly unknown[]>({ ...document }).reduce((sum, section) => sum + section.length, 0);
+  const bytes = Buffer.byteLength(text);
+  const milliseconds = { compile: Math.round(compiled - begun), check: Math.round(checked - compiled) };
+  if (json) print(JSON.stringify({ file: refused ? null : path, hash, rules, bytes, milliseconds, findings }));
+  else print(summary(refused ? 'refused; nothing is written' : path, { rules, bytes, ...milliseconds }, findings));
+  process.exitCode = refused ? 1 : 0;
+}
+
+/** Null: it cannot be read, and every problem has been told. */
+async function read(file: string): Promise<Snapshot | null> {
+  const defaults = { settings: snapshotSettings(loadRuleSettings()), at: new SystemClock().now() };
+  const reading = readSnapshot(parse(await readFile(file, 'utf8')), defaults);
+  if (reading.kind === 'read') return reading.snapshot;
+  for (const { path, message } of reading.problems) complain(`${file}: ${path} ${message}`);
+  return null;
+}
+
+function summary(
+  head: string,
+  { rules, bytes, compile, check }: Record<'rules' | 'bytes' | 'compile' | 'check', number>,
+  findings: readonly Finding[],
+): string {
+  const figures = `${rules} rules, ${bytes} bytes, compiled in ${compile} ms, checked in ${check} ms`;
+  return [`${head}: ${figures}`, ...findings.map(findingText)].join('\n');
+}

@@ -1,0 +1,69 @@
+import { AclSyncService } from '../acl-sync/acl-sync.service.js';
+import { failureOf, type Outcome } from '../acl-sync/domain/publication.js';
+import { findingText, runText } from '../acl-sync/domain/run-text.js';
+import { type Preview, PreviewService } from '../acl-sync/preview.service.js';
+import { StatusService } from '../acl-sync/status.service.js';
+import { toPreviewResponse, toSyncResponse } from '../acl-sync/sync.response.js';
+import { Clock } from '../kernel/clock.js';
+import { complain, print } from './output.js';
+import { withModules } from './with-modules.js';
+
+interface Options {
+  dryRun?: true;
+  json?: true;
+}
+
+/** A run that is under way gets so long to end. */
+const PATIENCE_MS = 60_000;
+const EXIT: Record<Outcome['kind'], number> = { applied: 0, no_change: 0, refused: 1, failed: 2 };
+
+/** One run of the sync. Exit code 0: published, or nothing to change; 1: refused by a check; 2: the target or another run is in the way. */
+export async function syncRules({ dryRun, json }: Options): Promise<void> {
+  process.exitCode = await withModules(async (modules) => {
+    if (dryRun) return show(modules.get(PreviewService), json === true);
+    const order = { trigger: 'cli', by: { actor: null, origin: null }, patienceMs: PATIENCE_MS } as const;
+    const result = await modules.get(AclSyncService).run(order);
+    if (result.kind === 'busy') {
+      complain(`another run has been under way for ${PATIENCE_MS / 1000} s`);
+      return 2;
+    }
+    const { outcome } = result;
+    if (json && outcome.kind !== 'failed') print(JSON.stringify(toSyncResponse(outcome)));
+    else {
+      const { published } = await modules.get(StatusService).status();
+      (outcome.kind === 'failed' ? complain : print)(runText(outcome, published, modules.get(Clock).now()));
+    }
+    return EXIT[outcome.kind];
+  });
+}
+
+async function show(previews: PreviewService, json: boolean): Promise<number> {
+  let preview: Preview;
+  try {
+    preview = await previews.preview();
+  } catch (error) {
+    const { reason, message } = failureOf(error);
+    if (reason === 'internal') throw error;
+    complain(`${reason}: ${message}`);
+    return 2;
+  }
+  print(json ? JSON.stringify(toPreviewResponse(preview)) : previewText(preview));
+  return preview.plan.kind === 'refused' ? 1 : 0;
+}
+
+function previewText({ plan, candidate, diff }: Preview): string {
+  const { rules, bytes, findings } = candidate;
+  return [
+    `the next run would ${WOULD[plan.kind]}: ${rules} rules, ${bytes} bytes`,
+    ...(plan.drift ? ['  somebody has edited the live rules by hand'] : []),
+    ...diff.removed.map((rule) => `- ${rule}`),
+    ...diff.added.map((rule) => `+ ${rule}`),
+    ...findings.map(findingText),
+  ].join('\n');
+}
+
+const WOULD: Record<Preview['plan']['kind'], string> = {
+  publish: 'publish',
+  no_change: 'change nothing',
+  refused: 'be refused',
+};

@@ -1,0 +1,12 @@
+/** Monotonic time and waiting, handed in so that tests neither sleep nor race. */
+export abstract class Pace {
+  /** Milliseconds since some fixed moment; never goes back, whatever the wall clock does. */
+  abstract now(): number;
+  /**
+   * Resolves after that many milliseconds. Waiting keeps no process alive.
+   * @throws the signal's reason when it is aborted first.
+   */
+  abstract wait(milliseconds: number, signal?: AbortSignal): Promise<void>;
+  /** From 0 to below 1: spreads what replicas would otherwise do in step. */
+  abstract chance(): number;
+}

@@ -1,0 +1,230 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { AuditService } from '../../src/audit/audit.service.js';
+import type { AuditEventName } from '../../src/audit/domain/audit-event.js';
+import { type ApiClient, signIn } from '../auth/client.js';
+import { administrator, people } from '../support/administrator.js';
+import { whileAnother } from '../support/rival.js';
+import { startService, type TestService } from '../support/service.js';
+
+const ACL = '/api/admin/acl';
+
+describe('publishing through the API', () => {
+  let directory: string;
+  let service: TestService;
+  let admin: ApiClient;
+  let ids: Record<'alice' | 'bob', number>;
+
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'acl-sync-'));
+    service = await startService({
+      ACL_FILE_DIRECTORY: directory,
+      ACL_WRITABLE_CATALOGS: 'lake',
+      SERVICE_QUERY_USER: 'service-account-grantline',
+    });
+    admin = await administrator(service);
+    ids = await people(service, 'alice', 'bob');
+  });
+  afterEach(async () => {
+    await service.stop();
+    await rm(directory, { recursive: true });
+  });
+
+  const live = (file = 'rules.json') => readFile(join(directory, file), 'utf8');
+  const grant = (name: 'alice' | 'bob', table: string) =>
+    admin.post('/api/admin/grants', {
+      principal: { type: 'user', id: ids[name] },
+      resource: { catalog: 'sales', schema: 'eu', table },
+      privileges: ['SELECT'],
+    });
+  const sync = async () => (await admin.post(`${ACL}/sync`)).body;
+  const status = async () => (await admin.get(`${ACL}/status`)).body;
+  const told = async (event: AuditEventName) =>
+    (await service.app.get(AuditService).page({ event, user: null, from: null, to: null }, { limit: 200, after: null }))
+      .items;
+  const logged = (message: string) => service.logLines.filter((line) => line.includes(`"${message}"`));
+
+  it('publishes what the grants say, and says so everywhere', async () => {
+    await grant('alice', 'orders');
+
+    const body = await sync();
+
+    expect(body).toMatchObject({ outcome: 'applied', reasons: [], publication: { version: 1, trigger: 'route' } });
+    expect(await live()).toContain(
+      '{"user":"alice","catalog":"sales","schema":"eu","table":"orders","privileges":["SELECT"]}',
+    );
+    await expect(live('rules.json.bak')).rejects.toThrow('ENOENT');
+    expect(await status()).toMatchObject({
+      last_outcome: 'applied',
+      last_run_at: '2026-11-20T12:00:00.000Z',
+      last_success_at: '2026-11-20T12:00:00.000Z',
+      published: { version: 1, bytes: Buffer.byteLength(await live()) },
+      live: null,
+      drift: null,
+      refused_since: null,
+      next_run_at: null,
+      target: `file ${directory}/rules.json`,
+    });
+    expect(logged('TRINO_ACL_SYNC_APPLIED')).toHaveLength(1);
+    expect(await told('publication_applied')).toMatchObject([
+      { actor: { username: 'admin' }, subject: { type: 'publication', id: '1' }, details: { trigger: 'route' } },
+    ]);
+  });
+
+  it('writes nothing when nothing has changed', async () => {
+    await grant('alice', 'orders');
+    await sync();
+    const { body } = await admin.get(`${ACL}/publications`);
+
+    expect(await sync()).toMatchObject({ outcome: 'no_change', publication: { version: 1 } });
+
+    await expect(live('rules.json.bak')).rejects.toThrow('ENOENT');
+    expect((await admin.get(`${ACL}/publications`)).body).toEqual(body);
+    expect(logged('TRINO_ACL_SYNC_NO_CHANGE')).toHaveLength(1);
+  });
+
+  it('keeps every version with its text and what it changed', async () => {
+    await grant('alice', 'orders');
+    await sync();
+    const first = await live();
+    const given = await grant('bob', 'items');
+    await sync();
+    await admin.delete(given.headers.get('location') ?? '');
+    await sync();
+
+    expect(await live()).toBe(first);
+    const { body } = await admin.get(`${ACL}/publications?limit=2`);
+    expect(body?.['items']).toMatchObject([{ version: 3 }, { version: 2 }]);
+    expect(body?.['items']).not.toHaveProperty('0.text');
+    expect((await admin.get(`${ACL}/publications?after=${String(body?.['next'])}`)).body).toMatchObject({
+      items: [{ version: 1 }],
+      next: null,
+    });
+    const second = (await admin.get(`${ACL}/publications/2`)).body;
+    expect(second).toMatchObject({ version: 2, text: await live('rules.json.bak'), triggered_by: { name: 'admin' } });
+    expect(second?.['diff']).toMatchObject({
+      added: expect.arrayContaining([
+        'tables {"user":"bob","catalog":"sales","schema":"eu","table":"items","privileges":["SELECT"]}',
+      ]) as unknown,
+    });
+    for (const version of ['4', '0', 'x']) expect((await admin.get(`${ACL}/publications/${version}`)).status).toBe(404);
+  });
+
+  it('shows what it would do without doing it', async () => {
+    await grant('alice', 'orders');
+
+    const { body } = await admin.post(`${ACL}/preview`);
+
+    expect(body).toMatchObject({ would: 'publish', drift: false, checks: [] });
+    expect((body?.['diff'] as { rules: { added: string[] } }).rules.added).toContain(
+      'tables {"user":"alice","catalog":"sales","schema":"eu","table":"orders","privileges":["SELECT"]}',
+    );
+    await expect(live()).rejects.toThrow('ENOENT');
+    expect(await status()).toMatchObject({ last_run_at: null, published: null });
+    await sync();
+    expect((await admin.post(`${ACL}/preview`)).body).toMatchObject({
+      would: 'no_change',
+      diff: { rules: { added: [], removed: [] } },
+    });
+  });
+
+  it('overwrites an edit by hand, keeps it beside, and reports it once', async () => {
+    await grant('alice', 'orders');
+    await sync();
+    const published = await live();
+    await writeFile(join(directory, 'rules.json'), '{}');
+    expect((await admin.post(`${ACL}/preview`)).body).toMatchObject({ would: 'publish', drift: true });
+
+    expect(await sync()).toMatchObject({ outcome: 'applied', publication: { version: 2 } });
+
+    expect(await live()).toBe(published);
+    expect(await live('rules.json.bak')).toBe('{}');
+    expect(await status()).toMatchObject({ drift: { found_at: '2026-11-20T12:00:00.000Z', overwritten: true } });
+    expect(await told('drift_found')).toHaveLength(1);
+    expect(logged('TRINO_ACL_SYNC_DRIFT')).toHaveLength(1);
+    expect(await sync()).toMatchObject({ outcome: 'no_change' });
+    expect(await status()).toMatchObject({ drift: null });
+  });
+
+  it('leaves an edit of the former text alone', async () => {
+    await grant('alice', 'orders');
+    await sync();
+    await writeFile(join(directory, 'rules.json.bak'), 'mine');
+
+    expect(await sync()).toMatchObject({ outcome: 'no_change' });
+    expect(await live('rules.json.bak')).toBe('mine');
+  });
+
+  it('takes over a text that another database has published', async () => {
+    await grant('alice', 'orders');
+    const { body } = await admin.post(`${ACL}/preview`);
+    await sync();
+    const text = await live();
+    const other = await startService({
+      ACL_FILE_DIRECTORY: directory,
+      ACL_WRITABLE_CATALOGS: 'lake',
+      SERVICE_QUERY_USER: 'service-account-grantline',
+    });
+    const otherAdmin = await administrator(other);
+    const { alice } = await people(other, 'alice', 'bob');
+    await otherAdmin.post('/api/admin/grants', {
+      principal: { type: 'user', id: alice },
+      resource: { catalog: 'sales', schema: 'eu', table: 'orders' },
+      privileges: ['SELECT'],
+    });
+
+    expect((await otherAdmin.post(`${ACL}/sync`)).body).toMatchObject({
+      outcome: 'no_change',
+      publication: { version: 1, hash: body?.['hash'] },
+    });
+    expect(await live()).toBe(text);
+    await expect(live('rules.json.bak')).rejects.toThrow('ENOENT');
+    await other.stop();
+  });
+
+  it('fails, and says why, when the target cannot be written', async () => {
+    await grant('alice', 'orders');
+    await rm(directory, { recursive: true });
+    await writeFile(directory, 'a file where the folder should be');
+
+    for (const route of ['sync', 'preview']) {
+      expect((await admin.post(`${ACL}/${route}`)).body).toMatchObject({
+        status: 503,
+        code: 'target_unavailable',
+        reason: 'unreachable',
+        audit_id: null,
+      });
+    }
+    expect((await admin.post(`${ACL}/sync`)).status).toBe(503);
+
+    expect(await status()).toMatchObject({
+      last_outcome: 'failed',
+      last_reasons: [{ code: 'run-unreachable' }],
+      last_success_at: null,
+    });
+    expect(await told('publication_failed')).toHaveLength(1);
+    expect(logged('TRINO_ACL_SYNC_FAILED')).toHaveLength(2);
+    await rm(directory);
+    expect(await sync()).toMatchObject({ outcome: 'applied' });
+    expect(await status()).toMatchObject({ last_outcome: 'applied', last_reasons: [] });
+  });
+
+  it('does not begin while another run is under way', async () => {
+    const answer = await whileAnother(service.database.url, async (rival) => {
+      await rival.query('SELECT pg_advisory_xact_lock(7471060)');
+      return () => admin.post(`${ACL}/sync`);
+    });
+    expect(answer.body).toMatchObject({ status: 409, code: 'sync_in_progress' });
+    expect(await sync()).toMatchObject({ outcome: 'applied' });
+  });
+
+  it('is for administrators alone', async () => {
+    const alice = admin.as((await signIn(admin, 'alice')).access_token);
+    expect((await alice.post(`${ACL}/sync`)).status).toBe(403);
+    expect((await alice.post(`${ACL}/preview`)).status).toBe(403);
+    for (const path of ['status', 'publications', 'publications/1']) {
+      expect((await alice.get(`${ACL}/${path}`)).status).toBe(403);
+    }
+  });
+});
