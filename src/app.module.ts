@@ -5,6 +5,7 @@ import { AuditModule } from './audit/audit.module.js';
 import { AuthModule } from './auth/auth.module.js';
 import { GrantsModule } from './grants/grants.module.js';
 import { type Foundation, PlatformModule } from './platform/platform.module.js';
+import { QueryEngineModule } from './query-engine/query-engine.module.js';
 import { UsersModule } from './users/users.module.js';
 
 /** The table of contents: the modules, in their order. Each knows only those before it. */
@@ -20,6 +21,7 @@ export class AppModule {
         UsersModule,
         AuthModule,
         GrantsModule,
+        QueryEngineModule,
         AclSyncModule.with(foundation.settings),
       ],
     };

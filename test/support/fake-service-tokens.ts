@@ -15,6 +15,14 @@ export class FakeServiceTokens extends ServiceTokens {
     return this.current();
   }
 
+  override keepFresh(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  override close(): void {
+    // Nothing was opened.
+  }
+
   override last(): string {
     return `token-${this.renewals + 1}`;
   }

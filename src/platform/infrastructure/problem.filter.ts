@@ -29,7 +29,7 @@ export class ProblemFilter implements ExceptionFilter {
       reply.raw.destroy(); // a stream that fails midway is broken off, never ended cleanly
       return;
     }
-    if (refused.code === 'method_not_allowed') {
+    if (refused.code === 'method_not_allowed' && !reply.hasHeader('Allow')) {
       void reply.header('Allow', this.routes.methodsOf(request.url).join(', '));
     }
     void reply

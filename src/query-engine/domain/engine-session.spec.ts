@@ -45,7 +45,7 @@ describe('sessionHeaders', () => {
 
 describe('folding', () => {
   const change = (headers: Record<string, string>): ReturnType<typeof readSessionChange> =>
-    readSessionChange((name) => (headers[name] === undefined ? [] : [headers[name]]), 'X-Query');
+    readSessionChange((name) => headers[name] ?? null, 'X-Query');
 
   it('keeps what a statement set until another takes it away', () => {
     const start = sessionFor('ana', { properties: new Map([['kept', '1']]), catalog: 'sales' });

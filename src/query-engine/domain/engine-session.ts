@@ -81,17 +81,17 @@ export interface SessionChange {
   removedStatements: readonly string[];
 }
 
-/** @param header the values of one response header, by lower-case name; it may have come several times. */
-export function readSessionChange(header: (name: string) => readonly string[], prefix: HeaderPrefix): SessionChange {
-  const of = (name: string): readonly string[] => header(`${prefix}-${name}`.toLowerCase());
+/** @param header a response header by its lower-case name; one that came several times has its values joined by commas. */
+export function readSessionChange(header: (name: string) => string | null, prefix: HeaderPrefix): SessionChange {
+  const of = (name: string): string | null => header(`${prefix}-${name}`.toLowerCase());
   return {
-    catalog: of('Set-Catalog').at(-1) ?? null,
-    schema: of('Set-Schema').at(-1) ?? null,
-    setProperties: of('Set-Session').flatMap(readPairs),
-    clearedProperties: of('Clear-Session').flatMap(readNames),
-    setRoles: of('Set-Role').flatMap(readPairs),
-    addedStatements: of('Added-Prepare').flatMap(readPairs),
-    removedStatements: of('Deallocated-Prepare').flatMap(readNames),
+    catalog: of('Set-Catalog'),
+    schema: of('Set-Schema'),
+    setProperties: readPairs(of('Set-Session')),
+    clearedProperties: readNames(of('Clear-Session')),
+    setRoles: readPairs(of('Set-Role')),
+    addedStatements: readPairs(of('Added-Prepare')),
+    removedStatements: readNames(of('Deallocated-Prepare')),
   };
 }
 
@@ -118,15 +118,15 @@ function updated(
 }
 
 /** Values are percent-encoded, so a comma or an equals sign in them is not one of ours. */
-function readPairs(value: string): [string, string][] {
-  return value.split(',').flatMap((pair) => {
+function readPairs(value: string | null): [string, string][] {
+  return (value ?? '').split(',').flatMap((pair) => {
     const at = pair.indexOf('=');
     return at === -1 ? [] : [[decoded(pair.slice(0, at)), decoded(pair.slice(at + 1))] satisfies [string, string]];
   });
 }
 
-function readNames(value: string): string[] {
-  return value
+function readNames(value: string | null): string[] {
+  return (value ?? '')
     .split(',')
     .map(decoded)
     .filter((name) => name !== '');

@@ -14,6 +14,8 @@ export interface Column {
   name: string;
   /** As the engine writes it, with parameters and field names: `row("a b" bigint, c decimal(3, 1))`. */
   type: string;
+  /** As the engine sent it, to be kept beside the query and read again. */
+  signature: JsonObject;
   shape: EngineType;
 }
 
@@ -35,14 +37,19 @@ export function readColumns(value: unknown): Column[] {
   return readList(value, 'columns').map((item) => {
     const column = readObject(item, 'a column');
     const type = readText(column['type'], 'the type of a column');
-    return { name: readText(column['name'], 'the name of a column'), type, shape: readShape(column, type) };
+    const signature = signatureOf(column['typeSignature'], type);
+    return { name: readText(column['name'], 'the name of a column'), type, signature, shape: readType(signature) };
   });
 }
 
 /** Old engines leave the signature out; the name alone says everything about a type without parts. */
-function readShape(column: JsonObject, type: string): EngineType {
-  const signature = column['typeSignature'];
-  return readType(isObject(signature) ? signature : { rawType: type.replace(/\(.*/s, '') });
+function signatureOf(value: unknown, type: string): JsonObject {
+  return isObject(value) ? value : { rawType: type.replace(/\(.*/s, '') };
+}
+
+/** Columns in the form that `readColumns` reads. */
+export function writeColumns(columns: readonly Column[]): unknown[] {
+  return columns.map(({ name, type, signature }) => ({ name, type, typeSignature: signature }));
 }
 
 function readType(value: unknown): EngineType {

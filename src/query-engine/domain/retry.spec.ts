@@ -47,7 +47,7 @@ describe('readRetryAfter', () => {
     ['Fri, 20 Nov 2026 12:00:07 GMT', 7000],
     ['Fri, 20 Nov 2026 11:00:00 GMT', 0],
     ['soon', null],
-    [null, null],
+    [undefined, null],
   ])('%s', (value, milliseconds) => {
     expect(readRetryAfter(value, NOW)).toBe(milliseconds);
   });

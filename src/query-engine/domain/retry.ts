@@ -35,9 +35,9 @@ export function pauseBeforeRetry(setback: Setback, state: RetryState): number | 
   return fits ? pause : null;
 }
 
-/** `Retry-After` in milliseconds: seconds or an HTTP date (RFC 9110 section 10.2.3); null when it is neither. */
-export function readRetryAfter(value: string | null, now: Date): number | null {
-  if (value === null) return null;
+/** `Retry-After` in milliseconds: seconds or an HTTP date (RFC 9110 section 10.2.3); null when there is none, or it is neither. */
+export function readRetryAfter(value: string | undefined, now: Date): number | null {
+  if (value === undefined) return null;
   if (/^\d+$/.test(value)) return Number(value) * 1000;
   const date = Date.parse(value);
   return Number.isNaN(date) ? null : Math.max(0, date - now.getTime());

@@ -10,6 +10,10 @@ export abstract class ServiceTokens {
   abstract replacing(refused: string | null, signal?: AbortSignal): Promise<string | null>;
   /** The newest token there was, though it may have expired. */
   abstract last(): string | null;
+  /** Keeps a fresh token at hand, also while nobody asks, until the signal is aborted. Never rejects. */
+  abstract keepFresh(signal: AbortSignal): Promise<void>;
+  /** Lets go of what is kept open. */
+  abstract close(): void;
 }
 
 /** The identity provider gives no token at present. The message is private, and holds no secret. */

@@ -35,6 +35,8 @@ export abstract class StatementClient {
   abstract keepAlive(path: string, session: EngineSession): Promise<void>;
   /** DELETE of `nextPath`: the statement ends. Never throws: an engine that cannot be told forgets it after 5 minutes. */
   abstract cancel(path: string, session: EngineSession): Promise<void>;
+  /** Lets go of the connections that are kept. */
+  abstract close(): void;
 }
 
 /**

@@ -14,8 +14,8 @@ export interface Question {
 
 export interface Reply {
   status: number;
-  /** By lower-case name. */
-  header(name: string): string | null;
+  /** By lower-case name; one that came several times has its values joined by commas. */
+  headers: Readonly<Record<string, string>>;
   text: string;
 }
 
@@ -74,10 +74,9 @@ export class AxiosExchange {
       });
       return {
         status: answer.status,
-        header: (name) => {
-          const value: unknown = answer.headers[name];
-          return typeof value === 'string' ? value : null;
-        },
+        headers: Object.fromEntries(
+          Object.entries(answer.headers).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+        ),
         text: answer.data,
       };
     } catch (error) {

@@ -73,16 +73,14 @@ export class KeycloakServiceTokens extends ServiceTokens {
     return this.token?.value ?? null;
   }
 
-  /** Keeps a fresh token at hand, also while nobody asks, until the signal is aborted. */
-  async keepFresh(signal: AbortSignal): Promise<void> {
+  override async keepFresh(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       if (freshness(this.token, this.pace.now()) !== 'fresh') await this.acquire().catch(() => undefined);
       await this.pace.wait(this.rest(), signal).catch(() => undefined);
     }
   }
 
-  /** Closes the connections that are kept. */
-  close(): void {
+  override close(): void {
     this.exchange.close();
   }
 
@@ -145,7 +143,7 @@ export class KeycloakServiceTokens extends ServiceTokens {
     }
     const answer = parsed(reply.text);
     if (reply.status !== 200) {
-      const retryAfter = readRetryAfter(reply.header('retry-after'), this.clock.now());
+      const retryAfter = readRetryAfter(reply.headers['retry-after'], this.clock.now());
       return { kind: judgeProvider(reply.status), reason: `status ${reply.status}${errorCode(answer)}`, retryAfter };
     }
     const read = readTokenAnswer(answer, askedAt, this.pace.now());

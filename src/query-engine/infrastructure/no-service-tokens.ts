@@ -13,4 +13,12 @@ export class NoServiceTokens extends ServiceTokens {
   override last(): null {
     return null;
   }
+
+  override keepFresh(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  override close(): void {
+    // Nothing was opened.
+  }
 }

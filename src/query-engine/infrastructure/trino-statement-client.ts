@@ -58,13 +58,12 @@ export class TrinoStatementClient extends StatementClient {
     await this.tell('DELETE', path, session);
   }
 
-  /** Closes the connections that are kept. */
-  close(): void {
+  override close(): void {
     this.exchange.close();
   }
 
   private answer(reply: Reply): StatementAnswer {
-    const header = (name: string): string[] => [reply.header(name)].filter((value) => value !== null);
+    const header = (name: string): string | null => reply.headers[name] ?? null;
     try {
       return { page: readStatementPage(reply.text), change: readSessionChange(header, this.engine.headerPrefix) };
     } catch (error) {
@@ -100,7 +99,7 @@ export class TrinoStatementClient extends StatementClient {
       if (outcome.kind === 'reply') {
         const { reply } = outcome;
         if (reply.status === 200 || reply.status === 204) return reply;
-        if (reply.status === 401 && !renewed && /^bearer\b/i.test(reply.header('www-authenticate') ?? '')) {
+        if (reply.status === 401 && !renewed && /^bearer\b/i.test(reply.headers['www-authenticate'] ?? '')) {
           renewed = true;
           bearer = await this.renewed(bearer, limits);
           continue;
@@ -187,7 +186,7 @@ export class TrinoStatementClient extends StatementClient {
     return {
       kind: 'status',
       status,
-      retryAfter: readRetryAfter(outcome.reply.header('retry-after'), this.clock.now()),
+      retryAfter: readRetryAfter(outcome.reply.headers['retry-after'], this.clock.now()),
     };
   }
 }

@@ -1,0 +1,23 @@
+import { type Ending, failedOnEngine, type QueryState } from './query.js';
+import type { StatementPage } from './statement-page.js';
+
+/** What a driver does with a page: hold it for a reader, ask for the next one, or end the query. */
+export type PageVerdict = { kind: 'hold' } | { kind: 'ask-again' } | { kind: 'end'; ending: Ending };
+
+/**
+ * Rows wait for a reader, and nothing more is asked for meanwhile. The one row of an INSERT or a CREATE TABLE AS is no
+ * such row: it says how many were written, and a writer must come to its end whether somebody reads that or not.
+ */
+export function judgePage(page: StatementPage): PageVerdict {
+  if (page.error !== null) return { kind: 'end', ending: failedOnEngine(page.error) };
+  if (page.rows.length > 0 && page.updateType === null) return { kind: 'hold' };
+  if (page.nextPath !== null) return { kind: 'ask-again' };
+  return { kind: 'end', ending: { state: 'finished', truncated: false, updateCount: page.updateCount } };
+}
+
+const WAITING: ReadonlySet<string> = new Set(['QUEUED', 'WAITING_FOR_RESOURCES', 'DISPATCHING']);
+
+/** The engine's word as one of ours, while the statement lives. */
+export function stateOf(engineState: string): Extract<QueryState, 'queued' | 'running'> {
+  return WAITING.has(engineState) ? 'queued' : 'running';
+}

@@ -1,0 +1,73 @@
+/** What one request to the former host brought. */
+export type RouteAnswer =
+  | { kind: 'answer'; probe: string; status: number; headers: Readonly<Record<string, string>>; body: string }
+  | { kind: 'silence'; probe: string; reason: string };
+
+/**
+ * `retired`: something answered everything, and nothing in it comes from an engine. `reachable`: a sign of the engine.
+ * `unknown`: what had to be asked could not be asked, so nothing is proved.
+ */
+export interface RouteVerdict {
+  verdict: 'retired' | 'reachable' | 'unknown';
+  /** For people: what was asked and what came, a line for each probe. */
+  lines: string[];
+}
+
+/** What engines say in headers and texts (seen on Trino 483), wherever they stand. */
+const CHALLENGE = /realm="?(trino|presto)|token_type="?jwt/i;
+const HEADER = /^x-(trino|query|presto)-/i;
+const TEXTS = [
+  'Basic authentication or X-Trino-Original-User or X-Trino-User must be sent',
+  'Authentication over HTTP is not enabled',
+  'Both Trino and Query headers detected',
+  'Server configuration does not allow processing of the X-Forwarded',
+  'SQL statement is empty',
+  'Schema is set but catalog is not',
+  'io.trino.',
+  'io.prestosql.',
+  'com.facebook.presto.',
+] as const;
+
+/** What of the engine is in an answer; null: nothing. */
+export function signOfEngine(answer: Extract<RouteAnswer, { kind: 'answer' }>): string | null {
+  const { headers, body } = answer;
+  if (CHALLENGE.test(headers['www-authenticate'] ?? '')) return "the engine's challenge";
+  const header = Object.keys(headers).find((name) => HEADER.test(name));
+  if (header !== undefined) return `the header ${header}`;
+  const text = TEXTS.find((known) => body.includes(known));
+  if (text !== undefined) return `the engine's text "${text}"`;
+  // Looked for in the text and not in its structure: a long answer is cut off, and is JSON no more.
+  if (/"nextUri"\s*:/.test(body) && /"id"\s*:/.test(body)) return 'a statement taken by the engine';
+  if (/"infoUri"\s*:/.test(body) && /"stats"\s*:/.test(body)) return 'a statement answered by the engine';
+  if (/"nodeVersion"\s*:/.test(body) && /"(coordinator|starting|environment)"\s*:/.test(body))
+    return "the engine's /v1/info";
+  return null;
+}
+
+/** A 200 on `GET /` proves nothing (source document 4.7): what counts is what a real statement brings. */
+export function judgeRoute(answers: readonly RouteAnswer[]): RouteVerdict {
+  const signs = answers.map((answer) => (answer.kind === 'answer' ? signOfEngine(answer) : null));
+  const lines = answers.map((answer, position) => {
+    if (answer.kind === 'silence') return `${answer.probe}: not answered (${answer.reason})`;
+    const sign = signs[position] ?? null;
+    return `${answer.probe}: ${answer.status}, ${sign ?? `nothing of an engine${origin(answer.headers)}`}`;
+  });
+  if (signs.some((sign) => sign !== null)) return { verdict: 'reachable', lines };
+  const silent = answers.some((answer) => answer.kind === 'silence');
+  return { verdict: silent ? 'unknown' : 'retired', lines };
+}
+
+function origin(headers: Readonly<Record<string, string>>): string {
+  const { server, location } = headers;
+  return `${server === undefined ? '' : `, from ${server}`}${location === undefined ? '' : `, redirected to ${location}`}`;
+}
+
+/** The former host's statement endpoint and information page; null: this is no web address. */
+export function routeUrls(text: string): { statement: string; info: string } | null {
+  if (!URL.canParse(text)) return null;
+  const url = new URL(text);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return null;
+  if (url.username !== '' || url.password !== '') return null;
+  const base = url.origin + url.pathname.replace(/\/+$/, '').replace(/\/v1\/statement$/, '');
+  return { statement: `${base}/v1/statement`, info: `${base}/v1/info` };
+}

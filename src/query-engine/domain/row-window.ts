@@ -1,0 +1,36 @@
+/** A place in a result: how many rows come before it. Readers see it as an opaque text. */
+export function writeRowCursor(row: number): string {
+  return Buffer.from(String(row)).toString('base64url');
+}
+
+/** Null: no cursor of ours. */
+export function readRowCursor(text: string): number | null {
+  const digits = Buffer.from(text, 'base64url').toString('latin1');
+  const row = /^\d{1,15}$/.test(digits) ? Number(digits) : null;
+  return row !== null && writeRowCursor(row) === text ? row : null;
+}
+
+/**
+ * What a reader may ask for: what comes next, or the newest page once more, because its answer may have been lost. What
+ * lies before has left the engine and is kept nowhere. `unknown`: a place that no answer has named.
+ */
+export type Asked = 'next' | 'newest' | 'gone' | 'unknown';
+
+export function judgeAsked(row: number, newestFrom: number, rowsReturned: number): Asked {
+  if (row === rowsReturned) return 'next';
+  if (row === newestFrom) return 'newest';
+  return row < rowsReturned ? 'gone' : 'unknown';
+}
+
+/** Where a page that begins at `from` ends, and why no other may follow; `start` and `length` are the engine's page. */
+export function cutPage(
+  from: number,
+  limit: number,
+  held: { start: number; length: number },
+  maxRows: number,
+): { to: number; reached: 'limit' | 'end-of-page' | 'max-rows' } {
+  const end = held.start + held.length;
+  const to = Math.min(from + limit, end, maxRows === 0 ? Infinity : maxRows);
+  if (maxRows !== 0 && to >= maxRows) return { to, reached: 'max-rows' };
+  return { to, reached: to === end ? 'end-of-page' : 'limit' };
+}

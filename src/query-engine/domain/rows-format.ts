@@ -1,0 +1,40 @@
+import type { Column } from './engine-type.js';
+import type { ApiValue } from './engine-value.js';
+
+export type RowsFormat = 'json' | 'ndjson' | 'csv';
+
+const MEDIA_TYPES: Readonly<Record<string, RowsFormat>> = {
+  'application/json': 'json',
+  'application/*': 'json',
+  '*/*': 'json',
+  'application/x-ndjson': 'ndjson',
+  'text/csv': 'csv',
+  'text/*': 'csv',
+};
+
+/** What an Accept header likes best of what there is (RFC 9110 section 12.5.1); JSON when it likes none of it. */
+export function chooseFormat(accept: string | undefined): RowsFormat {
+  const wishes = (accept ?? '').split(',').map((wish, position) => {
+    const [type, ...parameters] = wish.split(';').map((part) => part.trim().toLowerCase());
+    const q = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
+    return { format: MEDIA_TYPES[type ?? ''], quality: q === undefined ? 1 : Number(q), position };
+  });
+  const possible = wishes.filter(({ format, quality }) => format !== undefined && quality > 0);
+  possible.sort((a, b) => b.quality - a.quality || a.position - b.position);
+  return possible[0]?.format ?? 'json';
+}
+
+export function publicColumns(columns: readonly Column[]): { name: string; type: string }[] {
+  return columns.map(({ name, type }) => ({ name, type }));
+}
+
+/** RFC 4180: commas, CRLF, quotes where they are needed. NULL is nothing, an empty text is `""`, a container is JSON. */
+export function csvLine(values: readonly ApiValue[]): string {
+  return `${values.map(csvField).join(',')}\r\n`;
+}
+
+function csvField(value: ApiValue): string {
+  if (value === null) return '';
+  const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return text === '' || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

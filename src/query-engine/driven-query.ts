@@ -1,0 +1,226 @@
+import type { Clock } from '../kernel/clock.js';
+import type { Log } from '../platform/log.js';
+import { type EngineSession, sessionFor } from './domain/engine-session.js';
+import type { Pace } from './domain/pace.js';
+import { judgePage, stateOf } from './domain/page-verdict.js';
+import { type Ending, endedBy } from './domain/query.js';
+import type { Drive, QueryStore } from './domain/query-store.js';
+import { EngineFault, type EngineFaultKind, type StatementClient } from './domain/statement-client.js';
+import type { StatementPage } from './domain/statement-page.js';
+
+/** What the drivers of one replica share. */
+export interface DriverContext {
+  client: StatementClient;
+  store: QueryStore;
+  pace: Pace;
+  clock: Clock;
+  log: Log;
+  /** This replica. */
+  driver: string;
+  /** 0: no limit. */
+  maxRows: number;
+}
+
+/** A page of rows that waits for a reader. `start`: how many rows came before it. */
+export interface HeldPage {
+  start: number;
+  rows: readonly unknown[];
+}
+
+const FAULTS: Record<EngineFaultKind, Parameters<typeof endedBy>[0]> = {
+  unavailable: 'engine_unavailable',
+  refused: 'engine_unavailable',
+  gone: 'query_lost',
+  protocol: 'engine_protocol_error',
+  deadline: 'query_timeout',
+};
+
+/**
+ * One query on its way, driven by this replica. It asks the engine for pages until one has rows, holds that one, and
+ * asks for no more before it has been read. What must not be lost stands in the database before the next request goes
+ * out, so that another replica can take over at any moment: the engine gives its newest page again to whoever asks.
+ */
+export class DrivenQuery {
+  private page: HeldPage | null = null;
+  private driving: Promise<void> | null = null;
+  private overSince: number | null = null;
+  private finished = false;
+  private aliveToldAt: number;
+  private readonly leaving = new AbortController();
+  private readonly session: EngineSession;
+
+  constructor(
+    private readonly context: DriverContext,
+    private readonly drive: Drive,
+  ) {
+    const { catalog, schema, traceToken } = drive;
+    this.session = sessionFor(drive.runAs, { catalog, schema, traceToken });
+    this.aliveToldAt = context.pace.now();
+  }
+
+  /** Where it stands. */
+  get state(): Readonly<Drive> {
+    return this.drive;
+  }
+
+  /** This replica does not drive it any more: it has ended, or another does. */
+  isOver(): boolean {
+    return this.overSince !== null;
+  }
+
+  /** It came to its end here, so that its newest page can be asked for once more while this replica remembers it. */
+  isFinished(): boolean {
+    return this.finished;
+  }
+
+  /** Milliseconds since this replica stopped driving it; 0 while it drives. */
+  get overFor(): number {
+    return this.overSince === null ? 0 : this.context.pace.now() - this.overSince;
+  }
+
+  /** Takes the answer to the POST, and drives on from there without being waited for. */
+  async begin(page: StatementPage): Promise<void> {
+    await this.take(page, null);
+    void this.goOn();
+  }
+
+  /** Asks the engine until rows wait or the query ends. Resolves then; never rejects. */
+  goOn(): Promise<void> {
+    this.driving ??= this.driveOn()
+      .catch((error: unknown) => this.stumble(error))
+      .catch((error: unknown) => {
+        this.report('a query could not be ended; it will be tried again', error);
+      })
+      .finally(() => {
+        this.driving = null;
+      });
+    return this.driving;
+  }
+
+  /** The page that waits, fetched again where another replica held it before; null: none waits. */
+  async held(): Promise<HeldPage | null> {
+    const { waitingSince, pagePath, pageStart } = this.drive;
+    if (this.page !== null || waitingSince === null || pagePath === null) return this.page;
+    try {
+      const { page } = await this.context.client.advance(pagePath, this.session, this.limits());
+      this.page = { start: pageStart, rows: page.rows };
+    } catch (error) {
+      await this.stumble(error);
+    }
+    return this.page;
+  }
+
+  /** Those rows go to the reader. False: they must not, because another replica drives the query or it has ended. */
+  async handOut(from: number, to: number): Promise<boolean> {
+    const { store, clock, driver } = this.context;
+    const now = clock.now();
+    if (this.isFinished()) return from === this.drive.newestFrom;
+    if (!(await store.handOut(this.drive.id, driver, from, to, now))) {
+      this.leave();
+      return false;
+    }
+    Object.assign(this.drive, { newestFrom: from, rowsReturned: to, waitingSince: now });
+    return true;
+  }
+
+  /** The page that was held has been read to its end: lets go of it, and asks for the next. */
+  async moveOn(): Promise<void> {
+    // Written down first: from the next request on the engine does not give the old page again, whoever asks.
+    if (!(await this.context.store.letGoOfPage(this.drive.id, this.context.driver))) {
+      this.leave();
+      return;
+    }
+    this.page = null;
+    Object.assign(this.drive, { waitingSince: null, pagePath: null });
+    await this.goOn();
+  }
+
+  /** What time demands: an end that is due, a sign of life for the engine, another try after trouble of ours. */
+  async tick(abandonedAfter: number, keepAliveEvery: number): Promise<void> {
+    const { clock, pace, client } = this.context;
+    const { deadlineAt, waitingSince, pagePath } = this.drive;
+    const now = clock.now().getTime();
+    if (this.isOver()) return;
+    if (now >= deadlineAt.getTime()) return this.end(endedBy('query_timeout'));
+    if (waitingSince === null) return void this.goOn();
+    if (now - waitingSince.getTime() >= abandonedAfter) return this.end(endedBy('query_abandoned'));
+    if (pagePath === null || pace.now() - this.aliveToldAt < keepAliveEvery) return;
+    this.aliveToldAt = pace.now();
+    await client.keepAlive(pagePath, this.session);
+  }
+
+  /** Ends the query here, in the database, and on the engine if it still runs there. */
+  async end(ending: Ending, runsOnEngine = this.drive.nextPath !== null): Promise<void> {
+    if (this.isOver()) return;
+    const { client, store, clock, driver } = this.context;
+    const path = this.drive.nextPath;
+    const ended = await store.end(this.drive.id, driver, ending, clock.now());
+    this.finished = ended && ending.state === 'finished';
+    this.leave();
+    if (ended && runsOnEngine && path !== null) await client.cancel(path, this.session);
+  }
+
+  /** Stops driving, without a word to the engine: it has ended, or another replica drives it, or will. */
+  leave(): void {
+    this.overSince ??= this.context.pace.now();
+    this.leaving.abort();
+  }
+
+  private async driveOn(): Promise<void> {
+    while (!this.isOver() && this.drive.waitingSince === null && this.drive.nextPath !== null) {
+      const path = this.drive.nextPath;
+      const { page } = await this.context.client.advance(path, this.session, this.limits());
+      await this.take(page, path);
+    }
+  }
+
+  private limits(): { deadline: number; signal: AbortSignal; rowsHandedOut: boolean } {
+    const { clock, pace } = this.context;
+    const { deadlineAt, rowsReturned } = this.drive;
+    const deadline = pace.now() + deadlineAt.getTime() - clock.now().getTime();
+    return { deadline, signal: this.leaving.signal, rowsHandedOut: rowsReturned > 0 };
+  }
+
+  /** @param path where the page was found; null: it is the answer to the POST. */
+  private async take(page: StatementPage, path: string | null): Promise<void> {
+    const { store, clock, driver } = this.context;
+    const verdict = judgePage(page);
+    const columns = this.drive.columns ?? page.columns;
+    const state = page.rows.length > 0 ? 'running' : stateOf(page.engineState);
+    const next =
+      verdict.kind === 'hold'
+        ? { nextPath: page.nextPath, pagePath: path, waitingSince: clock.now(), pageStart: this.drive.rowsReturned }
+        : { nextPath: page.nextPath, pagePath: null, waitingSince: null, pageStart: this.drive.pageStart };
+    if (verdict.kind === 'hold' && columns === null) throw new EngineFault('protocol', 'rows without columns');
+    const stillOurs = await store.progress(this.drive.id, driver, {
+      ...next,
+      columns,
+      state,
+      startedAt: state === 'running' ? clock.now() : null,
+      progressPercent: page.progressPercent,
+      engineQueryId: page.queryId,
+    });
+    if (!stillOurs) {
+      this.leave();
+      return;
+    }
+    this.drive.columns = columns;
+    if (verdict.kind === 'end') return this.end(verdict.ending, false);
+    Object.assign(this.drive, next);
+    if (verdict.kind === 'hold') this.page = { start: next.pageStart, rows: page.rows };
+  }
+
+  /** The engine's faults end the query; trouble of our own (a database that is away) is waited out. */
+  private async stumble(error: unknown): Promise<void> {
+    if (this.isOver()) return;
+    const isFault = error instanceof EngineFault;
+    this.report(isFault ? 'the engine did not go on with a query' : 'a query will be tried again', error);
+    if (isFault) await this.end(endedBy(FAULTS[error.kind]));
+  }
+
+  /** Without the error itself: a database's error carries the values that it was given, and paths are among them. */
+  private report(what: string, error: unknown): void {
+    const reason = error instanceof Error ? `${error.name}: ${error.message}` : 'unknown';
+    this.context.log.warn(what, { query_id: this.drive.id, reason });
+  }
+}

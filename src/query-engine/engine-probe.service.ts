@@ -1,0 +1,54 @@
+import { Injectable } from '@nestjs/common';
+import { Settings } from '../platform/settings.js';
+import { DatabaseError, DbApiError } from './domain/db-api-errors.js';
+import { judgeRulesProbe, type RulesInForce } from './domain/rules-probe.js';
+import { EngineConnections } from './engine-connections.service.js';
+
+/** Seconds. */
+const STATEMENT_TIMEOUT = 30;
+
+/** What the sync asks of the engine, as the service account itself. */
+@Injectable()
+export class EngineProbe {
+  constructor(
+    private readonly connections: EngineConnections,
+    private readonly settings: Settings,
+  ) {}
+
+  /**
+   * Whether the rules that name this session property are in force (access-model.md section 2, "Which version is live").
+   * @param property `grantline_rules_<hash>`, which no engine has.
+   */
+  async rulesInForce(property: string): Promise<RulesInForce> {
+    if (!/^\w+$/.test(property)) throw new Error('a session property has letters, digits and underscores');
+    try {
+      await this.run(`SET SESSION ${property} = true`);
+      return judgeRulesProbe(null);
+    } catch (error) {
+      if (!(error instanceof DbApiError)) throw error;
+      return error instanceof DatabaseError && error.engine !== null ? judgeRulesProbe(error.engine) : 'unreachable';
+    }
+  }
+
+  /** The catalogs that the service account can see; null: the engine did not say. */
+  async catalogs(): Promise<string[] | null> {
+    try {
+      return (await this.run('SHOW CATALOGS')).map(([name]) => String(name));
+    } catch (error) {
+      if (!(error instanceof DbApiError)) throw error;
+      return null;
+    }
+  }
+
+  private async run(sql: string): Promise<(readonly unknown[])[]> {
+    if (this.settings.engine.origin === null) throw new DbApiError('no engine is configured');
+    const connection = this.connections.connect();
+    try {
+      const cursor = connection.cursor();
+      await cursor.execute(sql, [], { timeout: STATEMENT_TIMEOUT });
+      return await cursor.fetchAll();
+    } finally {
+      await connection.close();
+    }
+  }
+}

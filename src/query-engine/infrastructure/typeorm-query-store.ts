@@ -1,0 +1,173 @@
+import { Injectable } from '@nestjs/common';
+import { In, LessThan } from 'typeorm';
+import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
+import { readColumns, writeColumns } from '../domain/engine-type.js';
+import type { Ending } from '../domain/query.js';
+import { type Drive, type NewQuery, type OwnQueries, type QueryProgress, QueryStore } from '../domain/query-store.js';
+import { QueryRow } from './query.entity.js';
+import { ENDING, endingValues } from './query-ending.js';
+import { TypeormOwnQueries } from './typeorm-own-queries.js';
+
+/** Leases are judged by the database's clock alone, so that replicas need not agree on the time. */
+const LEASE = `now() + interval '30 seconds'`;
+const ALIVE = `state IN ('queued', 'running')`;
+
+@Injectable()
+export class TypeormQueryStore extends QueryStore {
+  constructor(private readonly session: DatabaseSession) {
+    super();
+  }
+
+  override ownedBy(userId: number): OwnQueries {
+    return new TypeormOwnQueries(this.session, userId);
+  }
+
+  override reserve(query: NewQuery, driver: string, mostAlive: number): Promise<boolean> {
+    return this.session.run(async () => {
+      const { manager } = this.session;
+      // One person's submissions one after the other: what the second counts includes the first.
+      await manager.query(`SELECT pg_advisory_xact_lock(hashtext('queries'), $1)`, [query.userId]);
+      const alive = await manager.countBy(QueryRow, { userId: query.userId, state: In(['queued', 'running']) });
+      if (alive >= mostAlive) return false;
+      await manager.query(
+        `INSERT INTO queries (id, user_id, run_as, state, sql, catalog, schema, trace_token, created_at, deadline_at, driver, lease_until)
+         VALUES ($1, $2, $3, 'queued', $4, $5, $6, $7, $8, $9, $10, ${LEASE})`,
+        [
+          query.id,
+          query.userId,
+          query.runAs,
+          query.sql,
+          query.catalog,
+          query.schema,
+          query.traceToken,
+          query.createdAt,
+          query.deadlineAt,
+          driver,
+        ],
+      );
+      return true;
+    });
+  }
+
+  override async discard(id: string): Promise<void> {
+    await this.session.manager.delete(QueryRow, { id });
+  }
+
+  override progress(id: string, driver: string, progress: QueryProgress): Promise<boolean> {
+    return this.changesOne(
+      `UPDATE queries SET state = $3, started_at = coalesce(started_at, $4), progress_percent = $5, engine_query_id = $6,
+         columns = $7, next_path = $8, page_path = $9, page_start = $10, waiting_since = $11
+       WHERE id = $1 AND driver = $2`,
+      [
+        id,
+        driver,
+        progress.state,
+        progress.startedAt,
+        progress.progressPercent,
+        progress.engineQueryId,
+        progress.columns === null ? null : JSON.stringify(writeColumns(progress.columns)),
+        progress.nextPath,
+        progress.pagePath,
+        progress.pageStart,
+        progress.waitingSince,
+      ],
+    );
+  }
+
+  override letGoOfPage(id: string, driver: string): Promise<boolean> {
+    return this.changesOne('UPDATE queries SET page_path = NULL, waiting_since = NULL WHERE id = $1 AND driver = $2', [
+      id,
+      driver,
+    ]);
+  }
+
+  override handOut(id: string, driver: string, from: number, to: number, at: Date): Promise<boolean> {
+    return this.changesOne(
+      'UPDATE queries SET newest_from = $3, rows_returned = $4, waiting_since = $5 WHERE id = $1 AND driver = $2',
+      [id, driver, from, to, at],
+    );
+  }
+
+  override end(id: string, driver: string, ending: Ending, at: Date): Promise<boolean> {
+    return this.changesOne(`UPDATE queries SET ${ENDING} WHERE id = $1 AND driver = $2`, [
+      id,
+      driver,
+      ...endingValues(ending, at),
+    ]);
+  }
+
+  override async claim(id: string, driver: string): Promise<Drive | null> {
+    const [rows] = await this.session.manager.query<[DriveColumns[], number]>(
+      `UPDATE queries SET driver = $2, lease_until = ${LEASE}
+       WHERE id = $1 AND ${ALIVE} AND (next_path IS NOT NULL OR page_path IS NOT NULL) RETURNING *`,
+      [id, driver],
+    );
+    return rows[0] === undefined ? null : toDrive(rows[0]);
+  }
+
+  override async claimExpired(driver: string, most: number): Promise<Drive[]> {
+    const [rows] = await this.session.manager.query<[DriveColumns[], number]>(
+      `UPDATE queries SET driver = $1, lease_until = ${LEASE}
+       WHERE id IN (SELECT id FROM queries WHERE ${ALIVE} AND lease_until < now() ORDER BY lease_until LIMIT $2 FOR UPDATE SKIP LOCKED)
+       RETURNING *`,
+      [driver, most],
+    );
+    return rows.map(toDrive);
+  }
+
+  override async renew(driver: string): Promise<{ id: string; isActive: boolean }[]> {
+    const [rows] = await this.session.manager.query<[{ id: string; isActive: boolean }[], number]>(
+      `UPDATE queries q SET lease_until = ${LEASE} FROM users u WHERE q.driver = $1 AND u.id = q.user_id
+       RETURNING q.id, u.is_active AS "isActive"`,
+      [driver],
+    );
+    return rows;
+  }
+
+  override async release(driver: string): Promise<void> {
+    await this.session.manager.query('UPDATE queries SET lease_until = now() WHERE driver = $1', [driver]);
+  }
+
+  override async removePast(before: Date): Promise<number> {
+    return (await this.session.manager.delete(QueryRow, { finishedAt: LessThan(before) })).affected ?? 0;
+  }
+
+  private async changesOne(statement: string, values: unknown[]): Promise<boolean> {
+    const [, changed] = await this.session.manager.query<[unknown, number]>(statement, values);
+    return changed === 1;
+  }
+}
+
+interface DriveColumns {
+  id: string;
+  run_as: string;
+  catalog: string | null;
+  schema: string | null;
+  trace_token: string;
+  deadline_at: Date;
+  columns: unknown;
+  next_path: string | null;
+  page_path: string | null;
+  page_start: string;
+  newest_from: string;
+  rows_returned: string;
+  waiting_since: Date | null;
+}
+
+function toDrive(row: DriveColumns): Drive {
+  return {
+    id: row.id,
+    runAs: row.run_as,
+    catalog: row.catalog,
+    schema: row.schema,
+    traceToken: row.trace_token,
+    deadlineAt: row.deadline_at,
+    columns: row.columns === null ? null : readColumns(row.columns),
+    nextPath: row.next_path,
+    pagePath: row.page_path,
+    pageStart: Number(row.page_start),
+    newestFrom: Number(row.newest_from),
+    rowsReturned: Number(row.rows_returned),
+    waitingSince: row.waiting_since,
+  };
+}

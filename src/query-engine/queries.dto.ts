@@ -1,0 +1,72 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { Transform } from 'class-transformer';
+import { IsInt, IsOptional, Max, Min } from 'class-validator';
+import { nameProblem } from '../grants/domain/resource.js';
+import { Fits } from '../platform/fits.js';
+import { Obeys } from '../platform/obeys.js';
+import { readQueryCursor } from './domain/query-cursor.js';
+import { readRowCursor } from './domain/row-window.js';
+import type { Parameter } from './domain/sql-literal.js';
+import { parametersProblem, sqlProblem } from './domain/submission.js';
+
+export class SubmitQueryDto {
+  @ApiProperty({ description: 'One statement, without a semicolon at its end.' })
+  @Obeys(sqlProblem)
+  sql!: string;
+
+  @ApiPropertyOptional({ type: String, minLength: 1, maxLength: 128, nullable: true })
+  @IsOptional()
+  @Obeys(nameProblem)
+  catalog?: string | null;
+
+  @ApiPropertyOptional({ type: String, minLength: 1, maxLength: 128, nullable: true })
+  @IsOptional()
+  @Obeys(nameProblem)
+  @Fits((_, { catalog }: SubmitQueryDto) => (typeof catalog === 'string' ? null : 'needs a catalog beside it'))
+  schema?: string | null;
+
+  @ApiPropertyOptional({
+    type: 'array',
+    items: { description: 'null, a boolean, a number, a string, or an array of such values' },
+    maxItems: 1000,
+    description: 'For the question marks, in their order. Decimals and integers beyond 2^53 as strings, with a CAST.',
+  })
+  @Fits((parameters) => (parameters === undefined ? null : parametersProblem(parameters)))
+  parameters: Parameter[] = [];
+}
+
+const toNumber = ({ value }: { value: unknown }): unknown =>
+  typeof value === 'string' && /^[0-9]{1,5}$/.test(value) ? Number(value) : value;
+
+const namedBy =
+  (read: (text: string) => unknown) =>
+  (after: unknown): string | null =>
+    after === undefined || (typeof after === 'string' && read(after) !== null)
+      ? null
+      : 'must be the `next` of an earlier page';
+
+export class ListQueriesDto {
+  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 200, default: 50 })
+  @Transform(toNumber)
+  @IsInt({ message: 'must be a whole number' })
+  @Min(1, { message: 'must be at least 1' })
+  @Max(200, { message: 'must be at most 200' })
+  limit = 50;
+
+  @ApiPropertyOptional({ description: 'The `next` of the page before.' })
+  @Fits(namedBy(readQueryCursor))
+  after?: string;
+}
+
+export class RowsDto {
+  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 10_000, default: 1000 })
+  @Transform(toNumber)
+  @IsInt({ message: 'must be a whole number' })
+  @Min(1, { message: 'must be at least 1' })
+  @Max(10_000, { message: 'must be at most 10000' })
+  limit = 1000;
+
+  @ApiPropertyOptional({ description: 'The `next` of a page; only the newest page can be asked for once more.' })
+  @Fits(namedBy(readRowCursor))
+  after?: string;
+}

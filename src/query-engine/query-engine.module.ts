@@ -1,0 +1,58 @@
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { Clock } from '../kernel/clock.js';
+import { Log } from '../platform/log.js';
+import { Settings } from '../platform/settings.js';
+import { Pace } from './domain/pace.js';
+import { QueryStore } from './domain/query-store.js';
+import { ServiceTokens } from './domain/service-tokens.js';
+import { StatementClient } from './domain/statement-client.js';
+import { EngineConnections } from './engine-connections.service.js';
+import { EngineIdentity } from './engine-identity.service.js';
+import { EngineLifecycle } from './engine-lifecycle.service.js';
+import { EngineProbe } from './engine-probe.service.js';
+import { KeycloakServiceTokens } from './infrastructure/keycloak-service-tokens.js';
+import { NoServiceTokens } from './infrastructure/no-service-tokens.js';
+import { NodePace } from './infrastructure/node-pace.js';
+import { QueryRow } from './infrastructure/query.entity.js';
+import { TrinoStatementClient } from './infrastructure/trino-statement-client.js';
+import { TypeormQueryStore } from './infrastructure/typeorm-query-store.js';
+import { QueriesController } from './queries.controller.js';
+import { QueriesService } from './queries.service.js';
+import { QueryDrivers } from './query-drivers.service.js';
+import { RetiredRouteController } from './retired-route.controller.js';
+
+@Module({
+  imports: [TypeOrmModule.forFeature([QueryRow])],
+  controllers: [QueriesController, RetiredRouteController],
+  providers: [
+    QueriesService,
+    QueryDrivers,
+    EngineConnections,
+    EngineIdentity,
+    EngineLifecycle,
+    EngineProbe,
+    { provide: Pace, useClass: NodePace },
+    { provide: QueryStore, useClass: TypeormQueryStore },
+    { provide: ServiceTokens, useFactory: serviceTokens, inject: [Settings, Pace, Clock, Log] },
+    { provide: StatementClient, useFactory: statementClient, inject: [Settings, ServiceTokens, Pace, Clock, Log] },
+  ],
+  exports: [EngineProbe, EngineConnections],
+})
+export class QueryEngineModule {}
+
+function serviceTokens({ engine }: Settings, pace: Pace, clock: Clock, log: Log): ServiceTokens {
+  return engine.jwt === null ? new NoServiceTokens() : new KeycloakServiceTokens(engine.jwt, pace, clock, log);
+}
+
+function statementClient(
+  { engine }: Settings,
+  tokens: ServiceTokens,
+  pace: Pace,
+  clock: Clock,
+  log: Log,
+): StatementClient {
+  // Without a configured engine nobody gets as far as asking it; the name would lead nowhere (RFC 6761).
+  const origin = engine.origin ?? 'http://engine.invalid';
+  return new TrinoStatementClient({ ...engine, origin }, tokens, pace, clock, log);
+}

@@ -1,0 +1,131 @@
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import type { ApiValue } from './domain/engine-value.js';
+import type { Query, QueryError, QueryState } from './domain/query.js';
+import { writeQueryCursor } from './domain/query-cursor.js';
+import { writeRowCursor } from './domain/row-window.js';
+import { publicColumns } from './domain/rows-format.js';
+import type { QueryPage } from './queries.service.js';
+import type { RowsPage } from './row-reader.js';
+
+@ApiSchema({ name: 'QueryColumn' })
+export class ColumnResponse {
+  @ApiProperty()
+  name!: string;
+
+  @ApiProperty({ description: 'As the engine writes it, such as row(id bigint, price decimal(12, 2)).' })
+  type!: string;
+}
+
+@ApiSchema({ name: 'QueryError' })
+export class QueryErrorResponse {
+  @ApiProperty()
+  code!: string;
+
+  @ApiProperty()
+  message!: string;
+
+  @ApiProperty({ type: String, nullable: true })
+  engine_error_name!: string | null;
+
+  @ApiProperty({ type: 'integer', nullable: true })
+  line!: number | null;
+
+  @ApiProperty({ type: 'integer', nullable: true })
+  column!: number | null;
+}
+
+@ApiSchema({ name: 'Query' })
+export class QueryResponse {
+  @ApiProperty({ format: 'uuid' })
+  id!: string;
+
+  @ApiProperty({ enum: ['queued', 'running', 'finished', 'failed', 'cancelled'] })
+  state!: QueryState;
+
+  @ApiProperty()
+  sql!: string;
+
+  @ApiProperty({ type: String, nullable: true })
+  catalog!: string | null;
+
+  @ApiProperty({ type: String, nullable: true })
+  schema!: string | null;
+
+  @ApiProperty({ format: 'date-time' })
+  created_at!: string;
+
+  @ApiProperty({ type: String, format: 'date-time', nullable: true })
+  started_at!: string | null;
+
+  @ApiProperty({ type: String, format: 'date-time', nullable: true })
+  finished_at!: string | null;
+
+  @ApiProperty({ type: Number, nullable: true, minimum: 0, maximum: 100 })
+  progress_percent!: number | null;
+
+  @ApiProperty({ type: 'integer', description: 'Handed out so far.' })
+  rows_returned!: number;
+
+  @ApiProperty({ description: 'QUERY_MAX_ROWS was reached.' })
+  truncated!: boolean;
+
+  @ApiProperty({ type: [ColumnResponse], nullable: true })
+  columns!: ColumnResponse[] | null;
+
+  @ApiProperty({ type: String, nullable: true })
+  engine_query_id!: string | null;
+
+  @ApiProperty({ type: QueryErrorResponse, nullable: true })
+  error!: QueryErrorResponse | null;
+}
+
+export class QueryListResponse {
+  @ApiProperty({ type: [QueryResponse] })
+  items!: QueryResponse[];
+
+  @ApiProperty({ type: String, nullable: true })
+  next!: string | null;
+}
+
+export class RowsResponse {
+  @ApiProperty({ type: [ColumnResponse] })
+  columns!: ColumnResponse[];
+
+  @ApiProperty({ type: 'array', items: { type: 'array', items: {} } })
+  rows!: readonly (readonly ApiValue[])[];
+
+  @ApiProperty({ type: String, nullable: true, description: 'null: that was the last page.' })
+  next!: string | null;
+}
+
+export function toQueryResponse(query: Query): QueryResponse {
+  return {
+    id: query.id,
+    state: query.state,
+    sql: query.sql,
+    catalog: query.catalog,
+    schema: query.schema,
+    created_at: query.createdAt.toISOString(),
+    started_at: query.startedAt?.toISOString() ?? null,
+    finished_at: query.finishedAt?.toISOString() ?? null,
+    progress_percent: query.progressPercent,
+    rows_returned: query.rowsReturned,
+    truncated: query.truncated,
+    columns: query.columns === null ? null : publicColumns(query.columns),
+    engine_query_id: query.engineQueryId,
+    error: query.error === null ? null : toQueryErrorResponse(query.error),
+  };
+}
+
+export function toQueryErrorResponse(error: QueryError): QueryErrorResponse {
+  const { code, message, engineErrorName, line, column } = error;
+  return { code, message, engine_error_name: engineErrorName, line, column };
+}
+
+export function toQueryListResponse({ items, next }: QueryPage): QueryListResponse {
+  return { items: items.map(toQueryResponse), next: next === null ? null : writeQueryCursor(next) };
+}
+
+export function toRowsResponse({ columns, rows, next }: RowsPage): RowsResponse {
+  return { columns: publicColumns(columns), rows, next: next === null ? null : writeRowCursor(next) };
+}

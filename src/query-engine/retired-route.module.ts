@@ -1,0 +1,11 @@
+import { Module } from '@nestjs/common';
+import { RouteProbe } from './domain/route-probe.js';
+import { AxiosRouteProbe } from './infrastructure/axios-route-probe.js';
+import { RetiredRouteService } from './retired-route.service.js';
+
+/** Stands alone, so that `grantline verify-retired-route` needs no settings, no database and no engine. */
+@Module({
+  providers: [RetiredRouteService, { provide: RouteProbe, useClass: AxiosRouteProbe }],
+  exports: [RetiredRouteService],
+})
+export class RetiredRouteModule {}
