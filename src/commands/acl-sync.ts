@@ -1,9 +1,8 @@
 import { AclSyncService } from '../acl-sync/acl-sync.service.js';
-import { failureOf, type Outcome } from '../acl-sync/domain/publication.js';
+import { failureOf, type Outcome, reasonsOf } from '../acl-sync/domain/publication.js';
 import { findingText, runText } from '../acl-sync/domain/run-text.js';
 import { type Preview, PreviewService } from '../acl-sync/preview.service.js';
 import { StatusService } from '../acl-sync/status.service.js';
-import { toPreviewResponse, toSyncResponse } from '../acl-sync/sync.response.js';
 import { Clock } from '../kernel/clock.js';
 import { complain, print } from './output.js';
 import { withModules } from './with-modules.js';
@@ -28,11 +27,9 @@ export async function syncRules({ dryRun, json }: Options): Promise<void> {
       return 2;
     }
     const { outcome } = result;
-    if (json && outcome.kind !== 'failed') print(JSON.stringify(toSyncResponse(outcome)));
-    else {
-      const { published } = await modules.get(StatusService).status();
-      (outcome.kind === 'failed' ? complain : print)(runText(outcome, published, modules.get(Clock).now()));
-    }
+    const { published } = await modules.get(StatusService).status();
+    if (json) print(JSON.stringify(outcomeForm(outcome)));
+    else print(runText(outcome, published, modules.get(Clock).now()));
     return EXIT[outcome.kind];
   });
 }
@@ -47,8 +44,28 @@ async function show(previews: PreviewService, json: boolean): Promise<number> {
     complain(`${reason}: ${message}`);
     return 2;
   }
-  print(json ? JSON.stringify(toPreviewResponse(preview)) : previewText(preview));
+  print(json ? JSON.stringify(previewForm(preview)) : previewText(preview));
   return preview.plan.kind === 'refused' ? 1 : 0;
+}
+
+/** As the API names things. */
+function outcomeForm(outcome: Outcome): object {
+  const publication = outcome.kind === 'applied' || outcome.kind === 'no_change' ? outcome.publication : null;
+  return {
+    outcome: outcome.kind,
+    publication: publication && {
+      version: publication.version,
+      hash: publication.hash,
+      rules: publication.rules,
+      bytes: publication.bytes,
+    },
+    reasons: reasonsOf(outcome),
+  };
+}
+
+function previewForm({ plan, candidate, diff }: Preview): object {
+  const { hash, rules, bytes, findings } = candidate;
+  return { would: plan.kind, hash, rules, bytes, diff: { rules: diff }, checks: findings, drift: plan.drift };
 }
 
 function previewText({ plan, candidate, diff }: Preview): string {
