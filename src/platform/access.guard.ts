@@ -1,8 +1,11 @@
+import { types } from 'node:util';
 import { type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { AuthGuard } from '@nestjs/passport';
 import { Refused } from '../kernel/errors.js';
 import { ADMINISTRATORS_ONLY, type AuthenticatedRequest, BEFORE_PASSWORD_CHANGE, PUBLIC } from './access.js';
+
+const { isNativeError } = types;
 
 /** The name under which `auth` registers its passport strategy. */
 export const ACCESS_TOKEN = 'access-token';
@@ -25,12 +28,11 @@ export class AccessGuard extends AuthGuard(ACCESS_TOKEN) {
     return true;
   }
 
-  /** passport-jwt says "No auth token" where none was sent, and hands on what the verification threw otherwise. */
-  override handleRequest<T>(error: unknown, user: T | false, info: unknown): T {
-    if (error instanceof Error) throw error;
-    if (user !== false) return user;
-    const reason = info instanceof Error ? info : new Error('refused');
-    if (reason.message === 'No auth token') throw new Refused('token_missing');
-    throw new Refused(reason.name === 'TokenExpiredError' ? 'token_expired' : 'token_invalid', { cause: reason });
+  /** What the strategy threw goes on; only somebody comes in. passport-jwt says "No auth token" where none was sent. */
+  override handleRequest<T>(error: unknown, user: T | false | null | undefined, info: unknown): T {
+    if (isNativeError(error)) throw error;
+    if (typeof user === 'object' && user !== null) return user;
+    const reason = isNativeError(info) ? info : new Error('refused');
+    throw new Refused(reason.message === 'No auth token' ? 'token_missing' : 'token_invalid', { cause: reason });
   }
 }

@@ -2,12 +2,13 @@ import { DataSource } from 'typeorm';
 import { SweepService } from '../../src/auth/sweep.service.js';
 import { startService, type TestService } from '../support/service.js';
 import { type Answer, ApiClient, signedUp, signIn, tokensOf } from './client.js';
+import { heldBack } from './held-back.js';
 
 describe('refreshes at once', () => {
   let service: TestService;
   let nobody: ApiClient;
   beforeAll(async () => {
-    service = await startService();
+    service = await startService({ DATABASE_POOL_MAX: '60' });
     nobody = new ApiClient(service.url);
   });
   afterAll(() => service.stop());
@@ -18,7 +19,10 @@ describe('refreshes at once', () => {
   it('of fifty exactly one succeeds, the others end nothing, and a replay later ends the session', async () => {
     const { refresh_token } = await signedUp(nobody, 'ana');
 
-    const answers = await Promise.all(Array.from({ length: 50 }, () => refresh(refresh_token)));
+    // Held back until each of them has seen the token alive, so that all fifty really meet at the update.
+    const answers = await heldBack(service, 'SELECT FROM refresh_tokens FOR UPDATE', 50, () =>
+      Array.from({ length: 50 }, () => refresh(refresh_token)),
+    );
 
     const [won, ...others] = answers.filter(({ status }) => status === 200);
     expect(others).toEqual([]);

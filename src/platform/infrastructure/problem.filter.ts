@@ -1,9 +1,13 @@
+import { types } from 'node:util';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Refused } from '../../kernel/errors.js';
 import type { Log } from '../log.js';
 import { problemHeaders, toProblem } from '../problem.js';
 import type { RouteTable } from './route-table.js';
+
+/** Also of another realm, where instanceof says no. */
+const { isNativeError } = types;
 
 /** Everything that is thrown, in Nest or before it is reached, becomes a problem document here, and nowhere else. */
 @Catch()
@@ -57,14 +61,14 @@ export class ProblemFilter implements ExceptionFilter {
 
 function statusOf(error: unknown): number {
   if (error instanceof HttpException) return error.getStatus();
-  if (error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number') return error.statusCode;
+  if (isNativeError(error) && 'statusCode' in error && typeof error.statusCode === 'number') return error.statusCode;
   return 500;
 }
 
 /** Connection failures of the driver (Node's socket codes; PostgreSQL's classes 08, 53 and 57P), and its waiting limit. */
 function isDatabaseOutage(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const source = 'driverError' in error && error.driverError instanceof Error ? error.driverError : error;
+  if (!isNativeError(error)) return false;
+  const source = 'driverError' in error && isNativeError(error.driverError) ? error.driverError : error;
   const code = 'code' in source && typeof source.code === 'string' ? source.code : '';
   if (/^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|08...|53...|57P0.)$/.test(code)) {
     return 'driverError' in error || 'severity' in source || 'query' in error || 'syscall' in source;

@@ -1,0 +1,72 @@
+import { availableParallelism } from 'node:os';
+import { Registry } from 'prom-client';
+import { PiscinaPasswordHasher } from '../../src/auth/infrastructure/piscina-password-hasher.js';
+import { HealthRegistry } from '../../src/platform/health.js';
+import { parseSettings } from '../../src/platform/settings-parser.js';
+import { TEST_SECRET } from '../support/service.js';
+
+const QUEUE = 64;
+const staying = new AbortController().signal;
+
+describe('the hashing pool', () => {
+  let metrics: Registry;
+  let health: HealthRegistry;
+  let hasher: PiscinaPasswordHasher;
+  beforeAll(async () => {
+    const { settings } = parseSettings({
+      NODE_ENV: 'test',
+      AUTH_SECRET_KEY: TEST_SECRET,
+      AUTH_BCRYPT_COST: '9',
+      AUTH_HASH_QUEUE_MAX: String(QUEUE),
+    });
+    metrics = new Registry();
+    health = new HealthRegistry();
+    hasher = new PiscinaPasswordHasher(settings, metrics, health);
+    // Every thread is up once it has hashed.
+    await Promise.all(Array.from({ length: availableParallelism() * 4 }, () => hasher.hash('warm up', staying)));
+  });
+  afterAll(() => hasher.onApplicationShutdown());
+
+  const queueLength = async (): Promise<number> =>
+    (await metrics.getSingleMetric('grantline_password_hash_queue_length')?.get())?.values[0]?.value ?? NaN;
+
+  it('says busy and for how long when too many wait, for people who exist and for those who do not', async () => {
+    const hash = await hasher.hash('a password', staying);
+    const waiting = Array.from({ length: QUEUE + availableParallelism() }, () => hasher.matches('x', hash, staying));
+
+    expect(await queueLength()).toBe(QUEUE);
+    expect((await health.report()).parts).toEqual({ 'password hashing': 'degraded' });
+    for (const stored of [hash, null]) {
+      await expect(hasher.matches('x', stored, staying)).rejects.toMatchObject({
+        code: 'busy',
+        retryAfter: expect.any(Number) as number,
+      });
+    }
+    expect(await Promise.all(waiting)).not.toContain(true);
+    expect(await hasher.matches('a password', hash, staying)).toBe(true);
+    expect((await health.report()).parts).toEqual({ 'password hashing': 'up' });
+  });
+
+  it('forgets those who went away', async () => {
+    const gone = new AbortController();
+    const waiting = Array.from({ length: 20 }, () => hasher.hash('x', gone.signal));
+    const answers = Promise.allSettled(waiting);
+
+    gone.abort();
+
+    expect((await answers).map(({ status }) => status)).toEqual(Array<string>(20).fill('rejected'));
+    expect(await queueLength()).toBe(0);
+    expect(await hasher.hash('still working', staying)).toMatch(/^\$2b\$09\$/);
+  });
+
+  it('tells how long they waited', async () => {
+    expect(await metrics.getSingleMetricAsString('grantline_password_hash_wait_seconds')).toMatch(
+      /grantline_password_hash_wait_seconds_count [1-9]/,
+    );
+  });
+
+  it('knows a hash of another cost', () => {
+    expect(hasher.isCurrent(`$2y$09$${'a'.repeat(53)}`)).toBe(true);
+    expect(hasher.isCurrent(`$2b$10$${'a'.repeat(53)}`)).toBe(false);
+  });
+});

@@ -1,0 +1,38 @@
+import { startService, type TestService } from '../support/service.js';
+import { ApiClient, somebody } from './client.js';
+import { heldBack } from './held-back.js';
+
+describe('registrations at once', () => {
+  let service: TestService;
+  let nobody: ApiClient;
+  beforeAll(async () => {
+    service = await startService({ DATABASE_POOL_MAX: '60' });
+    nobody = new ApiClient(service.url);
+  });
+  afterAll(() => service.stop());
+
+  /** Reads go on, so that everybody finds the name free; the claims wait. */
+  const LOCK = 'LOCK TABLE principal_names, users IN EXCLUSIVE MODE';
+  const spelled = (text: string, at: number): string =>
+    Array.from(text, (letter, place) => ((at >> (place % 6)) % 2 === 0 ? letter : letter.toUpperCase())).join('');
+
+  it('of fifty of one name in mixed case exactly one succeeds', async () => {
+    const answers = await heldBack(service, LOCK, 50, () =>
+      Array.from({ length: 50 }, (_, at) =>
+        nobody.post('/api/auth/register', somebody(spelled('mixed_case', at), { email: `person${at}@example.org` })),
+      ),
+    );
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
+    expect(answers.filter(({ body }) => body?.['code'] === 'username_taken')).toHaveLength(49);
+  });
+
+  it('of fifty of one address in mixed case exactly one succeeds', async () => {
+    const answers = await heldBack(service, LOCK, 50, () =>
+      Array.from({ length: 50 }, (_, at) =>
+        nobody.post('/api/auth/register', somebody(`person_${at}`, { email: spelled('one@example.org', at) })),
+      ),
+    );
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
+    expect(answers.filter(({ body }) => body?.['code'] === 'email_taken')).toHaveLength(49);
+  });
+});
