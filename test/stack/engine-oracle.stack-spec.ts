@@ -5,17 +5,14 @@ import { Evaluator } from '../../src/acl-sync/domain/evaluator.js';
 import { Listings } from '../../src/acl-sync/domain/listings.js';
 import type { RulesDocument } from '../../src/acl-sync/domain/rules-document.js';
 import { readRules } from '../../src/acl-sync/domain/rules-reader.js';
-import { intentAt } from '../../src/grants/domain/intent.js';
-import type { Resource } from '../../src/grants/domain/resource.js';
-import { subjectsOf, type Subject } from '../../src/grants/domain/subject.js';
-import type { Snapshot } from '../../src/grants/domain/snapshot.js';
 import { anyRules, RULE_NAMES } from '../support/any-rules.js';
 import { anyWorld } from '../support/any-world.js';
+import { byEvaluator } from '../support/by-evaluator.js';
+import { byIntent } from '../support/by-intent.js';
+import { anyQuestion, type Answer, type Question, type Words } from '../support/engine-question.js';
 import { hostileFiles } from '../support/hostile-rules.js';
-import { byEvaluator } from './engine-oracle/by-evaluator.js';
-import { byIntent } from './engine-oracle/by-intent.js';
+import { wordsOf } from '../support/world-words.js';
 import { Oracle } from './engine-oracle/oracle.js';
-import { anyQuestion, type Answer, type Question, type Words, type Worth } from './engine-oracle/question.js';
 import { openStack } from './stack.js';
 
 const WORLDS = 250;
@@ -104,69 +101,6 @@ function isYes(answer: Answer): boolean {
   return Array.isArray(answer) ? answer.length > 0 : answer !== null && answer !== false;
 }
 
-/** Names of the world, names that are nobody's, and names that differ by a character or by case. */
-function wordsOf(snapshot: Snapshot): Words {
-  const resources = [...snapshot.grants, ...snapshot.policies].map(({ resource }) => resource);
-  const named = (level: 'catalog' | 'schema' | 'table') => resources.flatMap((resource) => resource[level] ?? []);
-  const { list } = subjectsOf(snapshot);
-  const names = list.map(({ name }) => name);
-  const { writableCatalogs, readableCatalogs, sessionProperties } = snapshot.settings;
-  return {
-    users: distinct([
-      ...names,
-      ...names.map((name) => name.toUpperCase()),
-      ...names.map((name) => `${name}1`),
-      'stranger',
-    ]),
-    worth: worthAsking(snapshot, resources, list),
-    catalogs: distinct([
-      ...named('catalog'),
-      ...writableCatalogs,
-      ...readableCatalogs,
-      'system',
-      'grantline',
-      'unknown',
-    ]),
-    schemas: distinct([...named('schema'), 'jdbc', 'metadata', 'runtime', 'information_schema', 'unknown']),
-    tables: distinct([...named('table'), 'unknown', 'kill_query']),
-    columns: distinct([
-      ...snapshot.policies.flatMap((p) => ('column' in p.resource ? [p.resource.column] : [])),
-      'unknown',
-    ]),
-    properties: distinct([...sessionProperties, 'query_max_run_time', 'grantline_rules_0', 'unknown']),
-  };
-}
-
-/** Whoever has something somewhere, most of all where it is filtered or masked; and whom the service's account may become. */
-function worthAsking(snapshot: Snapshot, resources: readonly Resource[], list: readonly Subject[]): Worth[] {
-  const places = [...resources, { catalog: 'lake' }, { catalog: 'tpch' }].map(
-    ({ catalog, schema = 'unknown', table = 'unknown' }: Resource) => ({ catalog, schema, table }),
-  );
-  const people = list.filter(({ kind }) => kind === 'person').map(({ name }) => name);
-  const becoming = people.map((somebody) => ({
-    user: snapshot.settings.ownAccount,
-    place: { catalog: 'lake', schema: 'unknown', table: 'unknown' },
-    column: 'unknown',
-    somebody,
-  }));
-  return [
-    ...becoming,
-    ...list.flatMap((subject) =>
-      places.flatMap((place) => {
-        const principal =
-          subject.kind === 'person'
-            ? ({ type: 'user', id: subject.userId } as const)
-            : ({ type: 'engine', name: subject.name } as const);
-        const { privileges, masks, filter } = intentAt(snapshot, principal, place);
-        const column = masks[0]?.column ?? 'unknown';
-        const worth = { user: subject.name, place, column, somebody: 'stranger' };
-        const times = privileges.length === 0 ? 0 : filter === null && masks.length === 0 ? 1 : 10;
-        return Array.from({ length: times }, () => worth);
-      }),
-    ),
-  ];
-}
-
 const RULE_WORDS: Words = {
   users: RULE_NAMES,
   worth: [],
@@ -185,8 +119,4 @@ function read(text: string): RulesDocument {
 
 function canonical(answer: Answer | { error: string }): string {
   return JSON.stringify(Array.isArray(answer) ? [...(answer as string[])].sort() : answer);
-}
-
-function distinct(names: readonly string[]): string[] {
-  return [...new Set(names)];
 }

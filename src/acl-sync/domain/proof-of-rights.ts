@@ -76,7 +76,8 @@ function proveRoutines({ rules, space, engine, differences }: RightsCase, kind: 
     ),
   );
   const below = (...path: string[]): Iterable<string> => trie.branch(path).names().add(FRESH);
-  for (const catalog of below()) {
+  const catalogs = [engine.catalogs, engine.tables].flatMap((each) => [...each.branch([]).names()]);
+  for (const catalog of new Set([...below(), ...catalogs, 'system'])) {
     const readers = union(engine.modes(catalog));
     for (const schema of below(catalog)) {
       for (const name of below(catalog, schema)) {
@@ -119,12 +120,8 @@ function proveCatalogProperties({ rules, space, engine, intent, snapshot, differ
   const { writableCatalogs, readableCatalogs, metadataCatalog } = snapshot.settings;
   const closed = [metadataCatalog, 'system'];
   const theirs = new Set([...writableCatalogs, ...readableCatalogs].filter((name) => !closed.includes(name)));
-  const catalogs = new Set([
-    ...section.flatMap(({ catalog }) => [...space.spelled(catalog)]),
-    ...theirs,
-    'system',
-    FRESH,
-  ]);
+  const spelled = section.flatMap(({ catalog }) => [...space.spelled(catalog)]);
+  const catalogs = new Set([...spelled, ...engine.catalogs.branch([]).names(), ...theirs, 'system', FRESH]);
   const properties = new Set([...section.flatMap(({ property }) => [...space.spelled(property)]), FRESH]);
   for (const catalog of catalogs) {
     const readers = union(engine.modes(catalog));

@@ -1,9 +1,21 @@
 import fc from 'fast-check';
 import { aWorld } from '../../../test/support/a-world.js';
+import { anyChange } from '../../../test/support/any-change.js';
 import { anyWorld } from '../../../test/support/any-world.js';
+import { byEvaluator } from '../../../test/support/by-evaluator.js';
+import { byIntent } from '../../../test/support/by-intent.js';
+import { anyQuestion } from '../../../test/support/engine-question.js';
+import { wordsOf } from '../../../test/support/world-words.js';
 import { checkRules } from './check.js';
 import { compile } from './compile.js';
-import { rulesText } from './rules-text.js';
+import { Evaluator } from './evaluator.js';
+import type { Finding } from './finding.js';
+import { Listings } from './listings.js';
+import { proveRules } from './proof.js';
+import type { RulesDocument } from './rules-document.js';
+import type { Snapshot } from '../../grants/domain/snapshot.js';
+
+const ORDERS = { catalog: 'sales', schema: 'eu', table: 'orders' };
 
 describe('the proof', () => {
   it('finds nothing in what the compiler makes of any world', () => {
@@ -22,23 +34,54 @@ describe('the proof', () => {
       .group('writers', ['bo', 'cy'])
       .may('INSERT', 'sales.eu.orders')
       .snapshot();
-    const { document } = compile(snapshot);
-    const at = { catalog: 'sales', schema: 'eu', table: 'orders' };
-    const tables = [
-      { user: 'ana|bo', ...at, privileges: ['SELECT' as const] },
-      { user: 'bo|cy', ...at, privileges: ['INSERT' as const] },
-    ];
-    const kept = document.tables.filter(({ catalog }) => catalog !== 'sales');
 
-    const findings = checkRules(rulesText({ ...document, tables: [...tables, ...kept] }), snapshot);
+    const findings = judged(snapshot, ({ tables, ...others }) => ({
+      ...others,
+      tables: [
+        { user: 'ana|bo', ...ORDERS, privileges: ['SELECT'] },
+        { user: 'bo|cy', ...ORDERS, privileges: ['INSERT'] },
+        ...tables.filter(({ catalog }) => catalog !== 'sales'),
+      ],
+    }));
 
-    expect(findings).toHaveLength(1);
-    expect(findings[0]).toMatchObject({
-      code: 'proof-difference',
-      severity: 'error',
-      message: 'bo may INSERT into sales.eu.orders by grant 2 (group writers), but rule tables[0] lets bo only SELECT',
-      rule: 'tables[0]',
-      witness: '{"user":"ana|bo","catalog":"sales","schema":"eu","table":"orders","privileges":["SELECT"]}',
-    });
+    expect(findings).toEqual([
+      {
+        code: 'proof-difference',
+        severity: 'error',
+        message:
+          'bo may INSERT into sales.eu.orders by grant 2 (group writers), but rule tables[0] lets bo only SELECT',
+        rule: 'tables[0]',
+        witness: '{"user":"ana|bo","catalog":"sales","schema":"eu","table":"orders","privileges":["SELECT"]}',
+      },
+    ]);
+  });
+
+  it('stops every slip that changes any answer', () => {
+    const asked = fc
+      .tuple(anyWorld(), anyChange())
+      .chain(([snapshot, change]) =>
+        fc.tuple(
+          fc.constant(snapshot),
+          fc.constant(change),
+          fc.array(anyQuestion(wordsOf(snapshot)), { minLength: 60, maxLength: 60 }),
+        ),
+      );
+    fc.assert(
+      fc.property(asked, ([snapshot, change, questions]) => {
+        const rules = change(compile(snapshot).document);
+        if (proveRules(rules, snapshot).length > 0) return;
+        const evaluator = new Evaluator(rules);
+        for (const question of questions) {
+          const meant = byIntent(snapshot, question);
+          if (meant !== undefined)
+            expect([question, byEvaluator(evaluator, new Listings(evaluator), question)]).toEqual([question, meant]);
+        }
+      }),
+      { numRuns: 500 },
+    );
   });
 });
+
+function judged(snapshot: Snapshot, change: (rules: RulesDocument) => RulesDocument): Finding[] {
+  return proveRules(change(compile(snapshot).document), snapshot);
+}

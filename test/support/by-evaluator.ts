@@ -1,6 +1,6 @@
-import type { Evaluator } from '../../../src/acl-sync/domain/evaluator.js';
-import type { Listings } from '../../../src/acl-sync/domain/listings.js';
-import type { Answer, Question } from './question.js';
+import type { Evaluator } from '../../src/acl-sync/domain/evaluator.js';
+import type { Listings } from '../../src/acl-sync/domain/listings.js';
+import type { Answer, Question } from './engine-question.js';
 
 /** What our evaluator answers to a question for the engine. */
 export function byEvaluator(evaluator: Evaluator, listings: Listings, question: Question): Answer {

@@ -4,12 +4,12 @@ import {
   mayImpersonate,
   reachesSomething,
   type Intent,
-} from '../../../src/grants/domain/intent.js';
-import type { Principal } from '../../../src/grants/domain/principal.js';
-import type { Privilege } from '../../../src/grants/domain/privilege.js';
-import type { Resource } from '../../../src/grants/domain/resource.js';
-import type { Snapshot } from '../../../src/grants/domain/snapshot.js';
-import type { Answer, Question } from './question.js';
+} from '../../src/grants/domain/intent.js';
+import type { Principal } from '../../src/grants/domain/principal.js';
+import type { Privilege } from '../../src/grants/domain/privilege.js';
+import type { Resource } from '../../src/grants/domain/resource.js';
+import type { Snapshot } from '../../src/grants/domain/snapshot.js';
+import type { Answer, Question } from './engine-question.js';
 
 /**
  * What the grants mean as an answer to a question for the engine; undefined where they say nothing of it: listings of
