@@ -16,7 +16,7 @@ export class Chance {
 
   /** Small numbers much more often than large ones. */
   skewed(count: number): number {
-    return Math.floor(count * this.next() ** 1.7);
+    return Math.floor((count + 1) ** this.next()) - 1;
   }
 
   /** One of them, the first much more often than the last. */

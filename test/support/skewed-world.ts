@@ -17,8 +17,8 @@ export interface WorldSize {
 }
 
 export const SIZES = {
-  team: { people: 50, groups: 20, grants: 300, policies: 8, catalogs: 2, schemas: 20, tables: 400 },
-  enterprise: { people: 1_000, groups: 60, grants: 10_000, policies: 80, catalogs: 10, schemas: 200, tables: 4_000 },
+  team: { people: 50, groups: 20, grants: 300, policies: 8, catalogs: 2, schemas: 60, tables: 5_000 },
+  enterprise: { people: 1_000, groups: 60, grants: 10_000, policies: 80, catalogs: 10, schemas: 80, tables: 4_000 },
   extreme: {
     people: 10_000,
     groups: 300,
@@ -57,21 +57,31 @@ export function skewedWorld(size: WorldSize, names: 'numbered' | 'real-like', se
     chance.next() < 1 / 3
       ? { type: 'user', id: chance.below(size.people) + 1 }
       : { type: 'group', id: chance.skewed(size.groups) + 1 };
-  const grants = from1(size.grants).map((id): SnapshotGrant => ({
-    id,
-    principal: principal(),
-    resource: aNode(chance, tree, GRANT_DEPTHS),
-    privileges: chance.weighted(PRIVILEGE_SETS),
-    expiresAt: null,
-    revokedAt: null,
-  }));
+  // A team works with a few schemas most of the time.
+  const homes = groups.map(() => from1(HOMES).map(() => aSchema(chance, tree)));
+  const grants = from1(size.grants).map((id): SnapshotGrant => {
+    const who = principal();
+    const home = who.type === 'group' && chance.next() < AT_HOME ? homes[who.id - 1] : undefined;
+    const resource = nodeIn(home ? chance.pick(home) : aSchema(chance, tree), chance, GRANT_DEPTHS);
+    return {
+      id,
+      principal: who,
+      resource,
+      privileges: chance.weighted(PRIVILEGE_SETS),
+      expiresAt: null,
+      revokedAt: null,
+    };
+  });
   const policies = from1(size.policies).map((id) => aPolicy(id, chance, tree, principal));
   return {
     users,
     groups,
     grants,
     policies,
-    settings: { ...SETTINGS, writableCatalogs: [tree[0]?.catalog ?? 'lake'] },
+    settings: {
+      ...SETTINGS,
+      writableCatalogs: tree.slice(0, 1).flatMap((schemas) => schemas.slice(0, 1).map(({ catalog }) => catalog)),
+    },
     at: NOW,
   };
 }
@@ -90,35 +100,41 @@ function groupsOf({ people, groups }: WorldSize, called: WorldNames, chance: Cha
   });
 }
 
-const MEMBERSHIPS = 3;
+const MEMBERSHIPS = 6;
 
-interface CatalogTree {
+interface Schema {
   catalog: string;
-  schemas: { schema: string; tables: string[] }[];
+  schema: string;
+  tables: string[];
 }
 
-/** Schemas and tables spread unevenly: the first of each are the large ones. */
-function treeOf(size: WorldSize, called: WorldNames, chance: Chance): CatalogTree[] {
-  const tree = from1(size.catalogs).map((id): CatalogTree => ({ catalog: called.catalog(id), schemas: [] }));
+/** The schemas of each catalog. The first catalogs and schemas are the large ones; none is empty. */
+function treeOf(size: WorldSize, called: WorldNames, chance: Chance): Schema[][] {
+  const catalogs = from1(size.catalogs).map((id) => ({ catalog: called.catalog(id), schemas: [] as Schema[] }));
   const schemas = from1(size.schemas).map((id) => {
-    const made = { schema: called.schema(id), tables: [] as string[] };
-    tree[id <= size.catalogs ? id - 1 : chance.skewed(size.catalogs)]?.schemas.push(made);
+    const home = catalogs[id <= size.catalogs ? id - 1 : chance.skewed(size.catalogs)];
+    const made = { catalog: home?.catalog ?? '', schema: called.schema(id), tables: [] as string[] };
+    home?.schemas.push(made);
     return made;
   });
   for (const id of from1(size.tables)) {
     schemas[id <= size.schemas ? id - 1 : chance.skewed(size.schemas)]?.tables.push(called.table(id));
   }
-  return tree;
+  return catalogs.map((catalog) => catalog.schemas);
 }
 
-function aNode(chance: Chance, tree: readonly CatalogTree[], depths: Depths): Resource {
-  const { catalog, schemas } = chance.pick(tree);
-  const { schema, tables } = chance.pick(schemas);
+function aSchema(chance: Chance, tree: readonly Schema[][]): Schema {
+  return chance.pick(chance.pick(tree));
+}
+
+function nodeIn({ catalog, schema, tables }: Schema, chance: Chance, depths: Depths): Resource {
   const depth = chance.weighted(depths);
   if (depth === 'catalog') return { catalog };
   return depth === 'schema' ? { catalog, schema } : { catalog, schema, table: chance.pick(tables) };
 }
 
+const HOMES = 4;
+const AT_HOME = 0.5;
 type Depths = readonly (readonly ['catalog' | 'schema' | 'table', number])[];
 const GRANT_DEPTHS: Depths = [
   ['catalog', 0.3],
@@ -131,10 +147,10 @@ const POLICY_DEPTHS: Depths = [
   ['table', 75],
 ];
 
-function aPolicy(id: number, chance: Chance, tree: readonly CatalogTree[], someone: () => Principal): SnapshotPolicy {
+function aPolicy(id: number, chance: Chance, tree: readonly Schema[][], someone: () => Principal): SnapshotPolicy {
   const subject: PolicySubject = chance.next() < 0.5 ? { type: 'everyone' } : someone();
   const base = { id, principal: subject, except: chance.next() < 0.5 ? [someone()] : [] };
-  const resource = aNode(chance, tree, POLICY_DEPTHS);
+  const resource = nodeIn(aSchema(chance, tree), chance, POLICY_DEPTHS);
   const column = { ...resource, column: chance.pick(['email', 'phone', 'iban', 'birth_date', 'salary']) };
   switch (chance.weighted(POLICY_KINDS)) {
     case 'row_filter':

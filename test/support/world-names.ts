@@ -11,7 +11,7 @@ export interface WorldNames {
 
 export function numberedNames(): WorldNames {
   return {
-    person: (id) => `user_${id}`,
+    person: (id) => `person_${id}`,
     group: (id) => `group_${id}`,
     catalog: (id) => `catalog_${id}`,
     schema: (id) => `schema_${id}`,

@@ -1,18 +1,20 @@
-import type { Bits } from '../../grants/domain/bits.js';
 import type { IntentSets } from '../../grants/domain/intent-sets.js';
-import { audience } from './audience.js';
-import { literal } from './name-pattern.js';
+import type { Part } from './rectangles.js';
 import type { CatalogRule } from './rules-document.js';
+import { SiblingRules } from './sibling-rules.js';
 
 /** Who may enter a catalog: only those who can reach something in it, and no further than that needs. */
 export function catalogRules(intent: IntentSets): CatalogRule[] {
-  return [...intent.catalogs()].flatMap(({ resource: { catalog } }) => {
-    const { all, readOnly } = intent.catalogModes(catalog);
-    return [...rule(catalog, all, 'all'), ...rule(catalog, readOnly, 'read-only')];
+  const { serviceAccounts } = intent.subjects;
+  const siblings = [...intent.catalogs()].map(({ resource: { catalog } }) => {
+    const modes = intent.catalogModes(catalog);
+    const all = modes.all.minus(serviceAccounts);
+    const readOnly = modes.readOnly.minus(serviceAccounts);
+    const parts: Part<Pick<CatalogRule, 'allow'>>[] = [
+      { outcome: { allow: 'all' }, denies: false, must: all, may: all },
+      { outcome: { allow: 'read-only' }, denies: false, must: readOnly, may: readOnly },
+    ];
+    return { name: catalog, parts };
   });
-
-  function rule(catalog: string, people: Bits, allow: CatalogRule['allow']): CatalogRule[] {
-    const others = people.minus(intent.subjects.serviceAccounts);
-    return others.isEmpty() ? [] : [{ user: audience(others, intent.subjects.list), catalog: literal(catalog), allow }];
-  }
+  return new SiblingRules(intent.subjects).of(siblings, 'catalog', {});
 }

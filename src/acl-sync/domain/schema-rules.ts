@@ -1,27 +1,34 @@
 import type { Bits } from '../../grants/domain/bits.js';
 import type { IntentSets, NamedNode } from '../../grants/domain/intent-sets.js';
-import { audience } from './audience.js';
 import { literal } from './name-pattern.js';
+import type { Part } from './rectangles.js';
 import type { SchemaRule } from './rules-document.js';
+import { SiblingRules } from './sibling-rules.js';
 
 /** Who owns a schema: whoever has OWNERSHIP on it or on its catalog. Schemas first, then catalogs. */
 export function schemaRules(intent: IntentSets): SchemaRule[] {
-  return [...intent.catalogs()].flatMap((catalog) => {
-    const everywhere = owners(catalog);
-    const schemas = [...catalog.children()].flatMap((schema) => {
-      const here = owners(schema);
-      return [...rule(schema, here.minus(everywhere), true), ...rule(schema, everywhere.minus(here), false)];
-    });
-    return [...schemas, ...rule(catalog, everywhere, true)];
+  const { none, serviceAccounts } = intent.subjects;
+  const write = new SiblingRules(intent.subjects);
+  const catalogs = [...intent.catalogs()];
+  const narrow = catalogs.flatMap((catalog) => {
+    const siblings = [...catalog.children()].map((schema) => ({
+      name: schema.resource.schema ?? '',
+      parts: parts(owners(schema), owners(catalog)),
+    }));
+    return write.of(siblings, 'schema', { catalog: literal(catalog.resource.catalog) });
   });
+  const wide = catalogs.map((catalog) => ({ name: catalog.resource.catalog, parts: parts(owners(catalog), none) }));
+  return [...narrow, ...write.of(wide, 'catalog', {})];
 
   function owners({ sets }: NamedNode): Bits {
-    return sets.privileges.OWNERSHIP.minus(intent.subjects.serviceAccounts);
+    return sets.privileges.OWNERSHIP.minus(serviceAccounts);
   }
 
-  function rule({ resource: { catalog, schema } }: NamedNode, people: Bits, owner: boolean): SchemaRule[] {
-    if (people.isEmpty()) return [];
-    const where = { catalog: literal(catalog), ...(schema !== undefined && { schema: literal(schema) }) };
-    return [{ user: audience(people, intent.subjects.list), ...where, owner }];
+  function parts(here: Bits, above: Bits): Part<Pick<SchemaRule, 'owner'>>[] {
+    const lost = above.minus(here);
+    return [
+      { outcome: { owner: true }, denies: false, must: here.minus(above), may: here },
+      { outcome: { owner: false }, denies: true, must: lost, may: lost },
+    ];
   }
 }

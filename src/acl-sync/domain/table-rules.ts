@@ -1,43 +1,57 @@
-import type { Bits } from '../../grants/domain/bits.js';
 import type { IntentSets, NamedNode } from '../../grants/domain/intent-sets.js';
 import type { NodeSets } from '../../grants/domain/node-sets.js';
-import type { Resource } from '../../grants/domain/resource.js';
-import { audience } from './audience.js';
 import { literal } from './name-pattern.js';
-import { changedFrom, outcomesAt } from './outcome.js';
+import { changedFrom, outcomesAt, type Outcome } from './outcome.js';
+import type { Sibling } from './rectangles.js';
 import type { TableRule } from './rules-document.js';
+import { SiblingRules, type Level, type SiblingRule } from './sibling-rules.js';
 
-/**
- * The rules for everybody but the service accounts: narrowest node first, and at a node only those who get something else
- * there than the next broader rule gives them.
- */
-export function tableRules(intent: IntentSets): TableRule[] {
-  return [...intent.catalogs()].flatMap((catalog) => {
-    const byDepth: TableRule[][] = [[], [], []];
-    visit(catalog, null, 0);
-    return byDepth.reverse().flat();
-
-    function visit(node: NamedNode, above: NodeSets | null, depth: number): void {
-      if (node.changed) byDepth[depth]?.push(...rulesAt(node, above));
-      for (const child of node.children()) visit(child, node.sets, depth + 1);
-    }
-  });
-
-  function rulesAt({ resource, sets }: NamedNode, above: NodeSets | null): TableRule[] {
-    const { list, serviceAccounts, none } = intent.subjects;
-    const people: Bits = above ? changedFrom(above, sets, none) : sets.reached;
-    return outcomesAt(sets, people.minus(serviceAccounts)).map(({ outcome, people }) => ({
-      user: audience(people, list),
-      ...patterns(resource),
-      ...outcome,
-    }));
-  }
+/** Nodes under one parent, of which something is said. */
+export interface SiblingNodes {
+  level: Level;
+  /** The patterns of the levels above. */
+  where: SiblingRule;
+  siblings: Sibling<Outcome>[];
 }
 
-function patterns({ catalog, schema, table }: Resource): Pick<TableRule, 'catalog' | 'schema' | 'table'> {
-  return {
-    catalog: literal(catalog),
-    ...(schema !== undefined && { schema: literal(schema) }),
-    ...(table !== undefined && { table: literal(table) }),
-  };
+/** The rules for everybody but the service accounts. */
+export function tableRules(intent: IntentSets): TableRule[] {
+  const write = new SiblingRules(intent.subjects);
+  const rules: TableRule[] = [];
+  for (const { siblings, level, where } of siblingNodes(intent)) rules.push(...write.of(siblings, level, where));
+  return rules;
+}
+
+/**
+ * What table rules have to say, narrowest nodes first, one parent at a time: at a node only those must be told of who get
+ * something else there than the next broader rule gives them.
+ */
+export function* siblingNodes(intent: IntentSets): Generator<SiblingNodes> {
+  const { none, serviceAccounts } = intent.subjects;
+  const catalogs = [...intent.catalogs()];
+  for (const catalog of catalogs) {
+    const schemas = [...catalog.children()];
+    const inCatalog = { catalog: literal(catalog.resource.catalog) };
+    for (const schema of schemas) {
+      const inSchema = { ...inCatalog, schema: literal(schema.resource.schema ?? '') };
+      yield nodes(schema.children(), 'table', schema.sets, inSchema);
+    }
+    yield nodes(schemas, 'schema', catalog.sets, inCatalog);
+  }
+  yield nodes(catalogs, 'catalog', null, {});
+
+  function nodes(all: Iterable<NamedNode>, level: Level, above: NodeSets | null, where: SiblingRule): SiblingNodes {
+    const changed = [...all].filter(({ changed }) => changed);
+    const siblings = changed.map(({ resource, sets }) => {
+      const must = (above ? changedFrom(above, sets, none) : sets.reached).minus(serviceAccounts);
+      const parts = outcomesAt(sets, sets.reached.minus(serviceAccounts).or(must)).map(({ outcome, people }) => ({
+        outcome,
+        denies: outcome.privileges.length === 0,
+        must: people.and(must),
+        may: people,
+      }));
+      return { name: resource[level] ?? '', parts };
+    });
+    return { level, where, siblings };
+  }
 }

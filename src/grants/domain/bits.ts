@@ -12,6 +12,11 @@ export class Bits {
     return new Bits(words);
   }
 
+  /** How many members there is room for. */
+  get size(): number {
+    return this.words.length * 32;
+  }
+
   has(member: number): boolean {
     return ((this.words[member >>> 5] ?? 0) & (1 << (member & 31))) !== 0;
   }
