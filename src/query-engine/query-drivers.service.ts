@@ -71,11 +71,13 @@ export class QueryDrivers {
   /** The rows of a query that is alive, from that one on; this replica becomes its driver if it is not. */
   async rows(id: string, from: number, limit: number): Promise<RowsOutcome> {
     const present = this.driven.get(id);
-    if (present !== undefined && (!present.query.isOver() || present.query.isFinished())) {
-      return present.reader.rows(from, limit);
-    }
+    const outcome = await present?.reader.rows(from, limit);
+    if (outcome?.kind === 'page' || (outcome !== undefined && present?.query.isFinished())) return outcome;
+    // Another replica may have driven it on meanwhile: only what stands in the database can say no.
     const drive = await this.store.claim(id, this.driver);
-    return drive === null ? { kind: 'over' } : this.drive(drive).reader.rows(from, limit);
+    if (drive === null) return { kind: 'over' };
+    present?.query.leave();
+    return this.drive(drive).reader.rows(from, limit);
   }
 
   /** It was ended elsewhere: nothing is asked for it any more. */

@@ -1,27 +1,50 @@
+import type { Readable } from 'node:stream';
+import axios from 'axios';
 import type { RouteAnswer } from '../domain/retired-route.js';
 import { RouteProbe, type RouteQuestion } from '../domain/route-probe.js';
-import { AxiosExchange } from './axios-exchange.js';
 
 /** Milliseconds for each question. */
 const DEADLINE = 15_000;
-const LARGEST_ANSWER = 1024 * 1024;
+/** Bytes of an answer that are looked at: a sign of the engine stands at its beginning. */
+const ENOUGH = 64 * 1024;
 
+/** Each question over a connection of its own, with the environment's proxies left aside. */
 export class AxiosRouteProbe extends RouteProbe {
   override async ask({ probe, method, url, headers, body }: RouteQuestion): Promise<RouteAnswer> {
-    const exchange = new AxiosExchange(LARGEST_ANSWER);
     try {
-      const reply = await exchange.ask({
+      const answer = await axios.request<Readable>({
         method,
         url,
         headers: { 'Content-Type': 'text/plain; charset=utf-8', 'Accept-Encoding': 'identity', ...headers },
-        timeout: DEADLINE,
-        ...(body === null ? {} : { body }),
+        data: body,
+        proxy: false,
+        maxRedirects: 0,
+        validateStatus: null,
+        responseType: 'stream',
+        signal: AbortSignal.timeout(DEADLINE),
       });
-      return { kind: 'answer', probe, status: reply.status, headers: reply.headers, body: reply.text };
+      const named = Object.entries(answer.headers).map(([name, value]) => [name.toLowerCase(), String(value)] as const);
+      const seen = await beginningOf(answer.data);
+      return { kind: 'answer', probe, status: answer.status, headers: Object.fromEntries(named), body: seen };
     } catch (error) {
-      return { kind: 'silence', probe, reason: error instanceof Error ? error.message : 'unknown' };
-    } finally {
-      exchange.close();
+      const code = axios.isAxiosError(error) ? error.code : undefined;
+      return { kind: 'silence', probe, reason: code === 'ERR_CANCELED' ? 'no answer in time' : (code ?? 'unknown') };
     }
   }
+}
+
+/** What came before it broke off or went on for too long counts. */
+async function beginningOf(stream: Readable): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      size += chunk.length;
+      if (size >= ENOUGH) break;
+    }
+  } catch {
+    // The status and the headers have been read; a body that breaks off hides no sign that came before.
+  }
+  return Buffer.concat(chunks).subarray(0, ENOUGH).toString('utf8');
 }

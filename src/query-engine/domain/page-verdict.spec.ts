@@ -1,0 +1,46 @@
+import { judgePage, stateOf } from './page-verdict.js';
+import type { StatementPage } from './statement-page.js';
+
+const page: StatementPage = {
+  queryId: 'q',
+  nextPath: '/v1/statement/executing/q/y/1',
+  columns: null,
+  rows: [],
+  engineState: 'RUNNING',
+  progressPercent: null,
+  error: null,
+  updateType: null,
+  updateCount: null,
+};
+const error = { name: 'SYNTAX_ERROR', kind: 'USER_ERROR', message: 'no', line: 1, column: 2 } as const;
+const finished = (updateCount: bigint | null): unknown => ({ state: 'finished', truncated: false, updateCount });
+
+describe('judgePage', () => {
+  it.each<[string, Partial<StatementPage>, unknown]>([
+    ['no rows, more to come', {}, { kind: 'ask-again' }],
+    ['rows', { rows: [[1]] }, { kind: 'hold' }],
+    ['the last rows', { rows: [[1]], nextPath: null }, { kind: 'hold' }],
+    ['the row of a writer', { rows: [[5]], updateType: 'INSERT', updateCount: 5n }, { kind: 'ask-again' }],
+    ['the end of a reader', { nextPath: null }, { kind: 'end', ending: finished(null) }],
+    [
+      'the end of a writer',
+      { nextPath: null, updateType: 'INSERT', updateCount: 5n },
+      { kind: 'end', ending: finished(5n) },
+    ],
+    ['an error, whatever else', { error, rows: [[1]] }, { kind: 'end', ending: { state: 'failed' } }],
+  ])('%s', (_, given, verdict) => {
+    expect(judgePage({ ...page, ...given })).toMatchObject(verdict as object);
+  });
+});
+
+describe('stateOf', () => {
+  it.each([
+    ['QUEUED', 'queued'],
+    ['WAITING_FOR_RESOURCES', 'queued'],
+    ['PLANNING', 'running'],
+    ['FINISHED', 'running'],
+    ['A_WORD_OF_A_LATER_VERSION', 'running'],
+  ])('%s is %s while it lives', (word, state) => {
+    expect(stateOf(word)).toBe(state);
+  });
+});

@@ -1,0 +1,25 @@
+import { chooseFormat, csvLine } from './rows-format.js';
+
+describe('chooseFormat', () => {
+  it.each([
+    [undefined, 'json'],
+    ['', 'json'],
+    ['*/*', 'json'],
+    ['text/csv', 'csv'],
+    ['application/x-ndjson, application/json;q=0.5', 'ndjson'],
+    ['application/json;q=0.5, TEXT/CSV ; q=0.9', 'csv'],
+    ['text/csv;q=0, application/x-ndjson', 'ndjson'],
+    ['text/html, */*;q=0.1', 'json'],
+    ['image/png', 'json'],
+  ])('%s', (accept, format) => {
+    expect(chooseFormat(accept)).toBe(format);
+  });
+});
+
+describe('csvLine', () => {
+  it('quotes what needs it, tells NULL from an empty text, and writes containers as JSON', () => {
+    expect(csvLine(['a', 'b,c', 'say "no"', 'two\nlines', '', null, 1.5, true, ['1', null], { k: 'v' }])).toBe(
+      'a,"b,c","say ""no""","two\nlines","",,1.5,true,"[""1"",null]","{""k"":""v""}"\r\n',
+    );
+  });
+});

@@ -1,0 +1,123 @@
+import { execFile } from 'node:child_process';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { RetiredRouteService } from '../../src/query-engine/retired-route.service.js';
+import { AxiosRouteProbe } from '../../src/query-engine/infrastructure/axios-route-probe.js';
+import { FakeTrino } from '../support/fake-trino.js';
+import { startService, type TestService } from '../support/service.js';
+
+describe('the retired route', () => {
+  let service: TestService;
+  const verification = new RetiredRouteService(new AxiosRouteProbe());
+  let servers: Server[] = [];
+
+  beforeAll(async () => {
+    service = await startService();
+  });
+  afterAll(() => service.stop());
+  afterEach(async () => {
+    for (const server of servers.splice(0)) {
+      server.closeAllConnections();
+      await new Promise((closed) => server.close(closed));
+    }
+    servers = [];
+  });
+
+  async function serving(listener: RequestListener): Promise<string> {
+    const server = createServer(listener);
+    servers.push(server);
+    await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  it.each([
+    ['POST', '/v1/statement'],
+    ['GET', '/v1/statement'],
+    ['DELETE', '/v1/statement/executing/20261120_1/y1/1'],
+    ['PUT', '/v1/statement/'],
+    ['PATCH', '/v1/statement/queued/q/y/0?maxWait=1s'],
+    ['OPTIONS', '/v1/statement'],
+  ])('%s %s is 405 for everybody, and nothing is allowed', async (method, path) => {
+    const headers = { 'Content-Type': 'text/plain', 'X-Trino-User': 'root', Authorization: 'Bearer x' };
+    const body = method === 'GET' ? null : 'SELECT 1';
+    const answer = await fetch(service.url + path, { method, headers, body });
+
+    expect(answer.status).toBe(405);
+    expect(answer.headers.get('allow')).toBe('');
+    expect(await answer.json()).toMatchObject({ code: 'method_not_allowed' });
+  });
+
+  it('is a path of its own: what only looks like it is not found', async () => {
+    expect((await fetch(`${service.url}/v1/statements`)).status).toBe(404);
+  });
+
+  it('is seen to be retired where this service answers in its place', async () => {
+    expect(await verification.verify(service.url)).toMatchObject({ verdict: 'retired' });
+  });
+
+  it('is seen to be reachable where the engine answers, whichever headers it reads', async () => {
+    const engine = new FakeTrino();
+    const url = await engine.listen();
+    expect(await verification.verify(url)).toMatchObject({ verdict: 'reachable' });
+    expect(engine.requests.filter(({ method }) => method === 'GET').map(({ path }) => path)).toEqual(['/v1/info']);
+    engine.mode = { kind: 'verified', refusalOf: () => 'Unauthorized' };
+
+    expect(await verification.verify(url)).toMatchObject({ verdict: 'reachable' });
+    await engine.close();
+  });
+
+  it('follows no redirect, and sends no credentials', async () => {
+    const asked: string[] = [];
+    const url = await serving((request, response) => {
+      asked.push(`${request.method ?? ''} ${request.url ?? ''} ${request.headers.authorization ?? 'nobody'}`);
+      response.writeHead(302, { Location: '/v1/info?followed', Server: 'edge' }).end();
+    });
+    const verdict = await verification.verify(url);
+
+    expect(verdict?.verdict).toBe('retired');
+    expect(verdict?.lines[0]).toContain('302, nothing of an engine, from edge, redirected to /v1/info?followed');
+    expect(asked.sort()).toEqual(['GET /v1/info nobody', ...Array<string>(3).fill('POST /v1/statement nobody')]);
+  });
+
+  it('proves nothing by a connection that breaks', async () => {
+    const url = await serving((request) => request.socket.destroy());
+
+    expect(await verification.verify(url)).toMatchObject({ verdict: 'unknown' });
+  });
+
+  it('looks at the beginning of an answer without end, and no further', async () => {
+    const without = await serving((_, response) => void response.end('x'.repeat(4 * 1024 * 1024)));
+    const withSign = await serving((_, response) => {
+      response.write('{"id":"q","nextUri":"http://trino/v1/statement/queued/q/y/1","padding":"');
+      response.end('x'.repeat(4 * 1024 * 1024));
+    });
+
+    expect(await verification.verify(without)).toMatchObject({ verdict: 'retired' });
+    expect(await verification.verify(withSign)).toMatchObject({ verdict: 'reachable' });
+  });
+
+  it('proves nothing where nobody listens', async () => {
+    expect(await verification.verify('http://127.0.0.1:1')).toMatchObject({ verdict: 'unknown' });
+    expect(await verification.verify('no address')).toBeNull();
+  });
+
+  it.each([
+    ['retired', 0],
+    ['reachable', 1],
+    ['unknown', 2],
+    ['wrong', 2],
+  ])('the command exits for %s with %i', async (what, code) => {
+    const engine = new FakeTrino();
+    const reachable = await engine.listen();
+    const urls: Record<string, string> = { retired: service.url, reachable, unknown: 'http://127.0.0.1:1', wrong: 'x' };
+    const exit = await new Promise<{ code: unknown; stdout: string }>((resolve) => {
+      execFile('node', ['dist/main.js', 'verify-retired-route', urls[what] ?? '', '--json'], (error, stdout) => {
+        resolve({ code: error?.code ?? 0, stdout });
+      });
+    });
+    await engine.close();
+
+    expect(exit.code).toBe(code);
+    if (what !== 'wrong') expect(JSON.parse(exit.stdout)).toMatchObject({ verdict: what });
+  });
+});
