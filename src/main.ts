@@ -7,6 +7,7 @@ import { createAdministrator } from './commands/create-administrator.js';
 import { applyMigrations } from './commands/migrate.js';
 import { complain } from './commands/output.js';
 import { serve } from './commands/serve.js';
+import { verifyRetiredRoute } from './commands/verify-retired-route.js';
 import { SettingsRefused } from './platform/settings-loader.js';
 import { VERSION } from './version.js';
 
@@ -41,6 +42,13 @@ acl
   .requiredOption('--out <directory>')
   .option('--json', 'print a summary as JSON')
   .action(compileSnapshot);
+
+program
+  .command('verify-retired-route')
+  .argument('<url>', 'where the engine could once be reached')
+  .description('run a real SQL statement there: nothing of an engine may answer')
+  .option('--json', 'print the verdict as JSON')
+  .action(verifyRetiredRoute);
 
 // Exit codes: 0 fine, 1 findings or refused, 2 cannot read, cannot reach or wrong usage, 78 settings (EX_CONFIG).
 program.configureOutput({ writeErr: (text) => complain(text.trimEnd()) }).exitOverride((stop) => {

@@ -1,0 +1,26 @@
+import { NestFactory } from '@nestjs/core';
+import { RetiredRouteModule } from '../query-engine/retired-route.module.js';
+import { RetiredRouteService } from '../query-engine/retired-route.service.js';
+import { complain, print } from './output.js';
+
+const EXIT = { retired: 0, reachable: 1, unknown: 2 } as const;
+
+const WORDS = {
+  retired: 'the route is retired: nothing that answered is an engine',
+  reachable: 'THE ENGINE ANSWERS: the route is not retired',
+  unknown: 'nothing is proved: not everything that was asked was answered',
+} as const;
+
+/** Needs no settings, no database and no engine. Exit codes: 0 retired, 1 a sign of the engine, 2 could not be asked. */
+export async function verifyRetiredRoute(url: string, { json }: { json?: true }): Promise<void> {
+  const modules = await NestFactory.createApplicationContext(RetiredRouteModule, { logger: false });
+  const found = await modules.get(RetiredRouteService).verify(url);
+  await modules.close();
+  if (found === null) {
+    complain(`${url} is no web address such as https://trino.example.org`);
+    process.exitCode = 2;
+    return;
+  }
+  print(json ? JSON.stringify(found) : [...found.lines, WORDS[found.verdict]].join('\n'));
+  process.exitCode = EXIT[found.verdict];
+}
