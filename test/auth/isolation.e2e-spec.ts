@@ -1,0 +1,105 @@
+import type { OpenAPIObject } from '@nestjs/swagger';
+import { DataSource } from 'typeorm';
+import { RegistrationService } from '../../src/auth/registration.service.js';
+import { startService, type TestService } from '../support/service.js';
+import { ApiClient, passwordOf, signedUp, signIn, type Tokens } from './client.js';
+
+const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
+const QUERY = '7d1f2ad0-1111-4222-8333-944445555666';
+
+describe('what belongs to one person', () => {
+  let service: TestService;
+  let nobody: ApiClient;
+  let owner: ApiClient;
+  let others: [string, ApiClient][];
+  let session: string;
+  let routes: { method: string; path: string }[];
+  beforeAll(async () => {
+    service = await startService();
+    nobody = new ApiClient(service.url);
+    const tokens = await signedUp(nobody, 'the_owner');
+    owner = nobody.as(tokens.access_token);
+    session = sessionOf(tokens);
+    await service.app.get(DataSource).query(
+      `INSERT INTO queries (id, user_id, run_as, state, sql, trace_token, created_at, finished_at, deadline_at)
+       VALUES ($1, $2, 'the_owner', 'finished', 'SELECT the_owners_secret', 't', now(), now(), now())`,
+      [QUERY, tokens.id],
+    );
+    await service.app
+      .get(RegistrationService)
+      .createAdministrator({ username: 'boss', email: 'boss@example.org', password: passwordOf('boss') });
+    others = [
+      ['a second person', nobody.as((await signedUp(nobody, 'somebody_else')).access_token)],
+      ['an administrator', nobody.as((await signIn(nobody, 'boss')).access_token)],
+    ];
+    const document = (await nobody.get('/api/openapi.json')).body as unknown as OpenAPIObject;
+    routes = Object.entries(document.paths).flatMap(([path, item]) =>
+      METHODS.filter((method) => item[method] !== undefined).map((method) => ({ method, path })),
+    );
+  });
+  afterAll(() => service.stop());
+
+  /** The owner's own thing on a path. A new path with an id in it has to be told here what the owner has there. */
+  const ownedPath = (path: string): string => {
+    const [, collection] = /^\/api\/(auth\/sessions|queries)\/\{id\}/.exec(path) ?? [];
+    if (collection === undefined) throw new Error(`what does the owner have at ${path}?`);
+    return path.replace('{id}', collection === 'queries' ? QUERY : session);
+  };
+  const answers = async (client: ApiClient, chosen: (path: string) => boolean): Promise<string[]> => {
+    const lines: string[] = [];
+    for (const { method, path } of routes.filter((route) => chosen(route.path))) {
+      const answer = await client.send(method.toUpperCase(), ownedPath(path));
+      lines.push(`${method} ${path} ${answer.status}`);
+    }
+    return lines;
+  };
+  const isOwned = (path: string): boolean => path.includes('{') && !path.startsWith('/api/admin/');
+
+  it('is not there for anybody else, administrators included', async () => {
+    for (const [name, client] of others) {
+      const found = await answers(client, isOwned);
+      expect(found.length).toBeGreaterThan(2);
+      expect({ name, found: found.filter((line) => !line.endsWith(' 404')) }).toEqual({ name, found: [] });
+    }
+    expect((await answers(nobody, isOwned)).filter((line) => !line.endsWith(' 401'))).toEqual([]);
+  });
+
+  it('is in nobody else’s lists', async () => {
+    const lists = routes.filter(
+      ({ method, path }) => method === 'get' && !path.includes('{') && !path.startsWith('/api/admin/'),
+    );
+    for (const [, client] of others) {
+      for (const { path } of lists) {
+        const text = JSON.stringify((await client.get(path)).body);
+        for (const secret of ['the_owner', session, QUERY]) expect(text).not.toContain(secret);
+      }
+    }
+  });
+
+  it('is there for its owner', async () => {
+    expect((await owner.get(`/api/queries/${QUERY}`)).status).toBe(200);
+    expect(JSON.stringify((await owner.get('/api/queries')).body)).toContain(QUERY);
+    expect(JSON.stringify((await owner.get('/api/auth/sessions')).body)).toContain(session);
+    expect((await owner.delete(`/api/auth/sessions/${session}`)).status).toBe(204);
+  });
+
+  it('administration is closed to the second person, whatever it is about', async () => {
+    const [, second] = others[0] ?? ['', nobody];
+    const admin = routes.filter(({ path }) => path.startsWith('/api/admin/'));
+    expect(admin.length).toBeGreaterThan(10);
+    for (const { method, path } of admin) {
+      const answer = await second.send(method.toUpperCase(), path.replaceAll(/\{\w+\}/g, '1'));
+      expect({ method, path, status: answer.status, code: answer.body?.['code'] }).toEqual({
+        method,
+        path,
+        status: 403,
+        code: 'administrator_required',
+      });
+    }
+  });
+});
+
+function sessionOf({ access_token }: Tokens): string {
+  const payload = Buffer.from(access_token.split('.')[1] ?? '', 'base64url').toString();
+  return (JSON.parse(payload) as { sid: string }).sid;
+}
