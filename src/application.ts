@@ -93,7 +93,7 @@ function logRequests(server: FastifyInstance, log: Log): void {
     log.info('request', {
       request_id: request.id,
       method: request.method,
-      path: request.url.split('?', 1)[0],
+      route: request.routeOptions.url ?? null, // never the path itself: people paste tokens into addresses
       status: reply.statusCode,
       ms: Math.round(reply.elapsedTime),
     });

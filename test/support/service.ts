@@ -5,6 +5,7 @@ import { Clock } from '../../src/kernel/clock.js';
 import { createPino, PinoLog } from '../../src/platform/infrastructure/pino-log.js';
 import { parseSettings } from '../../src/platform/settings-parser.js';
 import { freshDatabase, type TestDatabase } from './database.js';
+import { linesWithSecrets } from './secrets.js';
 
 /** A clock that stands still until a test moves it. */
 export class TestClock extends Clock {
@@ -67,6 +68,9 @@ export async function startService(
       await app.close();
       await operations.close();
       if (database === undefined) await own.drop();
+      // Every test of the run is a test of its logs.
+      const told = linesWithSecrets(logLines, [settings.auth.secretKey, new URL(own.url).password, 'the password of']);
+      if (told.length > 0) throw new Error(`a secret is in the logs:\n${told.join('\n')}`);
     },
   };
 }
