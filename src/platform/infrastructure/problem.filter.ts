@@ -61,8 +61,9 @@ export class ProblemFilter implements ExceptionFilter {
 
 function statusOf(error: unknown): number {
   if (error instanceof HttpException) return error.getStatus();
-  if (isNativeError(error) && 'statusCode' in error && typeof error.statusCode === 'number') return error.statusCode;
-  return 500;
+  // Fastify's errors are made without `new`: objects like any other.
+  const has = typeof error === 'object' && error !== null && 'statusCode' in error;
+  return has && typeof error.statusCode === 'number' ? error.statusCode : 500;
 }
 
 /** Connection failures of the driver (Node's socket codes; PostgreSQL's classes 08, 53 and 57P), and its waiting limit. */
