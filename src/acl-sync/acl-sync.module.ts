@@ -5,6 +5,7 @@ import { GrantsModule } from '../grants/grants.module.js';
 import { Pace } from '../kernel/pace.js';
 import { Log } from '../platform/log.js';
 import type { Settings } from '../platform/settings.js';
+import { QueryEngineModule } from '../query-engine/query-engine.module.js';
 import { AclSyncController } from './acl-sync.controller.js';
 import { AclSyncMetrics } from './acl-sync.metrics.js';
 import { aclSyncScheduler } from './acl-sync.scheduler.js';
@@ -20,6 +21,7 @@ import { KubernetesApi } from './infrastructure/kubernetes-api.js';
 import { PostgresPublicationHistory } from './infrastructure/postgres-publication-history.js';
 import { PostgresSyncLock } from './infrastructure/postgres-sync-lock.js';
 import { ThreadedRulesPreparer } from './infrastructure/threaded-rules-preparer.js';
+import { LiveVersionService } from './live-version.service.js';
 import { PreviewService } from './preview.service.js';
 import { RunReportsService } from './run-reports.service.js';
 import { StatusService } from './status.service.js';
@@ -31,13 +33,14 @@ export class AclSyncModule {
   static with({ acl }: Settings): DynamicModule {
     return {
       module: AclSyncModule,
-      imports: [AuditModule, GrantsModule],
+      imports: [AuditModule, GrantsModule, QueryEngineModule],
       controllers: [AclSyncController],
       providers: [
         AclSyncService,
         PreviewService,
         StatusService,
         BackgroundRunsService,
+        LiveVersionService,
         RunReportsService,
         AclSyncMetrics,
         { provide: PublicationHistory, useClass: PostgresPublicationHistory },

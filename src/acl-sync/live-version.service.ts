@@ -1,0 +1,76 @@
+import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { Clock } from '../kernel/clock.js';
+import { Pace } from '../kernel/pace.js';
+import { Log } from '../platform/log.js';
+import { Settings } from '../platform/settings.js';
+import { EngineProbe } from '../query-engine/engine-probe.service.js';
+import { AclSyncMetrics } from './acl-sync.metrics.js';
+import type { PublicationSummary } from './domain/publication.js';
+import { PublicationHistory } from './domain/publication-history.js';
+
+const LOOK_EVERY_MS = 2_000;
+/** A file that is being replaced can be met half-way; three times in a row is no accident. */
+const BROKEN_TIMES = 3;
+
+/**
+ * Asks the engine, after a publication by whatever process, whether it uses that version (access model, section 2, "Which
+ * version is live"), until it does.
+ */
+@Injectable()
+export class LiveVersionService implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly stopping = new AbortController();
+  private watching: Promise<void> = Promise.resolve();
+  private brokenTimes = 0;
+
+  constructor(
+    private readonly history: PublicationHistory,
+    private readonly probe: EngineProbe,
+    private readonly metrics: AclSyncMetrics,
+    private readonly pace: Pace,
+    private readonly clock: Clock,
+    private readonly log: Log,
+    private readonly settings: Settings,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    if (this.settings.engine.origin !== null) this.watching = this.watch();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    this.stopping.abort();
+    await this.watching;
+  }
+
+  /** Looks once: does the engine use what was published last? Nothing is asked when that is known already. */
+  async look(): Promise<void> {
+    const [latest] = (await this.history.list({ limit: 1, after: null })).items;
+    if (latest?.liveAt !== null) return;
+    const inForce = await this.probe.rulesInForce(`grantline_rules_${latest.hash}`);
+    this.brokenTimes = inForce === 'broken' ? this.brokenTimes + 1 : 0;
+    if (this.brokenTimes === BROKEN_TIMES) {
+      this.log.error('TRINO_ACL_RULES_BROKEN', { version: latest.version, hash: latest.hash });
+    }
+    if (inForce === 'these') await this.confirm(latest);
+  }
+
+  private async confirm({ version, hash, publishedAt }: PublicationSummary): Promise<void> {
+    const now = this.clock.now();
+    await this.history.markLive(version, now);
+    const seconds = (now.getTime() - publishedAt.getTime()) / 1000;
+    this.metrics.wentLive(seconds);
+    this.log.info('TRINO_ACL_RULES_LIVE', { version, hash, seconds });
+  }
+
+  private async watch(): Promise<void> {
+    for (;;) {
+      try {
+        await this.pace.wait(LOOK_EVERY_MS, this.stopping.signal);
+      } catch {
+        return; // stopping
+      }
+      await this.look().catch((error: unknown) =>
+        this.log.warn('the engine could not be asked for its rules', { err: error }),
+      );
+    }
+  }
+}
