@@ -1,40 +1,83 @@
-import { changedFrom, outcomesAt } from '../../src/acl-sync/domain/outcome.js';
-import type { CompiledRules } from '../../src/acl-sync/domain/compile.js';
 import { literal } from '../../src/acl-sync/domain/name-pattern.js';
-import type { TableRule } from '../../src/acl-sync/domain/rules-document.js';
-import { rulesText } from '../../src/acl-sync/domain/rules-text.js';
-import { intentSets, type NamedNode } from '../../src/grants/domain/intent-sets.js';
-import type { NodeSets } from '../../src/grants/domain/node-sets.js';
-import type { Resource } from '../../src/grants/domain/resource.js';
+import type { RulesDocument, SchemaRule, TableRule } from '../../src/acl-sync/domain/rules-document.js';
+import { serviceAccountRules } from '../../src/acl-sync/domain/service-account-rules.js';
+import { siblingNodes } from '../../src/acl-sync/domain/table-rules.js';
+import type { Bits } from '../../src/grants/domain/bits.js';
+import { intentSets, type IntentSets, type NamedNode } from '../../src/grants/domain/intent-sets.js';
 import type { Snapshot } from '../../src/grants/domain/snapshot.js';
 
-/** The same rules as ours but for tables: one for each node and outcome, with the names of its people in full. */
-export function namesInFull(snapshot: Snapshot, compiled: CompiledRules): string {
+/** What ours is measured against: correct rules too, one for each node and outcome, every name in full. */
+export function namesInFull(snapshot: Snapshot): RulesDocument {
   const intent = intentSets(snapshot);
-  const { list, none, serviceAccounts } = intent.subjects;
-  const rules = [...intent.catalogs()].flatMap((catalog) => {
-    const byDepth: TableRule[][] = [[], [], []];
-    const visit = (node: NamedNode, above: NodeSets | null, depth: number): void => {
-      const people = (above ? changedFrom(above, node.sets, none) : node.sets.reached).minus(serviceAccounts);
-      for (const { outcome, people: users } of outcomesAt(node.sets, people)) {
-        const user = users
-          .members()
-          .map((i) => literal(list[i]?.name ?? ''))
-          .join('|');
-        byDepth[depth]?.push({ user, ...patterns(node.resource), ...outcome });
-      }
-      for (const child of node.children()) visit(child, node.sets, depth + 1);
-    };
-    visit(catalog, null, 0);
-    return byDepth.reverse().flat();
-  });
-  return rulesText({ ...compiled.document, tables: rules });
+  const accounts = serviceAccountRules(snapshot.settings);
+  const insiders = inFull(intent.reachesSomething, intent);
+  return {
+    catalogs: [...accounts.catalogs, ...catalogRules(intent), { allow: 'none' }],
+    schemas: [...accounts.schemas, ...schemaRules(intent)],
+    tables: [...accounts.tables, ...tableRules(intent)],
+    queries: [{ user: insiders, allow: ['execute'] }],
+    impersonation: [
+      {
+        original_user: literal(snapshot.settings.ownAccount),
+        new_user: inFull(intent.reachesSomething.and(intent.subjects.activePeople), intent),
+        allow: true,
+      },
+    ],
+    functions: [],
+    procedures: [],
+    system_session_properties: [],
+    catalog_session_properties: [],
+  };
 }
 
-function patterns({ catalog, schema, table }: Resource): Pick<TableRule, 'catalog' | 'schema' | 'table'> {
-  return {
-    catalog: literal(catalog),
-    ...(schema !== undefined && { schema: literal(schema) }),
-    ...(table !== undefined && { table: literal(table) }),
-  };
+/** The naive compilation: a rule for each person on each node where somebody's grant or policy changes what the person has. */
+export function* personByPerson(snapshot: Snapshot): Generator<TableRule> {
+  const intent = intentSets(snapshot);
+  for (const { user = '', ...rule } of tableRules(intent)) {
+    for (const name of user.split('|')) yield { user: name, ...rule };
+  }
+}
+
+function* tableRules(intent: IntentSets): Generator<TableRule> {
+  for (const { siblings, level, where } of siblingNodes(intent)) {
+    for (const { name, parts } of siblings) {
+      for (const { must, outcome } of parts) {
+        if (!must.isEmpty()) yield { user: inFull(must, intent), ...where, [level]: literal(name), ...outcome };
+      }
+    }
+  }
+}
+
+function catalogRules(intent: IntentSets): RulesDocument['catalogs'] {
+  return [...intent.catalogs()].flatMap(({ resource }) => {
+    const { all, readOnly } = intent.catalogModes(resource.catalog);
+    const catalog = literal(resource.catalog);
+    return [
+      ...(all.isEmpty() ? [] : [{ user: inFull(all, intent), catalog, allow: 'all' as const }]),
+      ...(readOnly.isEmpty() ? [] : [{ user: inFull(readOnly, intent), catalog, allow: 'read-only' as const }]),
+    ];
+  });
+}
+
+function schemaRules(intent: IntentSets): SchemaRule[] {
+  const owners = ({ sets }: NamedNode) => sets.privileges.OWNERSHIP.minus(intent.subjects.serviceAccounts);
+  return [...intent.catalogs()].flatMap((catalog) => {
+    const rule = ({ resource }: NamedNode, people: Bits, owner: boolean): SchemaRule[] => {
+      const schema = resource.schema === undefined ? {} : { schema: literal(resource.schema) };
+      const where = { catalog: literal(resource.catalog), ...schema };
+      return people.isEmpty() ? [] : [{ user: inFull(people, intent), ...where, owner }];
+    };
+    const narrow = [...catalog.children()].flatMap((schema) => [
+      ...rule(schema, owners(schema).minus(owners(catalog)), true),
+      ...rule(schema, owners(catalog).minus(owners(schema)), false),
+    ]);
+    return [...narrow, ...rule(catalog, owners(catalog), true)];
+  });
+}
+
+function inFull(people: Bits, { subjects }: IntentSets): string {
+  return people
+    .members()
+    .map((position) => literal(subjects.list[position]?.name ?? ''))
+    .join('|');
 }

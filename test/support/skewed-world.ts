@@ -100,7 +100,7 @@ function groupsOf({ people, groups }: WorldSize, called: WorldNames, chance: Cha
   });
 }
 
-const MEMBERSHIPS = 6;
+const MEMBERSHIPS = 7;
 
 interface Schema {
   catalog: string;

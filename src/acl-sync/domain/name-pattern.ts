@@ -20,7 +20,7 @@ export function literal(name: string): string {
 
 /** About how many bytes a name takes in a pattern for some of these. */
 export function typicalLength(names: readonly string[]): number {
-  const step = Math.max(1, Math.floor(names.length / 128));
+  const step = Math.max(1, Math.floor(names.length / 256));
   const some = [...names].sort().filter((_, i) => i % step === 0);
   return some.length === 0 ? 0 : anyOf(some).length / some.length;
 }

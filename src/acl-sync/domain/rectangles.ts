@@ -32,8 +32,8 @@ export type CostOf<Outcome> = Omit<Costs, 'rule'> & { rule(outcome: Outcome): nu
 /**
  * Says what must be said with few rectangles of people × siblings, in the order in which they are to be rules. The first rule
  * that matches decides, so a rectangle may also cover whom an earlier one has decided, and whoever gets the same from the
- * next broader rule: that is what makes rectangles large. Rare outcomes come first, so that the frequent ones have most of
- * it; denials come last, where they can be for everybody who is left.
+ * next broader rule: that is what makes rectangles large. Large outcomes come first, because whoever has more is mostly one
+ * of those who have less; denials come last, where they can be for everybody who is left.
  */
 export function rectangles<O>(siblings: readonly Sibling<O>[], cost: CostOf<O>): Rectangle<O>[] {
   const decided = new Map<Sibling<O>, Bits>();
@@ -58,21 +58,20 @@ interface Row<O> {
   may: Bits;
 }
 
-/** Where something must be said of each outcome; the rare ones first, and denials last. */
+/** Where something must be said of each outcome; the largest first, and denials last. */
 function byOutcome<O>(siblings: readonly Sibling<O>[]): { outcome: O; denies: boolean; rows: Row<O>[] }[] {
-  const found = new Map<string, { outcome: O; denies: boolean; rows: Row<O>[]; count: number; key: string }>();
+  const found = new Map<string, { outcome: O; denies: boolean; rows: Row<O>[]; key: string }>();
   for (const sibling of siblings) {
     for (const { outcome, denies, must, may } of sibling.parts) {
       if (must.isEmpty()) continue;
       const key = JSON.stringify(outcome);
-      const known = found.get(key) ?? { outcome, denies, rows: [], count: 0, key };
+      const known = found.get(key) ?? { outcome, denies, rows: [], key };
       known.rows.push({ sibling, must, may });
-      known.count += must.count();
       found.set(key, known);
     }
   }
   return [...found.values()].sort(
-    (a, b) => Number(a.denies) - Number(b.denies) || a.count - b.count || (a.key < b.key ? -1 : 1),
+    (a, b) => Number(a.denies) - Number(b.denies) || b.key.length - a.key.length || (a.key < b.key ? -1 : 1),
   );
 }
 

@@ -1,0 +1,34 @@
+import { anyOf } from '../../src/acl-sync/domain/name-pattern.js';
+import { siblingNodes } from '../../src/acl-sync/domain/table-rules.js';
+import type { Bits } from '../../src/grants/domain/bits.js';
+import { intentSets } from '../../src/grants/domain/intent-sets.js';
+import type { Snapshot } from '../../src/grants/domain/snapshot.js';
+
+/**
+ * What no table rules of people × siblings can go below: for each parent and outcome, everybody whom a rule must tell has to
+ * be named in one of its rules at least once, and every sibling too. `bytes` writes that down with our own patterns, as if one
+ * rule for each parent and outcome were enough.
+ */
+export function floor(snapshot: Snapshot): { people: number; bytes: number } {
+  const intent = intentSets(snapshot);
+  const { list } = intent.subjects;
+  let people = 0;
+  let bytes = 0;
+  for (const { siblings, level, where } of siblingNodes(intent)) {
+    const outcomes = new Map<string, { people: Bits; siblings: string[]; outcome: object }>();
+    for (const { name, parts } of siblings) {
+      for (const { outcome, must } of parts) {
+        const key = JSON.stringify(outcome);
+        const known = outcomes.get(key) ?? { people: must, siblings: [], outcome };
+        if (!must.isEmpty())
+          outcomes.set(key, { ...known, people: known.people.or(must), siblings: [...known.siblings, name] });
+      }
+    }
+    for (const { people: told, siblings: named, outcome } of outcomes.values()) {
+      people += told.count();
+      const user = anyOf(told.members().map((position) => list[position]?.name ?? ''));
+      bytes += Buffer.byteLength(JSON.stringify({ user, ...where, [level]: anyOf(named), ...outcome })) + 2;
+    }
+  }
+  return { people, bytes };
+}
