@@ -1,4 +1,4 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { assertNothingLeft, processesOf } from './running/census.js';
@@ -12,7 +12,7 @@ const RUNNER = join(import.meta.dirname, 'run.ts');
 const SOME = 3;
 
 describe('a second run, while this one goes on', () => {
-  const processes = new Processes(join(stack.folder, 'interruption'));
+  const processes = new Processes(mkdtempSync(join(stack.folder, 'interruption-')));
   afterAll(() => processes.stopAll());
 
   it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('stops everything on %s and removes its folder', async (signal) => {

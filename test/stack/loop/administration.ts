@@ -7,13 +7,15 @@ interface Principal {
   id: number;
 }
 
-/** One run of the sync by REST, until the engine has what it published. @returns the outcome */
-export async function publish(world: World): Promise<string> {
+const MARKER = { applied: 'TRINO_ACL_SYNC_APPLIED', no_change: 'TRINO_ACL_SYNC_NO_CHANGE' };
+
+/** One run of the sync by REST, until the log tells of it and the engine has what is published. @returns the outcome */
+export async function publish(world: World): Promise<keyof typeof MARKER> {
   const { status, body } = await world.administrator.post('/api/admin/acl/sync');
   assert.equal(status, 200, JSON.stringify(body));
-  const outcome = String(body?.['outcome']);
-  assert.notEqual(outcome, 'refused', JSON.stringify(body));
-  if (outcome === 'applied') assert.match(world.grantline.log(), /"msg":"TRINO_ACL_SYNC_APPLIED"/);
+  const { outcome, publication } = body as { outcome: keyof typeof MARKER; publication: { hash: string } };
+  assert.ok(outcome in MARKER, JSON.stringify(body));
+  await world.untilLogged(MARKER[outcome], publication.hash);
   await world.untilLive();
   return outcome;
 }

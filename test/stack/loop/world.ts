@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+
 import { ApiClient, passwordOf, signedUp, signIn } from '../../auth/client.js';
 import { rulesConfigMap, type ConfigMap } from '../running/config-map.js';
 import type { Mode } from '../running/engine.js';
@@ -33,7 +35,7 @@ export class World {
     readonly family: Family,
   ) {
     this.serviceAccount = `service-account-${stack.realm.grantline.id}`;
-    this.schema = `loop_${family.toLowerCase().replace('-', '_')}`;
+    this.schema = `loop_${randomBytes(4).toString('hex')}`;
     this.visitor = new ApiClient(grantline.url);
   }
 
@@ -90,12 +92,26 @@ export class World {
     return rulesConfigMap(kubectlOf(this.stack));
   }
 
-  /** Waits until Grantline has seen the engine run the rules that were published last. */
+  /** Waits until the service's log holds a line with this message about this version of the rules. */
+  async untilLogged(message: string, hash: string): Promise<void> {
+    await until(`the log says ${message}`, 10_000, () => {
+      const lines = this.grantline.log().split('\n');
+      const found = lines.some((line) => line.includes(`"msg":"${message}"`) && line.includes(`"hash":"${hash}"`));
+      return Promise.resolve(found ? true : undefined);
+    });
+  }
+
+  /**
+   * Waits until the engine runs the rules that the ConfigMap holds. Each version lets the service account set a property of
+   * its own name, which no engine has: only then is the answer that there is no such property.
+   */
   async untilLive(): Promise<void> {
+    const rules = (await this.configMap()).data['rules.json'] ?? '';
+    const property = /grantline_rules_\w+/.exec(rules)?.[0];
+    if (property === undefined) throw new Error('the published rules carry no mark of their version');
     await until('the engine runs the published rules', 60_000, async () => {
-      const { body } = await this.administrator.get('/api/admin/acl/status');
-      const { published, live } = body as Record<'published' | 'live', { hash: string } | null>;
-      return published !== null && published.hash === live?.hash ? true : undefined;
+      const answer = await this.onEngine(`SET SESSION ${property} = true`);
+      return answer.kind === 'failed' && answer.errorName === 'INVALID_SESSION_PROPERTY' ? true : undefined;
     });
   }
 }

@@ -73,6 +73,7 @@ function environmentFor(stack: Stack, mode: Mode, family: Family, folder: string
     PORT: '0',
     OPERATIONS_PORT: '0',
     LOG_FORMAT: 'json',
+    AUTH_BCRYPT_COST: '4',
     SERVICE_QUERY_HOST: engine.hostname,
     SERVICE_QUERY_PORT: engine.port,
     SERVICE_QUERY_HEADER_PREFIX: family,
