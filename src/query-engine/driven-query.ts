@@ -1,11 +1,13 @@
 import type { Clock } from '../kernel/clock.js';
 import type { Log } from '../platform/log.js';
+import { PATIENCE, whatIsDue } from './domain/due.js';
 import { type EngineSession, sessionFor } from './domain/engine-session.js';
 import type { Pace } from './domain/pace.js';
-import { judgePage, stateOf } from './domain/page-verdict.js';
-import { type Ending, endedBy } from './domain/query.js';
+import { judgePage, standingAfter, stateOf } from './domain/page-verdict.js';
+import { type Ending, endedBy, endedByFault } from './domain/query.js';
 import type { Drive, QueryStore } from './domain/query-store.js';
-import { EngineFault, type EngineFaultKind, type StatementClient } from './domain/statement-client.js';
+import { covers, type HeldPage } from './domain/row-window.js';
+import { EngineFault, type StatementClient } from './domain/statement-client.js';
 import type { StatementPage } from './domain/statement-page.js';
 
 /** What the drivers of one replica share. */
@@ -21,20 +23,6 @@ export interface DriverContext {
   maxRows: number;
 }
 
-/** A page of rows that waits for a reader. `start`: how many rows came before it. */
-export interface HeldPage {
-  start: number;
-  rows: readonly unknown[];
-}
-
-const FAULTS: Record<EngineFaultKind, Parameters<typeof endedBy>[0]> = {
-  unavailable: 'engine_unavailable',
-  refused: 'engine_unavailable',
-  gone: 'query_lost',
-  protocol: 'engine_protocol_error',
-  deadline: 'query_timeout',
-};
-
 /**
  * One query on its way, driven by this replica. It asks the engine for pages until one has rows, holds that one, and
  * asks for no more before it has been read. What must not be lost stands in the database before the next request goes
@@ -42,6 +30,10 @@ const FAULTS: Record<EngineFaultKind, Parameters<typeof endedBy>[0]> = {
  */
 export class DrivenQuery {
   private page: HeldPage | null = null;
+  /** The page before, for as long as nothing newer has been handed out. */
+  private readPage: HeldPage | null = null;
+  private mustLetGo = false;
+  private readers = 0;
   private driving: Promise<void> | null = null;
   private overSince: number | null = null;
   private finished = false;
@@ -68,9 +60,13 @@ export class DrivenQuery {
     return this.overSince !== null;
   }
 
-  /** It came to its end here, so that its newest page can be asked for once more while this replica remembers it. */
   isFinished(): boolean {
     return this.finished;
+  }
+
+  /** The page that holds that row, if it is in memory: also one that was let go of just now. */
+  remembered(row: number): HeldPage | null {
+    return [this.page, this.readPage].find((page) => page !== null && covers(page, row)) ?? null;
   }
 
   /** Milliseconds since this replica stopped driving it; 0 while it drives. */
@@ -110,43 +106,54 @@ export class DrivenQuery {
     return this.page;
   }
 
+  /** While a reader is at work, time demands nothing. */
+  async whileRead<T>(work: () => Promise<T>): Promise<T> {
+    this.readers += 1;
+    try {
+      return await work();
+    } finally {
+      this.readers -= 1;
+    }
+  }
+
   /** Those rows go to the reader. False: they must not, because another replica drives the query or it has ended. */
   async handOut(from: number, to: number): Promise<boolean> {
     const { store, clock, driver } = this.context;
     const now = clock.now();
-    if (this.isFinished()) return from === this.drive.newestFrom;
     if (!(await store.handOut(this.drive.id, driver, from, to, now))) {
       this.leave();
       return false;
     }
+    this.readPage = null;
     Object.assign(this.drive, { newestFrom: from, rowsReturned: to, waitingSince: now });
     return true;
   }
 
-  /** The page that was held has been read to its end: lets go of it, and asks for the next. */
-  async moveOn(): Promise<void> {
-    // Written down first: from the next request on the engine does not give the old page again, whoever asks.
-    if (!(await this.context.store.letGoOfPage(this.drive.id, this.context.driver))) {
-      this.leave();
-      return;
-    }
+  /** The page that was held has been read to its end: lets go of it, and asks for the next. Never rejects. */
+  moveOn(): Promise<void> {
+    this.readPage = this.page;
     this.page = null;
+    this.mustLetGo = true;
     Object.assign(this.drive, { waitingSince: null, pagePath: null });
-    await this.goOn();
+    return this.goOn();
   }
 
   /** What time demands: an end that is due, a sign of life for the engine, another try after trouble of ours. */
-  async tick(abandonedAfter: number, keepAliveEvery: number): Promise<void> {
-    const { clock, pace, client } = this.context;
-    const { deadlineAt, waitingSince, pagePath } = this.drive;
-    const now = clock.now().getTime();
-    if (this.isOver()) return;
-    if (now >= deadlineAt.getTime()) return this.end(endedBy('query_timeout'));
-    if (waitingSince === null) return void this.goOn();
-    if (now - waitingSince.getTime() >= abandonedAfter) return this.end(endedBy('query_abandoned'));
-    if (pagePath === null || pace.now() - this.aliveToldAt < keepAliveEvery) return;
-    this.aliveToldAt = pace.now();
-    await client.keepAlive(pagePath, this.session);
+  async tick(): Promise<void> {
+    if (this.isOver() || this.readers > 0) return;
+    switch (whatIsDue(this.drive, this.context.clock.now())) {
+      case 'expire':
+        return this.end(endedBy('query_timeout'));
+      case 'abandon':
+        return this.end(endedBy('query_abandoned'));
+      case 'go-on':
+        return void this.goOn();
+      case 'move-on':
+        // A reader may have come while the page was fetched again.
+        return (await this.isReadToItsEnd()) && this.readers === 0 ? void this.moveOn() : this.keepAlive();
+      case 'wait':
+        return this.keepAlive();
+    }
   }
 
   /** Ends the query here, in the database, and on the engine if it still runs there. */
@@ -166,7 +173,26 @@ export class DrivenQuery {
     this.leaving.abort();
   }
 
+  private async keepAlive(): Promise<void> {
+    const { pace, client } = this.context;
+    const { pagePath } = this.drive;
+    if (pagePath === null || pace.now() - this.aliveToldAt < PATIENCE.keepAlive) return;
+    this.aliveToldAt = pace.now();
+    await client.keepAlive(pagePath, this.session);
+  }
+
+  private async isReadToItsEnd(): Promise<boolean> {
+    const held = await this.held();
+    return held !== null && this.drive.rowsReturned === held.start + held.rows.length;
+  }
+
   private async driveOn(): Promise<void> {
+    // Written down first: from the next request on the engine does not give the old page again, whoever asks.
+    if (this.mustLetGo && !(await this.context.store.letGoOfPage(this.drive.id, this.context.driver))) {
+      this.leave();
+      return;
+    }
+    this.mustLetGo = false;
     while (!this.isOver() && this.drive.waitingSince === null && this.drive.nextPath !== null) {
       const path = this.drive.nextPath;
       const { page } = await this.context.client.advance(path, this.session, this.limits());
@@ -185,16 +211,10 @@ export class DrivenQuery {
   private async take(page: StatementPage, path: string | null): Promise<void> {
     const { store, clock, driver } = this.context;
     const verdict = judgePage(page);
-    const columns = this.drive.columns ?? page.columns;
+    const next = standingAfter(verdict, page, path, this.drive, clock.now());
     const state = page.rows.length > 0 ? 'running' : stateOf(page.engineState);
-    const next =
-      verdict.kind === 'hold'
-        ? { nextPath: page.nextPath, pagePath: path, waitingSince: clock.now(), pageStart: this.drive.rowsReturned }
-        : { nextPath: page.nextPath, pagePath: null, waitingSince: null, pageStart: this.drive.pageStart };
-    if (verdict.kind === 'hold' && columns === null) throw new EngineFault('protocol', 'rows without columns');
     const stillOurs = await store.progress(this.drive.id, driver, {
       ...next,
-      columns,
       state,
       startedAt: state === 'running' ? clock.now() : null,
       progressPercent: page.progressPercent,
@@ -204,7 +224,7 @@ export class DrivenQuery {
       this.leave();
       return;
     }
-    this.drive.columns = columns;
+    this.drive.columns = next.columns;
     if (verdict.kind === 'end') return this.end(verdict.ending, false);
     Object.assign(this.drive, next);
     if (verdict.kind === 'hold') this.page = { start: next.pageStart, rows: page.rows };
@@ -215,7 +235,7 @@ export class DrivenQuery {
     if (this.isOver()) return;
     const isFault = error instanceof EngineFault;
     this.report(isFault ? 'the engine did not go on with a query' : 'a query will be tried again', error);
-    if (isFault) await this.end(endedBy(FAULTS[error.kind]));
+    if (isFault) await this.end(endedByFault(error.kind));
   }
 
   /** Without the error itself: a database's error carries the values that it was given, and paths are among them. */

@@ -13,10 +13,6 @@ import { RowReader, type RowsOutcome } from './row-reader.js';
 
 /** Milliseconds. A driver that has not renewed its lease (of 30 s, see the store) for so long is taken for dead. */
 const TICK = 5_000;
-/** The engine gives a statement up that nobody asked about for 5 minutes (`query.client.timeout`). */
-const KEEP_ALIVE_EVERY = 60_000;
-/** api.md: rows that nobody fetches for 300 s. */
-const ABANDONED_AFTER = 300_000;
 /** For so long the last page of a finished query can be asked for once more. */
 const REMEMBERED_FOR = 60_000;
 const SWEEP_EVERY = 3_600_000;
@@ -90,18 +86,20 @@ export class QueryDrivers {
   async tick(): Promise<void> {
     const present = [...this.driven];
     const leases = new Map((await this.store.renew(this.driver)).map(({ id, isActive }) => [id, isActive]));
-    for (const [id, { query }] of present) {
-      if (query.overFor > REMEMBERED_FOR) this.driven.delete(id);
-      if (query.isOver()) continue;
-      const isActive = leases.get(id);
-      if (isActive === undefined) query.leave();
-      else if (isActive) await query.tick(ABANDONED_AFTER, KEEP_ALIVE_EVERY);
-      else await query.end(endedBy('account_deactivated'));
-    }
+    await Promise.all(present.map(([id, { query }]) => this.tickOne(id, query, leases.get(id))));
     for (const drive of await this.store.claimExpired(this.driver, ADOPTED_AT_ONCE)) await this.adopt(drive);
     if (this.pace.now() - this.sweptAt < SWEEP_EVERY) return;
     this.sweptAt = this.pace.now();
     await this.store.removePast(new Date(this.clock.now().getTime() - this.settings.queries.retentionDays * DAY));
+  }
+
+  /** @param isActive undefined: another replica drives it, or it was ended elsewhere. */
+  private async tickOne(id: string, query: DrivenQuery, isActive: boolean | undefined): Promise<void> {
+    if (query.overFor > REMEMBERED_FOR) this.driven.delete(id);
+    if (query.isOver()) return;
+    if (isActive === undefined) query.leave();
+    else if (isActive) await query.tick();
+    else await query.end(endedBy('account_deactivated'));
   }
 
   /** Without the error itself: a database's error carries the values that it was given, and paths are among them. */

@@ -1,9 +1,9 @@
-import type { DriverContext, DrivenQuery, HeldPage } from './driven-query.js';
+import type { DriverContext, DrivenQuery } from './driven-query.js';
 import type { Column } from './domain/engine-type.js';
 import { apiRows, type ApiValue } from './domain/engine-value.js';
 import { endedBy } from './domain/query.js';
 import { ProtocolBreach } from './domain/reading.js';
-import { cutPage, judgeAsked } from './domain/row-window.js';
+import { covers, cutPage, type HeldPage, judgeAsked } from './domain/row-window.js';
 
 export interface RowsPage {
   columns: readonly Column[];
@@ -32,7 +32,7 @@ export class RowReader {
 
   /** The rows from that one on, as soon as there are any; an empty page with the same place when none come in time. */
   rows(from: number, limit: number): Promise<RowsOutcome> {
-    const outcome = this.reading.then(() => this.read(from, limit));
+    const outcome = this.query.whileRead(() => this.reading.then(() => this.read(from, limit)));
     this.reading = outcome.catch(() => undefined);
     return outcome;
   }
@@ -41,16 +41,23 @@ export class RowReader {
     const { newestFrom, rowsReturned } = this.query.state;
     const asked = judgeAsked(from, newestFrom, rowsReturned);
     if (asked === 'gone' || asked === 'unknown') return { kind: asked };
-    if (this.query.isOver() && !this.query.isFinished()) return { kind: 'over' };
+    if (this.query.isOver()) return asked === 'newest' && this.query.isFinished() ? this.again() : { kind: 'over' };
     const held = await this.query.held();
-    if (held !== null && from >= held.start && from < held.start + held.rows.length) {
-      return this.handOut(held, from, limit);
-    }
-    if (asked === 'newest') return { kind: 'gone' };
-    if (!this.query.isOver()) await this.nextPage(held);
+    if (held !== null && covers(held, from)) return this.handOut(held, from, limit);
+    if (asked === 'newest') return this.again();
+    await this.nextPage(held);
     const next = await this.query.held();
     if (next !== null && next !== held) return this.handOut(next, from, limit);
     return this.query.isOver() ? { kind: 'over' } : this.page([], from);
+  }
+
+  /** The newest page once more, as it was, though the engine has gone on since. */
+  private async again(): Promise<RowsOutcome> {
+    const { newestFrom, rowsReturned } = this.query.state;
+    const remembered = this.query.remembered(newestFrom);
+    if (remembered === null) return { kind: 'gone' };
+    const rows = remembered.rows.slice(newestFrom - remembered.start, rowsReturned - remembered.start);
+    return this.page(rows, this.query.isFinished() ? null : rowsReturned);
   }
 
   private async nextPage(held: HeldPage | null): Promise<void> {
@@ -61,7 +68,7 @@ export class RowReader {
   }
 
   private async handOut(held: HeldPage, from: number, limit: number): Promise<RowsOutcome> {
-    const { to, reached } = cutPage(from, limit, { start: held.start, length: held.rows.length }, this.context.maxRows);
+    const { to, reached } = cutPage(from, limit, held, this.context.maxRows);
     const rows = held.rows.slice(from - held.start, to - held.start);
     const isLast = reached === 'end-of-page' && this.query.state.nextPath === null;
     if (!(await this.query.handOut(from, to))) return { kind: 'over' };

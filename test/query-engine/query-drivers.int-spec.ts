@@ -112,6 +112,36 @@ describe('the drivers of queries', () => {
     expect(values(await one.rows(id, 0, 10))).toBe('over');
   });
 
+  it('go on by themselves from a page that was read to its end, and give it again meanwhile', async () => {
+    const id = await begun('SELECT n');
+    const first = await one.rows(id, 0, 2);
+    const second = await one.rows(id, 2, 2);
+    clock.advance(5);
+    await one.tick();
+    await until(() => Promise.resolve(asked('GET').length === 3));
+
+    expect(values(first)).toEqual([1, 2]);
+    expect(await one.rows(id, 2, 1)).toEqual(second);
+    expect(values(await one.rows(id, 3, 9))).toEqual([4, 5]);
+    expect(values(await one.rows(id, 2, 1))).toBe('gone');
+  });
+
+  it('finish what was read, though nobody asks whether more comes', async () => {
+    engine.answers('SELECT few', { columns: NUMBERS, data: [[1]] });
+    const id = await begun('SELECT few');
+    const last = await one.rows(id, 0, 10);
+    clock.advance(5);
+    await one.tick();
+    let again = last;
+    await until(async () => {
+      again = await one.rows(id, 0, 10);
+      return again.kind === 'page' && again.page.next === null;
+    });
+
+    expect(values(again)).toEqual(values(last));
+    expect(await find(id)).toMatchObject({ state: 'finished', rowsReturned: 1 });
+  });
+
   it('adopt the queries of a replica that died, with the page that waited there', async () => {
     const id = await begun('SELECT n');
     expect(values(await one.rows(id, 0, 2))).toEqual([1, 2]);
@@ -254,3 +284,8 @@ describe('the drivers of queries', () => {
     expect(reserved.filter((got) => got)).toHaveLength(3);
   });
 });
+
+/** Asks until it is so; jest's own limit ends what never comes. */
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await new Promise((resolve) => setImmediate(resolve));
+}

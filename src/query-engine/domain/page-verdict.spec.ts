@@ -1,4 +1,6 @@
-import { judgePage, stateOf } from './page-verdict.js';
+import { judgePage, standingAfter, stateOf } from './page-verdict.js';
+import type { Drive } from './query-store.js';
+import { EngineFault } from './statement-client.js';
 import type { StatementPage } from './statement-page.js';
 
 const page: StatementPage = {
@@ -30,6 +32,53 @@ describe('judgePage', () => {
     ['an error, whatever else', { error, rows: [[1]] }, { kind: 'end', ending: { state: 'failed' } }],
   ])('%s', (_, given, verdict) => {
     expect(judgePage({ ...page, ...given })).toMatchObject(verdict as object);
+  });
+});
+
+describe('standingAfter', () => {
+  const now = new Date('2026-11-20T12:00:00Z');
+  const columns = [{ name: 'n', type: 'bigint', signature: { rawType: 'bigint' }, shape: { kind: 'bigint' } }] as const;
+  const before: Drive = {
+    id: '',
+    runAs: 'ana',
+    catalog: null,
+    schema: null,
+    traceToken: '',
+    deadlineAt: now,
+    columns: null,
+    nextPath: null,
+    pagePath: '/old',
+    pageStart: 3,
+    newestFrom: 3,
+    rowsReturned: 7,
+    waitingSince: now,
+  };
+  const after = (given: Partial<StatementPage>, drive = before): unknown => {
+    const read = { ...page, ...given };
+    return standingAfter(judgePage(read), read, '/this', drive, now);
+  };
+
+  it('rows wait where they were found, behind those that were handed out', () => {
+    expect(after({ rows: [[1]], columns })).toEqual({
+      columns,
+      nextPath: page.nextPath,
+      pagePath: '/this',
+      pageStart: 7,
+      waitingSince: now,
+    });
+  });
+
+  it('nothing waits after a page without rows; columns that were said stay said', () => {
+    expect(after({}, { ...before, columns })).toMatchObject({
+      columns,
+      pagePath: null,
+      pageStart: 3,
+      waitingSince: null,
+    });
+  });
+
+  it('rows without columns are no answer of an engine', () => {
+    expect(() => after({ rows: [[1]] })).toThrow(EngineFault);
   });
 });
 

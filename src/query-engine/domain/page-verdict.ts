@@ -1,4 +1,6 @@
 import { type Ending, failedOnEngine, type QueryState } from './query.js';
+import type { Drive } from './query-store.js';
+import { EngineFault } from './statement-client.js';
 import type { StatementPage } from './statement-page.js';
 
 /** What a driver does with a page: hold it for a reader, ask for the next one, or end the query. */
@@ -13,6 +15,29 @@ export function judgePage(page: StatementPage): PageVerdict {
   if (page.rows.length > 0 && page.updateType === null) return { kind: 'hold' };
   if (page.nextPath !== null) return { kind: 'ask-again' };
   return { kind: 'end', ending: { state: 'finished', truncated: false, updateCount: page.updateCount } };
+}
+
+type Standing = Pick<Drive, 'columns' | 'nextPath' | 'pagePath' | 'pageStart' | 'waitingSince'>;
+
+/**
+ * Where a query stands after that page.
+ * @param path where the page was found; null: it is the answer to the POST.
+ * @throws EngineFault for rows without columns.
+ */
+export function standingAfter(
+  verdict: PageVerdict,
+  page: StatementPage,
+  path: string | null,
+  before: Drive,
+  now: Date,
+): Standing {
+  const columns = before.columns ?? page.columns;
+  const { nextPath } = page;
+  if (verdict.kind !== 'hold') {
+    return { columns, nextPath, pagePath: null, pageStart: before.pageStart, waitingSince: null };
+  }
+  if (columns === null) throw new EngineFault('protocol', 'rows without columns');
+  return { columns, nextPath, pagePath: path, pageStart: before.rowsReturned, waitingSince: now };
 }
 
 const WAITING: ReadonlySet<string> = new Set(['QUEUED', 'WAITING_FOR_RESOURCES', 'DISPATCHING']);

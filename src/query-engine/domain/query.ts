@@ -1,5 +1,6 @@
 import type { EngineError } from './engine-error.js';
 import type { Column } from './engine-type.js';
+import type { EngineFaultKind } from './statement-client.js';
 
 export type QueryState = 'queued' | 'running' | 'finished' | 'failed' | 'cancelled';
 
@@ -75,6 +76,19 @@ const CANCELLED: ReadonlySet<QueryErrorCode> = new Set<QueryErrorCode>([
 export function endedBy(code: Exclude<QueryErrorCode, 'query_failed'>): Ending {
   const error = { code, message: OUR_WORDS[code], engineErrorName: null, line: null, column: null };
   return { state: CANCELLED.has(code) ? 'cancelled' : 'failed', error };
+}
+
+const FAULTS: Record<EngineFaultKind, Exclude<QueryErrorCode, 'query_failed'>> = {
+  unavailable: 'engine_unavailable',
+  refused: 'engine_unavailable',
+  gone: 'query_lost',
+  protocol: 'engine_protocol_error',
+  deadline: 'query_timeout',
+};
+
+/** The engine gave no page. */
+export function endedByFault(kind: EngineFaultKind): Ending {
+  return endedBy(FAULTS[kind]);
 }
 
 /** The engine says that the statement failed; what it says was cleaned when it was read. */

@@ -25,7 +25,7 @@ describe('judgeAsked', () => {
 });
 
 describe('cutPage', () => {
-  const held = { start: 100, length: 10 };
+  const held = { start: 100, rows: Array<unknown>(10) };
 
   it.each([
     [100, 4, 0, { to: 104, reached: 'limit' }],
@@ -50,7 +50,7 @@ describe('cutPage', () => {
           for (const length of pages) {
             let to = start;
             while (to < start + length && !(maxRows > 0 && rows.length === maxRows)) {
-              const cut = cutPage(to, limit, { start, length }, maxRows);
+              const cut = cutPage(to, limit, { start, rows: Array<unknown>(length) }, maxRows);
               for (let row = to; row < cut.to; row += 1) rows.push(row);
               to = cut.to;
             }

@@ -22,14 +22,24 @@ export function judgeAsked(row: number, newestFrom: number, rowsReturned: number
   return row < rowsReturned ? 'gone' : 'unknown';
 }
 
-/** Where a page that begins at `from` ends, and why no other may follow; `start` and `length` are the engine's page. */
+/** A page of the engine's that waits for a reader. `start`: how many rows came before it. */
+export interface HeldPage {
+  start: number;
+  rows: readonly unknown[];
+}
+
+export function covers(page: HeldPage, row: number): boolean {
+  return row >= page.start && row < page.start + page.rows.length;
+}
+
+/** Where a page that begins at `from` ends, and why. `maxRows` 0: no limit. */
 export function cutPage(
   from: number,
   limit: number,
-  held: { start: number; length: number },
+  held: HeldPage,
   maxRows: number,
 ): { to: number; reached: 'limit' | 'end-of-page' | 'max-rows' } {
-  const end = held.start + held.length;
+  const end = held.start + held.rows.length;
   const to = Math.min(from + limit, end, maxRows === 0 ? Infinity : maxRows);
   if (maxRows !== 0 && to >= maxRows) return { to, reached: 'max-rows' };
   return { to, reached: to === end ? 'end-of-page' : 'limit' };
