@@ -36,8 +36,10 @@ export function compile(snapshot: Snapshot): CompiledRules {
 
 function unmarkedDocument({ settings }: Snapshot, intent: IntentSets): RulesDocument {
   const accounts = serviceAccountRules(settings);
-  const { list, activePeople } = intent.subjects;
+  const { list, activePeople, serviceAccounts } = intent.subjects;
   const insiders = audience(intent.reachesSomething, list);
+  // The service accounts' own rule has decided for them before.
+  const others = intent.reachesSomething.minus(serviceAccounts);
   const people = intent.reachesSomething
     .and(activePeople)
     .members()
@@ -58,8 +60,8 @@ function unmarkedDocument({ settings }: Snapshot, intent: IntentSets): RulesDocu
     procedures: [],
     system_session_properties: [
       { user: anyOf(settings.serviceAccounts), allow: true },
-      ...(settings.sessionProperties.length > 0
-        ? [{ user: insiders, property: anyOf(settings.sessionProperties), allow: true }]
+      ...(settings.sessionProperties.length > 0 && !others.isEmpty()
+        ? [{ user: audience(others, list), property: anyOf(settings.sessionProperties), allow: true }]
         : []),
     ],
     catalog_session_properties: accounts.catalog_session_properties,
