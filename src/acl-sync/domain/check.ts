@@ -1,15 +1,31 @@
 import type { Snapshot } from '../../grants/domain/snapshot.js';
+import { subjectsOf } from '../../grants/domain/subject.js';
+import { deadRules } from './dead-rules.js';
+import { EngineSets } from './engine-sets.js';
 import type { Finding } from './finding.js';
 import { checkInvariants } from './invariants.js';
-import { proveRules } from './proof.js';
+import { NameSpace } from './name-space.js';
+import { People } from './people.js';
+import { prove } from './proof.js';
 import { readRules } from './rules-reader.js';
 
 /**
- * Everything that must hold before rules are published, judged on their text: the strict reader, the invariants of the
- * source document, the proof against the snapshot. A finding of severity `error` stops the publication.
+ * Everything that must hold before rules are published, judged on their text, in this order: the strict reader, the
+ * invariants of the source document, the proof against the snapshot, no dead rules. A finding of severity `error` stops
+ * the publication. Size is the target's business: see `size.ts`.
  */
 export function checkRules(text: string | Uint8Array, snapshot: Snapshot): Finding[] {
   const reading = readRules(text);
   if (reading.kind === 'refused') return reading.findings;
-  return [...checkInvariants(reading.document, snapshot.settings), ...proveRules(reading.document, snapshot)];
+  const rules = reading.document;
+  const space = new NameSpace();
+  const people = new People(
+    subjectsOf(snapshot).list.map(({ name }) => name),
+    rules,
+  );
+  return [
+    ...checkInvariants(rules, snapshot.settings, people),
+    ...prove(new EngineSets(rules, space, people), snapshot),
+    ...deadRules(rules, people, space, 'error'),
+  ];
 }

@@ -1,3 +1,4 @@
+import { shown } from './deed.js';
 import type { Finding } from './finding.js';
 import { livingRules } from './living-rules.js';
 import { FRESH, readMeaning, type NameSpace } from './name-space.js';
@@ -5,22 +6,9 @@ import { matches } from './pattern-meaning.js';
 import { readPattern, type Pattern } from './pattern.js';
 import type { People } from './people.js';
 import { coverage, type Coverage } from './rule-language.js';
+import { isOpen, patternOf, RULE_PATTERNS } from './rule-patterns.js';
 import { ruleText } from './rule-text.js';
 import type { RulesDocument } from './rules-document.js';
-import { shown } from './deed.js';
-
-/** The fields of each section's rules: whom a rule speaks of, then of what, from the widest level down. */
-const FIELDS: readonly (readonly [keyof RulesDocument, ...string[]])[] = [
-  ['catalogs', 'user', 'catalog'],
-  ['schemas', 'user', 'catalog', 'schema'],
-  ['tables', 'user', 'catalog', 'schema', 'table'],
-  ['queries', 'user'],
-  ['impersonation', 'original_user', 'new_user'],
-  ['functions', 'user', 'catalog', 'schema', 'function'],
-  ['procedures', 'user', 'catalog', 'schema', 'procedure'],
-  ['system_session_properties', 'user', 'property'],
-  ['catalog_session_properties', 'user', 'catalog', 'property'],
-];
 
 /** What an open pattern of somebody else's file may cost: nodes of an automaton, and characters to make it of. */
 const BUDGET = { nodes: 10_000, characters: 20_000 };
@@ -38,7 +26,7 @@ export function deadRules(
   severity: 'error' | 'warning',
 ): Finding[] {
   const width = (people.count + 31) >>> 5;
-  return FIELDS.flatMap(([section, ...keys]): Finding[] => {
+  return RULE_PATTERNS.flatMap(([section, ...keys]): Finding[] => {
     const fields = rules[section].map((rule) => keys.map((key) => patternOf(rule, key)));
     const reaches = fields.map(([user, ...objects]) => ({
       people: people.meantBy(user),
@@ -76,10 +64,6 @@ function judged(fields: readonly Fields[], index: number): Coverage {
   return coverage(own, others, BUDGET.nodes);
 }
 
-function isOpen(pattern: string | undefined): boolean {
-  return pattern !== undefined && pattern !== '.*' && pattern.includes('.*');
-}
-
 /** False only if two rules can match nothing alike. */
 function mayMeet(a: Fields, b: Fields): boolean {
   return a.every((pattern, i) => {
@@ -113,9 +97,4 @@ function read(text: string): Pattern {
   const reading = readPattern(text);
   if (reading.kind === 'refused') throw new RangeError(`a pattern that readRules would refuse: ${reading.reason}`);
   return reading.pattern;
-}
-
-function patternOf(rule: object, key: string): string | undefined {
-  const value: unknown = Reflect.get(rule, key);
-  return typeof value === 'string' ? value : undefined;
 }

@@ -20,8 +20,8 @@ export class EngineSets {
 
   constructor(
     readonly rules: RulesDocument,
-    space: NameSpace,
-    private readonly people: People,
+    readonly space: NameSpace,
+    readonly people: People,
   ) {
     this.width = (people.count + 31) >>> 5;
     this.everyWord = everyWord(this.width);
@@ -70,14 +70,10 @@ export class EngineSets {
     return this.people.meantBy(pattern);
   }
 
-  positionsOf(name: string): readonly number[] {
-    return this.people.named(name);
-  }
-
   /** Everybody who has another name. */
   allBut(name: string): Words {
     const others = this.everyWord.map(() => -1);
-    for (const position of this.positionsOf(name)) {
+    for (const position of this.people.named(name)) {
       others[position >>> 5] = wordAt(others, position >>> 5) & ~(1 << (position & 31));
     }
     return others;

@@ -1,7 +1,8 @@
-import { PRIVILEGES } from '../../grants/domain/privilege.js';
 import { Evaluator } from './evaluator.js';
 import type { Finding } from './finding.js';
 import { FRESH, NameSpace } from './name-space.js';
+import { People } from './people.js';
+import { hasMember } from './people-set.js';
 import { ruleText } from './rule-text.js';
 import type { CatalogRule, RulesDocument } from './rules-document.js';
 
@@ -18,20 +19,41 @@ export interface InvariantSettings {
  * nothing gives anybody anything in the service's own metadata catalog. The generator's tests, the sync and the static
  * check all call this function.
  */
-export function checkInvariants(rules: RulesDocument, settings: InvariantSettings): Finding[] {
+export function checkInvariants(
+  rules: RulesDocument,
+  settings: InvariantSettings,
+  people = new People(settings.serviceAccounts, rules),
+): Finding[] {
+  const { serviceAccounts, writableCatalogs, metadataCatalog } = settings;
   const space = new NameSpace();
   return [
-    ...settings.serviceAccounts.flatMap((account) => [
-      ...missingSections(rules, account, space),
-      ...settings.writableCatalogs.flatMap((catalog) => notWritable(rules, account, catalog, space)),
-    ]),
-    ...(settings.metadataCatalog === null ? [] : openMetadata(rules, settings, settings.metadataCatalog, space)),
+    ...serviceAccounts.flatMap((account) => {
+      const theirs = aboutAccount(rules, account, people);
+      return [
+        ...missingSections(theirs, account),
+        ...writableCatalogs.flatMap((catalog) => notWritable(rules, theirs, account, catalog, space)),
+      ];
+    }),
+    ...(metadataCatalog === null ? [] : openMetadata(rules, serviceAccounts, metadataCatalog, people, space)),
   ];
 }
 
-function missingSections(rules: RulesDocument, account: string, space: NameSpace): Finding[] {
+type Theirs = Pick<RulesDocument, 'catalogs' | 'schemas' | 'tables'>;
+
+/** The rules that speak of an account, in their order. */
+function aboutAccount({ catalogs, schemas, tables }: RulesDocument, account: string, people: People): Theirs {
+  const isAbout = ({ user }: { user?: string }): boolean => means(people, user, account);
+  return { catalogs: catalogs.filter(isAbout), schemas: schemas.filter(isAbout), tables: tables.filter(isAbout) };
+}
+
+function means(people: People, pattern: string | undefined, account: string): boolean {
+  const members = people.meantBy(pattern);
+  return people.named(account).some((position) => hasMember(members, position));
+}
+
+function missingSections(theirs: Theirs, account: string): Finding[] {
   return (['catalogs', 'schemas', 'tables'] as const)
-    .filter((section) => !rules[section].some(({ user }) => space.among(user, [account]).length > 0))
+    .filter((section) => theirs[section].length === 0)
     .map((section) =>
       error(
         'invariant-section-missing',
@@ -41,59 +63,59 @@ function missingSections(rules: RulesDocument, account: string, space: NameSpace
 }
 
 /** Every schema and table that some rule spells out is asked, and one that none does. */
-function notWritable(rules: RulesDocument, account: string, catalog: string, space: NameSpace): Finding[] {
-  const evaluator = new Evaluator(rules);
-  const spelled = (key: 'schema' | 'table'): string[] => [
-    ...new Set(rules.tables.filter(theirs).flatMap((rule) => [...space.spelled(rule[key])])),
-    FRESH,
-  ];
-  function theirs(rule: { user?: string; catalog?: string }): boolean {
-    return space.among(rule.user, [account]).length > 0 && space.among(rule.catalog, [catalog]).length > 0;
-  }
+function notWritable(
+  rules: RulesDocument,
+  theirs: Theirs,
+  account: string,
+  catalog: string,
+  space: NameSpace,
+): Finding[] {
+  const evaluator = new Evaluator({ ...rules, ...theirs });
+  const inCatalog = (rule: { catalog?: string }): boolean => space.means(rule.catalog, catalog);
+  const [schemaRules, tableRules] = [theirs.schemas.filter(inCatalog), theirs.tables.filter(inCatalog)];
+  const schemas = spelled(
+    space,
+    [...schemaRules, ...tableRules].map(({ schema }) => schema),
+  );
+  const tables = spelled(
+    space,
+    tableRules.map(({ table }) => table),
+  );
   const where = `${account} in the writable catalog ${catalog}`;
-  const cure = 'so CREATE TABLE or CREATE VIEW would be refused';
-  const findings: Finding[] = [];
-  if (evaluator.catalogMode(account, catalog) !== 'all') {
-    findings.push(
-      blame('catalogs', evaluator.catalogRule(account, catalog), `does not give ${where} the mode all, ${cure}`),
-    );
-  }
-  const schemas = [
-    ...new Set([
-      ...rules.schemas.filter(theirs).flatMap((rule) => [...space.spelled(rule.schema)]),
-      ...spelled('schema'),
-    ]),
-  ];
-  for (const schema of schemas) {
-    const rule = evaluator.schemaRule(account, { catalog, schema });
-    if (rule === null || rules.schemas[rule]?.owner !== true) {
-      findings.push(
-        blame('schemas', rule, `does not make ${where} the owner of its schemas, so CREATE SCHEMA would be refused`),
-      );
-      break;
-    }
-  }
-  const needed = PRIVILEGES.filter((privilege) => privilege === 'OWNERSHIP' || privilege === 'GRANT_SELECT');
-  const blamed = new Set<number | null>();
-  for (const schema of spelled('schema')) {
-    for (const table of spelled('table')) {
-      const rule = evaluator.tableRule(account, { catalog, schema, table });
-      const given = rule === null ? [] : (rules.tables[rule]?.privileges ?? []);
-      const missing = needed.filter((privilege) => !given.includes(privilege));
-      if (missing.length === 0 || blamed.has(rule)) continue;
-      blamed.add(rule);
-      findings.push(blame('tables', rule, `decides first for ${where} and lacks ${missing.join(' and ')}, ${cure}`));
-    }
-  }
-  return findings;
+  const cure = 'so CREATE TABLE and CREATE VIEW would be refused';
+  const findings = new Map<object | string, Finding>();
 
-  function blame(section: 'catalogs' | 'schemas' | 'tables', rule: number | null, message: string): Finding {
-    const code = 'invariant-writable-catalog';
-    if (rule === null) return error(code, `no rule of ${section} decides for ${where}, ${cure}`);
-    const text = rules[section][rule];
-    const at = `${section}[${rule}]`;
-    return { ...error(code, `${at} ${message}`), rule: at, ...(text && { witness: ruleText(text) }) };
+  const modeRule = decided(theirs.catalogs, evaluator.catalogRule(account, catalog));
+  if (modeRule?.allow !== 'all') blame('catalogs', modeRule, `does not give ${where} the mode all, ${cure}`);
+  for (const schema of schemas) {
+    const rule = decided(theirs.schemas, evaluator.schemaRule(account, { catalog, schema }));
+    if (rule?.owner !== true)
+      blame('schemas', rule, `does not make ${where} an owner, so CREATE SCHEMA would be refused`);
+    for (const table of tables) {
+      const rule = decided(theirs.tables, evaluator.tableRule(account, { catalog, schema, table }));
+      const missing = (['OWNERSHIP', 'GRANT_SELECT'] as const).filter(
+        (each) => rule?.privileges.includes(each) !== true,
+      );
+      if (missing.length > 0)
+        blame('tables', rule, `decides first for ${where} and lacks ${missing.join(' and ')}, ${cure}`);
+    }
   }
+  return [...findings.values()];
+
+  /** Once for each rule, or where a section has none. */
+  function blame(section: keyof Theirs, rule: object | undefined, message: string): void {
+    const code = 'invariant-writable-catalog';
+    if (rule === undefined) findings.set(section, error(code, `no rule of ${section} decides for ${where}, ${cure}`));
+    else findings.set(rule, about(code, section, rules[section], rule, message));
+  }
+}
+
+function decided<Rule>(rules: readonly Rule[], index: number | null): Rule | undefined {
+  return index === null ? undefined : rules[index];
+}
+
+function spelled(space: NameSpace, patterns: readonly (string | undefined)[]): Set<string> {
+  return new Set([...patterns.flatMap((pattern) => [...space.spelled(pattern)]), FRESH]);
 }
 
 /**
@@ -102,35 +124,40 @@ function notWritable(rules: RulesDocument, account: string, catalog: string, spa
  */
 function openMetadata(
   rules: RulesDocument,
-  { serviceAccounts }: InvariantSettings,
+  serviceAccounts: readonly string[],
   metadata: string,
+  people: People,
   space: NameSpace,
 ): Finding[] {
-  const matches = ({ catalog }: { catalog?: string }): boolean => space.among(catalog, [metadata]).length > 0;
-  const isTheirs = ({ user }: { user?: string }): boolean => space.among(user, serviceAccounts).length > 0;
+  const code = 'invariant-metadata-catalog';
+  const says = `opens the metadata catalog ${metadata}, in which nobody may be given anything`;
+  const theirs = (rule: { user?: string; catalog?: string }): boolean =>
+    space.means(rule.catalog, metadata) && serviceAccounts.some((account) => means(people, rule.user, account));
   const places = <Rule extends object>(
     section: string,
     list: readonly Rule[],
     gives: (rule: Rule) => boolean,
-  ): Finding[] =>
-    list.flatMap((rule, index) =>
-      matches(rule) && gives(rule) ? [opens(`${section}[${index}]`, rule, metadata)] : [],
-    );
+  ): Finding[] => list.filter(gives).map((rule) => about(code, section, list, rule, says));
   const admits = admitting(rules, metadata, space);
   return [
-    ...places('catalogs', rules.catalogs, (rule) => admits.has(rule) || (isTheirs(rule) && rule.allow !== 'none')),
-    ...places('schemas', rules.schemas, (rule) => isTheirs(rule) && rule.owner),
-    ...places('tables', rules.tables, (rule) => isTheirs(rule) && rule.privileges.length > 0),
-    ...places('functions', rules.functions, (rule) => isTheirs(rule) && rule.privileges.length > 0),
-    ...places('procedures', rules.procedures, (rule) => isTheirs(rule) && rule.privileges.length > 0),
-    ...places('catalog_session_properties', rules.catalog_session_properties, (rule) => isTheirs(rule) && rule.allow),
+    ...places('catalogs', rules.catalogs, (rule) => admits.has(rule) || (rule.allow !== 'none' && theirs(rule))),
+    ...places('schemas', rules.schemas, (rule) => rule.owner && theirs(rule)),
+    ...places('tables', rules.tables, (rule) => rule.privileges.length > 0 && theirs(rule)),
+    ...places('functions', rules.functions, (rule) => rule.privileges.length > 0 && theirs(rule)),
+    ...places('procedures', rules.procedures, (rule) => rule.privileges.length > 0 && theirs(rule)),
+    ...places('catalog_session_properties', rules.catalog_session_properties, (rule) => rule.allow && theirs(rule)),
   ];
 }
 
 /** The rules that let somebody into a catalog, each for a person whom no earlier rule has decided. */
 function admitting({ catalogs }: RulesDocument, catalog: string, space: NameSpace): Set<CatalogRule> {
-  const about = catalogs.filter((rule) => space.among(rule.catalog, [catalog]).length > 0);
-  let undecided = [...new Set([...about.flatMap(({ user }) => [...space.spelled(user)]), FRESH])];
+  const about = catalogs.filter((rule) => space.means(rule.catalog, catalog));
+  let undecided: readonly string[] = [
+    ...spelled(
+      space,
+      about.map(({ user }) => user),
+    ),
+  ];
   const admits = new Set<CatalogRule>();
   for (const rule of about) {
     const decided = new Set(space.among(rule.user, undecided));
@@ -140,9 +167,9 @@ function admitting({ catalogs }: RulesDocument, catalog: string, space: NameSpac
   return admits;
 }
 
-function opens(at: string, rule: object, metadata: string): Finding {
-  const message = `${at} opens the metadata catalog ${metadata}, in which nobody may be given anything`;
-  return { ...error('invariant-metadata-catalog', message), rule: at, witness: ruleText(rule) };
+function about(code: string, section: string, list: readonly object[], rule: object, message: string): Finding {
+  const at = `${section}[${list.indexOf(rule)}]`;
+  return { ...error(code, `${at} ${message}`), rule: at, witness: ruleText(rule) };
 }
 
 function error(code: string, message: string): Finding {

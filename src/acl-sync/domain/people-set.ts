@@ -37,3 +37,8 @@ export function wordAt(words: Words, index: number): number {
 export function addWord(words: Words, index: number, members: number): void {
   words[index] = wordAt(words, index) | members;
 }
+
+export function hasMember({ at, words }: PeopleSet, position: number): boolean {
+  const i = at.indexOf(position >>> 5);
+  return i >= 0 && (wordAt(words, i) & (1 << (position & 31))) !== 0;
+}

@@ -4,23 +4,18 @@ import type { IntentSets } from '../../grants/domain/intent-sets.js';
 import type { Snapshot } from '../../grants/domain/snapshot.js';
 import type { Differences } from './difference.js';
 import type { CatalogModes, EngineSets } from './engine-sets.js';
-import { FRESH, type NameSpace } from './name-space.js';
+import { FRESH } from './name-space.js';
 import { wordAt, type Words } from './people-set.js';
 import { RuleTrie } from './rule-trie.js';
-import type { RulesDocument } from './rules-document.js';
-
-/** What the rights that belong to no table are proved with. */
-export interface RightsCase {
-  rules: RulesDocument;
-  space: NameSpace;
-  engine: EngineSets;
-  intent: IntentSets;
-  snapshot: Snapshot;
-  differences: Differences;
-}
 
 /** Queries, impersonation, functions, procedures and session properties, for everybody (access model, sections 1 and 2). */
-export function proveRights(given: RightsCase): void {
+export function proveRights(
+  engine: EngineSets,
+  intent: IntentSets,
+  snapshot: Snapshot,
+  differences: Differences,
+): void {
+  const given = { engine, intent, snapshot, differences };
   proveQueries(given);
   proveImpersonation(given);
   proveRoutines(given, 'function');
@@ -29,20 +24,28 @@ export function proveRights(given: RightsCase): void {
   proveCatalogProperties(given);
 }
 
+interface RightsCase {
+  engine: EngineSets;
+  intent: IntentSets;
+  snapshot: Snapshot;
+  differences: Differences;
+}
+
 /** Whoever reaches something may execute; nobody may view or kill another's query. */
-function proveQueries({ rules, engine, intent, differences }: RightsCase): void {
+function proveQueries({ engine, intent, differences }: RightsCase): void {
   for (const right of ['execute', 'view', 'kill'] as const) {
-    const may = engine.first(rules.queries, ({ allow }) => allow.includes(right));
+    const may = engine.first(engine.rules.queries, ({ allow }) => allow.includes(right));
     const wanted = right === 'execute' ? intent.reachesSomething : null;
     differences.compare(() => ({ about: 'queries', right }), engine.everyWord, may, wanted);
   }
 }
 
 /** Only Grantline's own account becomes somebody else: an active person who can reach something. */
-function proveImpersonation({ rules, space, engine, intent, snapshot, differences }: RightsCase): void {
+function proveImpersonation({ engine, intent, snapshot, differences }: RightsCase): void {
+  const { rules, space, people: everybody } = engine;
   const { impersonation, ownAccount } = snapshot.settings;
   const { list, activePeople, none } = intent.subjects;
-  const own = engine.positionsOf(ownAccount);
+  const own = everybody.named(ownAccount);
   const people = intent.reachesSomething.and(activePeople);
   const asked = rules.impersonation.map(({ original_user, new_user, allow }) => ({
     user: original_user,
@@ -63,7 +66,8 @@ function proveImpersonation({ rules, space, engine, intent, snapshot, difference
 }
 
 /** Functions and procedures of connectors are nobody's: `system.query` would walk around filters and masks. */
-function proveRoutines({ rules, space, engine, differences }: RightsCase, kind: 'function' | 'procedure'): void {
+function proveRoutines({ engine, differences }: RightsCase, kind: 'function' | 'procedure'): void {
+  const { rules, space } = engine;
   const section =
     kind === 'function'
       ? rules.functions.map((rule) => ({ ...rule, name: rule.function }))
@@ -92,10 +96,11 @@ function proveRoutines({ rules, space, engine, differences }: RightsCase, kind: 
   }
 }
 
-const MARKER = 'grantline_rules_';
+export const MARKER = 'grantline_rules_';
 
 /** The marker is the own account's; else service accounts may set everything, insiders what the settings list. */
-function proveSystemProperties({ rules, space, engine, intent, snapshot, differences }: RightsCase): void {
+function proveSystemProperties({ engine, intent, snapshot, differences }: RightsCase): void {
+  const { rules, space, people } = engine;
   const section = rules.system_session_properties;
   const { ownAccount, sessionProperties } = snapshot.settings;
   const { serviceAccounts, list, none } = intent.subjects;
@@ -105,8 +110,7 @@ function proveSystemProperties({ rules, space, engine, intent, snapshot, differe
     const about = section.filter((rule) => space.means(rule.property, property));
     const may = engine.first(about, ({ allow }) => allow);
     const wanted = (): Bits => {
-      if (property.startsWith(MARKER))
-        return property === live ? Bits.of(list.length, engine.positionsOf(ownAccount)) : none;
+      if (property.startsWith(MARKER)) return property === live ? Bits.of(list.length, people.named(ownAccount)) : none;
       return sessionProperties.includes(property) ? serviceAccounts.or(intent.reachesSomething) : serviceAccounts;
     };
     const aspect = () => ({ about: 'session-property', property, catalog: null }) as const;
@@ -115,7 +119,8 @@ function proveSystemProperties({ rules, space, engine, intent, snapshot, differe
 }
 
 /** Properties of a catalog: for the service accounts, where they may enter by the settings. */
-function proveCatalogProperties({ rules, space, engine, intent, snapshot, differences }: RightsCase): void {
+function proveCatalogProperties({ engine, intent, snapshot, differences }: RightsCase): void {
+  const { rules, space } = engine;
   const section = rules.catalog_session_properties;
   const { writableCatalogs, readableCatalogs, metadataCatalog } = snapshot.settings;
   const closed = [metadataCatalog, 'system'];

@@ -8,7 +8,9 @@ import type { Finding } from './finding.js';
 import { NameSpace } from './name-space.js';
 import { People } from './people.js';
 import { proveData } from './proof-of-data.js';
-import { proveRights } from './proof-of-rights.js';
+import { MARKER, proveRights } from './proof-of-rights.js';
+import { isOpen, patternOf, RULE_PATTERNS } from './rule-patterns.js';
+import { ruleText } from './rule-text.js';
 import type { RulesDocument } from './rules-document.js';
 
 /** How many counterexamples are told; the last finding counts the others. */
@@ -17,21 +19,21 @@ const TOLD = 20;
 /**
  * Proves that the engine, with these rules, gives everybody exactly what the snapshot means: people, engine principals,
  * service accounts, every name that a pattern of users lets in besides, and a stranger. Complete: see `proveData`.
- * Any difference is an error with a counterexample; a pattern that cannot be enumerated is an error too.
+ * Any difference is an error with a counterexample; so is a pattern that cannot be enumerated.
  */
 export function proveRules(rules: RulesDocument, snapshot: Snapshot): Finding[] {
-  const space = new NameSpace();
-  const undecided = openPatterns(rules, space);
-  if (undecided.length > 0) return undecided;
   const known = subjectsOf(snapshot).list.map(({ name }) => name);
-  const people = new People(known, rules);
-  const engine = new EngineSets(rules, space, people);
+  return prove(new EngineSets(rules, new NameSpace(), new People(known, rules)), snapshot);
+}
+
+/** The same; `engine` numbers people as the snapshot's subjects, and after them all others. */
+export function prove(engine: EngineSets, snapshot: Snapshot): Finding[] {
+  const { rules, people } = engine;
   const intent = intentSets(snapshot, people.strangers);
-  const { list } = intent.subjects;
-  const differences = new Differences(list, TOLD);
+  const differences = new Differences(intent.subjects.list, TOLD);
   proveData(engine, intent, differences);
-  proveRights({ rules, space, engine, intent, snapshot, differences });
-  return told(differences, new Counterexamples(rules, snapshot));
+  proveRights(engine, intent, snapshot, differences);
+  return differences.total === 0 ? openPatterns(rules) : told(differences, new Counterexamples(rules, snapshot));
 }
 
 function told({ found, total }: Differences, counterexamples: Counterexamples): Finding[] {
@@ -41,28 +43,19 @@ function told({ found, total }: Differences, counterexamples: Counterexamples): 
   return [...findings, { code: 'proof-difference', severity: 'error', message }];
 }
 
-/** Patterns of objects must be `.*` or name finitely many: between two open ones there may be names that no question asks. */
-function openPatterns(rules: RulesDocument, space: NameSpace): Finding[] {
-  const objects: Record<keyof RulesDocument, readonly string[]> = {
-    catalogs: ['catalog'],
-    schemas: ['catalog', 'schema'],
-    tables: ['catalog', 'schema', 'table'],
-    queries: [],
-    impersonation: [],
-    functions: ['catalog', 'schema', 'function'],
-    procedures: ['catalog', 'schema', 'procedure'],
-    system_session_properties: [],
-    catalog_session_properties: ['catalog'],
-  };
-  return Object.entries(rules).flatMap(([section, list]: [string, readonly object[]]) =>
-    list.flatMap((rule, index) =>
-      Object.entries(rule).flatMap(([key, pattern]: [string, unknown]): Finding[] => {
-        const isObject = Object.entries(objects).some(([name, keys]) => name === section && keys.includes(key));
-        if (!isObject || typeof pattern !== 'string' || space.meaning(pattern).kind !== 'open') return [];
-        const message = `the ${key} of rule ${section}[${index}] means names that cannot be enumerated: ${pattern}`;
-        return [
-          { code: 'proof-undecided', severity: 'error', message, rule: `${section}[${index}]`, witness: pattern },
-        ];
+/**
+ * A pattern must be `.*` or name finitely many: between two open ones there may be names that no question asks. Only the
+ * marker's denial is open, and it stands alone.
+ */
+function openPatterns(rules: RulesDocument): Finding[] {
+  return RULE_PATTERNS.flatMap(([section, ...keys]) =>
+    rules[section].flatMap((rule, index) =>
+      keys.flatMap((key): Finding[] => {
+        const pattern = patternOf(rule, key);
+        if (!isOpen(pattern) || pattern === `${MARKER}.*`) return [];
+        const at = `${section}[${index}]`;
+        const message = `the ${key} of rule ${at} means names that cannot be enumerated, so that nothing is proved`;
+        return [{ code: 'proof-undecided', severity: 'error', message, rule: at, witness: ruleText(rule) }];
       }),
     ),
   );
