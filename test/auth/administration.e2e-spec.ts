@@ -1,6 +1,6 @@
 import { RegistrationService } from '../../src/auth/registration.service.js';
 import { startService, type TestService } from '../support/service.js';
-import { ApiClient, passwordOf, signedUp, signIn } from './client.js';
+import { ApiClient, passwordOf, signedUp, signIn } from '../support/api-client.js';
 
 describe('administration of accounts', () => {
   let service: TestService;

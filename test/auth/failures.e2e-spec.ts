@@ -3,7 +3,7 @@ import { freshDatabase } from '../support/database.js';
 import { GrantlineProcess } from '../support/grantline-process.js';
 import { ownPostgres } from '../support/own-postgres.js';
 import { startService, TEST_SECRET } from '../support/service.js';
-import { ApiClient, passwordOf, signedUp, signIn } from './client.js';
+import { ApiClient, passwordOf, signedUp, signIn } from '../support/api-client.js';
 
 describe('when something fails', () => {
   const closing: (() => Promise<unknown>)[] = [];

@@ -1,7 +1,7 @@
 import { DataSource } from 'typeorm';
 import { SweepService } from '../../src/auth/sweep.service.js';
 import { startService, type TestService } from '../support/service.js';
-import { type Answer, ApiClient, signedUp, signIn, tokensOf } from './client.js';
+import { type Answer, ApiClient, signedUp, signIn, tokensOf } from '../support/api-client.js';
 import { heldBack } from './held-back.js';
 
 describe('refreshes at once', () => {

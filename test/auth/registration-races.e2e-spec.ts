@@ -1,5 +1,5 @@
 import { startService, type TestService } from '../support/service.js';
-import { ApiClient, somebody } from './client.js';
+import { ApiClient, somebody } from '../support/api-client.js';
 import { heldBack } from './held-back.js';
 
 describe('registrations at once', () => {

@@ -2,7 +2,7 @@ import { DataSource } from 'typeorm';
 import { RegistrationService } from '../../src/auth/registration.service.js';
 import { linesWithSecrets } from '../support/secrets.js';
 import { startService, TEST_SECRET, type TestService } from '../support/service.js';
-import { type Answer, ApiClient, passwordOf, signedUp, signIn, somebody, tokensOf } from './client.js';
+import { type Answer, ApiClient, passwordOf, signedUp, signIn, somebody, tokensOf } from '../support/api-client.js';
 
 describe('secrets', () => {
   let service: TestService;

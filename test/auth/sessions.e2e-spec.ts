@@ -1,5 +1,5 @@
 import { startService, type TestService } from '../support/service.js';
-import { ApiClient, passwordOf, signedUp, signIn, somebody } from './client.js';
+import { ApiClient, passwordOf, signedUp, signIn, somebody } from '../support/api-client.js';
 
 describe('sessions and passwords', () => {
   let service: TestService;

@@ -1,5 +1,5 @@
 import { startService, type TestService } from '../support/service.js';
-import { ApiClient, passwordOf, signedUp, signIn, somebody, tokensOf } from './client.js';
+import { ApiClient, passwordOf, signedUp, signIn, somebody, tokensOf } from '../support/api-client.js';
 
 describe('the four routes of the source document', () => {
   let service: TestService;

@@ -2,7 +2,7 @@ import { DataSource } from 'typeorm';
 import { SweepService } from '../../src/auth/sweep.service.js';
 import { freshDatabase, type TestDatabase } from '../support/database.js';
 import { startService, type TestService } from '../support/service.js';
-import { type Answer, ApiClient, passwordOf, signedUp, somebody } from './client.js';
+import { type Answer, ApiClient, passwordOf, signedUp, somebody } from '../support/api-client.js';
 
 const LIMITS = {
   AUTH_THROTTLE_PER_NAME: '3',

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { request } from 'node:http';
 import { startService, TEST_SECRET, type TestService } from '../support/service.js';
-import { ApiClient, signedUp } from './client.js';
+import { ApiClient, signedUp } from '../support/api-client.js';
 
 const encode = (value: unknown): string =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');

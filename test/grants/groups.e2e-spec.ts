@@ -1,6 +1,6 @@
 import { AuditService } from '../../src/audit/audit.service.js';
 import type { AuditEventName } from '../../src/audit/domain/audit-event.js';
-import { type Answer, type ApiClient, signIn } from '../auth/client.js';
+import { type Answer, type ApiClient, signIn } from '../support/api-client.js';
 import { administrator, people } from '../support/administrator.js';
 import { whileAnother } from '../support/rival.js';
 import { startService, type TestService } from '../support/service.js';

@@ -1,4 +1,4 @@
-import { ApiClient, signedUp } from '../auth/client.js';
+import { ApiClient, signedUp } from '../support/api-client.js';
 import { FakeKeycloak } from '../support/fake-keycloak.js';
 import { column, FakeTrino, failed } from '../support/fake-trino.js';
 import { startService, type TestService } from '../support/service.js';

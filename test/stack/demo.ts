@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 
-import { passwordOf } from '../auth/client.js';
+import { passwordOf } from '../support/api-client.js';
 import { LOOP } from './loop/steps.js';
 import { ADMINISTRATOR, World } from './loop/world.js';
 import { say } from './progress.js';
