@@ -1,0 +1,76 @@
+import { checkRuleCount, fit } from './size.js';
+
+const LIMIT = 1_048_576;
+
+describe('the size of rules', () => {
+  it.each<[string, { next: number; former: number; gzip?: number }, number | null, string, string[]]>([
+    ['half of it is fine', { next: 300_000, former: 300_000 }, LIMIT, 'as-text', []],
+    ['no limit, no matter', { next: 30_000_000, former: 30_000_000 }, null, 'as-text', []],
+    ['60 % are fine', { next: 314_572, former: 314_573 }, LIMIT, 'as-text', []],
+    ['more is told', { next: 329_146, former: 300_000, gzip: 300_000 }, LIMIT, 'as-text', ['warning nearly-too-large']],
+    ['what compresses well is not told of', { next: 400_000, former: 400_000 }, LIMIT, 'as-text', []],
+    ['exactly as text', { next: 524_288, former: 524_288 }, LIMIT, 'as-text', []],
+    ['one byte more is compressed', { next: 524_288, former: 524_289 }, LIMIT, 'compressed', []],
+    ['nearly all of it', { next: 900_000, former: 900_000 }, LIMIT, 'compressed', ['warning nearly-too-large']],
+    ['too much', { next: 930_000, former: 930_000 }, LIMIT, 'compressed', ['error too-large']],
+    [
+      'a small former text does not hide that the next run would not fit',
+      { next: 930_000, former: 1_000 },
+      LIMIT,
+      'as-text',
+      ['error too-large'],
+    ],
+    [
+      'a large former text that compresses badly',
+      { next: 600_000, former: 900_000, gzip: 460_000 },
+      LIMIT,
+      'compressed',
+      ['error too-large'],
+    ],
+  ])('%s', (_name, { next, former, gzip }, limit, kept, told) => {
+    const sizes = {
+      next,
+      former,
+      nextCompressed: () => Math.ceil(next / 7),
+      formerCompressed: () => gzip ?? Math.ceil(former / 7),
+    };
+    const { findings, ...rest } = fit(sizes, limit);
+    expect(rest).toEqual({
+      former: kept,
+      bytes: next + (kept === 'as-text' ? former : (gzip ?? Math.ceil(former / 7))),
+    });
+    expect(findings.map(({ severity, code }) => `${severity} ${code}`)).toEqual(told);
+  });
+
+  it('compresses nothing where there is room', () => {
+    const never = (): number => {
+      throw new Error('not needed');
+    };
+    expect(fit({ next: 1, former: 1, nextCompressed: never, formerCompressed: never }, LIMIT).findings).toEqual([]);
+  });
+
+  it('says what to do', () => {
+    const { findings } = fit(
+      { next: 2_000_000, former: 0, nextCompressed: () => 300_000, formerCompressed: () => 0 },
+      LIMIT,
+    );
+    expect(findings[0]?.message).toBe(
+      'the rules take 2,000,000 bytes, and the former ones beside them 300,000 even when compressed; the target holds 1,048,576. ' +
+        'Give fewer grants to single people and more to groups, on schemas rather than on tables; or publish to a file ' +
+        '(ACL_TARGET=file), which has no limit',
+    );
+  });
+
+  it('counts rules from a budget on, with what they cost', () => {
+    expect(checkRuleCount(3000, 3000)).toEqual([]);
+    expect(checkRuleCount(5012, 3000)).toEqual([
+      {
+        code: 'many-table-rules',
+        severity: 'warning',
+        message:
+          'there are 5,012 table rules (a warning is due from 3,000): the engine scans them for each object that it lists, ' +
+          'which is about 2.7 s of CPU time for a listing of 1,000 tables',
+      },
+    ]);
+  });
+});
