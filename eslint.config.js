@@ -42,6 +42,8 @@ export default tseslint.config(
       '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
       // Ports and settings are abstract classes so that they can be injected; plain objects may have their shape.
       '@typescript-eslint/no-unsafe-class-instance-assignment': 'off',
+      // Leaving a member out of a copy names it.
+      '@typescript-eslint/no-unused-vars': ['error', { ignoreRestSiblings: true }],
       eqeqeq: 'error',
       'no-console': 'error',
       'no-restricted-syntax': ['error', ...clock, environment, moduleMocks],

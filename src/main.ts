@@ -15,6 +15,12 @@ const program = new Command('grantline')
   .description('Who may see which data, compiled, proved and published.')
   .version(VERSION);
 
+// Before the commands, which inherit it. Exit codes: 0 fine, 1 findings or refused, 2 cannot read, cannot reach or wrong
+// usage, 78 settings (EX_CONFIG).
+program.configureOutput({ writeErr: (text) => complain(text.trimEnd()) }).exitOverride((stop) => {
+  process.exit(stop.exitCode === 0 ? 0 : 2);
+});
+
 program.command('serve').description('run the service').action(serve);
 program.command('migrate').description('apply pending migrations and stop').action(applyMigrations);
 program
@@ -50,10 +56,6 @@ program
   .option('--json', 'print the verdict as JSON')
   .action(verifyRetiredRoute);
 
-// Exit codes: 0 fine, 1 findings or refused, 2 cannot read, cannot reach or wrong usage, 78 settings (EX_CONFIG).
-program.configureOutput({ writeErr: (text) => complain(text.trimEnd()) }).exitOverride((stop) => {
-  process.exit(stop.exitCode === 0 ? 0 : 2);
-});
 try {
   await program.parseAsync();
 } catch (error) {

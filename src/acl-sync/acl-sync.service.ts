@@ -78,7 +78,7 @@ export class AclSyncService {
       await this.history.settle(live.text, now);
       const latest = await this.history.latest();
       const plan = planPublication(candidate, live, latest);
-      if (plan.drift) edit ??= { textHash: digest(live.text) };
+      if (plan.drift) edit = { textHash: digest(live.text) };
       if (plan.kind === 'refused') return { outcome: plan, edit };
       if (plan.kind === 'no_change' && latest?.text === candidate.text) {
         // Ours, although the answer to the writing was lost and the repetition found the target moved.

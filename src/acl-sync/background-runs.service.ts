@@ -39,6 +39,11 @@ export class BackgroundRunsService implements OnApplicationBootstrap, OnApplicat
   async onApplicationShutdown(): Promise<void> {
     this.unsubscribe?.();
     this.stopping.abort();
+    await this.idle();
+  }
+
+  /** When no run is under way. */
+  async idle(): Promise<void> {
     await Promise.all(this.running);
   }
 

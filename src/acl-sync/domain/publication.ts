@@ -36,15 +36,15 @@ export type Plan =
   | { kind: 'refused'; reasons: Finding[]; drift: boolean };
 
 /**
- * Decides about a candidate; the decision can be shown instead of carried out. `drift`: the live text is neither the one that
- * was published last nor the one that would be published now, so somebody edited it by hand.
+ * Decides about a candidate; the decision can be shown instead of carried out. `drift`: the live text is not the one that was
+ * published last, so somebody edited it by hand.
  */
 export function planPublication(
   candidate: Pick<Candidate, 'text' | 'findings'>,
   live: Pick<LiveRules, 'text'>,
   published: Pick<Publication, 'text'> | null,
 ): Plan {
-  const drift = live.text !== (published?.text ?? null) && live.text !== candidate.text;
+  const drift = live.text !== (published?.text ?? null);
   const reasons = candidate.findings.filter(({ severity }) => severity === 'error');
   if (reasons.length > 0) return { kind: 'refused', reasons, drift };
   return live.text === candidate.text ? { kind: 'no_change', drift: false } : { kind: 'publish', drift };

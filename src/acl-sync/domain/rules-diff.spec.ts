@@ -1,0 +1,29 @@
+import { diffRules } from './rules-diff.js';
+
+const text = (...tables: string[]) => `{"catalogs":[{"allow":"none"}],"tables":[\n${tables.join(',\n')}]}`;
+
+describe('what changes in the rules', () => {
+  it('names what comes and what goes, with its section', () => {
+    expect(diffRules(text('{"user":"a"}', '{"user":"b"}'), text('{"user":"b"}', '{"user":"c"}'))).toEqual({
+      added: ['tables {"user":"c"}'],
+      removed: ['tables {"user":"a"}'],
+    });
+  });
+
+  it('counts rules that stand twice, and overlooks a change of place', () => {
+    expect(diffRules(text('{"user":"a"}', '{"user":"a"}', '{}'), text('{}', '{"user":"a"}'))).toEqual({
+      added: [],
+      removed: ['tables {"user":"a"}'],
+    });
+  });
+
+  it.each([null, '', 'no JSON', '[1]', '7', '{"tables":7}'])('takes %j for no rules at all', (before) => {
+    expect(diffRules(before, text('{"user":"a"}')).added).toEqual(['catalogs {"allow":"none"}', 'tables {"user":"a"}']);
+  });
+
+  it('leaves out the marker, which is never the same', () => {
+    const marked = (hash: string) =>
+      `{"system_session_properties":[{"property":"grantline_rules_${hash}","allow":true}]}`;
+    expect(diffRules(marked('1'), marked('2'))).toEqual({ added: [], removed: [] });
+  });
+});

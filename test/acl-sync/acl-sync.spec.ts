@@ -1,0 +1,177 @@
+import { checkRules } from '../../src/acl-sync/domain/check.js';
+import { RulesTargetUnavailable } from '../../src/acl-sync/domain/rules-target.js';
+import { LeaseLost } from '../../src/acl-sync/domain/sync-lock.js';
+import { aWorld } from '../support/a-world.js';
+import { SyncUnderTest } from './sync-under-test.js';
+
+const readers = () => aWorld().group('readers', ['ana', 'bo']).may('SELECT', 'sales.eu.orders');
+const writersToo = () => readers().group('writers', ['bo']).may('INSERT', 'sales.eu.orders');
+
+describe('a run of the sync', () => {
+  let sync: SyncUnderTest;
+  beforeEach(() => {
+    sync = new SyncUnderTest(readers().snapshot());
+  });
+
+  const events = () => sync.audited.map(({ event }) => event);
+  const metric = async (name: string) => (await sync.metrics.getSingleMetric(name)?.get())?.values ?? [];
+  const down = new RulesTargetUnavailable('forbidden', 'configmap a/b: 403 Forbidden', 'audit-7');
+
+  it('publishes, then finds nothing to change, then publishes what changed', async () => {
+    expect(await sync.run()).toMatchObject({ kind: 'applied', publication: { version: 1 } });
+    const first = sync.target.text;
+    expect(await sync.run()).toMatchObject({ kind: 'no_change', publication: { version: 1 } });
+    sync.world = writersToo().snapshot();
+    expect(await sync.run()).toMatchObject({ kind: 'applied', publication: { version: 2 } });
+
+    expect(sync.target.former).toBe(first);
+    expect(sync.target.published.map(({ generation }) => generation)).toEqual([1, 2]);
+    expect(sync.log.at('info')).toEqual([
+      'TRINO_ACL_SYNC_APPLIED',
+      'TRINO_ACL_SYNC_NO_CHANGE',
+      'TRINO_ACL_SYNC_APPLIED',
+    ]);
+    expect(events()).toEqual(['publication_applied', 'publication_applied']);
+    expect(await metric('grantline_acl_runs_total')).toMatchObject([
+      { value: 2, labels: { outcome: 'applied', trigger: 'schedule' } },
+      { value: 1, labels: { outcome: 'no_change' } },
+    ]);
+    expect(await metric('grantline_acl_bytes')).toMatchObject([{ value: sync.target.text?.length }]);
+  });
+
+  it('leaves the live rules when the proof finds a difference, and tells the smallest case', async () => {
+    await sync.run();
+    const live = sync.target.text;
+    sync.world = writersToo().snapshot();
+    // As a compiler would that forgets what bo has through the second group.
+    sync.preparer.harm = (candidate, snapshot) => {
+      const text = candidate.text.replaceAll('"SELECT","INSERT"', '"SELECT"');
+      return { ...candidate, text, findings: checkRules(text, snapshot) };
+    };
+
+    const outcome = await sync.run();
+
+    expect(outcome).toMatchObject({ kind: 'refused' });
+    expect(sync.target.text).toBe(live);
+    expect(sync.history.rows).toHaveLength(1);
+    const [line] = sync.log.lines.filter(({ level }) => level === 'error');
+    expect(line?.message).toBe('TRINO_ACL_SYNC_REFUSED');
+    expect(JSON.stringify(line?.fields)).toMatch(/bo.*INSERT.*sales[.]eu[.]orders/);
+  });
+
+  it('tells the audit trail once of what keeps being refused, and knows since when', async () => {
+    sync.preparer.harm = (candidate) => ({
+      ...candidate,
+      findings: [{ code: 'proof-difference', severity: 'error', message: 'bo may too much' }],
+    });
+    await sync.run();
+    sync.clock.advance(300);
+    await sync.run();
+
+    expect(events()).toEqual(['publication_refused']);
+    expect(await sync.history.summary()).toMatchObject({ refusedSince: new Date('2026-11-20T12:00:00.000Z') });
+    expect(await metric('grantline_acl_refused_since_timestamp_seconds')).toMatchObject([
+      { value: Date.UTC(2026, 10, 20, 12) / 1000 },
+    ]);
+    sync.preparer.harm = (candidate) => candidate;
+    await sync.run();
+    expect(await metric('grantline_acl_refused_since_timestamp_seconds')).toMatchObject([{ value: 0 }]);
+  });
+
+  it('begins from the top when somebody else wrote in between, and keeps what that one wrote', async () => {
+    await sync.run();
+    sync.world = writersToo().snapshot();
+    let rivals = 9;
+    sync.target.beforePublish = () => {
+      if (rivals-- > 0) sync.target.editByHand(`edit ${rivals}`);
+    };
+
+    expect(await sync.run()).toMatchObject({ kind: 'applied' });
+
+    expect(sync.target.former).toBe('edit 0');
+    expect(events()).toContain('drift_found');
+    expect(sync.history.rows.filter(({ state }) => state === 'published')).toHaveLength(2);
+  });
+
+  it('gives up after ten tries', async () => {
+    let rivals = 0;
+    sync.target.beforePublish = () => sync.target.editByHand(`edit ${++rivals}`);
+
+    expect(await sync.run()).toMatchObject({ kind: 'failed', failure: { reason: 'moved' } });
+    expect(rivals).toBe(10);
+  });
+
+  it('has published where only the answer was lost', async () => {
+    sync.target.beforePublish = () => {
+      sync.target.beforePublish = () => undefined;
+      sync.target.editByHand(sync.history.rows.at(-1)?.text ?? '');
+    };
+
+    expect(await sync.run()).toMatchObject({ kind: 'applied', publication: { version: 1 } });
+    expect(events()).toEqual(['publication_applied']);
+    expect(sync.history.rows).toHaveLength(1);
+  });
+
+  it('learns from the target how a run ended that died after writing', async () => {
+    const outcome = await sync.run();
+    if (outcome.kind !== 'applied') throw new Error('not applied');
+    Object.assign(sync.history.rows[0] ?? {}, { state: 'begun' });
+
+    expect(await sync.run()).toMatchObject({ kind: 'no_change', publication: { version: 1 } });
+    expect(sync.history.rows).toHaveLength(1);
+    expect(events()).not.toContain('drift_found');
+  });
+
+  it('writes nothing once the lock is lost', async () => {
+    sync.lock.confirm = () => Promise.reject(new LeaseLost());
+
+    expect(await sync.run()).toMatchObject({ kind: 'failed', failure: { reason: 'lease-lost' } });
+    expect(sync.target.text).toBeNull();
+    expect(sync.history.rows).toEqual([]);
+  });
+
+  it('records why the target defeated it', async () => {
+    sync.target.failure = down;
+
+    expect(await sync.run()).toMatchObject({ kind: 'failed', failure: { reason: 'forbidden', auditId: 'audit-7' } });
+
+    expect(sync.log.lines).toMatchObject([
+      { level: 'error', message: 'TRINO_ACL_SYNC_FAILED', fields: { reason: 'forbidden', audit_id: 'audit-7' } },
+    ]);
+    expect(sync.history.runs).toMatchObject([{ outcome: 'failed', reasons: [{ code: 'run-forbidden' }] }]);
+  });
+
+  it('says nothing of an error that nobody foresaw, except to the log', async () => {
+    sync.preparer.harm = () => {
+      throw new Error('SELECT secret FROM somewhere');
+    };
+
+    const outcome = await sync.run();
+
+    expect(outcome).toMatchObject({ kind: 'failed', failure: { reason: 'internal' } });
+    expect(JSON.stringify([sync.history.runs, sync.audited])).not.toContain('secret');
+    expect(sync.log.lines[0]?.fields['err']).toMatchObject({ message: 'SELECT secret FROM somewhere' });
+  });
+
+  it('tells once of an edit that it cannot overwrite, and goes on knowing when it was found', async () => {
+    await sync.run();
+    sync.target.editByHand(null);
+    sync.preparer.harm = (candidate) => ({
+      ...candidate,
+      findings: [{ code: 'proof-difference', severity: 'error', message: 'bo may too much' }],
+    });
+    await sync.run();
+    sync.clock.advance(300);
+    sync.target.failure = down;
+    await sync.run();
+    sync.target.failure = null;
+    await sync.run();
+
+    expect(events().filter((event) => event === 'drift_found')).toHaveLength(1);
+    expect((await sync.history.summary()).last?.drift).toEqual({
+      foundAt: new Date('2026-11-20T12:00:00.000Z'),
+      textHash: null,
+    });
+    expect(await metric('grantline_acl_drift_total')).toMatchObject([{ value: 1 }]);
+  });
+});

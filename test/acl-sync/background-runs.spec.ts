@@ -1,0 +1,108 @@
+import { BackgroundRunsService } from '../../src/acl-sync/background-runs.service.js';
+import { AccessChangesService } from '../../src/grants/access-changes.service.js';
+import { parseSettings } from '../../src/platform/settings-parser.js';
+import { aWorld } from '../support/a-world.js';
+import { FakePace } from '../support/fake-pace.js';
+import { TEST_SECRET } from '../support/service.js';
+import { SyncUnderTest } from './sync-under-test.js';
+
+describe('runs that nobody asks for', () => {
+  let sync: SyncUnderTest;
+  let changes: AccessChangesService;
+  let pace: FakePace;
+  let runs: BackgroundRunsService;
+
+  const begin = (environment: Record<string, string> = {}) => {
+    const { settings } = parseSettings({ AUTH_SECRET_KEY: TEST_SECRET, ...environment });
+    runs = new BackgroundRunsService(sync.service, changes, pace, sync.clock, sync.log, settings);
+    runs.onApplicationBootstrap();
+  };
+  /** Lets `seconds` pass, and whatever that begins come to its end. */
+  const pass = async (seconds: number) => {
+    sync.clock.advance(seconds);
+    pace.advance(seconds * 1000);
+    await new Promise((settled) => setImmediate(settled));
+    await runs.idle();
+  };
+  const triggers = () => sync.history.runs.map(({ trigger }) => trigger);
+
+  beforeEach(() => {
+    sync = new SyncUnderTest(aWorld().person('ana').may('SELECT', 'sales').snapshot());
+    changes = new AccessChangesService();
+    pace = new FakePace();
+  });
+  afterEach(() => runs.onApplicationShutdown());
+
+  it('follow a change by some seconds, however many more changes come', async () => {
+    begin({ ACL_SYNC_ON_CHANGE_SECONDS: '10' });
+    changes.announce();
+    await pass(6);
+    changes.announce();
+    expect(triggers()).toEqual([]);
+    await pass(4);
+    expect(triggers()).toEqual(['change']);
+    await pass(60);
+    expect(triggers()).toEqual(['change']);
+    changes.announce();
+    await pass(10);
+    expect(triggers()).toEqual(['change', 'change']);
+  });
+
+  it.each<Record<string, string>>([{ ACL_SYNC_ENABLED: 'false' }, { ACL_SYNC_ON_CHANGE_SECONDS: '0' }])(
+    'do not follow changes with %j',
+    async (environment) => {
+      begin(environment);
+      changes.announce();
+      await pass(3600);
+      expect(triggers()).toEqual([]);
+    },
+  );
+
+  it('come when the next grant expires', async () => {
+    begin();
+    const expiresAt = new Date(sync.clock.now().getTime() + 100_000);
+    sync.world = { ...aWorld().person('ana').may('SELECT', 'sales', { expiresAt }).snapshot() };
+    await runs.run('schedule');
+    const open = sync.target.text;
+    await pass(99);
+    expect(triggers()).toEqual(['schedule']);
+    await pass(1);
+
+    expect(triggers()).toEqual(['schedule', 'expiry']);
+    expect(open).toContain('"ana"');
+    expect(sync.target.text).not.toContain('"ana"');
+  });
+
+  it('wait for the expiry that is next now, not for one that was', async () => {
+    begin();
+    const at = (seconds: number) => new Date(sync.clock.now().getTime() + seconds * 1000);
+    sync.world = aWorld()
+      .person('ana')
+      .may('SELECT', 'sales', { expiresAt: at(100) })
+      .snapshot();
+    await runs.run('schedule');
+    sync.world = aWorld().person('ana').may('SELECT', 'sales').snapshot();
+    await runs.run('schedule');
+    await pass(1000);
+    expect(triggers()).toEqual(['schedule', 'schedule']);
+  });
+
+  it('end with the service: what is under way is finished, and nothing begins', async () => {
+    begin();
+    changes.announce();
+    const underWay = runs.run('schedule');
+    await runs.onApplicationShutdown();
+    expect(triggers()).toEqual(['schedule']);
+    await underWay;
+    await pass(60);
+    await runs.run('schedule');
+    expect(triggers()).toEqual(['schedule']);
+  });
+
+  it('survive whatever goes wrong in one', async () => {
+    begin();
+    sync.lock.whileHeld = () => Promise.reject(new Error('the database is away'));
+    await runs.run('schedule');
+    expect(sync.log.at('error')).toEqual(['TRINO_ACL_SYNC_FAILED']);
+  });
+});

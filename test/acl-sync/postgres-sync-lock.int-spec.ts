@@ -1,0 +1,69 @@
+import { Client } from 'pg';
+import { type Lease, LeaseLost } from '../../src/acl-sync/domain/sync-lock.js';
+import { PostgresSyncLock } from '../../src/acl-sync/infrastructure/postgres-sync-lock.js';
+import { freshDatabase, type TestDatabase } from '../support/database.js';
+
+describe('one run at a time', () => {
+  let database: TestDatabase;
+  let lock: PostgresSyncLock;
+  beforeEach(async () => {
+    database = await freshDatabase();
+    lock = new PostgresSyncLock(database.url);
+  });
+  afterEach(() => database.drop());
+
+  /** A run that goes on until `end` is called. */
+  async function held(): Promise<{ lease: Lease; end: () => Promise<unknown> }> {
+    let release: () => void = () => undefined;
+    let over: Promise<unknown> = Promise.resolve();
+    const lease = await new Promise<Lease>((begun) => {
+      over = lock.whileHeld(0, (given) => {
+        begun(given);
+        return new Promise<void>((ended) => (release = ended));
+      });
+    });
+    return {
+      lease,
+      end: () => {
+        release();
+        return over;
+      },
+    };
+  }
+
+  it('hands on what the work returns, and throws what it throws', async () => {
+    expect(await lock.whileHeld(0, () => Promise.resolve(7))).toEqual({ kind: 'held', result: 7 });
+    await expect(lock.whileHeld(0, () => Promise.reject(new Error('mine')))).rejects.toThrow('mine');
+    expect(await lock.whileHeld(0, () => Promise.resolve(8))).toEqual({ kind: 'held', result: 8 });
+  });
+
+  it('is refused while another one goes on, at once or after its patience', async () => {
+    const { end } = await held();
+    const never = () => Promise.reject(new Error('must not run'));
+    expect(await lock.whileHeld(0, never)).toEqual({ kind: 'busy' });
+    expect(await lock.whileHeld(1, never)).toEqual({ kind: 'busy' });
+    await end();
+  });
+
+  it('begins when the other one ends within its patience', async () => {
+    const { end } = await held();
+    const next = lock.whileHeld(60_000, () => Promise.resolve('mine'));
+    await end();
+    expect(await next).toEqual({ kind: 'held', result: 'mine' });
+  });
+
+  it('confirms nothing once its connection is gone', async () => {
+    const { lease, end } = await held();
+    await lease.confirm();
+
+    const killer = new Client(database.url);
+    await killer.connect();
+    await killer.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE application_name = 'grantline acl-sync' AND datname = current_database()`);
+    await killer.end();
+
+    await expect(lease.confirm()).rejects.toBeInstanceOf(LeaseLost);
+    expect(await lock.whileHeld(60_000, () => Promise.resolve('next'))).toEqual({ kind: 'held', result: 'next' });
+    await end();
+  });
+});

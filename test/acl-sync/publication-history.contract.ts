@@ -1,0 +1,127 @@
+import type { Run } from '../../src/acl-sync/domain/publication.js';
+import type { PublicationDraft, PublicationHistory } from '../../src/acl-sync/domain/publication-history.js';
+
+export interface HistoryUnderTest {
+  history: PublicationHistory;
+  close(): Promise<void>;
+}
+
+const at = (minute: number) => new Date(Date.UTC(2026, 10, 20, 12, minute));
+
+function draft(text: string): PublicationDraft {
+  return {
+    text,
+    hash: `hash of ${text}`,
+    rules: 3,
+    bytes: text.length,
+    diff: { added: [`tables {"user":"${text}"}`], removed: [] },
+    checks: [{ code: 'a-remark', severity: 'info', message: 'said', rule: 'tables[0]' }],
+    trigger: 'schedule',
+    triggeredBy: null,
+    snapshot: '{}',
+    snapshotHash: 'digest',
+    begunAt: at(0),
+  };
+}
+
+function run(minute: number, outcome: Run['outcome'], overrides: Partial<Run> = {}): Run {
+  return { at: at(minute), trigger: 'schedule', outcome, reasons: [], drift: null, ...overrides };
+}
+
+/** What every history must do; PostgreSQL's and the fake run it alike. */
+export function describePublicationHistory(name: string, open: () => Promise<HistoryUnderTest>): void {
+  describe(`the history of publications in ${name}`, () => {
+    let under: HistoryUnderTest;
+    let history: PublicationHistory;
+    beforeEach(async () => {
+      under = await open();
+      history = under.history;
+    });
+    afterEach(() => under.close());
+
+    const versions = async () => (await history.list({ limit: 200, after: null })).items.map(({ version }) => version);
+    const published = async (text: string, minute: number) =>
+      history.confirm(await history.begin(draft(text)), at(minute));
+
+    it('begins empty', async () => {
+      expect(await history.latest()).toBeNull();
+      expect(await versions()).toEqual([]);
+      expect(await history.summary()).toEqual({ last: null, lastSuccessAt: null, refusedSince: null, live: null });
+    });
+
+    it('shows a publication once it has happened, as it was begun', async () => {
+      const version = await history.begin(draft('first'));
+      expect(await history.find(version)).toBeNull();
+      expect(await history.latest()).toBeNull();
+
+      await history.confirm(version, at(1));
+
+      const { snapshot, begunAt, ...shown } = draft('first');
+      expect(await history.latest()).toEqual({ ...shown, version, publishedAt: at(1), liveAt: null });
+      expect(await history.find(version)).toEqual(await history.latest());
+    });
+
+    it('counts upwards and lists the newest first, without texts', async () => {
+      const numbers: number[] = [];
+      for (const text of ['a', 'b', 'c']) numbers.unshift((await published(text, 1)).version);
+
+      expect(await versions()).toEqual(numbers);
+      const { items, next } = await history.list({ limit: 2, after: null });
+      expect(items).toHaveLength(2);
+      expect(items[0]).not.toHaveProperty('text');
+      expect(next).not.toBeNull();
+      expect((await history.list({ limit: 2, after: numbers[1] ?? null })).items).toMatchObject([
+        { hash: 'hash of a' },
+      ]);
+    });
+
+    it('learns from the live text how a run ended that died in between', async () => {
+      await published('before', 1);
+      await history.begin(draft('tried first'));
+      const happened = await history.begin(draft('written'));
+      const abandoned = await history.begin(draft('tried last'));
+
+      await history.settle('written', at(5));
+
+      expect(await history.latest()).toMatchObject({ version: happened, text: 'written', publishedAt: at(5) });
+      expect(await history.find(abandoned)).toBeNull();
+      await history.settle('tried last', at(6));
+      expect(await history.find(abandoned)).toBeNull();
+    });
+
+    it('takes nothing for published where the live text is nobody’s', async () => {
+      const { version } = await published('before', 1);
+      await history.begin(draft('tried'));
+      await history.settle(null, at(2));
+      expect(await versions()).toEqual([version]);
+    });
+
+    it('remembers which version the engine was first seen to use, and when', async () => {
+      const first = await published('first', 1);
+      await published('second', 2);
+      await history.markLive(first.version, at(3));
+      await history.markLive(first.version, at(4));
+
+      expect((await history.find(first.version))?.liveAt).toEqual(at(3));
+      expect((await history.summary()).live).toEqual({ hash: first.hash, confirmedAt: at(3) });
+    });
+
+    it('knows how the last run went, and since when all were refused', async () => {
+      const reasons = [{ code: 'proof-difference', severity: 'error', message: 'bo may too much' }] as const;
+      const drift = { foundAt: at(2), textHash: null };
+      await history.record(run(1, 'applied'));
+      await history.record(run(2, 'refused', { reasons: [...reasons], drift }));
+      await history.record(run(3, 'failed'));
+      await history.record(run(4, 'refused', { reasons: [...reasons], drift }));
+
+      expect(await history.summary()).toEqual({
+        last: run(4, 'refused', { reasons: [...reasons], drift }),
+        lastSuccessAt: at(1),
+        refusedSince: at(2),
+        live: null,
+      });
+      await history.record(run(5, 'no_change'));
+      expect(await history.summary()).toMatchObject({ lastSuccessAt: at(5), refusedSince: null });
+    });
+  });
+}

@@ -1,0 +1,103 @@
+import { Registry } from 'prom-client';
+import { AclSyncMetrics } from '../../src/acl-sync/acl-sync.metrics.js';
+import { AclSyncService } from '../../src/acl-sync/acl-sync.service.js';
+import { type Candidate, prepare } from '../../src/acl-sync/domain/candidate.js';
+import type { Outcome } from '../../src/acl-sync/domain/publication.js';
+import { RulesPreparer } from '../../src/acl-sync/domain/rules-preparer.js';
+import { type Lease, SyncLock } from '../../src/acl-sync/domain/sync-lock.js';
+import { RunReportsService } from '../../src/acl-sync/run-reports.service.js';
+import { AuditService } from '../../src/audit/audit.service.js';
+import type { AuditEntry } from '../../src/audit/domain/audit-event.js';
+import { AuditStore } from '../../src/audit/domain/audit-store.js';
+import type { Snapshot } from '../../src/grants/domain/snapshot.js';
+import { SnapshotStore } from '../../src/grants/domain/snapshot-store.js';
+import { SnapshotService } from '../../src/grants/snapshot.service.js';
+import { parseSettings } from '../../src/platform/settings-parser.js';
+import { Transaction } from '../../src/platform/transaction.js';
+import { FakePublicationHistory } from '../support/fake-publication-history.js';
+import { FakeRulesTarget } from '../support/fake-rules-target.js';
+import { LogBook } from '../support/log-book.js';
+import { TEST_SECRET, TestClock } from '../support/service.js';
+
+/** The sync as a whole, on a world and a target in memory. */
+export class SyncUnderTest {
+  world: Snapshot;
+  readonly target = new FakeRulesTarget();
+  readonly history = new FakePublicationHistory();
+  readonly preparer = new HarmablePreparer();
+  readonly lock = new FreeLock();
+  readonly log = new LogBook();
+  readonly clock = new TestClock();
+  readonly audited: AuditEntry[] = [];
+  readonly metrics = new Registry();
+  readonly service: AclSyncService;
+
+  constructor(world: Snapshot) {
+    this.world = world;
+    const { settings } = parseSettings({ AUTH_SECRET_KEY: TEST_SECRET });
+    const snapshots = new SnapshotService(new Worlds(this), settings, this.clock);
+    const audit = new AuditService(new Notes(this.audited), this.clock, settings, this.log);
+    const metrics = new AclSyncMetrics(this.metrics);
+    const reports = new RunReportsService(this.history, audit, new NoTransaction(), metrics, this.log);
+    const { preparer, target, history, lock, clock } = this;
+    this.service = new AclSyncService(snapshots, preparer, target, history, lock, reports, clock);
+  }
+
+  async run(): Promise<Outcome> {
+    const result = await this.service.run({ trigger: 'schedule', by: { actor: null, origin: null }, patienceMs: 0 });
+    if (result.kind === 'busy') throw new Error('nothing else runs here');
+    return result.outcome;
+  }
+}
+
+/** Prepares rules as the real one does, and can be told to spoil the text, or to break down. */
+class HarmablePreparer extends RulesPreparer {
+  harm: (candidate: Candidate, snapshot: Snapshot) => Candidate = (candidate) => candidate;
+
+  override prepare(snapshot: Snapshot): Promise<Candidate> {
+    return Promise.resolve(snapshot).then((given) => this.harm(prepare(given), given));
+  }
+}
+
+class FreeLock extends SyncLock {
+  confirm: Lease['confirm'] = () => Promise.resolve();
+
+  override async whileHeld<T>(_: number, work: (lease: Lease) => Promise<T>): Promise<{ kind: 'held'; result: T }> {
+    return { kind: 'held', result: await work({ confirm: () => this.confirm() }) };
+  }
+}
+
+class Worlds extends SnapshotStore {
+  constructor(private readonly of: { world: Snapshot }) {
+    super();
+  }
+
+  override read(): Promise<Snapshot> {
+    return Promise.resolve(this.of.world);
+  }
+}
+
+class Notes extends AuditStore {
+  constructor(private readonly entries: AuditEntry[]) {
+    super();
+  }
+
+  override append(entry: AuditEntry): Promise<void> {
+    this.entries.push(entry);
+    return Promise.resolve();
+  }
+
+  override page(): Promise<never[]> {
+    return Promise.resolve([]);
+  }
+
+  override removePast(): Promise<number> {
+    return Promise.resolve(0);
+  }
+}
+
+class NoTransaction extends Transaction {
+  override run<T>(work: () => Promise<T>): Promise<T> {
+    return work();
+  }
+}

@@ -1,0 +1,82 @@
+import { type Page, type PageRequest, pageOf } from '../../src/kernel/page.js';
+import type { Publication, PublicationSummary, Run } from '../../src/acl-sync/domain/publication.js';
+import {
+  type PublicationDraft,
+  PublicationHistory,
+  type RunSummary,
+} from '../../src/acl-sync/domain/publication-history.js';
+
+type Row = Publication & { state: 'begun' | 'published' | 'abandoned' };
+
+/** A history in memory. Passes the contract of the one in PostgreSQL. */
+export class FakePublicationHistory extends PublicationHistory {
+  readonly rows: Row[] = [];
+  readonly runs: Run[] = [];
+
+  override settle(liveText: string | null, at: Date): Promise<void> {
+    const begun = this.rows.filter(({ state }) => state === 'begun').reverse();
+    const happened = begun.find(({ text }) => text === liveText);
+    for (const row of begun) row.state = 'abandoned';
+    if (happened !== undefined) Object.assign(happened, { state: 'published', publishedAt: at });
+    return Promise.resolve();
+  }
+
+  override begin({ begunAt, triggeredBy, ...draft }: PublicationDraft): Promise<number> {
+    const version = this.rows.length + 1;
+    const by = triggeredBy === null ? null : { id: triggeredBy, name: 'somebody' };
+    const { snapshot, ...kept } = draft;
+    this.rows.push({ ...kept, version, state: 'begun', triggeredBy: by, publishedAt: begunAt, liveAt: null });
+    return Promise.resolve(version);
+  }
+
+  override async confirm(version: number, at: Date): Promise<Publication> {
+    const row = this.rows.find((candidate) => candidate.version === version && candidate.state === 'begun');
+    if (row !== undefined) Object.assign(row, { state: 'published', publishedAt: at });
+    const publication = await this.find(version);
+    if (publication === null) throw new Error(`publication ${version} was not begun`);
+    return publication;
+  }
+
+  override latest(): Promise<Publication | null> {
+    return Promise.resolve(this.published()[0] ?? null);
+  }
+
+  override find(version: number): Promise<Publication | null> {
+    return Promise.resolve(this.published().find((publication) => publication.version === version) ?? null);
+  }
+
+  override list({ limit, after }: PageRequest): Promise<Page<PublicationSummary>> {
+    const rows = this.published().filter(({ version }) => after === null || version < after);
+    const summaries = rows.map(({ text, diff, ...summary }): PublicationSummary => summary);
+    return Promise.resolve(pageOf(summaries.slice(0, limit + 1), limit, ({ version }) => version));
+  }
+
+  override markLive(version: number, at: Date): Promise<void> {
+    const row = this.rows.find((candidate) => candidate.version === version);
+    if (row !== undefined) row.liveAt ??= at;
+    return Promise.resolve();
+  }
+
+  override record(run: Run): Promise<void> {
+    this.runs.push(run);
+    return Promise.resolve();
+  }
+
+  override summary(): Promise<RunSummary> {
+    const lastSuccess = this.runs.findLastIndex(({ outcome }) => outcome === 'applied' || outcome === 'no_change');
+    const refused = this.runs.slice(lastSuccess + 1).find(({ outcome }) => outcome === 'refused');
+    const live = this.published().find(({ liveAt }) => liveAt !== null);
+    return Promise.resolve({
+      last: this.runs.at(-1) ?? null,
+      lastSuccessAt: this.runs[lastSuccess]?.at ?? null,
+      refusedSince: refused?.at ?? null,
+      live: live?.liveAt ? { hash: live.hash, confirmedAt: live.liveAt } : null,
+    });
+  }
+
+  /** The newest first. */
+  private published(): Publication[] {
+    const rows = this.rows.filter(({ state }) => state === 'published').reverse();
+    return rows.map(({ state, ...publication }) => publication);
+  }
+}
