@@ -70,7 +70,8 @@ export const LOOP: readonly Step[] = [
       const { data } = await world.configMap();
       assert.notEqual(data['rules.json'], former);
       assert.equal(data['rules.json.bak'], former);
-      return 'the ConfigMap holds the new rules, and the former ones under rules.json.bak';
+      await world.untilConfirmed();
+      return 'the ConfigMap holds the new rules, and the former ones under rules.json.bak; Grantline has seen the engine use them';
     },
   },
   {

@@ -114,6 +114,15 @@ export class World {
       return answer.kind === 'failed' && answer.errorName === 'INVALID_SESSION_PROPERTY' ? true : undefined;
     });
   }
+
+  /** Waits until the service says that it has seen the engine use what it published last. */
+  async untilConfirmed(): Promise<void> {
+    await until('Grantline knows that its rules are live', 30_000, async () => {
+      const { body } = await this.administrator.get('/api/admin/acl/status');
+      const { published, live } = body as Record<'published' | 'live', { hash: string } | null>;
+      return published !== null && published.hash === live?.hash ? true : undefined;
+    });
+  }
 }
 
 function failureIn(query: unknown): QueryOutcome {
