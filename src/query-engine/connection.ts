@@ -1,7 +1,7 @@
 import { Cursor } from './cursor.js';
 import { InterfaceError } from './domain/db-api-errors.js';
 import { type EngineSession, folded, type SessionChange } from './domain/engine-session.js';
-import type { Pace } from './domain/pace.js';
+import type { Pace } from '../kernel/pace.js';
 import type { StatementClient } from './domain/statement-client.js';
 
 /**

@@ -2,7 +2,7 @@ import { databaseError, InterfaceError, InternalError, OperationalError } from '
 import { type EngineSession, type SessionChange, UnfitSession } from './domain/engine-session.js';
 import { nativeRows, type NativeValue } from './domain/engine-value.js';
 import type { Column } from './domain/engine-type.js';
-import type { Pace } from './domain/pace.js';
+import type { Pace } from '../kernel/pace.js';
 import { ProtocolBreach } from './domain/reading.js';
 import { type Parameter, UnfitParameter, withParameters } from './domain/sql-literal.js';
 import { EngineFault, type StatementAnswer, type StatementClient } from './domain/statement-client.js';

@@ -2,7 +2,7 @@ import type { Clock } from '../kernel/clock.js';
 import type { Log } from '../platform/log.js';
 import { PATIENCE, whatIsDue } from './domain/due.js';
 import { type EngineSession, sessionFor } from './domain/engine-session.js';
-import type { Pace } from './domain/pace.js';
+import type { Pace } from '../kernel/pace.js';
 import { judgePage, standingAfter, stateOf } from './domain/page-verdict.js';
 import { type Ending, endedBy, endedByFault } from './domain/query.js';
 import type { Drive, QueryStore } from './domain/query-store.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Settings } from '../platform/settings.js';
 import { Connection } from './connection.js';
 import { type EngineSession, sessionFor } from './domain/engine-session.js';
-import { Pace } from './domain/pace.js';
+import { Pace } from '../kernel/pace.js';
 import { StatementClient } from './domain/statement-client.js';
 
 export type ConnectOptions = Partial<EngineSession>;

@@ -4,7 +4,7 @@ import { Settings } from '../platform/settings.js';
 import type { NativeValue } from './domain/engine-value.js';
 import { DbApiError } from './domain/db-api-errors.js';
 import { judgeIdentity, type Identity } from './domain/engine-identity.js';
-import { Pace } from './domain/pace.js';
+import { Pace } from '../kernel/pace.js';
 import { readClaims } from './domain/service-token.js';
 import { ServiceTokens, TokenUnavailable } from './domain/service-tokens.js';
 import { type ConnectOptions, EngineConnections } from './engine-connections.service.js';

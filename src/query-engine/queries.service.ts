@@ -5,7 +5,7 @@ import type { CurrentPerson } from '../platform/access.js';
 import { Log } from '../platform/log.js';
 import { Settings } from '../platform/settings.js';
 import { sessionFor, UnfitSession } from './domain/engine-session.js';
-import { Pace } from './domain/pace.js';
+import { Pace } from '../kernel/pace.js';
 import { endedBy, isQueryId, type Query, type QueryError } from './domain/query.js';
 import { type Drive, type NewQuery, QueryStore } from './domain/query-store.js';
 import type { QueryCursor } from './domain/query-cursor.js';

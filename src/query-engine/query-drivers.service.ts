@@ -3,7 +3,7 @@ import { Clock } from '../kernel/clock.js';
 import { Ids } from '../kernel/ids.js';
 import { Log } from '../platform/log.js';
 import { Settings } from '../platform/settings.js';
-import { Pace } from './domain/pace.js';
+import { Pace } from '../kernel/pace.js';
 import { endedBy } from './domain/query.js';
 import { type Drive, QueryStore } from './domain/query-store.js';
 import { StatementClient } from './domain/statement-client.js';

@@ -3,7 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { Clock } from '../kernel/clock.js';
 import { Log } from '../platform/log.js';
 import { Settings } from '../platform/settings.js';
-import { Pace } from './domain/pace.js';
+import { Pace } from '../kernel/pace.js';
 import { QueryStore } from './domain/query-store.js';
 import { ServiceTokens } from './domain/service-tokens.js';
 import { StatementClient } from './domain/statement-client.js';
@@ -13,7 +13,6 @@ import { EngineLifecycle } from './engine-lifecycle.service.js';
 import { EngineProbe } from './engine-probe.service.js';
 import { KeycloakServiceTokens } from './infrastructure/keycloak-service-tokens.js';
 import { NoServiceTokens } from './infrastructure/no-service-tokens.js';
-import { NodePace } from './infrastructure/node-pace.js';
 import { QueryRow } from './infrastructure/query.entity.js';
 import { TrinoStatementClient } from './infrastructure/trino-statement-client.js';
 import { TypeormQueryStore } from './infrastructure/typeorm-query-store.js';
@@ -32,7 +31,6 @@ import { RetiredRouteController } from './retired-route.controller.js';
     EngineIdentity,
     EngineLifecycle,
     EngineProbe,
-    { provide: Pace, useClass: NodePace },
     { provide: QueryStore, useClass: TypeormQueryStore },
     { provide: ServiceTokens, useFactory: serviceTokens, inject: [Settings, Pace, Clock, Log] },
     { provide: StatementClient, useFactory: statementClient, inject: [Settings, ServiceTokens, Pace, Clock, Log] },

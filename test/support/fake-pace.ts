@@ -1,4 +1,4 @@
-import { Pace } from '../../src/query-engine/domain/pace.js';
+import { Pace } from '../../src/kernel/pace.js';
 
 /** Monotonic time that stands still; whoever waits is let go by `advance`, in order. */
 export class FakePace extends Pace {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../kernel/clock.js';
 import type { Log } from '../../platform/log.js';
-import type { Pace } from '../domain/pace.js';
+import type { Pace } from '../../kernel/pace.js';
 import { isObject } from '../domain/reading.js';
 import { readRetryAfter } from '../domain/retry.js';
 import {

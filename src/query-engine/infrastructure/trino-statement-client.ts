@@ -1,7 +1,7 @@
 import type { Clock } from '../../kernel/clock.js';
 import type { Log } from '../../platform/log.js';
 import { type EngineSession, type HeaderPrefix, readSessionChange, sessionHeaders } from '../domain/engine-session.js';
-import type { Pace } from '../domain/pace.js';
+import type { Pace } from '../../kernel/pace.js';
 import { ProtocolBreach } from '../domain/reading.js';
 import { PATIENCE, pauseBeforeRetry, readRetryAfter, type Setback } from '../domain/retry.js';
 import { type ServiceTokens, TokenUnavailable } from '../domain/service-tokens.js';
