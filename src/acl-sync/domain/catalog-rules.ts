@@ -11,10 +11,17 @@ export function catalogRules(intent: IntentSets): CatalogRule[] {
     const all = modes.all.minus(serviceAccounts);
     const readOnly = modes.readOnly.minus(serviceAccounts);
     const parts: Part<Pick<CatalogRule, 'allow'>>[] = [
-      { outcome: { allow: 'all' }, denies: false, must: all, may: all },
-      { outcome: { allow: 'read-only' }, denies: false, must: readOnly, may: readOnly },
+      { outcome: { allow: 'all' }, rank: 2, must: all, may: all },
+      { outcome: { allow: 'read-only' }, rank: 1, must: readOnly, may: readOnly },
     ];
     return { name: catalog, parts };
   });
-  return new SiblingRules(intent.subjects).of(siblings, 'catalog', {});
+  const write = new SiblingRules(intent);
+  const [system, others] = [siblings.filter(isSystem), siblings.filter((sibling) => !isSystem(sibling))];
+  return [...write.of(others, 'catalog', {}), ...write.of(system, 'catalog', {})];
+}
+
+/** Has rules of its own, so that whoever looks for them finds them. */
+function isSystem({ name }: { name: string }): boolean {
+  return name === 'system';
 }

@@ -64,7 +64,11 @@ export function cover(cells: readonly Cell[], cost: Costs): Covered[] {
 /** Those of both who may be in all rows of both. */
 function common(a: Draft, b: Draft): Draft {
   const may = a.may.and(b.may);
-  return { classes: a.classes.or(b.classes).and(may), rows: [...new Set([...a.rows, ...b.rows])], may };
+  return {
+    classes: a.classes.or(b.classes).and(may),
+    rows: [...new Set([...a.rows, ...b.rows])].sort((x, y) => x - y),
+    may,
+  };
 }
 
 /** People who must and may be in the same rows; the signature has a sign for each row. */

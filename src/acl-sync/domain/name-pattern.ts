@@ -44,17 +44,15 @@ function tails(names: readonly string[], from: number, to: number, at: number): 
   const branches = new Map<string, Branch>();
   for (let start = orNothing ? from + 1 : from; start < to;) {
     const first = names[start] ?? '';
-    const head = String.fromCodePoint(first.codePointAt(at) ?? 0);
+    const code = first.codePointAt(at) ?? 0;
+    const head = String.fromCodePoint(code);
     let end = start + 1;
-    while (end < to && names[end]?.startsWith(head, at) === true) end++;
+    while (end < to && names[end]?.codePointAt(at) === code) end++;
     const shared = commonEnd(first, names[end - 1] ?? '', at + head.length);
-    const branch = {
-      heads: [head],
-      rest: first.slice(at + head.length, shared),
-      tails: tails(names, start, end, shared),
-    };
+    const rest = first.slice(at + head.length, shared);
+    const branch = { heads: [head], rest, tails: tails(names, start, end, shared) };
     // Characters that go on in the same way share a class.
-    const key = CLASSED.test(head) ? JSON.stringify([branch.rest, branch.tails]) : head;
+    const key = CLASSED.test(head) ? [rest, branch.tails.orNothing, ...branch.tails.options].join('\n') : head;
     const alike = branches.get(key);
     if (alike) alike.heads.push(head);
     else branches.set(key, branch);

@@ -11,11 +11,12 @@ export function outcomesAt(sets: NodeSets, people: Bits): { outcome: Outcome; pe
   let parts: { outcome: Outcome; people: Bits }[] = people.isEmpty() ? [] : [{ outcome: { privileges: [] }, people }];
   const split = (holders: Bits, having: (outcome: Outcome) => Outcome) => {
     parts = parts.flatMap(({ outcome, people }) => {
-      const [inside, outside] = [people.and(holders), people.minus(holders)];
-      if (inside.isEmpty()) return [{ outcome, people }];
+      if (!people.meets(holders)) return [{ outcome, people }];
+      const others = people.minus(holders);
+      if (others.isEmpty()) return [{ outcome: having(outcome), people }];
       return [
-        { outcome: having(outcome), people: inside },
-        ...(outside.isEmpty() ? [] : [{ outcome, people: outside }]),
+        { outcome: having(outcome), people: people.and(holders) },
+        { outcome, people: others },
       ];
     });
   };

@@ -10,8 +10,8 @@ export interface Sibling<Outcome> {
 
 export interface Part<Outcome> {
   outcome: Outcome;
-  /** The outcome is to have nothing. */
-  denies: boolean;
+  /** How much the outcome gives: whoever has more is mostly one of those who have less. 0 is to have nothing. */
+  rank: number;
   /** Those whom a rule must give it, because the next broader rule would give them something else. */
   must: Bits;
   /** Everybody who gets it here, from whichever rule. */
@@ -37,9 +37,9 @@ export type CostOf<Outcome> = Omit<Costs, 'rule'> & { rule(outcome: Outcome): nu
  */
 export function rectangles<O>(siblings: readonly Sibling<O>[], cost: CostOf<O>): Rectangle<O>[] {
   const decided = new Map<Sibling<O>, Bits>();
-  return byOutcome(siblings).flatMap(({ outcome, denies, rows }) => {
+  return byOutcome(siblings).flatMap(({ outcome, rank, rows }) => {
     const isClosed = (row: Row<O>) =>
-      denies && holders(row.sibling).every((some) => decided.get(row.sibling)?.contains(some));
+      rank === 0 && holders(row.sibling).every((some) => decided.get(row.sibling)?.contains(some));
     const closed = rows.filter(isClosed).map(({ sibling }) => sibling.name);
     const open = rows.filter((row) => !isClosed(row));
     const cells = open.map(({ sibling, must, may }) => ({ must, may: decided.get(sibling)?.or(may) ?? may }));
@@ -59,23 +59,21 @@ interface Row<O> {
 }
 
 /** Where something must be said of each outcome; the largest first, and denials last. */
-function byOutcome<O>(siblings: readonly Sibling<O>[]): { outcome: O; denies: boolean; rows: Row<O>[] }[] {
-  const found = new Map<string, { outcome: O; denies: boolean; rows: Row<O>[]; key: string }>();
+function byOutcome<O>(siblings: readonly Sibling<O>[]): { outcome: O; rank: number; rows: Row<O>[] }[] {
+  const found = new Map<string, { outcome: O; rank: number; rows: Row<O>[]; key: string }>();
   for (const sibling of siblings) {
-    for (const { outcome, denies, must, may } of sibling.parts) {
+    for (const { outcome, rank, must, may } of sibling.parts) {
       if (must.isEmpty()) continue;
       const key = JSON.stringify(outcome);
-      const known = found.get(key) ?? { outcome, denies, rows: [], key };
+      const known = found.get(key) ?? { outcome, rank, rows: [], key };
       known.rows.push({ sibling, must, may });
       found.set(key, known);
     }
   }
-  return [...found.values()].sort(
-    (a, b) => Number(a.denies) - Number(b.denies) || b.key.length - a.key.length || (a.key < b.key ? -1 : 1),
-  );
+  return [...found.values()].sort((a, b) => b.rank - a.rank || b.key.length - a.key.length || (a.key < b.key ? -1 : 1));
 }
 
 /** Those who have something there; a denial for everybody has to come after their rules. */
 function holders<O>({ parts }: Sibling<O>): Bits[] {
-  return parts.flatMap(({ denies, may }) => (denies || may.isEmpty() ? [] : [may]));
+  return parts.flatMap(({ rank, may }) => (rank === 0 || may.isEmpty() ? [] : [may]));
 }

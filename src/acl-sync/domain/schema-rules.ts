@@ -8,7 +8,7 @@ import { SiblingRules } from './sibling-rules.js';
 /** Who owns a schema: whoever has OWNERSHIP on it or on its catalog. Schemas first, then catalogs. */
 export function schemaRules(intent: IntentSets): SchemaRule[] {
   const { none, serviceAccounts } = intent.subjects;
-  const write = new SiblingRules(intent.subjects);
+  const write = new SiblingRules(intent);
   const catalogs = [...intent.catalogs()];
   const narrow = catalogs.flatMap((catalog) => {
     const siblings = [...catalog.children()].map((schema) => ({
@@ -27,8 +27,8 @@ export function schemaRules(intent: IntentSets): SchemaRule[] {
   function parts(here: Bits, above: Bits): Part<Pick<SchemaRule, 'owner'>>[] {
     const lost = above.minus(here);
     return [
-      { outcome: { owner: true }, denies: false, must: here.minus(above), may: here },
-      { outcome: { owner: false }, denies: true, must: lost, may: lost },
+      { outcome: { owner: true }, rank: 1, must: here.minus(above), may: here },
+      { outcome: { owner: false }, rank: 0, must: lost, may: lost },
     ];
   }
 }

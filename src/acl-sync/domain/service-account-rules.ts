@@ -20,9 +20,14 @@ export function serviceAccountRules(settings: SnapshotSettings): ServiceAccountR
   return {
     catalogs: [
       ...rule(writable, { allow: 'all' } as const),
-      ...rule([...readable, 'system'], { allow: 'read-only' } as const),
+      ...rule(readable, { allow: 'read-only' } as const),
+      ...rule(['system'], { allow: 'read-only' } as const),
     ],
-    schemas: [...rule(writable, { owner: true }), ...rule([...readable, 'system'], { owner: false })],
+    schemas: [
+      ...rule(writable, { owner: true }),
+      ...rule(readable, { owner: false }),
+      ...rule(['system'], { owner: false }),
+    ],
     tables: [
       ...rule(writable, { privileges: [...PRIVILEGES] }),
       ...rule(readable, { privileges: ['SELECT' as const] }),

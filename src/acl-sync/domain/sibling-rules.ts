@@ -1,4 +1,5 @@
-import type { Subjects } from '../../grants/domain/subject.js';
+import type { IntentSets } from '../../grants/domain/intent-sets.js';
+import type { Subject } from '../../grants/domain/subject.js';
 import { audience } from './audience.js';
 import { anyOf, typicalLength } from './name-pattern.js';
 import { rectangles, type Sibling } from './rectangles.js';
@@ -17,19 +18,24 @@ export type Level = 'catalog' | 'schema' | 'table';
 export class SiblingRules {
   private readonly person: number;
 
-  constructor(private readonly subjects: Subjects) {
-    this.person = typicalLength(subjects.list.map(({ name }) => name));
+  private readonly list: readonly Subject[];
+
+  constructor({ subjects, reachesSomething }: IntentSets) {
+    this.list = subjects.list;
+    // Of those alone whom rules can name: who has nothing must leave no trace in the bytes.
+    this.person = typicalLength(reachesSomething.members().flatMap((position) => this.list[position]?.name ?? []));
   }
 
   /** @param where the patterns of the levels above. */
   of<O extends object>(siblings: readonly Sibling<O>[], level: Level, where: SiblingRule): (SiblingRule & O)[] {
+    const told = siblings.filter(({ parts }) => parts.some(({ must }) => !must.isEmpty()));
     const cost = {
       person: this.person,
-      sibling: typicalLength(siblings.map(({ name }) => name)),
+      sibling: typicalLength(told.map(({ name }) => name)),
       rule: (outcome: O) => JSON.stringify({ user: '', ...where, [level]: '', ...outcome }).length + SEPARATOR,
     };
-    return rectangles(siblings, cost).map(({ outcome, people, names }) => ({
-      ...(people && { user: audience(people, this.subjects.list) }),
+    return rectangles(told, cost).map(({ outcome, people, names }) => ({
+      ...(people && { user: audience(people, this.list) }),
       ...where,
       [level]: anyOf(names),
       ...outcome,

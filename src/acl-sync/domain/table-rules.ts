@@ -16,7 +16,7 @@ export interface SiblingNodes {
 
 /** The rules for everybody but the service accounts. */
 export function tableRules(intent: IntentSets): TableRule[] {
-  const write = new SiblingRules(intent.subjects);
+  const write = new SiblingRules(intent);
   const rules: TableRule[] = [];
   for (const { siblings, level, where } of siblingNodes(intent)) rules.push(...write.of(siblings, level, where));
   return rules;
@@ -46,7 +46,7 @@ export function* siblingNodes(intent: IntentSets): Generator<SiblingNodes> {
       const must = (above ? changedFrom(above, sets, none) : sets.reached).minus(serviceAccounts);
       const parts = outcomesAt(sets, sets.reached.minus(serviceAccounts).or(must)).map(({ outcome, people }) => ({
         outcome,
-        denies: outcome.privileges.length === 0,
+        rank: outcome.privileges.length,
         must: people.and(must),
         may: people,
       }));
