@@ -1,7 +1,8 @@
-import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino';
+import { type DestinationStream, type Logger, pino } from 'pino';
 import { PinoPretty } from 'pino-pretty';
 import { Log, type LogFields } from '../log.js';
 import type { Settings } from '../settings.js';
+import { loggedError } from './logged-error.js';
 
 /** One pino for the whole process: the HTTP server, Nest and our own lines all write through it. */
 export function createPino(settings: Settings['log'], destination?: DestinationStream): Logger {
@@ -10,7 +11,7 @@ export function createPino(settings: Settings['log'], destination?: DestinationS
     base: null,
     timestamp: () => `,"time":"${new Date(performance.timeOrigin + performance.now()).toISOString()}"`,
     formatters: { level: (label: string) => ({ level: label }) },
-    serializers: { err: stdSerializers.err },
+    serializers: { err: (error: unknown) => loggedError(error) },
     redact: { paths: ['headers.authorization', 'req.headers', '*.password', '*.authorization'], censor: '[redacted]' },
   };
   if (destination !== undefined) return pino(options, destination);
