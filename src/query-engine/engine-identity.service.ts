@@ -23,6 +23,7 @@ const STATEMENT_TIMEOUT = 30;
 export class EngineIdentity {
   private latest: { identity: Identity; at: number } | null = null;
   private checking: Promise<Identity> | null = null;
+  private stopping: AbortSignal | undefined;
 
   constructor(
     private readonly connections: EngineConnections,
@@ -37,12 +38,20 @@ export class EngineIdentity {
     return (await this.current()) !== 'mismatch';
   }
 
-  /** At the start: asks until the engine has said whom it sees. */
+  /** What the engine said last; an engine that has not said anything yet is unknown. */
+  get lastKnown(): Identity {
+    return this.latest?.identity ?? 'unknown';
+  }
+
+  /** At the start: asks until the engine has said whom it sees, or the signal is aborted. */
   async watchStart(signal: AbortSignal): Promise<void> {
     if (this.settings.engine.origin === null) return;
-    await this.checkToken(signal);
-    while (!signal.aborted && (await this.current()) === 'unknown') {
-      await this.pace.wait(BETWEEN_TRIES, signal).catch(() => undefined);
+    this.stopping = signal;
+    try {
+      await this.checkToken(signal);
+      while ((await this.current()) === 'unknown') await this.pace.wait(BETWEEN_TRIES, signal);
+    } catch (error) {
+      if (!signal.aborted) throw error;
     }
   }
 
@@ -70,7 +79,8 @@ export class EngineIdentity {
     const connection = this.connections.connect(session);
     try {
       const cursor = connection.cursor();
-      await cursor.execute(sql, [], { timeout: STATEMENT_TIMEOUT });
+      const signal = this.stopping === undefined ? {} : { signal: this.stopping };
+      await cursor.execute(sql, [], { timeout: STATEMENT_TIMEOUT, ...signal });
       return (await cursor.fetchOne())?.[0];
     } catch (error) {
       if (!(error instanceof DbApiError)) throw error;
@@ -85,7 +95,7 @@ export class EngineIdentity {
   private async checkToken(signal: AbortSignal): Promise<void> {
     const { user, jwt } = this.settings.engine;
     const token = await this.tokens.current(signal).catch((error: unknown) => {
-      if (error instanceof TokenUnavailable || signal.aborted) return null;
+      if (error instanceof TokenUnavailable) return null;
       throw error;
     });
     const claims = token === null ? null : readClaims(token);

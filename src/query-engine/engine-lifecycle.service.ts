@@ -1,7 +1,14 @@
-import { type BeforeApplicationShutdown, Injectable, type OnModuleInit } from '@nestjs/common';
+import {
+  type BeforeApplicationShutdown,
+  Injectable,
+  type OnApplicationShutdown,
+  type OnModuleInit,
+} from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { take } from 'rxjs';
+import { HealthRegistry } from '../platform/health.js';
 import { Log } from '../platform/log.js';
+import { Settings } from '../platform/settings.js';
 import { ServiceTokens } from './domain/service-tokens.js';
 import { StatementClient } from './domain/statement-client.js';
 import { EngineIdentity } from './engine-identity.service.js';
@@ -12,7 +19,7 @@ import { QueryDrivers } from './query-drivers.service.js';
  * are driven. Only where there are requests: a command that borrows the modules for a moment drives nobody's query.
  */
 @Injectable()
-export class EngineLifecycle implements OnModuleInit, BeforeApplicationShutdown {
+export class EngineLifecycle implements OnModuleInit, BeforeApplicationShutdown, OnApplicationShutdown {
   private readonly stopping = new AbortController();
   private running: Promise<unknown> = Promise.resolve();
 
@@ -22,21 +29,34 @@ export class EngineLifecycle implements OnModuleInit, BeforeApplicationShutdown 
     private readonly client: StatementClient,
     private readonly identity: EngineIdentity,
     private readonly drivers: QueryDrivers,
+    private readonly health: HealthRegistry,
+    private readonly settings: Settings,
     private readonly log: Log,
   ) {}
 
   onModuleInit(): void {
+    if (this.settings.engine.origin !== null) this.registerHealth();
     this.http.listen$.pipe(take(1)).subscribe(() => this.start());
   }
 
   async beforeApplicationShutdown(): Promise<void> {
     this.stopping.abort();
     await this.running;
+  }
+
+  /** Requests in flight have been answered by now. */
+  onApplicationShutdown(): void {
     this.tokens.close();
     this.client.close();
   }
 
-  /** The service waits for neither the engine nor the identity provider: their cure may need it. */
+  /** How the engine and the identity provider are; neither fails readiness, because their cure may need this service. */
+  private registerHealth(): void {
+    this.health.register('engine', () => Promise.resolve(this.identity.lastKnown === 'confirmed' ? 'up' : 'degraded'));
+    this.health.register('identity_provider', () => Promise.resolve(this.tokens.isValid() ? 'up' : 'degraded'));
+  }
+
+  /** The service starts without waiting for either. */
   private start(): void {
     const { signal } = this.stopping;
     const works = [this.tokens.keepFresh(signal), this.identity.watchStart(signal), this.drivers.run(signal)];

@@ -51,11 +51,15 @@ export class QueryDrivers {
 
   /** Until the signal is aborted. Another replica then goes on, or the next start does, while the engine remembers. */
   async run(signal: AbortSignal): Promise<void> {
+    const leaveAll = (): void => {
+      for (const { query } of this.driven.values()) query.leave();
+    };
+    signal.addEventListener('abort', leaveAll, { once: true });
     while (!signal.aborted) {
       await this.tick().catch((error: unknown) => this.report(error));
       await this.pace.wait(TICK, signal).catch(() => undefined);
     }
-    for (const { query } of this.driven.values()) query.leave();
+    leaveAll();
     await this.store.release(this.driver).catch((error: unknown) => this.report(error));
   }
 

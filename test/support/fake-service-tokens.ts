@@ -15,6 +15,10 @@ export class FakeServiceTokens extends ServiceTokens {
     return this.current();
   }
 
+  override isValid(): boolean {
+    return !this.down;
+  }
+
   override keepFresh(): Promise<void> {
     return Promise.resolve();
   }

@@ -10,6 +10,8 @@ export abstract class ServiceTokens {
   abstract replacing(refused: string | null, signal?: AbortSignal): Promise<string | null>;
   /** The newest token there was, though it may have expired. */
   abstract last(): string | null;
+  /** Whether requests can carry a token that is valid now, or need none. */
+  abstract isValid(): boolean;
   /** Keeps a fresh token at hand, also while nobody asks, until the signal is aborted. Never rejects. */
   abstract keepFresh(signal: AbortSignal): Promise<void>;
   /** Lets go of what is kept open. */

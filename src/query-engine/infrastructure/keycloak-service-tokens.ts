@@ -73,9 +73,14 @@ export class KeycloakServiceTokens extends ServiceTokens {
     return this.token?.value ?? null;
   }
 
+  override isValid(): boolean {
+    return freshness(this.token, this.pace.now()) !== 'expired';
+  }
+
   override async keepFresh(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      if (freshness(this.token, this.pace.now()) !== 'fresh') await this.acquire().catch(() => undefined);
+      const isFresh = freshness(this.token, this.pace.now()) === 'fresh';
+      if (!isFresh) await unlessAborted(this.acquire(), signal).catch(() => undefined);
       await this.pace.wait(this.rest(), signal).catch(() => undefined);
     }
   }

@@ -14,6 +14,10 @@ export class NoServiceTokens extends ServiceTokens {
     return null;
   }
 
+  override isValid(): boolean {
+    return true;
+  }
+
   override keepFresh(): Promise<void> {
     return Promise.resolve();
   }

@@ -1,0 +1,173 @@
+import { HealthRegistry } from '../../src/platform/health.js';
+import { EngineProbe } from '../../src/query-engine/engine-probe.service.js';
+import { ApiClient, signedUp } from '../auth/client.js';
+import { FakeKeycloak } from '../support/fake-keycloak.js';
+import { failed, FakeTrino } from '../support/fake-trino.js';
+import { startService, type TestService } from '../support/service.js';
+
+describe('the engine at the start', () => {
+  let engine: FakeTrino;
+  let keycloak: FakeKeycloak;
+  let service: TestService | null = null;
+  let issuer: string;
+  let address: URL;
+
+  beforeEach(async () => {
+    engine = new FakeTrino();
+    keycloak = new FakeKeycloak();
+    address = new URL(await engine.listen());
+    issuer = await keycloak.listen();
+  });
+  afterEach(async () => {
+    await service?.stop();
+    service = null;
+    await engine.close();
+    await keycloak.close();
+  });
+
+  async function started(environment: Record<string, string> = {}): Promise<TestService> {
+    service = await startService({
+      SERVICE_QUERY_HOST: address.hostname,
+      SERVICE_QUERY_PORT: address.port,
+      SERVICE_QUERY_FORWARDED_PROTO: 'https',
+      SERVICE_QUERY_JWT_ENABLED: 'true',
+      SERVICE_QUERY_JWT_ISSUER_URL: issuer,
+      SERVICE_QUERY_JWT_CLIENT_ID: 'grantline',
+      SERVICE_QUERY_JWT_CLIENT_SECRET: 'grantline-secret',
+      ...environment,
+    });
+    return service;
+  }
+
+  /** The lines that say so, once there are any. */
+  async function said(text: string): Promise<Record<string, unknown>> {
+    for (;;) {
+      const line = service?.logLines.find((candidate) => candidate.includes(text));
+      if (line !== undefined) return JSON.parse(line) as Record<string, unknown>;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  async function submits({ url }: TestService): Promise<unknown> {
+    const stranger = new ApiClient(url);
+    const { access_token } = await signedUp(stranger, 'ana');
+    const { status, body } = await stranger.as(access_token).post('/api/queries', { sql: 'SELECT 1' });
+    return [status, body?.['code'] ?? null];
+  }
+
+  it('is asked whom it sees, and found well', async () => {
+    engine.mode = { kind: 'verified', refusalOf: () => null };
+    const running = await started();
+    while (engine.statements.filter(({ cancelled }) => cancelled).length < 2) {
+      await new Promise((go) => setImmediate(go));
+    }
+    expect(engine.statements.map(({ sql }) => sql)).toEqual(['SELECT current_user', 'SELECT current_catalog']);
+    expect(running.logLines.join('')).not.toContain('"level":"error"');
+    expect(await submits(running)).toEqual([201, null]);
+    expect((await running.app.get(HealthRegistry).report()).parts).toMatchObject({
+      engine: 'up',
+      identity_provider: 'up',
+    });
+  });
+
+  it('that sees somebody else is told of, and runs nobody’s SQL', async () => {
+    engine.mode = { kind: 'verified', refusalOf: () => null };
+    const running = await started({ SERVICE_QUERY_USER: 'somebody' });
+    engine.answers('SELECT current_user', {
+      columns: [{ name: 'u', type: 'varchar' }],
+      data: [['service-account-grantline']],
+    });
+
+    expect(await said('the engine sees somebody else')).toMatchObject({
+      level: 'error',
+      msg: 'ENGINE_IDENTITY_MISMATCH',
+      expected: 'somebody',
+      seen: 'service-account-grantline',
+    });
+    expect(await submits(running)).toEqual([503, 'engine_unavailable']);
+    expect(running.logLines.join('')).toContain(
+      'preferred_username of the service-account token is not SERVICE_QUERY_USER',
+    );
+  });
+
+  it('that ignores our headers in silence is found out, and runs nobody’s SQL as the service', async () => {
+    engine.mode = { kind: 'verified', refusalOf: () => null };
+    engine.alternateHeader = null;
+    const running = await started();
+
+    expect(await said('ENGINE_IDENTITY_MISMATCH')).toMatchObject({
+      reason: 'the engine does not read X-Query headers',
+    });
+    expect(await submits(running)).toEqual([503, 'engine_unavailable']);
+    expect(engine.statements.map(({ sql }) => sql)).not.toContain('SELECT 1');
+  });
+
+  it('may be in trouble: the service starts, and says so', async () => {
+    engine.instead = Array.from({ length: 10 }, () => ({ method: 'POST', status: 500 }));
+    const running = await started();
+    await said('the engine did not say whom it sees');
+
+    expect((await running.app.get(HealthRegistry).report()).status).toBe('degraded');
+  });
+
+  it('is never asked without a token while tokens are on: an empty one is logged', async () => {
+    keycloak.secret = 'another-secret';
+    const running = await started();
+
+    expect(await said('service-account token is empty')).toMatchObject({ level: 'error' });
+    expect(await submits(running)).toEqual([503, 'engine_unavailable']);
+    expect(engine.requests).toEqual([]);
+    expect(running.logLines.join('')).not.toContain('grantline-secret');
+  });
+
+  it('gets no Bearer header while tokens are off, and a name of the service all the same', async () => {
+    const running = await started({ SERVICE_QUERY_JWT_ENABLED: 'false', SERVICE_QUERY_FORWARDED_PROTO: '' });
+
+    expect(await submits(running)).toEqual([201, null]);
+    expect(engine.requests.every(({ headers }) => headers.authorization === undefined)).toBe(true);
+    expect(engine.requests.every(({ headers }) => headers['x-query-original-user'] === 'grantline')).toBe(true);
+    expect(keycloak.requests).toEqual([]);
+  });
+
+  it('runs nobody’s SQL while impersonation is off', async () => {
+    expect(await submits(await started({ SERVICE_QUERY_IMPERSONATION_ENABLED: 'false' }))).toEqual([
+      403,
+      'impersonation_disabled',
+    ]);
+  });
+
+  it('need not be there at all', async () => {
+    service = await startService();
+
+    expect(await submits(service)).toEqual([503, 'engine_unavailable']);
+    expect(await service.app.get(EngineProbe).catalogs()).toBeNull();
+    expect(await service.app.get(EngineProbe).rulesInForce('grantline_rules_1')).toBe('unreachable');
+  });
+
+  it('answers the sync: which rules are in force, and which catalogs there are', async () => {
+    const running = await started({ SERVICE_QUERY_JWT_ENABLED: 'false', SERVICE_QUERY_FORWARDED_PROTO: '' });
+    const probe = running.app.get(EngineProbe);
+    engine.answers('SET SESSION grantline_rules_1 = true', failed('INVALID_SESSION_PROPERTY', 'no such property'));
+    engine.answers('SET SESSION grantline_rules_2 = true', failed('PERMISSION_DENIED', 'Access Denied'));
+    engine.answers('SET SESSION grantline_rules_3 = true', failed('CONFIGURATION_INVALID', '/etc/x', 'INTERNAL_ERROR'));
+
+    expect(await probe.rulesInForce('grantline_rules_1')).toBe('these');
+    expect(await probe.rulesInForce('grantline_rules_2')).toBe('others');
+    expect(await probe.rulesInForce('grantline_rules_3')).toBe('broken');
+    expect(await probe.catalogs()).toEqual(['memory', 'system', 'tpch']);
+    await expect(probe.rulesInForce('a = 1; DROP')).rejects.toThrow('letters, digits and underscores');
+    expect(engine.statements.at(-1)?.session.user).toBe('grantline');
+  });
+
+  it('that hangs does not hold the stop up', async () => {
+    engine.mode = { kind: 'verified', refusalOf: () => null };
+    engine.answers('SELECT current_user', { after: new Promise(() => undefined) });
+    keycloak.gate = null;
+    const running = await started();
+    while (!engine.requests.some(({ method }) => method === 'GET')) await new Promise((go) => setImmediate(go));
+    await running.stop();
+    service = null;
+
+    expect(engine.statements[0]?.cancelled).toBe(true);
+  });
+});
