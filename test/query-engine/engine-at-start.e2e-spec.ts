@@ -1,6 +1,6 @@
 import { HealthRegistry } from '../../src/platform/health.js';
 import { EngineProbe } from '../../src/query-engine/engine-probe.service.js';
-import { ApiClient, signedUp } from '../auth/client.js';
+import { ApiClient, signedUp } from '../support/api-client.js';
 import { FakeKeycloak } from '../support/fake-keycloak.js';
 import { failed, FakeTrino } from '../support/fake-trino.js';
 import { startService, type TestService } from '../support/service.js';
