@@ -89,15 +89,6 @@ describe.each(FAMILIES)('a verified engine, asked with %s headers', (family) => 
   });
 });
 
-it('an insecure engine believes whoever names a user, without any token', async () => {
-  const answer = await runStatement(
-    stack.engines.insecure,
-    { mode: 'insecure', family: 'X-Query', user: 'ana' },
-    'SELECT 1',
-  );
-  expect(answer).toMatchObject({ kind: 'failed', message: 'Access Denied: Cannot execute query' });
-});
-
 async function publishByHand(rules: string): Promise<void> {
   const patch = JSON.stringify({ data: { 'rules.json': rules } });
   await kubectlOf(stack)(
