@@ -10,6 +10,7 @@ import { diffRules } from './domain/rules-diff.js';
 import { RulesPreparer } from './domain/rules-preparer.js';
 import { type LiveRules, RulesTarget, RulesTargetMoved } from './domain/rules-target.js';
 import { type Lease, SyncLock } from './domain/sync-lock.js';
+import { fitted } from './fitting.js';
 import { RunReportsService } from './run-reports.service.js';
 
 /** What makes a run happen. */
@@ -67,7 +68,7 @@ export class AclSyncService {
   }
 
   /** Decides by what is live, and writes; from the top again when somebody else wrote in between. */
-  private async publish(candidate: Candidate, order: RunOrder, lease: Lease): Promise<Ending> {
+  private async publish(prepared: Candidate, order: RunOrder, lease: Lease): Promise<Ending> {
     const signal = AbortSignal.timeout(TARGET_MS);
     let edit: Ending['edit'];
     let begun: number | null = null;
@@ -77,6 +78,7 @@ export class AclSyncService {
       const now = this.clock.now();
       await this.history.settle(live.text, now);
       const latest = await this.history.latest();
+      const candidate = fitted(prepared, live.text, this.target.limitBytes);
       const plan = planPublication(candidate, live, latest);
       if (plan.drift) edit = { textHash: digest(live.text) };
       if (plan.kind === 'refused') return { outcome: plan, edit };

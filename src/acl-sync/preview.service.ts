@@ -6,6 +6,7 @@ import { PublicationHistory } from './domain/publication-history.js';
 import { diffRules, type RulesDiff } from './domain/rules-diff.js';
 import { RulesPreparer } from './domain/rules-preparer.js';
 import { RulesTarget } from './domain/rules-target.js';
+import { fitted } from './fitting.js';
 
 export interface Preview {
   plan: Plan;
@@ -28,8 +29,9 @@ export class PreviewService {
 
   /** @throws RulesTargetUnavailable */
   async preview(): Promise<Preview> {
-    const candidate = await this.preparer.prepare(await this.snapshots.read());
+    const prepared = await this.preparer.prepare(await this.snapshots.read());
     const live = await this.target.read(AbortSignal.timeout(TARGET_MS));
+    const candidate = fitted(prepared, live.text, this.target.limitBytes);
     const plan = planPublication(candidate, live, await this.history.latest());
     return { plan, candidate, diff: diffRules(live.text, candidate.text) };
   }

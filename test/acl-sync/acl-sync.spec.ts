@@ -122,6 +122,21 @@ describe('a run of the sync', () => {
     expect(events()).not.toContain('drift_found');
   });
 
+  it('refuses what its target cannot hold, and warns before that', async () => {
+    await sync.run();
+    const live = sync.target.text;
+    sync.world = writersToo().snapshot();
+    sync.target.limitBytes = 1_000;
+    expect(await sync.run()).toMatchObject({ kind: 'refused', reasons: [{ code: 'too-large' }] });
+    expect(sync.target.text).toBe(live);
+
+    sync.target.limitBytes = 2_200;
+    expect(await sync.run()).toMatchObject({
+      kind: 'applied',
+      publication: { checks: [{ code: 'nearly-too-large' }] },
+    });
+  });
+
   it('writes nothing once the lock is lost', async () => {
     sync.lock.confirm = () => Promise.reject(new LeaseLost());
 

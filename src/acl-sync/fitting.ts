@@ -1,0 +1,15 @@
+import { gzipSync } from 'node:zlib';
+import type { Candidate } from './domain/candidate.js';
+import { fit } from './domain/size.js';
+
+/** The candidate with what there is to say about its size beside the text that is live now. */
+export function fitted(candidate: Candidate, live: string | null, limitBytes: number | null): Candidate {
+  const former = live ?? '';
+  const sizes = {
+    next: candidate.bytes,
+    former: Buffer.byteLength(former),
+    nextCompressed: () => gzipSync(candidate.text).length,
+    formerCompressed: () => gzipSync(former).length,
+  };
+  return { ...candidate, findings: [...candidate.findings, ...fit(sizes, limitBytes).findings] };
+}
