@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { aWorld } from '../../../test/support/a-world.js';
 import { anyWorld } from '../../../test/support/any-world.js';
 import { catalogMode, intentAt, reachesSomething } from './intent.js';
 import { intentSets, type IntentSets, type NamedNode } from './intent-sets.js';
@@ -20,6 +21,16 @@ describe('the intent as sets of people', () => {
       }),
       { numRuns: 400 },
     );
+  });
+
+  it('ends a conflict of masks where a nearer one decides', () => {
+    const world = aWorld().person('ana').may('SELECT', 'sales');
+    world.seesMasked('sales', 'ssn', 'a').seesMasked('sales', 'ssn', 'b').seesMasked('sales.eu', 'ssn', 'c');
+    const sets = intentSets(world.snapshot());
+
+    for (const node of everyNode(sets))
+      expect(told(sets, sets.at(node))).toEqual(toldPlainly(sets, world.snapshot(), node));
+    expect(sets.at({ catalog: 'sales', schema: 'eu' }).masks.get('ssn')?.has('c')).toBe(true);
   });
 
   it('walks to the same sets that it answers with', () => {
