@@ -92,7 +92,7 @@ describe('compiled rules', () => {
     const own = 'service-account-grantline';
     expect(document.impersonation).toEqual([{ original_user: own, new_user: 'ana', allow: true }]);
     expect(document.system_session_properties.at(-1)).toEqual({
-      user: `ana|${own}|x[$]y`,
+      user: 'ana|x[$]y',
       property: 'query_max_run_time',
       allow: true,
     });
