@@ -3,6 +3,7 @@ import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { authorOf } from '../grants/domain/author.js';
 import { Refused } from '../kernel/errors.js';
 import { AdministratorsOnly, type Client, CurrentClient, type CurrentPerson, CurrentUser } from '../platform/access.js';
+import { Refuses } from '../platform/refuses.js';
 import { PageQuery } from '../platform/page.dto.js';
 import { RowId } from '../platform/row-id.js';
 import { AclSyncService } from './acl-sync.service.js';
@@ -36,6 +37,7 @@ export class AclSyncController {
     private readonly statuses: StatusService,
   ) {}
 
+  @Refuses('sync_in_progress', 'target_unavailable')
   @Post('sync')
   @HttpCode(200)
   @ApiOkResponse({ type: SyncResponse })
@@ -45,6 +47,7 @@ export class AclSyncController {
     return toSyncResponse(result.outcome);
   }
 
+  @Refuses('target_unavailable')
   @Post('preview')
   @HttpCode(200)
   @ApiOkResponse({ type: PreviewResponse })

@@ -11,6 +11,7 @@ import {
 import type { FastifyReply } from 'fastify';
 import { Refused } from '../kernel/errors.js';
 import { type Client, CurrentClient, type CurrentPerson, CurrentUser, UntilClientGone } from '../platform/access.js';
+import { Refuses } from '../platform/refuses.js';
 import { readQueryCursor } from './domain/query-cursor.js';
 import { readRowCursor } from './domain/row-window.js';
 import { chooseFormat } from './domain/rows-format.js';
@@ -37,6 +38,7 @@ const TRY_AGAIN_AFTER = 5;
 export class QueriesController {
   constructor(private readonly queries: QueriesService) {}
 
+  @Refuses('impersonation_disabled', 'too_many_queries', 'engine_unavailable')
   @Post()
   @ApiCreatedResponse({ type: QueryResponse })
   async submit(
@@ -88,6 +90,7 @@ export class QueriesController {
     if (!(await this.queries.cancel(person, id))) throw new Refused('not_found');
   }
 
+  @Refuses('page_gone', 'query_failed', 'query_cancelled', 'engine_unavailable')
   @Get(':id/rows')
   @ApiOkResponse({ type: RowsResponse })
   @ApiProduces('application/json', 'application/x-ndjson', 'text/csv')
