@@ -1,5 +1,5 @@
 import type { Privilege } from '../../grants/domain/privilege.js';
-import type { Aspect, Place } from './difference.js';
+import type { Aspect, Place, Restriction } from './difference.js';
 import { FRESH } from './name-space.js';
 
 /** An aspect of access as something that somebody may do: `INSERT into sales.eu.orders`. */
@@ -26,9 +26,6 @@ export function deed(aspect: Exclude<Aspect, Restriction>): string {
   }
 }
 
-/** What takes away from a SELECT that somebody has. */
-export type Restriction = Extract<Aspect, { about: 'row-filter' | 'hidden-column' | 'column-mask' }>;
-
 /** The same where the grants ask for it and the rules do not do it. */
 export function restricted(aspect: Restriction): string {
   const where = pathOf(aspect.place);
@@ -40,10 +37,6 @@ export function restricted(aspect: Restriction): string {
     case 'column-mask':
       return `may SELECT the column ${aspect.column} of ${where} only as ${aspect.expression}`;
   }
-}
-
-export function isRestriction(aspect: Aspect): aspect is Restriction {
-  return aspect.about === 'row-filter' || aspect.about === 'hidden-column' || aspect.about === 'column-mask';
 }
 
 /** `sales.eu.orders`; what nobody has named is told as such. */

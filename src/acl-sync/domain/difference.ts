@@ -1,7 +1,7 @@
 import type { Bits } from '../../grants/domain/bits.js';
 import type { Privilege } from '../../grants/domain/privilege.js';
 import type { Subject } from '../../grants/domain/subject.js';
-import { wordAt, type Words } from './people-set.js';
+import { members, wordAt, type Words } from './people-set.js';
 
 /** A place in the tree where the rules were asked; a level that nobody has named yet is spelled `FRESH`. */
 export interface Place {
@@ -23,6 +23,13 @@ export type Aspect =
   | { about: 'routine'; kind: 'function' | 'procedure'; place: Place; name: string; privilege: string }
   | { about: 'session-property'; property: string; catalog: string | null };
 
+/** What takes away from a SELECT that somebody has. */
+export type Restriction = Extract<Aspect, { about: 'row-filter' | 'hidden-column' | 'column-mask' }>;
+
+export function isRestriction(aspect: Aspect): aspect is Restriction {
+  return aspect.about === 'row-filter' || aspect.about === 'hidden-column' || aspect.about === 'column-mask';
+}
+
 /** Where rules and grants disagree: by the rules somebody has something that the grants do not give, or the other way round. */
 export interface Difference {
   aspect: Aspect;
@@ -40,6 +47,8 @@ export class Differences {
   constructor(
     private readonly list: readonly Subject[],
     private readonly keep: number,
+    /** Which ones matter: all, or those by which somebody has more than the grants give. */
+    private readonly wanted: 'all' | 'more' = 'all',
   ) {}
 
   /** Compares two sets at some of their words, and of these only those among `among`. */
@@ -67,13 +76,9 @@ export class Differences {
   private add(aspect: Aspect, [first, ...others]: readonly number[], byRules: boolean): void {
     const somebody = first === undefined ? undefined : this.list[first];
     if (somebody === undefined) return;
+    const givesMore = byRules !== isRestriction(aspect);
+    if (this.wanted === 'more' && !givesMore) return;
     this.total++;
     if (this.found.length < this.keep) this.found.push({ aspect, somebody, others: others.length, byRules });
   }
-}
-
-function members(index: number, word: number): number[] {
-  const positions: number[] = [];
-  for (let rest = word; rest !== 0; rest &= rest - 1) positions.push((index << 5) + 31 - Math.clz32(rest & -rest));
-  return positions;
 }

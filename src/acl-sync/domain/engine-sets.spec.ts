@@ -5,7 +5,7 @@ import { EngineSets } from './engine-sets.js';
 import { Evaluator, type TableName } from './evaluator.js';
 import { NameSpace } from './name-space.js';
 import { People } from './people.js';
-import type { Words } from './people-set.js';
+import { WordMarks, type Words } from './people-set.js';
 import type { RulesDocument } from './rules-document.js';
 import { SchemaTables } from './schema-tables.js';
 import type { TableOutcome } from './table-outcome.js';
@@ -55,9 +55,11 @@ function engineOf(rules: RulesDocument): EngineSets {
 function toldAtOnce(engine: EngineSets, { catalog, schema, table }: TableName): unknown[] {
   const tables = new SchemaTables(engine, catalog, schema);
   const told = USERS.map((_, position) => at(tables.everywhere, position));
-  tables.at(table, null, (outcome, active) => {
-    for (const position of USERS.keys()) if (active.includes(position >>> 5)) told[position] = at(outcome, position);
-  });
+  const marks = new WordMarks(engine.width);
+  tables.mark(table, marks);
+  const active = marks.take();
+  const outcome = tables.at(table, active);
+  for (const position of USERS.keys()) if (active.includes(position >>> 5)) told[position] = at(outcome, position);
   return told;
 }
 

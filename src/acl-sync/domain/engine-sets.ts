@@ -17,6 +17,8 @@ export class EngineSets {
   readonly catalogs = new RuleTrie();
   readonly schemas = new RuleTrie();
   readonly tables = new RuleTrie();
+  readonly functions = new RuleTrie();
+  readonly procedures = new RuleTrie();
 
   constructor(
     readonly rules: RulesDocument,
@@ -30,6 +32,12 @@ export class EngineSets {
     rules.schemas.forEach((rule, i) => this.schemas.add(i, [meaning(rule.catalog), meaning(rule.schema)]));
     rules.tables.forEach((rule, i) => {
       this.tables.add(i, [meaning(rule.catalog), meaning(rule.schema), meaning(rule.table)]);
+    });
+    rules.functions.forEach((rule, i) => {
+      this.functions.add(i, [meaning(rule.catalog), meaning(rule.schema), meaning(rule.function)]);
+    });
+    rules.procedures.forEach((rule, i) => {
+      this.procedures.add(i, [meaning(rule.catalog), meaning(rule.schema), meaning(rule.procedure)]);
     });
   }
 
@@ -68,15 +76,6 @@ export class EngineSets {
 
   usersOf(pattern: string | undefined): PeopleSet {
     return this.people.meantBy(pattern);
-  }
-
-  /** Everybody who has another name. */
-  allBut(name: string): Words {
-    const others = this.everyWord.map(() => -1);
-    for (const position of this.people.named(name)) {
-      others[position >>> 5] = wordAt(others, position >>> 5) & ~(1 << (position & 31));
-    }
-    return others;
   }
 }
 

@@ -1,3 +1,5 @@
+import type { Bits } from '../../grants/domain/bits.js';
+
 /** A set of people as the words of a bit set, those without members left out: small for few people, whoever they are. */
 export interface PeopleSet {
   /** Which words, ascending. */
@@ -24,9 +26,34 @@ export function peopleSet(positions: Iterable<number>): PeopleSet {
 /** A bit set with all its words, to be written to. */
 export type Words = Uint32Array;
 
-/** The words of an index list of which nobody has to be asked: 0, 1, … */
+/** Where everybody has to be asked. */
 export function everyWord(width: number): Uint32Array {
   return Uint32Array.from({ length: width }, (_, index) => index);
+}
+
+/** Gathers which words are worth looking at. */
+export class WordMarks {
+  private readonly marks: Uint8Array;
+
+  constructor(width: number) {
+    this.marks = new Uint8Array(width);
+  }
+
+  add({ at }: PeopleSet): void {
+    for (const index of at) this.marks[index] = 1;
+  }
+
+  addBits(bits: Bits): void {
+    for (let index = 0; index < this.marks.length; index++) if (bits.word(index) !== 0) this.marks[index] = 1;
+  }
+
+  /** The marked ones, ascending; the marks are wiped. */
+  take(): Uint32Array {
+    const taken: number[] = [];
+    for (let index = 0; index < this.marks.length; index++) if (this.marks[index] === 1) taken.push(index);
+    this.marks.fill(0);
+    return Uint32Array.from(taken);
+  }
 }
 
 /** `Words` are never shorter than the indexes they are asked for. */
@@ -41,4 +68,11 @@ export function addWord(words: Words, index: number, members: number): void {
 export function hasMember({ at, words }: PeopleSet, position: number): boolean {
   const i = at.indexOf(position >>> 5);
   return i >= 0 && (wordAt(words, i) & (1 << (position & 31))) !== 0;
+}
+
+/** The positions that one word of a set holds, ascending. */
+export function members(index: number, word: number): number[] {
+  const positions: number[] = [];
+  for (let rest = word; rest !== 0; rest &= rest - 1) positions.push((index << 5) + 31 - Math.clz32(rest & -rest));
+  return positions;
 }

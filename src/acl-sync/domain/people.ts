@@ -14,25 +14,26 @@ export class People {
   private readonly sets = new Map<string, PeopleSet>();
   private readonly open = new Map<string, Meaning & { kind: 'open' }>();
   private everybodyOnce: PeopleSet | null = null;
-  private size = 0;
+  private readonly all: string[] = [];
 
   /** @param known names by their numbers; a name may stand there twice. */
-  constructor(known: readonly string[], rules: RulesDocument) {
+  constructor(known: readonly string[], ...documents: RulesDocument[]) {
     for (const name of known) this.enter(name);
     this.meet(FRESH);
-    for (const { user } of rulesAboutUsers(rules)) this.learn(user);
-    for (const { original_user, new_user } of rules.impersonation) {
-      this.learn(original_user);
-      this.learn(new_user);
-    }
+    for (const rules of documents) this.meetAll(rules);
   }
 
   get count(): number {
-    return this.size;
+    return this.all.length;
+  }
+
+  /** By their numbers. */
+  names(): readonly string[] {
+    return this.all;
   }
 
   everybody(): PeopleSet {
-    return (this.everybodyOnce ??= peopleSet(Array.from({ length: this.size }, (_, position) => position)));
+    return (this.everybodyOnce ??= peopleSet(Array.from({ length: this.all.length }, (_, position) => position)));
   }
 
   /** Those whom a pattern of users in the rules means. */
@@ -46,6 +47,14 @@ export class People {
   /** Those of this very name: two where the snapshot gives a name twice. */
   named(name: string): readonly number[] {
     return this.positions.get(name) ?? [];
+  }
+
+  private meetAll(rules: RulesDocument): void {
+    for (const { user } of rulesAboutUsers(rules)) this.learn(user);
+    for (const { original_user, new_user } of rules.impersonation) {
+      this.learn(original_user);
+      this.learn(new_user);
+    }
   }
 
   private learn(pattern: string | undefined): void {
@@ -75,7 +84,7 @@ export class People {
   }
 
   private enter(name: string): readonly number[] {
-    const position = this.size++;
+    const position = this.all.push(name) - 1;
     const same = this.positions.get(name);
     const positions = same ? [...same, position] : [position];
     this.positions.set(name, positions);

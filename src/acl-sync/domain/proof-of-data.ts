@@ -1,12 +1,13 @@
 import type { Bits } from '../../grants/domain/bits.js';
 import type { IntentSets, NamedNode } from '../../grants/domain/intent-sets.js';
 import type { NodeSets } from '../../grants/domain/node-sets.js';
-import { PRIVILEGES, type Privilege } from '../../grants/domain/privilege.js';
+import { PRIVILEGES } from '../../grants/domain/privilege.js';
+import { behindGate } from './catalog-gate.js';
 import type { Aspect, Differences, Place } from './difference.js';
 import type { CatalogModes, EngineSets } from './engine-sets.js';
 import { INFORMATION_SCHEMA } from './evaluator.js';
 import { FRESH } from './name-space.js';
-import { wordAt, type Words } from './people-set.js';
+import { WordMarks, wordAt, type Words } from './people-set.js';
 import { SchemaTables } from './schema-tables.js';
 import type { TableOutcome } from './table-outcome.js';
 
@@ -17,6 +18,7 @@ import type { TableOutcome } from './table-outcome.js';
  */
 export function proveData(engine: EngineSets, intent: IntentSets, differences: Differences): void {
   const { everyWord } = engine;
+  const marks = new WordMarks(engine.width);
   const reached: Words = new Uint32Array(engine.width);
   const effective: Words = new Uint32Array(engine.width);
   const named = new Map([...intent.catalogs()].map((node) => [node.resource.catalog, node]));
@@ -51,15 +53,19 @@ export function proveData(engine: EngineSets, intent: IntentSets, differences: D
     if (schema === INFORMATION_SCHEMA) return;
     const tables = new SchemaTables(engine, catalog, schema);
     compare({ ...place, table: FRESH }, tables.everywhere, sets, modes, everyWord);
-    const ask = (table: string, means: Bits | null, wanted: NodeSets): void =>
-      tables.at(table, means, (outcome, active) => compare({ ...place, table }, outcome, wanted, modes, active));
+    const ask = (table: string, wanted: NodeSets): void => {
+      tables.mark(table, marks);
+      const active = marks.take();
+      if (active.length > 0) compare({ ...place, table }, tables.at(table, active), wanted, modes, active);
+    };
     const unnamed = tables.names().add(FRESH);
     // Tables are many: each is forgotten when it has been asked.
     for (const { resource, means, sets: wanted } of node?.children() ?? []) {
       unnamed.delete(resource.table ?? '');
-      ask(resource.table ?? '', means, wanted);
+      marks.addBits(means);
+      ask(resource.table ?? '', wanted);
     }
-    for (const table of unnamed) ask(table, null, sets);
+    for (const table of unnamed) ask(table, sets);
   }
 
   function compare(
@@ -71,7 +77,8 @@ export function proveData(engine: EngineSets, intent: IntentSets, differences: D
   ): void {
     for (const index of active) reached[index] = 0;
     for (const privilege of PRIVILEGES) {
-      gate(outcome, privilege, modes, active);
+      behindGate(outcome, privilege, modes, active, effective);
+      for (const index of active) reached[index] = wordAt(reached, index) | wordAt(effective, index);
       const aspect = (): Aspect => ({ about: 'privilege', place, privilege });
       differences.compare(aspect, active, effective, wanted.privileges[privilege]);
     }
@@ -94,24 +101,6 @@ export function proveData(engine: EngineSets, intent: IntentSets, differences: D
         const aspect = (): Aspect => ({ about: 'column-mask', place, column, expression });
         told(aspect, byRules?.get(expression), byGrants?.get(expression));
       }
-    }
-  }
-
-  /** What is left of a privilege behind the catalog's gate: reading needs any mode, everything else the mode `all`. */
-  function gate(
-    { given }: TableOutcome,
-    privilege: Privilege,
-    { all, readOnly }: CatalogModes,
-    active: Uint32Array,
-  ): void {
-    for (const index of active) {
-      const reads = privilege === 'SELECT' ? wordAt(given.SELECT, index) | wordAt(given.GRANT_SELECT, index) : 0;
-      const may =
-        privilege === 'SELECT'
-          ? reads & (wordAt(all, index) | wordAt(readOnly, index))
-          : wordAt(given[privilege], index) & wordAt(all, index);
-      effective[index] = may;
-      reached[index] = wordAt(reached, index) | may;
     }
   }
 }

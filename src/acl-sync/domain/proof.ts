@@ -8,7 +8,8 @@ import type { Finding } from './finding.js';
 import { NameSpace } from './name-space.js';
 import { People } from './people.js';
 import { proveData } from './proof-of-data.js';
-import { MARKER, proveRights } from './proof-of-rights.js';
+import { proveRights } from './proof-of-rights.js';
+import { MARKER } from './rights.js';
 import { isOpen, patternOf, RULE_PATTERNS } from './rule-patterns.js';
 import { ruleText } from './rule-text.js';
 import type { RulesDocument } from './rules-document.js';
@@ -22,21 +23,40 @@ const TOLD = 20;
  * Any difference is an error with a counterexample; so is a pattern that cannot be enumerated.
  */
 export function proveRules(rules: RulesDocument, snapshot: Snapshot): Finding[] {
-  const known = subjectsOf(snapshot).list.map(({ name }) => name);
-  return prove(new EngineSets(rules, new NameSpace(), new People(known, rules)), snapshot);
+  return prove(engineFor(rules, snapshot), snapshot);
 }
 
 /** The same; `engine` numbers people as the snapshot's subjects, and after them all others. */
 export function prove(engine: EngineSets, snapshot: Snapshot): Finding[] {
-  const { rules, people } = engine;
-  const intent = intentSets(snapshot, people.strangers);
-  const differences = new Differences(intent.subjects.list, TOLD);
-  proveData(engine, intent, differences);
-  proveRights(engine, intent, snapshot, differences);
-  return differences.total === 0 ? openPatterns(rules) : told(differences, new Counterexamples(rules, snapshot));
+  const differences = differencesOf(engine, snapshot, 'all');
+  return differences.total === 0 ? openPatterns(engine.rules) : told(differences, engine.rules, snapshot);
 }
 
-function told({ found, total }: Differences, counterexamples: Counterexamples): Finding[] {
+/**
+ * What rules give that the snapshot does not mean; empty: they may be put back although grants have changed since
+ * (access model, section 4). Less than the grants give is nobody's danger.
+ */
+export function excessOf(rules: RulesDocument, snapshot: Snapshot): Finding[] {
+  const engine = engineFor(rules, snapshot);
+  const differences = differencesOf(engine, snapshot, 'more');
+  return differences.total === 0 ? openPatterns(rules) : told(differences, rules, snapshot);
+}
+
+function engineFor(rules: RulesDocument, snapshot: Snapshot): EngineSets {
+  const known = subjectsOf(snapshot).list.map(({ name }) => name);
+  return new EngineSets(rules, new NameSpace(), new People(known, rules));
+}
+
+function differencesOf(engine: EngineSets, snapshot: Snapshot, wanted: 'all' | 'more'): Differences {
+  const intent = intentSets(snapshot, engine.people.strangers);
+  const differences = new Differences(intent.subjects.list, TOLD, wanted);
+  proveData(engine, intent, differences);
+  proveRights(engine, intent, snapshot, differences);
+  return differences;
+}
+
+function told({ found, total }: Differences, rules: RulesDocument, snapshot: Snapshot): Finding[] {
+  const counterexamples = new Counterexamples(rules, snapshot);
   const findings = found.map((difference) => counterexamples.finding(difference));
   if (total <= found.length) return findings;
   const message = `${total - found.length} more differences between the rules and the grants are not told here`;

@@ -1,6 +1,5 @@
-import type { Bits } from '../../grants/domain/bits.js';
 import type { EngineSets } from './engine-sets.js';
-import { addWord, wordAt, type PeopleSet, type Words } from './people-set.js';
+import { addWord, wordAt, type PeopleSet, type WordMarks, type Words } from './people-set.js';
 import type { Branch } from './rule-trie.js';
 import type { TableRule } from './rules-document.js';
 import { TableOutcome } from './table-outcome.js';
@@ -15,7 +14,7 @@ export class SchemaTables {
   private readonly branch: Branch;
   private readonly before = new Map<number, Words>();
   private readonly here: TableOutcome;
-  private readonly marks: Uint8Array;
+  private dirty: Uint32Array = NONE;
 
   constructor(
     private readonly engine: EngineSets,
@@ -26,22 +25,26 @@ export class SchemaTables {
     this.everywhere = new TableOutcome(engine.width);
     for (const { rule, people } of this.rules(this.branch.everywhere)) this.everywhere.decide(rule, people, null);
     this.here = new TableOutcome(engine.width);
-    this.marks = new Uint8Array(engine.width);
   }
 
   names(): Set<string> {
     return this.branch.names();
   }
 
-  /** Calls back with what one table gives at the words where `means`, or people of a rule that names it, have members. */
-  at(table: string, means: Bits | null, use: (outcome: TableOutcome, active: Uint32Array) => void): void {
-    const own = this.rules(this.branch.only(table));
-    const active = this.active(own, means);
-    if (active.length === 0) return;
-    for (const { index, rule, people } of own) this.here.decide(rule, people, this.decidedBefore(index));
+  /** Marks the words of people of whom a rule says something at this very table; all others get what any table gives. */
+  mark(table: string, marks: WordMarks): void {
+    for (const { people } of this.rules(this.branch.only(table))) marks.add(people);
+  }
+
+  /** What one table gives at these words, all marked ones among them. It is written over by the next call. */
+  at(table: string, active: Uint32Array): TableOutcome {
+    this.here.clear(this.dirty);
+    this.dirty = active;
+    for (const { index, rule, people } of this.rules(this.branch.only(table))) {
+      this.here.decide(rule, people, this.decidedBefore(index));
+    }
     this.here.inherit(this.everywhere, active);
-    use(this.here, active);
-    this.here.clear(active);
+    return this.here;
   }
 
   private rules(indexes: readonly number[]): { index: number; rule: TableRule; people: PeopleSet }[] {
@@ -63,14 +66,6 @@ export class SchemaTables {
     this.before.set(earlier.length, decided);
     return decided;
   }
-
-  private active(own: readonly { people: PeopleSet }[], means: Bits | null): Uint32Array {
-    for (const { people } of own) for (const index of people.at) this.marks[index] = 1;
-    const active: number[] = [];
-    for (const index of this.engine.everyWord) {
-      if (this.marks[index] === 1 || (means !== null && means.word(index) !== 0)) active.push(index);
-    }
-    this.marks.fill(0);
-    return Uint32Array.from(active);
-  }
 }
+
+const NONE = new Uint32Array(0);
