@@ -10,6 +10,13 @@ const moduleOrder = MODULES.slice(0, -1).map((name, position) => ({
   to: { path: `^src/(${MODULES.slice(position + 1).join('|')})/` },
 }));
 
+// How a snapshot becomes rules, with the intent as sets of people.
+const COMPILER = [
+  '^src/grants/domain/(bits|intent-sets|node-sets|node-state|resource-tree|subjects)[.]ts$',
+  '^src/acl-sync/domain/(audience|best-pairs|compile|covering|name-pattern|outcome|rectangles|rules-text)[.]ts$',
+  '^src/acl-sync/domain/(catalog|schema|service-account|sibling|table)-rules[.]ts$',
+];
+
 module.exports = {
   forbidden: [
     { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
@@ -33,6 +40,13 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/[^/]+/domain/', pathNot: '[.]spec[.]ts$' },
       to: { pathNot: ['^src/kernel/', '^src/[^/]+/domain/', 'node_modules/refa/', '^(node:)?crypto$'] },
+    },
+    {
+      name: 'the-proof-shares-nothing-with-the-compiler',
+      comment: 'docs/decisions/0006: what one of the two gets wrong the other must not',
+      severity: 'error',
+      from: { path: '^src/acl-sync/domain/(check|proof)[^/]*[.]ts$', pathNot: '[.]spec[.]ts$' },
+      to: { path: COMPILER, reachable: true },
     },
     {
       name: 'services-see-ports',

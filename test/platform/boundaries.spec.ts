@@ -47,6 +47,10 @@ const BREACHES: Record<string, [file: string, text: string]> = {
     'src/grants/domain/impure.ts',
     `import type { Injectable } from '@nestjs/common'; export type A = typeof Injectable;`,
   ],
+  'the-proof-shares-nothing-with-the-compiler': [
+    'src/acl-sync/domain/proof-of-nothing.ts',
+    `import type { Audience } from './detour.js'; export type A = Audience;`,
+  ],
   'services-see-ports': [
     'src/users/impure.service.ts',
     `import type { DataSource } from 'typeorm'; export type A = DataSource;`,
@@ -74,6 +78,7 @@ const SUPPORT: Record<string, string> = {
       'export interface Planted { it: true }',
     ]),
   ),
+  'src/acl-sync/domain/detour.ts': `import type { audience } from './audience.js'; export type Audience = typeof audience;`,
   'src/users/infrastructure/planted.ts': 'export interface Planted { it: true }',
 };
 

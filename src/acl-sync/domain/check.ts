@@ -1,5 +1,4 @@
 import type { Snapshot } from '../../grants/domain/snapshot.js';
-import { subjectsOf } from '../../grants/domain/subject.js';
 import { deadRules } from './dead-rules.js';
 import { EngineSets } from './engine-sets.js';
 import type { Finding } from './finding.js';
@@ -7,6 +6,7 @@ import { checkInvariants } from './invariants.js';
 import { NameSpace } from './name-space.js';
 import { People } from './people.js';
 import { prove } from './proof.js';
+import { Roster } from './roster.js';
 import { readRules } from './rules-reader.js';
 
 /**
@@ -19,13 +19,14 @@ export function checkRules(text: string | Uint8Array, snapshot: Snapshot): Findi
   if (reading.kind === 'refused') return reading.findings;
   const rules = reading.document;
   const space = new NameSpace();
+  const roster = new Roster(snapshot);
   const people = new People(
-    subjectsOf(snapshot).list.map(({ name }) => name),
+    roster.list.map(({ name }) => name),
     rules,
   );
   return [
     ...checkInvariants(rules, snapshot.settings, people),
-    ...prove(new EngineSets(rules, space, people), snapshot),
+    ...prove(new EngineSets(rules, space, people), snapshot, roster),
     ...deadRules(rules, people, space, 'error'),
   ];
 }

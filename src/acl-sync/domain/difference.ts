@@ -1,4 +1,3 @@
-import type { Bits } from '../../grants/domain/bits.js';
 import type { Privilege } from '../../grants/domain/privilege.js';
 import type { Subject } from '../../grants/domain/subject.js';
 import { members, wordAt, type Words } from './people-set.js';
@@ -56,14 +55,14 @@ export class Differences {
     aspect: () => Aspect,
     active: Uint32Array,
     byRules: Words | null,
-    byGrants: Bits | null,
+    byGrants: Words | null,
     among: Words | null = null,
   ): void {
     let extra: number[] | null = null;
     let missing: number[] | null = null;
     for (const index of active) {
       const rules = byRules === null ? 0 : wordAt(byRules, index);
-      const grants = byGrants === null ? 0 : byGrants.word(index);
+      const grants = byGrants === null ? 0 : wordAt(byGrants, index);
       const differ = (rules ^ grants) & (among === null ? -1 : wordAt(among, index));
       if (differ === 0) continue;
       (extra ??= []).push(...members(index, differ & rules));

@@ -1,5 +1,3 @@
-import type { Bits } from '../../grants/domain/bits.js';
-
 /** A set of people as the words of a bit set, those without members left out: small for few people, whoever they are. */
 export interface PeopleSet {
   /** Which words, ascending. */
@@ -26,6 +24,13 @@ export function peopleSet(positions: Iterable<number>): PeopleSet {
 /** A bit set with all its words, to be written to. */
 export type Words = Uint32Array;
 
+/** @param width how many words there are. */
+export function wordsOf(width: number, positions: Iterable<number>): Words {
+  const words: Words = new Uint32Array(width);
+  for (const position of positions) addWord(words, position >>> 5, 1 << (position & 31));
+  return words;
+}
+
 /** Where everybody has to be asked. */
 export function everyWord(width: number): Uint32Array {
   return Uint32Array.from({ length: width }, (_, index) => index);
@@ -43,8 +48,8 @@ export class WordMarks {
     for (const index of at) this.marks[index] = 1;
   }
 
-  addBits(bits: Bits): void {
-    for (let index = 0; index < this.marks.length; index++) if (bits.word(index) !== 0) this.marks[index] = 1;
+  addPositions(positions: readonly number[]): void {
+    for (const position of positions) this.marks[position >>> 5] = 1;
   }
 
   /** The marked ones, ascending; the marks are wiped. */
@@ -75,4 +80,9 @@ export function members(index: number, word: number): number[] {
   const positions: number[] = [];
   for (let rest = word; rest !== 0; rest &= rest - 1) positions.push((index << 5) + 31 - Math.clz32(rest & -rest));
   return positions;
+}
+
+/** The positions of a whole set, ascending. */
+export function membersOf(words: Words): number[] {
+  return [...words].flatMap((word, index) => members(index, word));
 }

@@ -1,13 +1,15 @@
-import type { Bits } from '../../grants/domain/bits.js';
-import type { IntentSets, NamedNode } from '../../grants/domain/intent-sets.js';
-import type { NodeSets } from '../../grants/domain/node-sets.js';
 import { PRIVILEGES } from '../../grants/domain/privilege.js';
+import type { Snapshot } from '../../grants/domain/snapshot.js';
 import { behindGate } from './catalog-gate.js';
 import type { Aspect, Differences, Place } from './difference.js';
 import type { CatalogModes, EngineSets } from './engine-sets.js';
 import { INFORMATION_SCHEMA } from './evaluator.js';
+import { MeantLevel, MeantReach } from './meant-level.js';
+import type { MeantOutcome } from './meant-outcome.js';
 import { FRESH } from './name-space.js';
-import { WordMarks, wordAt, type Words } from './people-set.js';
+import { addWord, membersOf, WordMarks, wordAt, wordsOf, type Words } from './people-set.js';
+import type { Roster } from './roster.js';
+import { sayings, sayingsOfSystem, type SaidNode } from './saying.js';
 import { SchemaTables } from './schema-tables.js';
 import type { TableOutcome } from './table-outcome.js';
 
@@ -15,63 +17,60 @@ import type { TableOutcome } from './table-outcome.js';
  * Asks the rules about everybody on every node: each that the grants name, each that a rule's patterns allow in any
  * combination, and one fresh name at each level, which stands for all that nobody has named. Rules cannot tell any
  * further node from one of these, so that nothing is left out.
+ * @returns who reaches something, by the grants: service accounts, and whoever has anything anywhere
  */
-export function proveData(engine: EngineSets, intent: IntentSets, differences: Differences): void {
-  const { everyWord } = engine;
-  const marks = new WordMarks(engine.width);
-  const reached: Words = new Uint32Array(engine.width);
-  const effective: Words = new Uint32Array(engine.width);
-  const named = new Map([...intent.catalogs()].map((node) => [node.resource.catalog, node]));
-  const spelled = [engine.catalogs, engine.schemas, engine.tables].map((trie) => trie.branch([]).names());
-  for (const catalog of all(named, ...spelled)) proveCatalog(catalog, named.get(catalog));
+export function proveData(engine: EngineSets, snapshot: Snapshot, roster: Roster, differences: Differences): Words {
+  const { everyWord, width, people } = engine;
+  const marks = new WordMarks(width);
+  const reached: Words = new Uint32Array(width);
+  const effective: Words = new Uint32Array(width);
+  const reaching = wordsOf(width, roster.serviceAccounts);
+  const said = sayings(snapshot, roster);
+  const spelled = [engine.catalogs, engine.schemas, engine.tables].flatMap((trie) => [...trie.branch([]).names()]);
+  for (const catalog of new Set([...[...said.keys()].sort(), ...spelled, FRESH])) {
+    if (catalog === SYSTEM) continue;
+    const { any } = proveCatalog(catalog, said.get(catalog));
+    for (const index of everyWord) addWord(reaching, index, wordAt(any, index));
+  }
+  // Who may read `system` follows from all the rest.
+  proveCatalog(SYSTEM, sayingsOfSystem(membersOf(reaching)));
+  return reaching;
 
-  function proveCatalog(catalog: string, node: NamedNode | undefined): void {
+  function proveCatalog(catalog: string, node: SaidNode | undefined): MeantReach {
     const modes = engine.modes(catalog);
-    const wanted = intent.catalogModes(catalog);
+    const reach = new MeantReach(people.count, width);
+    const meant = MeantLevel.catalog(reach, node);
+    const spelled = [engine.schemas, engine.tables].flatMap((trie) => [...trie.branch([catalog]).names()]);
+    for (const schema of new Set([...meant.names(), ...spelled, FRESH]))
+      proveSchema({ catalog, schema }, meant.level(schema), modes);
     const aspect = (mode: 'all' | 'read-only') => () => ({ about: 'catalog-mode', place: { catalog }, mode }) as const;
-    differences.compare(aspect('all'), everyWord, modes.all, wanted.all);
-    differences.compare(aspect('read-only'), everyWord, modes.readOnly, wanted.readOnly);
-    const sets = node?.sets ?? intent.at({ catalog });
-    const schemas = schemasOf(node);
-    const spelled = [engine.schemas, engine.tables].map((trie) => trie.branch([catalog]).names());
-    for (const schema of all(schemas, ...spelled)) {
-      proveSchema({ catalog, schema }, schemas.get(schema), sets, modes);
-    }
+    differences.compare(aspect('all'), everyWord, modes.all, reach.beyondReading);
+    differences.compare(aspect('read-only'), everyWord, modes.readOnly, reach.onlyReading());
+    return reach;
   }
 
-  function proveSchema(
-    place: Required<Omit<Place, 'table'>>,
-    node: NamedNode | undefined,
-    above: NodeSets,
-    modes: CatalogModes,
-  ): void {
+  function proveSchema(place: Required<Omit<Place, 'table'>>, meant: MeantLevel, modes: CatalogModes): void {
     const { catalog, schema } = place;
-    const sets = node?.sets ?? above;
     const owners = engine.schemaOwners(catalog, schema, modes);
-    differences.compare(() => ({ about: 'schema-ownership', place }), everyWord, owners, sets.privileges.OWNERSHIP);
-    // Whoever may read the catalog may read its names; no table rule is asked there.
-    if (schema === INFORMATION_SCHEMA) return;
+    const aspect = () => ({ about: 'schema-ownership', place }) as const;
+    differences.compare(aspect, everyWord, owners, meant.outcome.given.OWNERSHIP);
     const tables = new SchemaTables(engine, catalog, schema);
-    compare({ ...place, table: FRESH }, tables.everywhere, sets, modes, everyWord);
-    const ask = (table: string, wanted: NodeSets): void => {
+    // Whoever may read the catalog may read its names; no table rule is asked there. What is granted there lets in all the same.
+    const isAsked = schema !== INFORMATION_SCHEMA;
+    if (isAsked) compare({ ...place, table: FRESH }, tables.everywhere, meant.outcome, modes, everyWord);
+    for (const table of new Set([...meant.names(), ...tables.names(), FRESH])) {
       tables.mark(table, marks);
+      meant.mark(table, marks);
       const active = marks.take();
-      if (active.length > 0) compare({ ...place, table }, tables.at(table, active), wanted, modes, active);
-    };
-    const unnamed = tables.names().add(FRESH);
-    // Tables are many: each is forgotten when it has been asked.
-    for (const { resource, means, sets: wanted } of node?.children() ?? []) {
-      unnamed.delete(resource.table ?? '');
-      marks.addBits(means);
-      ask(resource.table ?? '', wanted);
+      const wanted = meant.at(table, active);
+      if (isAsked && active.length > 0) compare({ ...place, table }, tables.at(table, active), wanted, modes, active);
     }
-    for (const table of unnamed) ask(table, sets);
   }
 
   function compare(
     place: Place,
     outcome: TableOutcome,
-    wanted: NodeSets,
+    wanted: MeantOutcome,
     modes: CatalogModes,
     active: Uint32Array,
   ): void {
@@ -80,11 +79,11 @@ export function proveData(engine: EngineSets, intent: IntentSets, differences: D
       behindGate(outcome, privilege, modes, active, effective);
       for (const index of active) reached[index] = wordAt(reached, index) | wordAt(effective, index);
       const aspect = (): Aspect => ({ about: 'privilege', place, privilege });
-      differences.compare(aspect, active, effective, wanted.privileges[privilege]);
+      differences.compare(aspect, active, effective, wanted.given[privilege]);
     }
     // What is filtered or hidden matters to those who may do something; the others have been compared above.
-    for (const index of active) reached[index] = wordAt(reached, index) & wanted.reached.word(index);
-    const told = (aspect: () => Aspect, byRules: Words | undefined, byGrants: Bits | undefined): void =>
+    for (const index of active) reached[index] = wordAt(reached, index) & wordAt(wanted.reached, index);
+    const told = (aspect: () => Aspect, byRules: Words | undefined, byGrants: Words | undefined): void =>
       differences.compare(aspect, active, byRules ?? null, byGrants ?? null, reached);
     for (const expression of union(outcome.filters, wanted.filters)) {
       const aspect = (): Aspect => ({ about: 'row-filter', place, expression });
@@ -105,13 +104,7 @@ export function proveData(engine: EngineSets, intent: IntentSets, differences: D
   }
 }
 
-function all(named: ReadonlyMap<string, unknown>, ...spelled: ReadonlySet<string>[]): Set<string> {
-  return new Set([...named.keys(), ...spelled.flatMap((names) => [...names]), FRESH]);
-}
-
-function schemasOf(node: NamedNode | undefined): Map<string, NamedNode> {
-  return new Map([...(node?.children() ?? [])].map((child) => [child.resource.schema ?? '', child]));
-}
+const SYSTEM = 'system';
 
 function union(
   a: ReadonlyMap<string, unknown> | undefined,

@@ -1,6 +1,4 @@
-import { intentSets } from '../../grants/domain/intent-sets.js';
 import type { Snapshot } from '../../grants/domain/snapshot.js';
-import { subjectsOf } from '../../grants/domain/subject.js';
 import { Counterexamples } from './counterexample.js';
 import { Differences } from './difference.js';
 import { EngineSets } from './engine-sets.js';
@@ -10,6 +8,7 @@ import { People } from './people.js';
 import { proveData } from './proof-of-data.js';
 import { proveRights } from './proof-of-rights.js';
 import { MARKER } from './rights.js';
+import { Roster } from './roster.js';
 import { isOpen, patternOf, RULE_PATTERNS } from './rule-patterns.js';
 import { ruleText } from './rule-text.js';
 import type { RulesDocument } from './rules-document.js';
@@ -23,12 +22,13 @@ const TOLD = 20;
  * Any difference is an error with a counterexample; so is a pattern that cannot be enumerated.
  */
 export function proveRules(rules: RulesDocument, snapshot: Snapshot): Finding[] {
-  return prove(engineFor(rules, snapshot), snapshot);
+  const roster = new Roster(snapshot);
+  return prove(engineFor(rules, roster), snapshot, roster);
 }
 
-/** The same; `engine` numbers people as the snapshot's subjects, and after them all others. */
-export function prove(engine: EngineSets, snapshot: Snapshot): Finding[] {
-  const differences = differencesOf(engine, snapshot, 'all');
+/** The same; `engine` numbers people as the roster does, and after them all others. */
+export function prove(engine: EngineSets, snapshot: Snapshot, roster: Roster): Finding[] {
+  const differences = differencesOf(engine, snapshot, roster, 'all');
   return differences.total === 0 ? openPatterns(engine.rules) : told(differences, engine.rules, snapshot);
 }
 
@@ -37,21 +37,21 @@ export function prove(engine: EngineSets, snapshot: Snapshot): Finding[] {
  * (access model, section 4). Less than the grants give is nobody's danger.
  */
 export function excessOf(rules: RulesDocument, snapshot: Snapshot): Finding[] {
-  const engine = engineFor(rules, snapshot);
-  const differences = differencesOf(engine, snapshot, 'more');
+  const roster = new Roster(snapshot);
+  const differences = differencesOf(engineFor(rules, roster), snapshot, roster, 'more');
   return differences.total === 0 ? openPatterns(rules) : told(differences, rules, snapshot);
 }
 
-function engineFor(rules: RulesDocument, snapshot: Snapshot): EngineSets {
-  const known = subjectsOf(snapshot).list.map(({ name }) => name);
+function engineFor(rules: RulesDocument, { list }: Roster): EngineSets {
+  const known = list.map(({ name }) => name);
   return new EngineSets(rules, new NameSpace(), new People(known, rules));
 }
 
-function differencesOf(engine: EngineSets, snapshot: Snapshot, wanted: 'all' | 'more'): Differences {
-  const intent = intentSets(snapshot, engine.people.strangers);
-  const differences = new Differences(intent.subjects.list, TOLD, wanted);
-  proveData(engine, intent, differences);
-  proveRights(engine, intent, snapshot, differences);
+function differencesOf(engine: EngineSets, snapshot: Snapshot, roster: Roster, wanted: 'all' | 'more'): Differences {
+  const strangers = engine.people.strangers.map((name) => ({ kind: 'stranger', name }) as const);
+  const differences = new Differences([...roster.list, ...strangers], TOLD, wanted);
+  const reaching = proveData(engine, snapshot, roster, differences);
+  proveRights(engine, snapshot, roster, reaching, differences);
   return differences;
 }
 

@@ -21,11 +21,6 @@ export class Bits {
     return ((this.words[member >>> 5] ?? 0) & (1 << (member & 31))) !== 0;
   }
 
-  /** 32 members at a time, for those who compare long sets: bit 0 of word 1 is member 32. */
-  word(index: number): number {
-    return word(this.words, index);
-  }
-
   /** `this` itself where nothing is added, so that an unchanged set stays the same object down the tree. */
   or(other: Bits): Bits {
     if (this === other || this.contains(other)) return this;

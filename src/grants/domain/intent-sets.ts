@@ -1,4 +1,3 @@
-import { isLive } from './applies.js';
 import type { Bits } from './bits.js';
 import { OPEN_SYSTEM_SCHEMAS } from './intent.js';
 import { setsOf, type NodeSets } from './node-sets.js';
@@ -7,15 +6,13 @@ import { PRIVILEGES, type Privilege } from './privilege.js';
 import { resourceTree, type TreeNode } from './resource-tree.js';
 import type { Resource } from './resource.js';
 import type { Snapshot } from './snapshot.js';
-import { subjectsOf, type Subjects } from './subject.js';
+import { subjectsOf, type Subjects } from './subjects.js';
 
 /** A node that something in the snapshot names (or that lies above one), with the named nodes below it, sorted by name. */
 export interface NamedNode {
   resource: Resource;
   /** False where nothing is said of this very node: the sets are those of the node above. */
   changed: boolean;
-  /** Everybody of whom something is said here: for all others the sets are those of the node above. */
-  means: Bits;
   sets: NodeSets;
   children(): Iterable<NamedNode>;
 }
@@ -27,15 +24,13 @@ export interface IntentSets {
   reachesSomething: Bits;
   /** Every named catalog, sorted, `system` among them; nodes are computed while they are walked, and not kept. */
   catalogs(): Iterable<NamedNode>;
-  /** Any node, named or not. */
-  at(resource: Resource): NodeSets;
   /** Who needs which mode: the sets do not meet. Those in neither may not enter the catalog. */
   catalogModes(catalog: string): { all: Bits; readOnly: Bits };
 }
 
-/** @param strangers names that the snapshot does not know, to be told nothing of; they come last among the subjects, in this order. */
-export function intentSets(snapshot: Snapshot, strangers: readonly string[] = []): IntentSets {
-  const subjects = subjectsOf(snapshot, strangers);
+/** Works out who gets what, once for all nodes and everybody. */
+export function intentSets(snapshot: Snapshot): IntentSets {
+  const subjects = subjectsOf(snapshot);
   const start = nobody(subjects.none);
   const tree = resourceTree(sayings(snapshot, subjects));
   const modes = new Map([...tree].map(([name, node]) => [name, modesBelow(node, start, subjects.none)]));
@@ -47,38 +42,18 @@ export function intentSets(snapshot: Snapshot, strangers: readonly string[] = []
   modes.set('system', { all: subjects.none, readOnly: reachesSomething });
 
   const catalogs = [...tree.values()];
-  const states = new Map<TreeNode<Saying>, NodeState>();
-  const stateOf = (node: TreeNode<Saying>, parent: NodeState): NodeState => {
-    const known = states.get(node) ?? inherit(parent, node.said);
-    // Tables are many and asked rarely twice.
-    if (node.resource.table === undefined) states.set(node, known);
-    return known;
-  };
-  const at = ({ catalog, schema = '', table = '' }: Resource): NodeSets => {
-    const catalogNode = tree.get(catalog);
-    if (!catalogNode) return setsOf(start);
-    const catalogState = stateOf(catalogNode, start);
-    const schemaNode = catalogNode.children.get(schema);
-    if (!schemaNode) return setsOf(catalogState);
-    const schemaState = stateOf(schemaNode, catalogState);
-    const tableNode = schemaNode.children.get(table);
-    return setsOf(tableNode ? stateOf(tableNode, schemaState) : schemaState);
-  };
   return {
     subjects,
     reachesSomething,
-    catalogs: () => walk(catalogs, start, subjects.none),
-    at,
+    catalogs: () => walk(catalogs, start),
     catalogModes: (catalog) => modes.get(catalog) ?? { all: subjects.none, readOnly: subjects.none },
   };
 }
 
-function* walk(nodes: Iterable<TreeNode<Saying>>, above: NodeState, none: Bits): Generator<NamedNode> {
+function* walk(nodes: Iterable<TreeNode<Saying>>, above: NodeState): Generator<NamedNode> {
   for (const { resource, said, children } of nodes) {
     const state = inherit(above, said);
-    const sets = setsOf(state);
-    const means = said.reduce((all, saying) => all.or(saying.means), none);
-    yield { resource, changed: said.length > 0, means, sets, children: () => walk(children.values(), state, none) };
+    yield { resource, changed: said.length > 0, sets: setsOf(state), children: () => walk(children.values(), state) };
   }
 }
 
@@ -93,7 +68,8 @@ function sayings(snapshot: Snapshot, subjects: Subjects): Saying[] {
     (catalog) => ({ kind: 'give', privileges: READ, resource: { catalog }, means }) as const,
   );
   const grants = snapshot.grants
-    .filter((grant) => isLive(grant, snapshot.at))
+    // Said here again: the proof asks `isLive`, and a slip must not be made on both sides of it.
+    .filter(({ revokedAt, expiresAt }) => revokedAt === null && (expiresAt === null || expiresAt > snapshot.at))
     .map(
       ({ principal, resource, privileges }) =>
         ({ kind: 'give', privileges, resource, means: subjects.meant(principal) }) as const,

@@ -2,7 +2,6 @@ import { covers, depth, isLive, meansPrincipal, policyMeans, type Through } from
 import type { Principal } from './principal.js';
 import { PRIVILEGES, type Privilege } from './privilege.js';
 import type { Resource } from './resource.js';
-import { joinFilters } from './row-filter.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy, SnapshotUser } from './snapshot.js';
 
 /** A grant or a policy that reaches a node, how it means the principal, and on which node it was given. */
@@ -13,8 +12,8 @@ export interface Origin<T> {
   inheritedFrom: Resource | null;
 }
 
-/** What one principal may do on one node, and on everything below it that nothing narrower names. */
-export interface Intent {
+/** What somebody gets at a node, and everywhere below it that nothing narrower names. */
+export interface Access {
   /** In the engine's order. On a catalog or a schema, OWNERSHIP is the engine's schema ownership. */
   privileges: Privilege[];
   /** All row filters that apply, joined; null when the rows are not filtered. */
@@ -25,6 +24,10 @@ export interface Intent {
   masks: { column: string; expression: string }[];
   /** Columns that two masks at the same distance claim. */
   conflicts: string[];
+}
+
+/** What one principal may do on one node, and where it comes from. */
+export interface Intent extends Access {
   grants: Origin<SnapshotGrant>[];
   policies: Origin<SnapshotPolicy>[];
   /** What the privileges come from where it is no grant. */
@@ -73,12 +76,17 @@ export function intentAt(snapshot: Snapshot, principal: Principal, node: Resourc
     return through ? [origin(policy, through, node)] : [];
   });
 
-  const held = withContained(grants.flatMap(({ source }) => source.privileges));
-  const denied = taken(policies.flatMap(({ source }) => (source.kind === 'deny' ? source.privileges : [])));
-  const privileges = PRIVILEGES.filter((privilege) => held.has(privilege) && !denied.has(privilege));
-  if (privileges.length === 0) return { ...NOTHING, grants, policies };
+  const given = grants.flatMap(({ source }) => source.privileges);
   const applied = policies.map(({ source }) => source);
-  return { privileges, filter: joinedFilter(applied), ...columns(applied), grants, policies, standing: null };
+  return { ...accessOf(given, applied), grants, policies, standing: null };
+}
+
+/** What these privileges and policies, whatever their order, come to for somebody whom all of them reach. */
+export function accessOf(given: readonly Privilege[], policies: readonly SnapshotPolicy[]): Access {
+  const held = withContained(given);
+  const denied = taken(policies.flatMap((policy) => (policy.kind === 'deny' ? policy.privileges : [])));
+  const privileges = PRIVILEGES.filter((privilege) => held.has(privilege) && !denied.has(privilege));
+  return privileges.length === 0 ? NO_ACCESS : { privileges, filter: joinedFilter(policies), ...columns(policies) };
 }
 
 /** What lets somebody in at all: execute queries, read `system.jdbc` and `system.metadata`. Service accounts always may. */
@@ -121,12 +129,14 @@ function taken(privileges: readonly Privilege[]): Set<Privilege> {
   return new Set(privileges.includes('SELECT') ? [...privileges, 'GRANT_SELECT'] : privileges);
 }
 
+/** One text for the same filters, whatever order they come in: a row must pass all of them. */
 function joinedFilter(policies: readonly SnapshotPolicy[]): string | null {
-  return joinFilters(policies.flatMap((policy) => (policy.kind === 'row_filter' ? [policy.expression] : [])));
+  const filters = policies.flatMap((policy) => (policy.kind === 'row_filter' ? [`(${policy.expression})`] : []));
+  return filters.length === 0 ? null : [...new Set(filters)].sort().join(' AND ');
 }
 
 /** Hidden columns add up and beat masks. Of the masks of one column the nearest node's counts; two there hide it. */
-function columns(policies: readonly SnapshotPolicy[]): Pick<Intent, 'hidden' | 'masks' | 'conflicts'> {
+function columns(policies: readonly SnapshotPolicy[]): Pick<Access, 'hidden' | 'masks' | 'conflicts'> {
   const masking = policies.filter((policy) => policy.kind === 'column_mask');
   const nearest = [...new Set(masking.map(({ resource }) => resource.column))].sort().map((column) => {
     const claims = masking.filter(({ resource }) => resource.column === column);
@@ -182,13 +192,5 @@ function origin<T extends { resource: Resource }>(source: T, through: Through, n
   return { source, through, inheritedFrom: inherited ? source.resource : null };
 }
 
-const NOTHING: Intent = {
-  privileges: [],
-  filter: null,
-  hidden: [],
-  masks: [],
-  conflicts: [],
-  grants: [],
-  policies: [],
-  standing: null,
-};
+const NO_ACCESS: Access = { privileges: [], filter: null, hidden: [], masks: [], conflicts: [] };
+const NOTHING: Intent = { ...NO_ACCESS, grants: [], policies: [], standing: null };

@@ -1,5 +1,5 @@
 import type { Snapshot, SnapshotPolicy } from './snapshot.js';
-import { subjectsOf } from './subject.js';
+import { subjectsOf } from './subjects.js';
 
 export interface MaskConflict {
   /** The other policy, which masks the same column of the same node. */

@@ -1,7 +1,6 @@
 import type { Bits } from './bits.js';
 import { addTo, type NodeState } from './node-state.js';
 import { PRIVILEGES, type Privilege } from './privilege.js';
-import { joinFilters } from './row-filter.js';
 
 /** What holds at one node, and below it wherever nothing narrower is named: for each thing, the set of those it holds for. */
 export interface NodeSets {
@@ -54,8 +53,8 @@ function joined(filters: ReadonlyMap<string, Bits>, reached: Bits): Map<string, 
   }
   return new Map(
     parts.flatMap(({ expressions, means }) => {
-      const text = joinFilters(expressions);
-      return text === null ? [] : [[text, means] as const];
+      const text = expressions.sort().map((expression) => `(${expression})`);
+      return text.length === 0 ? [] : [[text.join(' AND '), means] as const];
     }),
   );
 }

@@ -1,0 +1,37 @@
+import { accessOf, type Access } from '../../grants/domain/intent.js';
+import type { Privilege } from '../../grants/domain/privilege.js';
+import type { SnapshotPolicy } from '../../grants/domain/snapshot.js';
+
+/** What a grant or a policy says, whomever it means. */
+export type Source = { gives: readonly Privilege[] } | { policy: SnapshotPolicy };
+
+/**
+ * All that reaches somebody at a node, as far as it matters: which privileges are given, and which policies apply. Those whom
+ * the same sources reach in the same order share one, so that what it comes to is worked out once, by the specification itself.
+ */
+export class Entitlement {
+  private readonly after = new Map<Source, Entitlement>();
+  private worked: Access | null = null;
+
+  constructor(
+    private readonly given: readonly Privilege[] = [],
+    private readonly policies: readonly SnapshotPolicy[] = [],
+  ) {}
+
+  get access(): Access {
+    return (this.worked ??= accessOf(this.given, this.policies));
+  }
+
+  /** With one source more. */
+  and(source: Source): Entitlement {
+    const known = this.after.get(source) ?? this.with(source);
+    this.after.set(source, known);
+    return known;
+  }
+
+  private with(source: Source): Entitlement {
+    if ('policy' in source) return new Entitlement(this.given, [...this.policies, source.policy]);
+    const more = source.gives.filter((privilege) => !this.given.includes(privilege));
+    return more.length === 0 ? this : new Entitlement([...this.given, ...more], this.policies);
+  }
+}
