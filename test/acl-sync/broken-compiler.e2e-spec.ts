@@ -1,25 +1,26 @@
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { ApiClient, type Tokens } from '../support/api-client.js';
 import { type Finished, GrantlineProcess, runGrantline } from '../support/grantline-process.js';
+import { plant, type PlantedFault } from '../support/planted-fault.js';
 
-/** One fault each, in a copy of the built compiler; `found` is what the log must say of it. */
-const FAULTS: Record<string, { file: string; from: string; to: string; found: RegExp }> = {
+/** One fault each, in a copy of the built service; `found` is what the log must say of it. */
+const FAULTS: Record<string, PlantedFault> = {
   'drops what the other group gives': {
-    file: 'outcome.js',
+    file: 'acl-sync/domain/outcome.js',
     from: 'return [...known, privilege];',
     to: 'return [privilege];',
     found: /boris may SELECT .*?sales\.eu\.orders.*?group/,
   },
   'does not escape a dot': {
-    file: 'name-pattern.js',
+    file: 'acl-sync/domain/name-pattern.js',
     from: '/[.$|?*+(){}]|',
     to: '/[$|?*+(){}]|',
     found: /a dot stands for any character/,
   },
   'leaves out a section': {
-    file: 'rules-text.js',
+    file: 'acl-sync/domain/rules-text.js',
     from: "    functions: ['user', 'catalog', 'schema', 'function', 'privileges'],\n",
     to: '',
     found: /functions/,
@@ -32,15 +33,11 @@ describe('a broken compiler', () => {
   let service: GrantlineProcess;
   const rules = (): string => readFileSync(join(folder, 'acl', 'rules.json'), 'utf8');
 
-  /** The built service with one text of the compiler replaced, which must stand there exactly once. */
-  const brokenBuild = ({ file, from, to }: { file: string; from: string; to: string }): string => {
+  const brokenBuild = (fault: PlantedFault): string => {
     const copy = mkdtempSync(join(folder, 'broken-'));
     for (const name of ['dist', 'migrations', 'package.json']) cpSync(name, join(copy, name), { recursive: true });
     symlinkSync(resolve('node_modules'), join(copy, 'node_modules'));
-    const path = join(copy, 'dist', 'acl-sync', 'domain', file);
-    const parts = readFileSync(path, 'utf8').split(from);
-    expect(parts).toHaveLength(2);
-    writeFileSync(path, parts.join(to));
+    plant(join(copy, 'dist'), fault);
     return copy;
   };
   const sync = (build: string): Promise<Finished> =>

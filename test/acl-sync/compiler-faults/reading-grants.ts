@@ -1,0 +1,136 @@
+import type { PlantedFault } from '../../support/planted-fault.js';
+
+/** Slips on the way from a snapshot to sets of people: expiry, memberships, inheritance, denies, exceptions, filters, masks. */
+export const FAULTS_IN_READING_GRANTS: Record<string, PlantedFault> = {
+  // Expiry and revocation
+  'counts revoked grants': {
+    file: 'grants/domain/intent-sets.js',
+    from: 'revokedAt === null && ',
+    to: '',
+    found: /rex may not SELECT from sales\.eu\.orders \(no grant gives it\)/,
+  },
+  'never lets a grant expire': {
+    file: 'grants/domain/intent-sets.js',
+    from: '(expiresAt === null || expiresAt > snapshot.at)',
+    to: 'true',
+    found: /lou may not SELECT from sales\.eu\.orders \(no grant gives it\)/,
+  },
+  'lets a grant live at the instant of its end': {
+    file: 'grants/domain/intent-sets.js',
+    from: 'expiresAt > snapshot.at',
+    to: 'expiresAt >= snapshot.at',
+    found: /lou may not SELECT from sales\.eu\.orders \(no grant gives it\)/,
+  },
+  'forgets grants that will expire': {
+    file: 'grants/domain/intent-sets.js',
+    from: '(expiresAt === null || expiresAt > snapshot.at)',
+    to: 'expiresAt === null',
+    found: /dee may SELECT from sales\.eu\.orders by grant/,
+  },
+  // Denies and exceptions
+  'ignores denies': {
+    file: 'grants/domain/node-sets.js',
+    from: 'given[privilege].minus(taken[privilege])',
+    to: 'given[privilege]',
+    found: /may not SELECT from hr\.vault\..* \(deny \d+ takes it\)/,
+  },
+  'lets a deny reach no further than its node': {
+    file: 'grants/domain/node-state.js',
+    from: 'const taken = { ...above.taken };',
+    to: 'const taken = { ...nobody(above.none).taken };',
+    found: /fay may not SELECT from hr\.vault\.keys \(deny \d+ takes it\)/,
+  },
+  'leaves GRANT_SELECT where SELECT is denied': {
+    file: 'grants/domain/node-state.js',
+    from: "add(taken, 'GRANT_SELECT', saying.means)",
+    to: 'undefined',
+    found: /may not have GRANT_SELECT on hr\.staff\.salaries \(deny \d+ takes it\)/,
+  },
+  'ignores exceptions': {
+    file: 'grants/domain/subjects.js',
+    from: 'rest.minus(meant(excepted))',
+    to: 'rest',
+    found: /ivy may SELECT from hr\.staff\.salaries by grant/,
+  },
+  'takes exceptions for the only ones meant': {
+    file: 'grants/domain/subjects.js',
+    from: 'rest.minus(meant(excepted))',
+    to: 'meant(excepted)',
+    found: /ivy may SELECT from hr\.staff\.salaries by grant/,
+  },
+  // Filters, masks, hidden columns
+  'lets rows through that pass one filter of two': {
+    file: 'grants/domain/node-sets.js',
+    from: "text.join(' AND ')",
+    to: "text.join(' OR ')",
+    found: /may SELECT only those rows of sales\.eu\.visits for which \(.*\) AND \(.*\) by policies/,
+  },
+  'joins filters without parentheses': {
+    file: 'grants/domain/node-sets.js',
+    from: '`(${expression})`',
+    to: 'expression',
+    found: /may SELECT only those rows of sales\.eu\.visits for which \(/,
+  },
+  'forgets the filters of the node above': {
+    file: 'grants/domain/node-state.js',
+    from: 'new Map(above.filters)',
+    to: 'new Map()',
+    found: /may SELECT only those rows of sales\.eu\.\w+ for which \(region = 'EU'\)/,
+  },
+  'forgets the columns hidden above': {
+    file: 'grants/domain/node-state.js',
+    from: 'new Map(above.hidden)',
+    to: 'new Map()',
+    found: /may not SELECT the column ssn of hr\.staff\.people/,
+  },
+  'forgets the mask of the nearer node': {
+    file: 'grants/domain/node-state.js',
+    from: 'addTo(nearest, expression, means.minus(twice))',
+    to: 'undefined',
+    found: /SELECT the column name of hr\.staff\.people only as/,
+  },
+  'shows a column that two masks at the same distance claim': {
+    file: 'grants/domain/node-state.js',
+    from: '.minus(once).or(twice)',
+    to: '.minus(once)',
+    found: /may not SELECT the column phone of hr\.staff/,
+  },
+  'judges a catalog by what is given on it alone': {
+    file: 'grants/domain/intent-sets.js',
+    from: 'any = any.or(below.all).or(below.readOnly);',
+    to: '',
+    found: /ivy may SELECT from hr\.staff\.people by grant 1, .* in the mode none/,
+  },
+  // Catalogs that are closed
+  'opens all of system': {
+    file: 'grants/domain/intent-sets.js',
+    from: "resource: { catalog: 'system', schema },",
+    to: "resource: { catalog: 'system' },",
+    found: /may not SELECT from system\.\(any other schema\)/,
+  },
+  "gives what was granted in the service's own catalog": {
+    file: 'grants/domain/intent-sets.js',
+    from: "catalog !== metadataCatalog && catalog !== 'system'",
+    to: "catalog !== 'system'",
+    found: /bo may not SELECT from grantline\..* \(no grant gives it\)/,
+  },
+  // People
+  'counts deactivated members': {
+    file: 'grants/domain/subjects.js',
+    from: '.flatMap((id) => byUser.get(id) ?? [])).and(activePeople)',
+    to: '.flatMap((id) => byUser.get(id) ?? []))',
+    found: /gus may not SELECT from sales\.eu.* \(the account is deactivated\)/,
+  },
+  'means everybody by a group': {
+    file: 'grants/domain/subjects.js',
+    from: 'return byGroup.get(named.id) ?? none;',
+    to: 'return everyone;',
+    found: /clerk \(and \d+ more\) may not SELECT from sales\.eu\.visits \(no grant gives it\)/,
+  },
+  'leaves engine principals out': {
+    file: 'grants/domain/subjects.js',
+    from: "kind === 'engine' ? [[name, i]] : []",
+    to: '[]',
+    found: /bi-tool may SELECT from sales\.eu\.orders by grant/,
+  },
+};

@@ -1,0 +1,209 @@
+import type { PlantedFault } from '../../support/planted-fault.js';
+
+/** Slips on the way from sets of people to a document: order, merging, patterns, sections, service accounts, `system`. */
+export const FAULTS_IN_WRITING_RULES: Record<string, PlantedFault> = {
+  // Order
+  'asks catalogs before schemas and tables': {
+    file: 'acl-sync/domain/table-rules.js',
+    from: 'const catalogs = [...intent.catalogs()];',
+    to: "const catalogs = [...intent.catalogs()]; yield nodes(catalogs, 'catalog', null, {});",
+    found: /fay may not SELECT from hr\.staff\.salaries \(deny 5 takes it\), but rule tables\[3\] gives it/,
+  },
+  'asks catalogs before schemas when schemas are owned': {
+    file: 'acl-sync/domain/schema-rules.js',
+    from: "return [...narrow, ...write.of(wide, 'catalog', {})];",
+    to: "return [...write.of(wide, 'catalog', {}), ...narrow];",
+    found: /fay may not have OWNERSHIP of the schema hr\.vault \(deny \d+ takes it\)/,
+  },
+  'closes a node before those who have something there': {
+    file: 'acl-sync/domain/rectangles.js',
+    from: 'rank === 0 && holders(row.sibling).every((some) => decided.get(row.sibling)?.contains(some))',
+    to: 'true',
+    found: /Zed \(and \d+ more\) may not INSERT into hr\.staff\.salaries \(no grant gives it\)/,
+  },
+  'puts the service accounts last': {
+    file: 'acl-sync/domain/compile.js',
+    from: '[...accounts.tables, ...tableRules(intent)]',
+    to: '[...tableRules(intent), ...accounts.tables]',
+    found: /service-account-\w+ .*?may SELECT from lake\.secret\..* as a service account/,
+  },
+  // Merging
+  'drops what another grant gives': {
+    file: 'acl-sync/domain/outcome.js',
+    from: 'return [...known, privilege];',
+    to: 'return [privilege];',
+    found: /bo may SELECT from sales\.eu\.orders by grant \d+ \(group readers\)/,
+  },
+  'gives everybody at a node what one of them has': {
+    file: 'acl-sync/domain/outcome.js',
+    from: '{ outcome, people: others }',
+    to: '{ outcome: having(outcome), people: others }',
+    found: /cy may not SELECT from sales\.eu\.orders \(no grant gives it\)/,
+  },
+  'keeps one column rule of several': {
+    file: 'acl-sync/domain/outcome.js',
+    from: '[...(outcome.columns ?? []), column]',
+    to: '[column]',
+    found: /fay .*may not SELECT the column ssn of hr\.staff\.people by policies 6, 7/,
+  },
+  'does not see that privileges differ from those above': {
+    file: 'acl-sync/domain/outcome.js',
+    from: 'above.privileges[privilege].differs(here.privileges[privilege])',
+    to: 'none',
+    found: /bo may INSERT into sales\.eu\.orders by grant/,
+  },
+  'does not see that filters differ from those above': {
+    file: 'acl-sync/domain/outcome.js',
+    from: '[above.filters, here.filters],',
+    to: '',
+    found: /may SELECT only those rows of sales\.eu\.visits for which/,
+  },
+  'does not see that hidden columns differ from those above': {
+    file: 'acl-sync/domain/outcome.js',
+    from: '[above.hidden, here.hidden],',
+    to: '',
+    found: /may not SELECT the column iban of sales\.eu\.payments/,
+  },
+  'shares a rule among all who are in either': {
+    file: 'acl-sync/domain/covering.js',
+    from: 'a.classes.or(b.classes).and(may)',
+    to: 'a.classes.or(b.classes)',
+    found: /may not \w+ \w+ lake\.raw\.t\d/,
+  },
+  'loses the second of two nodes that share a rule': {
+    file: 'acl-sync/domain/covering.js',
+    from: '[...new Set([...a.rows, ...b.rows])]',
+    to: '[...a.rows]',
+    found: /may INSERT into lake\.raw\.t\d by grant/,
+  },
+  'loses the level above in a rule about tables': {
+    file: 'acl-sync/domain/table-rules.js',
+    from: "const inSchema = { ...inCatalog, schema: literal(schema.resource.schema ?? '') };",
+    to: 'const inSchema = inCatalog;',
+    found: /pam may not INSERT into lake\.\(any other schema\)\.t3 \(no grant gives it\)/,
+  },
+  'loses the first of an audience': {
+    file: 'acl-sync/domain/audience.js',
+    from: 'people.members().flatMap',
+    to: 'people.members().slice(people.count() > 1 ? 1 : 0).flatMap',
+    found: /ana \(and 1 more\) may SELECT from lake\.raw\.t1 by grant 11/,
+  },
+  // Patterns
+  'writes a plain character for a special one': {
+    file: 'acl-sync/domain/name-pattern.js',
+    from: '`[${special}]`',
+    to: "'x'",
+    found: /eve\.x may SELECT from sales\.eu/,
+  },
+  'forgets that a name may end where others go on': {
+    file: 'acl-sync/domain/name-pattern.js',
+    from: "`(${options.join('|')})?`",
+    to: "`(${options.join('|')})`",
+    found: /clerk may SELECT from lake\.raw/,
+  },
+  'opens no parentheses around alternatives': {
+    file: 'acl-sync/domain/name-pattern.js',
+    from: "options.join('') : `(${options.join('|')})`",
+    to: "options.join('') : options.join('|')",
+    found: /service-account-grantline may SELECT from lake\.raw\..* as a service account, but rule catalogs/,
+  },
+  'ends a range of characters too early': {
+    file: 'acl-sync/domain/name-pattern.js',
+    from: 'run.charAt(run.length - 1)',
+    to: 'run.charAt(run.length - 2)',
+    found: /clerk14 \(and 1 more\) may SELECT from lake\.raw\.t1 by grant 10/,
+  },
+  'puts characters into one class that go on differently': {
+    file: 'acl-sync/domain/name-pattern.js',
+    from: "[rest, branch.tails.orNothing, ...branch.tails.options].join('\\n')",
+    to: 'rest',
+    found: /clerk20 \(and 39 more\) may not SELECT from lake\.raw\..* \(no grant means anybody of that name\)/,
+  },
+  'lowers the case of people': {
+    file: 'acl-sync/domain/name-pattern.js',
+    from: '[...new Set(names)].sort()',
+    to: '[...new Set([...names].map((name) => name.toLowerCase()))].sort()',
+    found: /Zed may SELECT from sales\.eu/,
+  },
+  'forgets that GRANT_SELECT contains SELECT when SELECT is denied beside it': {
+    file: 'acl-sync/domain/outcome.js',
+    from: "privileges.filter((held) => held !== 'SELECT')",
+    to: '[]',
+    found: /fay may INSERT into hr\.staff/,
+  },
+  'masks for nobody': {
+    file: 'acl-sync/domain/outcome.js',
+    from: 'withColumn(outcome, { name, mask })',
+    to: 'outcome',
+    found: /may SELECT the column name of hr\.staff.* only as/,
+  },
+  // Sections
+  'lets writers into a catalog for reading alone': {
+    file: 'acl-sync/domain/catalog-rules.js',
+    from: "{ outcome: { allow: 'all' }, rank: 2",
+    to: "{ outcome: { allow: 'read-only' }, rank: 2",
+    found:
+      /pam may INSERT into lake\.raw\.t3 by grant \d+, but rule catalogs\[\d\] lets pam into the catalog in the mode read-only/,
+  },
+  'lets readers into a catalog in the mode all': {
+    file: 'acl-sync/domain/catalog-rules.js',
+    from: "{ outcome: { allow: 'read-only' }, rank: 1",
+    to: "{ outcome: { allow: 'all' }, rank: 1",
+    found: /ivy may not enter the catalog hr in the mode all/,
+  },
+  'lets everybody execute queries': {
+    file: 'acl-sync/domain/compile.js',
+    from: "{ user: insiders, allow: ['execute'] }",
+    to: "{ allow: ['execute'] }",
+    found: /gus \(and 4 more\) may not execute queries \(the account is deactivated\)/,
+  },
+  "shows others' queries": {
+    file: 'acl-sync/domain/compile.js',
+    from: "allow: ['execute'] }",
+    to: "allow: ['execute', 'view'] }",
+    found: /may not view other people's queries/,
+  },
+  'leaves schemas owned that a deny has closed': {
+    file: 'acl-sync/domain/schema-rules.js',
+    from: 'must: lost, may: lost',
+    to: 'must: none, may: none',
+    found: /fay may not have OWNERSHIP of the schema hr\.vault \(deny \d+ takes it\)/,
+  },
+  // Service accounts, impersonation, session properties
+  'lets service accounts write where they may read': {
+    file: 'acl-sync/domain/service-account-rules.js',
+    from: "rule(readable, { allow: 'read-only' })",
+    to: "rule(readable, { allow: 'all' })",
+    found: /service-account-\w+ .*may not enter the catalog tpch in the mode all/,
+  },
+  'gives service accounts too little': {
+    file: 'acl-sync/domain/service-account-rules.js',
+    from: '[...PRIVILEGES]',
+    to: "['SELECT']",
+    found: /service-account-\w+ .*may INSERT into lake\..* as a service account/,
+  },
+  'lets every service account become somebody': {
+    file: 'acl-sync/domain/compile.js',
+    from: 'original_user: anyOf([settings.ownAccount])',
+    to: 'original_user: anyOf(settings.serviceAccounts)',
+    found: /service-account-etl may not impersonate ana/,
+  },
+  'lets people be impersonated who reach nothing': {
+    file: 'acl-sync/domain/compile.js',
+    from: 'const people = intent.reachesSomething\n        .and(activePeople)',
+    to: 'const people = activePeople',
+    found: /service-account-grantline may not impersonate nia/,
+  },
+  'lets people set every property': {
+    file: 'acl-sync/domain/compile.js',
+    from: 'property: anyOf(settings.sessionProperties), ',
+    to: '',
+    found: /Zed \(and \d+ more\) may not SET SESSION \(any other property\)/,
+  },
+  'leaves the last word on system to the engine': {
+    file: 'acl-sync/domain/compile.js',
+    from: ", { allow: 'none' }]",
+    to: ']',
+    found: /gus \(and 4 more\) may not enter the catalog system in the mode all/,
+  },
+};
