@@ -19,10 +19,11 @@ export interface Covered {
   rows: readonly number[];
 }
 
-/** A rectangle in the making, over classes of people. */
+/** A rectangle in the making, over classes of people and over rows. */
 interface Draft {
+  /** All of them `may`. */
   classes: Bits;
-  rows: readonly number[];
+  rows: Bits;
   /** The classes that may be in all of its rows. */
   may: Bits;
 }
@@ -37,14 +38,13 @@ export function cover(cells: readonly Cell[], cost: Costs): Covered[] {
   const size = cells[0]?.must.size ?? 0;
   const weights = classes.map(({ people }) => people.length * cost.person);
   const weigh = (set: Bits) => set.members().reduce((sum, each) => sum + (weights[each] ?? 0), 0);
-  const costOf = ({ rows }: Draft) => cost.rule + cost.sibling * rows.length;
+  const costOf = (rows: Bits) => cost.rule + cost.sibling * rows.count();
   /** The common part costs a rule, names once who was named twice, and makes a draft needless of which nothing is left. */
   const gain = (a: Draft, b: Draft): number => {
-    const may = a.may.and(b.may);
-    const twice = a.classes.and(b.classes).and(may);
-    const needless = [a, b].filter(({ classes }) => may.contains(classes));
-    if (twice.isEmpty() && needless.length === 0) return 0;
-    return weigh(twice) + needless.reduce((sum, draft) => sum + costOf(draft), 0) - costOf(common(a, b));
+    const isNeedless = [b.may.contains(a.classes), a.may.contains(b.classes)];
+    if (!isNeedless.includes(true) && !a.classes.meets(b.classes)) return 0;
+    const saved = [a, b].reduce((sum, { rows }, i) => (isNeedless[i] ? sum + costOf(rows) : sum), 0);
+    return weigh(a.classes.and(b.classes)) + saved - costOf(a.rows.or(b.rows));
   };
   const drafts = new BestPairs(firstDrafts(cells, classes), gain);
   for (let pair = drafts.best(); pair; pair = drafts.best()) {
@@ -57,7 +57,7 @@ export function cover(cells: readonly Cell[], cost: Costs): Covered[] {
   }
   return drafts.list().map(({ classes: some, rows }) => {
     const people = some.members().flatMap((each) => classes[each]?.people ?? []);
-    return { people: Bits.of(size, people), rows };
+    return { people: Bits.of(size, people), rows: rows.members() };
   });
 }
 
@@ -66,7 +66,7 @@ function common(a: Draft, b: Draft): Draft {
   const may = a.may.and(b.may);
   return {
     classes: a.classes.or(b.classes).and(may),
-    rows: [...new Set([...a.rows, ...b.rows])].sort((x, y) => x - y),
+    rows: a.rows.or(b.rows),
     may,
   };
 }
@@ -100,5 +100,9 @@ function firstDrafts(cells: readonly Cell[], classes: readonly PeopleAlike[]): D
     const found = classes.flatMap(({ signature }, i) => (signs.includes(signature.charAt(row)) ? [i] : []));
     return Bits.of(classes.length, found);
   };
-  return cells.map((_, row) => ({ classes: where(row, MUST), rows: [row], may: where(row, MUST + MAY) }));
+  return cells.map((_, row) => ({
+    classes: where(row, MUST),
+    rows: Bits.of(cells.length, [row]),
+    may: where(row, MUST + MAY),
+  }));
 }
