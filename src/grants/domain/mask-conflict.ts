@@ -1,5 +1,6 @@
+import { policyMeans } from './applies.js';
+import type { Principal } from './principal.js';
 import type { Snapshot, SnapshotPolicy } from './snapshot.js';
-import { subjectsOf } from './subjects.js';
 
 export interface MaskConflict {
   /** The other policy, which masks the same column of the same node. */
@@ -16,15 +17,24 @@ export function maskConflict(snapshot: Snapshot, id: number): MaskConflict | nul
   const masks = snapshot.policies.filter((policy) => policy.kind === 'column_mask');
   const mine = masks.find((mask) => mask.id === id);
   if (mine === undefined) return null;
-  const subjects = subjectsOf(snapshot);
-  const meant = subjects.meantByPolicy(mine);
+  const meant = everybody(snapshot).filter(({ principal }) => policyMeans(snapshot, mine, principal));
   for (const other of masks) {
     if (other.id === id || other.expression === mine.expression || !sameColumn(other, mine)) continue;
-    const [position] = subjects.meantByPolicy(other).and(meant).members();
-    const who = position === undefined ? undefined : subjects.list[position];
+    const who = meant.find(({ principal }) => policyMeans(snapshot, other, principal));
     if (who !== undefined) return { with: other.id, who: who.name };
   }
   return null;
+}
+
+/** Whom a policy can mean: active people, and the engine principals that something names; service accounts are touched by none. */
+function everybody({ users, grants, policies, settings }: Snapshot): { name: string; principal: Principal }[] {
+  const people = users
+    .filter(({ isActive }) => isActive)
+    .map(({ id, name }) => ({ name, principal: { type: 'user', id } as const }));
+  const named = [...grants, ...policies].map(({ principal }) => principal);
+  const engines = named.flatMap((principal) => (principal.type === 'engine' ? [principal.name] : []));
+  const others = [...new Set(engines)].filter((name) => !settings.serviceAccounts.includes(name));
+  return [...people, ...others.map((name) => ({ name, principal: { type: 'engine', name } as const }))];
 }
 
 type Mask = Extract<SnapshotPolicy, { kind: 'column_mask' }>;
