@@ -20,6 +20,8 @@ export default {
       },
     ],
   },
+  // jest leaves a core idle otherwise; specs wait for databases and processes more than they compute.
+  maxWorkers: 2,
   testTimeout: 60_000,
   globalSetup: '<rootDir>/test/support/global-setup.js',
   globalTeardown: '<rootDir>/test/support/global-teardown.js',
