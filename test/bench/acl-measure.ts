@@ -1,48 +1,49 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { compile } from '../../src/acl-sync/domain/compile.js';
 import { rulesText } from '../../src/acl-sync/domain/rules-text.js';
-import { SIZES, scaled, skewedWorld } from '../support/skewed-world.js';
+import type { Snapshot } from '../../src/grants/domain/snapshot.js';
+import { snapshotOf, type Way, type World } from './acl-world.js';
 import { floor } from './floor.js';
-import { namesInFull, personByPerson } from './peers.js';
+import { judge } from './judging.js';
+import { MANY_RULES, namesInFull, personByPerson, sizeOf } from './peers.js';
+import { everydayQuestions, proofQuestions, type Questions } from './questions.js';
 
-/** One measurement, in a process of its own so that its peak memory is its own. Prints a line of JSON. */
-const [size = 'team', factor = '1', names = 'numbered', way = 'ours'] = process.argv.slice(2);
-if (size !== 'team' && size !== 'enterprise' && size !== 'extreme') throw new Error(`no such world: ${size}`);
-const snapshot = skewedWorld(scaled(SIZES[size], Number(factor)), names === 'numbered' ? 'numbered' : 'real-like');
-const world = process.resourceUsage().maxRSS;
-const start = performance.now();
-const measured = measure();
-const peakMiB = Math.round(process.resourceUsage().maxRSS / 1024);
-console.log(JSON.stringify({ size, factor, names, way, ...measured, peakMiB, worldMiB: Math.round(world / 1024) }));
+/**
+ * One measurement, in a process of its own so that its peak memory is its own: `acl-measure.ts WORLD WAY FOLDER`, the world
+ * as JSON. Leaves the document in the folder, and beside ours the questions for the engine; prints a line of JSON.
+ */
+const [world = '', way = '', folder = '.'] = process.argv.slice(2);
+const figures = measured(snapshotOf(JSON.parse(world) as World), way as Way);
+console.log(JSON.stringify({ ...figures, peakMiB: Math.round(process.resourceUsage().maxRSS / 1024) }));
 
-function measure(): object {
+function measured(snapshot: Snapshot, way: Way): object {
+  if (way === 'floor') return floor(snapshot);
+  const size = way === 'person by person' ? sizeOf(snapshot) : null;
+  // No computer of ours holds it: its size is counted, and nothing else.
+  if (size !== null && size.rules > MANY_RULES) return size;
+  const began = performance.now();
+  const text = documentText(snapshot, way);
+  const compileMs = performance.now() - began;
+  const { rules, engine, ...stages } = judge(text, snapshot);
+  const totalMs = performance.now() - began;
+  writeFileSync(join(folder, `${way}.json`), text);
+  const bytes = Buffer.byteLength(text);
+  const all = { rules: rules.tables.length, bytes, compileMs, ...stages, totalMs };
+  if (way !== 'ours') return all;
+  const questions: Questions = { everyday: everydayQuestions(snapshot), ...proofQuestions(engine, snapshot) };
+  writeFileSync(join(folder, 'questions.json'), JSON.stringify(questions));
+  return { ...all, gzip: gzipSync(text).length, people: engine.people.count };
+}
+
+function documentText(snapshot: Snapshot, way: Exclude<Way, 'floor'>): string {
   switch (way) {
-    case 'ours': {
-      const { text, document } = compile(snapshot);
-      const ms = Math.round(performance.now() - start);
-      return { rules: document.tables.length, bytes: Buffer.byteLength(text), ms, gzip: gzipSync(text).length };
-    }
-    case 'names in full': {
-      const document = namesInFull(snapshot);
-      const text = rulesText(document);
-      return {
-        rules: document.tables.length,
-        bytes: Buffer.byteLength(text),
-        ms: Math.round(performance.now() - start),
-      };
-    }
-    case 'person by person': {
-      let rules = 0;
-      let bytes = 0;
-      for (const rule of personByPerson(snapshot)) {
-        rules++;
-        bytes += Buffer.byteLength(JSON.stringify(rule)) + 2;
-      }
-      return { rules, bytes, ms: Math.round(performance.now() - start) };
-    }
-    case 'floor':
-      return { ...floor(snapshot), ms: Math.round(performance.now() - start) };
-    default:
-      throw new Error(`no such way: ${way}`);
+    case 'ours':
+      return compile(snapshot).text;
+    case 'names in full':
+      return rulesText(namesInFull(snapshot));
+    case 'person by person':
+      return rulesText(personByPerson(snapshot));
   }
 }

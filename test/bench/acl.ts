@@ -1,64 +1,104 @@
-import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { say, summed } from '../stack/progress.js';
+import { Processes } from '../stack/running/processes.js';
+import { documentTable, engineTable, type WorldFigures } from './acl-report.js';
+import { targets } from './acl-targets.js';
+import { worldName, type Way, type World } from './acl-world.js';
+import type { Question } from '../support/engine-question.js';
+import { EngineBench, type EngineFigures } from './engine.js';
+import { measureApart, type Measured } from './measuring.js';
+import { publications } from './publishing.js';
+import type { Questions } from './questions.js';
 
 /**
- * npm run bench:acl [-- team enterprise extreme]: what compiled rules cost, against what they would cost otherwise. Worlds are
- * generated, skewed and repeatable; every measurement has a process of its own, so that its peak memory is its own.
+ * npm run bench:acl [-- team enterprise growth extreme]: what compiled rules cost, here and in the engine, against what they
+ * would cost otherwise. Worlds are generated, skewed and repeatable; each measurement has a process of its own.
  */
-interface Measurement {
-  rules?: number;
-  bytes: number;
-  ms: number;
-  peakMiB: number;
-  gzip?: number;
-  people?: number;
-}
+const NAMES = ['numbered', 'real-like'] as const;
+const RULE_MAKERS: readonly Way[] = ['ours', 'names in full', 'person by person'];
+const GROWTH = [2, 4];
+const parts = process.argv.slice(2);
+const asked = (part: string) => parts.length === 0 || parts.includes(part);
 
-const WORLDS = [
-  { size: 'team', factor: 1, ways: ['ours', 'names in full', 'person by person', 'floor'] },
-  { size: 'enterprise', factor: 0.3, ways: ['ours', 'names in full', 'person by person', 'floor'] },
-  { size: 'enterprise', factor: 1, ways: ['ours', 'names in full', 'person by person', 'floor'] },
-  { size: 'extreme', factor: 1, ways: ['ours', 'names in full', 'floor'] },
-];
-const asked = process.argv.slice(2);
-const header = ['world', 'names', 'way', 'table rules', 'KiB', 'gzip KiB', 'ms', 'peak MiB', 'times ours'];
-const rows: string[][] = [header];
-
-for (const { size, factor, ways } of WORLDS.filter(({ size }) => asked.length === 0 || asked.includes(size))) {
-  for (const names of ['numbered', 'real-like']) {
-    let ours: number | null = null;
-    for (const way of ways) {
-      const measured = measure(size, factor, names, way);
-      ours ??= measured.bytes;
-      rows.push([
-        factor === 1 ? size : `${size} × ${factor}`,
-        names,
-        way,
-        measured.rules?.toLocaleString('en') ?? '',
-        kibibytes(measured.bytes),
-        measured.gzip === undefined ? '' : kibibytes(measured.gzip),
-        measured.ms.toLocaleString('en'),
-        String(measured.peakMiB),
-        (measured.bytes / ours).toFixed(2),
-      ]);
+const folder = mkdtempSync(join(tmpdir(), 'grantline-bench-'));
+const processes = new Processes(folder);
+try {
+  const engine = await engineBench();
+  const worlds: WorldFigures[] = [];
+  for (const [size, factor] of [
+    ['team', 1],
+    ['enterprise', 0.3],
+    ['enterprise', 1],
+    ['extreme', 1],
+  ] as const) {
+    if (!asked(size)) continue;
+    for (const names of NAMES) worlds.push(await measureWorld({ size, factor, names }, engine));
+  }
+  const growth: [World, Measured][] = [];
+  for (const names of asked('growth') ? NAMES : []) {
+    for (const factor of [1, ...GROWTH]) {
+      const world: World = { size: 'enterprise', factor, names };
+      const known = worlds.find((each) => worldName(each.world) === worldName(world))?.ways.ours?.measured;
+      growth.push([world, known ?? (await measured(world, 'ours'))]);
     }
   }
-}
-console.log(table(rows));
-
-function measure(size: string, factor: number, names: string, way: string): Measurement {
-  const script = join(import.meta.dirname, 'acl-measure.ts');
-  const args = [...process.execArgv, script, size, String(factor), names, way];
-  const { stdout, stderr, status } = spawnSync(process.execPath, args, { encoding: 'utf8' });
-  if (status !== 0) throw new Error(`${size} ${names} ${way}: ${stderr}`);
-  return JSON.parse(stdout) as Measurement;
+  console.log(`\n${documentTable(worlds)}\n\n${engineTable(worlds)}\n\n${targets(worlds, growth)}`);
+  if (asked('extreme')) console.log(`\n${(await publications(folder)).join('\n')}`);
+} finally {
+  await processes.stopAll();
+  rmSync(folder, { recursive: true, force: true });
 }
 
-function kibibytes(bytes: number): string {
-  return Math.round(bytes / 1024).toLocaleString('en');
+/** Null where the engine's classes cannot be had: the rest is measured all the same. */
+async function engineBench(): Promise<EngineBench | null> {
+  try {
+    return await EngineBench.install(processes);
+  } catch (failure) {
+    say(`the engine is not measured: ${failure instanceof Error ? failure.message : String(failure)}`);
+    return null;
+  }
 }
 
-function table(lines: readonly string[][]): string {
-  const widths = header.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
-  return lines.map((line) => line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')).join('\n');
+async function measureWorld(world: World, engine: EngineBench | null): Promise<WorldFigures> {
+  const figures: WorldFigures = {
+    world,
+    ways: {},
+    floor: await measured(world, 'floor'),
+    proof: { questions: 0, perSecond: null },
+  };
+  let answers: string | null = null;
+  for (const way of RULE_MAKERS) {
+    const rules = await measured(world, way);
+    const made = rules.compileMs !== undefined;
+    const { everyday, proof, count } = readQuestions();
+    const ask = (what: string, questions: readonly Question[]) =>
+      made && engine
+        ? summed(`${worldName(world)}, ${way}, ${what} in the engine`, () => engine.measure(folder, way, questions))
+        : null;
+    const everydayFigures = await ask('everyday questions', everyday);
+    figures.ways[way] = { measured: rules, engine: everydayFigures };
+    if (isFigures(everydayFigures)) {
+      const same = JSON.stringify(everydayFigures.answers);
+      answers ??= same;
+      if (same !== answers) throw new Error(`${worldName(world)}: the engine answers otherwise with ${way}`);
+    }
+    if (way !== 'ours') continue;
+    const asProved = await ask("the proof's questions", proof);
+    figures.proof = { questions: count, perSecond: isFigures(asProved) ? asProved.decisionsPerSecond : null };
+  }
+  return figures;
+}
+
+function isFigures(figures: EngineFigures | string | null): figures is EngineFigures {
+  return typeof figures === 'object' && figures !== null;
+}
+
+function measured(world: World, way: Way): Promise<Measured> {
+  return summed(`${worldName(world)}, ${way}`, () => measureApart(world, way, folder));
+}
+
+function readQuestions(): Questions {
+  return JSON.parse(readFileSync(join(folder, 'questions.json'), 'utf8')) as Questions;
 }

@@ -9,10 +9,10 @@ import type { Snapshot } from '../../src/grants/domain/snapshot.js';
  * be named in one of its rules at least once, and every sibling too. `bytes` writes that down with our own patterns, as if one
  * rule for each parent and outcome were enough.
  */
-export function floor(snapshot: Snapshot): { people: number; bytes: number } {
+export function floor(snapshot: Snapshot): { named: number; bytes: number } {
   const intent = intentSets(snapshot);
   const { list } = intent.subjects;
-  let people = 0;
+  let named = 0;
   let bytes = 0;
   for (const { siblings, level, where } of siblingNodes(intent)) {
     const outcomes = new Map<string, { people: Bits; siblings: string[]; outcome: object }>();
@@ -20,15 +20,15 @@ export function floor(snapshot: Snapshot): { people: number; bytes: number } {
       for (const { outcome, must } of parts) {
         const key = JSON.stringify(outcome);
         const known = outcomes.get(key) ?? { people: must, siblings: [], outcome };
-        if (!must.isEmpty())
-          outcomes.set(key, { ...known, people: known.people.or(must), siblings: [...known.siblings, name] });
+        if (must.isEmpty()) continue;
+        outcomes.set(key, { ...known, people: known.people.or(must), siblings: [...known.siblings, name] });
       }
     }
-    for (const { people: told, siblings: named, outcome } of outcomes.values()) {
-      people += told.count();
+    for (const { people: told, siblings: names, outcome } of outcomes.values()) {
+      named += told.count();
       const user = anyOf(told.members().map((position) => list[position]?.name ?? ''));
-      bytes += Buffer.byteLength(JSON.stringify({ user, ...where, [level]: anyOf(named), ...outcome })) + 2;
+      bytes += Buffer.byteLength(JSON.stringify({ user, ...where, [level]: anyOf(names), ...outcome })) + 2;
     }
   }
-  return { people, bytes };
+  return { named, bytes };
 }

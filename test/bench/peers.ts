@@ -25,17 +25,41 @@ export function namesInFull(snapshot: Snapshot): RulesDocument {
     ],
     functions: [],
     procedures: [],
-    system_session_properties: [],
-    catalog_session_properties: [],
+    system_session_properties: [
+      { property: 'grantline_rules_.*', allow: false },
+      { user: snapshot.settings.serviceAccounts.map(literal).join('|'), allow: true },
+    ],
+    catalog_session_properties: accounts.catalog_session_properties,
   };
 }
 
-/** The naive compilation: a rule for each person on each node where somebody's grant or policy changes what the person has. */
-export function* personByPerson(snapshot: Snapshot): Generator<TableRule> {
-  const intent = intentSets(snapshot);
-  for (const { user = '', ...rule } of tableRules(intent)) {
-    for (const name of user.split('|')) yield { user: name, ...rule };
+/** The naive compilation: a table rule for each person on each node where a grant or policy changes what the person has. */
+export function personByPerson(snapshot: Snapshot): RulesDocument {
+  const document = namesInFull(snapshot);
+  return { ...document, tables: document.tables.flatMap(forEachPerson) };
+}
+
+/** More rules than this are only counted. */
+export const MANY_RULES = 1_000_000;
+
+/** How much the naive compilation would be, without keeping it. */
+export function sizeOf(snapshot: Snapshot): { rules: number; bytes: number } {
+  let rules = 0;
+  let bytes = 0;
+  for (const rule of namesInFull(snapshot).tables) {
+    for (const each of forEachPerson(rule)) {
+      rules++;
+      bytes += Buffer.byteLength(JSON.stringify(each)) + SEPARATOR;
+    }
   }
+  return { rules, bytes };
+}
+
+/** A comma and the end of the line. */
+const SEPARATOR = 2;
+
+function forEachPerson({ user = '', ...rule }: TableRule): TableRule[] {
+  return user.split('|').map((name) => ({ user: name, ...rule }));
 }
 
 function* tableRules(intent: IntentSets): Generator<TableRule> {
@@ -50,7 +74,9 @@ function* tableRules(intent: IntentSets): Generator<TableRule> {
 
 function catalogRules(intent: IntentSets): RulesDocument['catalogs'] {
   return [...intent.catalogs()].flatMap(({ resource }) => {
-    const { all, readOnly } = intent.catalogModes(resource.catalog);
+    const modes = intent.catalogModes(resource.catalog);
+    const all = modes.all.minus(intent.subjects.serviceAccounts);
+    const readOnly = modes.readOnly.minus(intent.subjects.serviceAccounts);
     const catalog = literal(resource.catalog);
     return [
       ...(all.isEmpty() ? [] : [{ user: inFull(all, intent), catalog, allow: 'all' as const }]),

@@ -27,10 +27,13 @@ export class Oracle {
     this.lines = reader[Symbol.asyncIterator]();
   }
 
-  /** @param folder what `installEngineOracle` made */
-  static async start(javaHome: string, folder: string): Promise<Oracle> {
+  /**
+   * @param folder what `installEngineOracle` made
+   * @param heap the most that its rules may take, as the JVM is told
+   */
+  static async start(javaHome: string, folder: string, heap = '1g'): Promise<Oracle> {
     const classPath = [join(folder, 'classes'), join(folder, 'lib', '*')].join(':');
-    const child = spawn(join(javaHome, 'bin', 'java'), ['-Xmx1g', '-cp', classPath, 'EngineOracle']);
+    const child = spawn(join(javaHome, 'bin', 'java'), [`-Xmx${heap}`, '-cp', classPath, 'EngineOracle']);
     child.stderr.resume();
     return new Oracle(child, createInterface(child.stdout), await mkdtemp(join(tmpdir(), 'grantline-oracle-')));
   }

@@ -1,0 +1,79 @@
+import type { WorldFigures } from './acl-report.js';
+import { worldName, type World } from './acl-world.js';
+import type { Measured } from './measuring.js';
+import { textTable } from './text-table.js';
+
+const KIB_AT_MOST: readonly (readonly [string, number])[] = [
+  ['enterprise × 0.3, numbered', 170],
+  ['enterprise × 0.3, real-like', 430],
+  ['enterprise, numbered', 880],
+];
+const FEWER_BYTES = 3;
+const FASTER_DECISIONS = 4;
+const QUESTIONS_FASTER = 1_000;
+const PEAK_MIB = 1_024;
+const GROWS_AT_MOST = 1.3;
+
+/** Each target beside its figure, world by world. */
+export function targets(worlds: readonly WorldFigures[], growth: readonly (readonly [World, Measured])[]): string {
+  const lines = [...worlds.flatMap(ofWorld), ...ofGrowth(growth)];
+  return textTable([['world', 'target', 'is', ''], ...lines]);
+}
+
+function ofWorld({ world, ways, proof }: WorldFigures): string[][] {
+  const name = worldName(world);
+  const ours = ways.ours;
+  const full = ways['names in full'];
+  if (!ours || !full) return [];
+  const { bytes, compileMs = 0, proveMs = 0, peakMiB } = ours.measured;
+  const sizes = KIB_AT_MOST.filter(([of]) => of === name).map(([, most]) =>
+    line(`at most ${most} KiB`, (bytes / 1024).toFixed(0), bytes <= most * 1024),
+  );
+  const fewer = full.measured.bytes / bytes;
+  const lines = [
+    ...sizes,
+    line(`${FEWER_BYTES} × fewer bytes than names in full`, fewer.toFixed(2), fewer >= FEWER_BYTES),
+    line('proof no longer than compilation', (proveMs / compileMs).toFixed(2), proveMs <= compileMs),
+  ];
+  if (typeof ours.engine === 'object' && ours.engine !== null) {
+    if (typeof full.engine === 'object' && full.engine !== null) {
+      const faster = ours.engine.decisionsPerSecond / full.engine.decisionsPerSecond;
+      const target = `engine ${FASTER_DECISIONS} × faster than with names in full`;
+      lines.push(line(target, faster.toFixed(2), faster >= FASTER_DECISIONS));
+    }
+    if (proof.perSecond !== null) {
+      const shorter = ((proof.questions / proof.perSecond) * 1_000) / proveMs;
+      const target = `proof ${thousands(QUESTIONS_FASTER)} × faster than the engine's classes`;
+      const is = `${thousands(shorter)} (${thousands(proof.questions)} questions)`;
+      lines.push(line(target, is, shorter >= QUESTIONS_FASTER));
+    }
+  }
+  if (world.size === 'extreme')
+    lines.push(line(`compiled and proved in ${PEAK_MIB} MiB`, String(peakMiB), peakMiB < PEAK_MIB));
+  return lines.map((cells, i) => [i === 0 ? name : '', ...cells]);
+}
+
+/** The proof's time may grow only a little faster than rules × people. */
+function ofGrowth(growth: readonly (readonly [World, Measured])[]): string[][] {
+  return growth.flatMap(([world, measured]): string[][] => {
+    const [, base] = growth.find(([{ names }]) => names === world.names) ?? [];
+    if (base === undefined || base === measured) return [];
+    const work = workOf(measured) / workOf(base);
+    const time = (measured.proveMs ?? 0) / (base.proveMs ?? 1);
+    const target = `proof grows at most ${GROWS_AT_MOST} × faster than rules × people, from 1 ×`;
+    const is = `${(time / work).toFixed(2)} (${time.toFixed(1)} / ${work.toFixed(1)})`;
+    return [[worldName(world), ...line(target, is, time <= GROWS_AT_MOST * work)]];
+  });
+}
+
+function workOf({ rules = 0, people = 0 }: Measured): number {
+  return rules * people;
+}
+
+function line(target: string, is: string, isMet: boolean): string[] {
+  return [target, is, isMet ? 'met' : 'MISSED'];
+}
+
+function thousands(number: number): string {
+  return Math.round(number).toLocaleString('en-GB');
+}

@@ -1,0 +1,61 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Oracle, type Answers } from '../stack/engine-oracle/oracle.js';
+import { cacheFolder } from '../stack/parts/cache.js';
+import { installEngineOracle } from '../stack/parts/engine-oracle.js';
+import { javaHome } from '../stack/parts/java.js';
+import type { Processes } from '../stack/running/processes.js';
+import type { Question } from '../support/engine-question.js';
+
+/** Of CPU time, because a machine has other things to do as well. */
+export interface EngineFigures {
+  loadMs: number;
+  decisionsPerSecond: number;
+  answers: Answers['answers'];
+}
+
+/** What each document may take in the engine. */
+const HEAP = '4g';
+/** A measurement takes at least so long; below that the clock and the compiler of the virtual machine would be measured. */
+const LONG_MS = 1_500;
+const MOST_TIMES = 200;
+
+/** The engine's own access control as a stopwatch, with a process of its own for each document. */
+export class EngineBench {
+  private constructor(
+    private readonly java: string,
+    private readonly classes: string,
+  ) {}
+
+  /** @throws Error without a JDK that can run the engine, or Maven to fetch it */
+  static async install(processes: Processes): Promise<EngineBench> {
+    const java = javaHome(process.env);
+    return new EngineBench(java, await installEngineOracle(processes, cacheFolder(process.env), java));
+  }
+
+  /** @returns a text where the engine cannot hold the document */
+  async measure(folder: string, way: string, questions: readonly Question[]): Promise<EngineFigures | string> {
+    const oracle = await Oracle.start(this.java, this.classes, HEAP);
+    try {
+      // The first document also loads the engine's classes.
+      await oracle.load('{"catalogs":[{"allow":"none"}]}');
+      const loading = await oracle.load(readFileSync(join(folder, `${way}.json`)));
+      if (!loading.loaded) return loading.error;
+      const { perQuestion, answers } = await steady(oracle, questions);
+      return { loadMs: loading.millis, decisionsPerSecond: 1_000 / perQuestion, answers };
+    } finally {
+      await oracle.stop();
+    }
+  }
+}
+
+/** Asks everything once to warm up, and then again for long enough. */
+async function steady(
+  oracle: Oracle,
+  questions: readonly Question[],
+): Promise<{ perQuestion: number; answers: Answers['answers'] }> {
+  const warm = await oracle.ask(questions);
+  const times = Math.min(MOST_TIMES, Math.max(1, Math.ceil(LONG_MS / warm.millis)));
+  const { millis, answers } = await oracle.ask(questions, times);
+  return { perQuestion: millis / times / questions.length, answers };
+}

@@ -1,0 +1,48 @@
+import { deadRules } from '../../src/acl-sync/domain/dead-rules.js';
+import { EngineSets } from '../../src/acl-sync/domain/engine-sets.js';
+import type { Finding } from '../../src/acl-sync/domain/finding.js';
+import { checkInvariants } from '../../src/acl-sync/domain/invariants.js';
+import { NameSpace } from '../../src/acl-sync/domain/name-space.js';
+import { People } from '../../src/acl-sync/domain/people.js';
+import { prove } from '../../src/acl-sync/domain/proof.js';
+import type { RulesDocument } from '../../src/acl-sync/domain/rules-document.js';
+import { Roster } from '../../src/acl-sync/domain/roster.js';
+import { readRules } from '../../src/acl-sync/domain/rules-reader.js';
+import type { Snapshot } from '../../src/grants/domain/snapshot.js';
+
+/** How long each check took, in milliseconds of wall time. */
+export interface Judged {
+  rules: RulesDocument;
+  engine: EngineSets;
+  readMs: number;
+  proveMs: number;
+  deadMs: number;
+}
+
+/** What `checkRules` does, with a clock in hand. @throws Error unless the rules are right: there is no use in timing wrong ones */
+export function judge(text: string, snapshot: Snapshot): Judged {
+  const [reading, readMs] = timed(() => readRules(text));
+  if (reading.kind === 'refused') throw new Error(told(reading.findings));
+  const rules = reading.document;
+  const space = new NameSpace();
+  const [[engine, proof], proveMs] = timed(() => {
+    const roster = new Roster(snapshot);
+    const known = roster.list.map(({ name }) => name);
+    const engine = new EngineSets(rules, space, new People(known, rules));
+    return [engine, prove(engine, snapshot, roster)] as const;
+  });
+  const [dead, deadMs] = timed(() => deadRules(rules, engine.people, space, 'error'));
+  const findings = [...checkInvariants(rules, snapshot.settings, engine.people), ...proof, ...dead];
+  if (findings.length > 0) throw new Error(told(findings));
+  return { rules, engine, readMs, proveMs, deadMs };
+}
+
+function timed<T>(work: () => T): [T, number] {
+  const began = performance.now();
+  const result = work();
+  return [result, performance.now() - began];
+}
+
+function told(findings: readonly Finding[]): string {
+  return findings.map(({ code, message }) => `${code}: ${message}`).join('\n');
+}

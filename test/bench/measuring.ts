@@ -1,0 +1,32 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { worldName, type Way, type World } from './acl-world.js';
+
+/** Milliseconds of wall time; where rules are too many to be made, only their size is known. */
+export interface Measured {
+  rules?: number;
+  bytes: number;
+  compileMs?: number;
+  readMs?: number;
+  proveMs?: number;
+  deadMs?: number;
+  totalMs?: number;
+  peakMiB: number;
+  gzip?: number;
+  /** How many people a rule has to name at least, over all rules. */
+  named?: number;
+  people?: number;
+}
+
+/** One measurement in a process of its own. Rules with names in full of the largest world need more than the usual heap. */
+export async function measureApart(world: World, way: Way, folder: string): Promise<Measured> {
+  const script = join(import.meta.dirname, 'acl-measure.ts');
+  const heap = way === 'ours' ? [] : ['--max-old-space-size=8192'];
+  const args = [...process.execArgv, ...heap, script, JSON.stringify(world), way, folder];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const ended = new Promise<number | null>((done) => child.once('exit', done));
+  const [out, complaints, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+  if (code !== 0) throw new Error(`${worldName(world)}, ${way}: ${complaints.slice(-2_000)}`);
+  return JSON.parse(out) as Measured;
+}

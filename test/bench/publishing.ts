@@ -1,0 +1,89 @@
+import { spawn } from 'node:child_process';
+import { statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { writeSnapshot } from '../../src/grants/domain/snapshot-file.js';
+import type { Snapshot } from '../../src/grants/domain/snapshot.js';
+import { duration, summed } from '../stack/progress.js';
+import { FakeKubernetesApi } from '../support/fake-kubernetes-api.js';
+import { ownPostgres } from '../support/own-postgres.js';
+import { snapshotOf } from './acl-world.js';
+import { fill } from './filling.js';
+
+/**
+ * The largest world through the built executable: `acl compile` from a snapshot file; `acl sync` from a database into a file,
+ * and into a ConfigMap, which has to refuse it.
+ */
+export async function publications(folder: string): Promise<string[]> {
+  const snapshot = snapshotOf({ size: 'extreme', factor: 1, names: 'numbered' });
+  const compiled = await compileFile(snapshot, folder);
+  const database = await ownPostgres();
+  const kubernetes = new FakeKubernetesApi();
+  try {
+    await summed('extreme, written into a database', () => fill(database.migrationUrl, snapshot));
+    const sync = (target: Record<string, string>) =>
+      grantline(['acl', 'sync', '--json'], {
+        AUTH_SECRET_KEY: 'only-for-measuring-0123456789-abcdefghijk',
+        DATABASE_URL: database.url,
+        DATABASE_MIGRATION_URL: database.migrationUrl,
+        ACL_WRITABLE_CATALOGS: snapshot.settings.writableCatalogs.join(','),
+        ACL_METADATA_CATALOG: 'none',
+        ...target,
+      });
+    const tokenFile = join(folder, 'token');
+    writeFileSync(tokenFile, [...kubernetes.tokens].join(''));
+    const map = await sync({
+      ACL_TARGET: 'configmap',
+      ACL_CONFIGMAP_NAMESPACE: 'engine',
+      ACL_CONFIGMAP_NAME: 'trino-access-control',
+      KUBERNETES_API_URL: await kubernetes.listen(),
+      KUBERNETES_TOKEN_FILE: tokenFile,
+    });
+    const file = await sync({ ACL_TARGET: 'file', ACL_FILE_DIRECTORY: join(folder, 'acl') });
+    const published = statSync(join(folder, 'acl', 'rules.json')).size;
+    return [
+      compiled,
+      `acl sync, ConfigMap: ${told(map)}\n  ${map.stdout.trim()}`,
+      `acl sync, file: ${told(file)}; ${published.toLocaleString('en-GB')} bytes in rules.json\n  ${file.stdout.trim()}`,
+    ];
+  } finally {
+    await kubernetes.close();
+    await database.drop();
+  }
+}
+
+async function compileFile(snapshot: Snapshot, folder: string): Promise<string> {
+  const file = join(folder, 'extreme.json');
+  writeFileSync(file, JSON.stringify(writeSnapshot(snapshot)));
+  const ended = await grantline(['acl', 'compile', '--snapshot', file, '--out', join(folder, 'compiled')], {});
+  return `acl compile: ${told(ended)}\n  ${ended.stdout.trim()}`;
+}
+
+interface Ended {
+  code: number | null;
+  stdout: string;
+  peak: string;
+  milliseconds: number;
+}
+
+/** One command of the built executable, to its end. */
+async function grantline(args: readonly string[], settings: Record<string, string>): Promise<Ended> {
+  return summed(`extreme, ${args.slice(0, 2).join(' ')} ${settings['ACL_TARGET'] ?? ''}`, async () => {
+    const began = performance.now();
+    const { PATH = '', HOME = '' } = process.env;
+    const program = ['--import', join(import.meta.dirname, 'peak-memory.mjs'), 'dist/main.js', ...args];
+    const child = spawn(process.execPath, program, {
+      env: { PATH, HOME, NODE_ENV: 'test', ...settings },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const ended = new Promise<number | null>((done) => child.once('exit', done));
+    const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+    const [, peak] = /peak (\d+ MiB)/.exec(stderr) ?? [];
+    if (peak === undefined) throw new Error(stderr);
+    return { code, stdout, peak, milliseconds: performance.now() - began };
+  });
+}
+
+function told({ code, peak, milliseconds }: Ended): string {
+  return `exit code ${String(code)} after ${duration(milliseconds)}, at most ${peak}`;
+}

@@ -1,0 +1,130 @@
+import type { EngineSets } from '../../src/acl-sync/domain/engine-sets.js';
+import { FRESH } from '../../src/acl-sync/domain/name-space.js';
+import { intentSets } from '../../src/grants/domain/intent-sets.js';
+import type { NodeSets } from '../../src/grants/domain/node-sets.js';
+import type { Principal } from '../../src/grants/domain/principal.js';
+import type { Snapshot } from '../../src/grants/domain/snapshot.js';
+import { Chance } from '../support/chance.js';
+import type { Question } from '../support/engine-question.js';
+
+interface Place {
+  catalog: string;
+  schema: string;
+  table: string;
+}
+
+/** What the engine is asked; the proof's questions are a sample of `count`. */
+export interface Questions {
+  everyday: Question[];
+  proof: Question[];
+  count: number;
+}
+
+const STATEMENTS = 60;
+const OWN_ACCESS = 0.8;
+const WRITES = 0.2;
+
+/**
+ * What the engine asks its rules when people work: statements on tables that grants are about, mostly by people who were
+ * granted something there. For each: may it run, the catalog, the columns, the filters, two masks, and at times a write.
+ */
+export function everydayQuestions(snapshot: Snapshot): Question[] {
+  const chance = new Chance(7);
+  const one = <T>(items: readonly T[]) => items[chance.below(items.length)];
+  const members = new Map(snapshot.groups.map((group) => [group.id, group.members]));
+  const names = new Map(snapshot.users.map(({ id, name }) => [id, name]));
+  const someMember = (principal: Principal) => {
+    if (principal.type === 'engine') return principal.name;
+    return names.get((principal.type === 'user' ? principal.id : one(members.get(principal.id) ?? [])) ?? 0);
+  };
+  const tables = snapshot.grants.filter(({ resource }) => resource.table !== undefined);
+  return Array.from({ length: STATEMENTS }, () => one(tables)).flatMap((grant): Question[] => {
+    const somebody = one(snapshot.users)?.name ?? FRESH;
+    const user = (grant && chance.next() < OWN_ACCESS ? someMember(grant.principal) : undefined) ?? somebody;
+    const { catalog = FRESH, schema = FRESH, table = FRESH } = grant?.resource ?? {};
+    const place = { user, catalog, schema, table };
+    return [
+      { ask: 'execute-query', user },
+      { ask: 'catalog', user, catalog },
+      { ask: 'select', ...place, columns: ['id', 'email'] },
+      { ask: 'filters', ...place },
+      { ask: 'mask', ...place, name: 'id' },
+      { ask: 'mask', ...place, name: 'email' },
+      ...(chance.next() < WRITES ? [{ ask: 'insert', ...place } as const] : []),
+    ];
+  });
+}
+
+const SAMPLE = 300;
+
+/**
+ * The questions that the proof answers, as the engine would have to be asked them: everybody × every named table, every
+ * combination of names that the rules spell out, and a fresh one at each level × six privileges, the filters, and whether
+ * each column that a policy names there is seen and masked; besides that schemas and catalogs. Rights that belong to no table
+ * are left out of the count, which makes it smaller.
+ */
+export function proofQuestions(engine: EngineSets, snapshot: Snapshot): Omit<Questions, 'everyday'> {
+  const intent = intentSets(snapshot);
+  const places: (Place & { columns: string[] })[] = [];
+  let others = 0;
+  const below = (path: string[], named: Iterable<string | undefined>) =>
+    new Set([...engine.tables.branch(path).names(), ...[...named].map((name) => name ?? FRESH), FRESH]);
+  const nodes = [...intent.catalogs()];
+  for (const catalog of below(
+    [],
+    nodes.map(({ resource }) => resource.catalog),
+  )) {
+    const node = nodes.find(({ resource }) => resource.catalog === catalog);
+    const schemas = [...(node?.children() ?? [])];
+    others += MODES;
+    for (const schema of below(
+      [catalog],
+      schemas.map(({ resource }) => resource.schema),
+    )) {
+      const known = schemas.find(({ resource }) => resource.schema === schema);
+      const tables = new Map([...(known?.children() ?? [])].map(({ resource, sets }) => [resource.table, sets]));
+      others += OWNERSHIP;
+      for (const table of below([catalog, schema], tables.keys())) {
+        const sets = tables.get(table) ?? known?.sets ?? node?.sets;
+        places.push({ catalog, schema, table, columns: sets ? columnsOf(sets) : [] });
+      }
+    }
+  }
+  const each = places.reduce((sum, { columns }) => sum + asked(columns).length, others);
+  const people = engine.people.names();
+  const chance = new Chance(11);
+  const proof = Array.from({ length: SAMPLE }, (): Question[] => {
+    const { columns, ...place } = places[chance.below(places.length)] ?? { columns: [], ...NOWHERE };
+    const user = people[chance.below(people.length)] ?? FRESH;
+    const about = asked(columns)[chance.below(asked(columns).length)];
+    return about === undefined ? [] : [about({ user, ...place })];
+  });
+  return { count: each * people.length, proof: proof.flat() };
+}
+
+const MODES = 2;
+const OWNERSHIP = 1;
+const NOWHERE: Place = { catalog: FRESH, schema: FRESH, table: FRESH };
+
+function columnsOf({ hidden, masks }: NodeSets): string[] {
+  return [...new Set([...hidden.keys(), ...masks.keys()])];
+}
+
+type Ask = (where: Place & { user: string }) => Question;
+
+/** A question for each privilege, one for the filters, and two for each column. */
+function asked(columns: readonly string[]): Ask[] {
+  return [
+    (where) => ({ ask: 'select', ...where, columns: [] }),
+    (where) => ({ ask: 'insert', ...where }),
+    (where) => ({ ask: 'update', ...where, columns: [] }),
+    (where) => ({ ask: 'delete', ...where }),
+    (where) => ({ ask: 'drop-table', ...where }),
+    (where) => ({ ask: 'view-with-select', ...where, columns: [] }),
+    (where) => ({ ask: 'filters', ...where }),
+    ...columns.flatMap((column): Ask[] => [
+      (where) => ({ ask: 'select', ...where, columns: [column] }),
+      (where) => ({ ask: 'mask', ...where, name: column }),
+    ]),
+  ];
+}
