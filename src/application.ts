@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import cors from '@fastify/cors';
-import helmet from '@fastify/helmet';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -18,6 +17,7 @@ import { operationsServer } from './platform/infrastructure/operations-server.js
 import { answerBrokenRequest } from './platform/infrastructure/broken-request.js';
 import { ProblemFilter } from './platform/infrastructure/problem.filter.js';
 import { RouteTable } from './platform/infrastructure/route-table.js';
+import { securityHeaders } from './platform/infrastructure/security-headers.js';
 import type { Log } from './platform/log.js';
 import { describeApi } from './platform/openapi.js';
 import type { Settings } from './platform/settings.js';
@@ -62,9 +62,6 @@ export async function createApplication(
   );
   readJsonBodies(server);
   logRequests(server, log);
-  await app.register(helmet, {
-    contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
-  });
   if (settings.http.corsOrigins.length > 0) {
     await app.register(cors, {
       origin: [...settings.http.corsOrigins],
@@ -85,8 +82,9 @@ function acceptableRequestId(header: string | string[] | undefined): string | nu
 }
 
 function logRequests(server: FastifyInstance, log: Log): void {
+  const security = securityHeaders();
   server.addHook('onRequest', (request, reply, done) => {
-    void reply.header('X-Request-Id', request.id);
+    void reply.headers(security).header('X-Request-Id', request.id);
     done();
   });
   server.addHook('onResponse', (request, reply, done) => {

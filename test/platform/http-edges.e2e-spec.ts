@@ -30,6 +30,19 @@ describe('HTTP edges', () => {
     expect(answer.headers.get('allow')).toBe('GET, HEAD');
   });
 
+  it.each(['/api/auth/me', '/nowhere', '/api/openapi.json'])(
+    'tells browsers what nobody may do with %s',
+    async (path) => {
+      const { headers } = await fetch(service.url + path);
+
+      expect(headers.get('content-security-policy')).toBe("default-src 'none';frame-ancestors 'none'");
+      expect(headers.get('strict-transport-security')).toBe('max-age=31536000; includeSubDomains');
+      expect(headers.get('x-content-type-options')).toBe('nosniff');
+      expect(headers.get('referrer-policy')).toBe('no-referrer');
+      expect(headers.get('cross-origin-resource-policy')).toBe('same-origin');
+    },
+  );
+
   it('does not take over a request id that could forge a log line', async () => {
     const answer = await fetch(`${service.url}/nowhere`, { headers: { 'X-Request-Id': 'a b' } });
 
