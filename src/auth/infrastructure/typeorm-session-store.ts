@@ -29,7 +29,8 @@ export class TypeormSessionStore extends SessionStore {
   }
 
   override async admit(sessionId: string, userId: number, now: Date): Promise<Account | null> {
-    const rows = await this.session.manager.query<Account[]>(
+    const rows = await this.session.prepared<Account>(
+      'admit',
       `SELECT u.id, u.username, u.email, u.role, u.is_active AS "isActive", u.created_at AS "createdAt",
               u.one_time_until AS "oneTimeUntil"
        FROM sessions s JOIN users u ON u.id = s.user_id
@@ -40,7 +41,8 @@ export class TypeormSessionStore extends SessionStore {
   }
 
   override async findRefresh(tokenId: string, now: Date): Promise<PresentedRefresh | null> {
-    const rows = await this.session.manager.query<RefreshColumns[]>(
+    const rows = await this.session.prepared<RefreshColumns>(
+      'find_refresh',
       `SELECT s.id AS session_id, s.user_id, s.expires_at AS session_expires_at,
               t.id, t.parent_id, t.expires_at, t.used_at,
               live.id AS live_id, live.parent_id AS live_parent_id, live.expires_at AS live_expires_at
@@ -57,7 +59,8 @@ export class TypeormSessionStore extends SessionStore {
 
   override async rotate(tokenId: string, next: NewRefreshToken): Promise<boolean> {
     // One statement is one transaction: a process that dies in the middle leaves the old token or the new one, never both.
-    const rows = await this.session.manager.query<unknown[]>(
+    const rows = await this.session.prepared<{ id: Buffer }>(
+      'rotate',
       `WITH used AS (
          UPDATE refresh_tokens SET used_at = $2 WHERE id = $1 AND used_at IS NULL RETURNING id, session_id
        )
