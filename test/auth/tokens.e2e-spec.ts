@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { request } from 'node:http';
 import { startService, TEST_SECRET, type TestService } from '../support/service.js';
-import { ApiClient, signedUp } from '../support/api-client.js';
+import { ApiClient, signedUp, signIn } from '../support/api-client.js';
 
 const encode = (value: unknown): string =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
@@ -25,6 +25,8 @@ describe('an access token', () => {
     ana = await signedUp(nobody, 'ana');
     await signedUp(nobody, 'bob');
     claims = claimsOf(ana.access_token);
+    // Let in before: whatever is remembered of a good token must help none that only looks like it.
+    expect(await statusOf(ana.access_token)).toBe(200);
   });
   afterAll(() => service.stop());
 
@@ -88,12 +90,26 @@ describe('an access token', () => {
     expect(cookie.status).toBe(401);
   });
 
+  it('is let in as often as it comes, and judged anew each time: it expires, and it dies with its session', async () => {
+    const other = await signIn(nobody, 'ana');
+    for (const token of [ana.access_token, other.access_token, ana.access_token])
+      expect(await statusOf(token)).toBe(200);
+
+    await nobody.as(other.access_token).post('/api/auth/logout');
+    expect((await nobody.as(other.access_token).get('/api/auth/me')).body?.['code']).toBe('token_invalid');
+    expect(await statusOf(ana.access_token)).toBe(200);
+
+    service.clock.advance(30 * 60);
+    expect((await nobody.as(ana.access_token).get('/api/auth/me')).body?.['code']).toBe('token_expired');
+  });
+
   it('dies with a change of the key, and the session can only be begun anew', async () => {
+    const { access_token, refresh_token } = await signIn(nobody, 'ana');
     const changed = await startService({ AUTH_SECRET_KEY: `${TEST_SECRET}-another` }, { database: service.database });
     const there = new ApiClient(changed.url);
     try {
-      expect((await there.as(ana.access_token).get('/api/auth/me')).status).toBe(401);
-      const refresh = await there.post('/api/auth/refresh', { refresh_token: ana.refresh_token });
+      expect((await there.as(access_token).get('/api/auth/me')).status).toBe(401);
+      const refresh = await there.post('/api/auth/refresh', { refresh_token });
       expect(refresh.status).toBe(401);
     } finally {
       await changed.stop();

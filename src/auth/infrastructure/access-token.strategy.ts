@@ -10,27 +10,48 @@ import { SessionStore } from '../domain/session-store.js';
 import { hasTokenForm } from '../domain/token-form.js';
 import type { SignedInPerson } from '../signed-in.js';
 import { SigningKey } from './signing-key.js';
+import { VerifiedTokens } from './verified-tokens.js';
+
+/** What passport hands on is Fastify's; its types think of Express. */
+type PassportRequest = Parameters<Strategy['authenticate']>[0];
 
 /** Who may come in: a good signature, good claims, a living session of an active account. */
 @Injectable()
 export class AccessTokenStrategy extends PassportStrategy(Strategy, ACCESS_TOKEN) {
+  private readonly verified = new VerifiedTokens();
+
   constructor(
     signingKey: SigningKey,
     private readonly sessions: SessionStore,
     private readonly clock: Clock,
   ) {
     super({
-      jwtFromRequest: bearerToken,
+      jwtFromRequest: wellFormedToken,
       // The types know no KeyObject; jsonwebtoken, which it is handed to, does.
       secretOrKey: signingKey.key as unknown as Buffer,
       algorithms: ['HS256'],
       // judgeClaims demands `exp` and judges it by the clock that was handed in; the library would let one without pass.
       ignoreExpiration: true,
+      passReqToCallback: true,
     });
   }
 
+  /** passport's way in. A token whose form and signature were proved before goes straight to what is asked every time. */
+  override authenticate(request: PassportRequest, options?: unknown): void {
+    const token = bearerToken(request);
+    const payload = token === null ? undefined : this.verified.payloadOf(token);
+    if (payload === undefined) super.authenticate(request, options);
+    else this.admit(payload).then(this.success.bind(this), this.error.bind(this));
+  }
+
   /** passport calls it with the payload once the signature is good. */
-  async validate(payload: unknown): Promise<SignedInPerson> {
+  validate(request: PassportRequest, payload: unknown): Promise<SignedInPerson> {
+    const token = bearerToken(request);
+    if (token !== null) this.verified.remember(token, payload);
+    return this.admit(payload);
+  }
+
+  private async admit(payload: unknown): Promise<SignedInPerson> {
     const now = this.clock.now();
     const verdict = judgeClaims(payload, 'access', now);
     if (verdict.kind !== 'good') throw new Refused(verdict.kind === 'expired' ? 'token_expired' : 'token_invalid');
@@ -42,18 +63,25 @@ export class AccessTokenStrategy extends PassportStrategy(Strategy, ACCESS_TOKEN
   }
 }
 
+function wellFormedToken(request: PassportRequest): string | null {
+  const token = bearerToken(request);
+  if (token !== null && !hasTokenForm(token)) throw new Refused('token_invalid');
+  return token;
+}
+
 /**
  * The token of the one `Authorization: Bearer` header (RFC 6750 section 2.1: one b64token and nothing else). Null: no bearer
  * token was sent. Node keeps the first of several such headers without a word; here several are refused.
  */
-function bearerToken({ raw }: Pick<FastifyRequest, 'raw'>): string | null {
-  const header = raw.headers.authorization;
+function bearerToken(request: PassportRequest): string | null {
+  const { headers, rawHeaders } = (request as unknown as FastifyRequest).raw;
+  const header = headers.authorization;
   if (header === undefined) return null;
-  if (raw.rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'authorization').length > 1) {
+  if (rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'authorization').length > 1) {
     throw new Refused('token_invalid', { detail: 'There must be exactly one Authorization header.' });
   }
   if (!/^bearer(\s|$)/i.test(header)) return null;
   const token = /^bearer +([\w.~+/-]+=*)$/i.exec(header)?.[1];
-  if (token === undefined || !hasTokenForm(token)) throw new Refused('token_invalid');
+  if (token === undefined) throw new Refused('token_invalid');
   return token;
 }
