@@ -1,5 +1,5 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
+import { APP_GUARD } from '@nestjs/core';
 import { PassportModule } from '@nestjs/passport';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { Registry, collectDefaultMetrics } from 'prom-client';
@@ -65,7 +65,7 @@ export class PlatformModule {
         { provide: Registry, useFactory: metrics },
         { provide: HealthRegistry, useFactory: health, inject: [DataSource] },
         { provide: APP_GUARD, useClass: AccessGuard },
-        { provide: APP_INTERCEPTOR, useClass: BodyGate },
+        { provide: APP_GUARD, useClass: BodyGate },
       ],
       exports: [Settings, Log, Clock, Ids, Pace, Transaction, DatabaseSession, Registry, HealthRegistry, TypeOrmModule],
     };
