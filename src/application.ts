@@ -14,7 +14,7 @@ import { InputPipe } from './platform/infrastructure/input.pipe.js';
 import { readJsonBodies } from './platform/infrastructure/json-body.js';
 import { NestLog } from './platform/infrastructure/nest-log.js';
 import { operationsServer } from './platform/infrastructure/operations-server.js';
-import { answerBrokenRequest } from './platform/infrastructure/broken-request.js';
+import { answerBrokenRequests } from './platform/infrastructure/broken-request.js';
 import { ProblemFilter } from './platform/infrastructure/problem.filter.js';
 import { RouteTable } from './platform/infrastructure/route-table.js';
 import { securityHeaders } from './platform/infrastructure/security-headers.js';
@@ -44,7 +44,7 @@ export async function createApplication(
     genReqId: (request: IncomingMessage) => acceptableRequestId(request.headers['x-request-id']) ?? randomUUID(),
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) =>
       problems.answer(error, request, reply),
-    clientErrorHandler: answerBrokenRequest,
+    clientErrorHandler: answerBrokenRequests(routes),
     requestTimeout: 30_000,
     routerOptions: { maxParamLength: 256 },
     return503OnClosing: true,

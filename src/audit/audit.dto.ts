@@ -1,5 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsIn, IsOptional, MaxLength } from 'class-validator';
+import { IsIn, IsOptional, Matches } from 'class-validator';
 import type { Page } from '../kernel/page.js';
 import { Fits, momentProblem } from '../platform/fits.js';
 import { PageQuery } from '../platform/page.dto.js';
@@ -14,9 +14,12 @@ export class AuditQuery extends PageQuery {
   @IsIn(AUDIT_EVENTS, { message: 'must be the name of an event' })
   event?: AuditEventName;
 
-  @ApiPropertyOptional({ description: 'Who acted or was acted upon: the id of an account, or its name in any case.' })
+  @ApiPropertyOptional({
+    pattern: '^[a-zA-Z0-9_]{1,64}$',
+    description: 'Who acted or was acted upon: the id of an account, or its name in any case.',
+  })
   @IsOptional()
-  @MaxLength(64, { message: 'must be an id or a username' })
+  @Matches(/^[a-zA-Z0-9_]{1,64}$/, { message: 'must be an id or a username' })
   user?: string;
 
   @ApiPropertyOptional({ format: 'date-time', description: 'The first moment.' })

@@ -1,7 +1,8 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { IsBoolean, IsIn, IsOptional, MaxLength, ValidateIf } from 'class-validator';
+import { IsBoolean, IsIn, IsOptional, ValidateIf } from 'class-validator';
 import type { Page } from '../kernel/page.js';
+import { Obeys, WITHOUT_NUL } from '../platform/obeys.js';
 import { PageQuery } from '../platform/page.dto.js';
 import { type Account, type Role, ROLES } from '../users/domain/account.js';
 import type { UserFilter } from '../users/domain/user-store.js';
@@ -10,9 +11,13 @@ import { toUserResponse, UserResponse } from './user-response.js';
 const ONE_ROLE = { message: `must be one of ${ROLES.join(', ')}` };
 
 export class UserQuery extends PageQuery {
-  @ApiPropertyOptional({ maxLength: 254, description: 'Part of the username or the e-mail address, in any case.' })
+  @ApiPropertyOptional({
+    maxLength: 254,
+    pattern: WITHOUT_NUL,
+    description: 'Part of the username or the e-mail address, in any case.',
+  })
   @IsOptional()
-  @MaxLength(254, { message: 'must be a text of at most 254 characters' })
+  @Obeys(searchProblem)
   q?: string;
 
   @ApiPropertyOptional({ enum: ROLES })
@@ -45,6 +50,10 @@ export class UserPage {
 
   @ApiProperty({ type: String, nullable: true })
   next!: string | null;
+}
+
+function searchProblem(text: string): string | null {
+  return text.length > 254 || text.includes('\0') ? 'must be a text of at most 254 characters, without NUL' : null;
 }
 
 export function toFilter({ q, role, is_active }: UserQuery): UserFilter {

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { anyText, Obeys } from '../platform/obeys.js';
+import { anyText, Obeys, WITHOUT_NUL } from '../platform/obeys.js';
 import { emailProblem } from '../users/domain/email.js';
 import { usernameProblem } from '../users/domain/username.js';
 import { passwordCharacterProblem, passwordProblem } from './domain/password.js';
@@ -15,18 +15,23 @@ export class RegisterDto {
   @Obeys(emailProblem)
   email!: string;
 
-  @ApiProperty({ minLength: 8, maxLength: 128, description: 'Counted in code points, taken exactly as received.' })
+  @ApiProperty({
+    minLength: 8,
+    maxLength: 128,
+    pattern: WITHOUT_NUL,
+    description: 'Counted in code points, taken exactly as received.',
+  })
   @Obeys(passwordProblem)
   password!: string;
 }
 
 /** Source document 2.3. No rule of form beyond what could not be stored: who does not exist gets 401, not 400. */
 export class LoginDto {
-  @ApiProperty({ description: 'In any case.' })
+  @ApiProperty({ pattern: WITHOUT_NUL, description: 'In any case.' })
   @Obeys(passwordCharacterProblem)
   username!: string;
 
-  @ApiProperty()
+  @ApiProperty({ pattern: WITHOUT_NUL })
   @Obeys(passwordCharacterProblem)
   password!: string;
 }

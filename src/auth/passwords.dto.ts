@@ -1,14 +1,19 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { Obeys } from '../platform/obeys.js';
+import { Obeys, WITHOUT_NUL } from '../platform/obeys.js';
 import { emailProblem } from '../users/domain/email.js';
 import { passwordCharacterProblem, passwordProblem } from './domain/password.js';
 
 export class PasswordChangeDto {
-  @ApiProperty()
+  @ApiProperty({ pattern: WITHOUT_NUL })
   @Obeys(passwordCharacterProblem)
   current_password!: string;
 
-  @ApiProperty({ minLength: 8, maxLength: 128, description: 'Counted in code points, taken exactly as received.' })
+  @ApiProperty({
+    minLength: 8,
+    maxLength: 128,
+    pattern: WITHOUT_NUL,
+    description: 'Counted in code points, taken exactly as received.',
+  })
   @Obeys(passwordProblem)
   new_password!: string;
 }
@@ -18,7 +23,7 @@ export class EmailChangeDto {
   @Obeys(emailProblem)
   email!: string;
 
-  @ApiProperty()
+  @ApiProperty({ pattern: WITHOUT_NUL })
   @Obeys(passwordCharacterProblem)
   current_password!: string;
 }

@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { GRANT_STATES, type Grant, type GrantState, stateOf } from './domain/grant.js';
 import { PRIVILEGES, type Privilege } from './domain/privilege.js';
-import { PrincipalDto } from './principal.dto.js';
+import { PrincipalResponse } from './principal.dto.js';
 import { ResourceDto } from './resource.dto.js';
 
 export class DoerResponse {
@@ -19,8 +19,8 @@ export class GrantResponse {
   @ApiProperty({ type: 'integer' })
   id!: number;
 
-  @ApiProperty({ type: PrincipalDto, description: 'With its name.' })
-  principal!: PrincipalDto;
+  @ApiProperty()
+  principal!: PrincipalResponse;
 
   @ApiProperty()
   resource!: ResourceDto;

@@ -2,18 +2,19 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { ArrayMaxSize, ArrayNotEmpty, IsArray, IsIn } from 'class-validator';
 import { Fits, idProblem, momentProblem, Part, Parts } from '../platform/fits.js';
+import { WITHOUT_NUL } from '../platform/obeys.js';
 import { PageQuery } from '../platform/page.dto.js';
 import { descriptionProblem } from './domain/description.js';
 import { GRANT_STATES, type GrantFilter, type GrantState, type NewGrant, orderedPrivileges } from './domain/grant.js';
 import { PRIVILEGES, type Privilege } from './domain/privilege.js';
-import { parsePrincipal, PrincipalDto, toPrincipal } from './principal.dto.js';
+import { parsePrincipal, PRINCIPAL, PrincipalDto, toPrincipal } from './principal.dto.js';
 import { ResourceDto, toResource } from './resource.dto.js';
 
 const absentOr = (rule: (value: unknown) => string | null) => (value: unknown) =>
   value === undefined ? null : rule(value);
 
 export class GrantDto {
-  @ApiProperty()
+  @ApiProperty({ type: Object, ...PRINCIPAL })
   @Part(() => PrincipalDto)
   principal!: PrincipalDto;
 
@@ -36,7 +37,7 @@ export class GrantDto {
   @Fits((moment) => (moment === undefined || moment === null ? null : momentProblem(moment)))
   expires_at?: string | null;
 
-  @ApiPropertyOptional({ type: String, maxLength: 1000, nullable: true })
+  @ApiPropertyOptional({ type: String, maxLength: 1000, nullable: true, pattern: WITHOUT_NUL })
   @Fits(descriptionProblem)
   description?: string | null;
 }
@@ -49,7 +50,11 @@ export class GrantBatchDto {
   @Parts(() => GrantDto, BATCH_MOST)
   grant: GrantDto[] = [];
 
-  @ApiPropertyOptional({ type: 'array', items: { type: 'integer' }, maxItems: BATCH_MOST })
+  @ApiPropertyOptional({
+    type: 'array',
+    items: { type: 'integer', minimum: 1, maximum: 2 ** 31 - 1 },
+    maxItems: BATCH_MOST,
+  })
   @IsArray({ message: 'must be a list' })
   @ArrayMaxSize(BATCH_MOST, { message: `must have at most ${BATCH_MOST} entries` })
   @Fits((ids) => (Array.isArray(ids) ? (ids.map(idProblem).find((problem) => problem !== null) ?? null) : null))
@@ -57,7 +62,11 @@ export class GrantBatchDto {
 }
 
 export class GrantQuery extends PageQuery {
-  @ApiPropertyOptional({ type: String, description: '`user:12`, `group:3` or `engine:NAME`.' })
+  @ApiPropertyOptional({
+    type: String,
+    pattern: '^((user|group):[0-9]{1,10}|engine:[^\\u0000-\\u001f\\u007f-\\u009f]{1,128})$',
+    description: '`user:12`, `group:3` or `engine:NAME`.',
+  })
   @Fits(
     absentOr((text) =>
       typeof text === 'string' && parsePrincipal(text) !== null ? null : 'must be user:ID, group:ID or engine:NAME',

@@ -1,11 +1,18 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Fits } from '../platform/fits.js';
+import { WITHOUT_NUL } from '../platform/obeys.js';
 import { descriptionProblem } from './domain/description.js';
 import type { Group, GroupChange, Member } from './domain/group.js';
 import { principalNameProblem } from './domain/principal.js';
 
-const NAME = { type: String, minLength: 1, maxLength: 128, description: 'Unique in any case.' };
-const DESCRIPTION = { type: String, maxLength: 1000, nullable: true };
+const NAME = {
+  type: String,
+  minLength: 1,
+  maxLength: 128,
+  pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]+$',
+  description: 'Unique in any case.',
+};
+const DESCRIPTION = { type: String, maxLength: 1000, nullable: true, pattern: WITHOUT_NUL };
 
 export class GroupDto {
   @ApiProperty(NAME)

@@ -2,10 +2,20 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { ArrayNotEmpty, IsArray, IsIn, ValidateIf } from 'class-validator';
 import { Refused } from '../kernel/errors.js';
 import { Fits, Part, Parts } from '../platform/fits.js';
+import { WITHOUT_NUL } from '../platform/obeys.js';
 import { descriptionProblem } from './domain/description.js';
 import { type NewPolicy, parsePolicyRule, type Policy, POLICY_KINDS, type PolicyKind } from './domain/policy.js';
 import { PRIVILEGES, type Privilege } from './domain/privilege.js';
-import { PrincipalDto, SubjectDto, toPrincipal, toSubject } from './principal.dto.js';
+import {
+  PRINCIPAL,
+  PrincipalDto,
+  PrincipalResponse,
+  SUBJECT,
+  SubjectDto,
+  SubjectResponse,
+  toPrincipal,
+  toSubject,
+} from './principal.dto.js';
 import { PolicyResourceDto, toResource } from './resource.dto.js';
 
 export class PolicyDto {
@@ -13,11 +23,16 @@ export class PolicyDto {
   @IsIn(POLICY_KINDS, { message: `must be ${POLICY_KINDS.join(', ')}` })
   kind!: PolicyKind;
 
-  @ApiProperty()
+  @ApiProperty({ type: Object, ...SUBJECT })
   @Part(() => SubjectDto)
   principal!: SubjectDto;
 
-  @ApiPropertyOptional({ type: [PrincipalDto], maxItems: 1000, description: 'Whom the policy leaves alone.' })
+  @ApiPropertyOptional({
+    type: 'array',
+    items: PRINCIPAL,
+    maxItems: 1000,
+    description: 'Whom the policy leaves alone.',
+  })
   @Parts(() => PrincipalDto, 1000)
   except: PrincipalDto[] = [];
 
@@ -29,14 +44,14 @@ export class PolicyDto {
   @Fits(expressionTextProblem)
   expression?: string;
 
-  @ApiPropertyOptional({ enum: PRIVILEGES, isArray: true, description: 'Of a deny; default: all.' })
+  @ApiPropertyOptional({ enum: PRIVILEGES, isArray: true, minItems: 1, description: 'Of a deny; default: all.' })
   @ValidateIf(({ privileges }: PolicyDto) => privileges !== undefined)
   @IsArray({ message: 'must be a list' })
   @ArrayNotEmpty({ message: 'must name at least one privilege' })
   @IsIn(PRIVILEGES, { each: true, message: `must be among ${PRIVILEGES.join(', ')}` })
   privileges?: Privilege[];
 
-  @ApiPropertyOptional({ type: String, maxLength: 1000, nullable: true })
+  @ApiPropertyOptional({ type: String, maxLength: 1000, nullable: true, pattern: WITHOUT_NUL })
   @Fits(descriptionProblem)
   description?: string | null;
 }
@@ -48,11 +63,11 @@ export class PolicyResponse {
   @ApiProperty({ enum: POLICY_KINDS })
   kind!: PolicyKind;
 
-  @ApiProperty({ type: SubjectDto, description: 'With its name.' })
-  principal!: SubjectDto;
+  @ApiProperty()
+  principal!: SubjectResponse;
 
-  @ApiProperty({ type: [PrincipalDto], description: 'With their names.' })
-  except!: PrincipalDto[];
+  @ApiProperty({ type: [PrincipalResponse] })
+  except!: PrincipalResponse[];
 
   @ApiProperty()
   resource!: PolicyResourceDto;

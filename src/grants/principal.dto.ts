@@ -9,33 +9,70 @@ const SUBJECT_TYPES = [...TYPES, 'everyone'] as const;
 const belongs = (value: unknown) => (value === undefined ? null : 'does not belong to a principal of this type');
 const hasId = (type: unknown) => type === 'user' || type === 'group';
 
+const ID = { type: 'integer', minimum: 1, maximum: 2 ** 31 - 1 };
+const NAME = { type: 'string', minLength: 1, maxLength: 128, pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]+$' };
+
+const only = (properties: Record<string, object>) => ({
+  type: 'object',
+  properties,
+  required: Object.keys(properties),
+  additionalProperties: false,
+});
+
+const CHOICES = [
+  only({ type: { type: 'string', enum: ['user', 'group'] }, id: ID }),
+  only({ type: { type: 'string', enum: ['engine'] }, name: NAME }),
+];
+
+/** In the OpenAPI document: a principal, and a policy's subject, as a body names them. */
+export const PRINCIPAL = { oneOf: CHOICES };
+export const SUBJECT = { oneOf: [...CHOICES, only({ type: { type: 'string', enum: ['everyone'] } })] };
+
 /** Whom a grant names: an account or a group by its id, an engine principal by its name. */
 export class PrincipalDto {
-  @ApiProperty({ enum: TYPES })
   @IsIn(TYPES, { message: 'must be user, group or engine' })
   type!: (typeof TYPES)[number];
 
-  @ApiPropertyOptional({ type: 'integer' })
   @Fits<PrincipalDto>((id, { type }) => (hasId(type) ? idProblem(id) : belongs(id)))
   id?: number;
 
-  @ApiPropertyOptional({ type: String, minLength: 1, maxLength: 128 })
   @Fits<PrincipalDto>((name, { type }) => (type === 'engine' ? principalNameProblem(name) : belongs(name)))
   name?: string;
 }
 
 /** Whom a policy names. */
 export class SubjectDto {
-  @ApiProperty({ enum: SUBJECT_TYPES })
   @IsIn(SUBJECT_TYPES, { message: 'must be user, group, engine or everyone' })
   type!: (typeof SUBJECT_TYPES)[number];
 
-  @ApiPropertyOptional({ type: 'integer' })
   @Fits<SubjectDto>((id, { type }) => (hasId(type) ? idProblem(id) : belongs(id)))
   id?: number;
 
-  @ApiPropertyOptional({ type: String, minLength: 1, maxLength: 128 })
   @Fits<SubjectDto>((name, { type }) => (type === 'engine' ? principalNameProblem(name) : belongs(name)))
+  name?: string;
+}
+
+/** In an answer: with the name that it has now. */
+export class PrincipalResponse {
+  @ApiProperty({ enum: TYPES })
+  type!: (typeof TYPES)[number];
+
+  @ApiPropertyOptional({ type: 'integer', description: 'Of a user or a group.' })
+  id?: number;
+
+  @ApiProperty()
+  name!: string;
+}
+
+/** In an answer: with the name that it has now. */
+export class SubjectResponse {
+  @ApiProperty({ enum: SUBJECT_TYPES })
+  type!: (typeof SUBJECT_TYPES)[number];
+
+  @ApiPropertyOptional({ type: 'integer', description: 'Of a user or a group.' })
+  id?: number;
+
+  @ApiPropertyOptional({ description: 'Of everybody but everyone.' })
   name?: string;
 }
 

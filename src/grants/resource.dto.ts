@@ -2,7 +2,13 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Fits } from '../platform/fits.js';
 import { nameProblem, type Resource } from './domain/resource.js';
 
-const NAME = { type: String, minLength: 1, maxLength: 128 };
+const NAME = {
+  type: String,
+  minLength: 1,
+  maxLength: 128,
+  // Of the letters that are not lower-case only those of ASCII: JSON Schema has no class for the others.
+  pattern: '^[^A-Z\\u0000-\\u001f\\u007f-\\u009f]+$',
+};
 
 function required(value: unknown): string | null {
   if (value === undefined) return 'is required';

@@ -20,3 +20,6 @@ export function Obeys(rule: TextRule): PropertyDecorator {
 
 /** Any text at all. */
 export const anyText: TextRule = () => null;
+
+/** Of a text that PostgreSQL and bcrypt can take, for the OpenAPI document. */
+export const WITHOUT_NUL = '^[^\\u0000]*$';

@@ -49,7 +49,15 @@ export function describeApi(app: INestApplication, version: string): OpenAPIObje
       if (operation !== undefined) describeRefusals(operation, path, method);
     }
   }
+  closeBodies(schemas);
   return document;
+}
+
+/** What comes in has no field that is not named (docs/decisions/0005); classes of bodies and of their parts end in `Dto`. */
+function closeBodies(schemas: NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>): void {
+  for (const [name, schema] of Object.entries(schemas)) {
+    if (name.endsWith('Dto') && !('$ref' in schema)) schema.additionalProperties = false;
+  }
 }
 
 function describeRefusals(operation: Operation, path: string, method: (typeof METHODS)[number]): void {

@@ -14,7 +14,7 @@ export class PageQuery implements PageRequest {
   @Max(200, { message: 'must be at most 200' })
   limit = 50;
 
-  @ApiPropertyOptional({ type: String, description: 'The `next` of the page before.' })
+  @ApiPropertyOptional({ type: String, minLength: 1, description: 'The `next` of the page before.' })
   @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? (keyOfCursor(value) ?? value) : value))
   @IsOptional()
   @IsInt({ message: 'must be the `next` of an earlier page' })

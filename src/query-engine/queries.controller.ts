@@ -3,10 +3,11 @@ import { Body, Controller, Delete, Get, Headers, HttpCode, Param, Post, Query, R
 import {
   ApiBearerAuth,
   ApiCreatedResponse,
+  ApiExtraModels,
   ApiNoContentResponse,
   ApiOkResponse,
-  ApiProduces,
   ApiTags,
+  getSchemaPath,
 } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Refused } from '../kernel/errors.js';
@@ -32,7 +33,16 @@ import { csv, ndjson } from './row-stream.js';
 /** Seconds that a person with too many queries is asked to wait. */
 const TRY_AGAIN_AFTER = 5;
 
+const ROWS = {
+  'application/json': { schema: { $ref: getSchemaPath(RowsResponse) } },
+  'application/x-ndjson': {
+    schema: { type: 'string', description: 'A line with the columns, a line with an array for each row.' },
+  },
+  'text/csv': { schema: { type: 'string', description: 'RFC 4180, with a header.' } },
+};
+
 @ApiTags('queries')
+@ApiExtraModels(RowsResponse)
 @ApiBearerAuth('access-token')
 @Controller('api/queries')
 export class QueriesController {
@@ -92,8 +102,7 @@ export class QueriesController {
 
   @Refuses('page_gone', 'query_failed', 'query_cancelled', 'engine_unavailable')
   @Get(':id/rows')
-  @ApiOkResponse({ type: RowsResponse })
-  @ApiProduces('application/json', 'application/x-ndjson', 'text/csv')
+  @ApiOkResponse({ content: ROWS })
   async rows(
     @Param('id') id: string,
     @Query() { limit, after }: RowsDto,

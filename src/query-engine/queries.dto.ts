@@ -9,17 +9,29 @@ import { readRowCursor } from './domain/row-window.js';
 import type { Parameter } from './domain/sql-literal.js';
 import { parametersProblem, sqlProblem } from './domain/submission.js';
 
+const NAME = {
+  type: String,
+  minLength: 1,
+  maxLength: 128,
+  nullable: true,
+  pattern: '^[^A-Z\\u0000-\\u001f\\u007f-\\u009f]+$',
+};
+
 export class SubmitQueryDto {
-  @ApiProperty({ description: 'One statement, without a semicolon at its end.' })
+  @ApiProperty({
+    pattern: '^[^\\u0000]*$',
+    minLength: 1,
+    description: 'One statement, without a semicolon at its end.',
+  })
   @Obeys(sqlProblem)
   sql!: string;
 
-  @ApiPropertyOptional({ type: String, minLength: 1, maxLength: 128, nullable: true })
+  @ApiPropertyOptional(NAME)
   @IsOptional()
   @Obeys(nameProblem)
   catalog?: string | null;
 
-  @ApiPropertyOptional({ type: String, minLength: 1, maxLength: 128, nullable: true })
+  @ApiPropertyOptional(NAME)
   @IsOptional()
   @Obeys(nameProblem)
   @Fits((_, { catalog }: SubmitQueryDto) => (typeof catalog === 'string' ? null : 'needs a catalog beside it'))
@@ -27,9 +39,10 @@ export class SubmitQueryDto {
 
   @ApiPropertyOptional({
     type: 'array',
-    items: { description: 'null, a boolean, a number, a string, or an array of such values' },
+    items: { anyOf: ['null', 'boolean', 'number', 'string', 'array'].map((type) => ({ type })) },
     maxItems: 1000,
-    description: 'For the question marks, in their order. Decimals and integers beyond 2^53 as strings, with a CAST.',
+    description:
+      'For the question marks, in their order; arrays hold such values again. Decimals and integers beyond 2^53 as strings, with a CAST.',
   })
   @Fits((parameters) => (parameters === undefined ? null : parametersProblem(parameters)))
   parameters: Parameter[] = [];

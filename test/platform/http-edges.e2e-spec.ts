@@ -1,9 +1,14 @@
+import { request } from 'node:http';
+import { administrator } from '../support/administrator.js';
+import type { ApiClient } from '../support/api-client.js';
 import { startService, type TestService } from '../support/service.js';
 
 describe('HTTP edges', () => {
   let service: TestService;
+  let admin: ApiClient;
   beforeAll(async () => {
     service = await startService();
+    admin = await administrator(service);
   });
   afterAll(() => service.stop());
 
@@ -42,6 +47,44 @@ describe('HTTP edges', () => {
       expect(headers.get('cross-origin-resource-policy')).toBe('same-origin');
     },
   );
+
+  it.each([
+    ['QUERY', '/api/auth/me', 405, 'GET, HEAD, PATCH'],
+    ['PROPFIND', '/api/auth/me', 405, 'GET, HEAD, PATCH'],
+    ['BREW', '/api/auth/me', 405, 'GET, HEAD, PATCH'],
+    ['BREW', '/nowhere', 404, undefined],
+    ['QUERY', '/nowhere', 404, undefined],
+    ['BREW', '/v1/statement', 405, ''],
+    ['QUERY', '/v1/statement/queued', 405, ''],
+    ['GET', '/api/admin/grants/batch', 405, 'POST'],
+  ])('answers %s %s with %i', async (method, path, status, allow) => {
+    const answer = await raw(service.url + path, method);
+
+    expect({ status: answer.status, allow: answer.headers['allow'] }).toEqual({ status, allow });
+    expect(answer.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
+    expect(answer.headers['content-type']).toBe('application/problem+json; charset=utf-8');
+    expect(JSON.parse(answer.body)).toMatchObject({ status, request_id: answer.headers['x-request-id'] });
+  });
+
+  it.each([
+    ['a search for NUL', '/api/admin/users?q=%00'],
+    ['NUL in a name', '/api/admin/audit?user=%00'],
+    ['a parameter twice', '/api/admin/users?q=a&q=b'],
+    ['an unknown parameter', '/api/admin/users?sort=id'],
+    ['an inherited name as a parameter', '/api/admin/users?constructor=a'],
+  ])('refuses %s', async (_, path) => {
+    expect(await admin.get(path)).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
+  });
+
+  it('takes no body for what it is: none, also where every field may be absent', async () => {
+    for (const [method, path] of [
+      ['POST', '/api/auth/login'],
+      ['POST', '/api/admin/grants/batch'],
+      ['PATCH', '/api/admin/users/1'],
+    ] as const) {
+      expect(await admin.send(method, path)).toMatchObject({ status: 400, body: { code: 'malformed_json' } });
+    }
+  });
 
   it('does not take over a request id that could forge a log line', async () => {
     const answer = await fetch(`${service.url}/nowhere`, { headers: { 'X-Request-Id': 'a b' } });
@@ -86,3 +129,20 @@ describe('HTTP edges', () => {
     expect(answer.status).toBe(401);
   });
 });
+
+/** Methods that fetch does not send. */
+function raw(
+  url: string,
+  method: string,
+): Promise<{ status: number | undefined; headers: Record<string, unknown>; body: string }> {
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { method: 'GET', agent: false }, (answer) => {
+      let body = '';
+      answer.on('data', (chunk: Buffer) => (body += chunk.toString()));
+      answer.on('end', () => resolve({ status: answer.statusCode, headers: answer.headers, body }));
+    });
+    sent.method = method; // Node checks it when the request is made, and knows neither BREW nor, before version 22, QUERY
+    sent.on('error', reject);
+    sent.end();
+  });
+}

@@ -2,8 +2,14 @@
 export class ApiClient {
   constructor(
     private readonly url: string,
-    private readonly token: string | null = null,
+    private readonly signedInWith: string | null = null,
   ) {}
+
+  /** @throws Error when nobody is signed in */
+  get token(): string {
+    if (this.signedInWith === null) throw new Error('nobody is signed in');
+    return this.signedInWith;
+  }
 
   as(token: string): ApiClient {
     return new ApiClient(this.url, token);
@@ -30,7 +36,7 @@ export class ApiClient {
       method,
       headers: {
         ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-        ...(this.token === null ? {} : { Authorization: `Bearer ${this.token}` }),
+        ...(this.signedInWith === null ? {} : { Authorization: `Bearer ${this.signedInWith}` }),
         ...headers,
       },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),

@@ -1,20 +1,63 @@
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { Refused } from '../../kernel/errors.js';
-import { toProblem } from '../problem.js';
+import { type Problem, toProblem } from '../problem.js';
+import type { RouteTable } from './route-table.js';
 
-/** The last word on a connection whose bytes are no HTTP request, or whose headers are too large: a problem document, and the end. */
-export function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
-  if (!socket.writable || error.code === 'ECONNRESET') {
-    socket.destroy();
-    return;
-  }
-  const tooLarge = error.code === 'HPE_HEADER_OVERFLOW';
-  const late = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
-  const line = tooLarge ? '431 Request Header Fields Too Large' : late ? '408 Request Timeout' : '400 Bad Request';
-  const problem = toProblem(new Refused('bad_request', { detail: `${line.slice(4)}.` }), randomUUID());
-  const body = JSON.stringify({ ...problem, title: line.slice(4), status: Number(line.slice(0, 3)) });
-  socket.end(
-    `HTTP/1.1 ${line}\r\nContent-Type: application/problem+json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-  );
+/** Why Node's parser refuses to read on. `rawPacket`: the bytes that came, a Buffer. */
+export type BrokenRequest = Error & { code?: string; rawPacket?: unknown };
+
+interface LastWord {
+  status: number;
+  reason: string;
+  problem: Problem;
+  headers?: string;
 }
+
+/**
+ * The last word on a connection whose bytes Node takes for no HTTP request: a problem document, and the end. A method that
+ * Node does not know, such as QUERY, is a wrong method like any other (405, or 404 where there is nothing).
+ */
+export function answerBrokenRequests(routes: RouteTable): (error: BrokenRequest, socket: Socket) => void {
+  return (error, socket) => {
+    if (!socket.writable || error.code === 'ECONNRESET') {
+      socket.destroy();
+      return;
+    }
+    const id = randomUUID();
+    const { status, reason, problem, headers = '' } = wordOnMethod(error, routes, id) ?? wordOnBytes(error, id);
+    const body = JSON.stringify(problem);
+    socket.end(
+      `HTTP/1.1 ${status} ${reason}\r\n${headers}X-Request-Id: ${id}\r\n` +
+        `Content-Type: application/problem+json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
+        `Connection: close\r\n\r\n${body}`,
+    );
+  };
+}
+
+function wordOnBytes({ code }: BrokenRequest, id: string): LastWord {
+  const tooLarge = code === 'HPE_HEADER_OVERFLOW';
+  const late = code === 'ERR_HTTP_REQUEST_TIMEOUT';
+  const status = tooLarge ? 431 : late ? 408 : 400;
+  const reason = tooLarge ? 'Request Header Fields Too Large' : late ? 'Request Timeout' : 'Bad Request';
+  const problem = toProblem(new Refused('bad_request', { detail: `${reason}.` }), id);
+  return { status, reason, problem: { ...problem, title: reason, status } };
+}
+
+/** Null: it is not a request line in good form that the method alone spoils (RFC 9112 section 3). */
+function wordOnMethod({ code, rawPacket }: BrokenRequest, routes: RouteTable, id: string): LastWord | null {
+  if (code !== 'HPE_INVALID_METHOD') return null;
+  const [, target] = REQUEST_LINE.exec(Buffer.isBuffer(rawPacket) ? rawPacket.toString('latin1') : '') ?? [];
+  if (target === undefined) return null;
+  const allowed = routes.methodsOf(target);
+  if (allowed === null) return { status: 404, reason: 'Not Found', problem: toProblem(new Refused('not_found'), id) };
+  const headers = `Allow: ${allowed.join(', ')}\r\n`;
+  return {
+    status: 405,
+    reason: 'Method Not Allowed',
+    problem: toProblem(new Refused('method_not_allowed'), id),
+    headers,
+  };
+}
+
+const REQUEST_LINE = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+ (\/[!-~]*) HTTP\/1\.[01]\r\n/;

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Refused } from '../../kernel/errors.js';
 import { type JsonNode, readJson } from '../../kernel/json-reader.js';
+import { UNKNOWN_FIELD } from './field-errors.js';
 
 /** A body that cannot be taken. It is thrown after the guard (see BodyGate), so that a stranger gets 401 before 415 or 400. */
 export class UnreadableBody {
@@ -9,7 +10,7 @@ export class UnreadableBody {
 }
 
 /** Every object has these: class-transformer passes over them in silence, where it refuses any other unknown field. */
-const INHERITED: ReadonlySet<string> = new Set(Object.getOwnPropertyNames(Object.prototype));
+export const INHERITED: ReadonlySet<string> = new Set(Object.getOwnPropertyNames(Object.prototype));
 
 /** Bytes, by path (docs/decisions/0005). */
 function bodyLimit(path: string): number {
@@ -74,7 +75,7 @@ function parseBody(bytes: Buffer): unknown {
   if (root?.kind !== 'object') return malformed('The body must be a JSON object.');
   const inherited = names(root).filter((name) => INHERITED.has(name));
   if (inherited.length > 0) {
-    const errors = inherited.map((field) => ({ field, message: 'is not a known field' }));
+    const errors = inherited.map((field) => ({ field, message: UNKNOWN_FIELD }));
     return new UnreadableBody(new Refused('validation_failed', { errors }));
   }
   return toPlain(root);

@@ -34,7 +34,7 @@ export class ProblemFilter implements ExceptionFilter {
       return;
     }
     if (refused.code === 'method_not_allowed' && !reply.hasHeader('Allow')) {
-      void reply.header('Allow', this.routes.methodsOf(request.url).join(', '));
+      void reply.header('Allow', (this.routes.methodsOf(request.url) ?? []).join(', '));
     }
     void reply
       .status(problem.status)
@@ -47,10 +47,7 @@ export class ProblemFilter implements ExceptionFilter {
     if (error instanceof Refused) return error;
     if (isDatabaseOutage(error)) return new Refused('database_unavailable', { retryAfter: 5, cause: error });
     const status = statusOf(error);
-    if (status === 404) {
-      const allowed = this.routes.methodsOf(request.url);
-      return new Refused(allowed.length > 0 ? 'method_not_allowed' : 'not_found');
-    }
+    if (status === 404) return this.routes.refusal(request.url);
     if (status === 413) return new Refused('payload_too_large');
     if (status === 415) return new Refused('unsupported_media_type');
     if (status === 503) return new Refused('busy', { retryAfter: 1, cause: error });

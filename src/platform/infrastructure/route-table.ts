@@ -1,23 +1,54 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { Refused } from '../../kernel/errors.js';
+
+interface Route {
+  methods: readonly string[];
+  pattern: RegExp;
+  path: string;
+}
 
 /** Which methods a path knows, so that a wrong method is told from a wrong path (RFC 9110 section 15.5.6). */
 export class RouteTable {
-  private readonly routes: { methods: readonly string[]; pattern: RegExp; path: string }[] = [];
+  private readonly routes: Route[] = [];
 
-  /** Must be called before the first route is added. */
+  /** Must be called before the first route is added. From then on only paths and methods of routes come through. */
   watch(server: FastifyInstance): void {
     server.addHook('onRoute', (route) => {
       const methods = [route.method].flat();
       this.routes.push({ methods, pattern: patternOf(route.url), path: route.url });
     });
+    // Not onRequest: the headers that every answer carries are set there. The body is judged after this.
+    server.addHook('preParsing', (request, _, __, done) => {
+      done(this.isServed(request) ? null : this.refusal(request.url));
+    });
   }
 
-  /** In alphabetical order; empty where no route has that path. */
-  methodsOf(url: string): string[] {
-    const path = url.split('?', 1)[0] ?? '';
-    const found = this.routes.filter((route) => route.pattern.test(path)).flatMap((route) => route.methods);
-    return [...new Set(found)].sort();
+  /** What to say of a path, or of a method that it does not know. */
+  refusal(url: string): Refused {
+    return new Refused(this.methodsOf(url) === null ? 'not_found' : 'method_not_allowed');
   }
+
+  /**
+   * In alphabetical order, for `Allow`; null where no route has that path. A path that is named in full is never read as an
+   * id: `GET /grants/batch` is a wrong method, not the grant `batch`. A route for all methods is there to refuse them: none.
+   */
+  methodsOf(url: string): string[] | null {
+    const path = pathOf(url);
+    const named = this.routes.filter((route) => route.path === path);
+    const found = named.length > 0 ? named : this.routes.filter((route) => route.pattern.test(path));
+    if (found.length === 0) return null;
+    return [...new Set(found.flatMap(({ methods }) => (methods.length > 2 ? [] : methods)))].sort();
+  }
+
+  private isServed({ is404, method, routeOptions, url }: FastifyRequest): boolean {
+    if (is404 || method === 'QUERY') return false; // whose bodies Fastify would judge by itself
+    const path = pathOf(url);
+    return routeOptions.url === path || !this.routes.some((route) => route.path === path);
+  }
+}
+
+function pathOf(url: string): string {
+  return url.split('?', 1)[0] ?? '';
 }
 
 /** Fastify's `/a/:id` and `/a/*` as an expression over paths. */
