@@ -4,15 +4,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { demo } from './demo.js';
+import { FUZZER } from './fuzz/schemathesis.js';
+import { cacheFolder } from './parts/cache.js';
 import { install } from './parts/install.js';
+import { installSchemathesis } from './parts/schemathesis.js';
 import { duration, say, summed, told } from './progress.js';
 import { assertNothingLeft } from './running/census.js';
 import { Processes } from './running/processes.js';
-import { startStack, type StartedStack } from './stack.js';
+import { STACK_FILE, startStack, type StartedStack } from './stack.js';
 import { suite } from './suite.js';
 
-const USAGE = 'usage: run.ts suite [jest argument…] | demo | install';
+const USAGE = 'usage: run.ts suite [jest argument…] | fuzz [jest argument…] | demo | install';
 const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
+
+/** Known to the set-up of every jest run: the PostgreSQL to run on. */
+const POSTGRES_PACKAGE = 'GRANTLINE_TEST_POSTGRES_PACKAGE';
 
 /** @returns the exit code */
 type Work = (processes: Processes, rest: readonly string[]) => Promise<number>;
@@ -22,7 +28,15 @@ const WORKS: Record<string, Work> = {
     await install(processes, process.env);
     return 0;
   },
-  suite: (processes, rest) => withStack(processes, (started) => suite(processes, started, rest)),
+  suite: (processes, rest) =>
+    withStack(processes, ({ stack: { parts }, file }) => {
+      const found = { [STACK_FILE]: file, [FUZZER]: parts.schemathesis, [POSTGRES_PACKAGE]: parts.postgres14 };
+      return suite(processes, found, rest);
+    }),
+  fuzz: async (processes, rest) => {
+    const fuzzer = await told('Schemathesis', () => installSchemathesis(processes, cacheFolder(process.env)));
+    return suite(processes, { [FUZZER]: fuzzer }, ['fuzz\\.stack-spec', ...rest]);
+  },
   demo: (processes) => withStack(processes, (started) => demo(processes, started)),
 };
 

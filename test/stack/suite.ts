@@ -1,15 +1,22 @@
 import { join } from 'node:path';
 
 import type { Processes } from './running/processes.js';
-import { STACK_FILE, type StartedStack } from './stack.js';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const CONFIG = join(import.meta.dirname, 'jest.config.js');
 /** In the environment: where a report for machines is wanted, in jest's own form. */
 const REPORT = 'GRANTLINE_TEST_REPORT';
 
-/** Runs the specs against the started parts. @returns jest's exit code */
-export async function suite(processes: Processes, { file }: StartedStack, rest: readonly string[]): Promise<number> {
+/**
+ * Runs the specs.
+ * @param parts where they find what they run on, as they know it from their environment
+ * @returns jest's exit code
+ */
+export async function suite(
+  processes: Processes,
+  parts: Record<string, string>,
+  rest: readonly string[],
+): Promise<number> {
   const report = process.env[REPORT];
   const jest = processes.launch({
     name: 'jest',
@@ -20,7 +27,7 @@ export async function suite(processes: Processes, { file }: StartedStack, rest: 
       ...(report === undefined ? [] : ['--json', `--outputFile=${report}`]),
       ...rest,
     ],
-    env: { [STACK_FILE]: file },
+    env: parts,
     cwd: ROOT,
     atTerminal: true,
   });

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
+import type { Binaries } from '../../src/platform/infrastructure/embedded-binaries.js';
 
 export interface TestDatabase {
   /** As the service's role. */
@@ -13,11 +14,18 @@ interface TestPostgres {
   url: string;
   migrationUrl: string;
   superuserUrl: string;
+  /** Where the run is on another PostgreSQL than the embedded one. */
+  binaries?: Binaries;
+}
+
+/** The server that the run's set-up started. */
+export function testPostgres(): TestPostgres {
+  return JSON.parse(process.env['GRANTLINE_TEST_POSTGRES'] ?? '') as TestPostgres;
 }
 
 /** A migrated database of one's own, copied from the one that the run's set-up made. */
 export async function freshDatabase(): Promise<TestDatabase> {
-  const postgres = JSON.parse(process.env['GRANTLINE_TEST_POSTGRES'] ?? '') as TestPostgres;
+  const postgres = testPostgres();
   const name = `test_${randomUUID().replaceAll('-', '')}`;
   await asSuperuser(postgres, `CREATE DATABASE ${name} TEMPLATE grantline OWNER grantline_owner`);
   const inIt = (url: string): string => url.replace(/\/grantline$/, `/${name}`);

@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { databaseAccount } from '../../src/platform/infrastructure/embedded-binaries.js';
 import { joinEmbeddedPostgres } from '../../src/platform/infrastructure/embedded-postgres.js';
 import { migrate } from '../../src/platform/infrastructure/migrator.js';
-import type { TestDatabase } from './database.js';
+import { type TestDatabase, testPostgres } from './database.js';
 
 /** A PostgreSQL of one test's own, which may be stopped and started again at its old address. */
 export interface OwnPostgres extends TestDatabase {
@@ -17,7 +17,7 @@ export interface OwnPostgres extends TestDatabase {
 
 export async function ownPostgres(): Promise<OwnPostgres> {
   const folder = mkdtempSync(join(tmpdir(), 'grantline-postgres-'));
-  const database = await joinEmbeddedPostgres(folder, () => undefined);
+  const database = await joinEmbeddedPostgres(folder, () => undefined, [], testPostgres().binaries);
   await migrate(database.migrationUrl, database.url);
   const { home } = JSON.parse(readFileSync(join(folder, 'postgres.json'), 'utf8')) as { home: string };
   const [program = '', ...args] = commandLine(readFileSync(join(home, 'data', 'postmaster.opts'), 'utf8'));

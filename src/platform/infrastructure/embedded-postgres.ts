@@ -16,7 +16,16 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
-import { type Account, databaseAccount, reachable, runnableBinaries } from './embedded-binaries.js';
+import {
+  type Account,
+  type Binaries,
+  databaseAccount,
+  type Host,
+  outsideHome,
+  packagedBinaries,
+  reachable,
+  runnableBinaries,
+} from './embedded-binaries.js';
 
 /** Where the cluster lies, and the generated passwords of its three roles. Kept in DATA_DIR, readable by its owner only. */
 interface Cluster {
@@ -41,14 +50,16 @@ const PRESENCE = 'grantline presence';
  * The database of a machine with nothing but Node: made on first use in DATA_DIR, on a loopback port, with SCRAM.
  * A running one is joined, also one that a killed process left behind; whoever leaves last stops it.
  * @param options further server settings, such as `fsync=off` for tests.
+ * @param binaries other programs than the packaged ones: for tests on another version.
  */
 export async function joinEmbeddedPostgres(
   dataDir: string,
   say: (line: string) => void,
   options: readonly string[] = [],
+  binaries?: Binaries,
 ): Promise<EmbeddedDatabase> {
-  const account = databaseAccount();
-  const cluster = await prepare(dataDir, account, say);
+  const host: Host = { account: databaseAccount(), packaged: binaries ?? (await packagedBinaries()) };
+  const cluster = await prepare(dataDir, host, say);
   const data = join(cluster.home, 'data');
   const deadline = performance.now() + START_DEADLINE_MS;
   let launchAt = 0;
@@ -71,14 +82,15 @@ export async function joinEmbeddedPostgres(
     // A pid file whose number now belongs to a stranger looks alive: PostgreSQL itself judges it when it is asked to start.
     if (performance.now() >= launchAt && (port === null || launchAt > 0)) {
       launchAt = performance.now() + RELAUNCH_MS;
-      await launch(cluster, account, options);
+      await launch(cluster, host, options);
     } else if (launchAt === 0) launchAt = performance.now() + RELAUNCH_MS;
     await delay(100);
   }
 }
 
 /** Makes the cluster once. A half-made one has no `data` folder under its final name and is made again. */
-async function prepare(dataDir: string, account: Account, say: (line: string) => void): Promise<Cluster> {
+async function prepare(dataDir: string, host: Host, say: (line: string) => void): Promise<Cluster> {
+  const { account } = host;
   mkdirSync(dataDir, { recursive: true });
   const file = join(dataDir, 'postgres.json');
   const secret = (): string => randomBytes(24).toString('base64url');
@@ -96,20 +108,14 @@ async function prepare(dataDir: string, account: Account, say: (line: string) =>
   if (account !== null) chownSync(cluster.home, account.uid, account.gid);
   if (!existsSync(join(cluster.home, 'data', 'PG_VERSION'))) {
     say('making the embedded database (once, a few seconds)');
-    await initialise(cluster, account);
+    await initialise(cluster, host);
   }
   return cluster;
 }
 
-/** As root, below a folder that the unprivileged account cannot enter: a folder of the system's own. */
-function outsideHome(): string {
-  const parent = '/var/lib/grantline';
-  mkdirSync(parent, { recursive: true, mode: 0o755 });
-  return mkdtempSync(join(parent, 'postgres-'));
-}
-
-async function initialise(cluster: Cluster, account: Account): Promise<void> {
-  const { initdb } = await runnableBinaries(account, cluster.home);
+async function initialise(cluster: Cluster, host: Host): Promise<void> {
+  const { account } = host;
+  const { initdb } = await runnableBinaries(host, cluster.home);
   const staging = mkdtempSync(join(cluster.home, 'initdb-'));
   const passwordFile = join(staging, 'password');
   writeFileSync(passwordFile, cluster.passwords.postgres, { mode: 0o600 });
@@ -133,15 +139,15 @@ async function initialise(cluster: Cluster, account: Account): Promise<void> {
 }
 
 /** Starts the server in a session of its own, so that Ctrl-C at a terminal reaches it through us only. */
-async function launch(cluster: Cluster, account: Account, options: readonly string[]): Promise<void> {
-  const { postgres } = await runnableBinaries(account, cluster.home);
+async function launch(cluster: Cluster, host: Host, options: readonly string[]): Promise<void> {
+  const { postgres } = await runnableBinaries(host, cluster.home);
   const log = openSync(join(cluster.home, 'server.log'), 'a', 0o600);
   const settings = ['listen_addresses=127.0.0.1', `port=${await freePort()}`, 'unix_socket_directories=', ...options];
   const server = spawn(
     postgres,
     ['-D', join(cluster.home, 'data'), ...settings.flatMap((setting) => ['-c', setting])],
     {
-      ...as(account, cluster.home),
+      ...as(host.account, cluster.home),
       detached: true,
       stdio: ['ignore', log, log],
     },

@@ -6,6 +6,8 @@ import { installEngineOracle } from './engine-oracle.js';
 import { javaHome } from './java.js';
 import { installKeycloak } from './keycloak.js';
 import { installKubernetes } from './kubernetes.js';
+import { installPostgres14 } from './postgres14.js';
+import { installSchemathesis } from './schemathesis.js';
 import { installTrino } from './trino.js';
 
 /** Folders of the installed parts. They are only read. */
@@ -16,6 +18,8 @@ export interface Parts {
   keycloak: string;
   kubernetes: string;
   clusterTools: string;
+  postgres14: string;
+  schemathesis: string;
 }
 
 /** Installs what is missing. The long build keeps the processors busy while the others, one by one, wait for downloads. */
@@ -27,6 +31,8 @@ export async function install(processes: Processes, env: NodeJS.ProcessEnv): Pro
     engineOracle: await told("the engine's access control", () => installEngineOracle(processes, cache, java)),
     keycloak: await told('Keycloak', () => installKeycloak(processes, cache, java)),
     clusterTools: await told('kubectl, Helm 4 and Helm 3', () => installClusterTools(processes, cache, java)),
+    postgres14: await told('PostgreSQL 14', () => installPostgres14(processes, cache)),
+    schemathesis: await told('Schemathesis', () => installSchemathesis(processes, cache)),
   });
   const [kubernetes, downloaded] = await processes.together(
     summed('kube-apiserver and etcd', () => installKubernetes(processes, cache, env)),

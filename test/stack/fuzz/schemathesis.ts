@@ -1,0 +1,58 @@
+import { spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { join } from 'node:path';
+
+/** In the environment: the folder of a virtual environment with Schemathesis. */
+export const FUZZER = 'GRANTLINE_FUZZER';
+/** In the environment: how many requests are derived for each route, and from which number. */
+const EXAMPLES = 'GRANTLINE_FUZZ_EXAMPLES';
+const SEED = 'GRANTLINE_FUZZ_SEED';
+
+const CONFIG = join(import.meta.dirname, 'schemathesis.toml');
+const PEOPLE = join(import.meta.dirname, 'people.py');
+
+/** Who sends the requests: see people.py. */
+export interface Sender {
+  /** Answers every POST with an access token; null: nobody is signed in. */
+  door: string | null;
+  /** After an answer with one of these codes somebody new is needed. */
+  spent: readonly string[];
+}
+
+export interface Verdict {
+  exitCode: number | null;
+  /** What it has done and found, with a command for each finding that repeats it. */
+  report: string;
+}
+
+/** Lets Schemathesis derive requests from a service's OpenAPI document, send them, and check every answer against it. */
+export async function schemathesis(service: string, { door, spent }: Sender, folder: string): Promise<Verdict> {
+  const { [FUZZER]: home, [EXAMPLES]: examples = '25', [SEED]: seed = String(randomInt(2 ** 31)) } = process.env;
+  if (home === undefined) throw new Error(`${FUZZER} is not set: run this through npm run test:fuzz`);
+  const child = spawn(
+    join(home, 'bin', 'python'),
+    [
+      ...['-m', 'schemathesis.cli', '--config-file', CONFIG, 'run', `${service}/api/openapi.json`],
+      ...['--max-examples', examples, '--seed', seed, '--no-color'],
+    ],
+    {
+      cwd: folder,
+      env: {
+        PATH: process.env['PATH'],
+        HOME: folder,
+        SCHEMATHESIS_HOOKS: PEOPLE,
+        PYTHONDONTWRITEBYTECODE: '1',
+        GRANTLINE_FUZZ_SPENT: spent.join(' '),
+        ...(door === null ? {} : { GRANTLINE_FUZZ_DOOR: door }),
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
+  let report = `${SEED}=${seed} ${EXAMPLES}=${examples}\n`;
+  for (const output of [child.stdout, child.stderr]) output.on('data', (text: Buffer) => (report += text.toString()));
+  const exitCode = await new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
+  });
+  return { exitCode, report };
+}
