@@ -58,7 +58,7 @@ export class AclSyncService {
     let candidate: Candidate | null = null;
     let ending: Ending;
     try {
-      candidate = await this.preparer.prepare(await this.snapshots.read());
+      candidate = await this.preparer.prepare(await this.snapshots.read(), this.target.limitBytes);
       ending = await this.publish(candidate, order, lease);
     } catch (error) {
       ending = { outcome: { kind: 'failed', failure: failureOf(error) }, edit: undefined };

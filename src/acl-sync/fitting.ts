@@ -4,6 +4,7 @@ import { fit } from './domain/size.js';
 
 /** The candidate with what there is to say about its size beside the text that is live now. */
 export function fitted(candidate: Candidate, live: string | null, limitBytes: number | null): Candidate {
+  if (candidate.findings.some(({ code }) => code === 'too-large')) return candidate;
   const former = live ?? '';
   const sizes = {
     next: candidate.bytes,

@@ -29,7 +29,7 @@ export class PreviewService {
 
   /** @throws RulesTargetUnavailable */
   async preview(): Promise<Preview> {
-    const prepared = await this.preparer.prepare(await this.snapshots.read());
+    const prepared = await this.preparer.prepare(await this.snapshots.read(), this.target.limitBytes);
     const live = await this.target.read(AbortSignal.timeout(TARGET_MS));
     const candidate = fitted(prepared, live.text, this.target.limitBytes);
     const plan = planPublication(candidate, live, await this.history.latest());

@@ -54,8 +54,8 @@ export class SyncUnderTest {
 class HarmablePreparer extends RulesPreparer {
   harm: (candidate: Candidate, snapshot: Snapshot) => Candidate = (candidate) => candidate;
 
-  override prepare(snapshot: Snapshot): Promise<Candidate> {
-    return Promise.resolve(snapshot).then((given) => this.harm(prepare(given), given));
+  override prepare(snapshot: Snapshot, limitBytes: number | null): Promise<Candidate> {
+    return Promise.resolve(snapshot).then((given) => this.harm(prepare(given, limitBytes), given));
   }
 }
 

@@ -4,6 +4,7 @@ import { writeSnapshot } from '../../grants/domain/snapshot-file.js';
 import { checkRules } from './check.js';
 import { compile } from './compile.js';
 import type { Finding } from './finding.js';
+import { checkAlone } from './size.js';
 
 /** Rules that could be published, and everything that the checks have to say about them. */
 export interface Candidate {
@@ -23,17 +24,23 @@ export interface Candidate {
   nextExpiry: Date | null;
 }
 
-/** Compiles a snapshot and judges the text that came out: seconds of work for thousands of grants. */
-export function prepare(snapshot: Snapshot): Candidate {
+/**
+ * Compiles a snapshot and judges the text that came out: seconds of work for thousands of grants. What no target of this size
+ * can hold is refused before it is proved.
+ * @param limitBytes of the target; null: it has none
+ */
+export function prepare(snapshot: Snapshot, limitBytes: number | null): Candidate {
   const { text, hash, document, findings } = compile(snapshot);
+  const bytes = Buffer.byteLength(text);
+  const oversize = checkAlone(bytes, limitBytes);
   // Without the moment: it changes with every reading, what follows from it does not.
   const written = JSON.stringify(writeSnapshot({ ...snapshot, at: new Date(0) }));
   return {
     text,
     hash,
     rules: Object.values<readonly unknown[]>({ ...document }).reduce((sum, rules) => sum + rules.length, 0),
-    bytes: Buffer.byteLength(text),
-    findings: [...findings, ...checkRules(text, snapshot)],
+    bytes,
+    findings: [...findings, ...(oversize.length > 0 ? oversize : checkRules(text, snapshot))],
     snapshot: written,
     snapshotHash: createHash('sha256').update(written).digest('hex'),
     at: snapshot.at,

@@ -3,5 +3,5 @@ import type { Candidate } from './candidate.js';
 
 /** Carries out `prepare` where its seconds of work hold up nobody. */
 export abstract class RulesPreparer {
-  abstract prepare(snapshot: Snapshot): Promise<Candidate>;
+  abstract prepare(snapshot: Snapshot, limitBytes: number | null): Promise<Candidate>;
 }

@@ -34,11 +34,21 @@ export function fit(
   return { former: kept, bytes, findings: needed > WARN_SHARE * limit ? [runningOut(needed, limit)] : [] };
 }
 
+/** Said before the proof: whatever the former text is, a target cannot hold this one. Null as limit: it has none. */
+export function checkAlone(bytes: number, limit: number | null): Finding[] {
+  if (limit === null || bytes <= limit) return [];
+  const message = `the rules take ${count(bytes)} bytes; the target holds ${count(limit)}. ${CURE}`;
+  return [{ code: 'too-large', severity: 'error', message }];
+}
+
+const CURE =
+  'Give fewer grants to single people and more to groups, on schemas rather than on tables; or publish to a file ' +
+  '(ACL_TARGET=file), which has no limit';
+
 function tooLarge(next: number, beside: number, limit: number): Finding {
   const message =
     `the rules take ${count(next)} bytes, and the former ones beside them ${count(beside)} even when compressed; the target holds ` +
-    `${count(limit)}. Give fewer grants to single people and more to groups, on schemas rather than on tables; or publish to a file ` +
-    `(ACL_TARGET=file), which has no limit`;
+    `${count(limit)}. ${CURE}`;
   return { code: 'too-large', severity: 'error', message };
 }
 
