@@ -81,8 +81,8 @@ export function proveData(engine: EngineSets, snapshot: Snapshot, roster: Roster
       const aspect = (): Aspect => ({ about: 'privilege', place, privilege });
       differences.compare(aspect, active, effective, wanted.given[privilege]);
     }
-    // What is filtered or hidden matters to those who may do something; the others have been compared above.
-    for (const index of active) reached[index] = wordAt(reached, index) & wordAt(wanted.reached, index);
+    // Whoever reaches the table and is not to, or the other way round, has been told of above.
+    for (const index of active) reached[index] = ~(wordAt(reached, index) ^ wordAt(wanted.reached, index));
     const told = (aspect: () => Aspect, byRules: Words | undefined, byGrants: Words | undefined): void =>
       differences.compare(aspect, active, byRules ?? null, byGrants ?? null, reached);
     for (const expression of union(outcome.filters, wanted.filters)) {

@@ -56,6 +56,17 @@ describe('the proof', () => {
     ]);
   });
 
+  it('lets no rule say anything of those who have nothing there', () => {
+    const snapshot = aWorld().group('readers', ['ana', 'bo']).may('SELECT', 'sales.eu.orders').snapshot();
+    const closed = { user: 'cy', ...ORDERS, privileges: [], columns: [{ name: 'ssn', mask: 'NULL' }] };
+
+    const findings = judged(snapshot, ({ tables, ...others }) => ({ ...others, tables: [...tables, closed] }));
+
+    expect(findings.map(({ message }) => message)).toEqual([
+      'by rule tables[5] cy may SELECT the column ssn of sales.eu.orders only as NULL, but no policy says so',
+    ]);
+  });
+
   it('stops every slip that changes any answer', () => {
     const asked = fc
       .tuple(anyWorld(), anyChange())
