@@ -22,13 +22,13 @@ describe('the change of access', () => {
   it('is what a new grant gives, and gone again with it', () => {
     const after = story((world) => world.person('cy').may('INSERT', 'sales.eu.orders'));
     const gained = [
-      { what: 'execute queries', people: ['cy'] },
-      { what: 'impersonate cy', people: ['service-account-grantline'] },
-      { what: 'enter the catalog sales in the mode read-only', people: ['cy'] },
-      { what: 'INSERT into sales.eu.orders', people: ['cy'] },
-      { what: 'SELECT from system.jdbc.(any other table)', people: ['cy'] },
-      { what: 'SELECT from system.metadata.(any other table)', people: ['cy'] },
-      { what: 'enter the catalog system in the mode read-only', people: ['cy'] },
+      { what: 'execute queries', people: ['cy'], others: 0 },
+      { what: 'impersonate cy', people: ['service-account-grantline'], others: 0 },
+      { what: 'enter the catalog sales in the mode read-only', people: ['cy'], others: 0 },
+      { what: 'INSERT into sales.eu.orders', people: ['cy'], others: 0 },
+      { what: 'SELECT from system.jdbc.(any other table)', people: ['cy'], others: 0 },
+      { what: 'SELECT from system.metadata.(any other table)', people: ['cy'], others: 0 },
+      { what: 'enter the catalog system in the mode read-only', people: ['cy'], others: 0 },
     ];
     const change = compared(story(), after);
     expect(change).toMatchObject({ lost: [], changedPairs: 7 });
@@ -47,9 +47,31 @@ describe('the change of access', () => {
     ['a hidden column', without('hidden_column'), 'not: may not SELECT the column email of sales.eu.orders'],
     ['a deny', without('deny'), 'SELECT from sales.eu.salaries'],
   ])('counts as gained what %s kept back', (_name, after, what) => {
-    const gained = [{ what, people: ['ana', 'bo'] }];
+    const gained = [{ what, people: ['ana', 'bo'], others: 0 }];
     expect(compared(story(), after(readers()))).toMatchObject({ gained, lost: [], changedPairs: 2 });
     expect(compared(after(readers()), story())).toMatchObject({ gained: [], lost: gained, changedPairs: 2 });
+  });
+
+  it('loses with one more filter, and gains nothing by a column that is hidden instead of masked', () => {
+    const more = story((world) =>
+      world.everyone().seesOnly('sales.eu.orders', 'open').doesNotSee('sales.eu.orders', 'card'),
+    );
+    const whats = [
+      'not: may SELECT only those rows of sales.eu.orders for which (open)',
+      'not: may not SELECT the column card of sales.eu.orders',
+    ];
+    const lost = whats.map((what) => ({ what, people: ['ana', 'bo'], others: 0 }));
+    expect(compared(story(), more)).toMatchObject({ gained: [], lost });
+    expect(compared(more, story())).toMatchObject({ gained: lost, lost: [] });
+  });
+
+  it('writes down as much as anybody reads, and counts all of it', () => {
+    const { gained, gainedInAll } = compareAccess(document(empty()), document(story()), { things: 2, people: 1 });
+    expect(gained).toEqual([
+      { what: 'SELECT from sales.eu.(any other table)', people: ['ana'], others: 1 },
+      { what: 'SELECT from sales.eu.orders', people: ['ana'], others: 1 },
+    ]);
+    expect(gainedInAll).toBe(9);
   });
 
   it('counts pairs of people and nodes on named tables, and once for all others of a schema', () => {
@@ -64,7 +86,7 @@ describe('the change of access', () => {
       fc.property(anyWorld(), anyChange(), (snapshot, change) => {
         const former = compile(snapshot).document;
         const next = change(former);
-        const { gained, lost } = compareAccess(former, next);
+        const { gained, lost } = compareAccess(former, next, { things: Infinity, people: Infinity });
         const [had, has] = [new Evaluator(former), new Evaluator(next)];
         for (const { resource } of snapshot.grants) {
           const { catalog, schema, table } = resource;

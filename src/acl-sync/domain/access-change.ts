@@ -1,5 +1,5 @@
 import { PRIVILEGES } from '../../grants/domain/privilege.js';
-import { AccessLedger, countAt, type ChangedAccess } from './access-ledger.js';
+import { AccessLedger, type Bounds, countAt, type ChangedAccess } from './access-ledger.js';
 import { behindGate } from './catalog-gate.js';
 import type { Aspect, Place } from './difference.js';
 import { EngineSets, type CatalogModes } from './engine-sets.js';
@@ -7,6 +7,7 @@ import { INFORMATION_SCHEMA } from './evaluator.js';
 import { FRESH, NameSpace } from './name-space.js';
 import { People } from './people.js';
 import { WordMarks, wordAt, type Words } from './people-set.js';
+import { type BeforeAfter, restrictions } from './restrictions.js';
 import { everyRight, holders, MARKER } from './rights.js';
 import type { RuleTrie } from './rule-trie.js';
 import type { RulesDocument } from './rules-document.js';
@@ -18,6 +19,9 @@ export interface AccessChange {
   /** A filter, a mask or a hidden column that is dropped is a gain. */
   gained: ChangedAccess[];
   lost: ChangedAccess[];
+  /** How many things are gained and lost; the lists hold the first of them. */
+  gainedInAll: number;
+  lostInAll: number;
   /** (person, node) pairs for which anything changes, and those that have anything before or after. */
   changedPairs: number;
   allPairs: number;
@@ -28,12 +32,16 @@ export interface AccessChange {
  * either of them names, on fresh ones, and in all rights besides. What is told of any other table of a schema holds for every
  * table at which nothing else is told of the same people. The marker of the version gives nothing and is left out.
  */
-export function compareAccess(before: RulesDocument, after: RulesDocument): AccessChange {
+export function compareAccess(
+  before: RulesDocument,
+  after: RulesDocument,
+  bounds: Bounds = { things: 100, people: 10 },
+): AccessChange {
   const people = new People([], before, after);
   const space = new NameSpace();
-  const comparison = new Comparison(new EngineSets(before, space, people), new EngineSets(after, space, people));
-  const { gained, lost, changedPairs, allPairs } = comparison.run();
-  return { gained, lost, changedPairs, allPairs };
+  const engines = [new EngineSets(before, space, people), new EngineSets(after, space, people)] as const;
+  const { gained, lost, gainedInAll, lostInAll, changedPairs, allPairs } = new Comparison(...engines, bounds).run();
+  return { gained, lost, gainedInAll, lostInAll, changedPairs, allPairs };
 }
 
 class Comparison {
@@ -48,10 +56,11 @@ class Comparison {
   constructor(
     private readonly before: EngineSets,
     private readonly after: EngineSets,
+    bounds: Bounds,
   ) {
     const { width, everyWord, people } = before;
     const words = (): Words => new Uint32Array(width);
-    this.ledger = new AccessLedger(people.names(), width);
+    this.ledger = new AccessLedger(people.names(), width, bounds);
     this.everyWord = everyWord;
     this.marks = new WordMarks(width);
     this.had = words();
@@ -59,21 +68,21 @@ class Comparison {
     this.reach = { before: words(), after: words(), any: words(), both: words() };
   }
 
+  /** What people care for comes first, because not everything is written down: their tables, `system`, rights. */
   run(): AccessLedger {
+    const tries = ({ catalogs, schemas, tables }: EngineSets) => [catalogs, schemas, tables];
+    const catalogs = this.names([], tries);
+    if (catalogs.delete('system')) catalogs.add('system');
+    for (const catalog of catalogs) {
+      const modes = { before: this.before.modes(catalog), after: this.after.modes(catalog) };
+      for (const schema of this.names([catalog], ({ schemas, tables }) => [schemas, tables]))
+        this.schema({ catalog, schema }, modes);
+      const entry = { about: 'catalog-mode', place: { catalog }, mode: 'read-only' } as const;
+      this.right(entry, entering(modes.before), entering(modes.after));
+    }
     for (const right of everyRight([this.before, this.after], [])) {
       if (right.about === 'session-property' && right.property.startsWith(MARKER)) continue;
       this.right(right, holders(this.before, right), holders(this.after, right));
-    }
-    const tries = ({ catalogs, schemas, tables }: EngineSets) => [catalogs, schemas, tables];
-    for (const catalog of this.names([], tries)) {
-      const modes = { before: this.before.modes(catalog), after: this.after.modes(catalog) };
-      this.right(
-        { about: 'catalog-mode', place: { catalog }, mode: 'read-only' },
-        entering(modes.before),
-        entering(modes.after),
-      );
-      for (const schema of this.names([catalog], ({ schemas, tables }) => [schemas, tables]))
-        this.schema({ catalog, schema }, modes);
     }
     return this.ledger;
   }
@@ -147,8 +156,8 @@ class Comparison {
       any[index] = wordAt(before, index) | wordAt(after, index);
       both[index] = wordAt(before, index) & wordAt(after, index);
     }
-    for (const { aspect, of } of restrictions(place, outcomes)) {
-      this.ledger.compare(aspect, active, of(outcomes.before), of(outcomes.after), both);
+    for (const { aspect, before, after, except } of restrictions(place, outcomes)) {
+      this.ledger.compare(aspect, active, before, after, without(both, except));
     }
   }
 
@@ -163,32 +172,6 @@ function entering({ all, readOnly }: CatalogModes): Words {
   return all.map((word, index) => word | wordAt(readOnly, index));
 }
 
-interface BeforeAfter<T> {
-  before: T;
-  after: T;
-}
-
-/** Every filter, mask and hidden column of either outcome, and how to find whom it restricts. */
-function restrictions(
-  place: Place,
-  { before, after }: BeforeAfter<TableOutcome>,
-): { aspect: Aspect; of: (outcome: TableOutcome) => Words | null }[] {
-  const keys = (pick: (outcome: TableOutcome) => ReadonlyMap<string, unknown> | undefined): string[] => [
-    ...new Set([...(pick(before)?.keys() ?? []), ...(pick(after)?.keys() ?? [])]),
-  ];
-  const filters = keys(({ filters }) => filters).map((expression) => ({
-    aspect: { about: 'row-filter', place, expression } as const,
-    of: ({ filters }: TableOutcome) => filters.get(expression) ?? null,
-  }));
-  const hidden = keys(({ hidden }) => hidden).map((column) => ({
-    aspect: { about: 'hidden-column', place, column } as const,
-    of: ({ hidden }: TableOutcome) => hidden.get(column) ?? null,
-  }));
-  const masks = keys(({ masks }) => masks).flatMap((column) =>
-    keys(({ masks }) => masks.get(column)).map((expression) => ({
-      aspect: { about: 'column-mask', place, column, expression } as const,
-      of: ({ masks }: TableOutcome) => masks.get(column)?.get(expression) ?? null,
-    })),
-  );
-  return [...filters, ...hidden, ...masks];
+function without(people: Words, except: readonly Words[]): Words {
+  return except.reduce((left, some) => left.map((word, index) => word & ~wordAt(some, index)), people);
 }
