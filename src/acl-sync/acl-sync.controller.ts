@@ -1,11 +1,12 @@
-import { Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
-import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
+import { ApiBearerAuth, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { authorOf } from '../grants/domain/author.js';
 import { Refused } from '../kernel/errors.js';
 import { AdministratorsOnly, type Client, CurrentClient, type CurrentPerson, CurrentUser } from '../platform/access.js';
 import { Refuses } from '../platform/refuses.js';
 import { PageQuery } from '../platform/page.dto.js';
 import { RowId } from '../platform/row-id.js';
+import { ApprovalsService } from './approvals.service.js';
 import { AclSyncService } from './acl-sync.service.js';
 import { failureOf } from './domain/publication.js';
 import { PreviewService } from './preview.service.js';
@@ -17,6 +18,7 @@ import {
 } from './publication.response.js';
 import { StatusService } from './status.service.js';
 import {
+  ApprovalDto,
   PreviewResponse,
   refusalOf,
   StatusResponse,
@@ -35,6 +37,7 @@ export class AclSyncController {
     private readonly sync: AclSyncService,
     private readonly previews: PreviewService,
     private readonly statuses: StatusService,
+    private readonly approvals: ApprovalsService,
   ) {}
 
   @Refuses('sync_in_progress', 'target_unavailable')
@@ -56,6 +59,19 @@ export class AclSyncController {
       throw refusalOf(failureOf(error));
     });
     return toPreviewResponse(preview);
+  }
+
+  /** Takes effect with the next run, which begins some seconds later. */
+  @Refuses('approval_not_awaited')
+  @Post('approvals')
+  @HttpCode(204)
+  @ApiNoContentResponse()
+  async approve(
+    @Body() { hash }: ApprovalDto,
+    @CurrentUser() person: CurrentPerson,
+    @CurrentClient() client: Client,
+  ): Promise<void> {
+    await this.approvals.approve(hash, authorOf(person, client));
   }
 
   @Get('status')

@@ -10,7 +10,9 @@ import { AclSyncController } from './acl-sync.controller.js';
 import { AclSyncMetrics } from './acl-sync.metrics.js';
 import { aclSyncScheduler } from './acl-sync.scheduler.js';
 import { AclSyncService } from './acl-sync.service.js';
+import { ApprovalsService } from './approvals.service.js';
 import { BackgroundRunsService } from './background-runs.service.js';
+import { CandidateService } from './candidate.service.js';
 import { PublicationHistory } from './domain/publication-history.js';
 import { RulesPreparer } from './domain/rules-preparer.js';
 import { RulesTarget } from './domain/rules-target.js';
@@ -37,6 +39,8 @@ export class AclSyncModule {
       controllers: [AclSyncController],
       providers: [
         AclSyncService,
+        CandidateService,
+        ApprovalsService,
         PreviewService,
         StatusService,
         BackgroundRunsService,

@@ -1,13 +1,19 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { Author } from '../grants/domain/author.js';
-import { SnapshotService } from '../grants/snapshot.service.js';
 import { Clock } from '../kernel/clock.js';
+import { CandidateService } from './candidate.service.js';
 import type { Candidate } from './domain/candidate.js';
-import { failureOf, type Outcome, planPublication, type Trigger } from './domain/publication.js';
+import {
+  failureOf,
+  type Outcome,
+  type Plan,
+  planPublication,
+  type Publication,
+  type Trigger,
+} from './domain/publication.js';
 import { type PublicationDraft, PublicationHistory } from './domain/publication-history.js';
 import { diffRules } from './domain/rules-diff.js';
-import { RulesPreparer } from './domain/rules-preparer.js';
 import { type LiveRules, RulesTarget, RulesTargetMoved } from './domain/rules-target.js';
 import { type Lease, SyncLock } from './domain/sync-lock.js';
 import { fitted } from './fitting.js';
@@ -38,8 +44,7 @@ const TRIES = 10;
 @Injectable()
 export class AclSyncService {
   constructor(
-    private readonly snapshots: SnapshotService,
-    private readonly preparer: RulesPreparer,
+    private readonly candidates: CandidateService,
     private readonly target: RulesTarget,
     private readonly history: PublicationHistory,
     private readonly lock: SyncLock,
@@ -58,7 +63,7 @@ export class AclSyncService {
     let candidate: Candidate | null = null;
     let ending: Ending;
     try {
-      candidate = await this.preparer.prepare(await this.snapshots.read(), this.target.limitBytes);
+      candidate = await this.candidates.current();
       ending = await this.publish(candidate, order, lease);
     } catch (error) {
       ending = { outcome: { kind: 'failed', failure: failureOf(error) }, edit: undefined };
@@ -78,24 +83,34 @@ export class AclSyncService {
       const now = this.clock.now();
       await this.history.settle(live.text, now);
       const latest = await this.history.latest();
-      const candidate = fitted(prepared, live.text, this.target.limitBytes);
+      const fits = (candidate: Candidate): Candidate => fitted(candidate, live.text, this.target.limitBytes);
+      const candidate = fits(prepared);
       const plan = planPublication(candidate, live, latest);
       if (plan.drift) edit = { textHash: digest(live.text) };
-      if (plan.kind === 'refused') return { outcome: plan, edit };
-      if (plan.kind === 'no_change' && latest?.text === candidate.text) {
-        // Ours, although the answer to the writing was lost and the repetition found the target moved.
-        const kind = latest.version === begun ? 'applied' : 'no_change';
-        return { outcome: { kind, publication: latest }, edit };
+      let next = candidate;
+      if (plan.kind === 'refused') {
+        const meanwhile = meanwhileOf(plan, candidate, fits);
+        if (meanwhile === null) return { outcome: refusal(plan, candidate, null), edit };
+        next = meanwhile;
       }
-      begun = await this.history.begin(draftOf(candidate, live, order, now));
+      const ended = (publication: Publication, isNew: boolean): Ending => {
+        if (plan.kind === 'refused') return { outcome: refusal(plan, candidate, isNew ? publication : null), edit };
+        return { outcome: { kind: isNew ? 'applied' : 'no_change', publication }, edit };
+      };
+      if (live.text === next.text && latest?.text === next.text) {
+        // Ours, although the answer to the writing was lost and the repetition found the target moved.
+        return ended(latest, latest.version === begun);
+      }
+      begun = await this.history.begin(draftOf(next, live, order, { isWithdrawal: next !== candidate, begunAt: now }));
       try {
         // A text that is live without having been published here (another database's) is taken over as it is.
-        if (plan.kind === 'publish') {
-          const { text, hash } = candidate;
+        const isNew = live.text !== next.text;
+        if (isNew) {
+          const { text, hash } = next;
           await this.target.publish({ text, hash, generation: begun, publishedAt: now }, live, signal);
         }
         const publication = await this.history.confirm(begun, this.clock.now());
-        return { outcome: { kind: plan.kind === 'publish' ? 'applied' : 'no_change', publication }, edit };
+        return ended(publication, isNew);
       } catch (error) {
         if (!(error instanceof RulesTargetMoved) || tries === TRIES) throw error;
       }
@@ -103,20 +118,46 @@ export class AclSyncService {
   }
 }
 
-function draftOf(candidate: Candidate, live: LiveRules, { trigger, by }: RunOrder, begunAt: Date): PublicationDraft {
-  const { text, hash, rules, bytes, findings, snapshot, snapshotHash } = candidate;
+type Refusal = Extract<Plan, { kind: 'refused' }>;
+
+/** What can go out while a text waits for its approval, if that can itself be published. */
+function meanwhileOf(
+  plan: Refusal,
+  { meanwhile }: Candidate,
+  fits: (candidate: Candidate) => Candidate,
+): Candidate | null {
+  if (!plan.awaitsApproval || meanwhile === null) return null;
+  const next = fits(meanwhile);
+  return next.findings.some(({ severity }) => severity === 'error') ? null : next;
+}
+
+/** @param publication what went out all the same */
+function refusal({ reasons, awaitsApproval }: Refusal, { hash }: Candidate, publication: Publication | null): Outcome {
+  return { kind: 'refused', reasons, awaits: awaitsApproval ? hash : null, publication };
+}
+
+function draftOf(
+  candidate: Candidate,
+  live: LiveRules,
+  { trigger, by }: RunOrder,
+  how: { isWithdrawal: boolean; begunAt: Date },
+): PublicationDraft {
+  const { text, hash, rules, bytes, findings, snapshot, snapshotHash, at, compiler, access } = candidate;
   return {
     text,
     hash,
     rules,
     bytes,
     diff: diffRules(live.text, text),
+    access,
     checks: findings,
     trigger,
     triggeredBy: by.actor?.id ?? null,
     snapshot,
     snapshotHash,
-    begunAt,
+    snapshotAt: at,
+    compiler,
+    ...how,
   };
 }
 

@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { SnapshotService } from '../grants/snapshot.service.js';
+import { CandidateService } from './candidate.service.js';
 import type { Candidate } from './domain/candidate.js';
 import { type Plan, planPublication } from './domain/publication.js';
 import { PublicationHistory } from './domain/publication-history.js';
 import { diffRules, type RulesDiff } from './domain/rules-diff.js';
-import { RulesPreparer } from './domain/rules-preparer.js';
 import { RulesTarget } from './domain/rules-target.js';
 import { fitted } from './fitting.js';
 
@@ -21,15 +20,14 @@ const TARGET_MS = 30_000;
 @Injectable()
 export class PreviewService {
   constructor(
-    private readonly snapshots: SnapshotService,
-    private readonly preparer: RulesPreparer,
+    private readonly candidates: CandidateService,
     private readonly target: RulesTarget,
     private readonly history: PublicationHistory,
   ) {}
 
   /** @throws RulesTargetUnavailable */
   async preview(): Promise<Preview> {
-    const prepared = await this.preparer.prepare(await this.snapshots.read(), this.target.limitBytes);
+    const prepared = await this.candidates.current();
     const live = await this.target.read(AbortSignal.timeout(TARGET_MS));
     const candidate = fitted(prepared, live.text, this.target.limitBytes);
     const plan = planPublication(candidate, live, await this.history.latest());

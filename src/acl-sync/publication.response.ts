@@ -1,4 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import type { AccessChange } from './domain/access-change.js';
+import type { ChangedAccess } from './domain/access-ledger.js';
+import { accessForm, type AccessForm } from './domain/access-text.js';
 import type { Finding } from './domain/finding.js';
 import { type Publication, type PublicationSummary, type Trigger, TRIGGERS } from './domain/publication.js';
 
@@ -36,6 +39,37 @@ export class RulesDiffResponse {
   removed!: string[];
 }
 
+export class ChangedAccessResponse implements ChangedAccess {
+  @ApiProperty({ example: 'SELECT from sales.eu.orders', description: 'A restriction that is gone, or new: `not: …`.' })
+  what!: string;
+
+  @ApiProperty({ type: [String], description: 'The first of them, by name.' })
+  people!: string[];
+
+  @ApiProperty({ type: 'integer', description: 'How many more.' })
+  others!: number;
+}
+
+export class AccessChangeResponse implements AccessForm {
+  @ApiProperty({ type: [ChangedAccessResponse], description: 'The first hundred.' })
+  gained!: ChangedAccess[];
+
+  @ApiProperty({ type: 'integer' })
+  gained_in_all!: number;
+
+  @ApiProperty({ type: [ChangedAccessResponse], description: 'The first hundred.' })
+  lost!: ChangedAccess[];
+
+  @ApiProperty({ type: 'integer' })
+  lost_in_all!: number;
+
+  @ApiProperty({ type: 'integer', description: 'Pairs of a person and a node for which anything changes.' })
+  changed_pairs!: number;
+
+  @ApiProperty({ type: 'integer', description: 'Pairs that have anything before or after.' })
+  all_pairs!: number;
+}
+
 export class PublicationSummaryResponse {
   @ApiProperty({ type: 'integer' })
   version!: number;
@@ -58,6 +92,12 @@ export class PublicationSummaryResponse {
   @ApiProperty()
   snapshot_hash!: string;
 
+  @ApiProperty({
+    description:
+      'Only what recorded changes took away went out, because an unexplained change waited for its approval.',
+  })
+  is_withdrawal!: boolean;
+
   @ApiProperty({ type: [FindingResponse] })
   checks!: Finding[];
 
@@ -74,6 +114,13 @@ export class PublicationResponse extends PublicationSummaryResponse {
 
   @ApiProperty({ description: 'Against the text that was live before.' })
   diff!: RulesDiffResponse;
+
+  @ApiProperty({
+    type: AccessChangeResponse,
+    nullable: true,
+    description: 'Who gained and lost what against the version before; null: nobody anything, or it was the first.',
+  })
+  access!: AccessChangeResponse | null;
 }
 
 export class PublicationPageResponse {
@@ -93,6 +140,7 @@ export function toSummaryResponse(publication: PublicationSummary): PublicationS
     trigger: publication.trigger,
     triggered_by: publication.triggeredBy,
     snapshot_hash: publication.snapshotHash,
+    is_withdrawal: publication.isWithdrawal,
     checks: publication.checks,
     published_at: publication.publishedAt.toISOString(),
     live_at: publication.liveAt?.toISOString() ?? null,
@@ -100,6 +148,10 @@ export function toSummaryResponse(publication: PublicationSummary): PublicationS
 }
 
 export function toPublicationResponse(publication: Publication): PublicationResponse {
-  const { text, diff } = publication;
-  return Object.assign(toSummaryResponse(publication), { text, diff });
+  const { text, diff, access } = publication;
+  return Object.assign(toSummaryResponse(publication), { text, diff, access: toAccessResponse(access) });
+}
+
+export function toAccessResponse(access: AccessChange | null): AccessChangeResponse | null {
+  return access && accessForm(access, Infinity);
 }

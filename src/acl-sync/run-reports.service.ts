@@ -5,7 +5,8 @@ import type { Author } from '../grants/domain/author.js';
 import { Log } from '../platform/log.js';
 import { Transaction } from '../platform/transaction.js';
 import { AclSyncMetrics } from './acl-sync.metrics.js';
-import { type Drift, type Outcome, reasonsOf, type Run, type Trigger } from './domain/publication.js';
+import { accessForm } from './domain/access-text.js';
+import { type Drift, type Outcome, type Publication, reasonsOf, type Run, type Trigger } from './domain/publication.js';
 import { PublicationHistory } from './domain/publication-history.js';
 
 /** A run that ended. */
@@ -20,6 +21,9 @@ export interface RunReport {
 
 /** As many reasons as a log line and an audit event carry; the history has them all. */
 const REASONS_TOLD = 10;
+/** As many of the things that are gained, and as many of those lost. */
+const CHANGES_LOGGED = 3;
+const CHANGES_AUDITED = 20;
 
 /** Tells of a run wherever it is looked for: history, audit trail, log, metrics. */
 @Injectable()
@@ -36,13 +40,16 @@ export class RunReportsService {
     const { trigger, outcome, startedAt: at } = report;
     const { last } = await this.history.summary();
     const drift = driftOf(report, last);
-    const run: Run = { at, trigger, outcome: outcome.kind, reasons: reasonsOf(outcome), drift };
+    const waiting = waitingAfter(report, last);
+    const run: Run = { at, trigger, outcome: outcome.kind, reasons: reasonsOf(outcome), drift, waiting };
     const isNewEdit = drift !== null && drift.foundAt === at;
     await this.transaction.run(async () => {
       await this.history.record(run);
       if (isNewEdit) await this.tell('drift_found', report, { text_hash: drift.textHash });
       // What keeps being refused is one event, not one every five minutes.
       if (outcome.kind === 'applied' || !isLike(run, last)) await this.tellOutcome(report);
+      if (outcome.kind === 'refused' && outcome.publication !== null)
+        await this.tellApplied(report, outcome.publication);
     });
     this.metrics.ran(outcome.kind, trigger);
     if (isNewEdit) this.metrics.foundDrift();
@@ -61,12 +68,12 @@ export class RunReportsService {
     switch (outcome.kind) {
       case 'no_change':
         return;
-      case 'applied': {
-        const { hash, rules, bytes } = outcome.publication;
-        return this.tell('publication_applied', report, { hash, rules, bytes });
+      case 'applied':
+        return this.tellApplied(report, outcome.publication);
+      case 'refused': {
+        const { awaits, reasons } = outcome;
+        return this.tell('publication_refused', report, { awaits, reasons: reasons.slice(0, REASONS_TOLD) });
       }
-      case 'refused':
-        return this.tell('publication_refused', report, { reasons: outcome.reasons.slice(0, REASONS_TOLD) });
       case 'failed': {
         const { reason, message, auditId } = outcome.failure;
         return this.tell('publication_failed', report, { reason, message, audit_id: auditId });
@@ -74,13 +81,26 @@ export class RunReportsService {
     }
   }
 
+  private tellApplied(report: RunReport, publication: Publication): Promise<void> {
+    const { hash, rules, bytes, access, isWithdrawal } = publication;
+    const change = access && accessForm(access, CHANGES_AUDITED);
+    return this.tell('publication_applied', report, {
+      hash,
+      rules,
+      bytes,
+      is_withdrawal: isWithdrawal,
+      access: change,
+    });
+  }
+
   private tell(
     event: AuditEventName,
     { by, trigger, outcome }: RunReport,
     details: Record<string, unknown>,
   ): Promise<void> {
-    const version = outcome.kind === 'applied' ? String(outcome.publication.version) : null;
-    const subject = version === null ? null : ({ type: 'publication', id: version, name: null } as const);
+    const publication = outcome.kind === 'applied' || outcome.kind === 'refused' ? outcome.publication : null;
+    const id = event === 'publication_applied' && publication !== null ? String(publication.version) : null;
+    const subject = id === null ? null : ({ type: 'publication', id, name: null } as const);
     return this.audit.record({ event, ...by, subject, details: { trigger, ...details } });
   }
 
@@ -89,12 +109,9 @@ export class RunReportsService {
       this.log.warn('TRINO_ACL_SYNC_DRIFT', { text_hash: drift.textHash, overwritten: outcome.kind === 'applied' });
     }
     switch (outcome.kind) {
-      case 'applied': {
-        const { version, hash, rules, bytes, diff } = outcome.publication;
-        const [added, removed] = [diff.added.length, diff.removed.length];
-        this.log.info('TRINO_ACL_SYNC_APPLIED', { trigger, version, hash, rules, bytes, added, removed });
+      case 'applied':
+        this.writeApplied(outcome.publication, trigger);
         return;
-      }
       case 'no_change':
         this.log.info('TRINO_ACL_SYNC_NO_CHANGE', {
           trigger,
@@ -103,8 +120,10 @@ export class RunReportsService {
         });
         return;
       case 'refused':
+        if (outcome.publication !== null) this.writeApplied(outcome.publication, trigger);
         this.log.error('TRINO_ACL_SYNC_REFUSED', {
           trigger,
+          awaits: outcome.awaits,
           reasons: outcome.reasons.slice(0, REASONS_TOLD),
           reasons_in_all: outcome.reasons.length,
         });
@@ -116,6 +135,22 @@ export class RunReportsService {
       }
     }
   }
+
+  private writeApplied(publication: Publication, trigger: Trigger): void {
+    const { version, hash, rules, bytes, diff, access, isWithdrawal } = publication;
+    const [added, removed] = [diff.added.length, diff.removed.length];
+    const told = { ...(isWithdrawal && { is_withdrawal: true }), access: access && accessForm(access, CHANGES_LOGGED) };
+    this.log.info('TRINO_ACL_SYNC_APPLIED', { trigger, version, hash, rules, bytes, added, removed, ...told });
+  }
+}
+
+/** Something waits from the first run on that was refused for want of an approval, also while its text changes. */
+function waitingAfter({ outcome, startedAt }: RunReport, last: Run | null): Run['waiting'] {
+  const known = last?.waiting ?? null;
+  // A run that the target defeated has decided nothing.
+  if (outcome.kind === 'failed') return known;
+  if (outcome.kind !== 'refused' || outcome.awaits === null) return null;
+  return { hash: outcome.awaits, since: known?.since ?? startedAt };
 }
 
 /** The same edit as in the run before was found then; one that a publication has overwritten is over. */

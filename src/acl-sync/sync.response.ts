@@ -1,12 +1,15 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { Matches } from 'class-validator';
 import { Refused } from '../kernel/errors.js';
 import type { Finding } from './domain/finding.js';
-import type { Outcome, RunFailure, Trigger } from './domain/publication.js';
+import type { Outcome, Run, RunFailure, Trigger } from './domain/publication.js';
 import type { Preview } from './preview.service.js';
 import {
+  AccessChangeResponse,
   FindingResponse,
   PublicationSummaryResponse,
   RulesDiffResponse,
+  toAccessResponse,
   toSummaryResponse,
 } from './publication.response.js';
 import type { SyncStatus } from './status.service.js';
@@ -20,9 +23,16 @@ export class SyncResponse {
   @ApiProperty({
     type: PublicationSummaryResponse,
     nullable: true,
-    description: 'What is published now; null: refused.',
+    description: 'What is published now. Refused: what went out meanwhile in this run; null: nothing.',
   })
   publication!: PublicationSummaryResponse | null;
+
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    description: 'Refused for want of an approval: the hash of the text to approve.',
+  })
+  awaits!: string | null;
 
   @ApiProperty({ type: [FindingResponse] })
   reasons!: Finding[];
@@ -31,6 +41,13 @@ export class SyncResponse {
 export class PreviewDiffResponse {
   @ApiProperty({ type: RulesDiffResponse })
   rules!: RulesDiffResponse;
+
+  @ApiProperty({
+    type: AccessChangeResponse,
+    nullable: true,
+    description: 'Who gains and loses what, against what was published last; null: nobody anything, or nothing was.',
+  })
+  access!: AccessChangeResponse | null;
 }
 
 export class PreviewResponse {
@@ -54,6 +71,33 @@ export class PreviewResponse {
 
   @ApiProperty({ description: 'Whether somebody edited the live rules by hand.' })
   drift!: boolean;
+
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    description: 'Would be refused for want of an approval: the hash of the text to approve.',
+  })
+  awaits!: string | null;
+}
+
+export class WaitingResponse {
+  @ApiProperty({ description: 'Of the text to approve.' })
+  hash!: string;
+
+  @ApiProperty({ format: 'date-time' })
+  since!: string;
+
+  @ApiProperty({ type: [FindingResponse] })
+  reasons!: Finding[];
+}
+
+export class ApprovalDto {
+  @ApiProperty({
+    description: 'Of the text that waits, as refusal, preview and status show it.',
+    example: 'a'.repeat(64),
+  })
+  @Matches(/^[0-9a-f]{64}$/, { message: 'must be 64 hexadecimal digits' })
+  hash!: string;
 }
 
 export class StatusResponse {
@@ -85,6 +129,17 @@ export class StatusResponse {
   })
   drift!: { found_at: string; text_hash: string | null; overwritten: boolean } | null;
 
+  @ApiProperty({ ...NULLABLE_MOMENT, description: 'Until when an older version stays put back; null: none is.' })
+  restored_until!: string | null;
+
+  @ApiProperty({
+    type: WaitingResponse,
+    nullable: true,
+    description:
+      'A change that no record explains; until it is approved, only what recorded changes take away goes out.',
+  })
+  waiting_for_approval!: WaitingResponse | null;
+
   @ApiProperty({
     ...NULLABLE_MOMENT,
     description: 'Since when every run was refused, so that revoked access stays open.',
@@ -100,9 +155,11 @@ export function toSyncResponse(outcome: Outcome): SyncResponse {
   switch (outcome.kind) {
     case 'applied':
     case 'no_change':
-      return { outcome: outcome.kind, publication: toSummaryResponse(outcome.publication), reasons: [] };
-    case 'refused':
-      return { outcome: outcome.kind, publication: null, reasons: outcome.reasons };
+      return { outcome: outcome.kind, publication: toSummaryResponse(outcome.publication), awaits: null, reasons: [] };
+    case 'refused': {
+      const { kind, reasons, awaits, publication } = outcome;
+      return { outcome: kind, publication: publication && toSummaryResponse(publication), awaits, reasons };
+    }
     case 'failed':
       throw refusalOf(outcome.failure);
   }
@@ -115,8 +172,17 @@ export function refusalOf({ reason, message, auditId, cause }: RunFailure): Refu
 }
 
 export function toPreviewResponse({ plan, candidate, diff }: Preview): PreviewResponse {
-  const { hash, rules, bytes, findings } = candidate;
-  return { would: plan.kind, hash, rules, bytes, diff: { rules: diff }, checks: findings, drift: plan.drift };
+  const { hash, rules, bytes, findings, access } = candidate;
+  return {
+    would: plan.kind,
+    hash,
+    rules,
+    bytes,
+    diff: { rules: diff, access: toAccessResponse(access) },
+    checks: findings,
+    drift: plan.drift,
+    awaits: plan.kind === 'refused' && plan.awaitsApproval ? hash : null,
+  };
 }
 
 export function toStatusResponse({
@@ -150,7 +216,15 @@ export function toStatusResponse({
           overwritten: last.outcome === 'applied',
         }
       : null,
+    // Nothing can be put back yet.
+    restored_until: null,
+    waiting_for_approval: toWaitingResponse(last),
     refused_since: refusedSince?.toISOString() ?? null,
     target,
   };
+}
+
+export function toWaitingResponse(last: Run | null): WaitingResponse | null {
+  if (!last?.waiting) return null;
+  return { hash: last.waiting.hash, since: last.waiting.since.toISOString(), reasons: last.reasons };
 }

@@ -3,7 +3,7 @@ import { Clock } from '../kernel/clock.js';
 import { type Page, pageOf, type PageRequest } from '../kernel/page.js';
 import { Log } from '../platform/log.js';
 import { Settings } from '../platform/settings.js';
-import type { AuditEntry, AuditEvent } from './domain/audit-event.js';
+import type { AuditEntry, AuditEvent, AuditEventName } from './domain/audit-event.js';
 import { type AuditFilter, AuditStore } from './domain/audit-store.js';
 
 @Injectable()
@@ -25,6 +25,11 @@ export class AuditService {
     const { retentionDays } = this.settings.audit;
     const removed = await this.store.removePast(retentionDays);
     this.log.info('removed past audit events', { removed, retention_days: retentionDays });
+  }
+
+  /** Everything of these kinds from a moment on, the oldest first. */
+  since(events: readonly AuditEventName[], from: Date): Promise<AuditEvent[]> {
+    return this.store.since(events, from);
   }
 
   /** Newest first. */

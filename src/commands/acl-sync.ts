@@ -1,4 +1,5 @@
 import { AclSyncService } from '../acl-sync/acl-sync.service.js';
+import { accessForm, accessLines } from '../acl-sync/domain/access-text.js';
 import { failureOf, type Outcome, reasonsOf } from '../acl-sync/domain/publication.js';
 import { findingText, runText } from '../acl-sync/domain/run-text.js';
 import { type Preview, PreviewService } from '../acl-sync/preview.service.js';
@@ -50,7 +51,7 @@ async function show(previews: PreviewService, json: boolean): Promise<number> {
 
 /** As the API names things. */
 function outcomeForm(outcome: Outcome): object {
-  const publication = outcome.kind === 'applied' || outcome.kind === 'no_change' ? outcome.publication : null;
+  const publication = outcome.kind === 'failed' ? null : outcome.publication;
   return {
     outcome: outcome.kind,
     publication: publication && {
@@ -59,22 +60,33 @@ function outcomeForm(outcome: Outcome): object {
       rules: publication.rules,
       bytes: publication.bytes,
     },
+    awaits: outcome.kind === 'refused' ? outcome.awaits : null,
     reasons: reasonsOf(outcome),
   };
 }
 
 function previewForm({ plan, candidate, diff }: Preview): object {
-  const { hash, rules, bytes, findings } = candidate;
-  return { would: plan.kind, hash, rules, bytes, diff: { rules: diff }, checks: findings, drift: plan.drift };
+  const { hash, rules, bytes, findings, access } = candidate;
+  return {
+    would: plan.kind,
+    hash,
+    rules,
+    bytes,
+    diff: { rules: diff, access: access && accessForm(access, Infinity) },
+    checks: findings,
+    drift: plan.drift,
+    awaits: plan.kind === 'refused' && plan.awaitsApproval ? hash : null,
+  };
 }
 
 function previewText({ plan, candidate, diff }: Preview): string {
-  const { rules, bytes, findings } = candidate;
+  const { rules, bytes, findings, access } = candidate;
   return [
     `the next run would ${WOULD[plan.kind]}: ${rules} rules, ${bytes} bytes`,
     ...(plan.drift ? ['  somebody has edited the live rules by hand'] : []),
     ...diff.removed.map((rule) => `- ${rule}`),
     ...diff.added.map((rule) => `+ ${rule}`),
+    ...(access === null ? [] : accessLines(access)),
     ...findings.map(findingText),
   ].join('\n');
 }

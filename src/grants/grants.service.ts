@@ -7,8 +7,8 @@ import { Transaction } from '../platform/transaction.js';
 import { AccessChangesService } from './access-changes.service.js';
 import { AdmissionService } from './admission.service.js';
 import type { Author } from './domain/author.js';
+import { grantFacts } from './domain/facts.js';
 import { type Grant, type GrantFilter, GrantStore, type NewGrant } from './domain/grant.js';
-import { principalText } from './domain/principal.js';
 
 export interface Granted {
   grant: Grant;
@@ -108,18 +108,8 @@ export class GrantsService {
   }
 
   private record(event: 'grant_created' | 'grant_revoked', grant: Grant, by: Author): Promise<void> {
-    const { id, principal, resource, privileges, expiresAt } = grant;
-    return this.audit.record({
-      event,
-      ...by,
-      subject: { type: 'grant', id: String(id), name: null },
-      details: {
-        principal: principalText(principal),
-        resource,
-        privileges,
-        expires_at: expiresAt?.toISOString() ?? null,
-      },
-    });
+    const subject = { type: 'grant', id: String(grant.id), name: null } as const;
+    return this.audit.record({ event, ...by, subject, details: grantFacts(grant) });
   }
 }
 

@@ -8,8 +8,8 @@ import { Transaction } from '../platform/transaction.js';
 import { AccessChangesService } from './access-changes.service.js';
 import { AdmissionService } from './admission.service.js';
 import type { Author } from './domain/author.js';
+import { policyFacts } from './domain/facts.js';
 import { type NewPolicy, type Policy, PolicyStore } from './domain/policy.js';
-import { principalText } from './domain/principal.js';
 
 /** What takes away: row filters, column masks, hidden columns, denies. */
 @Injectable()
@@ -90,7 +90,7 @@ export class PoliciesService {
       event,
       ...by,
       subject: { type: 'policy', id: String(id), name: null },
-      details: { ...rule, principal: principalText(principal), except: except.map(principalText) },
+      details: policyFacts({ ...rule, principal, except }),
     });
   }
 }

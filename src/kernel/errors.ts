@@ -37,6 +37,7 @@ export const ERRORS = {
   group_in_use: { kind: 'conflict', title: 'Group in use' },
   mask_conflict: { kind: 'conflict', title: 'Two masks on one column' },
   rules_too_large: { kind: 'conflict', title: 'Rules would not fit their target' },
+  approval_not_awaited: { kind: 'conflict', title: 'No such text waits for an approval' },
   sync_in_progress: { kind: 'conflict', title: 'Sync in progress' },
   query_failed: { kind: 'conflict', title: 'Query failed' },
   query_cancelled: { kind: 'conflict', title: 'Query cancelled' },

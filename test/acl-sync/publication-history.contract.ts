@@ -20,12 +20,16 @@ function draft(text: string): PublicationDraft {
     triggeredBy: null,
     snapshot: '{}',
     snapshotHash: 'digest',
+    snapshotAt: at(0),
+    compiler: 'a build',
+    access: null,
+    isWithdrawal: false,
     begunAt: at(0),
   };
 }
 
 function run(minute: number, outcome: Run['outcome'], overrides: Partial<Run> = {}): Run {
-  return { at: at(minute), trigger: 'schedule', outcome, reasons: [], drift: null, ...overrides };
+  return { at: at(minute), trigger: 'schedule', outcome, reasons: [], drift: null, waiting: null, ...overrides };
 }
 
 /** What every history must do; PostgreSQL's and the fake run it alike. */
@@ -56,9 +60,43 @@ export function describePublicationHistory(name: string, open: () => Promise<His
 
       await history.confirm(version, at(1));
 
-      const { snapshot, begunAt, ...shown } = draft('first');
+      const { snapshot, snapshotAt, compiler, begunAt, ...shown } = draft('first');
       expect(await history.latest()).toEqual({ ...shown, version, publishedAt: at(1), liveAt: null });
       expect(await history.find(version)).toEqual(await history.latest());
+    });
+
+    it('measures from the newest version that was published whole', async () => {
+      expect(await history.basis()).toBeNull();
+      await published('whole', 1);
+      const less = await history.begin({ ...draft('less'), isWithdrawal: true });
+      await history.confirm(less, at(2));
+      await history.begin(draft('never happened'));
+
+      expect(await history.latest()).toMatchObject({ text: 'less', isWithdrawal: true });
+      const { text, hash, snapshot, snapshotAt, compiler } = draft('whole');
+      expect(await history.basis()).toEqual({ text, hash, snapshot, at: snapshotAt, compiler, approved: [] });
+    });
+
+    it('keeps approvals for what follows that version, and for nothing later', async () => {
+      await history.approve('before there is a version', null, at(0));
+      await published('whole', 1);
+      await history.approve('one', null, at(2));
+      await history.approve('one', null, at(3));
+      await history.approve('two', null, at(3));
+      expect((await history.basis())?.approved.toSorted()).toEqual(['one', 'two']);
+
+      await published('next', 4);
+      expect((await history.basis())?.approved).toEqual([]);
+    });
+
+    it('remembers what a run has left waiting, and what a version changed', async () => {
+      const waiting = { hash: 'of a text', since: at(1) };
+      await history.record(run(2, 'refused', { waiting }));
+      expect((await history.summary()).last).toEqual(run(2, 'refused', { waiting }));
+      const lost = [{ what: 'SELECT from a.b.c', people: ['ana'], others: 2 }];
+      const access = { gained: [], lost, gainedInAll: 0, lostInAll: 1, changedPairs: 3, allPairs: 9 };
+      const { version } = await history.confirm(await history.begin({ ...draft('x'), access }), at(3));
+      expect(await history.find(version)).toMatchObject({ access });
     });
 
     it('counts upwards and lists the newest first, without texts', async () => {

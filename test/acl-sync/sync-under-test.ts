@@ -1,13 +1,14 @@
 import { Registry } from 'prom-client';
 import { AclSyncMetrics } from '../../src/acl-sync/acl-sync.metrics.js';
 import { AclSyncService } from '../../src/acl-sync/acl-sync.service.js';
-import { type Candidate, prepare } from '../../src/acl-sync/domain/candidate.js';
+import { CandidateService } from '../../src/acl-sync/candidate.service.js';
+import { type Candidate, type Preparation, prepare } from '../../src/acl-sync/domain/candidate.js';
 import type { Outcome } from '../../src/acl-sync/domain/publication.js';
 import { RulesPreparer } from '../../src/acl-sync/domain/rules-preparer.js';
 import { type Lease, SyncLock } from '../../src/acl-sync/domain/sync-lock.js';
 import { RunReportsService } from '../../src/acl-sync/run-reports.service.js';
 import { AuditService } from '../../src/audit/audit.service.js';
-import type { AuditEntry } from '../../src/audit/domain/audit-event.js';
+import type { AuditEntry, AuditEvent, AuditEventName } from '../../src/audit/domain/audit-event.js';
 import { AuditStore } from '../../src/audit/domain/audit-store.js';
 import type { Snapshot } from '../../src/grants/domain/snapshot.js';
 import { SnapshotStore } from '../../src/grants/domain/snapshot-store.js';
@@ -40,7 +41,8 @@ export class SyncUnderTest {
     const metrics = new AclSyncMetrics(this.metrics);
     const reports = new RunReportsService(this.history, audit, new NoTransaction(), metrics, this.log);
     const { preparer, target, history, lock, clock } = this;
-    this.service = new AclSyncService(snapshots, preparer, target, history, lock, reports, clock);
+    const candidates = new CandidateService(snapshots, audit, history, preparer, target, settings);
+    this.service = new AclSyncService(candidates, target, history, lock, reports, clock);
   }
 
   async run(): Promise<Outcome> {
@@ -54,8 +56,11 @@ export class SyncUnderTest {
 class HarmablePreparer extends RulesPreparer {
   harm: (candidate: Candidate, snapshot: Snapshot) => Candidate = (candidate) => candidate;
 
-  override prepare(snapshot: Snapshot, limitBytes: number | null): Promise<Candidate> {
-    return Promise.resolve(snapshot).then((given) => this.harm(prepare(given, limitBytes), given));
+  /** Which build this is. */
+  build = 'a build';
+
+  override prepare(preparation: Preparation): Promise<Candidate> {
+    return Promise.resolve(preparation).then((given) => this.harm(prepare(given, this.build), given.snapshot));
   }
 }
 
@@ -89,6 +94,11 @@ class Notes extends AuditStore {
 
   override page(): Promise<never[]> {
     return Promise.resolve([]);
+  }
+
+  override since(events: readonly AuditEventName[]): Promise<AuditEvent[]> {
+    const told = this.entries.filter(({ event }) => events.includes(event));
+    return Promise.resolve(told.map((entry, id) => ({ ...entry, id, at: new Date(0) })));
   }
 
   override removePast(): Promise<number> {

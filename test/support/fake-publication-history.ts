@@ -1,4 +1,5 @@
 import { type Page, type PageRequest, pageOf } from '../../src/kernel/page.js';
+import type { Basis } from '../../src/acl-sync/domain/surprise.js';
 import type { Publication, PublicationSummary, Run } from '../../src/acl-sync/domain/publication.js';
 import {
   type PublicationDraft,
@@ -6,12 +7,15 @@ import {
   type RunSummary,
 } from '../../src/acl-sync/domain/publication-history.js';
 
-type Row = Publication & { state: 'begun' | 'published' | 'abandoned' };
+interface Row extends Publication, Pick<PublicationDraft, 'snapshot' | 'snapshotAt' | 'compiler'> {
+  state: 'begun' | 'published' | 'abandoned';
+}
 
 /** A history in memory. Passes the contract of the one in PostgreSQL. */
 export class FakePublicationHistory extends PublicationHistory {
   readonly rows: Row[] = [];
   readonly runs: Run[] = [];
+  private readonly approvals: { version: number; hash: string }[] = [];
 
   override settle(liveText: string | null, at: Date): Promise<void> {
     const begun = this.rows.filter(({ state }) => state === 'begun').reverse();
@@ -24,8 +28,7 @@ export class FakePublicationHistory extends PublicationHistory {
   override begin({ begunAt, triggeredBy, ...draft }: PublicationDraft): Promise<number> {
     const version = this.rows.length + 1;
     const by = triggeredBy === null ? null : { id: triggeredBy, name: 'somebody' };
-    const { snapshot, ...kept } = draft;
-    this.rows.push({ ...kept, version, state: 'begun', triggeredBy: by, publishedAt: begunAt, liveAt: null });
+    this.rows.push({ ...draft, version, state: 'begun', triggeredBy: by, publishedAt: begunAt, liveAt: null });
     return Promise.resolve(version);
   }
 
@@ -41,13 +44,28 @@ export class FakePublicationHistory extends PublicationHistory {
     return Promise.resolve(this.published()[0] ?? null);
   }
 
+  override basis(): Promise<Basis | null> {
+    const row = this.rows.findLast(({ state, isWithdrawal }) => state === 'published' && !isWithdrawal);
+    if (row === undefined) return Promise.resolve(null);
+    const { text, hash, snapshot, snapshotAt: at, compiler } = row;
+    const approved = this.approvals.filter(({ version }) => version === row.version).map((each) => each.hash);
+    return Promise.resolve({ text, hash, snapshot, at, compiler, approved });
+  }
+
+  override approve(hash: string): Promise<void> {
+    const row = this.rows.findLast(({ state, isWithdrawal }) => state === 'published' && !isWithdrawal);
+    const isKnown = this.approvals.some((each) => each.version === row?.version && each.hash === hash);
+    if (row !== undefined && !isKnown) this.approvals.push({ version: row.version, hash });
+    return Promise.resolve();
+  }
+
   override find(version: number): Promise<Publication | null> {
     return Promise.resolve(this.published().find((publication) => publication.version === version) ?? null);
   }
 
   override list({ limit, after }: PageRequest): Promise<Page<PublicationSummary>> {
     const rows = this.published().filter(({ version }) => after === null || version < after);
-    const summaries = rows.map(({ text, diff, ...summary }): PublicationSummary => summary);
+    const summaries = rows.map(({ text, diff, access, ...summary }): PublicationSummary => summary);
     return Promise.resolve(pageOf(summaries.slice(0, limit + 1), limit, ({ version }) => version));
   }
 
@@ -77,6 +95,6 @@ export class FakePublicationHistory extends PublicationHistory {
   /** The newest first. */
   private published(): Publication[] {
     const rows = this.rows.filter(({ state }) => state === 'published').reverse();
-    return rows.map(({ state, ...publication }) => publication);
+    return rows.map(({ state, snapshot, snapshotAt, compiler, ...publication }) => publication);
   }
 }

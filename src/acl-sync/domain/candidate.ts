@@ -1,10 +1,22 @@
 import { createHash } from 'node:crypto';
 import type { Snapshot } from '../../grants/domain/snapshot.js';
-import { writeSnapshot } from '../../grants/domain/snapshot-file.js';
+import { type AccessChange, compareAccess } from './access-change.js';
 import { checkRules } from './check.js';
-import { compile } from './compile.js';
+import { compile, type CompiledRules } from './compile.js';
 import type { Finding } from './finding.js';
-import { checkAlone } from './size.js';
+import type { RulesDocument } from './rules-document.js';
+import { checkAlone, checkRuleCount } from './size.js';
+import {
+  approved,
+  type Basis,
+  documentOf,
+  type Former,
+  needsApproval,
+  surpriseIn,
+  unexplained,
+  withdrawn,
+  writtenSnapshot,
+} from './surprise.js';
 
 /** Rules that could be published, and everything that the checks have to say about them. */
 export interface Candidate {
@@ -20,35 +32,93 @@ export interface Candidate {
   snapshotHash: string;
   /** When the snapshot was taken. */
   at: Date;
+  /** Which build made it. */
+  compiler: string;
   /** When the first of its grants ends by itself; null: none does. */
   nextExpiry: Date | null;
+  /** Who gains and loses what against the text that was published last; null: nothing, or there was none. */
+  access: AccessChange | null;
+  /** While an unexplained change waits for its approval: the former rules less what recorded changes take away. */
+  meanwhile: Candidate | null;
+}
+
+/** What a candidate is made of and judged by. */
+export interface Preparation {
+  snapshot: Snapshot;
+  /** Null: nothing was published yet, so that nothing can surprise. */
+  former: Former | null;
+  limits: {
+    /** Of the target; null: it has none. */
+    bytes: number | null;
+    maxUnexplainedPercent: number;
+    warnTableRules: number;
+  };
 }
 
 /**
- * Compiles a snapshot and judges the text that came out: seconds of work for thousands of grants. What no target of this size
- * can hold is refused before it is proved.
- * @param limitBytes of the target; null: it has none
+ * Compiles a snapshot, judges the text that came out, and compares it with what was published: seconds of work for thousands of
+ * grants. What no target of this size can hold is refused before it is proved.
+ * @param compiler which build this is
  */
-export function prepare(snapshot: Snapshot, limitBytes: number | null): Candidate {
-  const { text, hash, document, findings } = compile(snapshot);
-  const bytes = Buffer.byteLength(text);
-  const oversize = checkAlone(bytes, limitBytes);
-  // Without the moment: it changes with every reading, what follows from it does not.
-  const written = JSON.stringify(writeSnapshot({ ...snapshot, at: new Date(0) }));
+export function prepare({ snapshot, former, limits }: Preparation, compiler: string): Candidate {
+  const rules = compile(snapshot);
+  const candidate = judged(snapshot, rules, compiler, limits);
+  if (former === null || former.published === rules.text) return candidate;
+  // What a text means that the checks refuse is anybody's guess, and it goes nowhere.
+  if (candidate.findings.some(({ severity }) => severity === 'error')) return candidate;
+  const access = compareAccess(documentOf(former.published), rules.document);
+  const surprise = surpriseIn(snapshot, rules, former, compiler);
+  const told = (finding: Finding): Candidate => ({ ...candidate, access, findings: [...candidate.findings, finding] });
+  if (!needsApproval(surprise, limits.maxUnexplainedPercent)) return { ...candidate, access };
+  if (former.basis.approved.includes(rules.hash)) return told(approved(surprise));
+  const less = withdrawn(surprise, former.basis);
+  const refused = told(unexplained(surprise, rules.hash, less));
+  if (less === null) return refused;
+  const meanwhile =
+    less === 'basis' ? again(former.basis, candidate) : judged(less.world, less.rules, compiler, limits);
+  const change = compareAccess(documentOf(former.published), documentOf(meanwhile.text));
+  return { ...refused, meanwhile: { ...meanwhile, access: change, nextExpiry: candidate.nextExpiry } };
+}
+
+function judged(
+  snapshot: Snapshot,
+  { text, hash, document, findings }: CompiledRules,
+  compiler: string,
+  limits: Preparation['limits'],
+): Candidate {
+  const size = sized(text, document);
+  const oversize = checkAlone(size.bytes, limits.bytes);
+  const checked = oversize.length > 0 ? oversize : checkRules(text, snapshot);
   return {
-    text,
+    ...size,
     hash,
-    rules: Object.values<readonly unknown[]>({ ...document }).reduce((sum, rules) => sum + rules.length, 0),
-    bytes,
-    findings: [...findings, ...(oversize.length > 0 ? oversize : checkRules(text, snapshot))],
-    snapshot: written,
-    snapshotHash: createHash('sha256').update(written).digest('hex'),
+    findings: [...findings, ...checked, ...checkRuleCount(document.tables.length, limits.warnTableRules)],
+    // Without the moment: it changes with every reading, what follows from it does not.
+    ...digested(writtenSnapshot(snapshot)),
     at: snapshot.at,
+    compiler,
     nextExpiry: earliest(
       snapshot.grants.flatMap(({ expiresAt }) => expiresAt ?? []),
       snapshot.at,
     ),
+    access: null,
+    meanwhile: null,
   };
+}
+
+/** What is published already, and was judged then. */
+function again({ text, hash, snapshot, compiler, at }: Basis, { nextExpiry }: Candidate): Candidate {
+  const known = { ...sized(text, documentOf(text)), ...digested(snapshot), hash, compiler, at, nextExpiry };
+  return { ...known, findings: [], access: null, meanwhile: null };
+}
+
+function sized(text: string, document: RulesDocument): Pick<Candidate, 'text' | 'rules' | 'bytes'> {
+  const sections = Object.values<readonly unknown[]>({ ...document });
+  return { text, rules: sections.reduce((sum, rules) => sum + rules.length, 0), bytes: Buffer.byteLength(text) };
+}
+
+function digested(snapshot: string): Pick<Candidate, 'snapshot' | 'snapshotHash'> {
+  return { snapshot, snapshotHash: createHash('sha256').update(snapshot).digest('hex') };
 }
 
 function earliest(moments: readonly Date[], after: Date): Date | null {

@@ -1,4 +1,5 @@
 import type { Page, PageRequest } from '../../kernel/page.js';
+import type { Basis } from './surprise.js';
 import type { Publication, PublicationSummary, Run } from './publication.js';
 
 /** A publication that is about to happen. */
@@ -7,6 +8,8 @@ export interface PublicationDraft extends Omit<Publication, 'version' | 'trigger
   triggeredBy: number | null;
   /** The form of a snapshot file, as JSON. */
   snapshot: string;
+  snapshotAt: Date;
+  compiler: string;
   begunAt: Date;
 }
 
@@ -32,6 +35,10 @@ export abstract class PublicationHistory {
   abstract confirm(version: number, at: Date): Promise<Publication>;
   /** The newest that was published. */
   abstract latest(): Promise<Publication | null>;
+  /** The newest that was published whole, with what has been approved to follow it. */
+  abstract basis(): Promise<Basis | null>;
+  /** Lets a text follow the basis, once and for all; a second time it changes nothing. */
+  abstract approve(hash: string, by: number | null, at: Date): Promise<void>;
   abstract find(version: number): Promise<Publication | null>;
   /** The newest first. */
   abstract list(page: PageRequest): Promise<Page<PublicationSummary>>;

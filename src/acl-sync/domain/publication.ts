@@ -1,7 +1,9 @@
+import type { AccessChange } from './access-change.js';
 import type { Candidate } from './candidate.js';
 import type { Finding } from './finding.js';
 import type { RulesDiff } from './rules-diff.js';
 import { type LiveRules, RulesTargetMoved, RulesTargetUnavailable, type TargetFailure } from './rules-target.js';
+import { UNEXPLAINED } from './surprise.js';
 import { LeaseLost } from './sync-lock.js';
 
 export const TRIGGERS = ['schedule', 'change', 'expiry', 'route', 'cli', 'restore', 'rollback'] as const;
@@ -16,6 +18,10 @@ export interface Publication {
   bytes: number;
   /** Against the text that was live before. */
   diff: RulesDiff;
+  /** Who gained and lost what against the version before; null: nobody anything, or it was the first. */
+  access: AccessChange | null;
+  /** Only what recorded changes took away, on top of the version before: an unexplained change waits for its approval. */
+  isWithdrawal: boolean;
   /** What the checks said: warnings and remarks, no errors. */
   checks: Finding[];
   trigger: Trigger;
@@ -27,13 +33,19 @@ export interface Publication {
 }
 
 /** A publication as it stands in a list: the text can be a mebibyte. */
-export type PublicationSummary = Omit<Publication, 'text' | 'diff'>;
+export type PublicationSummary = Omit<Publication, 'text' | 'diff' | 'access'>;
 
 /** What a run does with a candidate, given what is live. */
 export type Plan =
   | { kind: 'publish'; drift: boolean }
   | { kind: 'no_change'; drift: false }
-  | { kind: 'refused'; reasons: Finding[]; drift: boolean };
+  | {
+      kind: 'refused';
+      reasons: Finding[];
+      drift: boolean;
+      /** The refusal is over once the candidate's text is approved. */
+      awaitsApproval: boolean;
+    };
 
 /**
  * Decides about a candidate; the decision can be shown instead of carried out. `drift`: the live text is not the one that was
@@ -46,7 +58,9 @@ export function planPublication(
 ): Plan {
   const drift = live.text !== (published?.text ?? null);
   const reasons = candidate.findings.filter(({ severity }) => severity === 'error');
-  if (reasons.length > 0) return { kind: 'refused', reasons, drift };
+  if (reasons.length > 0) {
+    return { kind: 'refused', reasons, drift, awaitsApproval: reasons.every(({ code }) => code === UNEXPLAINED) };
+  }
   return live.text === candidate.text ? { kind: 'no_change', drift: false } : { kind: 'publish', drift };
 }
 
@@ -63,7 +77,14 @@ export interface RunFailure {
 /** How a run ended. */
 export type Outcome =
   | { kind: 'applied' | 'no_change'; publication: Publication }
-  | { kind: 'refused'; reasons: Finding[] }
+  | {
+      kind: 'refused';
+      reasons: Finding[];
+      /** Which text waits for an approval; null: none would help. */
+      awaits: string | null;
+      /** What went out meanwhile, in this run: what recorded changes took away. */
+      publication: Publication | null;
+    }
   | { kind: 'failed'; failure: RunFailure };
 
 /** A run as it is remembered. */
@@ -75,6 +96,8 @@ export interface Run {
   reasons: Finding[];
   /** Somebody's edit that this run found in the live text. */
   drift: Drift | null;
+  /** A text that waits for its approval, and since when something does. */
+  waiting: { hash: string; since: Date } | null;
 }
 
 export interface Drift {

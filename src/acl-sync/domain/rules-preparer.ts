@@ -1,7 +1,6 @@
-import type { Snapshot } from '../../grants/domain/snapshot.js';
-import type { Candidate } from './candidate.js';
+import type { Candidate, Preparation } from './candidate.js';
 
-/** Carries out `prepare` where its seconds of work hold up nobody. */
+/** Carries out `prepare` where its seconds of work hold up nobody, and knows which build that is. */
 export abstract class RulesPreparer {
-  abstract prepare(snapshot: Snapshot, limitBytes: number | null): Promise<Candidate>;
+  abstract prepare(preparation: Preparation): Promise<Candidate>;
 }

@@ -4,6 +4,8 @@ import { DatabaseSession } from '../../platform/infrastructure/database-session.
 import type { Finding } from '../domain/finding.js';
 import type { Outcome, Publication, PublicationSummary, Run, Trigger } from '../domain/publication.js';
 import { type PublicationDraft, PublicationHistory, type RunSummary } from '../domain/publication-history.js';
+import type { AccessChange } from '../domain/access-change.js';
+import type { Basis } from '../domain/surprise.js';
 import type { RulesDiff } from '../domain/rules-diff.js';
 
 interface SummaryRow {
@@ -16,6 +18,7 @@ interface SummaryRow {
   triggered_by: number | null;
   username: string | null;
   snapshot_hash: string;
+  is_withdrawal: boolean;
   published_at: Date;
   live_at: Date | null;
 }
@@ -23,6 +26,7 @@ interface SummaryRow {
 interface PublicationRow extends SummaryRow {
   text: string;
   diff: RulesDiff;
+  access: AccessChange | null;
 }
 
 interface RunRow {
@@ -31,11 +35,14 @@ interface RunRow {
   outcome: Outcome['kind'];
   reasons: Finding[];
   drift: { found_at: string; text_hash: string | null } | null;
+  waiting: { hash: string; since: string } | null;
 }
 
 const SUMMARY =
-  'p.version, p.hash, p.rules, p.bytes, p.checks, p.trigger, p.triggered_by, u.username, p.snapshot_hash, p.published_at, p.live_at';
+  'p.version, p.hash, p.rules, p.bytes, p.checks, p.trigger, p.triggered_by, u.username, p.snapshot_hash, p.is_withdrawal, p.published_at, p.live_at';
 const PUBLISHED = `FROM acl_publications p LEFT JOIN users u ON u.id = p.triggered_by WHERE p.state = 'published'`;
+
+const BASIS = `SELECT max(version) FROM acl_publications WHERE state = 'published' AND NOT is_withdrawal`;
 
 @Injectable()
 export class PostgresPublicationHistory extends PublicationHistory {
@@ -57,19 +64,24 @@ export class PostgresPublicationHistory extends PublicationHistory {
   override async begin(draft: PublicationDraft): Promise<number> {
     const [{ version }] = await this.session.manager.query<[{ version: number }]>(
       `INSERT INTO acl_publications
-         (state, text, hash, rules, bytes, diff, checks, trigger, triggered_by, snapshot, snapshot_hash, begun_at)
-       VALUES ('begun', $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING version`,
+         (state, text, hash, rules, bytes, diff, access, is_withdrawal, checks, trigger, triggered_by, snapshot, snapshot_hash,
+          snapshot_at, compiler, begun_at)
+       VALUES ('begun', $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) RETURNING version`,
       [
         draft.text,
         draft.hash,
         draft.rules,
         draft.bytes,
         JSON.stringify(draft.diff),
+        draft.access === null ? null : JSON.stringify(draft.access),
+        draft.isWithdrawal,
         JSON.stringify(draft.checks),
         draft.trigger,
         draft.triggeredBy,
         draft.snapshot,
         draft.snapshotHash,
+        draft.snapshotAt,
+        draft.compiler,
         draft.begunAt,
       ],
     );
@@ -88,14 +100,33 @@ export class PostgresPublicationHistory extends PublicationHistory {
 
   override async latest(): Promise<Publication | null> {
     const [row] = await this.session.manager.query<PublicationRow[]>(
-      `SELECT ${SUMMARY}, p.text, p.diff ${PUBLISHED} ORDER BY p.version DESC LIMIT 1`,
+      `SELECT ${SUMMARY}, p.text, p.diff, p.access ${PUBLISHED} ORDER BY p.version DESC LIMIT 1`,
     );
     return row === undefined ? null : toPublication(row);
   }
 
+  override async basis(): Promise<Basis | null> {
+    const [row] = await this.session.manager.query<(Omit<Basis, 'at'> & { snapshot_at: Date })[]>(
+      `SELECT p.text, p.hash, p.snapshot, p.snapshot_at, p.compiler,
+              array(SELECT a.hash FROM acl_approvals a WHERE a.after_version = p.version) AS approved
+         FROM acl_publications p WHERE p.version = (${BASIS})`,
+    );
+    if (row === undefined) return null;
+    const { snapshot_at: at, ...basis } = row;
+    return { ...basis, at };
+  }
+
+  override async approve(hash: string, by: number | null, at: Date): Promise<void> {
+    await this.session.manager.query(
+      `INSERT INTO acl_approvals (after_version, hash, approved_by, approved_at)
+       SELECT version, $1, $2, $3 FROM (${BASIS}) AS basis(version) WHERE version IS NOT NULL ON CONFLICT DO NOTHING`,
+      [hash, by, at],
+    );
+  }
+
   override async find(version: number): Promise<Publication | null> {
     const [row] = await this.session.manager.query<PublicationRow[]>(
-      `SELECT ${SUMMARY}, p.text, p.diff ${PUBLISHED} AND p.version = $1`,
+      `SELECT ${SUMMARY}, p.text, p.diff, p.access ${PUBLISHED} AND p.version = $1`,
       [version],
     );
     return row === undefined ? null : toPublication(row);
@@ -116,15 +147,16 @@ export class PostgresPublicationHistory extends PublicationHistory {
     );
   }
 
-  override async record({ at, trigger, outcome, reasons, drift }: Run): Promise<void> {
+  override async record({ at, trigger, outcome, reasons, drift, waiting }: Run): Promise<void> {
     await this.session.manager.query(
-      'INSERT INTO acl_runs (at, trigger, outcome, reasons, drift) VALUES ($1, $2, $3, $4, $5)',
+      'INSERT INTO acl_runs (at, trigger, outcome, reasons, drift, waiting) VALUES ($1, $2, $3, $4, $5, $6)',
       [
         at,
         trigger,
         outcome,
         JSON.stringify(reasons),
         drift === null ? null : JSON.stringify({ found_at: drift.foundAt, text_hash: drift.textHash }),
+        waiting === null ? null : JSON.stringify(waiting),
       ],
     );
     await this.session.manager.query(
@@ -135,7 +167,7 @@ export class PostgresPublicationHistory extends PublicationHistory {
 
   override async summary(): Promise<RunSummary> {
     const [last] = await this.session.manager.query<RunRow[]>(
-      'SELECT at, trigger, outcome, reasons, drift FROM acl_runs ORDER BY id DESC LIMIT 1',
+      'SELECT at, trigger, outcome, reasons, drift, waiting FROM acl_runs ORDER BY id DESC LIMIT 1',
     );
     const [{ success_at: lastSuccessAt, refused_since: refusedSince }] = await this.session.manager.query<
       [{ success_at: Date | null; refused_since: Date | null }]
@@ -158,7 +190,7 @@ export class PostgresPublicationHistory extends PublicationHistory {
 }
 
 function toPublication(row: PublicationRow): Publication {
-  return { ...toSummary(row), text: row.text, diff: row.diff };
+  return { ...toSummary(row), text: row.text, diff: row.diff, access: row.access };
 }
 
 function toSummary(row: SummaryRow): PublicationSummary {
@@ -171,17 +203,19 @@ function toSummary(row: SummaryRow): PublicationSummary {
     trigger: row.trigger,
     triggeredBy: row.triggered_by === null ? null : { id: row.triggered_by, name: row.username ?? '' },
     snapshotHash: row.snapshot_hash,
+    isWithdrawal: row.is_withdrawal,
     publishedAt: row.published_at,
     liveAt: row.live_at,
   };
 }
 
-function toRun({ at, trigger, outcome, reasons, drift }: RunRow): Run {
+function toRun({ at, trigger, outcome, reasons, drift, waiting }: RunRow): Run {
   return {
     at,
     trigger,
     outcome,
     reasons,
     drift: drift === null ? null : { foundAt: new Date(drift.found_at), textHash: drift.text_hash },
+    waiting: waiting === null ? null : { hash: waiting.hash, since: new Date(waiting.since) },
   };
 }

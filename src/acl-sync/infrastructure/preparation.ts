@@ -1,12 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import type { Snapshot } from '../../grants/domain/snapshot.js';
-import { prepare } from '../domain/candidate.js';
-
-export interface Preparation {
-  snapshot: Snapshot;
-  limitBytes: number | null;
-}
+import { type Preparation, prepare } from '../domain/candidate.js';
+import { compilerDigest } from './compiler-digest.js';
 
 // The program of a preparation's thread.
-const { snapshot, limitBytes } = workerData as Preparation;
-parentPort?.postMessage(prepare(snapshot, limitBytes));
+parentPort?.postMessage(prepare(workerData as Preparation, compilerDigest()));

@@ -15,6 +15,8 @@ export abstract class AuditStore {
   abstract append(entry: AuditEntry, at: Date): Promise<void>;
   /** Newest first, beginning below the id `after` (null: at the newest), at most `limit`. */
   abstract page(filter: AuditFilter, after: number | null, limit: number): Promise<AuditEvent[]>;
+  /** Everything of these kinds from a moment on, the oldest first. */
+  abstract since(events: readonly AuditEventName[], from: Date): Promise<AuditEvent[]>;
   /** Removes what is older than so many days. @returns how many. */
   abstract removePast(retentionDays: number): Promise<number>;
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
-import type { AuditEntry, AuditEvent } from '../domain/audit-event.js';
+import type { AuditEntry, AuditEvent, AuditEventName } from '../domain/audit-event.js';
 import { type AuditFilter, AuditStore } from '../domain/audit-store.js';
 import { AuditEventRow } from './audit-event.entity.js';
 
@@ -54,6 +54,12 @@ export class TypeormAuditStore extends AuditStore {
         },
       );
     }
+    return (await query.getMany()).map(toEvent);
+  }
+
+  override async since(events: readonly AuditEventName[], from: Date): Promise<AuditEvent[]> {
+    const query = this.session.manager.createQueryBuilder(AuditEventRow, 'e').orderBy('e.id');
+    query.where('e.event IN (:...events) AND e.at >= :from', { events, from });
     return (await query.getMany()).map(toEvent);
   }
 

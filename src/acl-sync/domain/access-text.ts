@@ -1,0 +1,45 @@
+import type { AccessChange } from './access-change.js';
+import type { ChangedAccess } from './access-ledger.js';
+
+/** `ana, bo (+3): SELECT from sales.eu.orders` */
+export function changedText({ what, people, others }: ChangedAccess): string {
+  return `${people.join(', ')}${others > 0 ? ` (+${others})` : ''}: ${what}`;
+}
+
+/** The first few things, for a sentence. */
+export function firstChanges({ gained, lost }: AccessChange, few = 2): string {
+  const told = (verb: string, changes: readonly ChangedAccess[]): string[] =>
+    changes.slice(0, few).map((change) => `${verb} by ${changedText(change)}`);
+  return [...told('gained', gained), ...told('lost', lost)].join('; ');
+}
+
+/** For people at a terminal. */
+export function accessLines({ gained, lost, gainedInAll, lostInAll }: AccessChange): string[] {
+  const told = (verb: string, changes: readonly ChangedAccess[], inAll: number): string[] => [
+    ...changes.map((change) => `${verb} ${changedText(change)}`),
+    ...(inAll > changes.length ? [`${verb} ${inAll - changes.length} more things`] : []),
+  ];
+  return [...told('gained by', gained, gainedInAll), ...told('lost by', lost, lostInAll)];
+}
+
+/** As the API, the log and the audit trail name things: counts of all of it, and the first of it. */
+export function accessForm(access: AccessChange, few: number): AccessForm {
+  const { gained, lost, gainedInAll, lostInAll, changedPairs, allPairs } = access;
+  return {
+    gained: gained.slice(0, few),
+    gained_in_all: gainedInAll,
+    lost: lost.slice(0, few),
+    lost_in_all: lostInAll,
+    changed_pairs: changedPairs,
+    all_pairs: allPairs,
+  };
+}
+
+export interface AccessForm {
+  gained: ChangedAccess[];
+  gained_in_all: number;
+  lost: ChangedAccess[];
+  lost_in_all: number;
+  changed_pairs: number;
+  all_pairs: number;
+}

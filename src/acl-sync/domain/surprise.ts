@@ -1,0 +1,176 @@
+import { effective } from '../../grants/domain/effective-snapshot.js';
+import { readSnapshot, writeSnapshot } from '../../grants/domain/snapshot-file.js';
+import type { Snapshot } from '../../grants/domain/snapshot.js';
+import { type AccessChange, compareAccess } from './access-change.js';
+import { firstChanges } from './access-text.js';
+import { compile, type CompiledRules } from './compile.js';
+import { explainedWorld } from './explained-world.js';
+import type { Finding } from './finding.js';
+import { LastWords, type RecordedEvent } from './last-words.js';
+import type { RulesDocument } from './rules-document.js';
+import { readRules } from './rules-reader.js';
+import { withdrawal } from './withdrawal.js';
+
+/** The last version that was published whole: what recorded changes are counted from. */
+export interface Basis {
+  text: string;
+  hash: string;
+  /** What it followed from: the form of a snapshot file, as JSON. */
+  snapshot: string;
+  /** When that was read. */
+  at: Date;
+  /** Which build made it. */
+  compiler: string;
+  /** Hashes of texts that may follow it although not everything in them is explained. */
+  approved: readonly string[];
+}
+
+/** What a candidate is compared with. */
+export interface Former {
+  basis: Basis;
+  /** The text that was published last: another one than the basis' while an unexplained change waits. */
+  published: string;
+  /** What was recorded since the basis' snapshot was read, the oldest first. */
+  events: readonly RecordedEvent[];
+}
+
+/** What no record explains of a change. */
+export interface Surprise {
+  change: AccessChange;
+  /** By the record there should be grants, and there is none. */
+  isEmptied: boolean;
+  /** The former world, and the same with every recorded change in it; null: this build cannot read the former. */
+  worlds: { former: Snapshot; explained: Snapshot } | null;
+  /** What the rules would be if nothing else had changed. */
+  expected: RulesDocument;
+}
+
+/**
+ * What of a change nobody has recorded (access model, section 3, "No surprise"): rows that are not as the audit trail last said,
+ * settings, and what another build makes of the same world.
+ */
+export function surpriseIn(snapshot: Snapshot, rules: CompiledRules, former: Former, compiler: string): Surprise {
+  const { basis, events } = former;
+  const before = documentOf(basis.text);
+  const world = readBack(basis.snapshot, snapshot);
+  if (world === null) {
+    return { change: compareAccess(before, rules.document), isEmptied: false, worlds: null, expected: before };
+  }
+  const next = effective(snapshot);
+  const explained = explainedWorld(world, snapshot, new LastWords(events));
+  const byBuild = basis.compiler === compiler ? [] : difference({ ...basis, document: before }, compiled(world));
+  const expected = writtenSnapshot(explained) === writtenSnapshot(next) ? rules : compiled(explained);
+  return {
+    change: together([...byBuild, ...difference(expected, rules)]),
+    isEmptied: next.grants.length === 0 && effective(explained).grants.length > 0,
+    worlds: { former: world, explained },
+    expected: expected.document,
+  };
+}
+
+/** A small world is surprised by every single pair. */
+const FEWEST_PAIRS = 50;
+
+export function needsApproval({ change, isEmptied }: Surprise, maxPercent: number): boolean {
+  const { changedPairs, allPairs } = change;
+  return isEmptied || (changedPairs >= FEWEST_PAIRS && changedPairs * 100 > maxPercent * allPairs);
+}
+
+/** @param less what goes out meanwhile; null: nothing can */
+export function unexplained({ change, isEmptied }: Surprise, hash: string, less: Withdrawn | 'basis' | null): Finding {
+  const { changedPairs, allPairs } = change;
+  const share = `${changedPairs} of ${allPairs} pairs of a person and a node change`;
+  const what = isEmptied ? `there is not one grant left, and nobody has revoked them; ${share}` : share;
+  const meanwhile =
+    less === null
+      ? 'until then nothing goes out, revokes neither: this build would give somebody more than was published'
+      : 'until then, what recorded changes take away goes out, and nothing else';
+  const message =
+    `no recorded change explains this: ${what} (${firstChanges(change)}). It is published once an administrator has approved the ` +
+    `text ${hash}; ${meanwhile}`;
+  return { code: UNEXPLAINED, severity: 'error', message };
+}
+
+export function approved({ change: { changedPairs } }: Surprise): Finding {
+  const message = `no recorded change explains what ${changedPairs} pairs of a person and a node gain or lose; it was approved`;
+  return { code: 'approved-change', severity: 'info', message };
+}
+
+export const UNEXPLAINED = 'unexplained-change';
+
+/**
+ * What recorded changes take away, on top of the basis; `basis`: they take nothing. Null: another build's rules for it would
+ * give somebody more than was published.
+ */
+export function withdrawn({ worlds, expected }: Surprise, basis: Basis): Withdrawn | 'basis' | null {
+  if (worlds === null) return null;
+  const world = withdrawal(worlds.former, worlds.explained);
+  if (writtenSnapshot(world) === writtenSnapshot(worlds.former)) return 'basis';
+  const rules = compiled(world);
+  const givesMore = [documentOf(basis.text), expected].some(
+    (document) => compareAccess(document, rules.document).gainedInAll > 0,
+  );
+  return givesMore ? null : { world, rules };
+}
+
+export interface Withdrawn {
+  world: Snapshot;
+  rules: CompiledRules;
+}
+
+/** The form of a snapshot file of what has effect, without its moment: equal for snapshots that mean the same. */
+export function writtenSnapshot(snapshot: Snapshot): string {
+  return JSON.stringify(writeSnapshot({ ...effective(snapshot), at: new Date(0) }));
+}
+
+/** A text that cannot be read gives nothing. */
+export function documentOf(text: string): RulesDocument {
+  const reading = readRules(text);
+  return reading.kind === 'read' ? reading.document : NO_RULES;
+}
+
+function readBack(snapshot: string, { settings, at }: Snapshot): Snapshot | null {
+  const reading = readSnapshot(JSON.parse(snapshot), { settings, at });
+  return reading.kind === 'read' ? reading.snapshot : null;
+}
+
+/** Compiled, and read as everybody else reads it: nobody has checked these rules yet. */
+function compiled(world: Snapshot): CompiledRules {
+  const rules = compile(world);
+  return { ...rules, document: documentOf(rules.text) };
+}
+
+function difference(
+  before: Pick<CompiledRules, 'text' | 'document'>,
+  after: Pick<CompiledRules, 'text' | 'document'>,
+): AccessChange[] {
+  return before.text === after.text ? [] : [compareAccess(before.document, after.document)];
+}
+
+function together(changes: readonly AccessChange[]): AccessChange {
+  return changes.reduce(
+    (a, b) => ({
+      gained: [...a.gained, ...b.gained],
+      lost: [...a.lost, ...b.lost],
+      gainedInAll: a.gainedInAll + b.gainedInAll,
+      lostInAll: a.lostInAll + b.lostInAll,
+      changedPairs: a.changedPairs + b.changedPairs,
+      allPairs: Math.max(a.allPairs, b.allPairs),
+    }),
+    NO_CHANGE,
+  );
+}
+
+const NO_CHANGE: AccessChange = { gained: [], lost: [], gainedInAll: 0, lostInAll: 0, changedPairs: 0, allPairs: 0 };
+
+const NO_RULES: RulesDocument = {
+  catalogs: [],
+  schemas: [],
+  tables: [],
+  queries: [],
+  impersonation: [],
+  functions: [],
+  procedures: [],
+  system_session_properties: [],
+  catalog_session_properties: [],
+};

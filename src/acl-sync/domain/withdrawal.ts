@@ -1,0 +1,95 @@
+import { covers, depth } from '../../grants/domain/applies.js';
+import type { PolicySubject } from '../../grants/domain/principal.js';
+import type { Snapshot, SnapshotGroup, SnapshotPolicy } from '../../grants/domain/snapshot.js';
+import { pairs } from './explained-world.js';
+import { grantText, policyText } from './last-words.js';
+
+/**
+ * The former world with what recorded changes take away, and with nothing that they give: grants and memberships that are in
+ * both worlds, people who are active in both, the policies of both. It gives nobody anything that either of the two does not
+ * give, so it may go out while an unexplained change waits for its approval (api.md, "Publishing, more exactly").
+ */
+export function withdrawal(former: Snapshot, explained: Snapshot): Snapshot {
+  const active = new Set(former.users.flatMap(({ id, isActive }) => (isActive ? [id] : [])));
+  const given = new Map(former.grants.map((grant) => [grant.id, grantText(grant)]));
+  const groups = new ChangedGroups(former, explained);
+  return {
+    users: explained.users.map((user) => ({ ...user, isActive: user.isActive && active.has(user.id) })),
+    groups: groups.all(),
+    grants: explained.grants.filter((grant) => given.get(grant.id) === grantText(grant)),
+    policies: policies(former, explained, groups).map((policy, i) => ({ ...policy, id: i + 1 })),
+    settings: former.settings,
+    at: explained.at,
+  };
+}
+
+/**
+ * A grant reaches those who were in its group and still are. A policy holds for those who were and for those who are: where
+ * these differ, the policies of each world name a group of their own.
+ */
+class ChangedGroups {
+  private readonly changed: { before: SnapshotGroup; after: SnapshotGroup }[];
+  private readonly both: SnapshotGroup[];
+  private readonly firstId: number;
+
+  constructor(former: Snapshot, explained: Snapshot) {
+    const paired = pairs(former.groups, explained.groups).map(([before, after]) => {
+      const nobody = { ...(before ?? after), members: [] };
+      return { before: before ?? nobody, after: after ?? nobody };
+    });
+    this.changed = paired.filter(({ before, after }) => String(before.members) !== String(after.members));
+    this.both = paired.map(({ before, after }) => {
+      const are = new Set(after.members);
+      return { ...after, members: before.members.filter((member) => are.has(member)) };
+    });
+    this.firstId = this.both.reduce((highest, { id }) => Math.max(highest, id), 0) + 1;
+  }
+
+  all(): SnapshotGroup[] {
+    const copies = this.changed.flatMap(({ before, after }, i) => [
+      { ...before, id: this.firstId + 2 * i, name: `${before.name} (before)` },
+      { ...after, id: this.firstId + 2 * i + 1, name: `${after.name} (after)` },
+    ]);
+    return [...this.both, ...copies];
+  }
+
+  /** The policy with the groups as they were, or as they are. */
+  seen(policy: SnapshotPolicy, when: 'before' | 'after'): SnapshotPolicy {
+    const renamed = <T extends PolicySubject>(subject: T): T => {
+      const i = subject.type === 'group' ? this.changed.findIndex(({ before: { id } }) => id === subject.id) : -1;
+      return i < 0 ? subject : { ...subject, id: this.firstId + 2 * i + (when === 'before' ? 0 : 1) };
+    };
+    return { ...policy, principal: renamed(policy.principal), except: policy.except.map(renamed) };
+  }
+}
+
+function policies(former: Snapshot, explained: Snapshot, groups: ChangedGroups): SnapshotPolicy[] {
+  const kept: SnapshotPolicy[] = [];
+  const changed: SnapshotPolicy[] = [];
+  for (const [before, after] of pairs(former.policies, explained.policies)) {
+    const was = before && groups.seen(before, 'before');
+    const is = after && groups.seen(after, 'after');
+    if (was && is && policyText(was) === policyText(is)) kept.push(is);
+    else changed.push(...[was, is].flatMap((policy) => policy ?? []));
+  }
+  const all = [...kept, ...changed];
+  return [...all, ...changed.flatMap((policy) => unsettled(policy, all))];
+}
+
+/**
+ * A mask that came or went and stands nearer than another: one world shows the one, the other world the other. Until that is
+ * settled the column is hidden. (Two masks at the same distance hide it by themselves.)
+ */
+function unsettled(policy: SnapshotPolicy, all: readonly SnapshotPolicy[]): SnapshotPolicy[] {
+  if (policy.kind !== 'column_mask') return [];
+  const { id, principal, except, resource, expression } = policy;
+  const isWider = all.some(
+    (other) =>
+      other.kind === 'column_mask' &&
+      other.resource.column === resource.column &&
+      other.expression !== expression &&
+      covers(other.resource, resource) &&
+      depth(other.resource) < depth(resource),
+  );
+  return isWider ? [{ id, principal, except, kind: 'hidden_column', resource }] : [];
+}

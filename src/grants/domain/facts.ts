@@ -1,0 +1,48 @@
+import type { PolicyDraft } from './policy.js';
+import { type PolicySubject, principalText } from './principal.js';
+import type { Privilege } from './privilege.js';
+import type { Resource } from './resource.js';
+
+/** What somebody says when giving something: what the audit trail holds, and what a row can be compared with. */
+export type Facts = Readonly<Record<string, unknown>>;
+
+interface GivenGrant {
+  principal: PolicySubject;
+  resource: Resource;
+  privileges: readonly Privilege[];
+  expiresAt: Date | null;
+}
+
+export function grantFacts({ principal, resource, privileges, expiresAt }: GivenGrant): Facts {
+  return {
+    principal: principalText(principal),
+    resource,
+    privileges,
+    expires_at: expiresAt?.toISOString() ?? null,
+  };
+}
+
+interface SaidPolicy extends PolicyDraft {
+  principal: PolicySubject;
+  except: readonly PolicySubject[];
+}
+
+export function policyFacts({ kind, resource, expression, privileges, principal, except }: SaidPolicy): Facts {
+  return {
+    kind,
+    resource,
+    ...(expression !== undefined && { expression }),
+    ...(privileges !== undefined && { privileges }),
+    principal: principalText(principal),
+    except: except.map(principalText).sort(),
+  };
+}
+
+/** The same text for the same facts, in whatever order a database returns their keys. */
+export function factsText(facts: unknown): string {
+  return JSON.stringify(facts, (_, value: unknown) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : value,
+  );
+}

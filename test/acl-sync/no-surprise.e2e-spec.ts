@@ -1,0 +1,151 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DataSource } from 'typeorm';
+import { AuditService } from '../../src/audit/audit.service.js';
+import type { AuditEventName } from '../../src/audit/domain/audit-event.js';
+import { ApiClient, signIn } from '../support/api-client.js';
+import { administrator, people } from '../support/administrator.js';
+import { startService, type TestService } from '../support/service.js';
+
+const ACL = '/api/admin/acl';
+/** As many as an unexplained change needs to be worth a refusal. */
+const TABLES = 60;
+
+describe('a change that nobody has recorded', () => {
+  let directory: string;
+  let service: TestService;
+  let admin: ApiClient;
+  let ids: Record<'alice' | 'bob' | 'carol', number>;
+
+  const environment = () => ({ ACL_FILE_DIRECTORY: directory, SERVICE_QUERY_USER: 'service-account-grantline' });
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'no-surprise-'));
+    service = await startService(environment());
+    admin = await administrator(service);
+    ids = await people(service, 'alice', 'bob', 'carol');
+    const tables = Array.from({ length: TABLES }, (_, i) => grantOn('alice', `t${i}`));
+    await admin.post('/api/admin/grants/batch', { grant: [...tables, grantOn('bob', 'orders')], revoke: [] });
+    expect(await sync()).toMatchObject({ outcome: 'applied', publication: { is_withdrawal: false } });
+  });
+  afterEach(async () => {
+    await service.stop();
+    await rm(directory, { recursive: true });
+  });
+
+  const grantOn = (name: keyof typeof ids, table: string) => ({
+    principal: { type: 'user', id: ids[name] },
+    resource: { catalog: 'sales', schema: 'eu', table },
+    privileges: ['SELECT'],
+  });
+  const live = () => readFile(join(directory, 'rules.json'), 'utf8');
+  const sync = async () => (await admin.post(`${ACL}/sync`)).body;
+  const status = async () => (await admin.get(`${ACL}/status`)).body;
+  const behindOurBack = (statement: string) => service.app.get(DataSource).query(statement);
+  const revoke = async (which: string) => {
+    const { body } = await admin.get(`/api/admin/grants?limit=200&${which}`);
+    const revoke = (body?.['items'] as { id: number }[]).map(({ id }) => id);
+    expect((await admin.post('/api/admin/grants/batch', { grant: [], revoke })).status).toBe(200);
+  };
+  const told = async (event: AuditEventName) =>
+    (await service.app.get(AuditService).page({ event, user: null, from: null, to: null }, { limit: 9, after: null }))
+      .items;
+
+  it('waits for an approval, while revokes go out and nothing else; approved, exactly that text is published', async () => {
+    const before = await live();
+    await behindOurBack(`DELETE FROM grants WHERE table_name LIKE 't%'`);
+
+    const refused = await sync();
+
+    const hash = refused?.['awaits'];
+    expect(refused).toMatchObject({ outcome: 'refused', publication: null, reasons: [{ code: 'unexplained-change' }] });
+    expect(hash).toMatch(/^[0-9a-f]{64}$/);
+    expect(await live()).toBe(before);
+    expect(await status()).toMatchObject({
+      waiting_for_approval: { hash, since: '2026-11-20T12:00:00.000Z', reasons: [{ code: 'unexplained-change' }] },
+      refused_since: '2026-11-20T12:00:00.000Z',
+      restored_until: null,
+    });
+    expect((await admin.post(`${ACL}/preview`)).body).toMatchObject({
+      would: 'refused',
+      awaits: hash,
+      hash,
+      diff: { access: { gained_in_all: 0, changed_pairs: expect.any(Number) as number } },
+    });
+
+    await revoke(`principal=user:${ids.bob}`);
+    await admin.post('/api/admin/grants', grantOn('carol', 'orders'));
+    service.clock.advance(60);
+    const meanwhile = await sync();
+    expect(meanwhile).toMatchObject({ outcome: 'refused', publication: { version: 2, is_withdrawal: true } });
+    expect(await live()).toContain('alice');
+    expect(await live()).not.toMatch(/bob|carol/);
+    expect((await admin.get(`${ACL}/publications/2`)).body).toMatchObject({
+      access: { gained: [], lost: expect.arrayContaining([LOST_BY_BOB]) as unknown },
+    });
+    expect(await sync()).toMatchObject({ outcome: 'refused', publication: null });
+
+    const next = meanwhile?.['awaits'];
+    expect(await status()).toMatchObject({
+      waiting_for_approval: { hash: next, since: '2026-11-20T12:00:00.000Z' },
+      published: { version: 2 },
+    });
+    expect((await admin.post(`${ACL}/approvals`, { hash })).body).toMatchObject({ code: 'approval_not_awaited' });
+    expect((await admin.post(`${ACL}/approvals`, { hash: next })).status).toBe(204);
+    expect(await told('publication_approved')).toMatchObject([
+      { actor: { username: 'admin' }, details: { hash: next } },
+    ]);
+    expect(await sync()).toMatchObject({ outcome: 'applied', publication: { version: 3, hash: next } });
+    expect(await live()).toContain('carol');
+    expect(await live()).not.toMatch(/alice|bob/);
+    expect(await status()).toMatchObject({ waiting_for_approval: null, refused_since: null });
+  });
+
+  it('is refused whatever its size when there should be grants and there is none', async () => {
+    await revoke(`principal=user:${ids.alice}`);
+    expect(await sync()).toMatchObject({ outcome: 'applied' });
+    await behindOurBack('DELETE FROM grants WHERE revoked_at IS NULL');
+    expect(await sync()).toMatchObject({ outcome: 'refused', reasons: [{ code: 'unexplained-change' }] });
+  });
+
+  it('passes where it is small', async () => {
+    await behindOurBack(`DELETE FROM grants WHERE table_name = 't1'`);
+    expect(await sync()).toMatchObject({ outcome: 'applied', awaits: null });
+    expect(await live()).not.toMatch(/t1[^0-9]/);
+  });
+
+  it('is none where everything was recorded: revoked, deactivated', async () => {
+    await revoke('catalog=sales');
+    expect(await sync()).toMatchObject({ outcome: 'applied', reasons: [] });
+    expect(await live()).not.toMatch(/alice|bob/);
+  });
+
+  it('is one of the settings, too', async () => {
+    const before = await live();
+    const closed = { ...environment(), ACL_METADATA_CATALOG: 'sales' };
+    const other = await startService(closed, { database: service.database });
+    const nobody = new ApiClient(other.url);
+    const here = nobody.as((await signIn(nobody, 'admin')).access_token);
+
+    const { body } = await here.post(`${ACL}/preview`);
+    expect(body).toMatchObject({ would: 'refused', diff: { access: { gained: [] } } });
+    expect(body?.['checks']).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ code: 'closed-catalog', severity: 'warning' }),
+        expect.objectContaining({ code: 'unexplained-change', severity: 'error' }),
+      ]),
+    );
+    expect((await here.post(`${ACL}/sync`)).body).toMatchObject({ outcome: 'refused' });
+    expect(await live()).toBe(before);
+    await here.send('PATCH', `/api/admin/users/${ids.bob}`, { is_active: false });
+    expect((await here.post(`${ACL}/sync`)).body).toMatchObject({
+      outcome: 'refused',
+      publication: { is_withdrawal: true },
+    });
+    expect(await live()).not.toContain('bob');
+    expect(await live()).toContain('alice');
+    await other.stop();
+  });
+});
+
+const LOST_BY_BOB = { what: 'SELECT from sales.eu.orders', people: ['bob'], others: 0 };
