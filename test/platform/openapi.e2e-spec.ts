@@ -1,4 +1,5 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
+import type { FastifyInstance } from 'fastify';
 import { ERRORS } from '../../src/kernel/errors.js';
 import { startService, type TestService } from '../support/service.js';
 
@@ -39,6 +40,31 @@ describe('the OpenAPI document', () => {
     expect(closed).toEqual(described.map(({ method, path }) => `${method} ${path}`));
   });
 
+  it('knows every route that the service has, and no other', () => {
+    const server: FastifyInstance = service.app.getHttpAdapter().getInstance();
+    const served = routesIn(server.printRoutes({ commonPrefix: false })).filter((route) => route.includes(' /api/'));
+    const described = operations().flatMap(({ method, path }) => {
+      const route = path.replaceAll(/\{(\w+)\}/g, ':$1');
+      return method === 'get' ? [`get ${route}`, `head ${route}`] : [`${method} ${route}`];
+    });
+
+    expect(served.filter((route) => !/ \/api\/(openapi\.json|docs)/.test(route)).sort()).toEqual(described.sort());
+  });
+
+  it('has every path answer every other method with 405 and the ones that it knows', async () => {
+    const known = new Map<string, string[]>();
+    for (const { method, path } of operations()) known.set(path, [...(known.get(path) ?? []), method.toUpperCase()]);
+    for (const [path, methods] of known) {
+      const allowed = methods.includes('GET') ? [...methods, 'HEAD'] : methods;
+      for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND']) {
+        if (allowed.includes(method)) continue;
+        const answer = await fetch(service.url + path.replaceAll(/\{\w+\}/g, '1'), { method });
+        const told = { method, path, status: answer.status, allow: answer.headers.get('allow') };
+        expect(told).toEqual({ method, path, status: 405, allow: allowed.sort().join(', ') });
+      }
+    }
+  });
+
   it('opens to strangers only what must be open', () => {
     const open = operations().filter(({ operation }) => operation.security === undefined);
 
@@ -60,3 +86,14 @@ describe('the OpenAPI document', () => {
     }
   });
 });
+
+/** `method path` of every route in Fastify's drawing of them: a tree, each branch four characters further in. */
+function routesIn(drawing: string): string[] {
+  const above: string[] = [];
+  return drawing.split('\n').flatMap((line) => {
+    const [, indent = '', piece = '', methods = ''] = /^(.*?)[├└]── (\S+)(?: \(([A-Z, ]+)\))?/.exec(line) ?? [];
+    const path = above.slice(0, indent.length / 4).join('') + piece;
+    above.splice(indent.length / 4, Infinity, piece);
+    return methods === '' ? [] : methods.split(', ').map((method) => `${method.toLowerCase()} ${path}`);
+  });
+}

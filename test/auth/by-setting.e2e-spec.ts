@@ -1,0 +1,53 @@
+import { administrator } from '../support/administrator.js';
+import { ApiClient, somebody } from '../support/api-client.js';
+import { startService, type TestService } from '../support/service.js';
+
+const OURS = 'https://app.example.org';
+
+describe('what settings open and close', () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await startService({ AUTH_REGISTRATION_ENABLED: 'false', CORS_ORIGINS: OURS });
+  });
+  afterAll(() => service.stop());
+
+  it('registration is closed: 403 for everybody, and administrators are still made on the command line', async () => {
+    const answer = await new ApiClient(service.url).post('/api/auth/register', somebody('ana'));
+
+    expect([answer.status, answer.body?.['code']]).toEqual([403, 'registration_closed']);
+    expect((await (await administrator(service)).get('/api/auth/me')).status).toBe(200);
+  });
+
+  it('a closed registration is no answer to a body that nobody could register with', async () => {
+    expect((await new ApiClient(service.url).post('/api/auth/register', { username: 'ana' })).status).toBe(400);
+  });
+
+  it('a page of an allowed origin may ask, and may send the headers that it needs', async () => {
+    const preflight = await fetch(`${service.url}/api/auth/me`, {
+      method: 'OPTIONS',
+      headers: {
+        Origin: OURS,
+        'Access-Control-Request-Method': 'PATCH',
+        'Access-Control-Request-Headers': 'authorization, content-type',
+      },
+    });
+    const asked = await fetch(`${service.url}/api/auth/me`, { headers: { Origin: OURS } });
+
+    expect(preflight.status).toBe(204);
+    expect(preflight.headers.get('access-control-allow-methods')).toContain('PATCH');
+    expect(preflight.headers.get('access-control-allow-headers')).toBe('authorization, content-type');
+    for (const { headers } of [preflight, asked]) {
+      expect(headers.get('access-control-allow-origin')).toBe(OURS);
+      expect(headers.get('access-control-allow-credentials')).toBeNull();
+      expect(headers.get('vary')).toContain('Origin');
+    }
+  });
+
+  it('a page of any other origin hears nothing of it', async () => {
+    const asked = await fetch(`${service.url}/api/auth/me`, {
+      headers: { Origin: 'https://app.example.org.evil.test' },
+    });
+
+    expect(asked.headers.get('access-control-allow-origin')).toBeNull();
+  });
+});

@@ -1,0 +1,50 @@
+import { hashSync } from 'bcryptjs';
+import { DataSource } from 'typeorm';
+import { ApiClient, somebody } from '../support/api-client.js';
+import { startService, type TestService } from '../support/service.js';
+
+const PASSWORD = 'correct horse battery';
+const SALT = 'abcdefghijklmnopqrstuu';
+
+describe('a password hash from elsewhere', () => {
+  let service: TestService;
+  let nobody: ApiClient;
+  beforeAll(async () => {
+    service = await startService({ AUTH_BCRYPT_COST: '5' });
+    nobody = new ApiClient(service.url);
+  });
+  afterAll(() => service.stop());
+
+  const query = <T>(sql: string, values: unknown[]): Promise<T> => service.app.get(DataSource).query<T>(sql, values);
+  const hashOf = async (username: string): Promise<string> => {
+    const rows = await query<{ password_hash: string }[]>('SELECT password_hash FROM users WHERE username = $1', [
+      username,
+    ]);
+    return rows[0]?.password_hash ?? '';
+  };
+
+  it.each(['2a', '2b', '2y'])('of the form $%s$ signs its person in, and is made anew with our cost', async (form) => {
+    const username = `from_${form}`;
+    await nobody.post('/api/auth/register', somebody(username));
+    const foreign = hashSync(PASSWORD, `$${form}$04$${SALT}`);
+    await query('UPDATE users SET password_hash = $1 WHERE username = $2', [foreign, username]);
+    const login = (password: string) => nobody.post('/api/auth/login', { username, password });
+
+    expect((await login('correct horse batters')).status).toBe(401);
+    expect(await hashOf(username)).toBe(foreign);
+    expect((await login(PASSWORD)).status).toBe(200);
+    const renewed = await hashOf(username);
+    expect(renewed).toMatch(/^\$2b\$05\$/);
+    expect((await login(PASSWORD)).status).toBe(200);
+    expect(await hashOf(username)).toBe(renewed);
+  });
+
+  it('of our cost stays as it is', async () => {
+    await nobody.post('/api/auth/register', somebody('settled', { password: PASSWORD }));
+    const before = await hashOf('settled');
+
+    await nobody.post('/api/auth/login', { username: 'settled', password: PASSWORD });
+
+    expect(await hashOf('settled')).toBe(before);
+  });
+});

@@ -1,0 +1,66 @@
+import fc from 'fast-check';
+import { Throttle } from '../../src/auth/domain/throttle.js';
+import { startService, type TestService } from '../support/service.js';
+
+const PER_NAME = 3;
+const PER_ADDRESS = 6;
+
+/** What the throttle promises, in plain maps. */
+class Counts {
+  private readonly counts = new Map<string, number>();
+
+  attempt(name: string, place: number): 'counted' | 'login-name' | 'login-address' {
+    if (this.raise(`${name.toLowerCase()}@${place}`) > PER_NAME) return 'login-name';
+    return this.raise(String(place)) > PER_ADDRESS ? 'login-address' : 'counted';
+  }
+
+  success(name: string, place: number): void {
+    this.counts.delete(`${name.toLowerCase()}@${place}`);
+    this.counts.set(String(place), (this.counts.get(String(place)) ?? 0) - 1);
+  }
+
+  private raise(key: string): number {
+    const count = (this.counts.get(key) ?? 0) + 1;
+    this.counts.set(key, count);
+    return count;
+  }
+}
+
+const anyAttempt = fc.record({
+  name: fc.constantFrom('ana', 'ANA', 'bob', 'nobody_at_all'),
+  /** Two networks, each with two addresses that count as one. */
+  place: fc.constantFrom(0, 1),
+  host: fc.constantFrom('1', 'ffff'),
+  knowsThePassword: fc.boolean(),
+});
+
+describe('the throttle', () => {
+  let service: TestService;
+  let run = 0;
+  beforeAll(async () => {
+    service = await startService({
+      AUTH_THROTTLE_PER_NAME: String(PER_NAME),
+      AUTH_THROTTLE_PER_ADDRESS: String(PER_ADDRESS),
+    });
+  });
+  afterAll(() => service.stop());
+
+  it('counts as its rules say, whatever is tried in whatever order', async () => {
+    const throttle = service.app.get(Throttle);
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyAttempt, { maxLength: 30 }), async (attempts) => {
+        const expected = new Counts();
+        run += 1;
+        for (const { name, place, host, knowsThePassword } of attempts) {
+          const address = `2001:db8:${run.toString(16)}:${place}::${host}`;
+          const attempt = await throttle.login(name, address);
+          expect(attempt.kind === 'counted' ? 'counted' : attempt.quota.name).toBe(expected.attempt(name, place));
+          if (attempt.kind !== 'counted' || !knowsThePassword) continue;
+          await throttle.loginSucceeded(name, address);
+          expected.success(name, place);
+        }
+      }),
+      { numRuns: 40 },
+    );
+  });
+});
