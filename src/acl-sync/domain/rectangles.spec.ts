@@ -3,6 +3,8 @@ import { Bits } from '../../grants/domain/bits.js';
 import { rectangles, type Rectangle, type Sibling } from './rectangles.js';
 
 const PEOPLE = 6;
+/** Not one of the people: whom only rules for everybody mean. */
+const NOBODY = PEOPLE;
 const COST = { person: 3, sibling: 4, rule: () => 40 };
 const set = (...members: number[]) => Bits.of(PEOPLE, members);
 const told = (found: readonly Rectangle<string>[]) =>
@@ -81,6 +83,33 @@ describe('rectangles of people and siblings', () => {
     expect(told(rectangles([{ name: 'a', parts: [denied, keep] }], COST))).toEqual([['', [0, 1], ['a']]]);
   });
 
+  it('leave out what those before have decided between them', () => {
+    const people = [
+      [0, 1, 2, 5],
+      [0, 1, 2, 3, 4, 5, 6],
+      [1, 3, 4, 5, 6],
+      [3, 4, 6],
+      [0, 1, 3, 5, 6],
+      [0, 3, 4, 5],
+      [2, 3, 4],
+    ];
+    const siblings = people.map((members, i) => {
+      const readers = Bits.of(7, members);
+      return { name: String(i), parts: [{ outcome: 'SELECT', rank: 1, must: readers, may: readers }] };
+    });
+
+    const found = rectangles(siblings, { person: 3, sibling: 1, rule: () => 14 });
+
+    // Greedily made, there was one more: for 3 on 4 and 5.
+    expect(told(found)).toEqual([
+      ['SELECT', [3, 4], ['1', '2', '3', '5', '6']],
+      ['SELECT', [3, 6], ['1', '2', '3', '4']],
+      ['SELECT', [1, 5], ['0', '1', '2', '4']],
+      ['SELECT', [2], ['0', '1', '6']],
+      ['SELECT', [0, 5], ['0', '1', '4', '5']],
+    ]);
+  });
+
   it('give everybody what they must get, and nobody anything else, whatever is to be said', () => {
     fc.assert(
       fc.property(anySiblings(), (siblings) => {
@@ -92,6 +121,16 @@ describe('rectangles of people and siblings', () => {
             expect(allowed).toContain(first(found, person, name));
           }
         }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('each decide for somebody', () => {
+    fc.assert(
+      fc.property(anySiblings(), fc.integer({ min: 1, max: 60 }), (siblings, rule) => {
+        const found = rectangles(siblings, { ...COST, rule: () => rule });
+        expect(found.filter((rectangle, i) => isDead(rectangle, found.slice(0, i)))).toEqual([]);
       }),
       { numRuns: 500 },
     );
@@ -113,6 +152,12 @@ describe('rectangles of people and siblings', () => {
     );
   });
 });
+
+/** Whether some are decided by nobody but those before them: such a rule is dead, and a dead rule is refused. */
+function isDead(rectangle: Rectangle<string>, before: readonly Rectangle<string>[]): boolean {
+  const people = rectangle.people?.members() ?? [NOBODY];
+  return people.every((person) => rectangle.names.every((name) => first(before, person, name) !== null));
+}
 
 /** For each person and sibling an outcome, and whether a rule must say so. */
 function anySiblings(): fc.Arbitrary<Sibling<string>[]> {

@@ -43,10 +43,12 @@ export function rectangles<O>(siblings: readonly Sibling<O>[], cost: CostOf<O>):
     const closed = rows.filter(isClosed).map(({ sibling }) => sibling.name);
     const open = rows.filter((row) => !isClosed(row));
     const cells = open.map(({ sibling, must, may }) => ({ must, may: decided.get(sibling)?.or(may) ?? may }));
-    const covered = cover(cells, { ...cost, rule: cost.rule(outcome) }).map(({ people, rows: covers }) => {
+    const covered = cover(cells, { ...cost, rule: cost.rule(outcome) }).flatMap(({ people, rows: covers }) => {
       const there = covers.flatMap((row) => open[row]?.sibling ?? []);
+      // Others before it may have covered all of it between them: it would never decide.
+      if (there.every((sibling) => decided.get(sibling)?.contains(people))) return [];
       for (const sibling of there) decided.set(sibling, decided.get(sibling)?.or(people) ?? people);
-      return { outcome, people, names: there.map(({ name }) => name) };
+      return [{ outcome, people, names: there.map(({ name }) => name) }];
     });
     return closed.length > 0 ? [...covered, { outcome, people: null, names: closed }] : covered;
   });
