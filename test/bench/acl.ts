@@ -19,6 +19,8 @@ import type { Questions } from './questions.js';
 const NAMES = ['numbered', 'real-like'] as const;
 const RULE_MAKERS: readonly Way[] = ['ours', 'names in full', 'person by person'];
 const GROWTH = [2, 4];
+/** Goes all the way into a file, and is refused for a ConfigMap. */
+const LARGEST: World = { size: 'extreme', factor: 1, names: 'numbered' };
 const parts = process.argv.slice(2);
 const asked = (part: string) => parts.length === 0 || parts.includes(part);
 
@@ -45,7 +47,7 @@ try {
     }
   }
   console.log(`\n${documentTable(worlds)}\n\n${engineTable(worlds)}\n\n${targets(worlds, growth)}`);
-  if (asked('extreme')) console.log(`\n${(await publications(folder)).join('\n')}`);
+  if (asked('extreme')) console.log(`\n${(await publications(folder, LARGEST)).join('\n')}`);
 } finally {
   await processes.stopAll();
   rmSync(folder, { recursive: true, force: true });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { worldName, type Way, type World } from './acl-world.js';
 
-/** Milliseconds of wall time; where rules are too many to be made, only their size is known. */
+/** Milliseconds of CPU time; where rules are too many to be made, only their size is known. */
 export interface Measured {
   rules?: number;
   bytes: number;

@@ -1,26 +1,28 @@
 import { spawn } from 'node:child_process';
-import { statSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { writeSnapshot } from '../../src/grants/domain/snapshot-file.js';
 import type { Snapshot } from '../../src/grants/domain/snapshot.js';
+import { joinEmbeddedPostgres } from '../../src/platform/infrastructure/embedded-postgres.js';
+import { migrate } from '../../src/platform/infrastructure/migrator.js';
 import { duration, summed } from '../stack/progress.js';
 import { FakeKubernetesApi } from '../support/fake-kubernetes-api.js';
-import { ownPostgres } from '../support/own-postgres.js';
-import { snapshotOf } from './acl-world.js';
+import { snapshotOf, worldName, type World } from './acl-world.js';
 import { fill } from './filling.js';
 
 /**
- * The largest world through the built executable: `acl compile` from a snapshot file; `acl sync` from a database into a file,
+ * A world that is too large for a ConfigMap through the built executable: `acl compile` from a snapshot file; `acl sync` from a database into a file,
  * and into a ConfigMap, which has to refuse it.
  */
-export async function publications(folder: string): Promise<string[]> {
-  const snapshot = snapshotOf({ size: 'extreme', factor: 1, names: 'numbered' });
+export async function publications(folder: string, world: World): Promise<string[]> {
+  const snapshot = snapshotOf(world);
   const compiled = await compileFile(snapshot, folder);
-  const database = await ownPostgres();
+  const database = await joinEmbeddedPostgres(join(folder, 'database'), () => undefined);
   const kubernetes = new FakeKubernetesApi();
   try {
-    await summed('extreme, written into a database', () => fill(database.migrationUrl, snapshot));
+    await migrate(database.migrationUrl, database.url);
+    await summed(`${worldName(world)}, written into a database`, () => fill(database.migrationUrl, snapshot));
     const sync = (target: Record<string, string>) =>
       grantline(['acl', 'sync', '--json'], {
         AUTH_SECRET_KEY: 'only-for-measuring-0123456789-abcdefghijk',
@@ -40,15 +42,14 @@ export async function publications(folder: string): Promise<string[]> {
       KUBERNETES_TOKEN_FILE: tokenFile,
     });
     const file = await sync({ ACL_TARGET: 'file', ACL_FILE_DIRECTORY: join(folder, 'acl') });
-    const published = statSync(join(folder, 'acl', 'rules.json')).size;
     return [
       compiled,
       `acl sync, ConfigMap: ${told(map)}\n  ${map.stdout.trim()}`,
-      `acl sync, file: ${told(file)}; ${published.toLocaleString('en-GB')} bytes in rules.json\n  ${file.stdout.trim()}`,
+      `acl sync, file: ${told(file)}\n  ${file.stdout.trim()}`,
     ];
   } finally {
     await kubernetes.close();
-    await database.drop();
+    await database.release();
   }
 }
 
@@ -68,7 +69,7 @@ interface Ended {
 
 /** One command of the built executable, to its end. */
 async function grantline(args: readonly string[], settings: Record<string, string>): Promise<Ended> {
-  return summed(`extreme, ${args.slice(0, 2).join(' ')} ${settings['ACL_TARGET'] ?? ''}`, async () => {
+  return summed(`${args.slice(0, 2).join(' ')} ${settings['ACL_TARGET'] ?? ''}`, async () => {
     const began = performance.now();
     const { PATH = '', HOME = '' } = process.env;
     const program = ['--import', join(import.meta.dirname, 'peak-memory.mjs'), 'dist/main.js', ...args];
