@@ -37,14 +37,20 @@ export class RouteTable {
     const named = this.routes.filter((route) => route.path === path);
     const found = named.length > 0 ? named : this.routes.filter((route) => route.pattern.test(path));
     if (found.length === 0) return null;
-    return [...new Set(found.flatMap(({ methods }) => (methods.length > 2 ? [] : methods)))].sort();
+    return [...new Set(found.flatMap(({ methods }) => (refusesAll(methods) ? [] : methods)))].sort();
   }
 
   private isServed({ is404, method, routeOptions, url }: FastifyRequest): boolean {
     if (is404 || method === 'QUERY') return false; // whose bodies Fastify would judge by itself
+    if (refusesAll([routeOptions.method].flat())) return false;
     const path = pathOf(url);
     return routeOptions.url === path || !this.routes.some((route) => route.path === path);
   }
+}
+
+/** A route has one method, or GET with HEAD. */
+function refusesAll(methods: readonly unknown[]): boolean {
+  return methods.length > 2;
 }
 
 function pathOf(url: string): string {
