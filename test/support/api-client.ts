@@ -1,3 +1,5 @@
+import { linesWithSecrets, noteSecrets, withoutHandedOver } from './secrets.js';
+
 /** What a web client does, over real HTTP. */
 export class ApiClient {
   constructor(
@@ -42,12 +44,22 @@ export class ApiClient {
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
     const text = await response.text();
-    return {
+    const answer = {
       status: response.status,
       headers: response.headers,
       body: text === '' ? null : (JSON.parse(text) as Body),
     };
+    expectNoSecrets(`${method} ${path}`, body, answer);
+    return answer;
   }
+}
+
+/** Every answer of the run is searched for every secret that the run has used, but where it is there to hand one over. */
+function expectNoSecrets(route: string, sent: unknown, { body, headers }: Answer): void {
+  noteSecrets(sent);
+  noteSecrets(body);
+  const text = JSON.stringify([body === null ? null : withoutHandedOver(body), ...headers]);
+  if (linesWithSecrets([text], []).length > 0) throw new Error(`a secret is in the answer to ${route}: ${text}`);
 }
 
 type Body = Record<string, unknown>;

@@ -6,8 +6,27 @@ const FORMS = [
   /postgres(ql)?:\/\/[^:@/\s]+:[^@/\s]+@/,
 ];
 
-/** The lines of a log, or the text of an answer, that hold a secret: of a known form, or one of those that are named. */
+/** Members of bodies that hold one. The refresh token and its like are told by their form as well. */
+const MEMBERS = /password$|_token$/;
+
+/** What this run has sent or been given as a secret, so that its logs and its answers can be searched for it. */
+const used = new Set<string>();
+
+/** Remembers the secrets in a body. */
+export function noteSecrets(body: unknown): void {
+  if (typeof body !== 'object' || body === null) return;
+  for (const [name, value] of Object.entries(body)) {
+    if (MEMBERS.test(name) && typeof value === 'string') used.add(value);
+  }
+}
+
+/** A body without the members that are there to hand a secret over. */
+export function withoutHandedOver(body: object): object {
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !MEMBERS.test(name)));
+}
+
+/** The lines of a log, or the text of an answer, that hold a secret: of a known form, one that is named, or one that was used. */
 export function linesWithSecrets(lines: readonly string[], secrets: readonly string[]): string[] {
-  const known = secrets.filter((secret) => secret.length >= 8);
+  const known = [...secrets, ...used].filter((secret) => secret.length >= 8);
   return lines.filter((line) => FORMS.some((form) => form.test(line)) || known.some((secret) => line.includes(secret)));
 }
