@@ -46,8 +46,6 @@ export class Differences {
   constructor(
     private readonly list: readonly Subject[],
     private readonly keep: number,
-    /** Which ones matter: all, or those by which somebody has more than the grants give. */
-    private readonly wanted: 'all' | 'more' = 'all',
   ) {}
 
   /** Compares two sets at some of their words, and of these only those among `among`. */
@@ -75,8 +73,6 @@ export class Differences {
   private add(aspect: Aspect, [first, ...others]: readonly number[], byRules: boolean): void {
     const somebody = first === undefined ? undefined : this.list[first];
     if (somebody === undefined) return;
-    const givesMore = byRules !== isRestriction(aspect);
-    if (this.wanted === 'more' && !givesMore) return;
     this.total++;
     if (this.found.length < this.keep) this.found.push({ aspect, somebody, others: others.length, byRules });
   }

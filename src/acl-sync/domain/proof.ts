@@ -28,18 +28,8 @@ export function proveRules(rules: RulesDocument, snapshot: Snapshot): Finding[] 
 
 /** The same; `engine` numbers people as the roster does, and after them all others. */
 export function prove(engine: EngineSets, snapshot: Snapshot, roster: Roster): Finding[] {
-  const differences = differencesOf(engine, snapshot, roster, 'all');
+  const differences = differencesOf(engine, snapshot, roster);
   return differences.total === 0 ? openPatterns(engine.rules) : told(differences, engine.rules, snapshot);
-}
-
-/**
- * What rules give that the snapshot does not mean; empty: they may be put back although grants have changed since
- * (access model, section 4). Less than the grants give is nobody's danger.
- */
-export function excessOf(rules: RulesDocument, snapshot: Snapshot): Finding[] {
-  const roster = new Roster(snapshot);
-  const differences = differencesOf(engineFor(rules, roster), snapshot, roster, 'more');
-  return differences.total === 0 ? openPatterns(rules) : told(differences, rules, snapshot);
 }
 
 function engineFor(rules: RulesDocument, { list }: Roster): EngineSets {
@@ -47,9 +37,9 @@ function engineFor(rules: RulesDocument, { list }: Roster): EngineSets {
   return new EngineSets(rules, new NameSpace(), new People(known, rules));
 }
 
-function differencesOf(engine: EngineSets, snapshot: Snapshot, roster: Roster, wanted: 'all' | 'more'): Differences {
+function differencesOf(engine: EngineSets, snapshot: Snapshot, roster: Roster): Differences {
   const strangers = engine.people.strangers.map((name) => ({ kind: 'stranger', name }) as const);
-  const differences = new Differences([...roster.list, ...strangers], TOLD, wanted);
+  const differences = new Differences([...roster.list, ...strangers], TOLD);
   const reaching = proveData(engine, snapshot, roster, differences);
   proveRights(engine, snapshot, roster, reaching, differences);
   return differences;
