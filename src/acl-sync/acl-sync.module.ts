@@ -6,6 +6,7 @@ import { Pace } from '../kernel/pace.js';
 import { Log } from '../platform/log.js';
 import type { Settings } from '../platform/settings.js';
 import { QueryEngineModule } from '../query-engine/query-engine.module.js';
+import { UsersModule } from '../users/users.module.js';
 import { AclSyncController } from './acl-sync.controller.js';
 import { AclSyncMetrics } from './acl-sync.metrics.js';
 import { aclSyncScheduler } from './acl-sync.scheduler.js';
@@ -35,7 +36,7 @@ export class AclSyncModule {
   static with({ acl }: Settings): DynamicModule {
     return {
       module: AclSyncModule,
-      imports: [AuditModule, GrantsModule, QueryEngineModule],
+      imports: [AuditModule, UsersModule, GrantsModule, QueryEngineModule],
       controllers: [AclSyncController],
       providers: [
         AclSyncService,

@@ -142,7 +142,7 @@ function draftOf(
   { trigger, by }: RunOrder,
   how: { isWithdrawal: boolean; begunAt: Date },
 ): PublicationDraft {
-  const { text, hash, rules, bytes, findings, snapshot, snapshotHash, at, compiler, access } = candidate;
+  const { text, hash, rules, bytes, findings, snapshot, snapshotHash, at, compiler, access, changedAt } = candidate;
   return {
     text,
     hash,
@@ -157,6 +157,7 @@ function draftOf(
     snapshotHash,
     snapshotAt: at,
     compiler,
+    changedAt,
     ...how,
   };
 }

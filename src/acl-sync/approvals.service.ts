@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
-import { AccessChangesService } from '../grants/access-changes.service.js';
+import { AccessChangesService } from '../users/access-changes.service.js';
 import type { Author } from '../grants/domain/author.js';
 import { Clock } from '../kernel/clock.js';
 import { Refused } from '../kernel/errors.js';

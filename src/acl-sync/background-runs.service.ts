@@ -1,5 +1,5 @@
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { AccessChangesService } from '../grants/access-changes.service.js';
+import { AccessChangesService } from '../users/access-changes.service.js';
 import { Clock } from '../kernel/clock.js';
 import { Pace } from '../kernel/pace.js';
 import { Log } from '../platform/log.js';

@@ -36,6 +36,7 @@ export class CandidateService {
     const [basis, latest] = [await this.history.basis(), await this.history.latest()];
     if (basis === null || latest === null) return null;
     const events = await this.audit.since(RECORDED_EVENTS, new Date(basis.at.getTime() - MARGIN_MS));
-    return { basis, published: latest.text, events };
+    const { lastSuccessAt } = await this.history.summary();
+    return { basis, published: latest.text, events, settledAt: lastSuccessAt ?? basis.at };
   }
 }

@@ -53,10 +53,10 @@ export class LiveVersionService implements OnApplicationBootstrap, OnApplication
     if (inForce === 'these') await this.confirm(latest);
   }
 
-  private async confirm({ version, hash, publishedAt }: PublicationSummary): Promise<void> {
+  private async confirm({ version, hash, changedAt, publishedAt }: PublicationSummary): Promise<void> {
     const now = this.clock.now();
     await this.history.markLive(version, now);
-    const seconds = (now.getTime() - publishedAt.getTime()) / 1000;
+    const seconds = (now.getTime() - (changedAt ?? publishedAt).getTime()) / 1000;
     this.metrics.wentLive(seconds);
     this.log.info('TRINO_ACL_RULES_LIVE', { version, hash, seconds });
   }

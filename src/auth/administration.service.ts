@@ -5,6 +5,7 @@ import { Clock } from '../kernel/clock.js';
 import { type Page, pageOf, type PageRequest } from '../kernel/page.js';
 import type { Client, CurrentPerson } from '../platform/access.js';
 import { Transaction } from '../platform/transaction.js';
+import { AccessChangesService } from '../users/access-changes.service.js';
 import type { Account, Role } from '../users/domain/account.js';
 import type { AccountChange, UserFilter } from '../users/domain/user-store.js';
 import { UsersService } from '../users/users.service.js';
@@ -16,6 +17,7 @@ export class AdministrationService {
   constructor(
     private readonly users: UsersService,
     private readonly sessions: SessionStore,
+    private readonly changes: AccessChangesService,
     private readonly audit: AuditService,
     private readonly transaction: Transaction,
     private readonly clock: Clock,
@@ -30,13 +32,13 @@ export class AdministrationService {
   }
 
   /** A deactivated account's sessions end for good: activating it again does not bring them back. */
-  change(
+  async change(
     id: number,
     change: { isActive?: boolean; role?: Role },
     administrator: CurrentPerson,
     client: Client,
   ): Promise<AccountChange> {
-    return this.transaction.run(async () => {
+    const done = await this.transaction.run(async () => {
       const outcome = await this.users.change(id, change);
       if (outcome.kind !== 'changed') return outcome;
       const { before, account } = outcome;
@@ -52,6 +54,9 @@ export class AdministrationService {
       }
       return outcome;
     });
+    // Whoever was deactivated must not stay in the rules.
+    if (done.kind === 'changed') this.changes.announce();
+    return done;
   }
 
   /** False: there is no such account. */

@@ -5,6 +5,7 @@ import { checkRules } from '../acl-sync/domain/check.js';
 import { compile } from '../acl-sync/domain/compile.js';
 import type { Finding } from '../acl-sync/domain/finding.js';
 import { findingText } from '../acl-sync/domain/run-text.js';
+import { checkRuleCount } from '../acl-sync/domain/size.js';
 import { snapshotSettings } from '../grants/snapshot.service.js';
 import { readSnapshot } from '../grants/domain/snapshot-file.js';
 import type { Snapshot } from '../grants/domain/snapshot.js';
@@ -23,7 +24,8 @@ interface Options {
  * which are not written then; 2: the file cannot be read.
  */
 export async function compileSnapshot({ snapshot: file, out, json }: Options): Promise<void> {
-  const snapshot = await read(file);
+  const settings = loadRuleSettings();
+  const snapshot = await read(file, settings);
   if (snapshot === null) {
     process.exitCode = 2;
     return;
@@ -31,7 +33,8 @@ export async function compileSnapshot({ snapshot: file, out, json }: Options): P
   const begun = performance.now();
   const { text, hash, document, findings: remarks } = compile(snapshot);
   const compiled = performance.now();
-  const findings = [...remarks, ...checkRules(text, snapshot)];
+  const many = checkRuleCount(document.tables.length, settings.acl.warnTableRules);
+  const findings = [...remarks, ...checkRules(text, snapshot), ...many];
   const checked = performance.now();
   const refused = findings.some(({ severity }) => severity === 'error');
   const path = join(out, 'rules.json');
@@ -48,8 +51,8 @@ export async function compileSnapshot({ snapshot: file, out, json }: Options): P
 }
 
 /** Null: it cannot be read, and every problem has been told. */
-async function read(file: string): Promise<Snapshot | null> {
-  const defaults = { settings: snapshotSettings(loadRuleSettings()), at: new SystemClock().now() };
+async function read(file: string, settings: ReturnType<typeof loadRuleSettings>): Promise<Snapshot | null> {
+  const defaults = { settings: snapshotSettings(settings), at: new SystemClock().now() };
   const reading = readSnapshot(parse(await readFile(file, 'utf8')), defaults);
   if (reading.kind === 'read') return reading.snapshot;
   for (const { path, message } of reading.problems) complain(`${file}: ${path} ${message}`);

@@ -1,7 +1,6 @@
 import { Module } from '@nestjs/common';
 import { AuditModule } from '../audit/audit.module.js';
 import { UsersModule } from '../users/users.module.js';
-import { AccessChangesService } from './access-changes.service.js';
 import { AdmissionService } from './admission.service.js';
 import { GrantStore } from './domain/grant.js';
 import { GroupStore } from './domain/group.js';
@@ -31,13 +30,12 @@ import { SnapshotService } from './snapshot.service.js';
     PoliciesService,
     AdmissionService,
     SnapshotService,
-    AccessChangesService,
     { provide: GroupStore, useClass: PostgresGroupStore },
     { provide: GrantStore, useClass: PostgresGrantStore },
     { provide: PolicyStore, useClass: PostgresPolicyStore },
     { provide: PrincipalDirectory, useClass: PostgresPrincipalDirectory },
     { provide: SnapshotStore, useClass: PostgresSnapshotStore },
   ],
-  exports: [SnapshotService, AccessChangesService],
+  exports: [SnapshotService],
 })
 export class GrantsModule {}

@@ -4,7 +4,7 @@ import { Clock } from '../kernel/clock.js';
 import { type FieldError, Refused } from '../kernel/errors.js';
 import type { Page, PageRequest } from '../kernel/page.js';
 import { Transaction } from '../platform/transaction.js';
-import { AccessChangesService } from './access-changes.service.js';
+import { AccessChangesService } from '../users/access-changes.service.js';
 import { AdmissionService } from './admission.service.js';
 import type { Author } from './domain/author.js';
 import { grantFacts } from './domain/facts.js';

@@ -5,7 +5,7 @@ import { Clock } from '../kernel/clock.js';
 import { Refused } from '../kernel/errors.js';
 import type { Page, PageRequest } from '../kernel/page.js';
 import { Transaction } from '../platform/transaction.js';
-import { AccessChangesService } from './access-changes.service.js';
+import { AccessChangesService } from '../users/access-changes.service.js';
 import type { Author } from './domain/author.js';
 import { type Group, type GroupChange, GroupStore, type Member } from './domain/group.js';
 

@@ -5,7 +5,7 @@ import { Clock } from '../kernel/clock.js';
 import { Refused } from '../kernel/errors.js';
 import type { Page, PageRequest } from '../kernel/page.js';
 import { Transaction } from '../platform/transaction.js';
-import { AccessChangesService } from './access-changes.service.js';
+import { AccessChangesService } from '../users/access-changes.service.js';
 import { AdmissionService } from './admission.service.js';
 import type { Author } from './domain/author.js';
 import { policyFacts } from './domain/facts.js';

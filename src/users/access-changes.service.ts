@@ -1,6 +1,9 @@
 import { Injectable } from '@nestjs/common';
 
-/** Tells whoever publishes that what people may see has changed. Only this process's changes: the schedule finds the others. */
+/**
+ * Tells whoever publishes that what people may see has changed, or who may. Only this process's changes: the schedule finds the
+ * others.
+ */
 @Injectable()
 export class AccessChangesService {
   private readonly listeners = new Set<() => void>();

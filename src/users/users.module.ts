@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { AccessChangesService } from './access-changes.service.js';
 import { PrincipalNames } from './domain/principal-names.js';
 import { UserStore } from './domain/user-store.js';
 import { PrincipalNameRow } from './infrastructure/principal-name.entity.js';
@@ -12,9 +13,10 @@ import { UsersService } from './users.service.js';
   imports: [TypeOrmModule.forFeature([UserRow, PrincipalNameRow])],
   providers: [
     UsersService,
+    AccessChangesService,
     { provide: UserStore, useClass: TypeormUserStore },
     { provide: PrincipalNames, useClass: TypeormPrincipalNames },
   ],
-  exports: [UsersService],
+  exports: [UsersService, AccessChangesService],
 })
 export class UsersModule {}

@@ -1,5 +1,5 @@
 import { BackgroundRunsService } from '../../src/acl-sync/background-runs.service.js';
-import { AccessChangesService } from '../../src/grants/access-changes.service.js';
+import { AccessChangesService } from '../../src/users/access-changes.service.js';
 import { parseSettings } from '../../src/platform/settings-parser.js';
 import { aWorld } from '../support/a-world.js';
 import { FakePace } from '../support/fake-pace.js';

@@ -69,7 +69,8 @@ describe('on the command line', () => {
     const compile = async (snapshot: string, ...options: string[]) => {
       const file = join(folder, 'snapshot');
       await writeFile(file, snapshot);
-      return runGrantline(['acl', 'compile', '--snapshot', file, '--out', join(folder, 'out'), ...options], {});
+      const all = ['acl', 'compile', '--snapshot', file, '--out', join(folder, 'out'), ...options];
+      return runGrantline(all, { ACL_WARN_TABLE_RULES: '2' });
     };
     const alice = `
 version: 1
@@ -87,7 +88,7 @@ settings: {own_account: service-account-grantline}
         file: join(folder, 'out', 'rules.json'),
         bytes: Buffer.byteLength(text),
         hash: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
-        findings: [],
+        findings: [{ code: 'many-table-rules', severity: 'warning' }],
       });
       expect(text).toContain('{"user":"alice","catalog":"sales","privileges":["SELECT"]}');
       expect((await compile(alice)).stdout).toMatch(/rules[.]json: \d+ rules, \d+ bytes, compiled in \d+ ms/);

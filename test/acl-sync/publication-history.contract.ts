@@ -22,6 +22,7 @@ function draft(text: string): PublicationDraft {
     snapshotHash: 'digest',
     snapshotAt: at(0),
     compiler: 'a build',
+    changedAt: at(0),
     access: null,
     isWithdrawal: false,
     begunAt: at(0),

@@ -1,4 +1,5 @@
 import { RegistrationService } from '../../src/auth/registration.service.js';
+import { AccessChangesService } from '../../src/users/access-changes.service.js';
 import { startService, type TestService } from '../support/service.js';
 import { ApiClient, passwordOf, signedUp, signIn } from '../support/api-client.js';
 
@@ -71,6 +72,15 @@ describe('administration of accounts', () => {
     await boss.patch(path, { is_active: true });
     expect(await statusOf(carl.access_token)).toBe(401);
     expect((await login(passwordOf('carl'))).status).toBe(200);
+  });
+
+  it('a deactivation is told to whoever publishes rules', async () => {
+    const { id } = await signedUp(nobody, 'quinn');
+    let told = 0;
+    const unsubscribe = service.app.get(AccessChangesService).subscribe(() => told++);
+    await boss.patch(`/api/admin/users/${id}`, { is_active: false });
+    expect(told).toBe(1);
+    unsubscribe();
   });
 
   it('a role holds from the next request on', async () => {

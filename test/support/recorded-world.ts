@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import type { RecordedEvent } from '../../src/acl-sync/domain/last-words.js';
 import { grantFacts, policyFacts } from '../../src/grants/domain/facts.js';
 import type { Snapshot } from '../../src/grants/domain/snapshot.js';
+import { NOW } from './a-world.js';
 import { anyWorld } from './any-world.js';
 
 /** A world, what became of it, and what was written down of that. */
@@ -95,5 +96,5 @@ function told(
   id: number,
   details: Readonly<Record<string, unknown>>,
 ): RecordedEvent {
-  return { event, subject: { type, id: String(id), name: null }, details };
+  return { event, subject: { type, id: String(id), name: null }, details, at: NOW };
 }

@@ -12,6 +12,7 @@ import {
   documentOf,
   type Former,
   needsApproval,
+  type Surprise,
   surpriseIn,
   unexplained,
   withdrawn,
@@ -36,6 +37,8 @@ export interface Candidate {
   compiler: string;
   /** When the first of its grants ends by itself; null: none does. */
   nextExpiry: Date | null;
+  /** When the first change that is not published yet was recorded, or took effect by itself; null: nobody recorded one. */
+  changedAt: Date | null;
   /** Who gains and loses what against the text that was published last; null: nothing, or there was none. */
   access: AccessChange | null;
   /** While an unexplained change waits for its approval: the former rules less what recorded changes take away. */
@@ -68,8 +71,9 @@ export function prepare({ snapshot, former, limits }: Preparation, compiler: str
   if (candidate.findings.some(({ severity }) => severity === 'error')) return candidate;
   const access = compareAccess(documentOf(former.published), rules.document);
   const surprise = surpriseIn(snapshot, rules, former, compiler);
-  const told = (finding: Finding): Candidate => ({ ...candidate, access, findings: [...candidate.findings, finding] });
-  if (!needsApproval(surprise, limits.maxUnexplainedPercent)) return { ...candidate, access };
+  const compared = { ...candidate, access, changedAt: firstChange(former, surprise, snapshot.at) };
+  const told = (finding: Finding): Candidate => ({ ...compared, findings: [...candidate.findings, finding] });
+  if (!needsApproval(surprise, limits.maxUnexplainedPercent)) return compared;
   if (former.basis.approved.includes(rules.hash)) return told(approved(surprise));
   const less = withdrawn(surprise, former.basis);
   const refused = told(unexplained(surprise, rules.hash, less));
@@ -77,7 +81,8 @@ export function prepare({ snapshot, former, limits }: Preparation, compiler: str
   const meanwhile =
     less === 'basis' ? again(former.basis, candidate) : judged(less.world, less.rules, compiler, limits);
   const change = compareAccess(documentOf(former.published), documentOf(meanwhile.text));
-  return { ...refused, meanwhile: { ...meanwhile, access: change, nextExpiry: candidate.nextExpiry } };
+  const { nextExpiry, changedAt } = refused;
+  return { ...refused, meanwhile: { ...meanwhile, access: change, nextExpiry, changedAt } };
 }
 
 function judged(
@@ -101,15 +106,23 @@ function judged(
       snapshot.grants.flatMap(({ expiresAt }) => expiresAt ?? []),
       snapshot.at,
     ),
+    changedAt: null,
     access: null,
     meanwhile: null,
   };
 }
 
+/** Recorded, or a grant that ended by itself. */
+function firstChange({ events, settledAt }: Former, { worlds }: Surprise, now: Date): Date | null {
+  const endings = worlds?.former.grants.flatMap(({ expiresAt }) => expiresAt ?? []) ?? [];
+  const ended = endings.filter((ending) => ending <= now);
+  return earliest([...events.map(({ at }) => at), ...ended], settledAt);
+}
+
 /** What is published already, and was judged then. */
 function again({ text, hash, snapshot, compiler, at }: Basis, { nextExpiry }: Candidate): Candidate {
   const known = { ...sized(text, documentOf(text)), ...digested(snapshot), hash, compiler, at, nextExpiry };
-  return { ...known, findings: [], access: null, meanwhile: null };
+  return { ...known, findings: [], changedAt: null, access: null, meanwhile: null };
 }
 
 function sized(text: string, document: RulesDocument): Pick<Candidate, 'text' | 'rules' | 'bytes'> {

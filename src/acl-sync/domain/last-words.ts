@@ -2,7 +2,7 @@ import type { AuditEvent, AuditEventName } from '../../audit/domain/audit-event.
 import { factsText, grantFacts, policyFacts } from '../../grants/domain/facts.js';
 import type { SnapshotGrant, SnapshotPolicy } from '../../grants/domain/snapshot.js';
 
-export type RecordedEvent = Pick<AuditEvent, 'event' | 'subject' | 'details'>;
+export type RecordedEvent = Pick<AuditEvent, 'event' | 'subject' | 'details' | 'at'>;
 
 /**
  * What the audit trail last said of each grant, policy, membership and account. An event is written in the transaction of the

@@ -49,7 +49,7 @@ describe('an explained world', () => {
   it('does not take an older word for a newer deed: removed, added again, and vanished', () => {
     const former = aWorld().group('readers', ['ana']).may('SELECT', 'sales').snapshot();
     const next = { ...former, groups: former.groups.map((group) => ({ ...group, members: [] })) };
-    const member = { subject: { type: 'group', id: '1', name: null }, details: { user_id: 1 } } as const;
+    const member = { subject: { type: 'group', id: '1', name: null }, details: { user_id: 1 }, at: NOW } as const;
     const removed = { ...member, event: 'member_removed' } as const;
     expect(explained({ former, next, events: [removed] }).groups).toEqual(next.groups);
     const added = { ...member, event: 'member_added' } as const;
@@ -100,7 +100,7 @@ describe('another build of the compiler', () => {
   const published = (snapshot: Snapshot, rules: Snapshot, compiler = 'the build before'): Former => {
     const { text, hash } = compile(rules);
     const basis = { text, hash, snapshot: writtenSnapshot(snapshot), at: NOW, compiler, approved: [] };
-    return { basis, published: text, events: [] };
+    return { basis, published: text, events: [], settledAt: NOW };
   };
   const judged = (snapshot: Snapshot, former: Former) =>
     prepare(
@@ -116,6 +116,7 @@ describe('another build of the compiler', () => {
       event: 'account_deactivated',
       subject: { type: 'user', id: '1', name: null },
       details: {},
+      at: NOW,
     } as const;
     const { findings } = judged(next, { ...published(whole, whole), events: [turned] });
     expect(findings).toEqual([]);
@@ -135,9 +136,25 @@ describe('another build of the compiler', () => {
     }
   });
 
+  it('is counted from the first change that waits, recorded or by the clock', () => {
+    const later = (seconds: number) => new Date(NOW.getTime() + seconds * 1000);
+    const ending = { ...whole, grants: whole.grants.map((grant) => ({ ...grant, expiresAt: later(20) })) };
+    const former = published(ending, ending);
+    const member = { event: 'member_added', subject: { type: 'group', id: '1', name: null }, details: {} } as const;
+    const events = [later(-1), later(30), later(40)].map((at) => ({ ...member, at }));
+    expect(judged({ ...ending, at: later(50) }, { ...former, events }).changedAt).toEqual(later(20));
+    expect(judged({ ...half, at: later(50) }, { ...published(whole, whole), events }).changedAt).toEqual(later(30));
+    expect(judged({ ...half, at: later(50) }, published(whole, whole)).changedAt).toBeNull();
+  });
+
   it('lets nothing out meanwhile that was not published before', () => {
     const next = { ...whole, grants: whole.grants.slice(0, -1) };
-    const revoked = { event: 'grant_revoked', subject: { type: 'grant', id: '61', name: null }, details: {} } as const;
+    const revoked = {
+      event: 'grant_revoked',
+      subject: { type: 'grant', id: '61', name: null },
+      details: {},
+      at: NOW,
+    } as const;
     const { findings, meanwhile } = judged(next, { ...published(whole, half), events: [revoked] });
     expect(findings).toMatchObject([
       { code: 'unexplained-change', message: expect.stringContaining('revokes neither') as unknown },

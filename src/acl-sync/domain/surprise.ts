@@ -32,6 +32,8 @@ export interface Former {
   published: string;
   /** What was recorded since the basis' snapshot was read, the oldest first. */
   events: readonly RecordedEvent[];
+  /** When a run last left nothing to publish: since then, the first change waits. */
+  settledAt: Date;
 }
 
 /** What no record explains of a change. */

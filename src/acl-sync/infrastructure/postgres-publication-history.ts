@@ -19,6 +19,7 @@ interface SummaryRow {
   username: string | null;
   snapshot_hash: string;
   is_withdrawal: boolean;
+  changed_at: Date | null;
   published_at: Date;
   live_at: Date | null;
 }
@@ -39,7 +40,7 @@ interface RunRow {
 }
 
 const SUMMARY =
-  'p.version, p.hash, p.rules, p.bytes, p.checks, p.trigger, p.triggered_by, u.username, p.snapshot_hash, p.is_withdrawal, p.published_at, p.live_at';
+  'p.version, p.hash, p.rules, p.bytes, p.checks, p.trigger, p.triggered_by, u.username, p.snapshot_hash, p.is_withdrawal, p.changed_at, p.published_at, p.live_at';
 const PUBLISHED = `FROM acl_publications p LEFT JOIN users u ON u.id = p.triggered_by WHERE p.state = 'published'`;
 
 const BASIS = `SELECT max(version) FROM acl_publications WHERE state = 'published' AND NOT is_withdrawal`;
@@ -65,8 +66,8 @@ export class PostgresPublicationHistory extends PublicationHistory {
     const [{ version }] = await this.session.manager.query<[{ version: number }]>(
       `INSERT INTO acl_publications
          (state, text, hash, rules, bytes, diff, access, is_withdrawal, checks, trigger, triggered_by, snapshot, snapshot_hash,
-          snapshot_at, compiler, begun_at)
-       VALUES ('begun', $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) RETURNING version`,
+          snapshot_at, compiler, changed_at, begun_at)
+       VALUES ('begun', $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) RETURNING version`,
       [
         draft.text,
         draft.hash,
@@ -82,6 +83,7 @@ export class PostgresPublicationHistory extends PublicationHistory {
         draft.snapshotHash,
         draft.snapshotAt,
         draft.compiler,
+        draft.changedAt,
         draft.begunAt,
       ],
     );
@@ -204,6 +206,7 @@ function toSummary(row: SummaryRow): PublicationSummary {
     triggeredBy: row.triggered_by === null ? null : { id: row.triggered_by, name: row.username ?? '' },
     snapshotHash: row.snapshot_hash,
     isWithdrawal: row.is_withdrawal,
+    changedAt: row.changed_at,
     publishedAt: row.published_at,
     liveAt: row.live_at,
   };
