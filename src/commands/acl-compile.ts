@@ -10,6 +10,7 @@ import { snapshotSettings } from '../grants/snapshot.service.js';
 import { readSnapshot } from '../grants/domain/snapshot-file.js';
 import type { Snapshot } from '../grants/domain/snapshot.js';
 import { SystemClock } from '../kernel/clock.js';
+import { readJson } from '../kernel/json-reader.js';
 import { loadRuleSettings } from '../platform/settings-loader.js';
 import { complain, print } from './output.js';
 
@@ -53,10 +54,16 @@ export async function compileSnapshot({ snapshot: file, out, json }: Options): P
 /** Null: it cannot be read, and every problem has been told. */
 async function read(file: string, settings: ReturnType<typeof loadRuleSettings>): Promise<Snapshot | null> {
   const defaults = { settings: snapshotSettings(settings), at: new SystemClock().now() };
-  const reading = readSnapshot(parse(await readFile(file, 'utf8')), defaults);
+  const reading = readSnapshot(parsed(await readFile(file, 'utf8')), defaults);
   if (reading.kind === 'read') return reading.snapshot;
   for (const { path, message } of reading.problems) complain(`${file}: ${path} ${message}`);
   return null;
+}
+
+/** JSON is YAML, too; but as YAML the largest snapshots take minutes, and more memory than their rules. */
+function parsed(text: string): unknown {
+  const { root, faults } = readJson(text);
+  return root !== null && faults.length === 0 ? JSON.parse(text) : parse(text);
 }
 
 function summary(
