@@ -1,6 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { AuditModule } from '../audit/audit.module.js';
+import { SizeForecast } from '../grants/domain/size-forecast.js';
 import { GrantsModule } from '../grants/grants.module.js';
 import { Pace } from '../kernel/pace.js';
 import { Log } from '../platform/log.js';
@@ -26,6 +27,7 @@ import { PostgresSyncLock } from './infrastructure/postgres-sync-lock.js';
 import { ThreadedRulesPreparer } from './infrastructure/threaded-rules-preparer.js';
 import { LiveVersionService } from './live-version.service.js';
 import { PreviewService } from './preview.service.js';
+import { PublishedSizeForecast } from './published-size-forecast.service.js';
 import { RunReportsService } from './run-reports.service.js';
 import { StatusService } from './status.service.js';
 
@@ -36,6 +38,9 @@ export class AclSyncModule {
   static with({ acl }: Settings): DynamicModule {
     return {
       module: AclSyncModule,
+      // Grants come before this module and see the port alone.
+      global: true,
+      exports: [SizeForecast],
       imports: [AuditModule, UsersModule, GrantsModule, QueryEngineModule],
       controllers: [AclSyncController],
       providers: [
@@ -48,6 +53,7 @@ export class AclSyncModule {
         LiveVersionService,
         RunReportsService,
         AclSyncMetrics,
+        { provide: SizeForecast, useClass: PublishedSizeForecast },
         { provide: PublicationHistory, useClass: PostgresPublicationHistory },
         { provide: RulesPreparer, useClass: ThreadedRulesPreparer },
         {

@@ -27,7 +27,7 @@ export class AdmissionService {
     private readonly users: UsersService,
     private readonly snapshots: SnapshotService,
     private readonly settings: Settings,
-    @Optional() private readonly forecast?: SizeForecast,
+    @Optional() private readonly size?: SizeForecast,
     @Optional() private readonly engine?: EngineNames,
   ) {}
 
@@ -70,10 +70,15 @@ export class AdmissionService {
     });
   }
 
-  /** @throws Refused `rules_too_large` when what the transaction leaves could not be published */
-  async admitSize(): Promise<void> {
-    const problem = await this.forecast?.tooLarge(() => this.snapshots.read());
-    if (typeof problem === 'string') throw new Refused('rules_too_large', { detail: problem });
+  /**
+   * @returns how little room is left, where it is little
+   * @throws Refused `rules_too_large` when what the transaction leaves could not be published
+   */
+  async admitSize(): Promise<string[]> {
+    const read = () => this.snapshots.read();
+    const forecast = (await this.size?.forecast(read, (since) => this.snapshots.growth(since))) ?? null;
+    if (forecast?.fits === false) throw new Refused('rules_too_large', { detail: forecast.message });
+    return forecast === null ? [] : [forecast.message];
   }
 
   /** What the engine does not know of a node. A warning only: it may be made tomorrow, and the engine may be away. */

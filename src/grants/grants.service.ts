@@ -47,7 +47,7 @@ export class GrantsService {
   ): Promise<{ granted: Granted[]; revoked: Grant[] }> {
     const now = this.clock.now();
     this.refuseWrong(asked, now);
-    const { given, taken } = await this.transaction.run(async () => {
+    const { given, taken, room } = await this.transaction.run(async () => {
       await this.admission.admitPrincipals(
         asked.map(({ at, grant }) => ({ field: `${at}principal`, named: grant.principal })),
       );
@@ -59,12 +59,15 @@ export class GrantsService {
         if (grant === null) throw wrong([{ field: `revoke.${i}`, message: 'there is no such grant' }]);
         taken.push(grant);
       }
-      if (given.some(({ created }) => created)) await this.admission.admitSize();
-      return { given, taken };
+      const room = given.some(({ created }) => created) ? await this.admission.admitSize() : [];
+      return { given, taken, room };
     });
     this.changes.announce();
     const granted = await Promise.all(
-      given.map(async (one) => ({ ...one, warnings: await this.admission.warnings(one.grant.resource) })),
+      given.map(async (one) => ({
+        ...one,
+        warnings: [...(await this.admission.warnings(one.grant.resource)), ...room],
+      })),
     );
     return { granted, revoked: taken };
   }

@@ -70,19 +70,19 @@ export class PoliciesService {
   ): Promise<{ policy: Policy; warnings: string[] }> {
     const errors = this.admission.nodeErrors([{ field: 'resource', named: asked.rule.resource }]);
     if (errors.length > 0) throw new Refused('validation_failed', { errors });
-    const policy = await this.transaction.run(async () => {
+    const { policy, room } = await this.transaction.run(async () => {
       await this.admission.admitPrincipals([
         { field: 'principal', named: asked.principal },
         ...asked.except.map((named, i) => ({ field: `except.${i}`, named })),
       ]);
       const policy = await write();
       if (policy.rule.kind === 'column_mask') await this.admission.admitMask(policy.id);
-      await this.admission.admitSize();
+      const room = await this.admission.admitSize();
       await this.record(event, policy, by);
-      return policy;
+      return { policy, room };
     });
     this.changes.announce();
-    return { policy, warnings: await this.admission.warnings(policy.rule.resource) };
+    return { policy, warnings: [...(await this.admission.warnings(policy.rule.resource)), ...room] };
   }
 
   private record(event: AuditEventName, { id, rule, principal, except }: Policy, by: Author): Promise<void> {

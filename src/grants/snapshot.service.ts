@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../kernel/clock.js';
 import { Settings } from '../platform/settings.js';
+import type { Growth } from './domain/size-forecast.js';
 import type { Snapshot, SnapshotSettings } from './domain/snapshot.js';
 import { SnapshotStore } from './domain/snapshot-store.js';
 
@@ -16,6 +17,10 @@ export class SnapshotService {
   async read(): Promise<Snapshot> {
     const at = this.clock.now();
     return { ...(await this.store.read(at)), settings: snapshotSettings(this.settings), at };
+  }
+
+  growth(since: Date): Promise<Growth> {
+    return this.store.growth(since);
   }
 }
 

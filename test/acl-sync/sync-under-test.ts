@@ -10,6 +10,8 @@ import { RunReportsService } from '../../src/acl-sync/run-reports.service.js';
 import { AuditService } from '../../src/audit/audit.service.js';
 import type { AuditEntry, AuditEvent, AuditEventName } from '../../src/audit/domain/audit-event.js';
 import { AuditStore } from '../../src/audit/domain/audit-store.js';
+import { compile } from '../../src/acl-sync/domain/compile.js';
+import type { Growth } from '../../src/grants/domain/size-forecast.js';
 import type { Snapshot } from '../../src/grants/domain/snapshot.js';
 import { SnapshotStore } from '../../src/grants/domain/snapshot-store.js';
 import { SnapshotService } from '../../src/grants/snapshot.service.js';
@@ -62,6 +64,10 @@ class HarmablePreparer extends RulesPreparer {
   override prepare(preparation: Preparation): Promise<Candidate> {
     return Promise.resolve(preparation).then((given) => this.harm(prepare(given, this.build), given.snapshot));
   }
+
+  override compile(snapshot: Snapshot): Promise<string> {
+    return Promise.resolve(compile(snapshot).text);
+  }
 }
 
 class FreeLock extends SyncLock {
@@ -79,6 +85,10 @@ class Worlds extends SnapshotStore {
 
   override read(): Promise<Snapshot> {
     return Promise.resolve(this.of.world);
+  }
+
+  override growth(): Promise<Growth> {
+    return Promise.resolve({ bytes: 0, isWide: false });
   }
 }
 

@@ -1,4 +1,5 @@
 import { AuditService } from '../../src/audit/audit.service.js';
+import { SizeForecast } from '../../src/grants/domain/size-forecast.js';
 import type { ApiClient } from '../support/api-client.js';
 import { administrator, people } from '../support/administrator.js';
 import { startService, type TestService } from '../support/service.js';
@@ -205,5 +206,18 @@ describe('grants', () => {
     'q=1',
   ])('refuse the query %s', async (query) => {
     expect((await admin.get(`${GRANTS}?${query}`)).body).toMatchObject({ status: 400, code: 'validation_failed' });
+  });
+
+  it('are refused when the rules would not fit their target, and say when room runs out', async () => {
+    const size = service.app.get(SizeForecast);
+    const forecast = size.forecast.bind(size);
+    const asked = toAlice({ resource: { catalog: 'large' } });
+    size.forecast = () => Promise.resolve({ fits: false, message: 'no room for that' });
+    const refused = await admin.post(GRANTS, asked);
+    expect(refused.body).toMatchObject({ status: 409, code: 'rules_too_large', detail: 'no room for that' });
+    expect((await admin.get(`${GRANTS}?catalog=large`)).body).toMatchObject({ items: [] });
+    size.forecast = () => Promise.resolve({ fits: true, message: 'little room is left' });
+    expect((await admin.post(GRANTS, asked)).body).toMatchObject({ warnings: ['little room is left'] });
+    size.forecast = forecast;
   });
 });

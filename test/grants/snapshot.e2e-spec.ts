@@ -22,6 +22,25 @@ describe('the snapshot that rules follow from', () => {
 
   const read = () => service.app.get(SnapshotService).read();
 
+  it('grows by what was written since, and by whom that names', async () => {
+    const growth = (since: Date) => service.app.get(SnapshotService).growth(since);
+    const long = new Date(0);
+    expect(await growth(long)).toEqual({ bytes: 0, isWide: false });
+    const orders = { catalog: 'sales', schema: 'eu', table: 'orders' };
+    const grant = { principal: { type: 'user', id: ids.alice }, resource: orders, privileges: ['SELECT'] };
+    const given = await admin.post('/api/admin/grants', grant);
+    expect(await growth(long)).toEqual({
+      bytes: 400 + 4 * 'saleseuorders'.length + 8 * 'alice '.length,
+      isWide: false,
+    });
+    service.clock.advance(60);
+    expect(await growth(service.clock.now())).toEqual({ bytes: 0, isWide: false });
+    await admin.post('/api/admin/grants', { ...grant, resource: { catalog: 'sales' } });
+    expect(await growth(service.clock.now())).toMatchObject({ isWide: true });
+    await admin.delete(given.headers.get('location') ?? '');
+    expect((await growth(long)).bytes).toBe(400 + 4 * 'sales'.length + 8 * 'alice '.length);
+  });
+
   it('holds what was written down, and the settings', async () => {
     const { body: group } = await admin.post('/api/admin/groups', { name: 'readers' });
     const readers = { type: 'group', id: Number(group?.['id']) };

@@ -7,7 +7,7 @@ import {
   type RunSummary,
 } from '../../src/acl-sync/domain/publication-history.js';
 
-interface Row extends Publication, Pick<PublicationDraft, 'snapshot' | 'snapshotAt' | 'compiler'> {
+interface Row extends Publication, Pick<PublicationDraft, 'snapshot' | 'compiler'> {
   state: 'begun' | 'published' | 'abandoned';
 }
 
@@ -95,6 +95,6 @@ export class FakePublicationHistory extends PublicationHistory {
   /** The newest first. */
   private published(): Publication[] {
     const rows = this.rows.filter(({ state }) => state === 'published').reverse();
-    return rows.map(({ state, snapshot, snapshotAt, compiler, ...publication }) => publication);
+    return rows.map(({ state, snapshot, compiler, ...publication }) => publication);
   }
 }

@@ -8,7 +8,6 @@ export interface PublicationDraft extends Omit<Publication, 'version' | 'trigger
   triggeredBy: number | null;
   /** The form of a snapshot file, as JSON. */
   snapshot: string;
-  snapshotAt: Date;
   compiler: string;
   begunAt: Date;
 }

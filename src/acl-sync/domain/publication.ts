@@ -27,6 +27,8 @@ export interface Publication {
   trigger: Trigger;
   triggeredBy: { id: number; name: string } | null;
   snapshotHash: string;
+  /** When the snapshot was read. */
+  snapshotAt: Date;
   /** When the first change in it was recorded, or took effect by itself; null: no recorded one is in it. */
   changedAt: Date | null;
   publishedAt: Date;

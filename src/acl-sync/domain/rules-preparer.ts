@@ -1,6 +1,10 @@
+import type { Snapshot } from '../../grants/domain/snapshot.js';
 import type { Candidate, Preparation } from './candidate.js';
 
-/** Carries out `prepare` where its seconds of work hold up nobody, and knows which build that is. */
+/** Carries out what takes seconds where it holds up nobody. */
 export abstract class RulesPreparer {
+  /** `prepare`, as the build that this is. */
   abstract prepare(preparation: Preparation): Promise<Candidate>;
+  /** The text alone, unjudged. */
+  abstract compile(snapshot: Snapshot): Promise<string>;
 }

@@ -18,6 +18,7 @@ interface SummaryRow {
   triggered_by: number | null;
   username: string | null;
   snapshot_hash: string;
+  snapshot_at: Date;
   is_withdrawal: boolean;
   changed_at: Date | null;
   published_at: Date;
@@ -40,7 +41,7 @@ interface RunRow {
 }
 
 const SUMMARY =
-  'p.version, p.hash, p.rules, p.bytes, p.checks, p.trigger, p.triggered_by, u.username, p.snapshot_hash, p.is_withdrawal, p.changed_at, p.published_at, p.live_at';
+  'p.version, p.hash, p.rules, p.bytes, p.checks, p.trigger, p.triggered_by, u.username, p.snapshot_hash, p.snapshot_at, p.is_withdrawal, p.changed_at, p.published_at, p.live_at';
 const PUBLISHED = `FROM acl_publications p LEFT JOIN users u ON u.id = p.triggered_by WHERE p.state = 'published'`;
 
 const BASIS = `SELECT max(version) FROM acl_publications WHERE state = 'published' AND NOT is_withdrawal`;
@@ -205,6 +206,7 @@ function toSummary(row: SummaryRow): PublicationSummary {
     trigger: row.trigger,
     triggeredBy: row.triggered_by === null ? null : { id: row.triggered_by, name: row.username ?? '' },
     snapshotHash: row.snapshot_hash,
+    snapshotAt: row.snapshot_at,
     isWithdrawal: row.is_withdrawal,
     changedAt: row.changed_at,
     publishedAt: row.published_at,

@@ -1,3 +1,4 @@
+import type { Growth } from './size-forecast.js';
 import type { Snapshot } from './snapshot.js';
 
 /** What is written down, at one moment; the settings come from elsewhere. */
@@ -10,4 +11,6 @@ export abstract class SnapshotStore {
    * they have no effect, and no two snapshots differ by them.
    */
   abstract read(at: Date): Promise<WrittenSnapshot>;
+  /** What was written since then and still holds. */
+  abstract growth(since: Date): Promise<Growth>;
 }

@@ -3,6 +3,7 @@ import { DatabaseSession } from '../../platform/infrastructure/database-session.
 import type { PolicySubject, Principal } from '../domain/principal.js';
 import type { Privilege } from '../domain/privilege.js';
 import type { SnapshotGrant, SnapshotGroup, SnapshotPolicy, SnapshotUser } from '../domain/snapshot.js';
+import type { Growth } from '../domain/size-forecast.js';
 import { SnapshotStore, type WrittenSnapshot } from '../domain/snapshot-store.js';
 import { type PolicyRuleColumns, ruleOf } from './postgres-policy-store.js';
 import { type ResourceColumns, resourceOf } from './resource-columns.js';
@@ -34,10 +35,33 @@ const EVERYTHING = `SELECT
                    WHERE e.policy_id = p.id ORDER BY e.user_id, e.group_id, e.engine_name`)} AS except
             FROM policies p WHERE p.removed_at IS NULL ORDER BY p.id`)} AS policies`;
 
+/**
+ * A rule has some 400 bytes around its names. A name can stand in several: on the node, and where everybody is listed who reaches
+ * anything. Signs of patterns are escaped.
+ */
+const GROWTH = `
+  SELECT coalesce(sum(400 + 4 * octet_length(concat(g.catalog_name, g.schema_name, g.table_name))
+           + 8 * (coalesce(octet_length(g.engine_name), 0)
+                  + (SELECT coalesce(sum(octet_length(u.username) + 1), 0) FROM users u
+                      WHERE u.id = g.user_id
+                         OR u.id IN (SELECT user_id FROM group_members WHERE group_id = g.group_id)))), 0)::float8 AS bytes,
+         coalesce(bool_or(g.table_name IS NULL), false)
+           OR EXISTS (SELECT FROM policies WHERE changed_at >= $1 AND removed_at IS NULL)
+           OR EXISTS (SELECT FROM group_members WHERE added_at >= $1) AS is_wide
+    FROM grants g WHERE g.granted_at >= $1 AND g.revoked_at IS NULL`;
+
 @Injectable()
 export class PostgresSnapshotStore extends SnapshotStore {
   constructor(private readonly session: DatabaseSession) {
     super();
+  }
+
+  override async growth(since: Date): Promise<Growth> {
+    const [{ bytes, is_wide: isWide }] = await this.session.manager.query<[{ bytes: number; is_wide: boolean }]>(
+      GROWTH,
+      [since],
+    );
+    return { bytes, isWide };
   }
 
   override async read(at: Date): Promise<WrittenSnapshot> {

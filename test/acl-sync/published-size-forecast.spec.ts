@@ -1,0 +1,72 @@
+import { PublishedSizeForecast } from '../../src/acl-sync/published-size-forecast.service.js';
+import { aWorld } from '../support/a-world.js';
+import { SyncUnderTest } from './sync-under-test.js';
+
+describe('the forecast of size', () => {
+  const many = (count: number) =>
+    Array.from({ length: count }, (_, i) => `sales.eu.${(i * 7919).toString(36)}x${i}`).reduce(
+      (world, path, i) => world.person(`p${i % 7}`).may('SELECT', path),
+      aWorld(),
+    );
+  const little = { bytes: 100, isWide: false };
+  let sync: SyncUnderTest;
+  let compiled: number;
+  /** What is said of the world as it would be, beside the one that is published, on a target of so many times that size. */
+  const forecast = async (share: number, growth = little, next = sync.world) => {
+    const bytes = Buffer.byteLength(sync.target.text ?? '');
+    sync.target.limitBytes = Math.round(bytes * share);
+    const said = new PublishedSizeForecast(sync.history, sync.preparer, sync.target).forecast(
+      () => Promise.resolve(next),
+      () => Promise.resolve(growth),
+    );
+    return said;
+  };
+
+  beforeEach(async () => {
+    sync = new SyncUnderTest(many(60).snapshot());
+    await sync.run();
+    compiled = 0;
+    const compile = sync.preparer.compile.bind(sync.preparer);
+    sync.preparer.compile = (snapshot) => {
+      compiled++;
+      return compile(snapshot);
+    };
+  });
+
+  it('says nothing, and compiles nothing, where there is room', async () => {
+    expect(await forecast(10)).toBeNull();
+    expect(await forecast(10, { bytes: 0, isWide: true }, many(500).snapshot())).toBeNull();
+    expect(compiled).toBe(0);
+  });
+
+  it('warns by what is published when room runs out, without compiling', async () => {
+    expect(await forecast(1.9)).toMatchObject({ fits: true, message: expect.stringContaining('%') as unknown });
+    expect(compiled).toBe(0);
+  });
+
+  it('compiles where the guess does not fit, and believes the rules, not the guess', async () => {
+    expect(await forecast(1.9, { bytes: 1e6, isWide: false })).toMatchObject({ fits: true });
+    const message = expect.stringContaining('Give fewer grants to single people') as unknown;
+    expect(await forecast(1.9, { bytes: 0, isWide: true }, many(300).snapshot())).toMatchObject({
+      fits: false,
+      message,
+    });
+    expect(compiled).toBe(2);
+  });
+
+  it('has nothing to say of a target without a limit, and of a first small world', async () => {
+    const empty = new SyncUnderTest(aWorld().snapshot());
+    const of = new PublishedSizeForecast(empty.history, sync.preparer, empty.target);
+    const ask = (bytes: number) =>
+      of.forecast(
+        () => Promise.resolve(empty.world),
+        () => Promise.resolve({ bytes, isWide: true }),
+      );
+    expect(await ask(1e9)).toBeNull();
+    empty.target.limitBytes = 100_000;
+    expect(await ask(1000)).toBeNull();
+    expect(compiled).toBe(0);
+    expect(await ask(200_000)).toBeNull();
+    expect(compiled).toBe(1);
+  });
+});
