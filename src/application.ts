@@ -13,8 +13,9 @@ import { serveApiDescription } from './platform/infrastructure/api-description.j
 import { InputPipe } from './platform/infrastructure/input.pipe.js';
 import { readJsonBodies } from './platform/infrastructure/json-body.js';
 import { NestLog } from './platform/infrastructure/nest-log.js';
+import { requireOneHost } from './platform/infrastructure/one-host.js';
 import { operationsServer } from './platform/infrastructure/operations-server.js';
-import { answerBrokenRequests } from './platform/infrastructure/broken-request.js';
+import { answerBrokenRequests, refuseTunnels } from './platform/infrastructure/broken-request.js';
 import { ProblemFilter } from './platform/infrastructure/problem.filter.js';
 import { RouteTable } from './platform/infrastructure/route-table.js';
 import { securityHeaders } from './platform/infrastructure/security-headers.js';
@@ -46,11 +47,14 @@ export async function createApplication(
       problems.answer(error, request, reply),
     clientErrorHandler: answerBrokenRequests(routes),
     requestTimeout: 30_000,
+    http: { requireHostHeader: false }, // requireOneHost answers with a problem document
     routerOptions: { maxParamLength: 256 },
     return503OnClosing: true,
   });
   const server = adapter.getInstance<FastifyInstance>();
   routes.watch(server);
+  requireOneHost(server);
+  refuseTunnels(server.server);
   const app = await NestFactory.create<NestFastifyApplication>(
     AppModule.with({ settings, database, log, clock }),
     adapter,
@@ -67,6 +71,7 @@ export async function createApplication(
       origin: [...settings.http.corsOrigins],
       methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
       maxAge: 600,
+      strictPreflight: false, // which would refuse a plain OPTIONS with a text
     });
   }
   app.useGlobalFilters(problems);
@@ -82,9 +87,9 @@ function acceptableRequestId(header: string | string[] | undefined): string | nu
 }
 
 function logRequests(server: FastifyInstance, log: Log): void {
-  const security = securityHeaders();
+  const always = { ...securityHeaders(), 'Cache-Control': 'no-store' };
   server.addHook('onRequest', (request, reply, done) => {
-    void reply.headers(security).header('X-Request-Id', request.id);
+    void reply.headers(always).header('X-Request-Id', request.id);
     done();
   });
   server.addHook('onResponse', (request, reply, done) => {

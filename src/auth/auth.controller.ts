@@ -1,4 +1,4 @@
-import { Body, Controller, Get, Header, HttpCode, Post, Res } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Post, Res } from '@nestjs/common';
 import { ApiBearerAuth, ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Refused } from '../kernel/errors.js';
@@ -51,7 +51,6 @@ export class AuthController {
   @Refuses('invalid_credentials', 'account_deactivated', 'too_many_requests', 'busy')
   @Post('login')
   @HttpCode(200)
-  @Header('Cache-Control', 'no-store')
   @ApiOkResponse({ type: TokenResponse })
   async login(
     @Body() { username, password }: LoginDto,
@@ -73,7 +72,6 @@ export class AuthController {
   @Refuses('token_invalid', 'token_expired')
   @Post('refresh')
   @HttpCode(200)
-  @Header('Cache-Control', 'no-store')
   @ApiOkResponse({ type: TokenResponse })
   async refresh(@Body() body: RefreshDto, @CurrentClient() client: Client): Promise<TokenResponse> {
     const refresh = await this.sessions.refresh(body.refresh_token, client);
@@ -83,7 +81,6 @@ export class AuthController {
 
   @BeforePasswordChange()
   @Get('me')
-  @Header('Cache-Control', 'no-store')
   @ApiBearerAuth('access-token')
   @ApiOkResponse({ type: UserResponse })
   me(@CurrentAccount() account: Account): UserResponse {

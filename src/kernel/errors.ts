@@ -14,44 +14,44 @@ export type ErrorKind =
   | 'unavailable'
   | 'internal';
 
-/** Every code that a client can meet, with its kind and its title. Codes are stable; the texts may change. */
+/** Every code that a client can meet, with its kind and what is said where nothing more exact is. Codes are stable; the texts may change. */
 export const ERRORS = {
-  bad_request: { kind: 'invalid', title: 'Bad request' },
-  malformed_json: { kind: 'invalid', title: 'Malformed JSON' },
-  validation_failed: { kind: 'invalid', title: 'Validation failed' },
-  token_missing: { kind: 'unauthenticated', title: 'Access token missing' },
-  token_invalid: { kind: 'unauthenticated', title: 'Token invalid' },
-  token_expired: { kind: 'unauthenticated', title: 'Token expired' },
-  invalid_credentials: { kind: 'unauthenticated', title: 'Invalid credentials' },
-  account_deactivated: { kind: 'forbidden', title: 'Account deactivated' },
-  registration_closed: { kind: 'forbidden', title: 'Registration closed' },
-  password_change_required: { kind: 'forbidden', title: 'Password change required' },
-  administrator_required: { kind: 'forbidden', title: 'Administrator required' },
-  impersonation_disabled: { kind: 'forbidden', title: 'Impersonation disabled' },
-  not_found: { kind: 'not-found', title: 'Not found' },
-  method_not_allowed: { kind: 'method-not-allowed', title: 'Method not allowed' },
-  username_taken: { kind: 'conflict', title: 'Username taken' },
-  email_taken: { kind: 'conflict', title: 'E-mail taken' },
-  name_taken: { kind: 'conflict', title: 'Name taken' },
-  last_administrator: { kind: 'conflict', title: 'Last administrator' },
-  group_in_use: { kind: 'conflict', title: 'Group in use' },
-  mask_conflict: { kind: 'conflict', title: 'Two masks on one column' },
-  rules_too_large: { kind: 'conflict', title: 'Rules would not fit their target' },
-  approval_not_awaited: { kind: 'conflict', title: 'No such text waits for an approval' },
-  sync_in_progress: { kind: 'conflict', title: 'Sync in progress' },
-  query_failed: { kind: 'conflict', title: 'Query failed' },
-  query_cancelled: { kind: 'conflict', title: 'Query cancelled' },
-  page_gone: { kind: 'gone', title: 'Page gone' },
-  payload_too_large: { kind: 'too-large', title: 'Payload too large' },
-  unsupported_media_type: { kind: 'unsupported-media-type', title: 'Unsupported media type' },
-  too_many_requests: { kind: 'too-many', title: 'Too many requests' },
-  too_many_queries: { kind: 'too-many', title: 'Too many queries' },
-  busy: { kind: 'busy', title: 'Busy' },
-  engine_unavailable: { kind: 'unavailable', title: 'Query engine unavailable' },
-  target_unavailable: { kind: 'unavailable', title: 'Rules target unavailable' },
-  database_unavailable: { kind: 'unavailable', title: 'Database unavailable' },
-  internal_error: { kind: 'internal', title: 'Internal error' },
-} as const satisfies Record<string, { kind: ErrorKind; title: string }>;
+  bad_request: { kind: 'invalid', text: 'Bad request' },
+  malformed_json: { kind: 'invalid', text: 'Malformed JSON' },
+  validation_failed: { kind: 'invalid', text: 'Validation failed' },
+  token_missing: { kind: 'unauthenticated', text: 'Access token missing' },
+  token_invalid: { kind: 'unauthenticated', text: 'Token invalid' },
+  token_expired: { kind: 'unauthenticated', text: 'Token expired' },
+  invalid_credentials: { kind: 'unauthenticated', text: 'Invalid credentials' },
+  account_deactivated: { kind: 'forbidden', text: 'Account deactivated' },
+  registration_closed: { kind: 'forbidden', text: 'Registration closed' },
+  password_change_required: { kind: 'forbidden', text: 'Password change required' },
+  administrator_required: { kind: 'forbidden', text: 'Administrator required' },
+  impersonation_disabled: { kind: 'forbidden', text: 'Impersonation disabled' },
+  not_found: { kind: 'not-found', text: 'Not found' },
+  method_not_allowed: { kind: 'method-not-allowed', text: 'Method not allowed' },
+  username_taken: { kind: 'conflict', text: 'Username taken' },
+  email_taken: { kind: 'conflict', text: 'E-mail taken' },
+  name_taken: { kind: 'conflict', text: 'Name taken' },
+  last_administrator: { kind: 'conflict', text: 'Last administrator' },
+  group_in_use: { kind: 'conflict', text: 'Group in use' },
+  mask_conflict: { kind: 'conflict', text: 'Two masks on one column' },
+  rules_too_large: { kind: 'conflict', text: 'Rules would not fit their target' },
+  approval_not_awaited: { kind: 'conflict', text: 'No such text waits for an approval' },
+  sync_in_progress: { kind: 'conflict', text: 'Sync in progress' },
+  query_failed: { kind: 'conflict', text: 'Query failed' },
+  query_cancelled: { kind: 'conflict', text: 'Query cancelled' },
+  page_gone: { kind: 'gone', text: 'Page gone' },
+  payload_too_large: { kind: 'too-large', text: 'Payload too large' },
+  unsupported_media_type: { kind: 'unsupported-media-type', text: 'Unsupported media type' },
+  too_many_requests: { kind: 'too-many', text: 'Too many requests' },
+  too_many_queries: { kind: 'too-many', text: 'Too many queries' },
+  busy: { kind: 'busy', text: 'Busy' },
+  engine_unavailable: { kind: 'unavailable', text: 'Query engine unavailable' },
+  target_unavailable: { kind: 'unavailable', text: 'Rules target unavailable' },
+  database_unavailable: { kind: 'unavailable', text: 'Database unavailable' },
+  internal_error: { kind: 'internal', text: 'Internal error' },
+} as const satisfies Record<string, { kind: ErrorKind; text: string }>;
 
 export type ErrorCode = keyof typeof ERRORS;
 
@@ -94,7 +94,7 @@ export class Refused extends Error {
     readonly code: ErrorCode,
     details: RefusalDetails = {},
   ) {
-    super(details.detail ?? ERRORS[code].title, { cause: details.cause });
+    super(details.detail ?? ERRORS[code].text, { cause: details.cause });
     this.name = 'Refused';
     this.detail = details.detail;
     this.errors = details.errors;

@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http';
 import { type ErrorCode, type ErrorKind, ERRORS, type FieldError, type Refused } from '../kernel/errors.js';
 
 /** The one table from kinds to statuses; a kind without a status does not compile. */
@@ -29,28 +30,45 @@ export interface Problem {
 }
 
 export function toProblem(refused: Refused, requestId: string): Problem {
-  const { kind, title } = ERRORS[refused.code];
+  const { kind, text } = ERRORS[refused.code];
+  const status = STATUS[kind];
   return {
     ...refused.members,
     type: 'about:blank',
-    title,
-    status: STATUS[kind],
-    detail: refused.detail ?? `${title}.`,
+    // With about:blank the title is the status's own phrase (RFC 9457 section 4.2.1).
+    title: STATUS_CODES[status] ?? '',
+    status,
+    detail: refused.detail ?? `${text}.`,
     code: refused.code,
     ...(refused.errors === undefined ? {} : { errors: refused.errors }),
     request_id: requestId,
   };
 }
 
+/** What is wrong with a token that was sent (RFC 6750 section 3.1). A person without one, or without a password, hears none of it. */
+const BEARER_ERRORS: Partial<Record<ErrorCode, string>> = {
+  token_invalid: 'invalid_token',
+  token_expired: 'invalid_token',
+  administrator_required: 'insufficient_scope',
+  password_change_required: 'insufficient_scope',
+};
+
 /**
- * The headers that belong to a refusal: every 401 carries a challenge (RFC 9110 section 15.5.2), with an error code only
- * where a token was sent (RFC 6750 section 3.1).
+ * The headers that belong to a refusal: every 401 carries a challenge (RFC 9110 section 15.5.2), and so does a 403 of a token that
+ * does not open a route (RFC 6750 section 3).
  */
 export function problemHeaders(refused: Refused): Record<string, string> {
   const headers: Record<string, string> = {};
-  if (ERRORS[refused.code].kind === 'unauthenticated') {
-    const tokenWasSent = refused.code === 'token_invalid' || refused.code === 'token_expired';
-    headers['WWW-Authenticate'] = `Bearer realm="grantline"${tokenWasSent ? ', error="invalid_token"' : ''}`;
+  const { kind } = ERRORS[refused.code];
+  const bearerError = BEARER_ERRORS[refused.code];
+  if (kind === 'unauthenticated' || bearerError !== undefined) {
+    headers['WWW-Authenticate'] =
+      `Bearer realm="grantline"${bearerError === undefined ? '' : `, error="${bearerError}"`}`;
+  }
+  if (kind === 'unsupported-media-type') {
+    // What would do (RFC 9110 section 15.5.16).
+    headers['Accept'] = 'application/json';
+    headers['Accept-Encoding'] = 'identity';
   }
   const seconds = refused.retryAfter === undefined ? null : Math.max(1, Math.ceil(refused.retryAfter));
   if (seconds !== null) headers['Retry-After'] = String(seconds);

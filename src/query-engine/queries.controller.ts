@@ -112,7 +112,7 @@ export class QueriesController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const from = after === undefined ? 0 : (readRowCursor(after) ?? 0);
-    void reply.header('Cache-Control', 'no-store').header('Vary', 'Accept');
+    void reply.header('Vary', 'Accept');
     const format = chooseFormat(accept);
     if (format === 'json') {
       const page = pageOf(await this.queries.rows(person, id, from, limit));

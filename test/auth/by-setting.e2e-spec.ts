@@ -43,6 +43,12 @@ describe('what settings open and close', () => {
     }
   });
 
+  it('OPTIONS without an origin is answered without a text of another kind', async () => {
+    const { status, headers } = await fetch(`${service.url}/api/auth/me`, { method: 'OPTIONS' });
+
+    expect([status, headers.get('content-type')]).toEqual([204, null]);
+  });
+
   it('a page of any other origin hears nothing of it', async () => {
     const asked = await fetch(`${service.url}/api/auth/me`, {
       headers: { Origin: 'https://app.example.org.evil.test' },

@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { administrator } from '../support/administrator.js';
-import type { ApiClient } from '../support/api-client.js';
+import { ApiClient, signedUp } from '../support/api-client.js';
 import { startService, type TestService } from '../support/service.js';
 
 describe('HTTP edges', () => {
@@ -20,7 +20,7 @@ describe('HTTP edges', () => {
     expect(answer.headers.get('x-request-id')).toBe('from-the-client');
     expect(await answer.json()).toEqual({
       type: 'about:blank',
-      title: 'Not found',
+      title: 'Not Found',
       status: 404,
       detail: 'Not found.',
       code: 'not_found',
@@ -121,6 +121,27 @@ describe('HTTP edges', () => {
     });
 
     expect({ status: answer.status, ...((await answer.json()) as object) }).toMatchObject({ status, code });
+  });
+
+  it('says of an unsupported body what would do', async () => {
+    const { headers } = await fetch(`${service.url}/api/auth/login`, { method: 'POST', body: 'a=b' });
+
+    expect([headers.get('accept'), headers.get('accept-encoding')]).toEqual(['application/json', 'identity']);
+  });
+
+  it('says of a token that does not open a route that it lacks something', async () => {
+    const nobody = new ApiClient(service.url);
+    const user = nobody.as((await signedUp(nobody, 'some_user')).access_token);
+    const { status, headers, body } = await user.get('/api/admin/users');
+
+    expect({ status, title: body?.['title'] }).toEqual({ status: 403, title: 'Forbidden' });
+    expect(headers.get('www-authenticate')).toBe('Bearer realm="grantline", error="insufficient_scope"');
+  });
+
+  it('lets nobody keep an answer', async () => {
+    for (const path of ['/api/auth/me', '/api/admin/users', '/nowhere']) {
+      expect((await admin.get(path)).headers.get('cache-control')).toBe('no-store');
+    }
   });
 
   it('tells a stranger nothing about a body', async () => {

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { Refused } from '../../kernel/errors.js';
 import { type Problem, toProblem } from '../problem.js';
 import type { RouteTable } from './route-table.js';
@@ -25,14 +27,25 @@ export function answerBrokenRequests(routes: RouteTable): (error: BrokenRequest,
       return;
     }
     const id = randomUUID();
-    const { status, reason, problem, headers = '' } = wordOnMethod(error, routes, id) ?? wordOnBytes(error, id);
-    const body = JSON.stringify(problem);
-    socket.end(
-      `HTTP/1.1 ${status} ${reason}\r\n${headers}X-Request-Id: ${id}\r\n` +
-        `Content-Type: application/problem+json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
-        `Connection: close\r\n\r\n${body}`,
-    );
+    say(socket, wordOnMethod(error, routes, id) ?? wordOnBytes(error, id));
   };
+}
+
+/** Node closes a connection that asks for a tunnel, whatever its target, without a word. */
+export function refuseTunnels(server: Server): void {
+  server.on('connect', (_, socket) => {
+    const problem = toProblem(new Refused('method_not_allowed'), randomUUID());
+    say(socket, { status: 405, reason: 'Method Not Allowed', problem, headers: 'Allow: \r\n' });
+  });
+}
+
+function say(socket: Duplex, { status, reason, problem, headers = '' }: LastWord): void {
+  const body = JSON.stringify(problem);
+  socket.end(
+    `HTTP/1.1 ${status} ${reason}\r\n${headers}X-Request-Id: ${problem.request_id}\r\n` +
+      `Content-Type: application/problem+json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
+      `Connection: close\r\n\r\n${body}`,
+  );
 }
 
 function wordOnBytes({ code }: BrokenRequest, id: string): LastWord {

@@ -53,8 +53,9 @@ function refusesAll(methods: readonly unknown[]): boolean {
   return methods.length > 2;
 }
 
+/** Also of an absolute target (RFC 9112 section 3.2.2). */
 function pathOf(url: string): string {
-  return url.split('?', 1)[0] ?? '';
+  return url.replace(/^https?:\/\/[^/?#]*/i, '').split(/[?#]/, 1)[0] ?? '';
 }
 
 /** Fastify's `/a/:id` and `/a/*` as an expression over paths. */
