@@ -36,7 +36,11 @@ try {
     ['extreme', 1],
   ] as const) {
     if (!asked(size)) continue;
-    for (const names of NAMES) worlds.push(await measureWorld({ size, factor, names }, engine));
+    for (const names of NAMES) {
+      const figures = await measureWorld({ size, factor, names }, engine);
+      worlds.push(figures);
+      say(`\n${documentTable([figures])}\n${engineTable([figures])}\n`);
+    }
   }
   const growth: [World, Measured][] = [];
   for (const names of asked('growth') ? NAMES : []) {

@@ -3,6 +3,7 @@ import type { Subject } from '../../grants/domain/subject.js';
 import { audience } from './audience.js';
 import { anyOf, typicalLength } from './name-pattern.js';
 import { rectangles, type Sibling } from './rectangles.js';
+import type { WideRule } from './rule-order.js';
 
 /** What rules about siblings have in common: whom they are for, and where the siblings lie. */
 export interface SiblingRule {
@@ -28,18 +29,25 @@ export class SiblingRules {
 
   /** @param where the patterns of the levels above. */
   of<O extends object>(siblings: readonly Sibling<O>[], level: Level, where: SiblingRule): (SiblingRule & O)[] {
+    return this.about(siblings, level, where).map(({ rule }) => rule);
+  }
+
+  /** The same, each with the names of the siblings that it is about. */
+  about<O extends object>(
+    siblings: readonly Sibling<O>[],
+    level: Level,
+    where: SiblingRule,
+  ): WideRule<SiblingRule & O>[] {
     const told = siblings.filter(({ parts }) => parts.some(({ must }) => !must.isEmpty()));
     const cost = {
       person: this.person,
       sibling: typicalLength(told.map(({ name }) => name)),
       rule: (outcome: O) => JSON.stringify({ user: '', ...where, [level]: '', ...outcome }).length + SEPARATOR,
     };
-    return rectangles(told, cost).map(({ outcome, people, names }) => ({
-      ...(people && { user: audience(people, this.list) }),
-      ...where,
-      [level]: anyOf(names),
-      ...outcome,
-    }));
+    return rectangles(told, cost).map(({ outcome, people, names }) => {
+      const user = people && { user: audience(people, this.list) };
+      return { names, rule: { ...user, ...where, [level]: anyOf(names), ...outcome } };
+    });
   }
 }
 

@@ -4,9 +4,9 @@ import type { PlantedFault } from '../../support/planted-fault.js';
 export const FAULTS_IN_WRITING_RULES: Record<string, PlantedFault> = {
   // Order
   'asks catalogs before schemas and tables': {
-    file: 'acl-sync/domain/table-rules.js',
-    from: 'const catalogs = [...intent.catalogs()];',
-    to: "const catalogs = [...intent.catalogs()]; yield nodes(catalogs, 'catalog', null, {});",
+    file: 'acl-sync/domain/rule-order.js',
+    from: 'Math.max(latest, places.get(name) ?? FIRST)',
+    to: 'FIRST',
     found: /fay may not SELECT from hr\.staff\.salaries \(deny 5 takes it\), but rule tables\[3\] gives it/,
   },
   'asks catalogs before schemas when schemas are owned': {
