@@ -95,6 +95,7 @@ export class PasswordsService {
 
   /** Counted like a sign-in: whoever has got hold of a session must not be able to try passwords in it. */
   private async prove(person: CurrentPerson, password: string, client: Client, signal: AbortSignal): Promise<Proof> {
+    this.hasher.requireRoom();
     const attempt = await this.throttle.login(person.username, client.address);
     if (attempt.kind === 'throttled') return attempt;
     const found = await this.users.findWithHash(person.id);

@@ -36,6 +36,7 @@ export class RegistrationService {
   /** Expects what the rules of the source document, section 2.1, have been asked about. */
   async register(registrant: Registrant, client: Client, signal: AbortSignal): Promise<RegistrationOutcome> {
     if (!this.settings.auth.registrationEnabled) return { kind: 'closed' };
+    this.hasher.requireRoom();
     const attempt = await this.throttle.registration(client.address);
     if (attempt.kind === 'throttled') {
       await this.recordThrottled(attempt.first, client);

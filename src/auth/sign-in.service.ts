@@ -36,8 +36,9 @@ export class SignInService {
     private readonly settings: Settings,
   ) {}
 
-  /** Counts first, then does the same work whether there is such an account or not, then says no in the same words. */
+  /** Asks for room, counts, then does the same work whether there is such an account or not, then says no in the same words. */
   async signIn(username: string, password: string, client: Client, signal: AbortSignal): Promise<SignIn> {
+    this.hasher.requireRoom();
     const attempt = await this.throttle.login(username, client.address);
     if (attempt.kind === 'throttled') {
       if (attempt.first) await this.record('login_throttled', null, client, { limit: attempt.quota.name });

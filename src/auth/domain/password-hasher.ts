@@ -4,6 +4,11 @@
  * @throws Refused `busy` when too many wait already, or when `signal` says that nobody waits for the answer any more.
  */
 export abstract class PasswordHasher {
+  /**
+   * Asked before anything else is done for a request that will need a hash: a storm costs little, and who is turned away has
+   * not used up a try.
+   */
+  abstract requireRoom(): void;
   /** A hash of the configured cost. */
   abstract hash(password: string, signal: AbortSignal): Promise<string>;
   /** `hash` null: there is no such account; the same work is done for nothing, and the answer is no. */

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Piscina } from 'piscina';
-import { Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { Refused } from '../../kernel/errors.js';
 import { HealthRegistry, type Health } from '../../platform/health.js';
 import { Settings } from '../../platform/settings.js';
@@ -13,6 +13,7 @@ import type work from './password.worker.js';
 export class PiscinaPasswordHasher extends PasswordHasher implements OnApplicationShutdown {
   private readonly pool: Piscina<Parameters<typeof work>[0], ReturnType<typeof work>>;
   private readonly waited: Histogram;
+  private readonly turnedAway: Counter;
   private readonly cost: number;
   private readonly queueMax: number;
 
@@ -44,6 +45,17 @@ export class PiscinaPasswordHasher extends PasswordHasher implements OnApplicati
       buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
       registers: [metrics],
     });
+    this.turnedAway = new Counter({
+      name: 'grantline_password_hash_turned_away_total',
+      help: 'Passwords that were not hashed because too many waited already.',
+      registers: [metrics],
+    });
+  }
+
+  override requireRoom(): void {
+    if (this.pool.queueSize < this.queueMax) return;
+    this.turnedAway.inc();
+    throw new Refused('busy', { retryAfter: this.secondsOfQueue() });
   }
 
   override async hash(password: string, signal: AbortSignal): Promise<string> {
@@ -64,7 +76,7 @@ export class PiscinaPasswordHasher extends PasswordHasher implements OnApplicati
   }
 
   private async run(task: Parameters<typeof work>[0], signal: AbortSignal): Promise<string | boolean> {
-    if (this.pool.queueSize >= this.queueMax) throw new Refused('busy', { retryAfter: this.secondsOfQueue() });
+    this.requireRoom();
     const asked = performance.now();
     try {
       const { result, ms } = await this.pool.run(task, { signal });

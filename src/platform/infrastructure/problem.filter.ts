@@ -26,7 +26,9 @@ export class ProblemFilter implements ExceptionFilter {
   answer(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const refused = this.refusal(error, request);
     const problem = toProblem(refused, request.id);
-    if (problem.status >= 500) {
+    // Busy is an answer, not a fault: it has its metric and its request's line, and in a storm a stack for each would cost those
+    // who are served.
+    if (problem.status >= 500 && problem.code !== 'busy') {
       this.log.error('request failed', { request_id: request.id, code: problem.code, err: refused.cause ?? refused });
     }
     if (reply.sent || reply.raw.headersSent) {

@@ -1,0 +1,96 @@
+import { request } from 'node:http';
+import { availableParallelism } from 'node:os';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Registry } from 'prom-client';
+import { DataSource } from 'typeorm';
+import { PasswordHasher } from '../../src/auth/domain/password-hasher.js';
+import { startService, type TestService } from '../support/service.js';
+import { type Answer, ApiClient, passwordOf, signedUp, signIn, somebody } from '../support/api-client.js';
+
+const QUEUE = 64;
+
+describe('while too many wait for the hashing threads', () => {
+  let service: TestService;
+  let nobody: ApiClient;
+  let disperse: () => Promise<unknown>;
+  beforeAll(async () => {
+    service = await startService({
+      AUTH_BCRYPT_COST: '9',
+      AUTH_HASH_QUEUE_MAX: String(QUEUE),
+      AUTH_THROTTLE_PER_NAME: '2',
+      AUTH_THROTTLE_REGISTER_PER_HOUR: '2',
+    });
+    nobody = new ApiClient(service.url);
+  });
+  afterEach(() => disperse());
+  afterAll(() => service.stop());
+
+  /** So many passwords wait or are hashed, always, until they are told to disperse. */
+  const crowd = (passwords: number): (() => Promise<unknown>) => {
+    const staying = new AbortController().signal;
+    const hasher = service.app.get(PasswordHasher);
+    let crowded = true;
+    const crowding = Array.from({ length: passwords }, async () => {
+      while (crowded) await hasher.hash('x', staying);
+    });
+    return () => {
+      crowded = false;
+      return Promise.all(crowding);
+    };
+  };
+  const metric = async (name: string): Promise<number> => {
+    const text = await service.app.get(Registry).getSingleMetricAsString(name);
+    return Number(new RegExp(`^${name}(?:_count)? (\\d+)$`, 'm').exec(text)?.[1]);
+  };
+  const logins = async (): Promise<number> => {
+    const sql = `SELECT id FROM audit_events WHERE event = 'login_succeeded'`;
+    return (await service.app.get(DataSource).query<unknown[]>(sql)).length;
+  };
+  const queueLength = async (is: (length: number) => boolean): Promise<void> => {
+    while (!is(await metric('grantline_password_hash_queue_length'))) await nextTurn();
+  };
+  const login = (): Promise<Answer> => nobody.post('/api/auth/login', { username: 'ana', password: passwordOf('ana') });
+
+  it('says so to everybody who needs one, counts it, logs no failure, and takes nobody’s tries', async () => {
+    const ana = await signedUp(nobody, 'ana');
+    disperse = crowd(QUEUE + availableParallelism());
+
+    const change = { current_password: passwordOf('ana'), new_password: 'another password' };
+    const attempts = () => [
+      login(),
+      nobody.post('/api/auth/register', somebody('bob')),
+      nobody.as(ana.access_token).post('/api/auth/password', change),
+    ];
+    const answers = await Promise.all([...attempts(), ...attempts(), ...attempts()]);
+
+    for (const answer of answers) {
+      expect([answer.status, answer.body?.['code']]).toEqual([503, 'busy']);
+      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+    }
+    expect(await metric('grantline_password_hash_turned_away_total')).toBe(answers.length);
+    expect(service.logLines.filter((line) => line.includes('"level":"error"'))).toEqual([]);
+    expect((await nobody.as(ana.access_token).get('/api/auth/me')).status).toBe(200);
+    await disperse();
+    expect((await login()).status).toBe(200);
+    expect((await nobody.post('/api/auth/register', somebody('bob'))).status).toBe(201);
+  });
+
+  it('nothing is hashed for a client that went away', async () => {
+    const before = await logins();
+    disperse = crowd(QUEUE + availableParallelism() - 1);
+    const leaving = request(`${service.url}/api/auth/login`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+    });
+    leaving.on('error', () => undefined).end(JSON.stringify({ username: 'ana', password: passwordOf('ana') }));
+    await queueLength((length) => length === QUEUE);
+
+    leaving.destroy();
+
+    await queueLength((length) => length < QUEUE);
+    expect(service.logLines.filter((line) => line.includes('"level":"error"'))).toEqual([]);
+    await disperse();
+    await signIn(nobody, 'ana'); // behind the one that left, had it stayed in the queue
+    expect(await logins()).toBe(before + 1);
+  });
+});
