@@ -1,0 +1,90 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { Pool } from 'pg';
+import { type AuthUnderTest, claimsIn, tokensIn } from './auth-under-test.js';
+import { closedLoop, requestText, Wire } from './http-load.js';
+import { median, medianRatio, type Ratio } from './ratio.js';
+
+const SESSIONS = 16;
+const SECONDS = 2;
+const TURNS = 12;
+const MARK = 'UPDATE refresh_tokens SET used_at = $2 WHERE id = $1 AND used_at IS NULL';
+const STORE =
+  'INSERT INTO refresh_tokens (id, session_id, parent_id, issued_at, expires_at) VALUES ($1, $2, $3, $4, $5)';
+
+/** Rotations over HTTP beside the bare transaction on as many sessions: mark one token used, store the next. */
+export async function measureRefreshes({ service, login, tokens, postgres }: AuthUnderTest): Promise<Ratio[]> {
+  const live = await signedIn(service.port, login);
+  const pool = new Pool({ connectionString: postgres.url, max: 10 });
+  const families = await bareFamilies(pool, claimsIn(tokens.access_token).sub);
+  const ours: number[] = [];
+  const bare: number[] = [];
+  for (let turn = -1; turn < TURNS; turn += 1) {
+    const theirs = await bareRotations(pool, families);
+    const end = performance.now() + SECONDS * 1000;
+    const { count, seconds } = await closedLoop(service.port, SESSIONS, (session, last) => {
+      if (last !== null) live[session] = tokensIn(last).refresh_token;
+      const refresh = { body: { refresh_token: live[session] } };
+      return performance.now() < end ? requestText('POST', '/api/auth/refresh', refresh) : null;
+    });
+    if (turn < 0) continue; // warms up
+    ours.push(count / seconds);
+    bare.push(theirs);
+  }
+  await pool.end();
+  const figures = `${median(ours).toFixed(0)}/s, ${median(bare).toFixed(0)}/s`;
+  const what = 'refreshes per second, against a bare transaction of the same two statements';
+  return [{ what, ratio: medianRatio(ours, bare), target: { atLeast: 0.6 }, figures }];
+}
+
+/** The refresh tokens of so many new sessions. */
+async function signedIn(port: number, login: string): Promise<string[]> {
+  const wire = await Wire.open(port);
+  const live: string[] = [];
+  while (live.length < SESSIONS) live.push(tokensIn(await wire.send(login)).refresh_token);
+  wire.close();
+  return live;
+}
+
+interface Family {
+  session: string;
+  live: Buffer;
+}
+
+/** Sessions that are the bare transaction's alone. */
+async function bareFamilies(pool: Pool, userId: string): Promise<Family[]> {
+  const families = Array.from({ length: SESSIONS }, () => ({ session: randomUUID(), live: randomBytes(32) }));
+  for (const { session, live } of families) {
+    await pool.query(
+      `INSERT INTO sessions (id, user_id, created_at, expires_at, address) VALUES ($1, $2, now(), now() + interval '1 day', '')`,
+      [session, userId],
+    );
+    await pool.query(STORE, [live, session, null, new Date(), inADay()]);
+  }
+  return families;
+}
+
+/** Rotations per second: everything a rotation must ask of the database, prepared, with no HTTP, token or rule around it. */
+async function bareRotations(pool: Pool, families: readonly Family[]): Promise<number> {
+  const start = performance.now();
+  let count = 0;
+  const rotate = async (family: Family): Promise<void> => {
+    while (performance.now() < start + SECONDS * 1000) {
+      const client = await pool.connect();
+      const next = randomBytes(32);
+      await client.query('BEGIN');
+      await client.query({ name: 'mark', text: MARK, values: [family.live, new Date()] });
+      const values = [next, family.session, family.live, new Date(), inADay()];
+      await client.query({ name: 'store', text: STORE, values });
+      await client.query('COMMIT');
+      client.release();
+      family.live = next;
+      count += 1;
+    }
+  };
+  await Promise.all(families.map(rotate));
+  return (count * 1000) / (performance.now() - start);
+}
+
+function inADay(): Date {
+  return new Date(Date.now() + 86_400_000);
+}

@@ -1,0 +1,71 @@
+import { randomBytes } from 'node:crypto';
+import type { Database } from '../../src/platform/database.js';
+import type { Tokens } from '../support/api-client.js';
+import { type Answered, requestText, Wire } from './http-load.js';
+import { MeasuredProcess } from './measured-process.js';
+
+export const PASSWORD = 'a password to measure with';
+export const BCRYPT_COST = 12;
+const SECRET = randomBytes(48).toString('base64');
+
+/** The built service in a process of its own, with one account; further ones on the same database can be started beside it. */
+export class AuthUnderTest {
+  private constructor(
+    readonly postgres: Pick<Database, 'url' | 'migrationUrl'>,
+    readonly service: MeasuredProcess,
+    /** The bytes of the account's login. */
+    readonly login: string,
+    readonly tokens: Tokens,
+  ) {}
+
+  static async start(postgres: Pick<Database, 'url' | 'migrationUrl'>): Promise<AuthUnderTest> {
+    const service = await serve(postgres, {});
+    const username = 'measured';
+    const wire = await Wire.open(service.port);
+    const registration = { username, email: `${username}@example.org`, password: PASSWORD };
+    await wire.send(requestText('POST', '/api/auth/register', { body: registration }));
+    const login = requestText('POST', '/api/auth/login', { body: { username, password: PASSWORD } });
+    const tokens = tokensIn(await wire.send(login));
+    wire.close();
+    return new AuthUnderTest(postgres, service, login, tokens);
+  }
+
+  another(environment: Record<string, string>): Promise<MeasuredProcess> {
+    return serve(this.postgres, environment);
+  }
+
+  me(): string {
+    return requestText('GET', '/api/auth/me', { token: this.tokens.access_token });
+  }
+
+  async stop(): Promise<void> {
+    await this.service.stop();
+  }
+}
+
+function serve(
+  postgres: Pick<Database, 'url' | 'migrationUrl'>,
+  environment: Record<string, string>,
+): Promise<MeasuredProcess> {
+  return MeasuredProcess.start('dist/main.js', ['serve'], {
+    AUTH_SECRET_KEY: SECRET,
+    AUTH_BCRYPT_COST: String(BCRYPT_COST),
+    AUTH_THROTTLE_ENABLED: 'false',
+    ACL_SYNC_ENABLED: 'false',
+    PORT: '0',
+    OPERATIONS_PORT: '0',
+    DATABASE_URL: postgres.url,
+    DATABASE_MIGRATION_URL: postgres.migrationUrl,
+    ...environment,
+  });
+}
+
+export function tokensIn({ status, body }: Answered): Tokens {
+  if (status !== 200) throw new Error(`${status} ${body}`);
+  return JSON.parse(body) as Tokens;
+}
+
+/** What the access token says that `me` asks the database for. */
+export function claimsIn(token: string): { sid: string; sub: string } {
+  return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as { sid: string; sub: string };
+}
