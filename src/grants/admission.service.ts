@@ -2,8 +2,9 @@ import { Injectable, Optional } from '@nestjs/common';
 import { type FieldError, Refused } from '../kernel/errors.js';
 import { Settings } from '../platform/settings.js';
 import { UsersService } from '../users/users.service.js';
-import { EngineNames } from './domain/engine-names.js';
+import { EngineNames, type EngineNode } from './domain/engine-names.js';
 import { maskConflict } from './domain/mask-conflict.js';
+import type { PolicyRule } from './domain/policy.js';
 import { type PolicySubject, principalText } from './domain/principal.js';
 import { PrincipalDirectory } from './domain/principal-directory.js';
 import { closedProblem, type Resource } from './domain/resource.js';
@@ -81,9 +82,17 @@ export class AdmissionService {
     return forecast === null ? [] : [forecast.message];
   }
 
-  /** What the engine does not know of a node. A warning only: it may be made tomorrow, and the engine may be away. */
-  async warnings(node: Resource & { column?: string }): Promise<string[]> {
-    const unknown = (await this.engine?.unknownPart(node)) ?? null;
-    return unknown === null ? [] : [unknown];
+  /** For each node what the engine does not know of it. A warning only: it may be made tomorrow, and the engine may be away. */
+  async nameWarnings(nodes: readonly EngineNode[]): Promise<string[][]> {
+    const unknown = (await this.engine?.unknownParts(nodes)) ?? [];
+    return nodes.map((_, i) => [unknown[i] ?? []].flat());
+  }
+
+  /** What the engine does not know of a policy's node, or cannot read in its expression; it reads it as the service itself. */
+  async policyWarnings(rule: PolicyRule): Promise<string[]> {
+    const [unknown = []] = await this.nameWarnings([rule.resource]);
+    if (unknown.length > 0 || (rule.kind !== 'row_filter' && rule.kind !== 'column_mask')) return unknown;
+    const misread = (await this.engine?.misreading(rule.kind, rule.resource, rule.expression)) ?? null;
+    return misread === null ? [] : [misread];
   }
 }

@@ -49,7 +49,7 @@ export class GrantResponse {
   @ApiProperty(NULLABLE_MOMENT)
   revoked_at!: string | null;
 
-  @ApiPropertyOptional({ type: [String], description: 'What the engine does not know of the resource.' })
+  @ApiPropertyOptional({ type: [String], description: 'What the engine does not know or cannot read, and little room for the rules.' })
   warnings?: string[];
 }
 

@@ -63,12 +63,8 @@ export class GrantsService {
       return { given, taken, room };
     });
     this.changes.announce();
-    const granted = await Promise.all(
-      given.map(async (one) => ({
-        ...one,
-        warnings: [...(await this.admission.warnings(one.grant.resource)), ...room],
-      })),
-    );
+    const unknown = await this.admission.nameWarnings(given.map(({ grant }) => grant.resource));
+    const granted = given.map((one, i) => ({ ...one, warnings: [...(unknown[i] ?? []), ...room] }));
     return { granted, revoked: taken };
   }
 

@@ -82,7 +82,7 @@ export class PoliciesService {
       return { policy, room };
     });
     this.changes.announce();
-    return { policy, warnings: [...(await this.admission.warnings(policy.rule.resource)), ...room] };
+    return { policy, warnings: [...(await this.admission.policyWarnings(policy.rule)), ...room] };
   }
 
   private record(event: AuditEventName, { id, rule, principal, except }: Policy, by: Author): Promise<void> {

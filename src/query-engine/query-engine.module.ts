@@ -1,5 +1,6 @@
-import { Module } from '@nestjs/common';
+import { Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { EngineNames } from '../grants/domain/engine-names.js';
 import { Clock } from '../kernel/clock.js';
 import { Log } from '../platform/log.js';
 import { Settings } from '../platform/settings.js';
@@ -7,6 +8,7 @@ import { Pace } from '../kernel/pace.js';
 import { QueryStore } from './domain/query-store.js';
 import { ServiceTokens } from './domain/service-tokens.js';
 import { StatementClient } from './domain/statement-client.js';
+import { EngineCatalogNames } from './engine-catalog-names.service.js';
 import { EngineConnections } from './engine-connections.service.js';
 import { EngineIdentity } from './engine-identity.service.js';
 import { EngineLifecycle } from './engine-lifecycle.service.js';
@@ -21,6 +23,8 @@ import { QueriesService } from './queries.service.js';
 import { QueryDrivers } from './query-drivers.service.js';
 import { RetiredRouteController } from './retired-route.controller.js';
 
+/** Global, because grants come before it and see their port alone. */
+@Global()
 @Module({
   imports: [TypeOrmModule.forFeature([QueryRow])],
   controllers: [QueriesController, RetiredRouteController],
@@ -31,11 +35,12 @@ import { RetiredRouteController } from './retired-route.controller.js';
     EngineIdentity,
     EngineLifecycle,
     EngineProbe,
+    { provide: EngineNames, useClass: EngineCatalogNames },
     { provide: QueryStore, useClass: TypeormQueryStore },
     { provide: ServiceTokens, useFactory: serviceTokens, inject: [Settings, Pace, Clock, Log] },
     { provide: StatementClient, useFactory: statementClient, inject: [Settings, ServiceTokens, Pace, Clock, Log] },
   ],
-  exports: [EngineProbe, EngineConnections],
+  exports: [EngineProbe, EngineConnections, EngineNames],
 })
 export class QueryEngineModule {}
 

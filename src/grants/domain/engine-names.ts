@@ -1,10 +1,15 @@
 import type { Resource } from './resource.js';
 
+/** A node, or a column in everything below it. */
+export type EngineNode = Resource & { column?: string };
+
 /**
- * The engine's own catalogs, schemas, tables and columns, as far as they can be asked for. `query-engine` provides it; a service
- * without an engine has none.
+ * What the engine itself knows: its catalogs, and how it reads an expression. `query-engine` provides it. It answers within a
+ * second or two or not at all, and says nothing where it cannot tell: what is unknown today may be made tomorrow.
  */
 export abstract class EngineNames {
-  /** What of the node (or column) the engine does not know, as a sentence; null: all is known, or it cannot be told now. */
-  abstract unknownPart(resource: Resource & { column?: string }): Promise<string | null>;
+  /** For each node what the engine does not know of it, as a sentence; null: all is known, or it cannot be told now. */
+  abstract unknownParts(nodes: readonly EngineNode[]): Promise<(string | null)[]>;
+  /** Why the engine cannot read a filter or a mask on a table, as a sentence; null: it can, or it cannot be told now. */
+  abstract misreading(kind: 'row_filter' | 'column_mask', node: Resource, expression: string): Promise<string | null>;
 }

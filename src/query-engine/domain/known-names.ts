@@ -1,0 +1,41 @@
+import type { EngineNode } from '../../grants/domain/engine-names.js';
+
+/** What was learnt of the engine's catalogs so far. What nobody has asked for is never called unknown. */
+export class KnownNames {
+  /** Null: there is no such catalog. */
+  private readonly schemas = new Map<string, ReadonlySet<string> | null>();
+  /** By catalog and schema: the columns of those tables that were asked for. */
+  private readonly tables = new Map<string, Map<string, Set<string>>>();
+
+  learnCatalog(catalog: string, schemas: readonly string[] | null): void {
+    this.schemas.set(catalog, schemas && new Set(schemas));
+  }
+
+  /** @param columns of all the tables that were asked for. */
+  learnTables(catalog: string, schema: string, columns: readonly { table: string; column: string }[]): void {
+    const tables = new Map<string, Set<string>>();
+    for (const { table, column } of columns) tables.set(table, (tables.get(table) ?? new Set()).add(column));
+    this.tables.set(key(catalog, schema), tables);
+  }
+
+  /** As a sentence; null: nothing, as far as was asked. */
+  unknownPart({ catalog, schema, table, column }: EngineNode): string | null {
+    const schemas = this.schemas.get(catalog);
+    if (schemas === undefined) return null;
+    if (schemas === null) return `the engine has no catalog ${catalog}`;
+    // Somebody else's rules may hide a whole catalog from the service: then it cannot tell.
+    const isHidden = ![...schemas].some((name) => name !== 'information_schema');
+    if (schema === undefined || isHidden) return null;
+    if (!schemas.has(schema)) return `the engine has no schema ${catalog}.${schema}`;
+    const tables = this.tables.get(key(catalog, schema));
+    if (table === undefined || tables === undefined) return null;
+    const columns = tables.get(table);
+    if (columns === undefined) return `the engine has no table ${catalog}.${schema}.${table}`;
+    if (column === undefined || columns.has(column)) return null;
+    return `the engine has no column ${column} in ${catalog}.${schema}.${table}`;
+  }
+}
+
+function key(catalog: string, schema: string): string {
+  return JSON.stringify([catalog, schema]);
+}

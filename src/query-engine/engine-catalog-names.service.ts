@@ -1,0 +1,144 @@
+import { Injectable } from '@nestjs/common';
+import { EngineNames, type EngineNode } from '../grants/domain/engine-names.js';
+import type { Resource } from '../grants/domain/resource.js';
+import { Pace } from '../kernel/pace.js';
+import { Settings } from '../platform/settings.js';
+import type { Row } from './cursor.js';
+import { DatabaseError, DbApiError } from './domain/db-api-errors.js';
+import type { EngineError } from './domain/engine-error.js';
+import { KnownNames } from './domain/known-names.js';
+import { identifier, type Parameter } from './domain/sql-literal.js';
+import { EngineConnections } from './engine-connections.service.js';
+
+/** Whoever writes a grant waits no longer than this. */
+const PATIENCE_MS = 1_500;
+
+type Answer = { kind: 'rows'; rows: Row[] } | { kind: 'error'; error: EngineError | null };
+
+/**
+ * Asks the engine as the service account, whom the rules let see all of the catalogs that the settings open to it, and nothing
+ * of the others: of those it says nothing.
+ */
+@Injectable()
+export class EngineCatalogNames extends EngineNames {
+  constructor(
+    private readonly connections: EngineConnections,
+    private readonly pace: Pace,
+    private readonly settings: Settings,
+  ) {
+    super();
+  }
+
+  override async unknownParts(nodes: readonly EngineNode[]): Promise<(string | null)[]> {
+    const known = new KnownNames();
+    const open = nodes.filter((node) => this.isOpen(node));
+    if (open.length > 0) await this.inTime((signal) => this.learn(open, known, signal));
+    return nodes.map((node) => known.unknownPart(node));
+  }
+
+  override async misreading(
+    kind: 'row_filter' | 'column_mask',
+    node: Resource,
+    expression: string,
+  ): Promise<string | null> {
+    const { catalog, schema, table } = node;
+    if (schema === undefined || table === undefined || !this.isOpen(node)) return null;
+    const from = `FROM ${[catalog, schema, table].map(identifier).join('.')}`;
+    const select = kind === 'row_filter' ? `SELECT 1 ${from} WHERE (${expression})` : `SELECT (${expression}) ${from}`;
+    const answer = await this.inTime((signal) => this.ask(`EXPLAIN (TYPE VALIDATE) ${select}`, [], signal));
+    return answer && misread(answer);
+  }
+
+  private isOpen({ catalog }: Resource): boolean {
+    const { acl, engine } = this.settings;
+    return engine.origin !== null && [...acl.readableCatalogs, ...acl.writableCatalogs].includes(catalog);
+  }
+
+  /** One statement for each catalog and one for each schema, however many nodes there are. What was learnt in time counts. */
+  private async learn(nodes: readonly EngineNode[], known: KnownNames, signal: AbortSignal): Promise<void> {
+    for (const catalog of new Set(nodes.map((node) => node.catalog))) {
+      const answer = await this.ask(
+        `SELECT schema_name FROM ${identifier(catalog)}.information_schema.schemata`,
+        [],
+        signal,
+      );
+      if (answer.kind === 'error') {
+        if (answer.error?.name === 'CATALOG_NOT_FOUND') known.learnCatalog(catalog, null);
+        continue;
+      }
+      known.learnCatalog(
+        catalog,
+        answer.rows.flatMap(([name]) => (typeof name === 'string' ? [name] : [])),
+      );
+      const inCatalog = nodes.filter((node) => node.catalog === catalog);
+      for (const schema of new Set(inCatalog.flatMap((node) => node.schema ?? []))) {
+        const tables = inCatalog.flatMap((node) => (node.schema === schema ? (node.table ?? []) : []));
+        if (tables.length > 0) await this.learnTables({ catalog, schema }, [...new Set(tables)], known, signal);
+      }
+    }
+  }
+
+  private async learnTables(
+    { catalog, schema }: { catalog: string; schema: string },
+    tables: readonly string[],
+    known: KnownNames,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const sql =
+      `SELECT table_name, column_name FROM ${identifier(catalog)}.information_schema.columns ` +
+      `WHERE table_schema = ? AND table_name IN (${tables.map(() => '?').join(', ')})`;
+    const answer = await this.ask(sql, [schema, ...tables], signal);
+    if (answer.kind === 'error') return;
+    const columns = answer.rows.flatMap(([table, column]) =>
+      typeof table === 'string' && typeof column === 'string' ? [{ table, column }] : [],
+    );
+    known.learnTables(catalog, schema, columns);
+  }
+
+  private async ask(sql: string, parameters: readonly Parameter[], signal: AbortSignal): Promise<Answer> {
+    const connection = this.connections.connect();
+    try {
+      const cursor = connection.cursor();
+      await cursor.execute(sql, parameters, { signal });
+      return { kind: 'rows', rows: await cursor.fetchAll() };
+    } catch (error) {
+      if (!(error instanceof DbApiError)) throw error;
+      return { kind: 'error', error: error instanceof DatabaseError ? error.engine : null };
+    } finally {
+      await connection.close();
+    }
+  }
+
+  /** Ends the work when patience is over, and does not wait for its end: null. */
+  private async inTime<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T | null> {
+    const [over, done] = [new AbortController(), new AbortController()];
+    const patience = this.pace.wait(PATIENCE_MS, done.signal).then(
+      () => over.abort(),
+      () => undefined,
+    );
+    const working = work(over.signal).catch((error: unknown) => {
+      if (over.signal.aborted) return null;
+      throw error;
+    });
+    try {
+      return await Promise.race([patience.then(() => null), working]);
+    } finally {
+      done.abort();
+    }
+  }
+}
+
+/** What is missing is told by its name already; a denial says nothing of the expression. */
+const NOT_THE_EXPRESSION = [
+  'PERMISSION_DENIED',
+  'CATALOG_NOT_FOUND',
+  'SCHEMA_NOT_FOUND',
+  'TABLE_NOT_FOUND',
+  'NOT_SUPPORTED',
+];
+
+function misread(answer: Answer): string | null {
+  if (answer.kind !== 'error' || answer.error?.kind !== 'USER_ERROR') return null;
+  if (NOT_THE_EXPRESSION.includes(answer.error.name)) return null;
+  return `the engine cannot read the expression: ${answer.error.message}`;
+}

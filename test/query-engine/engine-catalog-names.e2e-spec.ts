@@ -1,0 +1,115 @@
+import { EngineNames } from '../../src/grants/domain/engine-names.js';
+import { Settings } from '../../src/platform/settings.js';
+import { EngineCatalogNames } from '../../src/query-engine/engine-catalog-names.service.js';
+import { EngineConnections } from '../../src/query-engine/engine-connections.service.js';
+import type { ApiClient } from '../support/api-client.js';
+import { administrator, people } from '../support/administrator.js';
+import { FakePace } from '../support/fake-pace.js';
+import { column, failed, FakeTrino } from '../support/fake-trino.js';
+import { startService, type TestService } from '../support/service.js';
+
+const NEVER = new Promise<void>(() => undefined);
+const VARCHAR = { ...column('_col0', 'varchar'), typeSignature: { rawType: 'varchar', arguments: [] } };
+const SCHEMATA = 'SELECT schema_name FROM "sales".information_schema.schemata';
+const COLUMNS = (tables: string) =>
+  `EXECUTE IMMEDIATE 'SELECT table_name, column_name FROM "sales".information_schema.columns WHERE table_schema = ? ` +
+  `AND table_name IN (${tables.replace(/'[^']*'/g, '?')})' USING 'eu', ${tables}`;
+
+describe('names and expressions, as the engine knows them', () => {
+  let engine: FakeTrino;
+  let service: TestService;
+  let admin: ApiClient;
+  let alice: number;
+
+  beforeAll(async () => {
+    engine = new FakeTrino();
+    const address = new URL(await engine.listen());
+    service = await startService({
+      SERVICE_QUERY_HOST: address.hostname,
+      SERVICE_QUERY_PORT: address.port,
+      ACL_READABLE_CATALOGS: 'sales,gone,hidden,denied',
+    });
+    admin = await administrator(service);
+    ({ alice } = await people(service, 'alice'));
+    engine.answers(SCHEMATA, { columns: [VARCHAR], data: [['information_schema'], ['eu']] });
+    const columns = {
+      columns: [VARCHAR, VARCHAR],
+      data: [
+        ['orders', 'id'],
+        ['orders', 'region'],
+      ],
+    };
+    for (const tables of [`'orders'`, `'nothing'`, `'orders', 'nothing'`]) engine.answers(COLUMNS(tables), columns);
+    engine.answers(SCHEMATA.replace('sales', 'gone'), failed('CATALOG_NOT_FOUND', "Catalog 'gone' not found"));
+    engine.answers(SCHEMATA.replace('sales', 'hidden'), { columns: [VARCHAR], data: [['information_schema']] });
+    engine.answers(
+      SCHEMATA.replace('sales', 'denied'),
+      failed('PERMISSION_DENIED', 'Access Denied: Cannot access catalog'),
+    );
+  });
+  afterAll(async () => {
+    await service.stop();
+    await engine.close();
+  });
+
+  const asked = (resource: object) => ({ principal: { type: 'user', id: alice }, resource, privileges: ['SELECT'] });
+
+  it.each<[object, string[] | undefined]>([
+    [{ catalog: 'sales', schema: 'eu', table: 'orders' }, undefined],
+    [{ catalog: 'sales', schema: 'eu', table: 'nothing' }, ['the engine has no table sales.eu.nothing']],
+    [{ catalog: 'sales', schema: 'us' }, ['the engine has no schema sales.us']],
+    [{ catalog: 'gone', schema: 'eu' }, ['the engine has no catalog gone']],
+    // What the service may not see, it says nothing of.
+    [{ catalog: 'hidden', schema: 'eu' }, undefined],
+    [{ catalog: 'denied', schema: 'eu' }, undefined],
+    [{ catalog: 'foreign', schema: 'eu' }, undefined],
+  ])('a grant on %j is answered with %j', async (resource, warnings) => {
+    const { status, body } = await admin.post('/api/admin/grants', asked(resource));
+    expect(status).toBe(201);
+    expect(body?.['warnings']).toEqual(warnings);
+  });
+
+  it('a batch asks once for each schema', async () => {
+    const before = engine.statements.length;
+    const eu = { catalog: 'sales', schema: 'eu' };
+    const grant = [{ ...eu, table: 'orders' }, { ...eu, table: 'nothing' }, { ...eu }, { catalog: 'sales' }].map(asked);
+    const { body } = await admin.post('/api/admin/grants/batch', { grant });
+    const warnings = (body?.['granted'] as { warnings?: string[] }[]).map((each) => each.warnings ?? []);
+    expect(warnings).toEqual([[], ['the engine has no table sales.eu.nothing'], [], []]);
+    expect(engine.statements).toHaveLength(before + 2);
+  });
+
+  it('a policy is told which column is unknown, and what the engine cannot read', async () => {
+    const orders = { catalog: 'sales', schema: 'eu', table: 'orders' };
+    const policy = (rule: object) => admin.post('/api/admin/policies', { principal: { type: 'everyone' }, ...rule });
+    const hidden = await policy({ kind: 'hidden_column', resource: { ...orders, column: 'card' } });
+    expect(hidden.body).toMatchObject({ warnings: ['the engine has no column card in sales.eu.orders'] });
+    const validate = 'EXPLAIN (TYPE VALIDATE) SELECT 1 FROM "sales"."eu"."orders" WHERE (regoin = 1)';
+    engine.answers(validate, failed('COLUMN_NOT_FOUND', "line 1:70: Column 'regoin' cannot be resolved"));
+    const filter = await policy({ kind: 'row_filter', resource: orders, expression: 'regoin = 1' });
+    expect(filter.body).toMatchObject({
+      warnings: ["the engine cannot read the expression: line 1:70: Column 'regoin' cannot be resolved"],
+    });
+    const mask = 'EXPLAIN (TYPE VALIDATE) SELECT (secret()) FROM "sales"."eu"."orders"';
+    engine.answers(mask, failed('PERMISSION_DENIED', 'Access Denied: Cannot execute function secret'));
+    const masked = await policy({ kind: 'column_mask', resource: { ...orders, column: 'id' }, expression: 'secret()' });
+    expect(masked.status).toBe(201);
+    expect(masked.body).not.toHaveProperty('warnings');
+  });
+
+  it('is not waited for', async () => {
+    engine.answers(SCHEMATA, { after: NEVER });
+    const pace = new FakePace();
+    const names = new EngineCatalogNames(service.app.get(EngineConnections), pace, service.app.get(Settings));
+    const answer = names.unknownParts([{ catalog: 'sales', schema: 'us' }]);
+    await pace.somebodyWaits();
+    pace.advance(1_500);
+    expect(await answer).toEqual([null]);
+  });
+
+  it('is not asked where none is configured', async () => {
+    const other = await startService({ ACL_READABLE_CATALOGS: 'sales' });
+    expect(await other.app.get(EngineNames).unknownParts([{ catalog: 'sales', schema: 'us' }])).toEqual([null]);
+    await other.stop();
+  });
+});
