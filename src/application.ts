@@ -47,6 +47,7 @@ export async function createApplication(
       problems.answer(error, request, reply),
     clientErrorHandler: answerBrokenRequests(routes),
     requestTimeout: 30_000,
+    skipMiddie: true, // no middleware of Express: every request would ask for some
     http: { requireHostHeader: false }, // requireOneHost answers with a problem document
     routerOptions: { maxParamLength: 256 },
     return503OnClosing: true,
