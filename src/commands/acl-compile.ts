@@ -12,7 +12,7 @@ import type { Snapshot } from '../grants/domain/snapshot.js';
 import { SystemClock } from '../kernel/clock.js';
 import { readJson } from '../kernel/json-reader.js';
 import { loadRuleSettings } from '../platform/settings-loader.js';
-import { complain, print } from './output.js';
+import { complain, print, tell } from './output.js';
 
 interface Options {
   snapshot: string;
@@ -31,9 +31,14 @@ export async function compileSnapshot({ snapshot: file, out, json }: Options): P
     process.exitCode = 2;
     return;
   }
+  const { grants, policies } = snapshot;
+  // Smaller ones have ended before anybody wonders.
+  const say = grants.length + policies.length > TAKES_SECONDS ? tell : () => undefined;
+  say(`compiling ${grants.length} grants and ${policies.length} policies`);
   const begun = performance.now();
   const { text, hash, document, findings: remarks } = compile(snapshot);
   const compiled = performance.now();
+  say(`checking ${document.tables.length} table rules`);
   const many = checkRuleCount(document.tables.length, settings.acl.warnTableRules);
   const findings = [...remarks, ...checkRules(text, snapshot), ...many];
   const checked = performance.now();
@@ -50,6 +55,8 @@ export async function compileSnapshot({ snapshot: file, out, json }: Options): P
   else print(summary(refused ? 'refused; nothing is written' : path, { rules, bytes, ...milliseconds }, findings));
   process.exitCode = refused ? 1 : 0;
 }
+
+const TAKES_SECONDS = 2_000;
 
 /** Null: it cannot be read, and every problem has been told. */
 async function read(file: string, settings: ReturnType<typeof loadRuleSettings>): Promise<Snapshot | null> {

@@ -5,7 +5,7 @@ import { findingText, runText } from '../acl-sync/domain/run-text.js';
 import { type Preview, PreviewService } from '../acl-sync/preview.service.js';
 import { StatusService } from '../acl-sync/status.service.js';
 import { Clock } from '../kernel/clock.js';
-import { complain, print } from './output.js';
+import { complain, print, told } from './output.js';
 import { withModules } from './with-modules.js';
 
 interface Options {
@@ -22,7 +22,7 @@ export async function syncRules({ dryRun, json }: Options): Promise<void> {
   process.exitCode = await withModules(async (modules) => {
     if (dryRun) return show(modules.get(PreviewService), json === true);
     const order = { trigger: 'cli', by: { actor: null, origin: null }, patienceMs: PATIENCE_MS } as const;
-    const result = await modules.get(AclSyncService).run(order);
+    const result = await told('the run is under way', modules.get(AclSyncService).run(order));
     if (result.kind === 'busy') {
       complain(`another run has been under way for ${PATIENCE_MS / 1000} s`);
       return 2;
@@ -38,7 +38,7 @@ export async function syncRules({ dryRun, json }: Options): Promise<void> {
 async function show(previews: PreviewService, json: boolean): Promise<number> {
   let preview: Preview;
   try {
-    preview = await previews.preview();
+    preview = await told('compiling and checking', previews.preview());
   } catch (error) {
     const { reason, message } = failureOf(error);
     if (reason === 'internal') throw error;

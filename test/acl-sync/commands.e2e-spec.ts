@@ -95,6 +95,20 @@ settings: {own_account: service-account-grantline}
       expect(await readFile(join(folder, 'out', 'rules.json'), 'utf8')).toBe(text);
     });
 
+    it('says how far it is with many grants, beside the answer', async () => {
+      const grants = Array.from({ length: 2_001 }, (_, i) => ({
+        principal: { type: 'user', id: 1 },
+        resource: { catalog: 'sales', schema: 'eu', table: `t${i}` },
+        privileges: ['SELECT'],
+      }));
+      const snapshot = { version: 1, users: [{ id: 1, name: 'ana' }], grants };
+
+      const { stdout, stderr } = await compile(JSON.stringify(snapshot), '--json');
+
+      expect(JSON.parse(stdout)).toMatchObject({ findings: [{ code: 'many-table-rules' }] });
+      expect(stderr).toMatch(/^compiling 2001 grants and 0 policies\nchecking \d+ table rules\n$/);
+    });
+
     it('lists every problem of a file that is no snapshot, and ends with 2', async () => {
       const { code, stdout, stderr } = await compile('{version: 2, users: [{id: 1}]}');
       expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
