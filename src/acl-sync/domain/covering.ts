@@ -46,7 +46,20 @@ export function cover(cells: readonly Cell[], cost: Costs): Covered[] {
     const saved = [a, b].reduce((sum, { rows }, i) => (isNeedless[i] ? sum + costOf(rows) : sum), 0);
     return weigh(a.classes.and(b.classes)) + saved - costOf(a.rows.or(b.rows));
   };
-  const drafts = new BestPairs(firstDrafts(cells, classes), gain);
+  const covers = [rowByRow(cells, classes), classByClass(cells, classes)].map((begun) =>
+    inParts(begun).flatMap((some) => shareWhatPays(some, gain)),
+  );
+  const bytes = (drafts: readonly Draft[]) =>
+    drafts.reduce((sum, { classes: some, rows }) => sum + costOf(rows) + weigh(some), 0);
+  const [first = [], second = []] = covers;
+  return (bytes(second) < bytes(first) ? second : first).map(({ classes: some, rows }) => {
+    const people = some.members().flatMap((each) => classes[each]?.people ?? []);
+    return { people: Bits.of(size, people), rows: rows.members() };
+  });
+}
+
+function shareWhatPays(begun: readonly Draft[], gain: (a: Draft, b: Draft) => number): Draft[] {
+  const drafts = new BestPairs(begun, gain);
   for (let pair = drafts.best(); pair; pair = drafts.best()) {
     const shared = common(...pair);
     const left = pair.map((draft) => ({ ...draft, classes: draft.classes.minus(shared.classes) }));
@@ -55,10 +68,17 @@ export function cover(cells: readonly Cell[], cost: Costs): Covered[] {
       [shared, ...left].filter(({ classes }) => !classes.isEmpty()),
     );
   }
-  return drafts.list().map(({ classes: some, rows }) => {
-    const people = some.members().flatMap((each) => classes[each]?.people ?? []);
-    return { people: Bits.of(size, people), rows: rows.members() };
-  });
+  return drafts.list();
+}
+
+/** The work grows with the third power of the drafts; beyond so many, only those that begin alike are looked at together. */
+const MOST_AT_ONCE = 2048;
+
+function inParts(drafts: readonly Draft[]): Draft[][] {
+  if (drafts.length <= MOST_AT_ONCE) return [[...drafts]];
+  const sorted = drafts.map((draft) => ({ draft, key: draft.classes.key() })).sort((a, b) => (a.key < b.key ? -1 : 1));
+  const parts = Array.from({ length: Math.ceil(drafts.length / MOST_AT_ONCE) }, (_, i) => i * MOST_AT_ONCE);
+  return parts.map((from) => sorted.slice(from, from + MOST_AT_ONCE).map(({ draft }) => draft));
 }
 
 /** Those of both who may be in all rows of both. */
@@ -95,14 +115,34 @@ const MUST = '!';
 const MAY = '?';
 const NOT = '-';
 
-function firstDrafts(cells: readonly Cell[], classes: readonly PeopleAlike[]): Draft[] {
-  const where = (row: number, signs: string) => {
-    const found = classes.flatMap(({ signature }, i) => (signs.includes(signature.charAt(row)) ? [i] : []));
-    return Bits.of(classes.length, found);
-  };
-  return cells.map((_, row) => ({
-    classes: where(row, MUST),
-    rows: Bits.of(cells.length, [row]),
-    may: where(row, MUST + MAY),
-  }));
+/** Rows for the very same people are one from the start: nothing can be gained by telling them apart. */
+function rowByRow(cells: readonly Cell[], classes: readonly PeopleAlike[]): Draft[] {
+  const alike = new Map<string, number[]>();
+  cells.forEach((_, row) => {
+    const signs = classes.map(({ signature }) => signature.charAt(row)).join('');
+    const known = alike.get(signs);
+    if (known) known.push(row);
+    else alike.set(signs, [row]);
+  });
+  return [...alike].map(([signs, rows]) => {
+    const where = (some: string) =>
+      Bits.of(
+        classes.length,
+        classes.flatMap((_, i) => (some.includes(signs.charAt(i)) ? [i] : [])),
+      );
+    return { classes: where(MUST), rows: Bits.of(cells.length, rows), may: where(MUST + MAY) };
+  });
+}
+
+/** The other way to begin: everything about people who are alike, however many rows it is about. */
+function classByClass(cells: readonly Cell[], classes: readonly PeopleAlike[]): Draft[] {
+  return classes.map(({ signature }, i) => {
+    const rows = cells.flatMap((_, row) => (signature.charAt(row) === MUST ? [row] : []));
+    const may = classes.flatMap((other, j) => (rows.every((row) => other.signature.charAt(row) !== NOT) ? [j] : []));
+    return {
+      classes: Bits.of(classes.length, [i]),
+      rows: Bits.of(cells.length, rows),
+      may: Bits.of(classes.length, may),
+    };
+  });
 }

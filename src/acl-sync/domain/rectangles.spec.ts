@@ -66,6 +66,32 @@ describe('rectangles of people and siblings', () => {
     expect(told(found)).toEqual([['SELECT', [0, 1], ['a', 'b']]]);
   });
 
+  it('are about people rather than siblings where that is shorter, however many siblings there are', () => {
+    const pairs = [0, 1, 2, 3, 4, 5].flatMap((a) => [0, 1, 2, 3, 4, 5].filter((b) => b > a).map((b) => set(a, b)));
+    const siblings = Array.from({ length: 3_000 }, (_, i) => {
+      const people = pairs[i % pairs.length] ?? set();
+      return { name: `t${i}`, parts: [{ outcome: 'SELECT', rank: 1, must: people, may: people }] };
+    });
+
+    const found = rectangles(siblings, { ...COST, person: 4_000 });
+
+    expect(found.map(({ people }) => people?.members())).toEqual([[0], [1], [2], [3], [4], [5]]);
+  });
+
+  it('leave nothing out when there are more siblings than are looked at together', () => {
+    const siblings = Array.from({ length: 2_100 }, (_, i) => {
+      const people = Bits.of(2_100, [i]);
+      return { name: `t${i}`, parts: [{ outcome: 'SELECT', rank: 1, must: people, may: people }] };
+    });
+
+    const found = rectangles(siblings, COST);
+
+    const owned = found.flatMap(({ people, names }) =>
+      names.map((name) => `${people?.members().join() ?? ''} ${name}`),
+    );
+    expect(owned.sort()).toEqual(siblings.map(({ name }, i) => `${i} ${name}`).sort());
+  });
+
   it('deny everybody at last where nobody keeps anything unsaid', () => {
     const keep = { outcome: 'SELECT', rank: 1, must: set(5), may: set(5) };
     const denied = { outcome: '', rank: 0, must: set(0, 1, 2, 3), may: set(0, 1, 2, 3) };
