@@ -38,7 +38,7 @@ export function idProblem(value: unknown): string | null {
   return Number.isInteger(value) && Number(value) > 0 && Number(value) < 2 ** 31 ? null : 'must be a positive integer';
 }
 
-/** A moment with its offset from UTC, such as `2026-11-20T08:00:00.000Z` (RFC 3339). */
+/** A moment with its offset from UTC, such as `2026-11-20T08:00:00.000Z` (RFC 3339). What is finer than a millisecond is cut. */
 export function momentProblem(value: unknown): string | null {
   const text = typeof value === 'string' && MOMENT.test(value) ? value : '';
   const date = new Date(text);
@@ -48,4 +48,4 @@ export function momentProblem(value: unknown): string | null {
   return day === text.slice(0, 10) ? null : 'must be a day that exists';
 }
 
-const MOMENT = /^\d{4}-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,3})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
+const MOMENT = /^\d{4}-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/;

@@ -7,6 +7,15 @@ type Operation = NonNullable<OpenAPIObject['paths'][string]['get']> & { 'x-refus
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 
+const always = (schema: { type: string; minimum?: number }) => ({ required: true, schema });
+
+/** What goes with every refusal of that status. */
+const HEADERS: Partial<Record<number, Record<string, object>>> = {
+  401: { 'WWW-Authenticate': always({ type: 'string' }) },
+  415: { Accept: always({ type: 'string' }), 'Accept-Encoding': always({ type: 'string' }) },
+  429: { 'Retry-After': always({ type: 'integer', minimum: 1 }) },
+};
+
 const PROBLEM = {
   type: 'object',
   required: ['type', 'title', 'status', 'detail', 'code', 'request_id'],
@@ -63,6 +72,8 @@ function closeBodies(schemas: NonNullable<NonNullable<OpenAPIObject['components'
 function describeRefusals(operation: Operation, path: string, method: (typeof METHODS)[number]): void {
   const codes = new Set<ErrorCode>([...(operation['x-refuses'] ?? []), ...refusalsByShape(operation, path, method)]);
   delete operation['x-refuses'];
+  const created = operation.responses['201'];
+  if (created !== undefined && !('$ref' in created)) created.headers = { Location: always({ type: 'string' }) };
   for (const code of codes) {
     const status = STATUS[ERRORS[code].kind];
     const known = operation.responses[status];
@@ -70,6 +81,7 @@ function describeRefusals(operation: Operation, path: string, method: (typeof ME
       known !== undefined && 'description' in known ? `${known.description}, \`${code}\`` : `\`${code}\``;
     operation.responses[status] = {
       description,
+      ...(HEADERS[status] === undefined ? {} : { headers: HEADERS[status] }),
       content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
     };
   }
