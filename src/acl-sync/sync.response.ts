@@ -94,6 +94,7 @@ export class WaitingResponse {
 export class ApprovalDto {
   @ApiProperty({
     description: 'Of the text that waits, as refusal, preview and status show it.',
+    pattern: '^[0-9a-f]{64}$',
     example: 'a'.repeat(64),
   })
   @Matches(/^[0-9a-f]{64}$/, { message: 'must be 64 hexadecimal digits' })

@@ -37,9 +37,8 @@ describe('every answer is one that the OpenAPI document promises', () => {
   it(
     'to a user',
     async () => {
-      const people = await openDoor(async () => (await signedUp(new ApiClient(service.url), someName())).access_token);
-      await expectNoFindings({ door: people.url, spent: SIGNED_OUT });
-      await people.close();
+      door = await openDoor(async () => (await signedUp(new ApiClient(service.url), someName())).access_token);
+      await expectNoFindings({ door: door.url, spent: SIGNED_OUT });
     },
     AN_HOUR,
   );
@@ -47,9 +46,8 @@ describe('every answer is one that the OpenAPI document promises', () => {
   it(
     'to an administrator',
     async () => {
-      const people = await openDoor(async () => (await administrator(service, someName())).token);
-      await expectNoFindings({ door: people.url, spent: [...SIGNED_OUT, 'administrator_required'] });
-      await people.close();
+      door = await openDoor(async () => (await administrator(service, someName())).token);
+      await expectNoFindings({ door: door.url, spent: [...SIGNED_OUT, 'administrator_required'] });
     },
     AN_HOUR,
   );
