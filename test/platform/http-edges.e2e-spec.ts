@@ -123,6 +123,15 @@ describe('HTTP edges', () => {
     expect({ status: answer.status, ...((await answer.json()) as object) }).toMatchObject({ status, code });
   });
 
+  it('takes no body of more values than can be judged at once, and tells no more of it than can be read', async () => {
+    const nothing = (count: number) => ({ grant: Array<object>(count).fill({}) });
+    const most = await admin.post('/api/admin/grants/batch', nothing(4000));
+    const more = await admin.post('/api/admin/grants/batch', nothing(20_000));
+
+    expect([most.status, (most.body?.['errors'] as unknown[]).length]).toEqual([400, 1000]);
+    expect([more.status, more.body?.['code']]).toEqual([413, 'payload_too_large']);
+  });
+
   it('says of an unsupported body what would do', async () => {
     const { headers } = await fetch(`${service.url}/api/auth/login`, { method: 'POST', body: 'a=b' });
 

@@ -3,6 +3,9 @@ import { Refused } from '../../kernel/errors.js';
 import { fieldErrors, UNKNOWN_FIELD } from './field-errors.js';
 import { INHERITED } from './json-body.js';
 
+/** All that is wrong is told at once, but nobody reads more. */
+const MOST_ERRORS = 1000;
+
 /** Bodies and queries are parsed into their classes; what is unknown or wrong is refused, all of it at once. */
 export class InputPipe extends ValidationPipe {
   constructor() {
@@ -11,7 +14,8 @@ export class InputPipe extends ValidationPipe {
       whitelist: true,
       forbidNonWhitelisted: true,
       forbidUnknownValues: true,
-      exceptionFactory: (errors) => new Refused('validation_failed', { errors: fieldErrors(errors) }),
+      exceptionFactory: (errors) =>
+        new Refused('validation_failed', { errors: fieldErrors(errors).slice(0, MOST_ERRORS) }),
     });
   }
 
