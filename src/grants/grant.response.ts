@@ -49,7 +49,10 @@ export class GrantResponse {
   @ApiProperty(NULLABLE_MOMENT)
   revoked_at!: string | null;
 
-  @ApiPropertyOptional({ type: [String], description: 'What the engine does not know or cannot read, and little room for the rules.' })
+  @ApiPropertyOptional({
+    type: [String],
+    description: 'What the engine does not know or cannot read, and little room for the rules.',
+  })
   warnings?: string[];
 }
 

@@ -87,7 +87,10 @@ export class PolicyResponse {
   @ApiProperty({ format: 'date-time' })
   changed_at!: string;
 
-  @ApiPropertyOptional({ type: [String], description: 'What the engine does not know or cannot read, and little room for the rules.' })
+  @ApiPropertyOptional({
+    type: [String],
+    description: 'What the engine does not know or cannot read, and little room for the rules.',
+  })
   warnings?: string[];
 }
 

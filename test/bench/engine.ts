@@ -16,10 +16,12 @@ export interface EngineFigures {
 
 /** What each document may take in the engine. */
 const HEAP = '4g';
-/** A measurement takes at least so long; below that the clock and the compiler of the virtual machine would be measured. */
-const LONG_MS = 1_500;
+/** A turn takes at least so long; below that the clock and the compiler of the virtual machine would be measured. */
+const LONG_MS = 500;
 const MOST_TIMES = 200;
 const WARM = 60;
+/** The shortest of them counts: the others were held up by what else runs on the machine. */
+const TURNS = 5;
 
 /** The engine's own access control as a stopwatch, with a process of its own for each document. */
 export class EngineBench {
@@ -50,7 +52,7 @@ export class EngineBench {
   }
 }
 
-/** Warms up with a few of the questions, and asks all of them for long enough: once where they take long. */
+/** Warms up with a few of the questions, and asks all of them in turns that are long enough; once where that takes long. */
 async function steady(
   oracle: Oracle,
   questions: readonly Question[],
@@ -59,7 +61,12 @@ async function steady(
   const warm = await oracle.ask(few);
   const once = (warm.millis / few.length) * questions.length;
   const times = Math.min(MOST_TIMES, Math.max(1, Math.ceil(LONG_MS / once)));
-  if (times > 1) await oracle.ask(questions, times);
-  const { millis, answers } = await oracle.ask(questions, times);
+  let { millis, answers } = await oracle.ask(questions, times);
+  for (let turn = 1; turn < TURNS && times > 1; turn++)
+    ({ millis, answers } = better(millis, await oracle.ask(questions, times)));
   return { perQuestion: millis / times / questions.length, answers };
+}
+
+function better(millis: number, answered: Answers): Answers {
+  return { ...answered, millis: Math.min(millis, answered.millis) };
 }
