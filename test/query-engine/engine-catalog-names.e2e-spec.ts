@@ -88,7 +88,7 @@ describe('names and expressions, as the engine knows them', () => {
     engine.answers(validate, failed('COLUMN_NOT_FOUND', "line 1:70: Column 'regoin' cannot be resolved"));
     const filter = await policy({ kind: 'row_filter', resource: orders, expression: 'regoin = 1' });
     expect(filter.body).toMatchObject({
-      warnings: ["the engine cannot read the expression: line 1:70: Column 'regoin' cannot be resolved"],
+      warnings: ["the engine cannot read the expression: Column 'regoin' cannot be resolved"],
     });
     const mask = 'EXPLAIN (TYPE VALIDATE) SELECT (secret()) FROM "sales"."eu"."orders"';
     engine.answers(mask, failed('PERMISSION_DENIED', 'Access Denied: Cannot execute function secret'));

@@ -1,4 +1,5 @@
 import { effective } from '../../grants/domain/effective-snapshot.js';
+import { grantFacts, policyFacts, sameFacts } from '../../grants/domain/facts.js';
 import type {
   Snapshot,
   SnapshotGrant,
@@ -6,7 +7,7 @@ import type {
   SnapshotPolicy,
   SnapshotUser,
 } from '../../grants/domain/snapshot.js';
-import { grantText, type LastWords, policyText } from './last-words.js';
+import type { LastWords } from './last-words.js';
 
 /**
  * The former world with every recorded change in it, and nothing else: what was given, taken, written, joined, left and
@@ -34,7 +35,7 @@ function grants(former: Snapshot, next: Snapshot, record: LastWords): SnapshotGr
       const hasEnded = before.expiresAt !== null && before.expiresAt <= next.at;
       return hasEnded || record.revoked(before) ? [] : [before];
     }
-    const isKnown = before !== undefined && grantText(before) === grantText(after);
+    const isKnown = before !== undefined && sameFacts(grantFacts(before), grantFacts(after));
     return isKnown || record.gave(after) ? [after] : (before ?? []);
   });
 }
@@ -43,7 +44,7 @@ function policies(former: Snapshot, next: Snapshot, record: LastWords, written: 
   return pairs(former.policies, next.policies).flatMap(([before, after]) => {
     if (written.has((after ?? before).id)) return after ?? [];
     if (after === undefined) return record.deleted(before) ? [] : [before];
-    return before === undefined ? [] : policyText(before) === policyText(after) ? [after] : [before];
+    return before === undefined ? [] : sameFacts(policyFacts(before), policyFacts(after)) ? [after] : [before];
   });
 }
 

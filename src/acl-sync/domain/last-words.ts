@@ -20,7 +20,7 @@ export class LastWords {
   }
 
   gave(grant: SnapshotGrant): boolean {
-    return this.words.get(`grant ${grant.id}`) === grantText(grant);
+    return this.words.get(`grant ${grant.id}`) === factsText(grantFacts(grant));
   }
 
   revoked({ id }: SnapshotGrant): boolean {
@@ -28,7 +28,7 @@ export class LastWords {
   }
 
   wrote(policy: SnapshotPolicy): boolean {
-    return this.words.get(`policy ${policy.id}`) === policyText(policy);
+    return this.words.get(`policy ${policy.id}`) === factsText(policyFacts(policy));
   }
 
   deleted({ id }: SnapshotPolicy): boolean {
@@ -52,15 +52,6 @@ export class LastWords {
   turned({ id, isActive }: { id: number; isActive: boolean }): boolean {
     return this.words.get(`user ${id}`) === (isActive ? HERE : GONE);
   }
-}
-
-/** What two rows of one id have in common exactly when they say the same. */
-export function grantText(grant: SnapshotGrant): string {
-  return factsText(grantFacts(grant));
-}
-
-export function policyText(policy: SnapshotPolicy): string {
-  return factsText(policyFacts(policy));
 }
 
 const HERE = 'here';

@@ -11,10 +11,9 @@ export function runText(outcome: Outcome, published: PublicationSummary | null, 
     case 'no_change':
       return `TRINO_ACL_SYNC_NO_CHANGE  version ${outcome.publication.version} (${brief(outcome.publication.hash)}) is what the grants say`;
     case 'refused':
-      return [
-        `TRINO_ACL_SYNC_REFUSED  the new rules would not do what the grants say; ${staying(published, now)}`,
-        ...outcome.reasons.map(findingText),
-      ].join('\n');
+      return [`TRINO_ACL_SYNC_REFUSED  ${refusal(outcome, published, now)}`, ...outcome.reasons.map(findingText)].join(
+        '\n',
+      );
     case 'failed': {
       const { reason, message, auditId } = outcome.failure;
       return `TRINO_ACL_SYNC_FAILED  ${reason}: ${message}${auditId === null ? '' : ` (audit id ${auditId})`}`;
@@ -26,6 +25,19 @@ export function runText(outcome: Outcome, published: PublicationSummary | null, 
 export function findingText({ severity, code, message, rule, witness }: Finding): string {
   const evidence = [rule, witness].filter((part) => part !== undefined).join('  ');
   return `  ${severity === 'error' ? '' : `${severity}: `}${message}  [${code}]${evidence === '' ? '' : `\n    ${evidence}`}`;
+}
+
+function refusal(
+  { awaits, publication }: Outcome & { kind: 'refused' },
+  published: PublicationSummary | null,
+  now: Date,
+): string {
+  if (awaits === null) return `the new rules cannot be published; ${staying(published, now)}`;
+  const meanwhile =
+    publication === null
+      ? staying(published, now)
+      : `what was taken away is out (version ${publication.version}, ${brief(publication.hash)})`;
+  return `a change that nobody has recorded waits for an approval; ${meanwhile}`;
 }
 
 function staying(published: PublicationSummary | null, now: Date): string {

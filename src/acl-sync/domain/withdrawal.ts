@@ -1,8 +1,8 @@
 import { covers, depth } from '../../grants/domain/applies.js';
+import { grantFacts, policyFacts, sameFacts } from '../../grants/domain/facts.js';
 import type { PolicySubject } from '../../grants/domain/principal.js';
 import type { Snapshot, SnapshotGroup, SnapshotPolicy } from '../../grants/domain/snapshot.js';
 import { pairs } from './explained-world.js';
-import { grantText, policyText } from './last-words.js';
 
 /**
  * The former world with what recorded changes take away, and with nothing that they give: grants and memberships that are in
@@ -11,12 +11,13 @@ import { grantText, policyText } from './last-words.js';
  */
 export function withdrawal(former: Snapshot, explained: Snapshot): Snapshot {
   const active = new Set(former.users.flatMap(({ id, isActive }) => (isActive ? [id] : [])));
-  const given = new Map(former.grants.map((grant) => [grant.id, grantText(grant)]));
   const groups = new ChangedGroups(former, explained);
   return {
     users: explained.users.map((user) => ({ ...user, isActive: user.isActive && active.has(user.id) })),
     groups: groups.all(),
-    grants: explained.grants.filter((grant) => given.get(grant.id) === grantText(grant)),
+    grants: pairs(former.grants, explained.grants).flatMap(([before, after]) =>
+      before && after && sameFacts(grantFacts(before), grantFacts(after)) ? [after] : [],
+    ),
     policies: policies(former, explained, groups).map((policy, i) => ({ ...policy, id: i + 1 })),
     settings: former.settings,
     at: explained.at,
@@ -69,7 +70,7 @@ function policies(former: Snapshot, explained: Snapshot, groups: ChangedGroups):
   for (const [before, after] of pairs(former.policies, explained.policies)) {
     const was = before && groups.seen(before, 'before');
     const is = after && groups.seen(after, 'after');
-    if (was && is && policyText(was) === policyText(is)) kept.push(is);
+    if (was && is && sameFacts(policyFacts(was), policyFacts(is))) kept.push(is);
     else changed.push(...[was, is].flatMap((policy) => policy ?? []));
   }
   const all = [...kept, ...changed];

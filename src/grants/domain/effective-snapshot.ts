@@ -1,11 +1,12 @@
 import { isLive } from './applies.js';
+import { orderedPrivileges } from './grant.js';
 import type { PolicySubject } from './principal.js';
 import { closedProblem } from './resource.js';
 import type { Snapshot } from './snapshot.js';
 
 /**
  * The same without whatever has no effect: grants that have ended, rows on nodes where nobody may be given anything, rows that
- * name nobody or a service account. Rows stand by their ids, so that two snapshots that mean the same are written the same. It
+ * name nobody or a service account. Rows stand by their ids and privileges in the engine's order, so that two snapshots that mean the same are written the same. It
  * can always be read back (`snapshot-file.ts`), also when settings have changed under the rows.
  */
 export function effective(snapshot: Snapshot): Snapshot {
@@ -34,10 +35,16 @@ export function effective(snapshot: Snapshot): Snapshot {
       name,
       members: members.filter((member) => userIds.has(member)).sort((a, b) => a - b),
     })),
-    grants: byId(snapshot.grants).filter((grant) => isLive(grant, at) && isOpen(grant) && isNamed(grant.principal)),
+    grants: byId(snapshot.grants)
+      .filter((grant) => isLive(grant, at) && isOpen(grant) && isNamed(grant.principal))
+      .map((grant) => ({ ...grant, privileges: orderedPrivileges(grant.privileges) })),
     policies: byId(snapshot.policies)
       .filter((policy) => isOpen(policy) && isNamed(policy.principal))
-      .map((policy) => ({ ...policy, except: policy.except.filter(isNamed) })),
+      .map((policy) => ({
+        ...policy,
+        ...(policy.kind === 'deny' && { privileges: orderedPrivileges(policy.privileges) }),
+        except: policy.except.filter(isNamed),
+      })),
     settings,
     at,
   };

@@ -46,3 +46,8 @@ export function factsText(facts: unknown): string {
       : value,
   );
 }
+
+/** Whether two say the same. Nearly all do, in the same order of keys. */
+export function sameFacts(a: Facts, b: Facts): boolean {
+  return JSON.stringify(a) === JSON.stringify(b) || factsText(a) === factsText(b);
+}
