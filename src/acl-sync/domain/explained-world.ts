@@ -31,10 +31,8 @@ export function explainedWorld(former: Snapshot, present: Snapshot, record: Last
 
 function grants(former: Snapshot, next: Snapshot, record: LastWords): SnapshotGrant[] {
   return pairs(former.grants, next.grants).flatMap(([before, after]) => {
-    if (after === undefined) {
-      const hasEnded = before.expiresAt !== null && before.expiresAt <= next.at;
-      return hasEnded || record.revoked(before) ? [] : [before];
-    }
+    // One that has ended by itself may stay: the moment is the present one.
+    if (after === undefined) return record.revoked(before) ? [] : [before];
     const isKnown = before !== undefined && sameFacts(grantFacts(before), grantFacts(after));
     return isKnown || record.gave(after) ? [after] : (before ?? []);
   });
