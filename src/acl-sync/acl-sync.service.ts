@@ -13,7 +13,7 @@ import {
   type Trigger,
 } from './domain/publication.js';
 import { type PublicationDraft, PublicationHistory } from './domain/publication-history.js';
-import { diffRules } from './domain/rules-diff.js';
+import { diffRules } from './rules/rules-diff.js';
 import { type LiveRules, RulesTarget, RulesTargetMoved } from './domain/rules-target.js';
 import { type Lease, SyncLock } from './domain/sync-lock.js';
 import { fitted } from './fitting.js';

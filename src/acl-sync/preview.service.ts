@@ -3,7 +3,7 @@ import { CandidateService } from './candidate.service.js';
 import type { Candidate } from './domain/candidate.js';
 import { type Plan, planPublication } from './domain/publication.js';
 import { PublicationHistory } from './domain/publication-history.js';
-import { diffRules, type RulesDiff } from './domain/rules-diff.js';
+import { diffRules, type RulesDiff } from './rules/rules-diff.js';
 import { RulesTarget } from './domain/rules-target.js';
 import { fitted } from './fitting.js';
 

@@ -1,8 +1,8 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import type { AccessChange } from './domain/access-change.js';
-import type { ChangedAccess } from './domain/access-ledger.js';
+import type { AccessChange } from './proof/access-change.js';
+import type { ChangedAccess } from './proof/access-ledger.js';
 import { accessForm, type AccessForm } from './domain/access-text.js';
-import type { Finding } from './domain/finding.js';
+import type { Finding } from './rules/finding.js';
 import { type Publication, type PublicationSummary, type Trigger, TRIGGERS } from './domain/publication.js';
 
 const MOMENT = { type: String, format: 'date-time' };

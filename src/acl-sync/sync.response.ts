@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Matches } from 'class-validator';
 import { Refused } from '../kernel/errors.js';
-import type { Finding } from './domain/finding.js';
+import type { Finding } from './rules/finding.js';
 import type { Outcome, Run, RunFailure, Trigger } from './domain/publication.js';
 import type { Preview } from './preview.service.js';
 import {

@@ -1,11 +1,11 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { checkRules } from '../acl-sync/domain/check.js';
-import { compile } from '../acl-sync/domain/compile.js';
-import type { Finding } from '../acl-sync/domain/finding.js';
+import { checkRules } from '../acl-sync/proof/check.js';
+import { compile } from '../acl-sync/compiler/compile.js';
+import type { Finding } from '../acl-sync/rules/finding.js';
 import { findingText } from '../acl-sync/domain/run-text.js';
-import { checkRuleCount } from '../acl-sync/domain/size.js';
+import { checkRuleCount } from '../acl-sync/rules/size.js';
 import { snapshotSettings } from '../grants/snapshot.service.js';
 import { readSnapshot } from '../grants/domain/snapshot-file.js';
 import type { Snapshot } from '../grants/domain/snapshot.js';

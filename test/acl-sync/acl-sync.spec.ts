@@ -1,4 +1,4 @@
-import { checkRules } from '../../src/acl-sync/domain/check.js';
+import { checkRules } from '../../src/acl-sync/proof/check.js';
 import { RulesTargetUnavailable } from '../../src/acl-sync/domain/rules-target.js';
 import { LeaseLost } from '../../src/acl-sync/domain/sync-lock.js';
 import { aWorld } from '../support/a-world.js';

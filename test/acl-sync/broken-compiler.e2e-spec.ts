@@ -8,19 +8,19 @@ import { plant, type PlantedFault } from '../support/planted-fault.js';
 /** One fault each, in a copy of the built service; `found` is what the log must say of it. */
 const FAULTS: Record<string, PlantedFault> = {
   'drops what the other group gives': {
-    file: 'acl-sync/domain/outcome.js',
+    file: 'acl-sync/compiler/outcome.js',
     from: 'return [...known, privilege];',
     to: 'return [privilege];',
     found: /boris may SELECT .*?sales\.eu\.orders.*?group/,
   },
   'does not escape a dot': {
-    file: 'acl-sync/domain/name-pattern.js',
+    file: 'acl-sync/compiler/name-pattern.js',
     from: '/[.$|?*+(){}]|',
     to: '/[$|?*+(){}]|',
     found: /a dot stands for any character/,
   },
   'leaves out a section': {
-    file: 'acl-sync/domain/rules-text.js',
+    file: 'acl-sync/compiler/rules-text.js',
     from: "    functions: ['user', 'catalog', 'schema', 'function', 'privileges'],\n",
     to: '',
     found: /functions/,

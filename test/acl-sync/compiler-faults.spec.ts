@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { Finding } from '../../src/acl-sync/domain/finding.js';
+import type { Finding } from '../../src/acl-sync/rules/finding.js';
 import type { Snapshot } from '../../src/grants/domain/snapshot.js';
 import { aWorld, NOW } from '../support/a-world.js';
 import { plant, type PlantedFault } from '../support/planted-fault.js';
@@ -21,7 +21,7 @@ describe('the proof, against a compiler with one fault', () => {
   /** A copy of the pure code, with a fault or without one. */
   function copyOfTheCode(fault?: PlantedFault): string {
     const copy = mkdtempSync(join(folder, 'copy-'));
-    for (const room of ['kernel', 'grants/domain', 'acl-sync/domain'])
+    for (const room of ['kernel', 'grants/domain', 'acl-sync/rules', 'acl-sync/compiler', 'acl-sync/proof'])
       cpSync(join('dist', room), join(copy, room), { recursive: true, filter: (path) => !path.endsWith('.map') });
     if (fault) plant(copy, fault);
     return copy;
@@ -50,8 +50,8 @@ async function proved(copy: string, snapshot: Snapshot): Promise<Finding[]> {
 
 const IN_A_COPY = `
   const { parentPort, workerData: { copy, snapshot } } = require('node:worker_threads');
-  const load = (name) => import(copy + '/acl-sync/domain/' + name + '.js');
-  Promise.all(['compile', 'rules-reader', 'proof'].map(load)).then(([{ compile }, { readRules }, { proveRules }]) => {
+  const load = (name) => import(copy + '/acl-sync/' + name + '.js');
+  Promise.all(['compiler/compile', 'rules/rules-reader', 'proof/proof'].map(load)).then(([{ compile }, { readRules }, { proveRules }]) => {
     const reading = readRules(compile(snapshot).text);
     parentPort.postMessage(reading.kind === 'refused' ? reading.findings : proveRules(reading.document, snapshot));
   });

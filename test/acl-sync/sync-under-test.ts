@@ -10,7 +10,7 @@ import { RunReportsService } from '../../src/acl-sync/run-reports.service.js';
 import { AuditService } from '../../src/audit/audit.service.js';
 import type { AuditEntry, AuditEvent, AuditEventName } from '../../src/audit/domain/audit-event.js';
 import { AuditStore } from '../../src/audit/domain/audit-store.js';
-import { compile } from '../../src/acl-sync/domain/compile.js';
+import { compile } from '../../src/acl-sync/compiler/compile.js';
 import type { Growth } from '../../src/grants/domain/size-forecast.js';
 import type { Snapshot } from '../../src/grants/domain/snapshot.js';
 import { SnapshotStore } from '../../src/grants/domain/snapshot-store.js';

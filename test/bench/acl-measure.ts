@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { compile } from '../../src/acl-sync/domain/compile.js';
-import { rulesText } from '../../src/acl-sync/domain/rules-text.js';
+import { compile } from '../../src/acl-sync/compiler/compile.js';
+import { rulesText } from '../../src/acl-sync/compiler/rules-text.js';
 import type { Snapshot } from '../../src/grants/domain/snapshot.js';
 import { snapshotOf, type Way, type World } from './acl-world.js';
 import { floor } from './floor.js';

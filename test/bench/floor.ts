@@ -1,7 +1,7 @@
-import { anyOf } from '../../src/acl-sync/domain/name-pattern.js';
-import { siblingNodes } from '../../src/acl-sync/domain/table-rules.js';
-import type { Bits } from '../../src/grants/domain/bits.js';
-import { intentSets } from '../../src/grants/domain/intent-sets.js';
+import { anyOf } from '../../src/acl-sync/compiler/name-pattern.js';
+import { siblingNodes } from '../../src/acl-sync/compiler/table-rules.js';
+import type { Bits } from '../../src/acl-sync/compiler/bits.js';
+import { intentSets } from '../../src/acl-sync/compiler/intent-sets.js';
 import type { Snapshot } from '../../src/grants/domain/snapshot.js';
 
 /**

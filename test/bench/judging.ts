@@ -1,13 +1,13 @@
-import { deadRules } from '../../src/acl-sync/domain/dead-rules.js';
-import { EngineSets } from '../../src/acl-sync/domain/engine-sets.js';
-import type { Finding } from '../../src/acl-sync/domain/finding.js';
-import { checkInvariants } from '../../src/acl-sync/domain/invariants.js';
-import { NameSpace } from '../../src/acl-sync/domain/name-space.js';
-import { People } from '../../src/acl-sync/domain/people.js';
-import { prove } from '../../src/acl-sync/domain/proof.js';
-import type { RulesDocument } from '../../src/acl-sync/domain/rules-document.js';
-import { Roster } from '../../src/acl-sync/domain/roster.js';
-import { readRules } from '../../src/acl-sync/domain/rules-reader.js';
+import { deadRules } from '../../src/acl-sync/proof/dead-rules.js';
+import { EngineSets } from '../../src/acl-sync/proof/engine-sets.js';
+import type { Finding } from '../../src/acl-sync/rules/finding.js';
+import { checkInvariants } from '../../src/acl-sync/proof/invariants.js';
+import { NameSpace } from '../../src/acl-sync/rules/name-space.js';
+import { People } from '../../src/acl-sync/proof/people.js';
+import { prove } from '../../src/acl-sync/proof/proof.js';
+import type { RulesDocument } from '../../src/acl-sync/rules/rules-document.js';
+import { Roster } from '../../src/acl-sync/proof/roster.js';
+import { readRules } from '../../src/acl-sync/rules/rules-reader.js';
 import type { Snapshot } from '../../src/grants/domain/snapshot.js';
 
 /** How long each check took: see `cpuMs`. */

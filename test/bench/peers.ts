@@ -1,9 +1,9 @@
-import { literal } from '../../src/acl-sync/domain/name-pattern.js';
-import type { RulesDocument, SchemaRule, TableRule } from '../../src/acl-sync/domain/rules-document.js';
-import { serviceAccountRules } from '../../src/acl-sync/domain/service-account-rules.js';
-import { siblingNodes } from '../../src/acl-sync/domain/table-rules.js';
-import type { Bits } from '../../src/grants/domain/bits.js';
-import { intentSets, type IntentSets, type NamedNode } from '../../src/grants/domain/intent-sets.js';
+import { literal } from '../../src/acl-sync/compiler/name-pattern.js';
+import type { RulesDocument, SchemaRule, TableRule } from '../../src/acl-sync/rules/rules-document.js';
+import { serviceAccountRules } from '../../src/acl-sync/compiler/service-account-rules.js';
+import { siblingNodes } from '../../src/acl-sync/compiler/table-rules.js';
+import type { Bits } from '../../src/acl-sync/compiler/bits.js';
+import { intentSets, type IntentSets, type NamedNode } from '../../src/acl-sync/compiler/intent-sets.js';
 import type { Snapshot } from '../../src/grants/domain/snapshot.js';
 
 /** What ours is measured against: correct rules too, one for each node and outcome, every name in full. */

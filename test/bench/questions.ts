@@ -1,7 +1,7 @@
-import type { EngineSets } from '../../src/acl-sync/domain/engine-sets.js';
-import { FRESH } from '../../src/acl-sync/domain/name-space.js';
-import { intentSets } from '../../src/grants/domain/intent-sets.js';
-import type { NodeSets } from '../../src/grants/domain/node-sets.js';
+import type { EngineSets } from '../../src/acl-sync/proof/engine-sets.js';
+import { FRESH } from '../../src/acl-sync/rules/name-space.js';
+import { intentSets } from '../../src/acl-sync/compiler/intent-sets.js';
+import type { NodeSets } from '../../src/acl-sync/compiler/node-sets.js';
 import type { Principal } from '../../src/grants/domain/principal.js';
 import type { Snapshot } from '../../src/grants/domain/snapshot.js';
 import { Chance } from '../support/chance.js';

@@ -48,8 +48,12 @@ const BREACHES: Record<string, [file: string, text: string]> = {
     `import type { Injectable } from '@nestjs/common'; export type A = typeof Injectable;`,
   ],
   'the-proof-shares-nothing-with-the-compiler': [
-    'src/acl-sync/domain/proof-of-nothing.ts',
-    `import type { Audience } from './detour.js'; export type A = Audience;`,
+    'src/acl-sync/proof/proof-of-nothing.ts',
+    `import type { Audience } from '../rules/detour.js'; export type A = Audience;`,
+  ],
+  'the-compiler-knows-no-proof': [
+    'src/acl-sync/compiler/detour.ts',
+    `import type { prove } from '../proof/proof.js'; export type A = typeof prove;`,
   ],
   'services-see-ports': [
     'src/users/impure.service.ts',
@@ -78,7 +82,7 @@ const SUPPORT: Record<string, string> = {
       'export interface Planted { it: true }',
     ]),
   ),
-  'src/acl-sync/domain/detour.ts': `import type { audience } from './audience.js'; export type Audience = typeof audience;`,
+  'src/acl-sync/rules/detour.ts': `import type { audience } from '../compiler/audience.js'; export type Audience = typeof audience;`,
   'src/users/infrastructure/planted.ts': 'export interface Planted { it: true }',
 };
 

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 
-import { compile } from '../../src/acl-sync/domain/compile.js';
-import { Evaluator } from '../../src/acl-sync/domain/evaluator.js';
-import { Listings } from '../../src/acl-sync/domain/listings.js';
-import type { RulesDocument } from '../../src/acl-sync/domain/rules-document.js';
-import { readRules } from '../../src/acl-sync/domain/rules-reader.js';
+import { compile } from '../../src/acl-sync/compiler/compile.js';
+import { Evaluator } from '../../src/acl-sync/proof/evaluator.js';
+import { Listings } from '../../src/acl-sync/proof/listings.js';
+import type { RulesDocument } from '../../src/acl-sync/rules/rules-document.js';
+import { readRules } from '../../src/acl-sync/rules/rules-reader.js';
 import { anyRules, RULE_NAMES } from '../support/any-rules.js';
 import { anyWorld } from '../support/any-world.js';
 import { byEvaluator } from '../support/by-evaluator.js';

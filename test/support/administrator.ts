@@ -1,5 +1,5 @@
 import { RegistrationService } from '../../src/auth/registration.service.js';
-import { ApiClient, passwordOf, signIn, somebody } from '../support/api-client.js';
+import { ApiClient, passwordOf, signIn, somebody } from './api-client.js';
 import type { TestService } from './service.js';
 
 /** A client that is signed in as an administrator of its own. */

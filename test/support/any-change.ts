@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { PRIVILEGES } from '../../src/grants/domain/privilege.js';
-import type { RulesDocument, TableRule } from '../../src/acl-sync/domain/rules-document.js';
+import type { RulesDocument, TableRule } from '../../src/acl-sync/rules/rules-document.js';
 
 /** One slip of a compiler: a rule lost, doubled, moved, widened, or given to somebody else. */
 export function anyChange(): fc.Arbitrary<(rules: RulesDocument) => RulesDocument> {

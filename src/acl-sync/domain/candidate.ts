@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { Snapshot } from '../../grants/domain/snapshot.js';
-import { type AccessChange, compareAccess } from './access-change.js';
-import { checkRules } from './check.js';
-import { compile, type CompiledRules } from './compile.js';
-import type { Finding } from './finding.js';
-import type { RulesDocument } from './rules-document.js';
-import { checkAlone, checkRuleCount } from './size.js';
+import { type AccessChange, compareAccess } from '../proof/access-change.js';
+import { checkRules } from '../proof/check.js';
+import { compile, type CompiledRules } from '../compiler/compile.js';
+import type { Finding } from '../rules/finding.js';
+import type { RulesDocument } from '../rules/rules-document.js';
+import { checkAlone, checkRuleCount } from '../rules/size.js';
 import {
   approved,
   type Basis,

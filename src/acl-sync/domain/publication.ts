@@ -1,7 +1,7 @@
-import type { AccessChange } from './access-change.js';
+import type { AccessChange } from '../proof/access-change.js';
 import type { Candidate } from './candidate.js';
-import type { Finding } from './finding.js';
-import type { RulesDiff } from './rules-diff.js';
+import type { Finding } from '../rules/finding.js';
+import type { RulesDiff } from '../rules/rules-diff.js';
 import { type LiveRules, RulesTargetMoved, RulesTargetUnavailable, type TargetFailure } from './rules-target.js';
 import { UNEXPLAINED } from './surprise.js';
 import { LeaseLost } from './sync-lock.js';

@@ -5,9 +5,9 @@ import { anyRecordedChanges, type ChangedWorld } from '../../../test/support/rec
 import { effective } from '../../grants/domain/effective-snapshot.js';
 import { readSnapshot } from '../../grants/domain/snapshot-file.js';
 import type { Snapshot } from '../../grants/domain/snapshot.js';
-import { compareAccess } from './access-change.js';
+import { compareAccess } from '../proof/access-change.js';
 import { prepare } from './candidate.js';
-import { compile } from './compile.js';
+import { compile } from '../compiler/compile.js';
 import { explainedWorld } from './explained-world.js';
 import { LastWords } from './last-words.js';
 import { type Former, writtenSnapshot } from './surprise.js';

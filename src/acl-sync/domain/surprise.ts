@@ -1,14 +1,14 @@
 import { effective } from '../../grants/domain/effective-snapshot.js';
 import { readSnapshot, writeSnapshot } from '../../grants/domain/snapshot-file.js';
 import type { Snapshot } from '../../grants/domain/snapshot.js';
-import { type AccessChange, compareAccess } from './access-change.js';
+import { type AccessChange, compareAccess } from '../proof/access-change.js';
 import { firstChanges } from './access-text.js';
-import { compile, type CompiledRules } from './compile.js';
+import { compile, type CompiledRules } from '../compiler/compile.js';
 import { explainedWorld } from './explained-world.js';
-import type { Finding } from './finding.js';
+import type { Finding } from '../rules/finding.js';
 import { LastWords, type RecordedEvent } from './last-words.js';
-import type { RulesDocument } from './rules-document.js';
-import { readRules } from './rules-reader.js';
+import type { RulesDocument } from '../rules/rules-document.js';
+import { readRules } from '../rules/rules-reader.js';
 import { withdrawal } from './withdrawal.js';
 
 /** The last version that was published whole: what recorded changes are counted from. */

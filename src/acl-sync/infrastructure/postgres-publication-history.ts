@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { type Page, type PageRequest, pageOf } from '../../kernel/page.js';
 import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
-import type { Finding } from '../domain/finding.js';
+import type { Finding } from '../rules/finding.js';
 import type { Outcome, Publication, PublicationSummary, Run, Trigger } from '../domain/publication.js';
 import { type PublicationDraft, PublicationHistory, type RunSummary } from '../domain/publication-history.js';
-import type { AccessChange } from '../domain/access-change.js';
+import type { AccessChange } from '../proof/access-change.js';
 import type { Basis } from '../domain/surprise.js';
-import type { RulesDiff } from '../domain/rules-diff.js';
+import type { RulesDiff } from '../rules/rules-diff.js';
 
 interface SummaryRow {
   version: number;

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Snapshot } from '../../grants/domain/snapshot.js';
 import { type Preparation, prepare } from '../domain/candidate.js';
-import { compile } from '../domain/compile.js';
+import { compile } from '../compiler/compile.js';
 import { compilerDigest } from './compiler-digest.js';
 
 export type Task = { kind: 'prepare'; preparation: Preparation } | { kind: 'compile'; snapshot: Snapshot };

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
-import type { RulesDocument } from '../../../src/acl-sync/domain/rules-document.js';
+import type { RulesDocument } from '../../../src/acl-sync/rules/rules-document.js';
 import { say } from '../progress.js';
 import type { ApiServer } from './api-server.js';
 import { RULES_CONFIGMAP, RULES_NAMESPACE, type ConfigMap } from './config-map.js';

@@ -1,0 +1,82 @@
+import { canBeImpersonated } from '../../grants/domain/intent.js';
+import type { IntentSets, NamedNode } from './intent-sets.js';
+import type { Resource } from '../../grants/domain/resource.js';
+import type { Snapshot } from '../../grants/domain/snapshot.js';
+import type { Subject } from '../../grants/domain/subject.js';
+import type { Finding } from '../rules/finding.js';
+
+/** What the compiler has to say about a snapshot. Only a name that means two principals stops the publication. */
+export function compilerFindings(snapshot: Snapshot, intent: IntentSets): Finding[] {
+  return [
+    ...nameClashes(intent),
+    ...closedCatalogs(snapshot),
+    ...unwritableNames(snapshot, intent),
+    ...[...intent.catalogs()].flatMap((catalog) => maskConflicts(catalog, intent, new Map())),
+  ];
+}
+
+/** The engine knows people by name alone, and two people must not look alike in any case (product description, section 4). */
+function nameClashes({ subjects }: IntentSets): Finding[] {
+  const byName = new Map<string, Subject[]>();
+  for (const subject of subjects.list) {
+    const name = subject.name.toLowerCase();
+    byName.set(name, [...(byName.get(name) ?? []), subject]);
+  }
+  return [...byName.values()]
+    .filter((named) => named.length > 1)
+    .map((named) => ({
+      code: 'name-clash',
+      severity: 'error',
+      message: `one name means two principals: ${named.map(({ kind, name }) => `${kind} ${name}`).join(', ')}`,
+    }));
+}
+
+function closedCatalogs({ settings, grants, policies }: Snapshot): Finding[] {
+  const closed = (catalog: string) => catalog === settings.metadataCatalog || catalog === 'system';
+  const set = [...settings.writableCatalogs, ...settings.readableCatalogs].filter(closed).map((catalog) => ({
+    code: 'closed-catalog',
+    severity: 'error' as const,
+    message: `the settings open catalog ${catalog} to the service accounts, in which nobody may be given anything`,
+  }));
+  const said = [...grants, ...policies].filter(({ resource }) => closed(resource.catalog));
+  const ignored = [...new Set(said.map(({ resource }) => path(resource)))].sort().map((where) => ({
+    code: 'closed-catalog',
+    severity: 'warning' as const,
+    message: `grants and policies on ${where} have no effect: nobody may be given anything in that catalog`,
+  }));
+  return [...set, ...ignored];
+}
+
+function unwritableNames({ settings }: Snapshot, { subjects, reachesSomething }: IntentSets): Finding[] {
+  if (!settings.impersonation) return [];
+  const names = reachesSomething
+    .and(subjects.activePeople)
+    .members()
+    .flatMap((position) => subjects.list[position]?.name ?? []);
+  return names
+    .filter((name) => !canBeImpersonated(name))
+    .map((name) => ({
+      code: 'impersonation-name',
+      severity: 'warning',
+      message: `${name} cannot run queries through the service: the engine's impersonation rules cannot hold a name with $, \\, ^, [ or ]`,
+    }));
+}
+
+/** A conflict is told once, at the node where it begins, for those who reach something there. */
+function maskConflicts(node: NamedNode, intent: IntentSets, above: NamedNode['sets']['conflicts']): Finding[] {
+  const { conflicts } = node.sets;
+  const here = [...conflicts].flatMap(([column, people]): Finding[] => {
+    const known = above.get(column);
+    const fresh = known ? people.minus(known) : people;
+    if (fresh.isEmpty()) return [];
+    const names = fresh.members().map((position) => intent.subjects.list[position]?.name ?? '');
+    const whom = names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ');
+    const message = `two masks at the same distance claim column ${column} of ${path(node.resource)} for ${whom}: it is hidden from them`;
+    return [{ code: 'mask-conflict', severity: 'warning', message }];
+  });
+  return [...here, ...[...node.children()].flatMap((child) => maskConflicts(child, intent, conflicts))];
+}
+
+function path({ catalog, schema, table }: Resource): string {
+  return [catalog, schema, table].filter((name) => name !== undefined).join('.');
+}

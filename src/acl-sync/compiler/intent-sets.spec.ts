@@ -1,0 +1,117 @@
+import fc from 'fast-check';
+import { aWorld } from '../../../test/support/a-world.js';
+import { anyWorld } from '../../../test/support/any-world.js';
+import { catalogMode, intentAt, reachesSomething } from '../../grants/domain/intent.js';
+import { intentSets, type IntentSets, type NamedNode } from './intent-sets.js';
+import type { NodeSets } from './node-sets.js';
+import type { Principal } from '../../grants/domain/principal.js';
+import { PRIVILEGES } from '../../grants/domain/privilege.js';
+import type { Resource } from '../../grants/domain/resource.js';
+import type { Snapshot } from '../../grants/domain/snapshot.js';
+import type { Subject } from '../../grants/domain/subject.js';
+
+describe('the intent as sets of people', () => {
+  it('says what the plain intent says, of everybody, on every named node and on fresh names below', () => {
+    fc.assert(
+      fc.property(anyWorld(), (snapshot) => {
+        expectToSayThePlainIntent(snapshot);
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  it('ends a conflict of masks where a nearer one decides', () => {
+    const world = aWorld().person('ana').may('SELECT', 'sales');
+    world.seesMasked('sales', 'ssn', 'a').seesMasked('sales', 'ssn', 'b').seesMasked('sales.eu', 'ssn', 'c');
+
+    const nodes = expectToSayThePlainIntent(world.snapshot());
+
+    expect(
+      nodes
+        .find(({ resource }) => resource.schema === 'eu')
+        ?.sets.masks.get('ssn')
+        ?.has('c'),
+    ).toBe(true);
+  });
+
+  it('knows who may enter which catalog, and who may enter at all', () => {
+    fc.assert(
+      fc.property(anyWorld(), (snapshot) => {
+        const sets = intentSets(snapshot);
+        for (const [position, subject] of sets.subjects.list.entries()) {
+          const principal = principalOf(subject);
+          expect(sets.reachesSomething.has(position)).toBe(reachesSomething(snapshot, principal));
+          for (const catalog of new Set(everyNode(sets).map(({ resource }) => resource.catalog)).add(
+            'nobody named this',
+          )) {
+            const { all, readOnly } = sets.catalogModes(catalog);
+            const mode = all.has(position) ? 'all' : readOnly.has(position) ? 'read-only' : 'none';
+            expect([catalog, mode]).toEqual([catalog, catalogMode(snapshot, principal, catalog)]);
+          }
+        }
+      }),
+    );
+  });
+});
+
+/** A node below which nothing is named says the same of whatever is there. */
+function expectToSayThePlainIntent(snapshot: Snapshot): NamedNode[] {
+  const sets = intentSets(snapshot);
+  const nodes = everyNode(sets);
+  for (const node of nodes) {
+    for (const place of [node.resource, ...freshBelow(node.resource)])
+      expect(told(sets, node.sets)).toEqual(toldPlainly(sets, snapshot, place));
+  }
+  return nodes;
+}
+
+function everyNode(sets: IntentSets): NamedNode[] {
+  const withBelow = (node: NamedNode): NamedNode[] => [node, ...[...node.children()].flatMap(withBelow)];
+  return [...sets.catalogs()].flatMap(withBelow);
+}
+
+function freshBelow({ catalog, schema, table }: Resource): Resource[] {
+  if (table !== undefined) return [];
+  const fresh = { catalog, schema: schema ?? 'nobody named this', table: 'nor this' };
+  return schema === undefined ? [{ catalog, schema: fresh.schema }, fresh] : [fresh];
+}
+
+function told(sets: IntentSets, { privileges, filters, hidden, masks, conflicts }: NodeSets): object[] {
+  return sets.subjects.list.map(({ name }, position) => ({
+    name,
+    privileges: PRIVILEGES.filter((privilege) => privileges[privilege].has(position)),
+    filter: [...filters].filter(([, people]) => people.has(position)).map(([text]) => text),
+    hidden: [...hidden]
+      .filter(([, people]) => people.has(position))
+      .map(([column]) => column)
+      .sort(),
+    conflicts: [...conflicts]
+      .filter(([, people]) => people.has(position))
+      .map(([column]) => column)
+      .sort(),
+    masks: [...masks]
+      .flatMap(([column, by]) =>
+        [...by].filter(([, people]) => people.has(position)).map(([text]) => `${column}: ${text}`),
+      )
+      .sort(),
+  }));
+}
+
+function toldPlainly(sets: IntentSets, snapshot: Snapshot, node: Resource): object[] {
+  return sets.subjects.list.map((subject) => {
+    const { privileges, filter, hidden, conflicts, masks } = intentAt(snapshot, principalOf(subject), node);
+    const maskTexts = masks.map(({ column, expression }) => `${column}: ${expression}`).sort();
+    return {
+      name: subject.name,
+      privileges,
+      filter: filter === null ? [] : [filter],
+      hidden,
+      conflicts,
+      masks: maskTexts,
+    };
+  });
+}
+
+function principalOf(subject: Subject): Principal {
+  return subject.kind === 'person' ? { type: 'user', id: subject.userId } : { type: 'engine', name: subject.name };
+}

@@ -1,0 +1,122 @@
+import type { Bits } from './bits.js';
+import { OPEN_SYSTEM_SCHEMAS } from '../../grants/domain/intent.js';
+import { setsOf, type NodeSets } from './node-sets.js';
+import { inherit, nobody, type NodeState, type Saying } from './node-state.js';
+import { PRIVILEGES, type Privilege } from '../../grants/domain/privilege.js';
+import { resourceTree, type TreeNode } from './resource-tree.js';
+import type { Resource } from '../../grants/domain/resource.js';
+import type { Snapshot } from '../../grants/domain/snapshot.js';
+import { subjectsOf, type Subjects } from './subjects.js';
+
+/** A node that something in the snapshot names (or that lies above one), with the named nodes below it, sorted by name. */
+export interface NamedNode {
+  resource: Resource;
+  /** False where nothing is said of this very node: the sets are those of the node above. */
+  changed: boolean;
+  sets: NodeSets;
+  children(): Iterable<NamedNode>;
+}
+
+/** The intent for everybody at once. It says what `intentAt` says, as sets of people. */
+export interface IntentSets {
+  subjects: Subjects;
+  /** Service accounts, and everybody who has anything anywhere. */
+  reachesSomething: Bits;
+  /** Every named catalog, sorted, `system` among them; nodes are computed while they are walked, and not kept. */
+  catalogs(): Iterable<NamedNode>;
+  /** Who needs which mode: the sets do not meet. Those in neither may not enter the catalog. */
+  catalogModes(catalog: string): { all: Bits; readOnly: Bits };
+}
+
+/** Works out who gets what, once for all nodes and everybody. */
+export function intentSets(snapshot: Snapshot): IntentSets {
+  const subjects = subjectsOf(snapshot);
+  const start = nobody(subjects.none);
+  const tree = resourceTree(sayings(snapshot, subjects));
+  const modes = new Map([...tree].map(([name, node]) => [name, modesBelow(node, start, subjects.none)]));
+  const reachesSomething = [...modes.values()].reduce(
+    (all, mode) => all.or(mode.all).or(mode.readOnly),
+    subjects.serviceAccounts,
+  );
+  addSystem(tree, reachesSomething);
+  modes.set('system', { all: subjects.none, readOnly: reachesSomething });
+
+  const catalogs = [...tree.values()];
+  return {
+    subjects,
+    reachesSomething,
+    catalogs: () => walk(catalogs, start),
+    catalogModes: (catalog) => modes.get(catalog) ?? { all: subjects.none, readOnly: subjects.none },
+  };
+}
+
+function* walk(nodes: Iterable<TreeNode<Saying>>, above: NodeState): Generator<NamedNode> {
+  for (const { resource, said, children } of nodes) {
+    const state = inherit(above, said);
+    yield { resource, changed: said.length > 0, sets: setsOf(state), children: () => walk(children.values(), state) };
+  }
+}
+
+/** Everything that the snapshot says of a node, settings first. What it says of the two closed catalogs counts for nothing. */
+function sayings(snapshot: Snapshot, subjects: Subjects): Saying[] {
+  const { writableCatalogs, readableCatalogs, metadataCatalog } = snapshot.settings;
+  const means = subjects.serviceAccounts;
+  const writable = writableCatalogs.map(
+    (catalog) => ({ kind: 'give', privileges: PRIVILEGES, resource: { catalog }, means }) as const,
+  );
+  const readable = readableCatalogs.map(
+    (catalog) => ({ kind: 'give', privileges: READ, resource: { catalog }, means }) as const,
+  );
+  const grants = snapshot.grants
+    // Said here again: the proof asks `isLive`, and a slip must not be made on both sides of it.
+    .filter(({ revokedAt, expiresAt }) => revokedAt === null && (expiresAt === null || expiresAt > snapshot.at))
+    .map(
+      ({ principal, resource, privileges }) =>
+        ({ kind: 'give', privileges, resource, means: subjects.meant(principal) }) as const,
+    );
+  const policies = snapshot.policies.map((policy): Saying => {
+    const of = { resource: policy.resource, means: subjects.meantByPolicy(policy) };
+    switch (policy.kind) {
+      case 'deny':
+        return { ...of, kind: 'take', privileges: policy.privileges };
+      case 'row_filter':
+        return { ...of, kind: 'filter', expression: policy.expression };
+      case 'hidden_column':
+        return { ...of, kind: 'hide', column: policy.resource.column };
+      case 'column_mask':
+        return { ...of, kind: 'mask', column: policy.resource.column, expression: policy.expression };
+    }
+  });
+  return [...writable, ...readable, ...grants, ...policies].filter(
+    ({ resource: { catalog } }) => catalog !== metadataCatalog && catalog !== 'system',
+  );
+}
+
+const READ: readonly Privilege[] = ['SELECT'];
+
+/** Who needs which mode of a catalog: what anybody has anywhere in it. A deny reaches down, so that looking where something is given is enough. */
+function modesBelow(node: TreeNode<Saying>, above: NodeState, none: Bits): { all: Bits; readOnly: Bits } {
+  const state = inherit(above, node.said);
+  const { privileges, reached } = setsOf(state);
+  let all = PRIVILEGES.filter((privilege) => privilege !== 'SELECT').reduce(
+    (some, privilege) => some.or(privileges[privilege]),
+    none,
+  );
+  let any = reached;
+  for (const child of node.children.values()) {
+    const below = modesBelow(child, state, none);
+    all = all.or(below.all);
+    any = any.or(below.all).or(below.readOnly);
+  }
+  return { all, readOnly: any.minus(all) };
+}
+
+function addSystem(tree: Map<string, TreeNode<Saying>>, means: Bits): void {
+  const open = OPEN_SYSTEM_SCHEMAS.map((schema): Saying => ({
+    kind: 'give',
+    privileges: READ,
+    resource: { catalog: 'system', schema },
+    means,
+  }));
+  for (const [name, node] of resourceTree(open)) tree.set(name, node);
+}

@@ -1,0 +1,38 @@
+import { OPEN_SYSTEM_SCHEMAS } from '../../grants/domain/intent.js';
+import { PRIVILEGES } from '../../grants/domain/privilege.js';
+import type { SnapshotSettings } from '../../grants/domain/snapshot.js';
+import { anyOf } from './name-pattern.js';
+import type { RulesDocument } from '../rules/rules-document.js';
+
+type ServiceAccountRules = Pick<RulesDocument, 'catalogs' | 'schemas' | 'tables' | 'catalog_session_properties'>;
+
+/**
+ * What the settings give the service accounts: everything in writable catalogs, reading in readable ones, and rules in all
+ * three sections, because one missing section denies everything there (source document, section 5.4).
+ */
+export function serviceAccountRules(settings: SnapshotSettings): ServiceAccountRules {
+  const user = anyOf(settings.serviceAccounts);
+  const open = (catalog: string) => catalog !== settings.metadataCatalog && catalog !== 'system';
+  const writable = settings.writableCatalogs.filter(open);
+  const readable = settings.readableCatalogs.filter((catalog) => open(catalog) && !writable.includes(catalog));
+  const rule = <T extends object>(catalogs: string[], gives: T) =>
+    catalogs.length > 0 ? [{ user, catalog: anyOf(catalogs), ...gives }] : [];
+  return {
+    catalogs: [
+      ...rule(writable, { allow: 'all' } as const),
+      ...rule(readable, { allow: 'read-only' } as const),
+      ...rule(['system'], { allow: 'read-only' } as const),
+    ],
+    schemas: [
+      ...rule(writable, { owner: true }),
+      ...rule(readable, { owner: false }),
+      ...rule(['system'], { owner: false }),
+    ],
+    tables: [
+      ...rule(writable, { privileges: [...PRIVILEGES] }),
+      ...rule(readable, { privileges: ['SELECT' as const] }),
+      ...rule(['system'], { schema: anyOf(OPEN_SYSTEM_SCHEMAS), privileges: ['SELECT' as const] }),
+    ],
+    catalog_session_properties: rule([...writable, ...readable], { allow: true }),
+  };
+}

@@ -1,0 +1,112 @@
+import type { Aspect } from './difference.js';
+import type { CatalogModes, EngineSets } from './engine-sets.js';
+import { FRESH } from '../rules/name-space.js';
+import { hasMember, wordAt, type Words } from './people-set.js';
+
+/** What belongs to no table: queries, impersonation, routines, session properties. */
+export type Right = Extract<Aspect, { about: 'queries' | 'impersonation' | 'routine' | 'session-property' }>;
+
+/** What the marker of the live version is called, before its hash. */
+export const MARKER = 'grantline_rules_';
+
+/**
+ * Every question about rights that these rules could answer differently: each name that one of them spells out, and a
+ * fresh one, at every level.
+ * @param properties names of system session properties to ask about besides
+ */
+export function* everyRight(engines: readonly EngineSets[], properties: readonly string[]): Iterable<Right> {
+  for (const right of ['execute', 'view', 'kill'] as const) yield { about: 'queries', right };
+  for (const newUser of new Set(engines.flatMap(({ people }) => people.names())))
+    yield { about: 'impersonation', newUser };
+  yield* routines(engines, 'function');
+  yield* routines(engines, 'procedure');
+  const asked = new Set([...spelled(engines, 'system_session_properties'), ...properties, MARKER + FRESH]);
+  for (const property of asked) yield { about: 'session-property', property, catalog: null };
+  for (const catalog of catalogs(engines)) {
+    for (const property of spelled(engines, 'catalog_session_properties')) {
+      yield { about: 'session-property', property, catalog };
+    }
+  }
+}
+
+/** Who has a right. Nobody is ever asked whether they may become who they are. */
+export function holders(engine: EngineSets, right: Right): Words {
+  const { rules, space, people } = engine;
+  switch (right.about) {
+    case 'queries':
+      return engine.first(rules.queries, ({ allow }) => allow.includes(right.right));
+    case 'impersonation': {
+      const positions = people.named(right.newUser);
+      const about = rules.impersonation.filter(({ new_user }) => {
+        const members = people.meantBy(new_user);
+        return positions.some((position) => hasMember(members, position));
+      });
+      const asked = about.map(({ original_user, allow }) => ({ user: original_user, allow }));
+      const may = engine.first(asked, ({ allow }) => allow);
+      for (const position of positions) may[position >>> 5] = wordAt(may, position >>> 5) & ~(1 << (position & 31));
+      return may;
+    }
+    case 'routine': {
+      const { catalog, schema = FRESH } = right.place;
+      const path = [catalog, schema, right.name];
+      const about =
+        right.kind === 'function'
+          ? engine.functions.at(path).flatMap((index) => rules.functions[index] ?? [])
+          : engine.procedures.at(path).flatMap((index) => rules.procedures[index] ?? []);
+      const may = engine.first(about, ({ privileges }) => privileges.some((each) => each === right.privilege));
+      return within(may, engine.modes(catalog));
+    }
+    case 'session-property': {
+      const { catalog, property } = right;
+      if (catalog === null) {
+        const about = rules.system_session_properties.filter((rule) => space.means(rule.property, property));
+        return engine.first(about, ({ allow }) => allow);
+      }
+      const about = rules.catalog_session_properties.filter(
+        (rule) => space.means(rule.catalog, catalog) && space.means(rule.property, property),
+      );
+      return within(
+        engine.first(about, ({ allow }) => allow),
+        engine.modes(catalog),
+      );
+    }
+  }
+}
+
+function* routines(engines: readonly EngineSets[], kind: 'function' | 'procedure'): Iterable<Right> {
+  const tries = engines.map(({ functions, procedures }) => (kind === 'function' ? functions : procedures));
+  const below = (...path: string[]): Set<string> =>
+    new Set([...tries.flatMap((trie) => [...trie.branch(path).names()]), FRESH]);
+  for (const catalog of new Set([...below(), ...catalogs(engines)])) {
+    for (const schema of below(catalog)) {
+      for (const name of below(catalog, schema)) {
+        for (const privilege of ['EXECUTE', 'GRANT_EXECUTE', 'OWNERSHIP'] as const) {
+          yield { about: 'routine', kind, place: { catalog, schema }, name, privilege };
+        }
+      }
+    }
+  }
+}
+
+function catalogs(engines: readonly EngineSets[]): Set<string> {
+  const named = engines.flatMap(({ catalogs, rules, space }) => [
+    ...catalogs.branch([]).names(),
+    ...rules.catalog_session_properties.flatMap(({ catalog }) => [...space.spelled(catalog)]),
+  ]);
+  return new Set([...named, 'system', FRESH]);
+}
+
+function spelled(
+  engines: readonly EngineSets[],
+  section: 'system_session_properties' | 'catalog_session_properties',
+): Set<string> {
+  const named = engines.flatMap(({ rules, space }) =>
+    rules[section].flatMap(({ property }) => [...space.spelled(property)]),
+  );
+  return new Set([...named, FRESH]);
+}
+
+/** Those of a set who may enter the catalog at all. */
+function within(may: Words, { all, readOnly }: CatalogModes): Words {
+  return may.map((word, index) => word & (wordAt(all, index) | wordAt(readOnly, index)));
+}

@@ -1,0 +1,102 @@
+import type { Meaning } from '../rules/name-space.js';
+import { matches } from '../rules/pattern-meaning.js';
+import type { Pattern } from '../rules/pattern.js';
+
+/** Rules by the names of the objects they speak of, level by level; at each level a rule may speak of any name. */
+export class RuleTrie {
+  private readonly root = new Level();
+
+  /** Rules must be added in their order. */
+  add(rule: number, path: readonly Meaning[]): void {
+    this.root.add(rule, path, 0);
+  }
+
+  /** The rules that speak of this very path, in their order. */
+  at(path: readonly string[]): number[] {
+    return ordered(this.below(path));
+  }
+
+  /** What is one level below a path. */
+  branch(path: readonly string[]): Branch {
+    return new Branch(this.below(path));
+  }
+
+  private below(path: readonly string[]): Level[] {
+    let levels: Level[] = [this.root];
+    for (const name of path) levels = levels.flatMap((level) => [...level.everywhere(), ...level.only(name)]);
+    return levels;
+  }
+}
+
+/** The rules below one path, told apart by whether they speak of any name or of some. */
+export class Branch {
+  /** Rules that speak of any name here, in their order. */
+  readonly everywhere: readonly number[];
+
+  constructor(private readonly levels: readonly Level[]) {
+    this.everywhere = ordered(levels.flatMap((level) => level.everywhere()));
+  }
+
+  /** Rules that speak of this name and not of any, in their order. */
+  only(name: string): number[] {
+    return ordered(this.levels.flatMap((level) => level.only(name)));
+  }
+
+  /** The names that rules spell out here; for an open pattern, one that it lets in. */
+  names(): Set<string> {
+    return new Set(this.levels.flatMap((level) => level.names()));
+  }
+}
+
+class Level {
+  readonly rules: number[] = [];
+  private any: Level | null = null;
+  private readonly named = new Map<string, Level>();
+  private readonly open = new Map<string, { pattern: Pattern; level: Level }>();
+
+  add(rule: number, path: readonly Meaning[], depth: number): void {
+    const meaning = path[depth];
+    if (meaning === undefined) this.rules.push(rule);
+    else for (const level of this.meant(meaning)) level.add(rule, path, depth + 1);
+  }
+
+  everywhere(): Level[] {
+    return this.any ? [this.any] : [];
+  }
+
+  only(name: string): Level[] {
+    const exact = this.named.get(name);
+    const levels = exact ? [exact] : [];
+    for (const { pattern, level } of this.open.values()) if (matches(pattern, name)) levels.push(level);
+    return levels;
+  }
+
+  names(): string[] {
+    return [...this.named.keys(), ...this.open.keys()];
+  }
+
+  private *meant(meaning: Meaning): Iterable<Level> {
+    switch (meaning.kind) {
+      case 'any':
+        yield (this.any ??= new Level());
+        return;
+      case 'names':
+        for (const name of meaning.names) yield known(this.named, name, () => new Level());
+        return;
+      case 'open': {
+        const { pattern, witness } = meaning;
+        yield known(this.open, witness, () => ({ pattern, level: new Level() })).level;
+      }
+    }
+  }
+}
+
+function known<T>(map: Map<string, T>, name: string, make: () => T): T {
+  const found = map.get(name) ?? make();
+  map.set(name, found);
+  return found;
+}
+
+function ordered(levels: readonly Level[]): number[] {
+  return levels.flatMap(({ rules }) => rules).sort((a, b) => a - b);
+}
