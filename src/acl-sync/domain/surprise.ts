@@ -7,7 +7,7 @@ import { compile, type CompiledRules } from '../compiler/compile.js';
 import { explainedWorld } from './explained-world.js';
 import type { Finding } from '../rules/finding.js';
 import { LastWords, type RecordedEvent } from './last-words.js';
-import type { RulesDocument } from '../rules/rules-document.js';
+import { NO_RULES, type RulesDocument } from '../rules/rules-document.js';
 import { readRules } from '../rules/rules-reader.js';
 import { withdrawal } from './withdrawal.js';
 
@@ -164,15 +164,3 @@ function together(changes: readonly AccessChange[]): AccessChange {
 }
 
 const NO_CHANGE: AccessChange = { gained: [], lost: [], gainedInAll: 0, lostInAll: 0, changedPairs: 0, allPairs: 0 };
-
-const NO_RULES: RulesDocument = {
-  catalogs: [],
-  schemas: [],
-  tables: [],
-  queries: [],
-  impersonation: [],
-  functions: [],
-  procedures: [],
-  system_session_properties: [],
-  catalog_session_properties: [],
-};

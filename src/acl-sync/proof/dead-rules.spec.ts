@@ -7,19 +7,7 @@ import type { Finding } from '../rules/finding.js';
 import { FirstMatch } from './first-match.js';
 import { NameSpace } from '../rules/name-space.js';
 import { People } from './people.js';
-import type { RulesDocument, TableRule } from '../rules/rules-document.js';
-
-const NOTHING: RulesDocument = {
-  catalogs: [],
-  schemas: [],
-  tables: [],
-  queries: [],
-  impersonation: [],
-  functions: [],
-  procedures: [],
-  system_session_properties: [],
-  catalog_session_properties: [],
-};
+import { NO_RULES, type RulesDocument, type TableRule } from '../rules/rules-document.js';
 
 describe('dead rules', () => {
   it.each<[string, Omit<TableRule, 'privileges'>[], string | null]>([
@@ -62,7 +50,7 @@ describe('dead rules', () => {
       'for example tables[0]',
     ],
   ])('%s', (_name, tables, message) => {
-    const findings = judged({ ...NOTHING, tables: tables.map((rule) => ({ ...rule, privileges: [] })) });
+    const findings = judged({ ...NO_RULES, tables: tables.map((rule) => ({ ...rule, privileges: [] })) });
     if (message === null) expect(findings).toEqual([]);
     else
       expect(findings).toMatchObject([
@@ -74,7 +62,7 @@ describe('dead rules', () => {
   it('gives up on patterns that outgrow the budget, and says so', () => {
     const intricate = `.*a${'(a|b|c)'.repeat(40)}`;
     const [finding] = judged({
-      ...NOTHING,
+      ...NO_RULES,
       queries: [
         { user: intricate, allow: [] },
         { user: `${intricate}|x${intricate}`, allow: [] },
@@ -116,7 +104,7 @@ describe('dead rules', () => {
     ];
     fc.assert(
       fc.property(anyRules(), ({ schemas, impersonation }) => {
-        const dead = new Set(judged({ ...NOTHING, schemas, impersonation }).map(({ rule }) => rule));
+        const dead = new Set(judged({ ...NO_RULES, schemas, impersonation }).map(({ rule }) => rule));
         const first = new FirstMatch();
         for (const original_user of words) {
           for (const new_user of words) {

@@ -17,6 +17,19 @@ export interface RulesDocument {
   catalog_session_properties: CatalogSessionPropertyRule[];
 }
 
+/** Nobody may anything. */
+export const NO_RULES: RulesDocument = {
+  catalogs: [],
+  schemas: [],
+  tables: [],
+  queries: [],
+  impersonation: [],
+  functions: [],
+  procedures: [],
+  system_session_properties: [],
+  catalog_session_properties: [],
+};
+
 export interface CatalogRule {
   user?: string;
   catalog?: string;

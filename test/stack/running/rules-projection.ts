@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
-import type { RulesDocument } from '../../../src/acl-sync/rules/rules-document.js';
+import { NO_RULES } from '../../../src/acl-sync/rules/rules-document.js';
 import { say } from '../progress.js';
 import type { ApiServer } from './api-server.js';
 import { RULES_CONFIGMAP, RULES_NAMESPACE, type ConfigMap } from './config-map.js';
@@ -10,22 +10,6 @@ import { writeProjectedVolume } from './projected-volume.js';
 const PERIOD = 250;
 const PATH = `/api/v1/namespaces/${RULES_NAMESPACE}/configmaps/${RULES_CONFIGMAP}`;
 const RULES_KEY = 'rules.json';
-
-/**
- * What the engine finds while the ConfigMap holds no rules: nobody may anything. A kubelet would project an empty folder, and
- * the engine's pod would wait for the first publication; here the engine is started beside it.
- */
-const NOBODY_MAY_ANYTHING: RulesDocument = {
-  catalogs: [],
-  schemas: [],
-  tables: [],
-  queries: [],
-  impersonation: [],
-  functions: [],
-  procedures: [],
-  system_session_properties: [],
-  catalog_session_properties: [],
-};
 
 /** Stands in for the kubelet of the engine's pod: projects the ConfigMap into a volume, and goes on until the run ends. */
 export class RulesProjection {
@@ -70,7 +54,9 @@ export class RulesProjection {
 }
 
 function filesOf(data: Record<string, string>, binaryData: Record<string, string>): Map<string, Buffer> {
-  const files = new Map([[RULES_KEY, Buffer.from(JSON.stringify(NOBODY_MAY_ANYTHING))]]);
+  // A kubelet would project an empty folder, and the engine's pod would wait for the first publication; here the engine is
+  // started beside it, and nobody may anything meanwhile.
+  const files = new Map([[RULES_KEY, Buffer.from(JSON.stringify(NO_RULES))]]);
   for (const [name, text] of Object.entries(data)) files.set(name, Buffer.from(text));
   for (const [name, base64] of Object.entries(binaryData)) files.set(name, Buffer.from(base64, 'base64'));
   return files;
