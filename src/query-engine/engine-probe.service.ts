@@ -30,23 +30,13 @@ export class EngineProbe {
     }
   }
 
-  /** The catalogs that the service account can see; null: the engine did not say. */
-  async catalogs(): Promise<string[] | null> {
-    try {
-      return (await this.run('SHOW CATALOGS')).map(([name]) => String(name));
-    } catch (error) {
-      if (!(error instanceof DbApiError)) throw error;
-      return null;
-    }
-  }
-
-  private async run(sql: string): Promise<(readonly unknown[])[]> {
+  private async run(sql: string): Promise<void> {
     if (this.settings.engine.origin === null) throw new DbApiError('no engine is configured');
     const connection = this.connections.connect();
     try {
       const cursor = connection.cursor();
       await cursor.execute(sql, [], { timeout: STATEMENT_TIMEOUT });
-      return await cursor.fetchAll();
+      await cursor.fetchAll();
     } finally {
       await connection.close();
     }
