@@ -46,13 +46,14 @@ export function cover(cells: readonly Cell[], cost: Costs): Covered[] {
     const saved = [a, b].reduce((sum, { rows }, i) => (isNeedless[i] ? sum + costOf(rows) : sum), 0);
     return weigh(a.classes.and(b.classes)) + saved - costOf(a.rows.or(b.rows));
   };
-  const covers = [rowByRow(cells, classes), classByClass(cells, classes)].map((begun) =>
-    inParts(begun).flatMap((some) => shareWhatPays(some, gain)),
-  );
+  const begun = rowByRow(cells, classes);
+  // Many people alike in few ways, and many rows: then the people's side is the shorter one to begin with.
+  const ways = classes.length < begun.length ? [begun, classByClass(cells, classes)] : [begun];
+  const covers = ways.map((drafts) => inParts(drafts).flatMap((some) => shareWhatPays(some, gain)));
   const bytes = (drafts: readonly Draft[]) =>
     drafts.reduce((sum, { classes: some, rows }) => sum + costOf(rows) + weigh(some), 0);
-  const [first = [], second = []] = covers;
-  return (bytes(second) < bytes(first) ? second : first).map(({ classes: some, rows }) => {
+  const shortest = covers.reduce((a, b) => (bytes(b) < bytes(a) ? b : a));
+  return shortest.map(({ classes: some, rows }) => {
     const people = some.members().flatMap((each) => classes[each]?.people ?? []);
     return { people: Bits.of(size, people), rows: rows.members() };
   });
