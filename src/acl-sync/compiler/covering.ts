@@ -29,9 +29,9 @@ interface Draft {
 }
 
 /**
- * Rectangles that cover all that must be covered, and only what may be. Begins with one for each row, and takes out of two
- * of them what they have in common, again and again, as long as that saves bytes: greedy, because the best cover by
- * rectangles is NP-hard to find.
+ * Rectangles that cover all that must be covered, and only what may be. Begins with one for each row, or for people who are
+ * alike, and takes out of two of them what they have in common, again and again, as long as that saves bytes: greedy, because
+ * the best cover by rectangles is NP-hard to find.
  */
 export function cover(cells: readonly Cell[], cost: Costs): Covered[] {
   const classes = classesOf(cells);

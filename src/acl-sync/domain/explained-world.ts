@@ -8,6 +8,7 @@ import type {
   SnapshotUser,
 } from '../../grants/domain/snapshot.js';
 import type { LastWords } from './last-words.js';
+import { pairs } from './pairs.js';
 
 /**
  * The former world with every recorded change in it, and nothing else: what was given, taken, written, joined, left and
@@ -64,20 +65,4 @@ function groups(former: Snapshot, next: Snapshot, record: LastWords): SnapshotGr
     const joined = [...are].filter((member) => !were.has(member) && record.added(id, member));
     return [{ id, name, members: [...stayed, ...joined].sort((a, b) => a - b) }];
   });
-}
-
-/** What stands on either side, by id. */
-export function pairs<T extends { id: number }>(
-  before: readonly T[],
-  after: readonly T[],
-): ([T, T] | [T, undefined] | [undefined, T])[] {
-  const afterById = new Map(after.map((row) => [row.id, row]));
-  const known = new Set(before.map(({ id }) => id));
-  return [
-    ...before.map((row): [T, T] | [T, undefined] => {
-      const same = afterById.get(row.id);
-      return same === undefined ? [row, same] : [row, same];
-    }),
-    ...after.filter(({ id }) => !known.has(id)).map((row): [undefined, T] => [undefined, row]),
-  ];
 }

@@ -2,7 +2,7 @@ import { covers, depth } from '../../grants/domain/applies.js';
 import { grantFacts, policyFacts, sameFacts } from '../../grants/domain/facts.js';
 import type { PolicySubject } from '../../grants/domain/principal.js';
 import type { Snapshot, SnapshotGroup, SnapshotPolicy } from '../../grants/domain/snapshot.js';
-import { pairs } from './explained-world.js';
+import { pairs } from './pairs.js';
 
 /**
  * The former world with what recorded changes take away, and with nothing that they give: grants and memberships that are in

@@ -6,8 +6,8 @@ import type { Snapshot } from './snapshot.js';
 
 /**
  * The same without whatever has no effect: grants that have ended, rows on nodes where nobody may be given anything, rows that
- * name nobody or a service account. Rows stand by their ids and privileges in the engine's order, so that two snapshots that mean the same are written the same. It
- * can always be read back (`snapshot-file.ts`), also when settings have changed under the rows.
+ * name nobody or a service account. Rows stand by their ids and privileges in the engine's order, so that two snapshots that mean
+ * the same are written the same. It can always be read back (`snapshot-file.ts`), also when settings have changed under the rows.
  */
 export function effective(snapshot: Snapshot): Snapshot {
   const { settings, at } = snapshot;
