@@ -5,7 +5,7 @@ import { compileSnapshot } from './commands/acl-compile.js';
 import { syncRules } from './commands/acl-sync.js';
 import { createAdministrator } from './commands/create-administrator.js';
 import { applyMigrations } from './commands/migrate.js';
-import { complain } from './commands/output.js';
+import { remark } from './commands/output.js';
 import { serve } from './commands/serve.js';
 import { verifyRetiredRoute } from './commands/verify-retired-route.js';
 import { SettingsRefused } from './platform/settings-loader.js';
@@ -17,7 +17,7 @@ const program = new Command('grantline')
 
 // Before the commands, which inherit it. Exit codes: 0 fine, 1 findings or refused, 2 cannot read, cannot reach or wrong
 // usage, 78 settings (EX_CONFIG).
-program.configureOutput({ writeErr: (text) => complain(text.trimEnd()) }).exitOverride((stop) => {
+program.configureOutput({ writeErr: (text) => remark(text.trimEnd()) }).exitOverride((stop) => {
   process.exit(stop.exitCode === 0 ? 0 : 2);
 });
 
@@ -59,6 +59,6 @@ program
 try {
   await program.parseAsync();
 } catch (error) {
-  complain(`grantline: ${error instanceof Error ? error.message : String(error)}`);
+  remark(`grantline: ${error instanceof Error ? error.message : String(error)}`);
   process.exit(error instanceof SettingsRefused ? 78 : 2);
 }

@@ -9,7 +9,7 @@ import { RowId } from '../platform/row-id.js';
 import { ApprovalsService } from './approvals.service.js';
 import { AclSyncService } from './acl-sync.service.js';
 import { failureOf } from './domain/publication.js';
-import { PreviewService } from './preview.service.js';
+import { previewForm, PreviewService } from './preview.service.js';
 import {
   PublicationPageResponse,
   PublicationResponse,
@@ -23,7 +23,6 @@ import {
   refusalOf,
   StatusResponse,
   SyncResponse,
-  toPreviewResponse,
   toStatusResponse,
   toSyncResponse,
 } from './sync.response.js';
@@ -58,7 +57,7 @@ export class AclSyncController {
     const preview = await this.previews.preview().catch((error: unknown) => {
       throw refusalOf(failureOf(error));
     });
-    return toPreviewResponse(preview);
+    return previewForm(preview);
   }
 
   /** Takes effect with the next run, which begins some seconds later. */

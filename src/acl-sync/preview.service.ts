@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { CandidateService } from './candidate.service.js';
+import { accessForm, type AccessForm } from './domain/access-text.js';
 import type { Candidate } from './domain/candidate.js';
 import { type Plan, planPublication } from './domain/publication.js';
 import { PublicationHistory } from './domain/publication-history.js';
+import type { Finding } from './rules/finding.js';
 import { diffRules, type RulesDiff } from './rules/rules-diff.js';
 import { RulesTarget } from './domain/rules-target.js';
 import { fitted } from './fitting.js';
@@ -12,6 +14,30 @@ export interface Preview {
   candidate: Candidate;
   /** Against the live text. */
   diff: RulesDiff;
+}
+
+/** As the API and the command line name things. */
+export function previewForm({ plan, candidate, diff }: Preview): PreviewForm {
+  const { hash, rules, bytes, findings, access } = candidate;
+  return {
+    would: plan.kind,
+    hash,
+    rules,
+    bytes,
+    diff: { rules: diff, access: access && accessForm(access, Infinity) },
+    checks: findings,
+    drift: plan.drift,
+    awaits: plan.kind === 'refused' && plan.awaitsApproval ? hash : null,
+  };
+}
+
+export interface PreviewForm extends Pick<Candidate, 'hash' | 'rules' | 'bytes'> {
+  would: Plan['kind'];
+  diff: { rules: RulesDiff; access: AccessForm | null };
+  checks: Finding[];
+  drift: boolean;
+  /** Of the text to approve; null: nothing waits for an approval. */
+  awaits: string | null;
 }
 
 const TARGET_MS = 30_000;

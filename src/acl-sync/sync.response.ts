@@ -3,13 +3,11 @@ import { Matches } from 'class-validator';
 import { Refused } from '../kernel/errors.js';
 import type { Finding } from './rules/finding.js';
 import type { Outcome, Run, RunFailure, Trigger } from './domain/publication.js';
-import type { Preview } from './preview.service.js';
 import {
   AccessChangeResponse,
   FindingResponse,
   PublicationSummaryResponse,
   RulesDiffResponse,
-  toAccessResponse,
   toSummaryResponse,
 } from './publication.response.js';
 import type { SyncStatus } from './status.service.js';
@@ -170,20 +168,6 @@ export function refusalOf({ reason, message, auditId, cause }: RunFailure): Refu
   if (reason === 'internal') return new Refused('internal_error', { cause });
   if (reason === 'lease-lost') return new Refused('database_unavailable', { cause });
   return new Refused('target_unavailable', { detail: message, members: { reason, audit_id: auditId }, cause });
-}
-
-export function toPreviewResponse({ plan, candidate, diff }: Preview): PreviewResponse {
-  const { hash, rules, bytes, findings, access } = candidate;
-  return {
-    would: plan.kind,
-    hash,
-    rules,
-    bytes,
-    diff: { rules: diff, access: toAccessResponse(access) },
-    checks: findings,
-    drift: plan.drift,
-    awaits: plan.kind === 'refused' && plan.awaitsApproval ? hash : null,
-  };
 }
 
 export function toStatusResponse({

@@ -5,6 +5,7 @@ import { checkRules } from '../acl-sync/proof/check.js';
 import { compile } from '../acl-sync/compiler/compile.js';
 import type { Finding } from '../acl-sync/rules/finding.js';
 import { findingText } from '../acl-sync/domain/run-text.js';
+import { ruleCount } from '../acl-sync/rules/rules-document.js';
 import { checkRuleCount } from '../acl-sync/rules/size.js';
 import { snapshotSettings } from '../grants/snapshot.service.js';
 import { readSnapshot } from '../grants/domain/snapshot-file.js';
@@ -12,7 +13,7 @@ import type { Snapshot } from '../grants/domain/snapshot.js';
 import { SystemClock } from '../kernel/clock.js';
 import { readJson } from '../kernel/json-reader.js';
 import { loadRuleSettings } from '../platform/settings-loader.js';
-import { complain, print, tell } from './output.js';
+import { print, remark } from './output.js';
 
 interface Options {
   snapshot: string;
@@ -33,7 +34,7 @@ export async function compileSnapshot({ snapshot: file, out, json }: Options): P
   }
   const { grants, policies } = snapshot;
   // Smaller ones have ended before anybody wonders.
-  const say = grants.length + policies.length > TAKES_SECONDS ? tell : () => undefined;
+  const say = grants.length + policies.length > TAKES_SECONDS ? remark : () => undefined;
   say(`compiling ${grants.length} grants and ${policies.length} policies`);
   const begun = performance.now();
   const { text, hash, document, findings: remarks } = compile(snapshot);
@@ -48,7 +49,7 @@ export async function compileSnapshot({ snapshot: file, out, json }: Options): P
     await mkdir(out, { recursive: true });
     await writeFile(path, text);
   }
-  const rules = Object.values<readonly unknown[]>({ ...document }).reduce((sum, section) => sum + section.length, 0);
+  const rules = ruleCount(document);
   const bytes = Buffer.byteLength(text);
   const milliseconds = { compile: Math.round(compiled - begun), check: Math.round(checked - compiled) };
   if (json) print(JSON.stringify({ file: refused ? null : path, hash, rules, bytes, milliseconds, findings }));
@@ -56,6 +57,7 @@ export async function compileSnapshot({ snapshot: file, out, json }: Options): P
   process.exitCode = refused ? 1 : 0;
 }
 
+/** So many grants and policies take longer than two seconds on a small machine. */
 const TAKES_SECONDS = 2_000;
 
 /** Null: it cannot be read, and every problem has been told. */
@@ -63,7 +65,7 @@ async function read(file: string, settings: ReturnType<typeof loadRuleSettings>)
   const defaults = { settings: snapshotSettings(settings), at: new SystemClock().now() };
   const reading = readSnapshot(parsed(await readFile(file, 'utf8')), defaults);
   if (reading.kind === 'read') return reading.snapshot;
-  for (const { path, message } of reading.problems) complain(`${file}: ${path} ${message}`);
+  for (const { path, message } of reading.problems) remark(`${file}: ${path} ${message}`);
   return null;
 }
 

@@ -1,11 +1,11 @@
 import { AclSyncService } from '../acl-sync/acl-sync.service.js';
-import { accessForm, accessLines } from '../acl-sync/domain/access-text.js';
+import { accessLines } from '../acl-sync/domain/access-text.js';
 import { failureOf, type Outcome, reasonsOf } from '../acl-sync/domain/publication.js';
 import { findingText, runText } from '../acl-sync/domain/run-text.js';
-import { type Preview, PreviewService } from '../acl-sync/preview.service.js';
+import { type Preview, previewForm, PreviewService } from '../acl-sync/preview.service.js';
 import { StatusService } from '../acl-sync/status.service.js';
 import { Clock } from '../kernel/clock.js';
-import { complain, print, told } from './output.js';
+import { print, remark, told } from './output.js';
 import { withModules } from './with-modules.js';
 
 interface Options {
@@ -24,7 +24,7 @@ export async function syncRules({ dryRun, json }: Options): Promise<void> {
     const order = { trigger: 'cli', by: { actor: null, origin: null }, patienceMs: PATIENCE_MS } as const;
     const result = await told('the run is under way', modules.get(AclSyncService).run(order));
     if (result.kind === 'busy') {
-      complain(`another run has been under way for ${PATIENCE_MS / 1000} s`);
+      remark(`another run has been under way for ${PATIENCE_MS / 1000} s`);
       return 2;
     }
     const { outcome } = result;
@@ -42,14 +42,14 @@ async function show(previews: PreviewService, json: boolean): Promise<number> {
   } catch (error) {
     const { reason, message } = failureOf(error);
     if (reason === 'internal') throw error;
-    complain(`${reason}: ${message}`);
+    remark(`${reason}: ${message}`);
     return 2;
   }
   print(json ? JSON.stringify(previewForm(preview)) : previewText(preview));
   return preview.plan.kind === 'refused' ? 1 : 0;
 }
 
-/** As the API names things. */
+/** As the API names things; of the publication no more than fits a line, and a failure is an answer here. */
 function outcomeForm(outcome: Outcome): object {
   const publication = outcome.kind === 'failed' ? null : outcome.publication;
   return {
@@ -62,20 +62,6 @@ function outcomeForm(outcome: Outcome): object {
     },
     awaits: outcome.kind === 'refused' ? outcome.awaits : null,
     reasons: reasonsOf(outcome),
-  };
-}
-
-function previewForm({ plan, candidate, diff }: Preview): object {
-  const { hash, rules, bytes, findings, access } = candidate;
-  return {
-    would: plan.kind,
-    hash,
-    rules,
-    bytes,
-    diff: { rules: diff, access: access && accessForm(access, Infinity) },
-    checks: findings,
-    drift: plan.drift,
-    awaits: plan.kind === 'refused' && plan.awaitsApproval ? hash : null,
   };
 }
 

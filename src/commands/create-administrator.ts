@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { Writable } from 'node:stream';
 import { RegistrationService } from '../auth/registration.service.js';
 import { Refused } from '../kernel/errors.js';
-import { complain, print } from './output.js';
+import { print, remark } from './output.js';
 import { withModules } from './with-modules.js';
 
 interface Options {
@@ -22,7 +22,7 @@ export async function createAdministrator({ username, email, passwordFile, json 
     try {
       const outcome = await modules.get(RegistrationService).createAdministrator({ username, email, password });
       if (outcome.kind !== 'registered') {
-        complain(outcome.kind === 'username-taken' ? `the name ${username} is taken` : `the address ${email} is taken`);
+        remark(outcome.kind === 'username-taken' ? `the name ${username} is taken` : `the address ${email} is taken`);
         return 1;
       }
       const { id } = outcome.account;
@@ -32,7 +32,7 @@ export async function createAdministrator({ username, email, passwordFile, json 
       return 0;
     } catch (error) {
       if (!(error instanceof Refused) || error.errors === undefined) throw error;
-      for (const { field, message } of error.errors) complain(`${field} ${message}`);
+      for (const { field, message } of error.errors) remark(`${field} ${message}`);
       return 2;
     }
   });

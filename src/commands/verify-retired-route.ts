@@ -1,7 +1,7 @@
 import { NestFactory } from '@nestjs/core';
 import { RetiredRouteModule } from '../query-engine/retired-route.module.js';
 import { RetiredRouteService } from '../query-engine/retired-route.service.js';
-import { complain, print } from './output.js';
+import { print, remark } from './output.js';
 
 const EXIT = { retired: 0, reachable: 1, unknown: 2 } as const;
 
@@ -17,7 +17,7 @@ export async function verifyRetiredRoute(url: string, { json }: { json?: true })
   const found = await modules.get(RetiredRouteService).verify(url);
   await modules.close();
   if (found === null) {
-    complain(`${url} is no web address such as https://trino.example.org`);
+    remark(`${url} is no web address such as https://trino.example.org`);
     process.exitCode = 2;
     return;
   }

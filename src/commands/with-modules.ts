@@ -7,7 +7,7 @@ import { migrate } from '../platform/infrastructure/migrator.js';
 import { NestLog } from '../platform/infrastructure/nest-log.js';
 import { createPino, PinoLog } from '../platform/infrastructure/pino-log.js';
 import { loadSettings } from '../platform/settings-loader.js';
-import { complain } from './output.js';
+import { remark } from './output.js';
 
 /**
  * The modules without the server, for a command that works beside a running service or without one. Log lines go to standard
@@ -16,7 +16,7 @@ import { complain } from './output.js';
 export async function withModules<T>(work: (modules: INestApplicationContext) => Promise<T>): Promise<T> {
   const settings = loadSettings();
   const log = new PinoLog(createPino({ ...settings.log, level: 'warn' }, process.stderr));
-  const database = await openDatabase(settings, complain);
+  const database = await openDatabase(settings, remark);
   try {
     if (!settings.production) await migrate(database.migrationUrl, database.url);
     const foundation = { settings, database, log, clock: new SystemClock() };

@@ -4,7 +4,7 @@ import { type AccessChange, compareAccess } from '../proof/access-change.js';
 import { checkRules } from '../proof/check.js';
 import { compile, type CompiledRules } from '../compiler/compile.js';
 import type { Finding } from '../rules/finding.js';
-import type { RulesDocument } from '../rules/rules-document.js';
+import { ruleCount, type RulesDocument } from '../rules/rules-document.js';
 import { checkAlone, checkRuleCount } from '../rules/size.js';
 import {
   approved,
@@ -126,8 +126,7 @@ function again({ text, hash, snapshot, compiler, at }: Basis, { nextExpiry }: Ca
 }
 
 function sized(text: string, document: RulesDocument): Pick<Candidate, 'text' | 'rules' | 'bytes'> {
-  const sections = Object.values<readonly unknown[]>({ ...document });
-  return { text, rules: sections.reduce((sum, rules) => sum + rules.length, 0), bytes: Buffer.byteLength(text) };
+  return { text, rules: ruleCount(document), bytes: Buffer.byteLength(text) };
 }
 
 function digested(snapshot: string): Pick<Candidate, 'snapshot' | 'snapshotHash'> {

@@ -17,6 +17,11 @@ export interface RulesDocument {
   catalog_session_properties: CatalogSessionPropertyRule[];
 }
 
+/** How many rules there are, in all sections. */
+export function ruleCount(document: RulesDocument): number {
+  return Object.values<readonly unknown[]>({ ...document }).reduce((sum, section) => sum + section.length, 0);
+}
+
 /** Nobody may anything. */
 export const NO_RULES: RulesDocument = {
   catalogs: [],
