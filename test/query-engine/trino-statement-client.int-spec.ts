@@ -1,63 +1,18 @@
-import { SystemClock } from '../../src/kernel/clock.js';
 import { sessionFor } from '../../src/query-engine/domain/engine-session.js';
-import type { RequestLimits, StatementAnswer } from '../../src/query-engine/domain/statement-client.js';
-import {
-  type TrinoAddress,
-  TrinoStatementClient,
-} from '../../src/query-engine/infrastructure/trino-statement-client.js';
-import { HastyPace } from '../support/fake-pace.js';
-import { FakeServiceTokens } from '../support/fake-service-tokens.js';
-import { column, FakeTrino, failed } from '../support/fake-trino.js';
-import { LogBook } from '../support/log-book.js';
+import { column, failed, type FakeTrino } from '../support/fake-trino.js';
+import type { LogBook } from '../support/log-book.js';
+import { ana, StatementClientUnderTest } from './statement-client-under-test.js';
 
 describe('TrinoStatementClient', () => {
-  const engine = new FakeTrino();
-  const ana = sessionFor('ana', { catalog: 'sales', schema: 'eu', traceToken: 'request-7' });
-  let origin: string;
-  let pace: HastyPace;
-  let tokens: FakeServiceTokens;
+  let tested: StatementClientUnderTest;
+  let engine: FakeTrino;
   let log: LogBook;
-  let open: TrinoStatementClient[] = [];
 
-  beforeAll(async () => {
-    origin = await engine.listen();
+  beforeEach(async () => {
+    tested = await StatementClientUnderTest.start();
+    ({ engine, log } = tested);
   });
-  afterAll(() => engine.close());
-  beforeEach(() => {
-    pace = new HastyPace();
-    tokens = new FakeServiceTokens();
-    log = new LogBook();
-    Object.assign(engine, { mode: { kind: 'insecure' }, instead: [], nextOrigin: null, mayImpersonate: () => true });
-    engine.requests.length = 0;
-  });
-  afterEach(() => {
-    for (const client of open) client.close();
-    open = [];
-  });
-
-  function client(given: Partial<TrinoAddress> = {}): TrinoStatementClient {
-    const address: TrinoAddress = {
-      origin,
-      user: 'service-account-grantline',
-      headerPrefix: 'X-Query',
-      forwardedProto: null,
-      compression: 'none',
-      ...given,
-    };
-    const made = new TrinoStatementClient(address, tokens, pace, new SystemClock(), log);
-    open.push(made);
-    return made;
-  }
-
-  const inTime = (): RequestLimits => ({ deadline: pace.now() + 600_000 });
-
-  async function toTheEnd(trino: TrinoStatementClient, sql: string): Promise<StatementAnswer[]> {
-    const answers = [await trino.submit(sql, ana, inTime())];
-    for (let path = answers[0]?.page.nextPath ?? null; path !== null; path = answers.at(-1)?.page.nextPath ?? null) {
-      answers.push(await trino.advance(path, ana, inTime()));
-    }
-    return answers;
-  }
+  afterEach(() => tested.stop());
 
   describe.each([
     { headerPrefix: 'X-Query', forwardedProto: null },
@@ -67,7 +22,7 @@ describe('TrinoStatementClient', () => {
   ] as const)('with %j', ({ headerPrefix, forwardedProto }) => {
     it('says on every request who asks, for whom, and with which token', async () => {
       if (forwardedProto === 'https') engine.mode = { kind: 'verified', refusalOf: () => null };
-      const answers = await toTheEnd(client({ headerPrefix, forwardedProto }), 'SELECT 1');
+      const answers = await tested.toTheEnd(tested.client({ headerPrefix, forwardedProto }), 'SELECT 1');
 
       expect(answers.flatMap(({ page }) => page.rows)).toEqual([[1]]);
       expect(engine.requests.map(({ method }) => method)).toEqual(['POST', 'GET', 'GET']);
@@ -90,8 +45,15 @@ describe('TrinoStatementClient', () => {
     });
   });
 
+  it.each(['', ' ana', 'a\nb', 'ł'])('sends no request for a user called %j', async (user) => {
+    await expect(tested.client().submit('SELECT 1', sessionFor(user), tested.inTime())).rejects.toThrow(
+      'no header can carry',
+    );
+    expect(engine.requests).toEqual([]);
+  });
+
   it('reads compressed pages when it is told to ask for them', async () => {
-    const answers = await toTheEnd(client({ compression: 'gzip' }), 'SELECT 1');
+    const answers = await tested.toTheEnd(tested.client({ compression: 'gzip' }), 'SELECT 1');
 
     expect(answers.flatMap(({ page }) => page.rows)).toEqual([[1]]);
     expect(engine.requests[0]?.headers['accept-encoding']).toBe('gzip');
@@ -100,7 +62,7 @@ describe('TrinoStatementClient', () => {
   it('keeps to its own origin, whatever host a nextUri names', async () => {
     engine.nextOrigin = 'https://trino.example.test:8443';
 
-    const answers = await toTheEnd(client(), 'SELECT 1');
+    const answers = await tested.toTheEnd(tested.client(), 'SELECT 1');
 
     expect(answers.flatMap(({ page }) => page.rows)).toEqual([[1]]);
   });
@@ -110,7 +72,9 @@ describe('TrinoStatementClient', () => {
     async (nextUri) => {
       engine.instead = [{ method: 'POST', body: JSON.stringify({ id: 'q', stats: { state: 'QUEUED' }, nextUri }) }];
 
-      await expect(client().submit('SELECT 1', ana, inTime())).rejects.toMatchObject({ kind: 'protocol' });
+      await expect(tested.client().submit('SELECT 1', ana, tested.inTime())).rejects.toMatchObject({
+        kind: 'protocol',
+      });
     },
   );
 
@@ -123,7 +87,7 @@ describe('TrinoStatementClient', () => {
     });
     engine.instead = [{ method: 'POST', body }];
 
-    const { page } = await client().submit('SELECT 1', ana, inTime());
+    const { page } = await tested.client().submit('SELECT 1', ana, tested.inTime());
 
     expect(page).toMatchObject({ queryId: 'q', nextPath: null, rows: [[1]] });
   });
@@ -134,7 +98,7 @@ describe('TrinoStatementClient', () => {
       data: '[[9223372036854775807],[-9007199254740993]]',
     });
 
-    const answers = await toTheEnd(client(), 'SELECT big');
+    const answers = await tested.toTheEnd(tested.client(), 'SELECT big');
 
     expect(answers.flatMap(({ page }) => page.rows)).toEqual([['9223372036854775807'], ['-9007199254740993']]);
   });
@@ -143,8 +107,8 @@ describe('TrinoStatementClient', () => {
     engine.answers('SELECT mine', failed('COLUMN_NOT_FOUND', "Column 'mine' cannot be resolved"));
     engine.answers('SELECT broken', failed('GENERIC_INTERNAL_ERROR', "Invalid JSON file '/etc/x'", 'INTERNAL_ERROR'));
 
-    const mine = (await toTheEnd(client(), 'SELECT mine')).at(-1)?.page.error;
-    const broken = (await toTheEnd(client(), 'SELECT broken')).at(-1)?.page.error;
+    const mine = (await tested.toTheEnd(tested.client(), 'SELECT mine')).at(-1)?.page.error;
+    const broken = (await tested.toTheEnd(tested.client(), 'SELECT broken')).at(-1)?.page.error;
 
     expect(mine).toEqual({
       name: 'COLUMN_NOT_FOUND',
@@ -167,7 +131,7 @@ describe('TrinoStatementClient', () => {
         },
       });
 
-      const { change } = (await toTheEnd(client({ headerPrefix: prefix }), 'SET'))[1] ?? {};
+      const { change } = (await tested.toTheEnd(tested.client({ headerPrefix: prefix }), 'SET'))[1] ?? {};
 
       expect(change).toMatchObject({
         catalog: 'lake',
@@ -182,136 +146,13 @@ describe('TrinoStatementClient', () => {
     }
   });
 
-  describe('an engine in trouble', () => {
-    it('is asked again after 429, 502, 503, 504 and lost connections, as it wishes', async () => {
-      engine.instead = [
-        { method: 'POST', status: 503 },
-        { method: 'POST', hangUp: true },
-        { method: 'POST', status: 429, headers: { 'Retry-After': '2' } },
-        { method: 'GET', status: 502 },
-        { method: 'GET', status: 504 },
-      ];
-
-      const answers = await toTheEnd(client(), 'SELECT 1');
-
-      expect(answers.flatMap(({ page }) => page.rows)).toEqual([[1]]);
-      expect(pace.waits).toEqual([75, 150, 2000, 75, 150]);
-    });
-
-    it('gets five seconds on a POST and thirty on a GET', async () => {
-      const trino = client();
-      const { page } = await trino.submit('SELECT 1', ana, inTime());
-      engine.instead = Array.from({ length: 100 }, () => ({ hangUp: true }));
-
-      await expect(trino.submit('SELECT 1', ana, inTime())).rejects.toMatchObject({ kind: 'unavailable' });
-      const forThePost = pace.waits.splice(0).reduce((sum, wait) => sum + wait, 0);
-      await expect(trino.advance(page.nextPath ?? '', ana, inTime())).rejects.toMatchObject({ kind: 'unavailable' });
-      const forTheGet = pace.waits.reduce((sum, wait) => sum + wait, 0);
-
-      expect(forThePost).toBeGreaterThan(3000);
-      expect(forThePost).toBeLessThanOrEqual(5000);
-      expect(forTheGet).toBeGreaterThan(27_000);
-      expect(forTheGet).toBeLessThanOrEqual(30_000);
-    });
-
-    it('is not waited for beyond what is left of the statement', async () => {
-      engine.instead = [{ status: 429, headers: { 'Retry-After': '3' } }];
-
-      await expect(client().submit('SELECT 1', ana, { deadline: pace.now() + 2000 })).rejects.toMatchObject({
-        kind: 'unavailable',
-      });
-      expect(pace.waits).toEqual([]);
-    });
-
-    it.each([
-      [500, 'unavailable'],
-      [400, 'refused'],
-      [403, 'refused'],
-      [410, 'gone'],
-      [302, 'protocol'],
-    ])('is not asked again after %s', async (status, kind) => {
-      engine.instead = [{ status, headers: { Location: `${origin}/elsewhere` }, body: 'a stack trace with token-1' }];
-
-      const refused = client().submit('SELECT 1', ana, inTime());
-
-      await expect(refused).rejects.toMatchObject({ kind });
-      await expect(refused).rejects.not.toThrow(/token-1|stack trace/);
-      expect(engine.requests).toHaveLength(1);
-    });
-
-    it.each(['', '[]', '{"id":1}', '<html>', '{"id":"q","columns":7}', '{"id":"q","data":{"encoding":"json"}}'])(
-      'that answers %j is no engine',
-      async (body) => {
-        engine.instead = [{ body }];
-
-        await expect(client().submit('SELECT 1', ana, inTime())).rejects.toMatchObject({ kind: 'protocol' });
-      },
-    );
-  });
-
-  describe('a token that the engine refuses', () => {
-    beforeEach(() => {
-      engine.mode = { kind: 'verified', refusalOf: (token) => (token === 'token-1' ? `JWT expired: ${token}` : null) };
-    });
-
-    it('is renewed once, and the request repeated once', async () => {
-      const answers = await toTheEnd(client({ forwardedProto: 'https' }), 'SELECT 1');
-
-      expect(answers.flatMap(({ page }) => page.rows)).toEqual([[1]]);
-      expect(tokens.renewals).toBe(1);
-      expect(engine.requests.map(({ headers }) => headers.authorization)).toEqual([
-        'Bearer token-1',
-        'Bearer token-2',
-        'Bearer token-2',
-        'Bearer token-2',
-      ]);
-    });
-
-    it('is not renewed a second time, and is in no message', async () => {
-      engine.mode = { kind: 'verified', refusalOf: (token) => `JWT expired: ${token}` };
-
-      await expect(client({ forwardedProto: 'https' }).submit('SELECT 1', ana, inTime())).rejects.toMatchObject({
-        kind: 'refused',
-        message: 'POST was answered with 401: JWT expired: [token]',
-      });
-      expect(engine.requests).toHaveLength(2);
-    });
-
-    it('is not renewed once rows have been handed out', async () => {
-      engine.instead = [{ status: 401, headers: { 'WWW-Authenticate': 'Bearer realm="Trino"' } }];
-
-      await expect(
-        client().advance('/v1/statement/executing/q/y/1', ana, { ...inTime(), rowsHandedOut: true }),
-      ).rejects.toMatchObject({ kind: 'refused' });
-      expect(tokens.renewals).toBe(0);
-    });
-
-    it('is not blamed for a 401 that asks for Basic: there the user header is at fault', async () => {
-      engine.instead = [{ status: 401, headers: { 'WWW-Authenticate': 'Basic realm="Trino"' } }];
-
-      await expect(client().submit('SELECT 1', ana, inTime())).rejects.toMatchObject({ kind: 'refused' });
-      expect(tokens.renewals).toBe(0);
-    });
-  });
-
-  it('goes on with a running statement on the last token while the provider is down, and begins none', async () => {
-    const trino = client();
-    const { page } = await trino.submit('SELECT 1', ana, inTime());
-    tokens.down = true;
-
-    const next = await trino.advance(page.nextPath ?? '', ana, inTime());
-
-    expect(next.page.rows).toEqual([[1]]);
-    await expect(trino.submit('SELECT 1', ana, inTime())).rejects.toMatchObject({ kind: 'unavailable' });
-  });
-
   it('ends a wait with the caller, and leaves the connection usable', async () => {
-    const trino = client();
+    const trino = tested.client();
     const never = new Promise<void>(() => undefined);
     engine.answers('SELECT slow', { after: never });
-    const { page } = await trino.submit('SELECT slow', ana, inTime());
+    const { page } = await trino.submit('SELECT slow', ana, tested.inTime());
     const caller = new AbortController();
-    const waiting = trino.advance(page.nextPath ?? '', ana, { ...inTime(), signal: caller.signal });
+    const waiting = trino.advance(page.nextPath ?? '', ana, { ...tested.inTime(), signal: caller.signal });
     caller.abort(new Error('the caller left'));
 
     await expect(waiting).rejects.toThrow('the caller left');
@@ -320,16 +161,11 @@ describe('TrinoStatementClient', () => {
   });
 
   it('never throws from keepAlive or cancel', async () => {
-    const trino = client({ origin: 'http://127.0.0.1:1' });
+    const trino = tested.client({ origin: 'http://127.0.0.1:1' });
 
     await trino.keepAlive('/v1/statement/executing/q/y/1', ana);
     await trino.cancel('/v1/statement/executing/q/y/1', ana);
 
     expect(log.at('error')).toEqual([]);
-  });
-
-  it.each(['', ' ana', 'a\nb', 'ł'])('sends no request for a user called %j', async (user) => {
-    await expect(client().submit('SELECT 1', sessionFor(user), inTime())).rejects.toThrow('no header can carry');
-    expect(engine.requests).toEqual([]);
   });
 });

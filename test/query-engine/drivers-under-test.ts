@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto';
+import { DataSource } from 'typeorm';
+import { RandomIds } from '../../src/kernel/ids.js';
+import { DatabaseSession } from '../../src/platform/infrastructure/database-session.js';
+import { parseSettings } from '../../src/platform/settings-parser.js';
+import { sessionFor } from '../../src/query-engine/domain/engine-session.js';
+import type { Query } from '../../src/query-engine/domain/query.js';
+import { QueryRow } from '../../src/query-engine/infrastructure/query.entity.js';
+import { TrinoStatementClient } from '../../src/query-engine/infrastructure/trino-statement-client.js';
+import { TypeormQueryStore } from '../../src/query-engine/infrastructure/typeorm-query-store.js';
+import { QueryDrivers } from '../../src/query-engine/query-drivers.service.js';
+import type { RowsOutcome } from '../../src/query-engine/row-reader.js';
+import { freshDatabase, type TestDatabase } from '../support/database.js';
+import { FakePace } from '../support/fake-pace.js';
+import { FakeServiceTokens } from '../support/fake-service-tokens.js';
+import { column, FakeTrino } from '../support/fake-trino.js';
+import { LogBook } from '../support/log-book.js';
+import { TEST_SECRET, TestClock } from '../support/service.js';
+
+export const NUMBERS = [column('n', 'integer')];
+
+/** Two replicas that drive ana's queries, on one database and one engine. */
+export class DriversUnderTest {
+  clock = new TestClock();
+  pace = new FakePace();
+  log = new LogBook();
+  one: QueryDrivers;
+  other: QueryDrivers;
+  readonly store: TypeormQueryStore;
+  private readonly settings = parseSettings({ AUTH_SECRET_KEY: TEST_SECRET }).settings;
+
+  private constructor(
+    readonly engine: FakeTrino,
+    readonly database: TestDatabase,
+    readonly source: DataSource,
+    private readonly client: TrinoStatementClient,
+  ) {
+    this.store = new TypeormQueryStore(new DatabaseSession(source));
+    [this.one, this.other] = [this.replica(), this.replica()];
+  }
+
+  static async start(): Promise<DriversUnderTest> {
+    const engine = new FakeTrino();
+    const origin = await engine.listen();
+    const database = await freshDatabase();
+    const source = await new DataSource({ type: 'postgres', url: database.url, entities: [QueryRow] }).initialize();
+    await source.query(`INSERT INTO principal_names (name, holder, claimed_at) VALUES ('ana', 'account', now())`);
+    await source.query(
+      `INSERT INTO users (username, email, password_hash, role, is_active, created_at)
+       VALUES ('ana', 'ana@example.org', '$2b$04$' || repeat('a', 53), 'user', true, now())`,
+    );
+    const address = { origin, user: 'sa', headerPrefix: 'X-Query', forwardedProto: null, compression: 'none' } as const;
+    const tokens = new FakeServiceTokens();
+    const client = new TrinoStatementClient(address, tokens, new FakePace(), new TestClock(), new LogBook());
+    return new DriversUnderTest(engine, database, source, client);
+  }
+
+  async stop(): Promise<void> {
+    this.client.close();
+    await this.source.destroy();
+    await this.database.drop();
+    await this.engine.close();
+  }
+
+  /** For each test: no query yet, `SELECT n` with five rows, time at its start, and two replicas that drive nothing. */
+  async renew(): Promise<void> {
+    await this.source.query('DELETE FROM queries');
+    await this.source.query('UPDATE users SET is_active = true');
+    this.engine.requests.length = 0;
+    this.engine.answers('SELECT n', { columns: NUMBERS, data: [[1], [2], [3]] }, {}, { data: [[4], [5]] });
+    this.clock = new TestClock();
+    this.pace = new FakePace();
+    this.log = new LogBook();
+    [this.one, this.other] = [this.replica(), this.replica()];
+  }
+
+  /** Submits `sql` through the first replica, and says which query it is. */
+  async begun(sql: string): Promise<string> {
+    const id = randomUUID();
+    const query = { id, userId: 1, runAs: 'ana', sql, catalog: null, schema: null, traceToken: 't' };
+    const deadlineAt = this.deadlineAt();
+    await this.store.reserve({ ...query, createdAt: this.clock.now(), deadlineAt }, this.one.driver, 5);
+    const { page } = await this.client.submit(sql, sessionFor('ana'), { deadline: Infinity });
+    const where = { nextPath: page.nextPath, pagePath: null, pageStart: 0, newestFrom: 0, rowsReturned: 0 };
+    await this.one.begin({ ...query, ...where, deadlineAt, columns: null, waitingSince: null }, page);
+    return id;
+  }
+
+  deadlineAt(): Date {
+    return new Date(this.clock.now().getTime() + 3_600_000);
+  }
+
+  async find(id: string): Promise<Query | null> {
+    return this.store.ownedBy(1).find(id);
+  }
+
+  /** The last parts of the paths that the engine was asked for. */
+  asked(method: string): string[] {
+    const requests = this.engine.requests.filter((request) => request.method === method);
+    return requests.map(({ path }) => path.split('/').at(-1) ?? '');
+  }
+
+  /** As if the drivers of all queries had died a while ago. */
+  async expireLeases(): Promise<void> {
+    await this.source.query(`UPDATE queries SET lease_until = now() - interval '1 s'`);
+  }
+
+  private replica(): QueryDrivers {
+    const { client, store, pace, clock, log, settings } = this;
+    return new QueryDrivers(client, store, pace, clock, log, settings, new RandomIds());
+  }
+}
+
+/** The values of the page, or why there is none. */
+export const values = (outcome: RowsOutcome): unknown =>
+  outcome.kind === 'page' ? outcome.page.rows.flat() : outcome.kind;

@@ -1,0 +1,64 @@
+import { ApiClient, signedUp } from '../support/api-client.js';
+import { FakeKeycloak } from '../support/fake-keycloak.js';
+import { column, FakeTrino } from '../support/fake-trino.js';
+import { startService, type TestService } from '../support/service.js';
+import { until } from '../support/until.js';
+
+export const NUMBERS = [column('n', 'bigint')];
+
+/** The whole service in front of an engine that takes its first token alone, and two people who are signed in. */
+export class QueriesUnderTest {
+  private constructor(
+    readonly service: TestService,
+    readonly engine: FakeTrino,
+    private readonly keycloak: FakeKeycloak,
+    readonly stranger: ApiClient,
+    readonly ana: ApiClient,
+    readonly bo: ApiClient,
+  ) {}
+
+  static async start(): Promise<QueriesUnderTest> {
+    const engine = new FakeTrino();
+    const keycloak = new FakeKeycloak();
+    const { hostname, port } = new URL(await engine.listen());
+    engine.mode = { kind: 'verified', refusalOf: (token) => (token === FakeKeycloak.token(1) ? null : 'JWT expired') };
+    const service = await startService({
+      SERVICE_QUERY_HOST: hostname,
+      SERVICE_QUERY_PORT: port,
+      SERVICE_QUERY_FORWARDED_PROTO: 'https',
+      SERVICE_QUERY_JWT_ENABLED: 'true',
+      SERVICE_QUERY_JWT_ISSUER_URL: await keycloak.listen(),
+      SERVICE_QUERY_JWT_CLIENT_ID: 'grantline',
+      SERVICE_QUERY_JWT_CLIENT_SECRET: 'grantline-secret',
+      QUERY_MAX_RUNNING_PER_USER: '2',
+      QUERY_MAX_ROWS: '6',
+    });
+    const stranger = new ApiClient(service.url);
+    const ana = stranger.as((await signedUp(stranger, 'ana')).access_token);
+    const bo = stranger.as((await signedUp(stranger, 'Bo_2')).access_token);
+    return new QueriesUnderTest(service, engine, keycloak, stranger, ana, bo);
+  }
+
+  async stop(): Promise<void> {
+    await this.service.stop();
+    await this.engine.close();
+    await this.keycloak.close();
+  }
+}
+
+/** Submits, and says where the query is. */
+export async function submitted(person: ApiClient, body: Record<string, unknown>): Promise<string> {
+  const answer = await person.post('/api/queries', body);
+  if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
+  return answer.headers.get('location') ?? '';
+}
+
+/** The query as its owner sees it once it has ended. */
+export async function ended(owner: ApiClient, path: string): Promise<Record<string, unknown>> {
+  let query: Record<string, unknown> = {};
+  await until(async () => {
+    query = (await owner.get(path)).body ?? {};
+    return query['finished_at'] !== null;
+  });
+  return query;
+}

@@ -1,0 +1,87 @@
+import type { ApiClient } from '../support/api-client.js';
+import { column, type FakeTrino } from '../support/fake-trino.js';
+import { until } from '../support/until.js';
+import { ended, NUMBERS, QueriesUnderTest, submitted } from './queries-under-test.js';
+
+describe('a query, page by page', () => {
+  let queries: QueriesUnderTest;
+  let engine: FakeTrino;
+  let ana: ApiClient;
+
+  beforeAll(async () => {
+    queries = await QueriesUnderTest.start();
+    ({ engine, ana } = queries);
+  });
+  afterAll(() => queries.stop());
+
+  it('is handed on page by page: the newest may be asked again, older ones are gone', async () => {
+    engine.answers(
+      'SELECT five',
+      { columns: NUMBERS, data: '[[1],[2],[9223372036854775807]]' },
+      {},
+      { data: [[4], [5]] },
+    );
+    const path = await submitted(ana, { sql: 'SELECT five' });
+    const page = (after: unknown): ReturnType<ApiClient['get']> =>
+      ana.get(`${path}/rows?limit=2${typeof after === 'string' ? `&after=${after}` : ''}`);
+
+    const first = await page(null);
+    const again = await page(null);
+    const second = await page(first.body?.['next']);
+    const third = await page(second.body?.['next']);
+    const last = await page(third.body?.['next']);
+
+    expect(first.body).toMatchObject({ columns: [{ name: 'n', type: 'bigint' }], rows: [['1'], ['2']] });
+    expect(again.body).toEqual(first.body);
+    expect(second.body).toMatchObject({ rows: [['9223372036854775807']] });
+    expect(third.body).toMatchObject({ rows: [['4'], ['5']] });
+    expect(last.body).toMatchObject({ rows: [], next: null });
+    expect(await page(first.body?.['next'])).toMatchObject({ status: 410, body: { code: 'page_gone' } });
+    expect((await ana.get(path)).body).toMatchObject({ state: 'finished', rows_returned: 5, progress_percent: 100 });
+  });
+
+  it('answers 400 to a place that no answer named, and to a limit beyond 10,000', async () => {
+    const path = await submitted(ana, { sql: 'SELECT 1' });
+
+    for (const wrong of ['after=x', 'after=OTk', 'limit=0', 'limit=10001', 'limit=1e3', 'before=1']) {
+      expect(await ana.get(`${path}/rows?${wrong}`)).toMatchObject({
+        status: 400,
+        body: { code: 'validation_failed' },
+      });
+    }
+    await ana.delete(path);
+  });
+
+  it('holds the page that nobody has read, and asks for no more', async () => {
+    engine.answers('SELECT held', { columns: NUMBERS, data: [[1]] }, { data: [[2]] });
+    const path = await submitted(ana, { sql: 'SELECT held' });
+    await until(async () => (await ana.get(path)).body?.['state'] === 'running');
+
+    expect(engine.requests.filter(({ method }) => method === 'GET').at(-1)?.path).toMatch(/\/0$/);
+    await ana.delete(path);
+  });
+
+  it('ends at QUERY_MAX_ROWS, on the engine too', async () => {
+    engine.answers('SELECT many', { columns: NUMBERS, data: [[1], [2], [3], [4]] }, { data: [[5], [6], [7]] }, {});
+    const path = await submitted(ana, { sql: 'SELECT many' });
+    const first = await ana.get(`${path}/rows`);
+    const second = await ana.get(`${path}/rows?after=${String(first.body?.['next'])}`);
+
+    expect(second.body).toMatchObject({ rows: [['5'], ['6']], next: null });
+    expect((await ana.get(path)).body).toMatchObject({ state: 'finished', truncated: true, rows_returned: 6 });
+    expect(engine.statements.at(-1)?.cancelled).toBe(true);
+  });
+
+  it('drives a writer to its end whether anybody looks or not, and says how many rows it wrote', async () => {
+    const written = { columns: [column('rows', 'bigint')], data: [[25]], updateType: 'INSERT', updateCount: 25 };
+    engine.answers('INSERT', written, {}, {});
+    const query = await ended(ana, await submitted(ana, { sql: 'INSERT' }));
+
+    expect(query).toMatchObject({ state: 'finished' });
+    expect((await ana.get(`/api/queries/${String(query['id'])}/rows`)).body).toEqual({
+      columns: [{ name: 'rows', type: 'bigint' }],
+      rows: [['25']],
+      next: null,
+    });
+  });
+});

@@ -1,0 +1,64 @@
+import type { ApiClient } from '../support/api-client.js';
+import { column, failed, type FakeTrino } from '../support/fake-trino.js';
+import { NUMBERS, QueriesUnderTest, submitted } from './queries-under-test.js';
+
+describe('a query as a stream', () => {
+  let queries: QueriesUnderTest;
+  let engine: FakeTrino;
+  let ana: ApiClient;
+
+  beforeAll(async () => {
+    queries = await QueriesUnderTest.start();
+    ({ engine, ana } = queries);
+  });
+  afterAll(() => queries.stop());
+
+  function stream(path: string, accept: string): Promise<Response> {
+    return fetch(queries.service.url + path, { headers: { Accept: accept, Authorization: `Bearer ${ana.token}` } });
+  }
+
+  it('streams lines of JSON, and says in the last one what went wrong midway', async () => {
+    const pages = [{ columns: NUMBERS, data: '[[1],[9223372036854775807]]' }, { data: [[3]] }];
+    engine.answers('SELECT lines', ...pages);
+    engine.answers('SELECT torn', ...pages, failed('DIVISION_BY_ZERO', 'Division by zero'));
+    const whole = await stream(`${await submitted(ana, { sql: 'SELECT lines' })}/rows`, 'application/x-ndjson');
+    const torn = await stream(`${await submitted(ana, { sql: 'SELECT torn' })}/rows`, 'application/x-ndjson');
+
+    expect(whole.headers.get('content-type')).toBe('application/x-ndjson');
+    const lines = ['{"columns":[{"name":"n","type":"bigint"}]}', '["1"]', '["9223372036854775807"]', '["3"]', ''];
+    expect(await whole.text()).toBe(lines.join('\n'));
+    expect((await torn.text()).split('\n').at(-2)).toBe(
+      '{"error":{"code":"query_failed","message":"Division by zero","engine_error_name":"DIVISION_BY_ZERO","line":1,"column":8}}',
+    );
+  });
+
+  it('streams CSV, and breaks it off where it cannot end well', async () => {
+    const columns = [column('a "b"', 'varchar'), column('n', 'bigint')];
+    const pages = [
+      {
+        columns,
+        data: [
+          ['x,y', 1],
+          ['', null],
+        ],
+      },
+      { data: [[null, 2]] },
+    ];
+    engine.answers('SELECT csv', ...pages);
+    engine.answers('SELECT torn', ...pages, failed('DIVISION_BY_ZERO', 'Division by zero'));
+    const whole = await stream(`${await submitted(ana, { sql: 'SELECT csv' })}/rows`, 'text/csv');
+    const torn = await stream(`${await submitted(ana, { sql: 'SELECT torn' })}/rows`, 'text/csv');
+
+    expect(whole.headers.get('content-type')).toBe('text/csv; charset=utf-8; header=present');
+    expect(await whole.text()).toBe('"a ""b""",n\r\n"x,y",1\r\n"",\r\n,2\r\n');
+    await expect(torn.text()).rejects.toThrow();
+  });
+
+  it('answers a stream that never began with a status', async () => {
+    engine.answers('SELECT wrong', failed('SYNTAX_ERROR', 'line 1:1: no'));
+    const answer = await stream(`${await submitted(ana, { sql: 'SELECT wrong' })}/rows`, 'text/csv');
+
+    expect(answer.status).toBe(409);
+    expect(answer.headers.get('content-type')).toContain('application/problem+json');
+  });
+});

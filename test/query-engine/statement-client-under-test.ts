@@ -1,0 +1,64 @@
+import { SystemClock } from '../../src/kernel/clock.js';
+import { sessionFor } from '../../src/query-engine/domain/engine-session.js';
+import type { RequestLimits, StatementAnswer } from '../../src/query-engine/domain/statement-client.js';
+import {
+  type TrinoAddress,
+  TrinoStatementClient,
+} from '../../src/query-engine/infrastructure/trino-statement-client.js';
+import { HastyPace } from '../support/fake-pace.js';
+import { FakeServiceTokens } from '../support/fake-service-tokens.js';
+import { FakeTrino } from '../support/fake-trino.js';
+import { LogBook } from '../support/log-book.js';
+
+/** For whom the statements run. */
+export const ana = sessionFor('ana', { catalog: 'sales', schema: 'eu', traceToken: 'request-7' });
+
+/** Clients of one engine, in time that jumps over every wait. */
+export class StatementClientUnderTest {
+  readonly pace = new HastyPace();
+  readonly tokens = new FakeServiceTokens();
+  readonly log = new LogBook();
+  private readonly open: TrinoStatementClient[] = [];
+
+  private constructor(
+    readonly engine: FakeTrino,
+    readonly origin: string,
+  ) {}
+
+  static async start(): Promise<StatementClientUnderTest> {
+    const engine = new FakeTrino();
+    return new StatementClientUnderTest(engine, await engine.listen());
+  }
+
+  async stop(): Promise<void> {
+    for (const client of this.open) client.close();
+    await this.engine.close();
+  }
+
+  client(given: Partial<TrinoAddress> = {}): TrinoStatementClient {
+    const address: TrinoAddress = {
+      origin: this.origin,
+      user: 'service-account-grantline',
+      headerPrefix: 'X-Query',
+      forwardedProto: null,
+      compression: 'none',
+      ...given,
+    };
+    const made = new TrinoStatementClient(address, this.tokens, this.pace, new SystemClock(), this.log);
+    this.open.push(made);
+    return made;
+  }
+
+  /** Ten minutes from now. */
+  inTime(): RequestLimits {
+    return { deadline: this.pace.now() + 600_000 };
+  }
+
+  async toTheEnd(client: TrinoStatementClient, sql: string): Promise<StatementAnswer[]> {
+    const answers = [await client.submit(sql, ana, this.inTime())];
+    for (let path = answers[0]?.page.nextPath ?? null; path !== null; path = answers.at(-1)?.page.nextPath ?? null) {
+      answers.push(await client.advance(path, ana, this.inTime()));
+    }
+    return answers;
+  }
+}
