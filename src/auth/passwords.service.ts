@@ -7,7 +7,7 @@ import type { Client, CurrentPerson } from '../platform/access.js';
 import { Transaction } from '../platform/transaction.js';
 import type { Account, AccountWithHash } from '../users/domain/account.js';
 import { UsersService } from '../users/users.service.js';
-import { PasswordHasher } from './domain/password-hasher.js';
+import { type Hashing, PasswordHasher } from './domain/password-hasher.js';
 import { SessionStore } from './domain/session-store.js';
 import { type Attempt, Throttle } from './domain/throttle.js';
 
@@ -41,10 +41,19 @@ export class PasswordsService {
     client: Client,
     signal: AbortSignal,
   ): Promise<PasswordChange> {
-    const proof = await this.prove(person, passwords.current, client, signal);
+    return this.hasher.admit(signal, (hashing) => this.replacePassword(person, passwords, client, hashing));
+  }
+
+  private async replacePassword(
+    person: CurrentPerson,
+    passwords: { current: string; next: string },
+    client: Client,
+    hashing: Hashing,
+  ): Promise<PasswordChange> {
+    const proof = await this.prove(person, passwords.current, client, hashing);
     if (proof.kind !== 'proved') return proof;
     if (passwords.next === passwords.current) return { kind: 'same-password' };
-    const hash = await this.hasher.hash(passwords.next, signal);
+    const hash = await hashing.hash(passwords.next);
     return this.transaction.run(async () => {
       const replaced = await this.users.replaceHash(person.id, proof.passwordHash, { hash, oneTimeUntil: null });
       if (!replaced) return { kind: 'wrong-password' };
@@ -60,7 +69,9 @@ export class PasswordsService {
     client: Client,
     signal: AbortSignal,
   ): Promise<EmailChange> {
-    const proof = await this.prove(person, change.currentPassword, client, signal);
+    const proof = await this.hasher.admit(signal, (hashing) =>
+      this.prove(person, change.currentPassword, client, hashing),
+    );
     if (proof.kind !== 'proved') return proof;
     return this.transaction.run(async () => {
       if (!(await this.users.changeEmail(person.id, change.email))) return { kind: 'email-taken' };
@@ -82,7 +93,7 @@ export class PasswordsService {
     const account = await this.users.find(userId);
     if (account === null) return null;
     const password = this.ids.secret();
-    const hash = await this.hasher.hash(password, signal);
+    const hash = await this.hasher.admit(signal, (hashing) => hashing.hash(password));
     const now = this.clock.now();
     const until = new Date(now.getTime() + ONE_TIME_MS);
     await this.transaction.run(async () => {
@@ -94,12 +105,11 @@ export class PasswordsService {
   }
 
   /** Counted like a sign-in: whoever has got hold of a session must not be able to try passwords in it. */
-  private async prove(person: CurrentPerson, password: string, client: Client, signal: AbortSignal): Promise<Proof> {
-    this.hasher.requireRoom();
+  private async prove(person: CurrentPerson, password: string, client: Client, hashing: Hashing): Promise<Proof> {
     const attempt = await this.throttle.login(person.username, client.address);
     if (attempt.kind === 'throttled') return attempt;
     const found = await this.users.findWithHash(person.id);
-    const matches = await this.hasher.matches(password, found?.passwordHash ?? null, signal);
+    const matches = await hashing.matches(password, found?.passwordHash ?? null);
     if (found === null || !matches) return { kind: 'wrong-password' };
     await this.throttle.loginSucceeded(person.username, client.address);
     return { kind: 'proved', ...found };

@@ -9,7 +9,7 @@ import { emailProblem } from '../users/domain/email.js';
 import type { Registration } from '../users/domain/user-store.js';
 import { usernameProblem } from '../users/domain/username.js';
 import { UsersService } from '../users/users.service.js';
-import { PasswordHasher } from './domain/password-hasher.js';
+import { type Hashing, PasswordHasher } from './domain/password-hasher.js';
 import { passwordProblem } from './domain/password.js';
 import { type Attempt, Throttle } from './domain/throttle.js';
 
@@ -36,7 +36,10 @@ export class RegistrationService {
   /** Expects what the rules of the source document, section 2.1, have been asked about. */
   async register(registrant: Registrant, client: Client, signal: AbortSignal): Promise<RegistrationOutcome> {
     if (!this.settings.auth.registrationEnabled) return { kind: 'closed' };
-    this.hasher.requireRoom();
+    return this.hasher.admit(signal, (hashing) => this.attempt(registrant, client, hashing));
+  }
+
+  private async attempt(registrant: Registrant, client: Client, hashing: Hashing): Promise<RegistrationOutcome> {
     const attempt = await this.throttle.registration(client.address);
     if (attempt.kind === 'throttled') {
       await this.recordThrottled(attempt.first, client);
@@ -45,7 +48,7 @@ export class RegistrationService {
     const { username, email, password } = registrant;
     const taken = await this.users.taken(username, email);
     if (taken !== null) return { kind: taken };
-    const passwordHash = await this.hasher.hash(password, signal);
+    const passwordHash = await hashing.hash(password);
     return this.transaction.run(async () => {
       const outcome = await this.users.register({ username, email, passwordHash, role: 'user' });
       if (outcome.kind !== 'registered') return outcome;
@@ -64,7 +67,7 @@ export class RegistrationService {
     const errors = registrantErrors(registrant);
     if (errors.length > 0) throw new Refused('validation_failed', { errors });
     const { username, email, password } = registrant;
-    const passwordHash = await this.hasher.hash(password, new AbortController().signal);
+    const passwordHash = await this.hasher.admit(new AbortController().signal, (hashing) => hashing.hash(password));
     return this.transaction.run(async () => {
       const outcome = await this.users.register({ username, email, passwordHash, role: 'admin' });
       if (outcome.kind !== 'registered') return outcome;

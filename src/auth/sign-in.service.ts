@@ -8,7 +8,7 @@ import { Settings } from '../platform/settings.js';
 import { Transaction } from '../platform/transaction.js';
 import type { Account, AccountWithHash } from '../users/domain/account.js';
 import { UsersService } from '../users/users.service.js';
-import { PasswordHasher } from './domain/password-hasher.js';
+import { type Hashing, PasswordHasher } from './domain/password-hasher.js';
 import { SessionStore } from './domain/session-store.js';
 import { type Attempt, Throttle } from './domain/throttle.js';
 import { type TokenPair, TokensService } from './tokens.service.js';
@@ -36,16 +36,19 @@ export class SignInService {
     private readonly settings: Settings,
   ) {}
 
-  /** Asks for room, counts, then does the same work whether there is such an account or not, then says no in the same words. */
+  /** Takes a place, counts, does the same work whether there is such an account or not, and says no in the same words. */
   async signIn(username: string, password: string, client: Client, signal: AbortSignal): Promise<SignIn> {
-    this.hasher.requireRoom();
+    return this.hasher.admit(signal, (hashing) => this.attempt(username, password, client, hashing));
+  }
+
+  private async attempt(username: string, password: string, client: Client, hashing: Hashing): Promise<SignIn> {
     const attempt = await this.throttle.login(username, client.address);
     if (attempt.kind === 'throttled') {
       if (attempt.first) await this.record('login_throttled', null, client, { limit: attempt.quota.name });
       return attempt;
     }
     const found = await this.users.findForLogin(username);
-    const matches = await this.hasher.matches(password, found?.passwordHash ?? null, signal);
+    const matches = await hashing.matches(password, found?.passwordHash ?? null);
     if (found === null || !matches || this.isSpent(found.account)) {
       await this.record('login_failed', found?.account ?? null, client, { reason: 'invalid_credentials' });
       return { kind: 'refused', code: 'invalid_credentials' };
@@ -55,7 +58,7 @@ export class SignInService {
       return { kind: 'refused', code: 'account_deactivated' };
     }
     await this.throttle.loginSucceeded(username, client.address);
-    await this.renewHash(found, password, signal);
+    await this.renewHash(found, password, hashing);
     return this.transaction.run(async () => {
       const tokens = await this.begin(found.account, client);
       await this.record('login_succeeded', found.account, client, {});
@@ -72,10 +75,10 @@ export class SignInService {
   private async renewHash(
     { account, passwordHash }: AccountWithHash,
     password: string,
-    signal: AbortSignal,
+    hashing: Hashing,
   ): Promise<void> {
     if (this.hasher.isCurrent(passwordHash)) return;
-    const hash = await this.hasher.hash(password, signal);
+    const hash = await hashing.hash(password);
     await this.users.replaceHash(account.id, passwordHash, { hash, oneTimeUntil: account.oneTimeUntil });
   }
 

@@ -31,7 +31,7 @@ describe('while too many wait for the hashing threads', () => {
     const hasher = service.app.get(PasswordHasher);
     let crowded = true;
     const crowding = Array.from({ length: passwords }, async () => {
-      while (crowded) await hasher.hash('x', staying);
+      while (crowded) await hasher.admit(staying, (hashing) => hashing.hash('x'));
     });
     return () => {
       crowded = false;

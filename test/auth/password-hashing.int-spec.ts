@@ -23,40 +23,57 @@ describe('the hashing pool', () => {
     health = new HealthRegistry();
     hasher = new PiscinaPasswordHasher(settings, metrics, health);
     // Every thread is up once it has hashed.
-    await Promise.all(Array.from({ length: availableParallelism() * 4 }, () => hasher.hash('warm up', staying)));
+    await Promise.all(Array.from({ length: availableParallelism() * 4 }, () => hash('warm up')));
   });
   afterAll(() => hasher.onApplicationShutdown());
 
+  const hash = (password: string, signal = staying): Promise<string> =>
+    hasher.admit(signal, (hashing) => hashing.hash(password));
+  const matches = (password: string, stored: string | null): Promise<boolean> =>
+    hasher.admit(staying, (hashing) => hashing.matches(password, stored));
   const queueLength = async (): Promise<number> =>
     (await metrics.getSingleMetric('grantline_password_hash_queue_length')?.get())?.values[0]?.value ?? NaN;
 
   it('says busy and for how long when too many wait, for people who exist and for those who do not', async () => {
-    const hash = await hasher.hash('a password', staying);
-    const waiting = Array.from({ length: QUEUE + availableParallelism() }, () => hasher.matches('x', hash, staying));
+    const stored = await hash('a password');
+    const waiting = Array.from({ length: QUEUE + availableParallelism() }, () => matches('x', stored));
 
     expect(await queueLength()).toBe(QUEUE);
     expect((await health.report()).parts).toEqual({ 'password hashing': 'degraded' });
-    for (const stored of [hash, null]) {
-      await expect(hasher.matches('x', stored, staying)).rejects.toMatchObject({
+    for (const known of [stored, null]) {
+      await expect(matches('x', known)).rejects.toMatchObject({
         code: 'busy',
         retryAfter: expect.any(Number) as number,
       });
     }
     expect(await Promise.all(waiting)).not.toContain(true);
-    expect(await hasher.matches('a password', hash, staying)).toBe(true);
+    expect(await matches('a password', stored)).toBe(true);
     expect((await health.report()).parts).toEqual({ 'password hashing': 'up' });
+  });
+
+  it('lets in no more at once than it has places, also before any of them has come to a hash', async () => {
+    let finish = (): void => undefined;
+    const finished = new Promise<void>((resolve) => (finish = resolve));
+    const places = Array.from({ length: QUEUE + availableParallelism() }, () => hasher.admit(staying, () => finished));
+    let begun = false;
+
+    await expect(hasher.admit(staying, () => Promise.resolve((begun = true)))).rejects.toMatchObject({ code: 'busy' });
+    expect(begun).toBe(false);
+    finish();
+    await Promise.all(places);
+    await hasher.admit(staying, () => finished);
   });
 
   it('forgets those who went away', async () => {
     const gone = new AbortController();
-    const waiting = Array.from({ length: 20 }, () => hasher.hash('x', gone.signal));
+    const waiting = Array.from({ length: 20 }, () => hash('x', gone.signal));
     const answers = Promise.allSettled(waiting);
 
     gone.abort();
 
     expect((await answers).map(({ status }) => status)).toEqual(Array<string>(20).fill('rejected'));
     expect(await queueLength()).toBe(0);
-    expect(await hasher.hash('still working', staying)).toMatch(/^\$2b\$09\$/);
+    expect(await hash('still working')).toMatch(/^\$2b\$09\$/);
   });
 
   it('tells how long they waited', async () => {

@@ -11,6 +11,7 @@ import { measureRefreshes } from './auth-refreshes.js';
 import { AuthUnderTest } from './auth-under-test.js';
 import type { Ratio } from './ratio.js';
 import { ratioTable } from './ratio.js';
+import { joinSchedulingGroup } from './scheduling-group.js';
 
 /**
  * npm run bench:auth [-- me logins storm refreshes heap] [-- --requests 100000]: what accounts cost, as ratios measured in one
@@ -29,6 +30,8 @@ const PARTS: Record<string, (auth: AuthUnderTest) => Promise<Ratio[]>> = {
   heap: (auth) => measureHeap(auth, Number(values.requests)),
 };
 
+const leaveGroup = joinSchedulingGroup();
+if (leaveGroup === null) say('not in a scheduling group of its own: under autogroup, the storm measures the desktop');
 const folder = mkdtempSync(join(tmpdir(), 'grantline-bench-'));
 const postgres = await joinEmbeddedPostgres(folder, say);
 try {
@@ -42,4 +45,5 @@ try {
 } finally {
   await postgres.release();
   rmSync(folder, { recursive: true, force: true });
+  leaveGroup?.();
 }

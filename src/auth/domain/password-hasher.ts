@@ -1,18 +1,23 @@
 /**
- * Turns passwords into hashes and compares them, off the event loop. Everything here is slow on purpose (some 250 ms) and
- * waits its turn.
- * @throws Refused `busy` when too many wait already, or when `signal` says that nobody waits for the answer any more.
+ * Turns passwords into hashes and compares them, off the event loop. All of it is slow on purpose (some 250 ms) and waits
+ * its turn.
  */
 export abstract class PasswordHasher {
   /**
-   * Asked before anything else is done for a request that will need a hash: a storm costs little, and who is turned away has
-   * not used up a try.
+   * Does the whole work of a request that needs hashes, where there is a place for it: one for each hashing thread and each
+   * that may wait. Asked before anything else is done, so that a storm costs little, however many come at once, and whoever
+   * is turned away has not used up a try.
+   * @throws Refused `busy` when all places are taken, or when `signal` says that nobody waits for the answer any more.
    */
-  abstract requireRoom(): void;
-  /** A hash of the configured cost. */
-  abstract hash(password: string, signal: AbortSignal): Promise<string>;
-  /** `hash` null: there is no such account; the same work is done for nothing, and the answer is no. */
-  abstract matches(password: string, hash: string | null, signal: AbortSignal): Promise<boolean>;
+  abstract admit<T>(signal: AbortSignal, work: (hashing: Hashing) => Promise<T>): Promise<T>;
   /** Whether a hash has the configured cost; otherwise it is made anew when its password is next seen. */
   abstract isCurrent(hash: string): boolean;
+}
+
+/** What an admitted work may ask for, one at a time. */
+export interface Hashing {
+  /** A hash of the configured cost. */
+  hash(password: string): Promise<string>;
+  /** `hash` null: there is no such account; the same work is done for nothing, and the answer is no. */
+  matches(password: string, hash: string | null): Promise<boolean>;
 }

@@ -5,33 +5,33 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { Refused } from '../../kernel/errors.js';
 import { HealthRegistry, type Health } from '../../platform/health.js';
 import { Settings } from '../../platform/settings.js';
-import { PasswordHasher } from '../domain/password-hasher.js';
+import { type Hashing, PasswordHasher } from '../domain/password-hasher.js';
 import type work from './password.worker.js';
 
-/** bcryptjs in worker threads, one for each core, behind a bounded queue. */
+/** bcryptjs in worker threads, one for each core. What waits for them is bounded by whom `admit` lets in. */
 @Injectable()
 export class PiscinaPasswordHasher extends PasswordHasher implements OnApplicationShutdown {
   private readonly pool: Piscina<Parameters<typeof work>[0], ReturnType<typeof work>>;
   private readonly waited: Histogram;
   private readonly turnedAway: Counter;
   private readonly cost: number;
-  private readonly queueMax: number;
+  private readonly places: number;
+  private taken = 0;
   /** Of a hash, lately. The pool's own histogram works out all its figures whenever it is asked for one, a quarter of a millisecond. */
   private typicalMs = 0;
 
   constructor(settings: Settings, metrics: Registry, health: HealthRegistry) {
     super();
     this.cost = settings.auth.bcryptCost;
-    this.queueMax = settings.auth.hashQueueMax;
     this.pool = new Piscina({
       filename: new URL('./password.worker.js', import.meta.url).href,
       minThreads: availableParallelism(),
       maxThreads: availableParallelism(),
-      maxQueue: this.queueMax,
       // On Linux a thread's own: requests that need no hash go first, whatever storms the logins.
-      niceIncrement: 10,
+      niceIncrement: 19,
     });
     const pool = this.pool;
+    this.places = pool.maxThreads + settings.auth.hashQueueMax;
     health.register('password hashing', () => Promise.resolve(this.health()));
     new Gauge({
       name: 'grantline_password_hash_queue_length',
@@ -54,18 +54,20 @@ export class PiscinaPasswordHasher extends PasswordHasher implements OnApplicati
     });
   }
 
-  override requireRoom(): void {
-    if (this.pool.queueSize < this.queueMax) return;
-    this.turnedAway.inc();
-    throw new Refused('busy', { retryAfter: this.secondsOfQueue() });
-  }
-
-  override async hash(password: string, signal: AbortSignal): Promise<string> {
-    return String(await this.run({ password, cost: this.cost }, signal));
-  }
-
-  override async matches(password: string, hash: string | null, signal: AbortSignal): Promise<boolean> {
-    return (await this.run({ password, cost: this.cost, hash }, signal)) === true;
+  override async admit<T>(signal: AbortSignal, work: (hashing: Hashing) => Promise<T>): Promise<T> {
+    if (this.taken >= this.places) {
+      this.turnedAway.inc();
+      throw new Refused('busy', { retryAfter: this.secondsOfQueue() });
+    }
+    this.taken += 1;
+    try {
+      return await work({
+        hash: async (password) => String(await this.run({ password, cost: this.cost }, signal)),
+        matches: async (password, hash) => (await this.run({ password, cost: this.cost, hash }, signal)) === true,
+      });
+    } finally {
+      this.taken -= 1;
+    }
   }
 
   override isCurrent(hash: string): boolean {
@@ -78,7 +80,6 @@ export class PiscinaPasswordHasher extends PasswordHasher implements OnApplicati
   }
 
   private async run(task: Parameters<typeof work>[0], signal: AbortSignal): Promise<string | boolean> {
-    this.requireRoom();
     const asked = performance.now();
     try {
       const { result, ms } = await this.pool.run(task, { signal });
@@ -91,14 +92,14 @@ export class PiscinaPasswordHasher extends PasswordHasher implements OnApplicati
     }
   }
 
-  /** A full queue says no to some; taking the replica away would say no to all. */
+  /** To have no place left says no to some; taking the replica away would say no to all. */
   private health(): Health {
     if (this.pool.threads.length === 0) return 'down';
-    return this.pool.queueSize >= this.queueMax ? 'degraded' : 'up';
+    return this.taken >= this.places ? 'degraded' : 'up';
   }
 
-  /** How long the present queue takes, by what hashes took so far. */
+  /** How long those who were let in take, by what hashes took so far. */
   private secondsOfQueue(): number {
-    return Math.ceil((this.pool.queueSize * this.typicalMs) / this.pool.maxThreads / 1000) || 1;
+    return Math.ceil((this.taken * this.typicalMs) / this.pool.maxThreads / 1000) || 1;
   }
 }
