@@ -5,7 +5,7 @@ import { Clock } from '../kernel/clock.js';
 import { type Page, pageOf, type PageRequest } from '../kernel/page.js';
 import type { Client, CurrentPerson } from '../platform/access.js';
 import { Transaction } from '../platform/transaction.js';
-import { judgeRotation, type Rotation } from './domain/rotation.js';
+import { judgeRotation } from './domain/rotation.js';
 import type { PresentedRefresh, SessionView } from './domain/session.js';
 import { SessionStore } from './domain/session-store.js';
 import { storedId, type TokenPair, TokensService } from './tokens.service.js';
@@ -33,14 +33,12 @@ export class SessionsService {
     if (verdict.kind !== 'good') return verdict.kind === 'expired' ? EXPIRED : INVALID;
     const { jti, userId, sessionId } = verdict.claims;
     const id = storedId(jti);
+    const next = this.tokens.nextRefresh();
+    const session = await this.sessions.rotate(id, { id: sessionId, userId }, next.stored);
+    if (session !== null) return { kind: 'refreshed', tokens: this.tokens.issue(session, next) };
     const found = await this.sessions.findRefresh(id, this.clock.now());
     if (found?.session.userId !== userId || found.session.id !== sessionId) return INVALID;
-    if (this.judge(found) !== 'rotate') return this.refuse(found, client);
-    const tokens = this.tokens.issue(found.session);
-    if (await this.sessions.rotate(id, tokens.stored)) return { kind: 'refreshed', tokens };
-    // Somebody was faster. What was a live token a moment ago is a used one now, and is judged as such.
-    const lost = await this.sessions.findRefresh(id, this.clock.now());
-    return lost === null ? INVALID : this.refuse(lost, client);
+    return this.refuse(found, client);
   }
 
   /** Its access tokens are dead from the next request on, its refresh token at once. */
@@ -77,14 +75,11 @@ export class SessionsService {
     });
   }
 
-  private judge({ presented, current }: PresentedRefresh): Rotation {
-    return judgeRotation(presented, current, this.clock.now().getTime());
-  }
-
-  private async refuse(found: PresentedRefresh, client: Client): Promise<Refresh> {
-    const verdict = this.judge(found);
+  /** Why a token was not exchanged. One that is live by now became so after it had been asked for. */
+  private async refuse({ session, presented, current }: PresentedRefresh, client: Client): Promise<Refresh> {
+    const verdict = judgeRotation(presented, current, this.clock.now().getTime());
     if (verdict === 'expired') return EXPIRED;
-    if (verdict === 'reuse') await this.endStolen(found.session, client);
+    if (verdict === 'reuse') await this.endStolen(session, client);
     return INVALID;
   }
 

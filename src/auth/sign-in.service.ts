@@ -92,9 +92,9 @@ export class SignInService {
       userAgent: client.userAgent?.slice(0, 256) ?? null,
       address: client.address,
     };
-    const tokens = this.tokens.issue(session);
-    await this.sessions.begin(session, tokens.stored);
-    return tokens;
+    const refresh = this.tokens.nextRefresh();
+    await this.sessions.begin(session, refresh.stored);
+    return this.tokens.issue(session, refresh);
   }
 
   /** Without the name that was typed: people type passwords there. An account that exists is named by its own name. */

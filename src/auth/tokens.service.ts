@@ -5,14 +5,18 @@ import { Clock } from '../kernel/clock.js';
 import { Ids } from '../kernel/ids.js';
 import { Settings } from '../platform/settings.js';
 import { type ClaimsVerdict, judgeClaims, type TokenType } from './domain/claims.js';
-import type { NewRefreshToken, Session } from './domain/session.js';
+import type { LivingSession, NewRefreshToken } from './domain/session.js';
 import { hasTokenForm } from './domain/token-form.js';
 
-/** What a sign-in or a refresh hands out (source document 2.4), and what is stored of it. */
+/** What a sign-in or a refresh hands out (source document 2.4). */
 export interface TokenPair {
   accessToken: string;
   refreshToken: string;
-  /** The row of the refresh token. */
+}
+
+/** A refresh token to be: what will be in it, and what is stored of it before it is handed out. */
+export interface NextRefresh {
+  jti: string;
   stored: NewRefreshToken;
 }
 
@@ -26,27 +30,28 @@ export class TokensService {
     private readonly settings: Settings,
   ) {}
 
-  /** No token outlives its session. */
-  issue(session: Pick<Session, 'id' | 'userId' | 'expiresAt'>): TokenPair {
-    const { accessTokenTtlMin, refreshTokenTtlDays } = this.settings.auth;
+  nextRefresh(): NextRefresh {
+    const jti = this.ids.secret();
     const issuedAt = this.clock.now();
-    const until = (seconds: number): Date =>
-      new Date(Math.min(issuedAt.getTime() + seconds * 1000, session.expiresAt.getTime()));
-    const sign = (type: TokenType, jti: string, expiresAt: Date): string =>
+    const expiresAt = new Date(issuedAt.getTime() + this.settings.auth.refreshTokenTtlDays * 86_400_000);
+    return { jti, stored: { id: storedId(jti), issuedAt, expiresAt } };
+  }
+
+  /** No token outlives its session. */
+  issue(session: LivingSession, { jti, stored: { issuedAt, expiresAt } }: NextRefresh): TokenPair {
+    const sign = (type: TokenType, id: string, until: number): string =>
       this.jwt.sign({
         sub: String(session.userId),
         type,
         sid: session.id,
-        jti,
-        iat: seconds(issuedAt),
-        exp: seconds(expiresAt),
+        jti: id,
+        iat: seconds(issuedAt.getTime()),
+        exp: seconds(Math.min(until, session.expiresAt.getTime())),
       });
-    const refreshId = this.ids.secret();
-    const refreshUntil = until(refreshTokenTtlDays * 86_400);
+    const accessUntil = issuedAt.getTime() + this.settings.auth.accessTokenTtlMin * 60_000;
     return {
-      accessToken: sign('access', this.ids.secret(), until(accessTokenTtlMin * 60)),
-      refreshToken: sign('refresh', refreshId, refreshUntil),
-      stored: { id: storedId(refreshId), issuedAt, expiresAt: refreshUntil },
+      accessToken: sign('access', this.ids.uuid(), accessUntil),
+      refreshToken: sign('refresh', jti, expiresAt.getTime()),
     };
   }
 
@@ -68,6 +73,6 @@ export function storedId(jti: string): string {
   return createHash('sha256').update(jti).digest('hex');
 }
 
-function seconds(moment: Date): number {
-  return Math.floor(moment.getTime() / 1000);
+function seconds(ms: number): number {
+  return Math.floor(ms / 1000);
 }

@@ -20,7 +20,7 @@ const child = (row: Partial<RefreshRow> = {}): RefreshRow => ({
 
 describe('a refresh token', () => {
   it.each<[string, RefreshRow, RefreshRow | null, Rotation]>([
-    ['the live one', child(), child(), 'rotate'],
+    ['the live one', child(), child(), 'live'],
     ['the live one, at its last moment', child({ expiresAt: NOW }), child(), 'expired'],
     ['a used one, past its time', parent({ expiresAt: NOW }), child(), 'expired'],
     ['the direct parent, at once', parent(), child(), 'late-tab'],
@@ -47,9 +47,9 @@ describe('a refresh token', () => {
           if (presented === undefined || ended) continue;
           const wasUsed = presented.usedAt !== null;
           const verdict = judgeRotation(presented, live[0] ?? null, now);
-          expect(verdict === 'rotate').toBe(!wasUsed);
+          expect(verdict === 'live').toBe(!wasUsed);
           ended = verdict === 'reuse';
-          if (verdict !== 'rotate') continue;
+          if (verdict !== 'live') continue;
           presented.usedAt = now;
           family.push({ id: String(family.length), parentId: presented.id, expiresAt: Infinity, usedAt: null });
         }

@@ -7,8 +7,8 @@ export interface RefreshRow {
   usedAt: number | null;
 }
 
-/** What a refresh token may do. `reuse` ends the whole session; `late-tab` refuses without ending it. */
-export type Rotation = 'rotate' | 'expired' | 'reuse' | 'late-tab';
+/** What a refresh token is. Only a live one is exchanged; `reuse` ends the whole session, `late-tab` does not. */
+export type Rotation = 'live' | 'expired' | 'reuse' | 'late-tab';
 
 /** How long after its use a direct parent is taken for a second browser tab's. */
 export const PARENT_GRACE_MS = 10_000;
@@ -20,7 +20,7 @@ export const PARENT_GRACE_MS = 10_000;
  */
 export function judgeRotation(presented: RefreshRow, current: RefreshRow | null, now: number): Rotation {
   if (presented.expiresAt <= now) return 'expired';
-  if (presented.usedAt === null) return 'rotate';
+  if (presented.usedAt === null) return 'live';
   const lostTheRace = presented.id === current?.parentId && now - presented.usedAt < PARENT_GRACE_MS;
   return lostTheRace ? 'late-tab' : 'reuse';
 }

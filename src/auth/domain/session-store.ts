@@ -1,5 +1,5 @@
 import type { Account } from '../../users/domain/account.js';
-import type { NewRefreshToken, PresentedRefresh, Session, SessionView } from './session.js';
+import type { LivingSession, NewRefreshToken, PresentedRefresh, Session, SessionView } from './session.js';
 
 /** Where sessions and their refresh tokens are kept. A session lives until it expires or is ended. */
 export abstract class SessionStore {
@@ -8,8 +8,15 @@ export abstract class SessionStore {
   abstract admit(sessionId: string, userId: number, now: Date): Promise<Account | null>;
   /** Null: no such token, or its session does not live, or its account is not active. */
   abstract findRefresh(tokenId: string, now: Date): Promise<PresentedRefresh | null>;
-  /** Marks the one used and stores the next, or neither: false when somebody else was first. */
-  abstract rotate(tokenId: string, next: NewRefreshToken): Promise<boolean>;
+  /**
+   * Marks a live token used and stores the next, or neither. @returns its session; null when it was not live: used before or
+   * just now by somebody faster, expired, not of this session and account, or those do not live.
+   */
+  abstract rotate(
+    tokenId: string,
+    of: Pick<Session, 'id' | 'userId'>,
+    next: NewRefreshToken,
+  ): Promise<LivingSession | null>;
   /** Ends a session whoever's it is: theft, or logout by its own token. False: it was not living. */
   abstract end(sessionId: string, now: Date): Promise<boolean>;
   /** Ends all of an account's, but for the one that is named. @returns how many. */

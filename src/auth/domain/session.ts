@@ -11,6 +11,9 @@ export interface Session {
   address: string;
 }
 
+/** What tokens are issued for. */
+export type LivingSession = Pick<Session, 'id' | 'userId' | 'expiresAt'>;
+
 /** A session as its owner sees it. */
 export interface SessionView extends Session {
   /** Rises with time: the order of lists. */
@@ -28,7 +31,7 @@ export interface NewRefreshToken {
 
 /** A presented refresh token beside its session's live one, as they are stored. */
 export interface PresentedRefresh {
-  session: Pick<Session, 'id' | 'userId' | 'expiresAt'>;
+  session: Pick<Session, 'id' | 'userId'>;
   presented: RefreshRow;
   /** Null: none is live any more. */
   current: RefreshRow | null;

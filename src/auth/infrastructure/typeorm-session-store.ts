@@ -3,7 +3,7 @@ import { IsNull, MoreThan, Not } from 'typeorm';
 import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
 import type { Account } from '../../users/domain/account.js';
 import type { RefreshRow } from '../domain/rotation.js';
-import type { NewRefreshToken, PresentedRefresh, Session } from '../domain/session.js';
+import type { LivingSession, NewRefreshToken, PresentedRefresh, Session } from '../domain/session.js';
 import { type OwnSessions, SessionStore } from '../domain/session-store.js';
 import { RefreshTokenRow } from './refresh-token.entity.js';
 import { SessionRow } from './session.entity.js';
@@ -43,7 +43,7 @@ export class TypeormSessionStore extends SessionStore {
   override async findRefresh(tokenId: string, now: Date): Promise<PresentedRefresh | null> {
     const rows = await this.session.prepared<RefreshColumns>(
       'find_refresh',
-      `SELECT s.id AS session_id, s.user_id, s.expires_at AS session_expires_at,
+      `SELECT s.id AS session_id, s.user_id,
               t.id, t.parent_id, t.expires_at, t.used_at,
               live.id AS live_id, live.parent_id AS live_parent_id, live.expires_at AS live_expires_at
        FROM refresh_tokens t
@@ -57,19 +57,29 @@ export class TypeormSessionStore extends SessionStore {
     return row === undefined ? null : toPresented(row);
   }
 
-  override async rotate(tokenId: string, next: NewRefreshToken): Promise<boolean> {
+  override async rotate(
+    tokenId: string,
+    { id, userId }: Pick<Session, 'id' | 'userId'>,
+    next: NewRefreshToken,
+  ): Promise<LivingSession | null> {
     // One statement is one transaction: a process that dies in the middle leaves the old token or the new one, never both.
-    const rows = await this.session.prepared<{ id: Buffer }>(
+    const rows = await this.session.prepared<{ expires_at: Date }>(
       'rotate',
       `WITH used AS (
-         UPDATE refresh_tokens SET used_at = $2 WHERE id = $1 AND used_at IS NULL RETURNING id, session_id
+         UPDATE refresh_tokens t SET used_at = $4
+         FROM sessions s JOIN users u ON u.id = s.user_id
+         WHERE t.id = $1 AND t.used_at IS NULL AND t.expires_at > $4
+           AND s.id = t.session_id AND s.id = $2 AND s.ended_at IS NULL AND s.expires_at > $4
+           AND u.id = $3 AND u.is_active
+         RETURNING t.id, t.session_id, s.expires_at
+       ), stored AS (
+         INSERT INTO refresh_tokens (id, session_id, parent_id, issued_at, expires_at)
+         SELECT $5, session_id, id, $4, $6 FROM used
        )
-       INSERT INTO refresh_tokens (id, session_id, parent_id, issued_at, expires_at)
-       SELECT $3, session_id, id, $2, $4 FROM used
-       RETURNING id`,
-      [bytes(tokenId), next.issuedAt, bytes(next.id), next.expiresAt],
+       SELECT expires_at FROM used`,
+      [bytes(tokenId), id, userId, next.issuedAt, bytes(next.id), next.expiresAt],
     );
-    return rows.length === 1;
+    return rows[0] === undefined ? null : { id, userId, expiresAt: rows[0].expires_at };
   }
 
   override async end(sessionId: string, now: Date): Promise<boolean> {
@@ -105,7 +115,6 @@ export class TypeormSessionStore extends SessionStore {
 interface RefreshColumns {
   session_id: string;
   user_id: number;
-  session_expires_at: Date;
   id: Buffer;
   parent_id: Buffer | null;
   expires_at: Date;
@@ -117,7 +126,7 @@ interface RefreshColumns {
 
 function toPresented(row: RefreshColumns): PresentedRefresh {
   return {
-    session: { id: row.session_id, userId: row.user_id, expiresAt: row.session_expires_at },
+    session: { id: row.session_id, userId: row.user_id },
     presented: refreshRow(row.id, row.parent_id, row.expires_at, row.used_at),
     current:
       row.live_id === null || row.live_expires_at === null
