@@ -17,6 +17,14 @@ export interface Measured {
   /** How many people a rule has to name at least, over all rules. */
   named?: number;
   people?: number;
+  /** Null: not measured again. */
+  warm?: Warm | null;
+}
+
+/** What it takes once the virtual machine has compiled the code that is used most. */
+export interface Warm {
+  compileMs: number;
+  proveMs: number;
 }
 
 /** One measurement in a process of its own. Rules with names in full of the largest world need more than the usual heap. */
