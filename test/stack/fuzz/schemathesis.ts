@@ -6,7 +6,8 @@ import { join } from 'node:path';
 export const FUZZER = 'GRANTLINE_FUZZER';
 /** In the environment: how many requests are derived for each route, and from which number. */
 const EXAMPLES = 'GRANTLINE_FUZZ_EXAMPLES';
-const SEED = 'GRANTLINE_FUZZ_SEED';
+/** Drawn where it is not given. */
+export const SEED = 'GRANTLINE_FUZZ_SEED';
 
 const CONFIG = join(import.meta.dirname, 'schemathesis.toml');
 const PEOPLE = join(import.meta.dirname, 'people.py');
