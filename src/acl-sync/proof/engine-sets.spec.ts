@@ -6,7 +6,7 @@ import { Evaluator, type TableName } from './evaluator.js';
 import { NameSpace } from '../rules/name-space.js';
 import { People } from './people.js';
 import { WordMarks, type Words } from './people-set.js';
-import type { RulesDocument } from '../rules/rules-document.js';
+import { NO_RULES, type RulesDocument } from '../rules/rules-document.js';
 import { SchemaTables } from './schema-tables.js';
 import type { TableOutcome } from './table-outcome.js';
 
@@ -28,6 +28,16 @@ describe('the engine, asked for everybody at once', () => {
       }),
       { numRuns: 300 },
     );
+  });
+
+  it('tells open patterns apart that let in the same new name', () => {
+    const tables: RulesDocument['tables'] = [
+      { catalog: 'a.*', privileges: [] },
+      { catalog: 'a?.*', privileges: [], filter: 'true' },
+    ];
+    const rules = { ...NO_RULES, tables };
+    const place = { catalog: 'b0', schema: 'a', table: 'a' };
+    expect(toldAtOnce(engineOf(rules), place)).toEqual(toldToEach(new Evaluator(rules), place));
   });
 
   it('says of each catalog and schema what it says to each person', () => {

@@ -52,7 +52,8 @@ class Level {
   readonly rules: number[] = [];
   private any: Level | null = null;
   private readonly named = new Map<string, Level>();
-  private readonly open = new Map<string, { pattern: Pattern; level: Level }>();
+  /** By the pattern itself: two of them may let in the same witness. */
+  private readonly open = new Map<Pattern, { witness: string; level: Level }>();
 
   add(rule: number, path: readonly Meaning[], depth: number): void {
     const meaning = path[depth];
@@ -67,12 +68,12 @@ class Level {
   only(name: string): Level[] {
     const exact = this.named.get(name);
     const levels = exact ? [exact] : [];
-    for (const { pattern, level } of this.open.values()) if (matches(pattern, name)) levels.push(level);
+    for (const [pattern, { level }] of this.open) if (matches(pattern, name)) levels.push(level);
     return levels;
   }
 
   names(): string[] {
-    return [...this.named.keys(), ...this.open.keys()];
+    return [...this.named.keys(), ...[...this.open.values()].map(({ witness }) => witness)];
   }
 
   private *meant(meaning: Meaning): Iterable<Level> {
@@ -85,15 +86,15 @@ class Level {
         return;
       case 'open': {
         const { pattern, witness } = meaning;
-        yield known(this.open, witness, () => ({ pattern, level: new Level() })).level;
+        yield known(this.open, pattern, () => ({ witness, level: new Level() })).level;
       }
     }
   }
 }
 
-function known<T>(map: Map<string, T>, name: string, make: () => T): T {
-  const found = map.get(name) ?? make();
-  map.set(name, found);
+function known<K, T>(map: Map<K, T>, key: K, make: () => T): T {
+  const found = map.get(key) ?? make();
+  map.set(key, found);
   return found;
 }
 
