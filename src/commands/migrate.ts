@@ -5,9 +5,10 @@ import { print } from './output.js';
 
 /** Applies pending migrations and stops. */
 export async function applyMigrations(): Promise<void> {
-  const database = await openDatabase(loadSettings(), print);
+  const settings = loadSettings();
+  const database = await openDatabase(settings, print);
   try {
-    const applied = await migrate(database.migrationUrl, database.url);
+    const applied = await migrate(database.migrationUrl, database.url, settings.audit.retentionDays);
     print(applied.length === 0 ? 'nothing to migrate' : applied.map((name) => `applied ${name}`).join('\n'));
   } finally {
     await database.release();

@@ -14,7 +14,7 @@ export async function serve(): Promise<void> {
   const log = new PinoLog(createPino(settings.log));
   const database = await openDatabase(settings, (line) => log.info(line));
   if (!settings.production) {
-    const applied = await migrate(database.migrationUrl, database.url);
+    const applied = await migrate(database.migrationUrl, database.url, settings.audit.retentionDays);
     if (applied.length > 0) log.info('migrated', { applied });
   }
   const { app, operations } = await createApplication(settings, database, log);

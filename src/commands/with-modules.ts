@@ -18,7 +18,7 @@ export async function withModules<T>(work: (modules: INestApplicationContext) =>
   const log = new PinoLog(createPino({ ...settings.log, level: 'warn' }, process.stderr));
   const database = await openDatabase(settings, remark);
   try {
-    if (!settings.production) await migrate(database.migrationUrl, database.url);
+    if (!settings.production) await migrate(database.migrationUrl, database.url, settings.audit.retentionDays);
     const foundation = { settings, database, log, clock: new SystemClock() };
     const modules = await NestFactory.createApplicationContext(AppModule.with(foundation), {
       logger: new NestLog(log),

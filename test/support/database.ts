@@ -27,17 +27,17 @@ export function testPostgres(): TestPostgres {
 export async function freshDatabase(): Promise<TestDatabase> {
   const postgres = testPostgres();
   const name = `test_${randomUUID().replaceAll('-', '')}`;
-  await asSuperuser(postgres, `CREATE DATABASE ${name} TEMPLATE grantline OWNER grantline_owner`);
+  await asSuperuser(`CREATE DATABASE ${name} TEMPLATE grantline OWNER grantline_owner`);
   const inIt = (url: string): string => url.replace(/\/grantline$/, `/${name}`);
   return {
     url: inIt(postgres.url),
     migrationUrl: inIt(postgres.migrationUrl),
-    drop: () => asSuperuser(postgres, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+    drop: () => asSuperuser(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
   };
 }
 
-async function asSuperuser(postgres: TestPostgres, statement: string): Promise<void> {
-  const client = new Client(postgres.superuserUrl);
+export async function asSuperuser(statement: string): Promise<void> {
+  const client = new Client(testPostgres().superuserUrl);
   await client.connect();
   try {
     await client.query(statement);

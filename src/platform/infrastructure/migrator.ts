@@ -6,9 +6,14 @@ const LOCK = 7_471_002;
 
 /**
  * Applies pending migrations as the owner's role and lets the service's role use what they made.
+ * @param leastRetentionDays for how long the service's role has to keep audit events; undefined: as it was
  * @returns the names of those that were applied.
  */
-export async function migrate(migrationUrl: string, serviceUrl: string): Promise<string[]> {
+export async function migrate(
+  migrationUrl: string,
+  serviceUrl: string,
+  leastRetentionDays?: number,
+): Promise<string[]> {
   const source = await new DataSource({
     type: 'postgres',
     url: migrationUrl,
@@ -21,6 +26,9 @@ export async function migrate(migrationUrl: string, serviceUrl: string): Promise
     await runner.query('SELECT pg_advisory_lock($1)', [LOCK]);
     const applied = await source.runMigrations();
     await letServiceUse(runner.query.bind(runner), new URL(serviceUrl).username);
+    if (leastRetentionDays !== undefined) {
+      await runner.query('UPDATE audit_retention SET least_days = $1 WHERE least_days <> $1', [leastRetentionDays]);
+    }
     return applied.map((migration) => migration.name.replace(/-\d{13}$/, ''));
   } finally {
     await runner.query('SELECT pg_advisory_unlock($1)', [LOCK]).catch(() => undefined);
@@ -40,7 +48,10 @@ export async function pendingMigrations(source: DataSource): Promise<number> {
   return names.filter((name) => !applied.some((row) => row.name === name)).length;
 }
 
-/** Rows, not tables: the service's role reads and writes, and may only add to the audit trail. */
+/**
+ * Rows, not tables: the service's role reads and writes, and may only add to the audit trail. What is past retention it removes
+ * by the owner's function, which nobody else may execute.
+ */
 async function letServiceUse(query: (sql: string) => Promise<unknown>, encoded: string): Promise<void> {
   const role = decodeURIComponent(encoded);
   const [{ owner }] = (await query('SELECT current_user AS owner')) as [{ owner: string }];
@@ -49,8 +60,7 @@ async function letServiceUse(query: (sql: string) => Promise<unknown>, encoded: 
   await query(`GRANT USAGE ON SCHEMA public TO ${name}`);
   await query(`GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${name}`);
   await query(`GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO ${name}`);
-  await query(`REVOKE INSERT, UPDATE, DELETE ON migrations FROM ${name}`);
-  await query(`DO $$ BEGIN
-    IF to_regclass('audit_events') IS NOT NULL THEN EXECUTE 'REVOKE UPDATE, DELETE ON audit_events FROM ${name.replaceAll("'", "''")}'; END IF;
-  END $$`);
+  await query(`REVOKE INSERT, UPDATE, DELETE ON migrations, audit_retention FROM ${name}`);
+  await query(`REVOKE UPDATE, DELETE ON audit_events FROM ${name}`);
+  await query(`GRANT EXECUTE ON FUNCTION remove_past_audit_events(integer) TO ${name}`);
 }
