@@ -56,25 +56,46 @@ const PEOPLE = [
 ];
 const ENGINES = ['etl-job', 'svc.report', 'svcxreport', 'bot|ana', '.*', 'job$1', 'ci\\cd'];
 const COLUMNS = ['id', 'i', 'e-mail', 'größe'];
-const EXPRESSIONS = ["region = 'EU'", 'true', "note <> '\\'", 'id IN (1, 2)'];
+/** In each family some begin another, or differ from it by white space, quotes or case alone. */
+const EXPRESSION_FAMILIES = [
+  ["region = 'EU'", "region = 'EU' AND year > 2020", "region = 'EU' ", "region  = 'EU'"],
+  [
+    "region = 'EU'",
+    "REGION = 'EU'",
+    "region = 'eu'",
+    `"region" = 'EU'`,
+    "(region = 'EU')",
+    "(region = 'EU') AND (true)",
+  ],
+  ['true', 'true OR a', 'true AND NOT a', 'TRUE', "note <> '\\'", "note = 'it''s'", "note = ') AND ('"],
+  ['id IN (1, 2)', 'id IN (1, 2) OR id = 3', 'id IN (1,2)', 'id IN (1, 2)+0', 'id', 'constructor', 'valueOf'],
+];
 
 /** What one world is made of: few names each, so that everything in it meets. */
 interface Stuff {
   people: number;
   groups: number;
   names: readonly string[];
+  expressions: readonly string[];
+  /** Of which kinds policies are. */
+  kinds: readonly SnapshotPolicy['kind'][];
 }
 
+const EVERY_KIND: readonly SnapshotPolicy['kind'][] = ['row_filter', 'column_mask', 'hidden_column', 'deny'];
+
 /** Small random worlds in which groups overlap, grants nest, denies have exceptions and some grants have expired. */
-export function anyWorld(): fc.Arbitrary<Snapshot> {
+export function anyWorld(kinds = EVERY_KIND): fc.Arbitrary<Snapshot> {
   return fc
     .record({
       people: fc.uniqueArray(fc.constantFrom(...PEOPLE), { minLength: 1, maxLength: 8 }),
       names: fc.uniqueArray(fc.constantFrom(...NODES), { minLength: 2, maxLength: 6 }),
       groups: fc.nat(4),
+      expressions: fc
+        .constantFrom(...EXPRESSION_FAMILIES)
+        .chain((family) => fc.uniqueArray(fc.constantFrom(...family), { minLength: 2, maxLength: 4 })),
     })
-    .chain(({ people, names, groups }) => {
-      const stuff = { people: people.length, names, groups };
+    .chain(({ people, names, groups, expressions }) => {
+      const stuff = { people: people.length, names, groups, expressions, kinds };
       return fc.record({
         users: fc.tuple(...people.map((name, i) => anyUser(i + 1, name))),
         groups: fc.tuple(...Array.from({ length: groups }, (_, i) => anyGroup(i + 1, stuff))),
@@ -136,18 +157,19 @@ function anyPolicy(stuff: Stuff): fc.Arbitrary<SnapshotPolicy> {
   const base = { id: fc.constant(0), principal: subject, except: fc.array(anyPrincipal(stuff), { maxLength: 2 }) };
   const resource = anyResource(stuff);
   const column = fc.tuple(resource, fc.constantFrom(...COLUMNS)).map(([node, column]) => ({ ...node, column }));
-  const expression = fc.constantFrom(...EXPRESSIONS);
-  return fc.oneof(
-    fc.record({ ...base, kind: fc.constant('row_filter' as const), resource, expression }),
-    fc.record({ ...base, kind: fc.constant('column_mask' as const), resource: column, expression }),
-    fc.record({ ...base, kind: fc.constant('hidden_column' as const), resource: column }),
-    fc.record({
+  const expression = fc.constantFrom(...stuff.expressions);
+  const byKind: Record<SnapshotPolicy['kind'], fc.Arbitrary<SnapshotPolicy>> = {
+    row_filter: fc.record({ ...base, kind: fc.constant('row_filter' as const), resource, expression }),
+    column_mask: fc.record({ ...base, kind: fc.constant('column_mask' as const), resource: column, expression }),
+    hidden_column: fc.record({ ...base, kind: fc.constant('hidden_column' as const), resource: column }),
+    deny: fc.record({
       ...base,
       kind: fc.constant('deny' as const),
       resource,
       privileges: fc.subarray([...PRIVILEGES], { minLength: 1, maxLength: 3 }),
     }),
-  );
+  };
+  return fc.oneof(...stuff.kinds.map((kind) => byKind[kind]));
 }
 
 function anySettings({ names }: Stuff): fc.Arbitrary<SnapshotSettings> {

@@ -45,8 +45,8 @@ export function byIntent(snapshot: Snapshot, question: Question): Answer | undef
     case 'show-columns':
       return reached(at(tableOf(question)));
     case 'filters': {
-      const filter = at(tableOf(question))?.filter ?? null;
-      return filter === null ? [] : [filter];
+      const filters = at(tableOf(question))?.filters ?? [];
+      return filters.length === 0 ? [] : [filters.map((expression) => `(${expression})`).join(' AND ')];
     }
     case 'mask':
       return at(tableOf(question))?.masks.find(({ column }) => column === question.name)?.expression ?? null;

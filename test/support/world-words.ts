@@ -58,10 +58,10 @@ function worthAsking(snapshot: Snapshot, resources: readonly Resource[], list: r
           subject.kind === 'person'
             ? ({ type: 'user', id: subject.userId } as const)
             : ({ type: 'engine', name: subject.name } as const);
-        const { privileges, masks, filter } = intentAt(snapshot, principal, place);
+        const { privileges, masks, filters } = intentAt(snapshot, principal, place);
         const column = masks[0]?.column ?? 'unknown';
         const worth = { user: subject.name, place, column, somebody: 'stranger' };
-        const times = privileges.length === 0 ? 0 : filter === null && masks.length === 0 ? 1 : 10;
+        const times = privileges.length === 0 ? 0 : filters.length === 0 && masks.length === 0 ? 1 : 10;
         return Array.from({ length: times }, () => worth);
       }),
     ),

@@ -99,12 +99,12 @@ function told(sets: IntentSets, { privileges, filters, hidden, masks, conflicts 
 
 function toldPlainly(sets: IntentSets, snapshot: Snapshot, node: Resource): object[] {
   return sets.subjects.list.map((subject) => {
-    const { privileges, filter, hidden, conflicts, masks } = intentAt(snapshot, principalOf(subject), node);
+    const { privileges, filters, hidden, conflicts, masks } = intentAt(snapshot, principalOf(subject), node);
     const maskTexts = masks.map(({ column, expression }) => `${column}: ${expression}`).sort();
     return {
       name: subject.name,
       privileges,
-      filter: filter === null ? [] : [filter],
+      filter: filters.length === 0 ? [] : [filters.map((expression) => `(${expression})`).join(' AND ')],
       hidden,
       conflicts,
       masks: maskTexts,

@@ -53,8 +53,8 @@ function joined(filters: ReadonlyMap<string, Bits>, reached: Bits): Map<string, 
   }
   return new Map(
     parts.flatMap(({ expressions, means }) => {
-      const text = expressions.sort().map((expression) => `(${expression})`);
-      return text.length === 0 ? [] : [[text.join(' AND '), means] as const];
+      const conjuncts = expressions.sort().map((expression) => `(${expression})`);
+      return conjuncts.length === 0 ? [] : [[conjuncts.join(' AND '), means] as const];
     }),
   );
 }

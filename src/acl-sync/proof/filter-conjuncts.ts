@@ -1,6 +1,6 @@
 /**
- * The parts of a row filter as the compiler joins them, `(a) AND (b)`, each in its parentheses. Any other text is one part.
- * What stands within quotes counts for nothing; two quotes in a row, which stand for one, end the text and begin it again.
+ * The conjuncts of a row filter as the compiler joins them, `(a) AND (b)`, each in its parentheses; any other text is one.
+ * Joined again they are the text itself, so that a filter whose conjuncts are expressions that were written is their conjunction.
  */
 export function conjuncts(filter: string): string[] {
   const parts: string[] = [];

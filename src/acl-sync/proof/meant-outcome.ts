@@ -7,6 +7,7 @@ export class MeantOutcome {
   readonly given: Readonly<Record<Privilege, Words>>;
   /** Everybody with any privilege; whoever is not in it has no filter, no hidden column and no mask either. */
   readonly reached: Words;
+  /** By conjunct: an expression in its parentheses. */
   readonly filters = new Map<string, Words>();
   readonly hidden = new Map<string, Words>();
   readonly masks = new Map<string, Map<string, Words>>();
@@ -18,11 +19,11 @@ export class MeantOutcome {
   }
 
   /** Writes down what somebody has, of whom nothing is written yet. */
-  add(position: number, { privileges, filter, hidden, masks }: Access): void {
+  add(position: number, { privileges, filters, hidden, masks }: Access): void {
     const [index, bit] = [position >>> 5, 1 << (position & 31)];
     for (const privilege of privileges) addWord(this.given[privilege], index, bit);
     if (privileges.length > 0) addWord(this.reached, index, bit);
-    if (filter !== null) addWord(this.setOf(this.filters, filter), index, bit);
+    for (const expression of filters) addWord(this.setOf(this.filters, `(${expression})`), index, bit);
     for (const column of hidden) addWord(this.setOf(this.hidden, column), index, bit);
     for (const { column, expression } of masks) addWord(this.setOf(this.masksOf(column), expression), index, bit);
   }

@@ -27,6 +27,43 @@ describe('the proof', () => {
     );
   });
 
+  it('finds nothing where row filters begin one another', () => {
+    fc.assert(
+      fc.property(anyWorld(['row_filter']), (snapshot) => {
+        expect(checkRules(compile(snapshot).text, snapshot)).toEqual([]);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('accepts a row filter that begins another one, in whatever order they are joined', () => {
+    const snapshot = aWorld()
+      .group('readers', ['ana'])
+      .may('SELECT', 'sales.eu.orders')
+      .seesOnly('sales.eu.orders', "region = 'EU'")
+      .seesOnly('sales.eu.orders', "region = 'EU' AND year > 2020")
+      .snapshot();
+
+    expect(checkRules(compile(snapshot).text, snapshot)).toEqual([]);
+  });
+
+  it('refuses a row filter that lets in more: joined with OR, or with one conjunct less', () => {
+    const snapshot = aWorld()
+      .group('readers', ['ana'])
+      .may('SELECT', 'sales.eu.orders')
+      .seesOnly('sales.eu.orders', 'a = 1')
+      .seesOnly('sales.eu.orders', 'b = 2')
+      .snapshot();
+
+    for (const filter of ['(a = 1) OR (b = 2)', '(b = 2)', '(a = 1) AND (b = 2) OR (true)', '(a = 1 AND b = 2)'])
+      expect(
+        judged(snapshot, ({ tables, ...others }) => ({
+          ...others,
+          tables: tables.map((rule) => (rule.filter === undefined ? rule : { ...rule, filter })),
+        })).map(({ code }) => code),
+      ).toContain('proof-difference');
+  });
+
   it('names person, node, privilege, rule and grant when two groups are not merged', () => {
     const snapshot = aWorld()
       .group('readers', ['ana', 'bo'])

@@ -1,6 +1,5 @@
 import type { Place, Restriction } from './difference.js';
-import { conjuncts } from './filter-conjuncts.js';
-import { wordAt, type Words } from './people-set.js';
+import type { Words } from './people-set.js';
 import type { TableOutcome } from './table-outcome.js';
 
 export interface BeforeAfter<T> {
@@ -17,11 +16,10 @@ interface HeldRestriction extends BeforeAfter<Words | null> {
 
 /** Filters part by part, because one more is a loss and nothing else. */
 export function restrictions(place: Place, { before, after }: BeforeAfter<TableOutcome>): HeldRestriction[] {
-  const parts = { before: byConjunct(before.filters), after: byConjunct(after.filters) };
-  const filters = keys(parts.before, parts.after).map((expression) => ({
+  const filters = keys(before.filters, after.filters).map((expression) => ({
     aspect: { about: 'row-filter', place, expression } as const,
-    before: parts.before.get(expression) ?? null,
-    after: parts.after.get(expression) ?? null,
+    before: before.filters.get(expression) ?? null,
+    after: after.filters.get(expression) ?? null,
     except: [],
   }));
   const hidden = keys(before.hidden, after.hidden).map((column) => ({
@@ -45,16 +43,4 @@ export function restrictions(place: Place, { before, after }: BeforeAfter<TableO
 
 function keys(...maps: (ReadonlyMap<string, unknown> | undefined)[]): string[] {
   return [...new Set(maps.flatMap((map) => [...(map?.keys() ?? [])]))];
-}
-
-/** Whom each part of the filters holds for. */
-function byConjunct(filters: ReadonlyMap<string, Words>): Map<string, Words> {
-  const parts = new Map<string, Words>();
-  for (const [filter, words] of filters) {
-    for (const part of conjuncts(filter)) {
-      const known = parts.get(part);
-      parts.set(part, known === undefined ? words : known.map((word, index) => word | wordAt(words, index)));
-    }
-  }
-  return parts;
 }

@@ -1,4 +1,5 @@
 import { PRIVILEGES, type Privilege } from '../../grants/domain/privilege.js';
+import { conjuncts } from './filter-conjuncts.js';
 import type { PeopleSet, Words } from './people-set.js';
 import { addWord, wordAt } from './people-set.js';
 import type { TableRule } from '../rules/rules-document.js';
@@ -8,6 +9,7 @@ export class TableOutcome {
   /** Everybody whom a rule has matched so far. */
   readonly decided: Words;
   readonly given: Readonly<Record<Privilege, Words>>;
+  /** By conjunct: in which order a text joins them is all the same. */
   readonly filters = new Map<string, Words>();
   readonly hidden = new Map<string, Words>();
   readonly masks = new Map<string, Map<string, Words>>();
@@ -27,7 +29,8 @@ export class TableOutcome {
     const hits = this.hit(people, before);
     if (hits === 0) return;
     for (const privilege of rule.privileges) this.record(this.given[privilege], hits);
-    if (rule.filter !== undefined) this.record(this.setOf(this.filters, rule.filter), hits);
+    for (const conjunct of rule.filter === undefined ? [] : conjuncts(rule.filter))
+      this.record(this.setOf(this.filters, conjunct), hits);
     for (const { name, allow, mask } of rule.columns ?? []) {
       if (allow === false) this.record(this.setOf(this.hidden, name), hits);
       else if (mask !== undefined) this.record(this.setOf(getOrMake(this.masks, name), mask), hits);

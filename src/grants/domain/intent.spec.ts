@@ -12,8 +12,8 @@ const user = (snapshot: Snapshot, name: string): Principal => {
 const may = (snapshot: Snapshot, name: string, node: { catalog: string; schema?: string; table?: string } = orders) =>
   intentAt(snapshot, user(snapshot, name), node).privileges;
 const seen = (snapshot: Snapshot, name: string) => {
-  const { filter, hidden, masks, conflicts } = intentAt(snapshot, user(snapshot, name), orders);
-  return { filter, hidden, masks: masks.map(({ column, expression }) => `${column}: ${expression}`), conflicts };
+  const { filters, hidden, masks, conflicts } = intentAt(snapshot, user(snapshot, name), orders);
+  return { filters, hidden, masks: masks.map(({ column, expression }) => `${column}: ${expression}`), conflicts };
 };
 const afterwards = (millis: number) => new Date(NOW.getTime() + millis);
 
@@ -116,7 +116,7 @@ describe('what people see', () => {
       .seesOnly('sales', 'a = 1')
       .seesOnly('sales.eu', 'a = 1');
 
-    expect(seen(world.snapshot(), 'ana').filter).toBe('(a = 1) AND (b = 1 OR c)');
+    expect(seen(world.snapshot(), 'ana').filters).toEqual(['a = 1', 'b = 1 OR c']);
   });
 
   it('takes the mask of the nearest node', () => {
@@ -135,7 +135,7 @@ describe('what people see', () => {
   it('hides a column that two masks at one distance claim, and says so', () => {
     const world = ana().seesMasked('sales', 'ssn', 'a').everyone().seesMasked('sales', 'ssn', 'b').snapshot();
 
-    expect(seen(world, 'ana')).toEqual({ filter: null, hidden: ['ssn'], masks: [], conflicts: ['ssn'] });
+    expect(seen(world, 'ana')).toEqual({ filters: [], hidden: ['ssn'], masks: [], conflicts: ['ssn'] });
   });
 
   it('takes two masks of one text for one, and a nearer mask for the end of a conflict', () => {
@@ -168,7 +168,7 @@ describe('what people see', () => {
       .person('ana')
       .snapshot();
 
-    expect(seen(world, 'ana')).toEqual({ filter: null, hidden: [], masks: [], conflicts: [] });
+    expect(seen(world, 'ana')).toEqual({ filters: [], hidden: [], masks: [], conflicts: [] });
   });
 });
 
@@ -210,9 +210,9 @@ describe('service accounts', () => {
   it('follow the settings alone, untouched by policy', () => {
     expect(intentAt(world, account, { catalog: 'lake', schema: 'new' })).toMatchObject({
       privileges: [...PRIVILEGES],
-      filter: null,
+      filters: [],
     });
-    expect(intentAt(world, account, { catalog: 'tpch' })).toMatchObject({ privileges: ['SELECT'], filter: null });
+    expect(intentAt(world, account, { catalog: 'tpch' })).toMatchObject({ privileges: ['SELECT'], filters: [] });
     expect(intentAt(world, account, { catalog: 'sales' }).privileges).toEqual([]);
     expect(reachesSomething(world, account)).toBe(true);
   });

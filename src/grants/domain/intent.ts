@@ -16,8 +16,8 @@ export interface Origin<T> {
 export interface Access {
   /** In the engine's order. On a catalog or a schema, OWNERSHIP is the engine's schema ownership. */
   privileges: Privilege[];
-  /** All row filters that apply, joined; null when the rows are not filtered. */
-  filter: string | null;
+  /** The expressions of all row filters that apply, sorted: a row must pass each of them. */
+  filters: string[];
   /** Sorted; those hidden for want of a decision between two masks among them. */
   hidden: string[];
   /** Sorted by column, none of them hidden. */
@@ -86,7 +86,7 @@ export function accessOf(given: readonly Privilege[], policies: readonly Snapsho
   const held = withContained(given);
   const denied = taken(policies.flatMap((policy) => (policy.kind === 'deny' ? policy.privileges : [])));
   const privileges = PRIVILEGES.filter((privilege) => held.has(privilege) && !denied.has(privilege));
-  return privileges.length === 0 ? NO_ACCESS : { privileges, filter: joinedFilter(policies), ...columns(policies) };
+  return privileges.length === 0 ? NO_ACCESS : { privileges, filters: rowFilters(policies), ...columns(policies) };
 }
 
 /** What lets somebody in at all: execute queries, read `system.jdbc` and `system.metadata`. Service accounts always may. */
@@ -129,10 +129,9 @@ function taken(privileges: readonly Privilege[]): Set<Privilege> {
   return new Set(privileges.includes('SELECT') ? [...privileges, 'GRANT_SELECT'] : privileges);
 }
 
-/** One text for the same filters, whatever order they come in: a row must pass all of them. */
-function joinedFilter(policies: readonly SnapshotPolicy[]): string | null {
-  const filters = policies.flatMap((policy) => (policy.kind === 'row_filter' ? [`(${policy.expression})`] : []));
-  return filters.length === 0 ? null : [...new Set(filters)].sort().join(' AND ');
+function rowFilters(policies: readonly SnapshotPolicy[]): string[] {
+  const filters = policies.flatMap((policy) => (policy.kind === 'row_filter' ? [policy.expression] : []));
+  return [...new Set(filters)].sort();
 }
 
 /** Hidden columns add up and beat masks. Of the masks of one column the nearest node's counts; two there hide it. */
@@ -192,5 +191,5 @@ function origin<T extends { resource: Resource }>(source: T, through: Through, n
   return { source, through, inheritedFrom: inherited ? source.resource : null };
 }
 
-const NO_ACCESS: Access = { privileges: [], filter: null, hidden: [], masks: [], conflicts: [] };
+const NO_ACCESS: Access = { privileges: [], filters: [], hidden: [], masks: [], conflicts: [] };
 const NOTHING: Intent = { ...NO_ACCESS, grants: [], policies: [], standing: null };
