@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import cors from '@fastify/cors';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -10,6 +10,7 @@ import { Clock, SystemClock } from './kernel/clock.js';
 import type { Database } from './platform/database.js';
 import { HealthRegistry } from './platform/health.js';
 import { serveApiDescription } from './platform/infrastructure/api-description.js';
+import { Connections } from './platform/infrastructure/connections.js';
 import { InputPipe } from './platform/infrastructure/input.pipe.js';
 import { readJsonBodies } from './platform/infrastructure/json-body.js';
 import { NestLog } from './platform/infrastructure/nest-log.js';
@@ -39,16 +40,16 @@ export async function createApplication(
 ): Promise<Application> {
   const routes = new RouteTable();
   const problems = new ProblemFilter(routes, log);
+  const connections = new Connections(settings.http, log);
   const adapter = new FastifyAdapter({
     logger: false,
     trustProxy: (_: string, hop: number) => hop < settings.http.trustedProxyHops,
     genReqId: (request: IncomingMessage) => acceptableRequestId(request.headers['x-request-id']) ?? randomUUID(),
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) =>
       problems.answer(error, request, reply),
-    clientErrorHandler: answerBrokenRequests(routes),
-    requestTimeout: 30_000,
+    clientErrorHandler: answerBrokenRequests(routes, connections),
+    serverFactory: (answer: RequestListener) => connections.serve(answer),
     skipMiddie: true, // no middleware of Express: every request would ask for some
-    http: { requireHostHeader: false }, // requireOneHost answers with a problem document
     routerOptions: { maxParamLength: 256 },
     return503OnClosing: true,
   });

@@ -27,6 +27,8 @@ export function parseSettings(environment: Environment): { settings: Settings; p
       port: read.integer('PORT', 3000, 0, 65535),
       trustedProxyHops: read.integer('TRUSTED_PROXY_HOPS', 0, 0, 16),
       corsOrigins: readOrigins(read),
+      requestSeconds: read.integer('HTTP_REQUEST_TIMEOUT_SECONDS', 30, 1, 3600),
+      sendSeconds: read.integer('HTTP_SEND_TIMEOUT_SECONDS', 60, 1, 3600),
     },
     operations: {
       host: read.text('OPERATIONS_HOST') ?? host,

@@ -2,7 +2,16 @@
 export abstract class Settings {
   abstract readonly production: boolean;
   abstract readonly dataDir: string;
-  abstract readonly http: { host: string; port: number; trustedProxyHops: number; corsOrigins: readonly string[] };
+  abstract readonly http: {
+    host: string;
+    port: number;
+    trustedProxyHops: number;
+    corsOrigins: readonly string[];
+    /** For a request's headers and body together. */
+    requestSeconds: number;
+    /** How long an answer may wait for its client to read any of it. */
+    sendSeconds: number;
+  };
   abstract readonly operations: { host: string; port: number };
   /** `url` null: the embedded database. */
   abstract readonly database: { url: string | null; migrationUrl: string | null; poolMax: number };

@@ -28,6 +28,22 @@ describe('HTTP edges', () => {
     });
   });
 
+  it('serves the same asset compressed and not, as it is asked to', async () => {
+    const get = (coding: string) =>
+      fetch(`${service.url}/api/docs/swagger-ui-bundle.js`, { headers: { 'Accept-Encoding': coding } });
+    const [compressed, plain] = [await get('gzip, br'), await get('identity')];
+
+    expect([compressed, plain].map(({ headers }) => headers.get('content-encoding'))).toEqual(['gzip', null]);
+    expect([compressed, plain].map(({ headers }) => headers.get('vary'))).toEqual([
+      'Accept-Encoding',
+      'Accept-Encoding',
+    ]);
+    expect(Number(compressed.headers.get('content-length'))).toBeLessThan(
+      Number(plain.headers.get('content-length')) / 3,
+    );
+    expect(await compressed.text()).toBe(await plain.text());
+  });
+
   it('answers a wrong method with 405 and what is allowed', async () => {
     const answer = await fetch(`${service.url}/api/openapi.json`, { method: 'DELETE' });
 

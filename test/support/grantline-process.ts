@@ -58,6 +58,11 @@ export class GrantlineProcess {
     return (url ?? '').replace('localhost', '127.0.0.1');
   }
 
+  get pid(): number {
+    if (this.child.pid === undefined) throw new Error('the process was not started');
+    return this.child.pid;
+  }
+
   signal(name: NodeJS.Signals): void {
     this.child.kill(name);
   }

@@ -1,7 +1,8 @@
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyInstance } from 'fastify';
+import { StaticBody } from './static-body.js';
 
 const ASSETS: Record<string, string> = {
   'swagger-ui.css': 'text/css; charset=utf-8',
@@ -33,16 +34,16 @@ const PAGE_POLICY =
 
 /** The OpenAPI document, and a page that shows it, from a kept package's files: it works without the internet. */
 export function serveApiDescription(server: FastifyInstance, document: OpenAPIObject): void {
-  const text = JSON.stringify(document);
-  server.get('/api/openapi.json', (_, reply) => reply.type('application/json; charset=utf-8').send(text));
-  server.get('/api/docs', (_, reply) =>
-    reply.header('Content-Security-Policy', PAGE_POLICY).type('text/html; charset=utf-8').send(PAGE),
-  );
-  server.get('/api/docs/start.js', (_, reply) => reply.type('text/javascript; charset=utf-8').send(START));
-  const resolve = createRequire(import.meta.url).resolve;
+  const serve = (path: string, content: Buffer | string, type: string): void => {
+    const body = new StaticBody(content, type);
+    server.get(path, (request, reply) => body.send(request, reply));
+  };
+  serve('/api/openapi.json', JSON.stringify(document), 'application/json; charset=utf-8');
+  const page = new StaticBody(PAGE, 'text/html; charset=utf-8');
+  server.get('/api/docs', (request, reply) => page.send(request, reply.header('Content-Security-Policy', PAGE_POLICY)));
+  serve('/api/docs/start.js', START, 'text/javascript; charset=utf-8');
+  const { resolve } = createRequire(import.meta.url);
   for (const [name, type] of Object.entries(ASSETS)) {
-    server.get(`/api/docs/${name}`, async (_, reply) =>
-      reply.type(type).send(await readFile(resolve(`swagger-ui-dist/${name}`))),
-    );
+    serve(`/api/docs/${name}`, readFileSync(resolve(`swagger-ui-dist/${name}`)), type);
   }
 }

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Refused } from '../../kernel/errors.js';
 import { type Problem, toProblem } from '../problem.js';
+import type { Connections } from './connections.js';
 import type { RouteTable } from './route-table.js';
 
 /** Why Node's parser refuses to read on. `rawPacket`: the bytes that came, a Buffer. */
@@ -20,9 +21,12 @@ interface LastWord {
  * The last word on a connection whose bytes Node takes for no HTTP request: a problem document, and the end. A method that
  * Node does not know, such as QUERY, is a wrong method like any other (405, or 404 where there is nothing).
  */
-export function answerBrokenRequests(routes: RouteTable): (error: BrokenRequest, socket: Socket) => void {
+export function answerBrokenRequests(
+  routes: RouteTable,
+  connections: Connections,
+): (error: BrokenRequest, socket: Socket) => void {
   return (error, socket) => {
-    if (!socket.writable || error.code === 'ECONNRESET') {
+    if (!socket.writable || error.code === 'ECONNRESET' || !connections.mayAnswer(socket)) {
       socket.destroy();
       return;
     }

@@ -1,0 +1,88 @@
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Log } from '../log.js';
+import type { Settings } from '../settings.js';
+
+/** Requests of one connection that were read and are not answered yet. Clients that pipeline at all send a few. */
+const MAX_IN_FLIGHT = 16;
+
+/** Longer than the 60 s of common load balancers, so that it is never this side that closes a connection in use. */
+const KEEP_ALIVE_MS = 72_000;
+
+/** How often late requests are looked for; Node's own 30 s would be added to the limit. */
+const CHECK_MS = 1_000;
+
+interface Connection {
+  inFlight: number;
+  latest?: { request: IncomingMessage; response: ServerResponse };
+}
+
+/** The HTTP server, and what each of its connections may cost: requests in flight, time to send one, time to read an answer. */
+export class Connections {
+  private readonly connections = new WeakMap<Socket, Connection>();
+
+  constructor(
+    private readonly limits: Settings['http'],
+    private readonly log: Log,
+  ) {}
+
+  serve(answer: RequestListener): Server {
+    const { requestSeconds, sendSeconds } = this.limits;
+    const server = createServer({
+      requireHostHeader: false, // requireOneHost answers with a problem document
+      headersTimeout: requestSeconds * 1000,
+      requestTimeout: requestSeconds * 1000,
+      connectionsCheckingInterval: CHECK_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+    });
+    server.on('request', (request, response) => {
+      if (this.admit(request, response)) answer(request, response);
+    });
+    // An expectation may be ignored (RFC 9110 section 10.1.1); Node would answer 417 without a header of ours.
+    server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+    // No sign of life for so long: Node counts bytes that the peer takes.
+    server.setTimeout(sendSeconds * 1000, (socket: Socket) => {
+      const isIdle = this.of(socket).inFlight === 0;
+      if (isIdle || socket.writableLength > 0) this.close(socket, isIdle ? 'idle' : 'answer not read');
+    });
+    return server;
+  }
+
+  /**
+   * Whether an answer that is written to the socket itself is taken for the answer to what is wrong there: not where an earlier
+   * request waits for its own, and not where the request being read has been answered.
+   */
+  mayAnswer(socket: Socket): boolean {
+    const { inFlight, latest } = this.of(socket);
+    if (latest === undefined || latest.request.complete) return inFlight === 0;
+    return inFlight === 1 && !latest.response.headersSent;
+  }
+
+  /** False: the connection has been closed, and with it the rest of what it has sent. */
+  private admit(request: IncomingMessage, response: ServerResponse): boolean {
+    const { socket } = request;
+    if (socket.destroyed) return false;
+    const connection = this.of(socket);
+    if (connection.inFlight === MAX_IN_FLIGHT) {
+      this.close(socket, 'too many requests in flight');
+      return false;
+    }
+    connection.inFlight += 1;
+    connection.latest = { request, response };
+    response.once('close', () => (connection.inFlight -= 1));
+    return true;
+  }
+
+  private close(socket: Socket, reason: string): void {
+    socket.destroy();
+    this.log.debug('connection closed', { reason });
+  }
+
+  private of(socket: Socket): Connection {
+    const known = this.connections.get(socket);
+    if (known !== undefined) return known;
+    const fresh: Connection = { inFlight: 0 };
+    this.connections.set(socket, fresh);
+    return fresh;
+  }
+}

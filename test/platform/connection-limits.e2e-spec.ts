@@ -1,0 +1,138 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { freshDatabase, type TestDatabase } from '../support/database.js';
+import { GrantlineProcess } from '../support/grantline-process.js';
+import { RawConnection, statusesIn } from '../support/raw-connection.js';
+import { startService, TEST_SECRET, type TestService } from '../support/service.js';
+
+const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+const BUNDLE = get('/api/docs/swagger-ui-bundle.js');
+const MIB = 2 ** 20;
+
+describe('connections that do not read their answers', () => {
+  let database: TestDatabase;
+  let service: GrantlineProcess;
+  let url: string;
+  beforeAll(async () => {
+    database = await freshDatabase();
+    service = new GrantlineProcess(['serve'], {
+      NODE_OPTIONS: '--max-old-space-size=512',
+      AUTH_SECRET_KEY: TEST_SECRET,
+      DATABASE_URL: database.url,
+      DATABASE_MIGRATION_URL: database.migrationUrl,
+      ACL_SYNC_ENABLED: 'false',
+      PORT: '0',
+      OPERATIONS_PORT: '0',
+    });
+    url = await service.url();
+  });
+  afterAll(async () => {
+    service.signal('SIGTERM');
+    await service.finished;
+    await database.drop();
+  });
+
+  /** The most memory that the process has had, in bytes. */
+  const peakMemory = (): number =>
+    Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${service.pid}/status`, 'utf8'))?.[1]) * 1024;
+
+  it.each([
+    ['100 on each of 3 connections', 3, 100],
+    ['16 on each of 100 connections', 100, 16],
+    ['3,000 on each of 100 connections', 100, 3000],
+  ])('cost little memory: assets, %s', async (_, connections, requests) => {
+    const before = peakMemory();
+    const open = await Promise.all(
+      Array.from({ length: connections }, async () =>
+        (await RawConnection.open(url)).stopReading().send(BUNDLE.repeat(requests)),
+      ),
+    );
+
+    for (let answered = 0; answered < 20; answered += 1) {
+      expect((await fetch(`${url}/api/auth/me`)).status).toBe(401);
+    }
+    expect(peakMemory() - before).toBeLessThan(200 * MIB);
+    for (const connection of open) connection.destroy();
+  });
+});
+
+describe('limits of a connection', () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await startService({ HTTP_REQUEST_TIMEOUT_SECONDS: '1', HTTP_SEND_TIMEOUT_SECONDS: '1' });
+  });
+  afterAll(() => service.stop());
+
+  it('answers 16 requests that are sent at once, in their order', async () => {
+    const connection = await RawConnection.open(service.url);
+    connection.send(get('/nowhere') + get('/api/auth/me').repeat(14) + get('/nowhere'));
+
+    await connection.reads(/(HTTP\/1\.1[^]*){16}\}$/);
+    expect(statusesIn(connection.text)).toEqual([404, ...Array<number>(14).fill(401), 404]);
+    connection.destroy();
+  });
+
+  it('closes a connection with more requests in flight', async () => {
+    const connection = await RawConnection.open(service.url);
+
+    expect(statusesIn(await connection.send(get('/api/auth/me').repeat(17)).closed).length).toBeLessThan(17);
+  });
+
+  /** A connection that has asked for more than the kernels' buffers hold, and the server's end of it. */
+  async function unread(): Promise<{ client: RawConnection; server: Socket }> {
+    const accepted = once(service.app.getHttpServer(), 'connection') as Promise<[Socket]>;
+    const client = (await RawConnection.open(service.url)).stopReading().send(BUNDLE.repeat(16));
+    return { client, server: (await accepted)[0] };
+  }
+
+  it('gives up an answer of which nothing is read', async () => {
+    const { client, server } = await unread();
+
+    await once(server, 'close');
+    client.destroy();
+  });
+
+  it('keeps an answer that is read slowly, for longer than one that is not read', async () => {
+    const { client, server } = await unread();
+    const start = performance.now();
+    while (performance.now() < start + 4000) {
+      client.readOnce();
+      await pause(20); // some 3 MB a second: the kernel asks for more only when a third of its buffer is free
+    }
+
+    expect(server.destroyed).toBe(false);
+    client.destroy();
+  });
+
+  it.each([
+    ['headers', 'POST /api/auth/login HTTP/1.1\r\nHost: x\r\nA: '],
+    [
+      'body',
+      'POST /api/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9999\r\n\r\n{',
+    ],
+  ])('gives a request a bounded time for its %s, however it trickles', async (_, bytes) => {
+    const connection = (await RawConnection.open(service.url)).send(bytes);
+    const trickle = setInterval(() => connection.send('a'), 100);
+
+    const text = await connection.closed;
+    clearInterval(trickle);
+    expect(statusesIn(text)).toEqual([408]);
+    expect(text.toLowerCase()).toContain('content-type: application/problem+json');
+  });
+
+  it('closes without a word where the late request was answered before', async () => {
+    const connection = await RawConnection.open(service.url);
+    connection.send('POST /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: 9999\r\n\r\n{');
+
+    expect(statusesIn(await connection.closed)).toEqual([404]);
+  });
+
+  it('closes without a word where broken bytes follow a request that waits for its answer', async () => {
+    const connection = await RawConnection.open(service.url);
+    connection.send(`${get('/api/auth/me')}broken bytes\r\n\r\n`);
+
+    expect(statusesIn(await connection.closed)).not.toContain(400);
+  });
+});

@@ -1,0 +1,57 @@
+import { connect, type Socket } from 'node:net';
+
+/** A TCP connection to the service, for bytes that no HTTP client sends. */
+export class RawConnection {
+  /** Everything that was read, as latin1. */
+  text = '';
+  readonly closed: Promise<string>;
+
+  private constructor(private readonly socket: Socket) {
+    socket.on('data', (chunk: Buffer) => (this.text += chunk.toString('latin1')));
+    socket.on('error', () => undefined); // a reset is one way of being closed
+    this.closed = new Promise((resolve) => socket.on('close', () => resolve(this.text)));
+  }
+
+  static async open(url: string): Promise<RawConnection> {
+    const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1' });
+    await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject));
+    return new RawConnection(socket);
+  }
+
+  send(bytes: string): this {
+    this.socket.write(bytes, 'latin1');
+    return this;
+  }
+
+  /** Reads nothing more; what comes stays in the kernels' buffers. */
+  stopReading(): this {
+    this.socket.pause();
+    return this;
+  }
+
+  /** Reads what is there at this moment, one buffer of it, and stops again. */
+  readOnce(): void {
+    this.socket.once('data', () => this.socket.pause());
+    this.socket.resume();
+  }
+
+  /** Resolves with the text once it matches. @throws Error when the connection is closed first. */
+  async reads(pattern: RegExp): Promise<string> {
+    while (!pattern.test(this.text)) {
+      const more = new Promise<'more'>((resolve) => this.socket.once('data', () => resolve('more')));
+      if ((await Promise.race([more, this.closed])) !== 'more' && !pattern.test(this.text)) {
+        throw new Error(`closed after ${JSON.stringify(this.text.slice(0, 2000))}`);
+      }
+    }
+    return this.text;
+  }
+
+  destroy(): void {
+    this.socket.destroy();
+  }
+}
+
+/** Statuses of the answers in a text, in their order. */
+export function statusesIn(text: string): number[] {
+  return [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
+}
