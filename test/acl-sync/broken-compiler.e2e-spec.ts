@@ -8,9 +8,9 @@ import { plant, type PlantedFault } from '../support/planted-fault.js';
 /** One fault each, in a copy of the built service; `found` is what the log must say of it. */
 const FAULTS: Record<string, PlantedFault> = {
   'drops what the other group gives': {
-    file: 'acl-sync/compiler/outcome.js',
-    from: 'return [...known, privilege];',
-    to: 'return [privilege];',
+    file: 'acl-sync/compiler/access-state.js',
+    from: 'given | withContained(statement.privileges)',
+    to: 'withContained(statement.privileges)',
     found: /boris may SELECT .*?sales\.eu\.orders.*?group/,
   },
   'does not escape a dot': {

@@ -2,7 +2,7 @@ import { literal } from '../../src/acl-sync/compiler/name-pattern.js';
 import type { RulesDocument, SchemaRule, TableRule } from '../../src/acl-sync/rules/rules-document.js';
 import { serviceAccountRules } from '../../src/acl-sync/compiler/service-account-rules.js';
 import { siblingNodes } from '../../src/acl-sync/compiler/table-rules.js';
-import type { Bits } from '../../src/acl-sync/compiler/bits.js';
+import { Bits } from '../../src/acl-sync/compiler/bits.js';
 import { intentSets, type IntentSets, type NamedNode } from '../../src/acl-sync/compiler/intent-sets.js';
 import type { Snapshot } from '../../src/grants/domain/snapshot.js';
 
@@ -86,7 +86,10 @@ function catalogRules(intent: IntentSets): RulesDocument['catalogs'] {
 }
 
 function schemaRules(intent: IntentSets): SchemaRule[] {
-  const owners = ({ sets }: NamedNode) => sets.privileges.OWNERSHIP.minus(intent.subjects.serviceAccounts);
+  const owners = ({ access: { states } }: NamedNode): Bits => {
+    const those = states.flatMap((state, position) => (state.has('OWNERSHIP') ? [position] : []));
+    return Bits.of(states.length, those).minus(intent.subjects.serviceAccounts);
+  };
   return [...intent.catalogs()].flatMap((catalog) => {
     const rule = ({ resource }: NamedNode, people: Bits, owner: boolean): SchemaRule[] => {
       const schema = resource.schema === undefined ? {} : { schema: literal(resource.schema) };

@@ -1,7 +1,7 @@
 import type { EngineSets } from '../../src/acl-sync/proof/engine-sets.js';
 import { FRESH } from '../../src/acl-sync/rules/name-space.js';
 import { intentSets } from '../../src/acl-sync/compiler/intent-sets.js';
-import type { NodeSets } from '../../src/acl-sync/compiler/node-sets.js';
+import type { NodeAccess } from '../../src/acl-sync/compiler/node-access.js';
 import type { Principal } from '../../src/grants/domain/principal.js';
 import type { Snapshot } from '../../src/grants/domain/snapshot.js';
 import { Chance } from '../support/chance.js';
@@ -82,11 +82,11 @@ export function proofQuestions(engine: EngineSets, snapshot: Snapshot): Omit<Que
       schemas.map(({ resource }) => resource.schema),
     )) {
       const known = schemas.find(({ resource }) => resource.schema === schema);
-      const tables = new Map([...(known?.children() ?? [])].map(({ resource, sets }) => [resource.table, sets]));
+      const tables = new Map([...(known?.children() ?? [])].map(({ resource, access }) => [resource.table, access]));
       others += OWNERSHIP;
       for (const table of below([catalog, schema], tables.keys())) {
-        const sets = tables.get(table) ?? known?.sets ?? node?.sets;
-        places.push({ catalog, schema, table, columns: sets ? columnsOf(sets) : [] });
+        const named = [node?.access, known?.access, tables.get(table)].flatMap((access) => access ?? []);
+        places.push({ catalog, schema, table, columns: columnsOf(named) });
       }
     }
   }
@@ -106,8 +106,10 @@ const MODES = 2;
 const OWNERSHIP = 1;
 const NOWHERE: Place = { catalog: FRESH, schema: FRESH, table: FRESH };
 
-function columnsOf({ hidden, masks }: NodeSets): string[] {
-  return [...new Set([...hidden.keys(), ...masks.keys()])];
+/** Columns about which something is said at one of these nodes. */
+function columnsOf(path: readonly NodeAccess[]): string[] {
+  const outcomes = new Set(path.flatMap(({ changes }) => changes.map(({ to }) => to.outcome)));
+  return [...new Set([...outcomes].flatMap(({ columns = [] }) => columns.map(({ name }) => name)))];
 }
 
 type Ask = (where: Place & { user: string }) => Question;

@@ -88,10 +88,16 @@ export class Bits {
   /** Ascending. */
   members(): number[] {
     const members: number[] = [];
-    this.words.forEach((word, i) => {
-      for (let rest = word; rest !== 0; rest &= rest - 1) members.push((i << 5) + 31 - Math.clz32(rest & -rest));
-    });
+    this.forEach((member) => members.push(member));
     return members;
+  }
+
+  /** Ascending. */
+  forEach(visit: (member: number) => void): void {
+    const { words } = this;
+    for (let i = 0; i < words.length; i++) {
+      for (let rest = word(words, i); rest !== 0; rest &= rest - 1) visit((i << 5) + 31 - Math.clz32(rest & -rest));
+    }
   }
 
   /** Equal for equal sets and different for different ones: a key for maps. */

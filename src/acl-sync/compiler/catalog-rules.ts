@@ -14,7 +14,7 @@ export function catalogRules(intent: IntentSets): CatalogRule[] {
       { outcome: { allow: 'all' }, rank: 2, must: all, may: all },
       { outcome: { allow: 'read-only' }, rank: 1, must: readOnly, may: readOnly },
     ];
-    return { name: catalog, parts };
+    return { name: catalog, parts, holders: all.or(readOnly) };
   });
   const write = new SiblingRules(intent);
   const [system, others] = [siblings.filter(isSystem), siblings.filter((sibling) => !isSystem(sibling))];

@@ -11,7 +11,7 @@ export function compilerFindings(snapshot: Snapshot, intent: IntentSets): Findin
     ...nameClashes(intent),
     ...closedCatalogs(snapshot),
     ...unwritableNames(snapshot, intent),
-    ...[...intent.catalogs()].flatMap((catalog) => maskConflicts(catalog, intent, new Map())),
+    ...[...intent.catalogs()].flatMap((catalog) => maskConflicts(catalog, intent)),
   ];
 }
 
@@ -63,18 +63,23 @@ function unwritableNames({ settings }: Snapshot, { subjects, reachesSomething }:
 }
 
 /** A conflict is told once, at the node where it begins, for those who reach something there. */
-function maskConflicts(node: NamedNode, intent: IntentSets, above: NamedNode['sets']['conflicts']): Finding[] {
-  const { conflicts } = node.sets;
-  const here = [...conflicts].flatMap(([column, people]): Finding[] => {
-    const known = above.get(column);
-    const fresh = known ? people.minus(known) : people;
-    if (fresh.isEmpty()) return [];
-    const names = fresh.members().map((position) => intent.subjects.list[position]?.name ?? '');
+function maskConflicts({ resource, access, children }: NamedNode, intent: IntentSets): Finding[] {
+  const claimed = new Map<string, string[]>();
+  for (const { position, from, to } of access.changes) {
+    const name = intent.subjects.list[position]?.name ?? '';
+    for (const column of to.conflicts) {
+      if (from.conflicts.includes(column)) continue;
+      const names = claimed.get(column);
+      if (names) names.push(name);
+      else claimed.set(column, [name]);
+    }
+  }
+  const here = [...claimed].map(([column, names]): Finding => {
     const whom = names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ');
-    const message = `two masks at the same distance claim column ${column} of ${path(node.resource)} for ${whom}: it is hidden from them`;
-    return [{ code: 'mask-conflict', severity: 'warning', message }];
+    const message = `two masks at the same distance claim column ${column} of ${path(resource)} for ${whom}: it is hidden from them`;
+    return { code: 'mask-conflict', severity: 'warning', message };
   });
-  return [...here, ...[...node.children()].flatMap((child) => maskConflicts(child, intent, conflicts))];
+  return [...here, ...[...children()].flatMap((child) => maskConflicts(child, intent))];
 }
 
 function path({ catalog, schema, table }: Resource): string {

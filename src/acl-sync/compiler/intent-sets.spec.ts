@@ -3,7 +3,7 @@ import { aWorld } from '../../../test/support/a-world.js';
 import { anyWorld } from '../../../test/support/any-world.js';
 import { catalogMode, intentAt, reachesSomething } from '../../grants/domain/intent.js';
 import { intentSets, type IntentSets, type NamedNode } from './intent-sets.js';
-import type { NodeSets } from './node-sets.js';
+import type { NodeAccess } from './node-access.js';
 import type { Principal } from '../../grants/domain/principal.js';
 import { PRIVILEGES } from '../../grants/domain/privilege.js';
 import type { Resource } from '../../grants/domain/resource.js';
@@ -26,12 +26,8 @@ describe('the intent as sets of people', () => {
 
     const nodes = expectToSayThePlainIntent(world.snapshot());
 
-    expect(
-      nodes
-        .find(({ resource }) => resource.schema === 'eu')
-        ?.sets.masks.get('ssn')
-        ?.has('c'),
-    ).toBe(true);
+    const eu = nodes.find(({ resource }) => resource.schema === 'eu');
+    expect(eu?.access.states.map(({ outcome }) => outcome.columns)).toContainEqual([{ name: 'ssn', mask: 'c' }]);
   });
 
   it('knows who may enter which catalog, and who may enter at all', () => {
@@ -60,7 +56,7 @@ function expectToSayThePlainIntent(snapshot: Snapshot): NamedNode[] {
   const nodes = everyNode(sets);
   for (const node of nodes) {
     for (const place of [node.resource, ...freshBelow(node.resource)])
-      expect(told(sets, node.sets)).toEqual(toldPlainly(sets, snapshot, place));
+      expect(told(sets, node.access)).toEqual(toldPlainly(sets, snapshot, place));
   }
   return nodes;
 }
@@ -76,25 +72,19 @@ function freshBelow({ catalog, schema, table }: Resource): Resource[] {
   return schema === undefined ? [{ catalog, schema: fresh.schema }, fresh] : [fresh];
 }
 
-function told(sets: IntentSets, { privileges, filters, hidden, masks, conflicts }: NodeSets): object[] {
-  return sets.subjects.list.map(({ name }, position) => ({
-    name,
-    privileges: PRIVILEGES.filter((privilege) => privileges[privilege].has(position)),
-    filter: [...filters].filter(([, people]) => people.has(position)).map(([text]) => text),
-    hidden: [...hidden]
-      .filter(([, people]) => people.has(position))
-      .map(([column]) => column)
-      .sort(),
-    conflicts: [...conflicts]
-      .filter(([, people]) => people.has(position))
-      .map(([column]) => column)
-      .sort(),
-    masks: [...masks]
-      .flatMap(([column, by]) =>
-        [...by].filter(([, people]) => people.has(position)).map(([text]) => `${column}: ${text}`),
-      )
-      .sort(),
-  }));
+function told(sets: IntentSets, { states }: NodeAccess): object[] {
+  return sets.subjects.list.map(({ name }, position) => {
+    const state = states[position];
+    const columns = state?.outcome.columns ?? [];
+    return {
+      name,
+      privileges: PRIVILEGES.filter((privilege) => state?.has(privilege)),
+      filter: state?.outcome.filter === undefined ? [] : [state.outcome.filter],
+      hidden: columns.filter(({ allow }) => allow === false).map((column) => column.name),
+      conflicts: state?.conflicts,
+      masks: columns.flatMap(({ name: column, mask }) => (mask === undefined ? [] : [`${column}: ${mask}`])).sort(),
+    };
+  });
 }
 
 function toldPlainly(sets: IntentSets, snapshot: Snapshot, node: Resource): object[] {

@@ -1,7 +1,6 @@
-import type { Bits } from './bits.js';
+import { Bits } from './bits.js';
 import { OPEN_SYSTEM_SCHEMAS } from '../../grants/domain/intent.js';
-import { setsOf, type NodeSets } from './node-sets.js';
-import { inherit, nobody, type NodeState, type Saying } from './node-state.js';
+import { NodeAccess, type Saying } from './node-access.js';
 import { PRIVILEGES, type Privilege } from '../../grants/domain/privilege.js';
 import { resourceTree, type TreeNode } from './resource-tree.js';
 import type { Resource } from '../../grants/domain/resource.js';
@@ -11,10 +10,8 @@ import { subjectsOf, type Subjects } from './subjects.js';
 /** A node that something in the snapshot names (or that lies above one), with the named nodes below it, sorted by name. */
 export interface NamedNode {
   resource: Resource;
-  /** False where nothing is said of this very node: the sets are those of the node above. */
-  changed: boolean;
-  sets: NodeSets;
-  children(): Iterable<NamedNode>;
+  access: NodeAccess;
+  children: () => Iterable<NamedNode>;
 }
 
 /** The intent for everybody at once. It says what `intentAt` says, as sets of people. */
@@ -22,8 +19,10 @@ export interface IntentSets {
   subjects: Subjects;
   /** Service accounts, and everybody who has anything anywhere. */
   reachesSomething: Bits;
+  /** Above all catalogs, where nobody has anything. */
+  top: NodeAccess;
   /** Every named catalog, sorted, `system` among them; nodes are computed while they are walked, and not kept. */
-  catalogs(): Iterable<NamedNode>;
+  catalogs: () => Iterable<NamedNode>;
   /** Who needs which mode: the sets do not meet. Those in neither may not enter the catalog. */
   catalogModes(catalog: string): { all: Bits; readOnly: Bits };
 }
@@ -31,9 +30,9 @@ export interface IntentSets {
 /** Works out who gets what, once for all nodes and everybody. */
 export function intentSets(snapshot: Snapshot): IntentSets {
   const subjects = subjectsOf(snapshot);
-  const start = nobody(subjects.none);
+  const start = NodeAccess.ofNobody(subjects.list.length);
   const tree = resourceTree(sayings(snapshot, subjects));
-  const modes = new Map([...tree].map(([name, node]) => [name, modesBelow(node, start, subjects.none)]));
+  const modes = new Map([...tree].map(([name, node]) => [name, modesIn(node, start, subjects.list.length)]));
   const reachesSomething = [...modes.values()].reduce(
     (all, mode) => all.or(mode.all).or(mode.readOnly),
     subjects.serviceAccounts,
@@ -45,15 +44,16 @@ export function intentSets(snapshot: Snapshot): IntentSets {
   return {
     subjects,
     reachesSomething,
+    top: start,
     catalogs: () => walk(catalogs, start),
     catalogModes: (catalog) => modes.get(catalog) ?? { all: subjects.none, readOnly: subjects.none },
   };
 }
 
-function* walk(nodes: Iterable<TreeNode<Saying>>, above: NodeState): Generator<NamedNode> {
+function* walk(nodes: Iterable<TreeNode<Saying>>, above: NodeAccess): Generator<NamedNode> {
   for (const { resource, said, children } of nodes) {
-    const state = inherit(above, said);
-    yield { resource, changed: said.length > 0, sets: setsOf(state), children: () => walk(children.values(), state) };
+    const access = above.below(said);
+    yield { resource, access, children: () => walk(children.values(), access) };
   }
 }
 
@@ -84,7 +84,13 @@ function sayings(snapshot: Snapshot, subjects: Subjects): Saying[] {
       case 'hidden_column':
         return { ...of, kind: 'hide', column: policy.resource.column };
       case 'column_mask':
-        return { ...of, kind: 'mask', column: policy.resource.column, expression: policy.expression };
+        return {
+          ...of,
+          kind: 'mask',
+          column: policy.resource.column,
+          expression: policy.expression,
+          depth: depthOf(policy.resource),
+        };
     }
   });
   return [...writable, ...readable, ...grants, ...policies].filter(
@@ -94,21 +100,28 @@ function sayings(snapshot: Snapshot, subjects: Subjects): Saying[] {
 
 const READ: readonly Privilege[] = ['SELECT'];
 
-/** Who needs which mode of a catalog: what anybody has anywhere in it. A deny reaches down, so that looking where something is given is enough. */
-function modesBelow(node: TreeNode<Saying>, above: NodeState, none: Bits): { all: Bits; readOnly: Bits } {
-  const state = inherit(above, node.said);
-  const { privileges, reached } = setsOf(state);
-  let all = PRIVILEGES.filter((privilege) => privilege !== 'SELECT').reduce(
-    (some, privilege) => some.or(privileges[privilege]),
-    none,
-  );
-  let any = reached;
-  for (const child of node.children.values()) {
-    const below = modesBelow(child, state, none);
-    all = all.or(below.all);
-    any = any.or(below.all).or(below.readOnly);
+/** Only a table mask is nearer than a schema mask, and that nearer than a catalog mask. */
+function depthOf({ schema, table }: Resource): number {
+  return table !== undefined ? 2 : schema !== undefined ? 1 : 0;
+}
+
+/** Who needs which mode of a catalog: what anybody has anywhere in it. Nobody has more at a node than above it unless it changes there. */
+function modesIn(catalog: TreeNode<Saying>, start: NodeAccess, count: number): { all: Bits; readOnly: Bits } {
+  const needs = new Uint8Array(count);
+  note([catalog], start);
+  const needing = (mode: number): Bits => {
+    const positions = Array.from(needs.keys()).filter((position) => needs[position] === mode);
+    return Bits.of(count, positions);
+  };
+  return { all: needing(2), readOnly: needing(1) };
+
+  function note(nodes: Iterable<TreeNode<Saying>>, above: NodeAccess): void {
+    for (const { said, children } of nodes) {
+      const access = above.below(said);
+      for (const { position, to } of access.changes) needs[position] = Math.max(needs[position] ?? 0, to.need);
+      note(children.values(), access);
+    }
   }
-  return { all, readOnly: any.minus(all) };
 }
 
 function addSystem(tree: Map<string, TreeNode<Saying>>, means: Bits): void {

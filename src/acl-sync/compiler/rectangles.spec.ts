@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { Bits } from './bits.js';
-import { rectangles, type Rectangle, type Sibling } from './rectangles.js';
+import { rectangles, type Part, type Rectangle, type Sibling } from './rectangles.js';
 
 const PEOPLE = 6;
 /** Not one of the people: whom only rules for everybody mean. */
@@ -18,13 +18,7 @@ describe('rectangles of people and siblings', () => {
     const people = set(1, 2);
     const part = { outcome: 'SELECT', rank: 1, must: people, may: people };
 
-    const found = rectangles(
-      [
-        { name: 'a', parts: [part] },
-        { name: 'b', parts: [part] },
-      ],
-      COST,
-    );
+    const found = rectangles([sibling('a', [part]), sibling('b', [part])], COST);
 
     expect(told(found)).toEqual([['SELECT', [1, 2], ['a', 'b']]]);
   });
@@ -38,13 +32,7 @@ describe('rectangles of people and siblings', () => {
       may: set(...people),
     });
 
-    const found = rectangles(
-      [
-        { name: 'a', parts: [both, select(1, 2, 3, 4)] },
-        { name: 'b', parts: [select(0, 1, 2, 3, 4)] },
-      ],
-      COST,
-    );
+    const found = rectangles([sibling('a', [both, select(1, 2, 3, 4)]), sibling('b', [select(0, 1, 2, 3, 4)])], COST);
 
     expect(told(found)).toEqual([
       ['SELECT, INSERT', [0], ['a']],
@@ -55,13 +43,7 @@ describe('rectangles of people and siblings', () => {
   it('take in who gets the same from the broader rule', () => {
     const reader = (must: Bits) => ({ outcome: 'SELECT', rank: 1, must, may: set(0, 1) });
 
-    const found = rectangles(
-      [
-        { name: 'a', parts: [reader(set(0))] },
-        { name: 'b', parts: [reader(set(1))] },
-      ],
-      COST,
-    );
+    const found = rectangles([sibling('a', [reader(set(0))]), sibling('b', [reader(set(1))])], COST);
 
     expect(told(found)).toEqual([['SELECT', [0, 1], ['a', 'b']]]);
   });
@@ -70,7 +52,7 @@ describe('rectangles of people and siblings', () => {
     const pairs = [0, 1, 2, 3, 4, 5].flatMap((a) => [0, 1, 2, 3, 4, 5].filter((b) => b > a).map((b) => set(a, b)));
     const siblings = Array.from({ length: 3_000 }, (_, i) => {
       const people = pairs[i % pairs.length] ?? set();
-      return { name: `t${i}`, parts: [{ outcome: 'SELECT', rank: 1, must: people, may: people }] };
+      return sibling(`t${i}`, [{ outcome: 'SELECT', rank: 1, must: people, may: people }]);
     });
 
     const found = rectangles(siblings, { ...COST, person: 4_000 });
@@ -81,7 +63,7 @@ describe('rectangles of people and siblings', () => {
   it('leave nothing out when there are more siblings than are looked at together', () => {
     const siblings = Array.from({ length: 2_100 }, (_, i) => {
       const people = Bits.of(2_100, [i]);
-      return { name: `t${i}`, parts: [{ outcome: 'SELECT', rank: 1, must: people, may: people }] };
+      return sibling(`t${i}`, [{ outcome: 'SELECT', rank: 1, must: people, may: people }]);
     });
 
     const found = rectangles(siblings, COST);
@@ -96,7 +78,7 @@ describe('rectangles of people and siblings', () => {
     const keep = { outcome: 'SELECT', rank: 1, must: set(5), may: set(5) };
     const denied = { outcome: '', rank: 0, must: set(0, 1, 2, 3), may: set(0, 1, 2, 3) };
 
-    expect(told(rectangles([{ name: 'a', parts: [denied, keep] }], COST))).toEqual([
+    expect(told(rectangles([sibling('a', [denied, keep])], COST))).toEqual([
       ['SELECT', [5], ['a']],
       ['', 'everybody', ['a']],
     ]);
@@ -106,7 +88,7 @@ describe('rectangles of people and siblings', () => {
     const keep = { outcome: 'SELECT', rank: 1, must: set(), may: set(5) };
     const denied = { outcome: '', rank: 0, must: set(0, 1), may: set(0, 1) };
 
-    expect(told(rectangles([{ name: 'a', parts: [denied, keep] }], COST))).toEqual([['', [0, 1], ['a']]]);
+    expect(told(rectangles([sibling('a', [denied, keep])], COST))).toEqual([['', [0, 1], ['a']]]);
   });
 
   it('leave out what those before have decided between them', () => {
@@ -121,7 +103,7 @@ describe('rectangles of people and siblings', () => {
     ];
     const siblings = people.map((members, i) => {
       const readers = Bits.of(7, members);
-      return { name: String(i), parts: [{ outcome: 'SELECT', rank: 1, must: readers, may: readers }] };
+      return sibling(String(i), [{ outcome: 'SELECT', rank: 1, must: readers, may: readers }]);
     });
 
     const found = rectangles(siblings, { person: 3, sibling: 1, rule: () => 14 });
@@ -179,6 +161,12 @@ describe('rectangles of people and siblings', () => {
   });
 });
 
+/** With those who have something there. */
+function sibling(name: string, parts: readonly Part<string>[]): Sibling<string> {
+  const holders = parts.flatMap(({ rank, may }) => (rank === 0 ? [] : may.members()));
+  return { name, parts, holders: set(...holders) };
+}
+
 /** Whether some are decided by nobody but those before them: such a rule is dead, and a dead rule is refused. */
 function isDead(rectangle: Rectangle<string>, before: readonly Rectangle<string>[]): boolean {
   const people = rectangle.people?.members() ?? [NOBODY];
@@ -193,13 +181,13 @@ function anySiblings(): fc.Arbitrary<Sibling<string>[]> {
   });
   const row = fc.array(cell, { minLength: PEOPLE, maxLength: PEOPLE });
   return fc.array(row, { minLength: 1, maxLength: 7 }).map((rows) =>
-    rows.map((cells, i) => ({
-      name: `sibling ${i}`,
-      parts: ['', 'SELECT', 'SELECT, INSERT'].map((outcome) => {
+    rows.map((cells, i) => {
+      const parts = ['', 'SELECT', 'SELECT, INSERT'].map((outcome) => {
         const having = (wanted: (cell: { must: boolean }) => boolean) =>
           set(...cells.flatMap((each, person) => (each.outcome === outcome && wanted(each) ? [person] : [])));
         return { outcome, rank: outcome.length, must: having(({ must }) => must), may: having(() => true) };
-      }),
-    })),
+      });
+      return sibling(`sibling ${i}`, parts);
+    }),
   );
 }

@@ -4,8 +4,10 @@ import { cover, type Costs } from './covering.js';
 /** One of some siblings (tables of a schema, schemas of a catalog, catalogs), and who gets what there. */
 export interface Sibling<Outcome> {
   name: string;
-  /** Their `may` do not meet. Whoever is in none of them has nothing there, and needs no rule. */
+  /** Their `may` do not meet. Whoever is in none of them needs no rule. */
   parts: readonly Part<Outcome>[];
+  /** Everybody who has something there; a denial for everybody has to come after their rules. */
+  holders: Bits;
 }
 
 export interface Part<Outcome> {
@@ -38,8 +40,8 @@ export type CostOf<Outcome> = Omit<Costs, 'rule'> & { rule(outcome: Outcome): nu
 export function rectangles<O>(siblings: readonly Sibling<O>[], cost: CostOf<O>): Rectangle<O>[] {
   const decided = new Map<Sibling<O>, Bits>();
   return byOutcome(siblings).flatMap(({ outcome, rank, rows }) => {
-    const isClosed = (row: Row<O>) =>
-      rank === 0 && holders(row.sibling).every((some) => decided.get(row.sibling)?.contains(some));
+    const isClosed = ({ sibling }: Row<O>) =>
+      rank === 0 && (sibling.holders.isEmpty() || decided.get(sibling)?.contains(sibling.holders) === true);
     const closed = rows.filter(isClosed).map(({ sibling }) => sibling.name);
     const open = rows.filter((row) => !isClosed(row));
     const cells = open.map(({ sibling, must, may }) => ({ must, may: decided.get(sibling)?.or(may) ?? may }));
@@ -63,19 +65,16 @@ interface Row<O> {
 /** Where something must be said of each outcome; the largest first, and denials last. */
 function byOutcome<O>(siblings: readonly Sibling<O>[]): { outcome: O; rank: number; rows: Row<O>[] }[] {
   const found = new Map<string, { outcome: O; rank: number; rows: Row<O>[]; key: string }>();
+  const keys = new Map<O, string>();
   for (const sibling of siblings) {
     for (const { outcome, rank, must, may } of sibling.parts) {
       if (must.isEmpty()) continue;
-      const key = JSON.stringify(outcome);
+      const key = keys.get(outcome) ?? JSON.stringify(outcome);
+      keys.set(outcome, key);
       const known = found.get(key) ?? { outcome, rank, rows: [], key };
       known.rows.push({ sibling, must, may });
       found.set(key, known);
     }
   }
   return [...found.values()].sort((a, b) => b.rank - a.rank || b.key.length - a.key.length || (a.key < b.key ? -1 : 1));
-}
-
-/** Those who have something there; a denial for everybody has to come after their rules. */
-function holders<O>({ parts }: Sibling<O>): Bits[] {
-  return parts.flatMap(({ rank, may }) => (rank === 0 || may.isEmpty() ? [] : [may]));
 }

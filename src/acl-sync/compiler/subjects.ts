@@ -55,8 +55,12 @@ export function subjectsOf(snapshot: Snapshot): Subjects {
       }
     }
   };
-  const meantByPolicy = ({ principal, except }: SnapshotPolicy): Bits =>
-    except.reduce((rest, excepted) => rest.minus(meant(excepted)), meant(principal));
+  // Exceptions may be thousands of single people: one set of them, and not one for each.
+  const meantByPolicy = ({ principal, except }: SnapshotPolicy): Bits => {
+    const singly = people(except.flatMap((each) => (each.type === 'user' ? [each.id] : [])));
+    const others = new Set(except.filter(({ type }) => type !== 'user').map(meant));
+    return [singly, ...others].reduce((rest, excepted) => rest.minus(excepted), meant(principal));
+  };
   return { list, none, serviceAccounts, activePeople, meant, meantByPolicy };
 }
 

@@ -1,11 +1,13 @@
-import type { IntentSets, NamedNode } from './intent-sets.js';
-import type { NodeSets } from './node-sets.js';
+import { Bits } from './bits.js';
+import type { IntentSets } from './intent-sets.js';
 import { literal } from './name-pattern.js';
+import type { NodeAccess } from './node-access.js';
+import type { Outcome } from './outcome.js';
 import { interleaved, type Block } from './rule-order.js';
-import { changedFrom, outcomesAt, type Outcome } from './outcome.js';
 import type { Sibling } from './rectangles.js';
 import type { TableRule } from '../rules/rules-document.js';
 import { SiblingRules, type Level, type SiblingRule } from './sibling-rules.js';
+import type { Subjects } from './subjects.js';
 
 /** Nodes under one parent, of which something is said. */
 export interface SiblingNodes {
@@ -36,38 +38,47 @@ export function tableRules(intent: IntentSets): TableRule[] {
  * What table rules have to say, one parent at a time and behind all below it: at a node only those must be told of who get
  * something else there than the next broader rule gives them.
  */
-export function* siblingNodes(intent: IntentSets): Generator<SiblingNodes> {
-  const { none, serviceAccounts } = intent.subjects;
-  const catalogs = [...intent.catalogs()];
-  for (const catalog of catalogs) {
-    const schemas = [...catalog.children()];
+export function* siblingNodes({ catalogs, top, subjects }: IntentSets): Generator<SiblingNodes> {
+  const tops: Sibling<Outcome>[] = [];
+  for (const catalog of catalogs()) {
     const inCatalog = { catalog: literal(catalog.resource.catalog) };
-    for (const schema of schemas) {
-      const inSchema = { ...inCatalog, schema: literal(schema.resource.schema ?? '') };
-      yield nodes(schema.children(), schema.resource.schema ?? '', 'table', schema.sets, inSchema);
+    const schemas: Sibling<Outcome>[] = [];
+    for (const schema of catalog.children()) {
+      const name = schema.resource.schema ?? '';
+      const where = { ...inCatalog, schema: literal(name) };
+      const tables: Sibling<Outcome>[] = [];
+      for (const { resource, access } of schema.children())
+        tables.push(sibling(resource.table ?? '', access, schema.access, subjects));
+      yield { level: 'table', above: name, where, siblings: tables };
+      schemas.push(sibling(name, schema.access, catalog.access, subjects));
     }
-    yield nodes(schemas, catalog.resource.catalog, 'schema', catalog.sets, inCatalog);
+    yield { level: 'schema', above: catalog.resource.catalog, where: inCatalog, siblings: schemas };
+    tops.push(sibling(catalog.resource.catalog, catalog.access, top, subjects));
   }
-  yield nodes(catalogs, '', 'catalog', null, {});
+  yield { level: 'catalog', above: '', where: {}, siblings: tops };
+}
 
-  function nodes(
-    all: Iterable<NamedNode>,
-    parent: string,
-    level: Level,
-    above: NodeSets | null,
-    where: SiblingRule,
-  ): SiblingNodes {
-    const changed = [...all].filter(({ changed }) => changed);
-    const siblings = changed.map(({ resource, sets }) => {
-      const must = (above ? changedFrom(above, sets, none) : sets.reached).minus(serviceAccounts);
-      const parts = outcomesAt(sets, sets.reached.minus(serviceAccounts).or(must)).map(({ outcome, people }) => ({
-        outcome,
-        rank: outcome.privileges.length,
-        must: people.and(must),
-        may: people,
-      }));
-      return { name: resource[level] ?? '', parts };
-    });
-    return { level, above: parent, where, siblings };
+function sibling(
+  name: string,
+  { changes }: NodeAccess,
+  above: NodeAccess,
+  { none, serviceAccounts }: Subjects,
+): Sibling<Outcome> {
+  const byOutcome = new Map<Outcome, number[]>();
+  for (const { position, from, to } of changes) {
+    if (from.outcome === to.outcome || serviceAccounts.has(position)) continue;
+    const known = byOutcome.get(to.outcome);
+    if (known) known.push(position);
+    else byOutcome.set(to.outcome, [position]);
   }
+  const changed = [...byOutcome].map(([outcome, people]) => ({ outcome, must: Bits.of(none.size, people) }));
+  const moved = Bits.of(none.size, [...byOutcome.values()].flat());
+  const stayed = (people: Bits): Bits => people.minus(moved).minus(serviceAccounts);
+  const parts = changed.map(({ outcome, must }) => {
+    const rank = outcome.privileges.length;
+    const may = rank === 0 ? must : must.or(stayed(above.outcomes.get(outcome) ?? none));
+    return { outcome, rank, must, may };
+  });
+  const holders = parts.reduce((all, { rank, must }) => (rank === 0 ? all : all.or(must)), stayed(above.reached));
+  return { name, parts, holders };
 }
