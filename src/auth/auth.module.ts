@@ -6,6 +6,7 @@ import { UsersModule } from '../users/users.module.js';
 import { AdministrationController } from './administration.controller.js';
 import { AdministrationService } from './administration.service.js';
 import { AuthController } from './auth.controller.js';
+import { CredentialsService } from './credentials.service.js';
 import { PasswordHasher } from './domain/password-hasher.js';
 import { SessionStore } from './domain/session-store.js';
 import { Throttle } from './domain/throttle.js';
@@ -45,6 +46,7 @@ import { TokensService } from './tokens.service.js';
   controllers: [AuthController, SessionsController, PasswordsController, AdministrationController],
   providers: [
     RegistrationService,
+    CredentialsService,
     SignInService,
     SessionsService,
     PasswordsService,

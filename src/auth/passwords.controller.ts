@@ -42,6 +42,8 @@ export class PasswordsController {
         });
       case 'wrong-password':
         throw new Refused('invalid_credentials', { detail: 'The current password is another one.' });
+      case 'deactivated':
+        throw new Refused('token_invalid');
       case 'throttled':
         throw new Refused('too_many_requests', change);
     }
@@ -65,6 +67,8 @@ export class PasswordsController {
         throw new Refused('email_taken');
       case 'wrong-password':
         throw new Refused('invalid_credentials', { detail: 'The current password is another one.' });
+      case 'deactivated':
+        throw new Refused('token_invalid');
       case 'throttled':
         throw new Refused('too_many_requests', change);
     }

@@ -5,14 +5,13 @@ import { Clock } from '../kernel/clock.js';
 import { Ids } from '../kernel/ids.js';
 import type { Client, CurrentPerson } from '../platform/access.js';
 import { Transaction } from '../platform/transaction.js';
-import type { Account, AccountWithHash } from '../users/domain/account.js';
+import type { Account } from '../users/domain/account.js';
 import { UsersService } from '../users/users.service.js';
-import { type Hashing, PasswordHasher } from './domain/password-hasher.js';
+import { type Claim, CredentialsService, type Proof } from './credentials.service.js';
+import { PasswordHasher } from './domain/password-hasher.js';
 import { SessionStore } from './domain/session-store.js';
-import { type Attempt, Throttle } from './domain/throttle.js';
 
-type Refusal = { kind: 'wrong-password' } | Exclude<Attempt, { kind: 'counted' }>;
-type Proof = ({ kind: 'proved' } & AccountWithHash) | Refusal;
+type Refusal = Exclude<Proof<never>, { kind: 'proved' }>;
 
 export type PasswordChange = { kind: 'changed' } | { kind: 'same-password' } | Refusal;
 export type EmailChange = { kind: 'changed'; account: Account } | { kind: 'email-taken' } | Refusal;
@@ -24,9 +23,9 @@ const ONE_TIME_MS = 24 * 3_600_000;
 @Injectable()
 export class PasswordsService {
   constructor(
+    private readonly credentials: CredentialsService,
     private readonly users: UsersService,
     private readonly hasher: PasswordHasher,
-    private readonly throttle: Throttle,
     private readonly sessions: SessionStore,
     private readonly audit: AuditService,
     private readonly transaction: Transaction,
@@ -41,43 +40,40 @@ export class PasswordsService {
     client: Client,
     signal: AbortSignal,
   ): Promise<PasswordChange> {
-    return this.hasher.admit(signal, (hashing) => this.replacePassword(person, passwords, client, hashing));
-  }
-
-  private async replacePassword(
-    person: CurrentPerson,
-    passwords: { current: string; next: string },
-    client: Client,
-    hashing: Hashing,
-  ): Promise<PasswordChange> {
-    const proof = await this.prove(person, passwords.current, client, hashing);
-    if (proof.kind !== 'proved') return proof;
-    if (passwords.next === passwords.current) return { kind: 'same-password' };
-    const hash = await hashing.hash(passwords.next);
-    return this.transaction.run(async () => {
-      const replaced = await this.users.replaceHash(person.id, proof.passwordHash, { hash, oneTimeUntil: null });
-      if (!replaced) return { kind: 'wrong-password' };
-      const ended = await this.sessions.endAllOf(person.id, this.clock.now(), person.sessionId);
-      await this.record('password_changed', person, person, client, { ended });
-      return { kind: 'changed' };
-    });
+    const claim = this.claimOf(person, passwords.current);
+    return outcomeOf(
+      await this.credentials.prove<PasswordChange>(claim, client, signal, async ({ passwordHash }, hashing) => {
+        if (passwords.next === passwords.current) return { kind: 'same-password' };
+        const hash = await hashing.hash(passwords.next);
+        return this.transaction.run(async () => {
+          const replaced = await this.users.replaceHash(person.id, passwordHash, { hash, oneTimeUntil: null });
+          if (!replaced) return null;
+          const ended = await this.sessions.endAllOf(person.id, this.clock.now(), person.sessionId);
+          await this.record('password_changed', person, person, client, { ended });
+          return { kind: 'changed' };
+        });
+      }),
+    );
   }
 
   async changeEmail(
     person: CurrentPerson,
-    change: { email: string; currentPassword: string },
+    { email, currentPassword }: { email: string; currentPassword: string },
     client: Client,
     signal: AbortSignal,
   ): Promise<EmailChange> {
-    const proof = await this.hasher.admit(signal, (hashing) =>
-      this.prove(person, change.currentPassword, client, hashing),
+    const claim = this.claimOf(person, currentPassword);
+    return outcomeOf(
+      await this.credentials.prove<EmailChange>(claim, client, signal, ({ account, passwordHash }) =>
+        this.transaction.run(async () => {
+          const change = await this.users.changeEmail(person.id, email, passwordHash);
+          if (change === 'outdated') return null;
+          if (change === 'email-taken') return { kind: 'email-taken' };
+          await this.record('email_changed', person, person, client, {});
+          return { kind: 'changed', account: { ...account, email } };
+        }),
+      ),
     );
-    if (proof.kind !== 'proved') return proof;
-    return this.transaction.run(async () => {
-      if (!(await this.users.changeEmail(person.id, change.email))) return { kind: 'email-taken' };
-      await this.record('email_changed', person, person, client, {});
-      return { kind: 'changed', account: { ...proof.account, email: change.email } };
-    });
   }
 
   /**
@@ -93,7 +89,7 @@ export class PasswordsService {
     const account = await this.users.find(userId);
     if (account === null) return null;
     const password = this.ids.secret();
-    const hash = await this.hasher.admit(signal, (hashing) => hashing.hash(password));
+    const hash = await this.hasher.admit(client.address, signal, (hashing) => hashing.hash(password));
     const now = this.clock.now();
     const until = new Date(now.getTime() + ONE_TIME_MS);
     await this.transaction.run(async () => {
@@ -105,14 +101,8 @@ export class PasswordsService {
   }
 
   /** Counted like a sign-in: whoever has got hold of a session must not be able to try passwords in it. */
-  private async prove(person: CurrentPerson, password: string, client: Client, hashing: Hashing): Promise<Proof> {
-    const attempt = await this.throttle.login(person.username, client.address);
-    if (attempt.kind === 'throttled') return attempt;
-    const found = await this.users.findWithHash(person.id);
-    const matches = await hashing.matches(password, found?.passwordHash ?? null);
-    if (found === null || !matches) return { kind: 'wrong-password' };
-    await this.throttle.loginSucceeded(person.username, client.address);
-    return { kind: 'proved', ...found };
+  private claimOf({ id, username }: CurrentPerson, password: string): Claim {
+    return { username, password, find: () => this.users.findWithHash(id) };
   }
 
   private async record(
@@ -124,4 +114,8 @@ export class PasswordsService {
   ): Promise<void> {
     await this.audit.record({ event, actor, subject: userSubject(subject), origin: client, details });
   }
+}
+
+function outcomeOf<T>(proof: Proof<T>): T | Refusal {
+  return proof.kind === 'proved' ? proof.outcome : proof;
 }

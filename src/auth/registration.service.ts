@@ -9,9 +9,10 @@ import { emailProblem } from '../users/domain/email.js';
 import type { Registration } from '../users/domain/user-store.js';
 import { usernameProblem } from '../users/domain/username.js';
 import { UsersService } from '../users/users.service.js';
+import { CredentialsService } from './credentials.service.js';
 import { type Hashing, PasswordHasher } from './domain/password-hasher.js';
 import { passwordProblem } from './domain/password.js';
-import { type Attempt, Throttle } from './domain/throttle.js';
+import { Throttle, type ThrottledAttempt } from './domain/throttle.js';
 
 export interface Registrant {
   username: string;
@@ -19,12 +20,16 @@ export interface Registrant {
   password: string;
 }
 
-export type RegistrationOutcome = Registration | { kind: 'closed' } | Exclude<Attempt, { kind: 'counted' }>;
+export type RegistrationOutcome = Registration | { kind: 'closed' } | ThrottledAttempt;
+
+/** Whose place among the hashing threads the command line takes. */
+const LOOPBACK = '127.0.0.1';
 
 /** How accounts come to be. */
 @Injectable()
 export class RegistrationService {
   constructor(
+    private readonly credentials: CredentialsService,
     private readonly users: UsersService,
     private readonly hasher: PasswordHasher,
     private readonly throttle: Throttle,
@@ -36,16 +41,19 @@ export class RegistrationService {
   /** Expects what the rules of the source document, section 2.1, have been asked about. */
   async register(registrant: Registrant, client: Client, signal: AbortSignal): Promise<RegistrationOutcome> {
     if (!this.settings.auth.registrationEnabled) return { kind: 'closed' };
-    return this.hasher.admit(signal, (hashing) => this.attempt(registrant, client, hashing));
-  }
-
-  private async attempt(registrant: Registrant, client: Client, hashing: Hashing): Promise<RegistrationOutcome> {
     const attempt = await this.throttle.registration(client.address);
     if (attempt.kind === 'throttled') {
       await this.recordThrottled(attempt.first, client);
       return attempt;
     }
-    const { username, email, password } = registrant;
+    return this.credentials.admitted(attempt, client, signal, (hashing) => this.make(registrant, client, hashing));
+  }
+
+  private async make(
+    { username, email, password }: Registrant,
+    client: Client,
+    hashing: Hashing,
+  ): Promise<RegistrationOutcome> {
     const taken = await this.users.taken(username, email);
     if (taken !== null) return { kind: taken };
     const passwordHash = await hashing.hash(password);
@@ -67,7 +75,9 @@ export class RegistrationService {
     const errors = registrantErrors(registrant);
     if (errors.length > 0) throw new Refused('validation_failed', { errors });
     const { username, email, password } = registrant;
-    const passwordHash = await this.hasher.admit(new AbortController().signal, (hashing) => hashing.hash(password));
+    const passwordHash = await this.hasher.admit(LOOPBACK, new AbortController().signal, (hashing) =>
+      hashing.hash(password),
+    );
     return this.transaction.run(async () => {
       const outcome = await this.users.register({ username, email, passwordHash, role: 'admin' });
       if (outcome.kind !== 'registered') return outcome;

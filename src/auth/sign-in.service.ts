@@ -8,15 +8,16 @@ import { Settings } from '../platform/settings.js';
 import { Transaction } from '../platform/transaction.js';
 import type { Account, AccountWithHash } from '../users/domain/account.js';
 import { UsersService } from '../users/users.service.js';
+import { CredentialsService } from './credentials.service.js';
 import { type Hashing, PasswordHasher } from './domain/password-hasher.js';
 import { SessionStore } from './domain/session-store.js';
-import { type Attempt, Throttle } from './domain/throttle.js';
+import type { ThrottledAttempt } from './domain/throttle.js';
 import { type TokenPair, TokensService } from './tokens.service.js';
 
 export type SignIn =
   | { kind: 'signed-in'; tokens: TokenPair }
   | { kind: 'refused'; code: 'invalid_credentials' | 'account_deactivated' }
-  | Exclude<Attempt, { kind: 'counted' }>;
+  | ThrottledAttempt;
 
 const DAY_MS = 86_400_000;
 
@@ -24,9 +25,9 @@ const DAY_MS = 86_400_000;
 @Injectable()
 export class SignInService {
   constructor(
+    private readonly credentials: CredentialsService,
     private readonly users: UsersService,
     private readonly hasher: PasswordHasher,
-    private readonly throttle: Throttle,
     private readonly sessions: SessionStore,
     private readonly tokens: TokensService,
     private readonly audit: AuditService,
@@ -36,65 +37,79 @@ export class SignInService {
     private readonly settings: Settings,
   ) {}
 
-  /** Takes a place, counts, does the same work whether there is such an account or not, and says no in the same words. */
   async signIn(username: string, password: string, client: Client, signal: AbortSignal): Promise<SignIn> {
-    return this.hasher.admit(signal, (hashing) => this.attempt(username, password, client, hashing));
+    const claim = { username, password, find: () => this.find(username) };
+    const proof = await this.credentials.prove(claim, client, signal, (found, hashing) =>
+      this.begin(found, password, client, hashing),
+    );
+    switch (proof.kind) {
+      case 'proved':
+        return { kind: 'signed-in', tokens: proof.outcome };
+      case 'throttled':
+        if (proof.first) await this.record('login_throttled', null, client, { limit: proof.quota.name });
+        return proof;
+      case 'wrong-password':
+        return this.refuse('invalid_credentials', proof.account, client);
+      case 'deactivated':
+        return this.refuse('account_deactivated', proof.account, client);
+    }
   }
 
-  private async attempt(username: string, password: string, client: Client, hashing: Hashing): Promise<SignIn> {
-    const attempt = await this.throttle.login(username, client.address);
-    if (attempt.kind === 'throttled') {
-      if (attempt.first) await this.record('login_throttled', null, client, { limit: attempt.quota.name });
-      return attempt;
-    }
+  /** A one-time password that was not used in time is no password any more. */
+  private async find(username: string): Promise<{ account: Account; passwordHash: string | null } | null> {
     const found = await this.users.findForLogin(username);
-    const matches = await hashing.matches(password, found?.passwordHash ?? null);
-    if (found === null || !matches || this.isSpent(found.account)) {
-      await this.record('login_failed', found?.account ?? null, client, { reason: 'invalid_credentials' });
-      return { kind: 'refused', code: 'invalid_credentials' };
-    }
-    if (!found.account.isActive) {
-      await this.record('login_failed', found.account, client, { reason: 'account_deactivated' });
-      return { kind: 'refused', code: 'account_deactivated' };
-    }
-    await this.throttle.loginSucceeded(username, client.address);
-    await this.renewHash(found, password, hashing);
-    return this.transaction.run(async () => {
-      const tokens = await this.begin(found.account, client);
-      await this.record('login_succeeded', found.account, client, {});
-      return { kind: 'signed-in', tokens };
-    });
+    const isSpent =
+      found !== null && found.account.oneTimeUntil !== null && found.account.oneTimeUntil <= this.clock.now();
+    return isSpent ? { account: found.account, passwordHash: null } : found;
   }
 
-  /** A one-time password that was not used in time. */
-  private isSpent({ oneTimeUntil }: Account): boolean {
-    return oneTimeUntil !== null && oneTimeUntil <= this.clock.now();
+  private async refuse(
+    code: 'invalid_credentials' | 'account_deactivated',
+    account: Account | null,
+    client: Client,
+  ): Promise<SignIn> {
+    await this.record('login_failed', account, client, { reason: code });
+    return { kind: 'refused', code };
   }
 
-  /** A hash of another cost is made anew now that the password is at hand; unless it was changed meanwhile. */
-  private async renewHash(
-    { account, passwordHash }: AccountWithHash,
+  /** Null: the account changed since its password was checked. */
+  private async begin(
+    found: AccountWithHash,
     password: string,
+    client: Client,
     hashing: Hashing,
-  ): Promise<void> {
-    if (this.hasher.isCurrent(passwordHash)) return;
-    const hash = await hashing.hash(password);
-    await this.users.replaceHash(account.id, passwordHash, { hash, oneTimeUntil: account.oneTimeUntil });
-  }
-
-  private async begin(account: Account, client: Client): Promise<TokenPair> {
+  ): Promise<TokenPair | null> {
+    const passwordHash = await this.renewHash(found, password, hashing);
     const createdAt = this.clock.now();
     const session = {
       id: this.ids.uuid(),
-      userId: account.id,
+      userId: found.account.id,
       createdAt,
       expiresAt: new Date(createdAt.getTime() + this.settings.auth.sessionMaxDays * DAY_MS),
       userAgent: client.userAgent?.slice(0, 256) ?? null,
       address: client.address,
     };
     const refresh = this.tokens.nextRefresh();
-    await this.sessions.begin(session, refresh.stored);
-    return this.tokens.issue(session, refresh);
+    return this.transaction.run(async () => {
+      if (!(await this.sessions.begin(session, refresh.stored, passwordHash))) return null;
+      await this.record('login_succeeded', found.account, client, {});
+      return this.tokens.issue(session, refresh);
+    });
+  }
+
+  /** A hash of another cost is made anew now that the password is at hand. @returns the hash to expect. */
+  private async renewHash(
+    { account, passwordHash }: AccountWithHash,
+    password: string,
+    hashing: Hashing,
+  ): Promise<string> {
+    if (this.hasher.isCurrent(passwordHash)) return passwordHash;
+    const hash = await hashing.hash(password);
+    const renewed = await this.users.replaceHash(account.id, passwordHash, {
+      hash,
+      oneTimeUntil: account.oneTimeUntil,
+    });
+    return renewed ? hash : passwordHash;
   }
 
   /** Without the name that was typed: people type passwords there. An account that exists is named by its own name. */

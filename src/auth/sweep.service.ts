@@ -17,7 +17,7 @@ export class SweepService {
   async sweep(): Promise<void> {
     const now = this.clock.now();
     const sessions = await this.sessions.sweep(now);
-    const counters = await this.throttle.sweep(now);
+    const counters = await this.throttle.sweep();
     this.log.info('swept', { sessions, counters });
   }
 }

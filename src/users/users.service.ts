@@ -5,6 +5,7 @@ import type { Account, AccountWithHash, Role } from './domain/account.js';
 import { type HeldName, PrincipalNames } from './domain/principal-names.js';
 import {
   type AccountChange,
+  type EmailChange,
   type NewAccount,
   type NewHash,
   type Registration,
@@ -79,17 +80,17 @@ export class UsersService implements OnApplicationBootstrap {
     return this.store.change(id, change);
   }
 
-  /** False: the hash that was checked is no longer there. */
-  replaceHash(id: number, presentHash: string, next: NewHash): Promise<boolean> {
-    return this.store.replaceHash(id, presentHash, next);
+  /** False: the hash that was checked is no longer there, or the account was deactivated. */
+  replaceHash(id: number, checkedHash: string, next: NewHash): Promise<boolean> {
+    return this.store.replaceHash(id, checkedHash, next);
   }
 
   setHash(id: number, next: NewHash): Promise<boolean> {
     return this.store.setHash(id, next);
   }
 
-  /** False: somebody else has the address. */
-  changeEmail(id: number, email: string): Promise<boolean> {
-    return this.store.changeEmail(id, email);
+  /** Where the hash that was checked is still there, and the account active. */
+  changeEmail(id: number, email: string, checkedHash: string): Promise<EmailChange> {
+    return this.store.changeEmail(id, email, checkedHash);
   }
 }

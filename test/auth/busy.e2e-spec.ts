@@ -25,13 +25,13 @@ describe('while too many wait for the hashing threads', () => {
   afterEach(() => disperse());
   afterAll(() => service.stop());
 
-  /** So many passwords wait or are hashed, always, until they are told to disperse. */
+  /** So many passwords, each of another address, wait or are hashed, always, until they are told to disperse. */
   const crowd = (passwords: number): (() => Promise<unknown>) => {
     const staying = new AbortController().signal;
     const hasher = service.app.get(PasswordHasher);
     let crowded = true;
-    const crowding = Array.from({ length: passwords }, async () => {
-      while (crowded) await hasher.admit(staying, (hashing) => hashing.hash('x'));
+    const crowding = Array.from({ length: passwords }, async (_, at) => {
+      while (crowded) await hasher.admit(`198.51.100.${at}`, staying, (hashing) => hashing.hash('x'));
     });
     return () => {
       crowded = false;

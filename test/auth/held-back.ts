@@ -1,3 +1,4 @@
+import { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import type { TestService } from '../support/service.js';
 
@@ -12,8 +13,10 @@ export async function heldBack<T>(
   start: () => Promise<T>[],
 ): Promise<T[]> {
   const source = service.app.get(DataSource);
-  const rival = source.createQueryRunner();
-  await rival.startTransaction();
+  // The owner may lock what the service's role may only insert into.
+  const rival = new Client(service.database.migrationUrl);
+  await rival.connect();
+  await rival.query('BEGIN');
   await rival.query(lock);
   const answers = start();
   for (let blocked = 0; blocked < waiting;) {
@@ -22,7 +25,7 @@ export async function heldBack<T>(
     );
     blocked = count;
   }
-  await rival.commitTransaction();
-  await rival.release();
+  await rival.query('COMMIT');
+  await rival.end();
   return Promise.all(answers);
 }

@@ -10,17 +10,23 @@ class Counts {
   private readonly counts = new Map<string, number>();
 
   attempt(name: string, place: number): 'counted' | 'login-name' | 'login-address' {
-    if (this.raise(`${name.toLowerCase()}@${place}`) > PER_NAME) return 'login-name';
+    const key = `${name.toLowerCase()}@${place}`;
+    if (this.of(String(place)) > PER_ADDRESS) return 'login-address';
+    if (this.of(key) > PER_NAME || this.raise(key) > PER_NAME) return 'login-name';
     return this.raise(String(place)) > PER_ADDRESS ? 'login-address' : 'counted';
   }
 
   success(name: string, place: number): void {
     this.counts.delete(`${name.toLowerCase()}@${place}`);
-    this.counts.set(String(place), (this.counts.get(String(place)) ?? 0) - 1);
+    this.counts.set(String(place), this.of(String(place)) - 1);
+  }
+
+  private of(key: string): number {
+    return this.counts.get(key) ?? 0;
   }
 
   private raise(key: string): number {
-    const count = (this.counts.get(key) ?? 0) + 1;
+    const count = this.of(key) + 1;
     this.counts.set(key, count);
     return count;
   }
@@ -56,7 +62,7 @@ describe('the throttle', () => {
           const attempt = await throttle.login(name, address);
           expect(attempt.kind === 'counted' ? 'counted' : attempt.quota.name).toBe(expected.attempt(name, place));
           if (attempt.kind !== 'counted' || !knowsThePassword) continue;
-          await throttle.loginSucceeded(name, address);
+          await throttle.succeeded(attempt);
           expected.success(name, place);
         }
       }),

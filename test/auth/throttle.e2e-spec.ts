@@ -1,4 +1,5 @@
 import { DataSource } from 'typeorm';
+import { Throttle } from '../../src/auth/domain/throttle.js';
 import { SweepService } from '../../src/auth/sweep.service.js';
 import { freshDatabase, type TestDatabase } from '../support/database.js';
 import { startService, type TestService } from '../support/service.js';
@@ -28,7 +29,12 @@ describe('throttling', () => {
   });
 
   const newAddress = (): string => `198.51.100.${(addresses += 1)}`;
-  const query = (sql: string): Promise<unknown> => replicas[0]?.app.get(DataSource).query(sql) ?? Promise.resolve();
+  const service = (at: number): TestService => {
+    const replica = replicas[at];
+    if (replica === undefined) throw new Error(`there is no replica ${at}`);
+    return replica;
+  };
+  const query = (sql: string): Promise<unknown> => service(0).app.get(DataSource).query(sql);
   const login = (username: string, password: string, forwarded: string, replica = 0): Promise<Answer> =>
     new ApiClient(replicas[replica]?.url ?? '').send(
       'POST',
@@ -130,6 +136,42 @@ describe('throttling', () => {
     await query('UPDATE throttle_counters SET expire = 0');
     await replicas[0]?.app.get(SweepService).sweep();
     expect(await query('SELECT * FROM throttle_counters')).toEqual([]);
+  });
+
+  it('writes nothing once an address or a name is exhausted, whatever names are tried', async () => {
+    const address = newAddress();
+    for (let tries = 0; tries < 9; tries += 1) await guess(`name_${tries}`, address);
+    const other = newAddress();
+    for (let tries = 0; tries < 4; tries += 1) await guess('ana', other);
+    const written = () => query('SELECT *, ctid::text, xmin::text, xmax::text FROM throttle_counters ORDER BY key');
+    const before = await written();
+
+    for (let tries = 0; tries < 20; tries += 1) {
+      expect((await guess(`another_${tries}`, address)).status).toBe(429);
+      expect((await guess('ana', other)).status).toBe(429);
+    }
+
+    expect(await written()).toEqual(before);
+  });
+
+  it('what was counted before a window ended is not given back to the next one', async () => {
+    const address = newAddress();
+    const throttle = service(0).app.get(Throttle);
+    const counted = async () => {
+      const attempt = await throttle.login('ana', address);
+      if (attempt.kind !== 'counted') throw new Error('it was to be counted');
+      return attempt;
+    };
+    const past = [await counted(), await counted()] as const;
+    await query('UPDATE throttle_counters SET expire = expire - 900000');
+    await counted();
+    const points = () => query(`SELECT points FROM throttle_counters WHERE key LIKE '%${address}'`);
+    expect(await points()).toEqual([{ points: 1 }, { points: 1 }]);
+
+    await throttle.succeeded(past[0]);
+    await throttle.takeBack(past[1]);
+
+    expect(await points()).toEqual([{ points: 1 }, { points: 1 }]);
   });
 
   it('is written down once in a window', async () => {

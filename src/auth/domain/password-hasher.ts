@@ -5,11 +5,10 @@
 export abstract class PasswordHasher {
   /**
    * Does the whole work of a request that needs hashes, where there is a place for it: one for each hashing thread and each
-   * that may wait. Asked before anything else is done, so that a storm costs little, however many come at once, and whoever
-   * is turned away has not used up a try.
-   * @throws Refused `busy` when all places are taken, or when `signal` says that nobody waits for the answer any more.
+   * that may wait. Places and turns are shared fairly between addresses (FairTurns).
+   * @throws Refused `busy` when no place is left for the address, or when `signal` says that nobody waits for the answer any more.
    */
-  abstract admit<T>(signal: AbortSignal, work: (hashing: Hashing) => Promise<T>): Promise<T>;
+  abstract admit<T>(address: string, signal: AbortSignal, work: (hashing: Hashing) => Promise<T>): Promise<T>;
   /** Whether a hash has the configured cost; otherwise it is made anew when its password is next seen. */
   abstract isCurrent(hash: string): boolean;
 }

@@ -3,7 +3,11 @@ import type { LivingSession, NewRefreshToken, PresentedRefresh, Session, Session
 
 /** Where sessions and their refresh tokens are kept. A session lives until it expires or is ended. */
 export abstract class SessionStore {
-  abstract begin(session: Session, token: NewRefreshToken): Promise<void>;
+  /**
+   * Begins a session if the account is active and still has the hash that its password was checked against, and keeps both so
+   * until the transaction ends. @returns false: one of them changed meanwhile, and nothing was stored.
+   */
+  abstract begin(session: Session, token: NewRefreshToken, checkedHash: string): Promise<boolean>;
   /** The account, if it is active and the session is its own and lives; one query by two primary keys. */
   abstract admit(sessionId: string, userId: number, now: Date): Promise<Account | null>;
   /** Null: no such token, or its session does not live, or its account is not active. */

@@ -1,20 +1,43 @@
 import type { Quota } from '../../kernel/errors.js';
 
-/** Whether an attempt may go on. `first`: this is the one that crossed the limit, so the event is worth a record. */
-export type Attempt = { kind: 'counted' } | { kind: 'throttled'; quota: Quota; retryAfter: number; first: boolean };
+/** One counter's window: what an attempt added there is given back there, never to a later window. */
+export interface CounterWindow {
+  key: string;
+  /** Milliseconds since 1970, by the database's clock. */
+  endsAt: number;
+}
+
+export interface CountedAttempt {
+  kind: 'counted';
+  /** Of the name first, where a name was counted; empty while throttling is off. */
+  windows: readonly CounterWindow[];
+}
+
+/** `first`: this is the attempt that crossed the limit, so the event is worth a record. */
+export interface ThrottledAttempt {
+  kind: 'throttled';
+  quota: Quota;
+  retryAfter: number;
+  first: boolean;
+}
+
+export type Attempt = CountedAttempt | ThrottledAttempt;
 
 /**
  * Counts attempts before any work is done for them, for all replicas together. An attempt counts as a failure until it is
- * taken back, so that guesses made at once cannot pass together. Names that nobody has are counted like others.
+ * taken back, so that guesses made at once cannot pass together. Names that nobody has are counted like others. A counter past
+ * its limit is read and no longer written.
  */
 export abstract class Throttle {
   /** Per (name, address) and per address: from elsewhere nobody can lock out somebody else. */
   abstract login(username: string, address: string): Promise<Attempt>;
-  /** Takes the attempt back; on the address only this one, so that a success buys no tries on other names. */
-  abstract loginSucceeded(username: string, address: string): Promise<void>;
   abstract registration(address: string): Promise<Attempt>;
+  /** Of a login: forgets the name's failures; on the address takes only this one back, so that a success buys no tries on other names. */
+  abstract succeeded(attempt: CountedAttempt): Promise<void>;
+  /** Of an attempt that was turned away before anything was judged. */
+  abstract takeBack(attempt: CountedAttempt): Promise<void>;
   /** Removes counters whose window has ended. @returns how many. */
-  abstract sweep(now: Date): Promise<number>;
+  abstract sweep(): Promise<number>;
 }
 
 /**

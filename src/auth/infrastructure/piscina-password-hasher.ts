@@ -5,10 +5,12 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { Refused } from '../../kernel/errors.js';
 import { HealthRegistry, type Health } from '../../platform/health.js';
 import { Settings } from '../../platform/settings.js';
+import { FairTurns, type Place } from '../domain/fair-turns.js';
 import { type Hashing, PasswordHasher } from '../domain/password-hasher.js';
+import { countedAddress } from '../domain/throttle.js';
 import type work from './password.worker.js';
 
-/** bcryptjs in worker threads, one for each core. What waits for them is bounded by whom `admit` lets in. */
+/** bcryptjs in worker threads, one for each core. The pool gets no more than it has threads: who is next is decided here. */
 @Injectable()
 export class PiscinaPasswordHasher extends PasswordHasher implements OnApplicationShutdown {
   private readonly pool: Piscina<Parameters<typeof work>[0], ReturnType<typeof work>>;
@@ -16,7 +18,7 @@ export class PiscinaPasswordHasher extends PasswordHasher implements OnApplicati
   private readonly turnedAway: Counter;
   private readonly cost: number;
   private readonly places: number;
-  private taken = 0;
+  private readonly turns: FairTurns;
   /** Of a hash, lately. The pool's own histogram works out all its figures whenever it is asked for one, a quarter of a millisecond. */
   private typicalMs = 0;
 
@@ -30,15 +32,16 @@ export class PiscinaPasswordHasher extends PasswordHasher implements OnApplicati
       // On Linux a thread's own: requests that need no hash go first, whatever storms the logins.
       niceIncrement: 19,
     });
-    const pool = this.pool;
-    this.places = pool.maxThreads + settings.auth.hashQueueMax;
+    this.places = this.pool.maxThreads + settings.auth.hashQueueMax;
+    const turns = new FairTurns(this.pool.maxThreads, this.places);
+    this.turns = turns;
     health.register('password hashing', () => Promise.resolve(this.health()));
     new Gauge({
       name: 'grantline_password_hash_queue_length',
       help: 'Passwords that wait for a hashing thread.',
       registers: [metrics],
       collect() {
-        this.set(pool.queueSize);
+        this.set(turns.waiting);
       },
     });
     this.waited = new Histogram({
@@ -54,19 +57,17 @@ export class PiscinaPasswordHasher extends PasswordHasher implements OnApplicati
     });
   }
 
-  override async admit<T>(signal: AbortSignal, work: (hashing: Hashing) => Promise<T>): Promise<T> {
-    if (this.taken >= this.places) {
-      this.turnedAway.inc();
-      throw new Refused('busy', { retryAfter: this.secondsOfQueue() });
-    }
-    this.taken += 1;
+  override async admit<T>(address: string, signal: AbortSignal, work: (hashing: Hashing) => Promise<T>): Promise<T> {
+    const place = this.turns.enter(countedAddress(address));
+    if (place === null) throw this.turnAway();
+    const { cost } = this;
     try {
       return await work({
-        hash: async (password) => String(await this.run({ password, cost: this.cost }, signal)),
-        matches: async (password, hash) => (await this.run({ password, cost: this.cost, hash }, signal)) === true,
+        hash: async (password) => String(await this.run({ password, cost }, place, signal)),
+        matches: async (password, hash) => (await this.run({ password, cost, hash }, place, signal)) === true,
       });
     } finally {
-      this.taken -= 1;
+      this.turns.leave(place);
     }
   }
 
@@ -79,27 +80,35 @@ export class PiscinaPasswordHasher extends PasswordHasher implements OnApplicati
     await this.pool.destroy();
   }
 
-  private async run(task: Parameters<typeof work>[0], signal: AbortSignal): Promise<string | boolean> {
+  /** A hash that has begun is finished, whoever goes away: to abort it would end its thread. */
+  private async run(task: Parameters<typeof work>[0], place: Place, signal: AbortSignal): Promise<string | boolean> {
     const asked = performance.now();
+    const turn = await this.turns.turn(place, signal);
+    if (turn === 'displaced') throw this.turnAway();
+    if (turn === 'aborted') throw new Refused('busy', { detail: 'The client went away.' });
     try {
-      const { result, ms } = await this.pool.run(task, { signal });
+      const { result, ms } = await this.pool.run(task);
       this.waited.observe((performance.now() - asked - ms) / 1000);
       this.typicalMs = this.typicalMs === 0 ? ms : 0.9 * this.typicalMs + 0.1 * ms;
       return result;
-    } catch (error) {
-      if (signal.aborted) throw new Refused('busy', { detail: 'The client went away.', cause: error });
-      throw error;
+    } finally {
+      this.turns.done(place);
     }
+  }
+
+  private turnAway(): Refused {
+    this.turnedAway.inc();
+    return new Refused('busy', { retryAfter: this.secondsOfQueue() });
   }
 
   /** To have no place left says no to some; taking the replica away would say no to all. */
   private health(): Health {
     if (this.pool.threads.length === 0) return 'down';
-    return this.taken >= this.places ? 'degraded' : 'up';
+    return this.turns.taken >= this.places ? 'degraded' : 'up';
   }
 
   /** How long those who were let in take, by what hashes took so far. */
   private secondsOfQueue(): number {
-    return Math.ceil((this.taken * this.typicalMs) / this.pool.maxThreads / 1000) || 1;
+    return Math.ceil((this.turns.taken * this.typicalMs) / this.pool.maxThreads / 1000) || 1;
   }
 }

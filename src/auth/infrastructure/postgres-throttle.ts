@@ -1,98 +1,134 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { InjectDataSource } from '@nestjs/typeorm';
-import { RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
-import type { DataSource } from 'typeorm';
 import type { Quota } from '../../kernel/errors.js';
+import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
 import { Settings } from '../../platform/settings.js';
-import { type Attempt, countedAddress, Throttle } from '../domain/throttle.js';
+import {
+  type Attempt,
+  type CountedAttempt,
+  countedAddress,
+  type CounterWindow,
+  Throttle,
+  type ThrottledAttempt,
+} from '../domain/throttle.js';
 
-const COUNTED: Attempt = { kind: 'counted' };
+interface Counter {
+  key: string;
+  quota: Quota;
+}
+
+interface CounterRow {
+  key: string;
+  points: number;
+  expire: number;
+  rest_ms: number;
+}
+
+/** All replicas count by one clock. */
+const NOW = '(extract(epoch FROM now()) * 1000)::bigint';
+const COLUMNS = `c.key, c.points, c.expire::float8 AS expire, (c.expire - ${NOW})::float8 AS rest_ms`;
 
 /** Counters in PostgreSQL, raised by one upsert each, so that all replicas count together. */
 @Injectable()
 export class PostgresThrottle extends Throttle {
-  private readonly enabled: boolean;
-  private readonly perName: Limit;
-  private readonly perAddress: Limit;
-  private readonly registrations: Limit;
+  private readonly settings: Settings['auth']['throttle'];
 
   constructor(
     settings: Settings,
-    @InjectDataSource() private readonly source: DataSource,
+    private readonly session: DatabaseSession,
   ) {
     super();
-    const { enabled, windowSeconds, perName, perAddress, registerPerHour } = settings.auth.throttle;
-    this.enabled = enabled;
-    this.perName = new Limit(source, { name: 'login-name', limit: perName, windowSeconds });
-    this.perAddress = new Limit(source, { name: 'login-address', limit: perAddress, windowSeconds });
-    this.registrations = new Limit(source, { name: 'registration', limit: registerPerHour, windowSeconds: 3600 });
+    this.settings = settings.auth.throttle;
   }
 
-  override async login(username: string, address: string): Promise<Attempt> {
-    if (!this.enabled) return COUNTED;
+  override login(username: string, address: string): Promise<Attempt> {
+    const { windowSeconds, perName, perAddress } = this.settings;
     // An attempt that its own name refuses does not use up what others behind the same address have.
-    const byName = await this.perName.count(nameKey(username, address));
-    return byName.kind === 'throttled' ? byName : this.perAddress.count(countedAddress(address));
-  }
-
-  override async loginSucceeded(username: string, address: string): Promise<void> {
-    if (!this.enabled) return;
-    await this.perName.forget(nameKey(username, address));
-    await this.perAddress.takeBack(countedAddress(address));
-  }
-
-  override async registration(address: string): Promise<Attempt> {
-    return this.enabled ? this.registrations.count(countedAddress(address)) : COUNTED;
-  }
-
-  override async sweep(now: Date): Promise<number> {
-    const [, removed] = await this.source.query<[unknown, number]>('DELETE FROM throttle_counters WHERE expire < $1', [
-      now.getTime(),
+    return this.attempt([
+      counter({ name: 'login-name', limit: perName, windowSeconds }, nameKey(username, address)),
+      counter({ name: 'login-address', limit: perAddress, windowSeconds }, countedAddress(address)),
     ]);
-    return removed;
-  }
-}
-
-class Limit {
-  private readonly limiter: RateLimiterPostgres;
-
-  constructor(
-    source: DataSource,
-    private readonly quota: Quota,
-  ) {
-    this.limiter = new RateLimiterPostgres({
-      storeClient: source,
-      storeType: 'typeorm',
-      tableName: 'throttle_counters',
-      tableCreated: true,
-      clearExpiredByTimeout: false,
-      keyPrefix: quota.name,
-      points: quota.limit,
-      duration: quota.windowSeconds,
-    });
   }
 
-  async count(key: string): Promise<Attempt> {
-    try {
-      await this.limiter.consume(key);
-      return COUNTED;
-    } catch (refusal) {
-      // It rejects with the counter where the limit is reached, and with an error where the database fails.
-      if (!(refusal instanceof RateLimiterRes)) throw refusal;
-      const { msBeforeNext, consumedPoints } = refusal;
-      const { quota } = this;
-      return { kind: 'throttled', quota, retryAfter: msBeforeNext / 1000, first: consumedPoints === quota.limit + 1 };
+  override registration(address: string): Promise<Attempt> {
+    const quota = { name: 'registration', limit: this.settings.registerPerHour, windowSeconds: 3600 };
+    return this.attempt([counter(quota, countedAddress(address))]);
+  }
+
+  override async succeeded({ windows: [name, ...others] }: CountedAttempt): Promise<void> {
+    if (name === undefined) return;
+    await this.session.prepared('forget_attempts', 'DELETE FROM throttle_counters WHERE key = $1 AND expire = $2', [
+      name.key,
+      name.endsAt,
+    ]);
+    await this.takeBack({ kind: 'counted', windows: others });
+  }
+
+  override async takeBack({ windows }: CountedAttempt): Promise<void> {
+    for (const { key, endsAt } of windows) {
+      await this.session.prepared(
+        'take_attempt_back',
+        'UPDATE throttle_counters SET points = points - 1 WHERE key = $1 AND expire = $2',
+        [key, endsAt],
+      );
     }
   }
 
-  async takeBack(key: string): Promise<void> {
-    await this.limiter.reward(key);
+  override async sweep(): Promise<number> {
+    const [, removed] = await this.session.manager.query<[unknown, number]>(
+      `DELETE FROM throttle_counters WHERE expire <= ${NOW}`,
+    );
+    return removed;
   }
 
-  async forget(key: string): Promise<void> {
-    await this.limiter.delete(key);
+  /** Asks all counters, the last one's refusal before the others', and only then raises one after the other. */
+  private async attempt(counters: readonly Counter[]): Promise<Attempt> {
+    if (!this.settings.enabled) return { kind: 'counted', windows: [] };
+    const exhausted = await this.exhausted(counters);
+    if (exhausted !== null) return exhausted;
+    const windows: CounterWindow[] = [];
+    for (const raised of counters) {
+      const row = await this.raise(raised);
+      if (row.points > raised.quota.limit) return throttled(raised.quota, row, row.points === raised.quota.limit + 1);
+      windows.push({ key: row.key, endsAt: row.expire });
+    }
+    return { kind: 'counted', windows };
   }
+
+  private async exhausted(counters: readonly Counter[]): Promise<ThrottledAttempt | null> {
+    const rows = await this.session.prepared<CounterRow>(
+      'read_attempts',
+      `SELECT ${COLUMNS} FROM throttle_counters c WHERE c.key = ANY ($1) AND c.expire > ${NOW}`,
+      [counters.map(({ key }) => key)],
+    );
+    for (const { key, quota } of counters.toReversed()) {
+      const row = rows.find((candidate) => candidate.key === key);
+      if (row !== undefined && row.points > quota.limit) return throttled(quota, row, false);
+    }
+    return null;
+  }
+
+  private async raise({ key, quota: { windowSeconds } }: Counter): Promise<CounterRow> {
+    const [row] = await this.session.prepared<CounterRow>(
+      'count_attempt',
+      `INSERT INTO throttle_counters AS c (key, points, expire) VALUES ($1, 1, ${NOW} + $2)
+       ON CONFLICT (key) DO UPDATE SET
+         points = CASE WHEN c.expire > ${NOW} THEN c.points + 1 ELSE 1 END,
+         expire = CASE WHEN c.expire > ${NOW} THEN c.expire ELSE excluded.expire END
+       RETURNING ${COLUMNS}`,
+      [key, windowSeconds * 1000],
+    );
+    if (row === undefined) throw new Error('an upsert returned no row');
+    return row;
+  }
+}
+
+function counter(quota: Quota, key: string): Counter {
+  return { quota, key: `${quota.name}:${key}` };
+}
+
+function throttled(quota: Quota, { rest_ms }: CounterRow, first: boolean): ThrottledAttempt {
+  return { kind: 'throttled', quota, retryAfter: rest_ms / 1000, first };
 }
 
 /** A digest, because a name may be of any length, and because people type passwords into the wrong field. */

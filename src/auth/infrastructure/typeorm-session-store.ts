@@ -5,7 +5,6 @@ import type { Account } from '../../users/domain/account.js';
 import type { RefreshRow } from '../domain/rotation.js';
 import type { LivingSession, NewRefreshToken, PresentedRefresh, Session } from '../domain/session.js';
 import { type OwnSessions, SessionStore } from '../domain/session-store.js';
-import { RefreshTokenRow } from './refresh-token.entity.js';
 import { SessionRow } from './session.entity.js';
 import { TypeormOwnSessions } from './typeorm-own-sessions.js';
 
@@ -15,17 +14,35 @@ export class TypeormSessionStore extends SessionStore {
     super();
   }
 
-  override async begin(session: Session, token: NewRefreshToken): Promise<void> {
-    await this.session.manager.transaction(async (tx) => {
-      await tx.insert(SessionRow, { ...session, endedAt: null });
-      await tx.insert(RefreshTokenRow, {
-        ...token,
-        id: bytes(token.id),
-        sessionId: session.id,
-        parentId: null,
-        usedAt: null,
-      });
-    });
+  override async begin(session: Session, token: NewRefreshToken, checkedHash: string): Promise<boolean> {
+    const { id, userId, createdAt, expiresAt, userAgent, address } = session;
+    // FOR SHARE: a change that is under way is waited for, and read; one that comes later waits, and then finds the session.
+    const stored = await this.session.prepared(
+      'begin',
+      `WITH account AS (
+         SELECT id FROM users WHERE id = $2 AND password_hash = $3 AND is_active FOR SHARE
+       ), session AS (
+         INSERT INTO sessions (id, user_id, created_at, expires_at, user_agent, address)
+         SELECT $1, id, $4, $5, $6, $7 FROM account
+         RETURNING id
+       )
+       INSERT INTO refresh_tokens (id, session_id, issued_at, expires_at)
+       SELECT $8, id, $9, $10 FROM session
+       RETURNING session_id`,
+      [
+        id,
+        userId,
+        checkedHash,
+        createdAt,
+        expiresAt,
+        userAgent,
+        address,
+        bytes(token.id),
+        token.issuedAt,
+        token.expiresAt,
+      ],
+    );
+    return stored.length === 1;
   }
 
   override async admit(sessionId: string, userId: number, now: Date): Promise<Account | null> {

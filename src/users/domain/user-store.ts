@@ -18,6 +18,9 @@ export interface NewHash {
 export type Taken = 'username-taken' | 'email-taken';
 export type Registration = { kind: 'registered'; account: Account } | { kind: Taken };
 
+/** `outdated`: the hash was changed meanwhile, or the account deactivated. */
+export type EmailChange = 'changed' | 'email-taken' | 'outdated';
+
 export interface UserFilter {
   /** Part of the username or the e-mail address, in any case. */
   text: string | null;
@@ -36,12 +39,12 @@ export abstract class UserStore {
   abstract taken(username: string, email: string): Promise<Taken | null>;
   abstract findByUsername(username: string): Promise<AccountWithHash | null>;
   abstract findById(id: number): Promise<AccountWithHash | null>;
-  /** Puts a new hash in the place of the one that was just checked; false: somebody changed it meanwhile. */
-  abstract replaceHash(id: number, presentHash: string, next: NewHash): Promise<boolean>;
+  /** Puts a new hash in the place of the one that was checked; false: it was changed meanwhile, or the account deactivated. */
+  abstract replaceHash(id: number, checkedHash: string, next: NewHash): Promise<boolean>;
   /** Sets a password whatever the present one is. False: there is no such account. */
   abstract setHash(id: number, next: NewHash): Promise<boolean>;
-  /** False: somebody else has the address. */
-  abstract changeEmail(id: number, email: string): Promise<boolean>;
+  /** Where the hash that was checked is still there, and the account active. */
+  abstract changeEmail(id: number, email: string, checkedHash: string): Promise<EmailChange>;
   /** By rising id, beginning above `after` (null: at the first), at most `limit`. */
   abstract page(filter: UserFilter, after: number | null, limit: number): Promise<Account[]>;
   /** The last active administrator cannot be taken away, by any number of changes at once. */

@@ -6,6 +6,7 @@ import type { Account, AccountWithHash, Role } from '../domain/account.js';
 import { takesLastAdministrator } from '../domain/administrators.js';
 import {
   type AccountChange,
+  type EmailChange,
   type NewAccount,
   type NewHash,
   type Registration,
@@ -56,8 +57,9 @@ export class TypeormUserStore extends UserStore {
     return row === null ? null : withHash(row);
   }
 
-  override async replaceHash(id: number, presentHash: string, next: NewHash): Promise<boolean> {
-    const { affected } = await this.session.manager.update(UserRow, { id, passwordHash: presentHash }, columns(next));
+  override async replaceHash(id: number, checkedHash: string, next: NewHash): Promise<boolean> {
+    const unchanged = { id, passwordHash: checkedHash, isActive: true };
+    const { affected } = await this.session.manager.update(UserRow, unchanged, columns(next));
     return affected === 1;
   }
 
@@ -66,12 +68,13 @@ export class TypeormUserStore extends UserStore {
     return affected === 1;
   }
 
-  override async changeEmail(id: number, email: string): Promise<boolean> {
+  override async changeEmail(id: number, email: string, checkedHash: string): Promise<EmailChange> {
     try {
-      await this.session.manager.update(UserRow, { id }, { email });
-      return true;
+      const unchanged = { id, passwordHash: checkedHash, isActive: true };
+      const { affected } = await this.session.manager.update(UserRow, unchanged, { email });
+      return affected === 1 ? 'changed' : 'outdated';
     } catch (error) {
-      if (violatedConstraint(error) === 'users_email_in_any_case') return false;
+      if (violatedConstraint(error) === 'users_email_in_any_case') return 'email-taken';
       throw error;
     }
   }

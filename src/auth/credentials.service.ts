@@ -1,0 +1,79 @@
+import { Injectable } from '@nestjs/common';
+import { Refused } from '../kernel/errors.js';
+import type { Client } from '../platform/access.js';
+import type { Account, AccountWithHash } from '../users/domain/account.js';
+import { type Hashing, PasswordHasher } from './domain/password-hasher.js';
+import { type CountedAttempt, Throttle, type ThrottledAttempt } from './domain/throttle.js';
+
+/** A name and a password that somebody presents. */
+export interface Claim {
+  username: string;
+  password: string;
+  /** Asked again where the account changed meanwhile. `passwordHash` null: the account has no password that may be used. */
+  find: () => Promise<{ account: Account; passwordHash: string | null } | null>;
+}
+
+export type Proof<T> =
+  | { kind: 'proved'; outcome: T }
+  | { kind: 'wrong-password'; account: Account | null }
+  | { kind: 'deactivated'; account: Account }
+  | ThrottledAttempt;
+
+/** Does something with the account in one transaction, on condition that the hash is still its own; null: it is not. */
+export type Act<T> = (account: AccountWithHash, hashing: Hashing) => Promise<T | null>;
+
+/** How often a password is checked anew, because other sign-ins renew its hash. */
+const MOST_CHECKS = 3;
+
+/** The one way from a presented password to what it opens. */
+@Injectable()
+export class CredentialsService {
+  constructor(
+    private readonly hasher: PasswordHasher,
+    private readonly throttle: Throttle,
+  ) {}
+
+  /**
+   * Throttles, admits to hashing, checks the password (the same work whether there is such an account or not), and acts.
+   * @throws Refused `busy`; the attempt does not count then, unless the client went away.
+   */
+  async prove<T>(claim: Claim, client: Client, signal: AbortSignal, act: Act<T>): Promise<Proof<T>> {
+    const attempt = await this.throttle.login(claim.username, client.address);
+    if (attempt.kind === 'throttled') return attempt;
+    return this.admitted(attempt, client, signal, async (hashing) => {
+      const proof = await this.check(claim, hashing, act);
+      if (proof.kind === 'proved') await this.throttle.succeeded(attempt);
+      return proof;
+    });
+  }
+
+  /** Admits work that was counted. */
+  async admitted<T>(
+    attempt: CountedAttempt,
+    client: Client,
+    signal: AbortSignal,
+    work: (hashing: Hashing) => Promise<T>,
+  ): Promise<T> {
+    try {
+      return await this.hasher.admit(client.address, signal, work);
+    } catch (error) {
+      if (error instanceof Refused && error.code === 'busy' && !signal.aborted) await this.throttle.takeBack(attempt);
+      throw error;
+    }
+  }
+
+  private async check<T>({ password, find }: Claim, hashing: Hashing, act: Act<T>): Promise<Proof<T>> {
+    for (let checks = 0; checks < MOST_CHECKS; checks += 1) {
+      const found = await find();
+      const passwordHash = found?.passwordHash ?? null;
+      const matches = await hashing.matches(password, passwordHash);
+      if (found === null || passwordHash === null || !matches) {
+        return { kind: 'wrong-password', account: found?.account ?? null };
+      }
+      if (!found.account.isActive) return { kind: 'deactivated', account: found.account };
+      const outcome = await act({ account: found.account, passwordHash }, hashing);
+      if (outcome !== null) return { kind: 'proved', outcome };
+    }
+    throw new Refused('busy', { detail: 'The account is being changed.' });
+  }
+}

@@ -1,0 +1,139 @@
+import fc from 'fast-check';
+import { FairTurns, type Place, type Turn } from './fair-turns.js';
+
+const staying = new AbortController().signal;
+
+/** Requests of named owners that need one turn each. */
+class Requests {
+  /** Whose turns began, in order. */
+  order = '';
+  running: Place[] = [];
+  readonly turns: FairTurns;
+
+  constructor(atOnce: number, places = 1000) {
+    this.turns = new FairTurns(atOnce, places);
+  }
+
+  /** Null: there was no place. */
+  arrive(owner: string, signal = staying): Promise<Turn> | null {
+    const place = this.turns.enter(owner);
+    if (place === null) return null;
+    return this.turns.turn(place, signal).then((turn) => {
+      if (turn === 'granted') {
+        this.order += owner;
+        this.running.push(place);
+      } else this.turns.leave(place);
+      return turn;
+    });
+  }
+
+  async arriveAll(owners: string): Promise<void> {
+    for (const owner of owners) void this.arrive(owner);
+    await settled();
+  }
+
+  async finish(at = 0): Promise<void> {
+    for (const place of this.running.splice(at, 1)) {
+      this.turns.done(place);
+      this.turns.leave(place);
+    }
+    await settled();
+  }
+
+  async finishAll(): Promise<string> {
+    while (this.running.length > 0) await this.finish();
+    return this.order;
+  }
+}
+
+/** Every turn that was granted has been taken. */
+const settled = async (): Promise<void> => {
+  for (let turn = 0; turn < 3; turn += 1) await Promise.resolve();
+};
+
+describe('fair turns', () => {
+  it.each([
+    [1, 'aaaa', '', 'aaaa'],
+    [1, 'aaaaaa', 'b', 'abaaaaa'],
+    [2, 'aaaaaa', 'b', 'aabaaaa'],
+    [2, 'aaaaaa', 'bb', 'aababaaa'],
+    [1, 'aaaabbbb', 'c', 'abcababab'],
+    [2, 'aaaabbbb', 'c', 'aabcababb'],
+  ])('%d at once: %s arrive, then %s', async (atOnce, first, later, order) => {
+    const requests = new Requests(atOnce);
+    await requests.arriveAll(first);
+    await requests.arriveAll(later);
+    expect(await requests.finishAll()).toBe(order);
+  });
+
+  it('a newcomer waits for one turn of each other owner at most, whatever those have waiting', async () => {
+    const owners = fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 60 }).map((names) => names.join(''));
+    const finishes = fc.array(fc.nat(3), { maxLength: 60 });
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 4 }), owners, finishes, async (atOnce, crowd, finished) => {
+        const requests = new Requests(atOnce);
+        await requests.arriveAll(crowd);
+        for (const at of finished) await requests.finish(at % Math.max(1, requests.running.length));
+        const before = requests.order.length;
+        await requests.arriveAll('z');
+        for (const at of finished) await requests.finish(at % Math.max(1, requests.running.length));
+        await requests.finishAll();
+
+        expect(requests.order.indexOf('z') - before).toBeLessThanOrEqual(new Set(crowd).size);
+        expect(requests.order).toHaveLength(crowd.length + 1);
+        expect([requests.turns.taken, requests.turns.waiting]).toEqual([0, 0]);
+      }),
+    );
+  });
+
+  it('takes no more than there are places, and the newest waiting of the largest share gives way to a smaller one', async () => {
+    const requests = new Requests(1, 4);
+    const [first, second] = ['a', 'a'].map((owner) => requests.arrive(owner));
+    const small = requests.arrive('b');
+    const newest = requests.arrive('a');
+
+    expect(requests.arrive('a')).toBeNull();
+    const newcomer = requests.arrive('c');
+
+    expect(await newest).toBe('displaced');
+    expect(requests.arrive('d')).not.toBeNull(); // the second of a's two gives way, the first one runs
+    expect(await second).toBe('displaced');
+    expect(requests.arrive('e')).toBeNull();
+    expect(requests.turns.taken).toBe(4);
+    expect(await requests.finishAll()).toBe('abcd');
+    expect(await Promise.all([first, small, newcomer])).toEqual(['granted', 'granted', 'granted']);
+  });
+
+  it('displaces nobody who has had a turn', async () => {
+    const turns = new FairTurns(1, 2);
+    const [begun, other] = [turns.enter('a'), turns.enter('a')];
+    if (begun === null || other === null) throw new Error('there were two places');
+    await turns.turn(begun, staying);
+    turns.done(begun);
+    void turns.turn(other, staying);
+    const again = turns.turn(begun, staying);
+
+    expect(turns.enter('b')).toBeNull();
+
+    turns.done(other);
+    expect(await again).toBe('granted');
+  });
+
+  it('forgets those who leave while they wait, and those who had left before', async () => {
+    const requests = new Requests(1);
+    const leaving = new AbortController();
+    const [runs, waits] = [requests.arrive('a', leaving.signal), requests.arrive('a', leaving.signal)];
+    await settled();
+
+    leaving.abort();
+
+    expect(await Promise.all([runs, waits, requests.arrive('a', leaving.signal)])).toEqual([
+      'granted',
+      'aborted',
+      'aborted',
+    ]);
+    expect(requests.turns.waiting).toBe(0);
+    expect(await requests.finishAll()).toBe('a');
+    expect(requests.turns.taken).toBe(0);
+  });
+});

@@ -1,0 +1,132 @@
+/** A request's right to wait for turns: one at a time, as many as it needs. */
+export interface Place {
+  readonly owner: Owner;
+  /** It has had a turn; from then on the place is its own until it leaves. */
+  begun: boolean;
+  displaced: boolean;
+}
+
+export type Turn = 'granted' | 'displaced' | 'aborted';
+
+interface Waiter {
+  place: Place;
+  settle: (turn: Turn) => void;
+}
+
+interface Owner {
+  readonly name: string;
+  places: number;
+  running: number;
+  readonly waiting: Waiter[];
+}
+
+/**
+ * A bounded number of concurrent turns, shared max-min fairly between owners: the owner with the fewest running turns is next,
+ * of several the least recently served one. Within an owner: first come, first served. Places are bounded too: when all are
+ * taken, an owner with a smaller share displaces the newest waiting request of the largest one (longest queue drop).
+ */
+export class FairTurns {
+  /** The least recently served first. */
+  private readonly owners = new Map<string, Owner>();
+  private placesTaken = 0;
+  private running = 0;
+
+  constructor(
+    private readonly concurrency: number,
+    private readonly places: number,
+  ) {}
+
+  get taken(): number {
+    return this.placesTaken;
+  }
+
+  get waiting(): number {
+    return Array.from(this.owners.values()).reduce((sum, { waiting }) => sum + waiting.length, 0);
+  }
+
+  /** Null: every place is taken, and no other owner has a larger share. A place must be given back by `leave`. */
+  enter(name: string): Place | null {
+    const share = (this.owners.get(name)?.places ?? 0) + 1;
+    if (this.placesTaken >= this.places && !this.displace(share)) return null;
+    const owner = this.owners.get(name) ?? { name, places: 0, running: 0, waiting: [] };
+    this.owners.set(name, owner);
+    owner.places += 1;
+    this.placesTaken += 1;
+    return { owner, begun: false, displaced: false };
+  }
+
+  /** Waits for a turn; a granted one must be given back by `done`. */
+  turn(place: Place, signal: AbortSignal): Promise<Turn> {
+    if (signal.aborted) return Promise.resolve('aborted');
+    const { waiting } = place.owner;
+    return new Promise((resolve) => {
+      const abort = (): void => {
+        waiting.splice(waiting.indexOf(waiter), 1);
+        resolve('aborted');
+      };
+      const settle = (turn: Turn): void => {
+        signal.removeEventListener('abort', abort);
+        resolve(turn);
+      };
+      const waiter = { place, settle };
+      signal.addEventListener('abort', abort, { once: true });
+      waiting.push(waiter);
+      this.grant();
+    });
+  }
+
+  done({ owner }: Place): void {
+    this.running -= 1;
+    owner.running -= 1;
+    this.owners.delete(owner.name);
+    this.owners.set(owner.name, owner);
+    this.grant();
+  }
+
+  leave(place: Place): void {
+    if (place.displaced) return;
+    const { owner } = place;
+    owner.places -= 1;
+    this.placesTaken -= 1;
+    if (owner.places === 0) this.owners.delete(owner.name);
+  }
+
+  private grant(): void {
+    while (this.running < this.concurrency) {
+      const owner = fewestRunning(this.owners.values());
+      const next = owner?.waiting.shift();
+      if (owner === null || next === undefined) return;
+      this.running += 1;
+      owner.running += 1;
+      next.place.begun = true;
+      next.settle('granted');
+    }
+  }
+
+  /** False: nobody has more places than `share`, or all of theirs have begun. */
+  private displace(share: number): boolean {
+    let largest: Owner | null = null;
+    for (const owner of this.owners.values()) {
+      if (owner.places > (largest?.places ?? share) && owner.waiting.some(hasNotBegun)) largest = owner;
+    }
+    if (largest === null) return false;
+    for (const { place, settle } of largest.waiting.splice(largest.waiting.findLastIndex(hasNotBegun), 1)) {
+      this.leave(place);
+      place.displaced = true;
+      settle('displaced');
+    }
+    return true;
+  }
+}
+
+function hasNotBegun({ place }: Waiter): boolean {
+  return !place.begun;
+}
+
+function fewestRunning(owners: Iterable<Owner>): Owner | null {
+  let found: Owner | null = null;
+  for (const owner of owners) {
+    if (owner.waiting.length > 0 && (found === null || owner.running < found.running)) found = owner;
+  }
+  return found;
+}
