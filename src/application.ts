@@ -6,7 +6,7 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Registry } from 'prom-client';
 import { AppModule } from './app.module.js';
-import { Clock, SystemClock } from './kernel/clock.js';
+import type { Clock } from './kernel/clock.js';
 import type { Database } from './platform/database.js';
 import { HealthRegistry } from './platform/health.js';
 import { serveApiDescription } from './platform/infrastructure/api-description.js';
@@ -36,7 +36,7 @@ export async function createApplication(
   settings: Settings,
   database: Pick<Database, 'url'>,
   log: Log,
-  clock: Clock = new SystemClock(),
+  clock?: Clock,
 ): Promise<Application> {
   const routes = new RouteTable();
   const problems = new ProblemFilter(routes, log);

@@ -142,7 +142,8 @@ function draftOf(
   { trigger, by }: RunOrder,
   how: { isWithdrawal: boolean; begunAt: Date },
 ): PublicationDraft {
-  const { text, hash, rules, bytes, findings, snapshot, snapshotHash, at, compiler, access, changedAt } = candidate;
+  const { text, hash, rules, bytes, findings, snapshot, snapshotHash, at, position, compiler, access, changedAt } =
+    candidate;
   return {
     text,
     hash,
@@ -156,6 +157,7 @@ function draftOf(
     snapshot,
     snapshotHash,
     snapshotAt: at,
+    position,
     compiler,
     changedAt,
     ...how,

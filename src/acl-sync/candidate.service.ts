@@ -9,9 +9,6 @@ import { RulesPreparer } from './domain/rules-preparer.js';
 import { RulesTarget } from './domain/rules-target.js';
 import type { Former } from './domain/surprise.js';
 
-/** An event bears the time of its writing, which a snapshot that was read a little later may not have seen yet. */
-const MARGIN_MS = 600_000;
-
 /** What could be published now. */
 @Injectable()
 export class CandidateService {
@@ -25,17 +22,19 @@ export class CandidateService {
   ) {}
 
   async current(): Promise<Candidate> {
+    // In this order: nothing is in the snapshot of which the trail tells neither now nor from this position on.
+    const position = await this.audit.position();
     const snapshot = await this.snapshots.read();
     const { maxUnexplainedPercent, warnTableRules } = this.settings.acl;
     const limits = { bytes: this.target.limitBytes, maxUnexplainedPercent, warnTableRules };
-    return this.preparer.prepare({ snapshot, former: await this.former(), limits });
+    return this.preparer.prepare({ snapshot, position, former: await this.former(), limits });
   }
 
   /** Read after the snapshot, so that nothing is in it of which the trail does not tell yet. */
   private async former(): Promise<Former | null> {
     const [basis, latest] = [await this.history.basis(), await this.history.latest()];
     if (basis === null || latest === null) return null;
-    const events = await this.audit.since(RECORDED_EVENTS, new Date(basis.at.getTime() - MARGIN_MS));
+    const events = await this.audit.since(RECORDED_EVENTS, basis.position);
     const { lastSuccessAt } = await this.history.summary();
     return { basis, published: latest.text, events, settledAt: lastSuccessAt ?? basis.at };
   }

@@ -4,7 +4,7 @@ import { type Page, pageOf, type PageRequest } from '../kernel/page.js';
 import { Log } from '../platform/log.js';
 import { Settings } from '../platform/settings.js';
 import type { AuditEntry, AuditEvent, AuditEventName } from './domain/audit-event.js';
-import { type AuditFilter, AuditStore } from './domain/audit-store.js';
+import { type AuditFilter, AuditStore, type TrailPosition } from './domain/audit-store.js';
 
 @Injectable()
 export class AuditService {
@@ -27,8 +27,13 @@ export class AuditService {
     this.log.info('removed past audit events', { removed, retention_days: retentionDays });
   }
 
-  /** Everything of these kinds from a moment on, the oldest first. */
-  since(events: readonly AuditEventName[], from: Date): Promise<AuditEvent[]> {
+  /** Where the trail is now: whatever is read after this call holds every change that `since` does not tell of. */
+  position(): Promise<TrailPosition> {
+    return this.store.position();
+  }
+
+  /** Everything of these kinds from a position on, the oldest first. */
+  since(events: readonly AuditEventName[], from: TrailPosition): Promise<AuditEvent[]> {
     return this.store.since(events, from);
   }
 

@@ -1,7 +1,6 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { AppModule } from '../app.module.js';
-import { SystemClock } from '../kernel/clock.js';
 import { openDatabase } from '../platform/database.js';
 import { migrate } from '../platform/infrastructure/migrator.js';
 import { NestLog } from '../platform/infrastructure/nest-log.js';
@@ -19,8 +18,7 @@ export async function withModules<T>(work: (modules: INestApplicationContext) =>
   const database = await openDatabase(settings, remark);
   try {
     if (!settings.production) await migrate(database.migrationUrl, database.url, settings.audit.retentionDays);
-    const foundation = { settings, database, log, clock: new SystemClock() };
-    const modules = await NestFactory.createApplicationContext(AppModule.with(foundation), {
+    const modules = await NestFactory.createApplicationContext(AppModule.with({ settings, database, log }), {
       logger: new NestLog(log),
       abortOnError: false,
     });

@@ -4,13 +4,14 @@ import { PassportModule } from '@nestjs/passport';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { Registry, collectDefaultMetrics } from 'prom-client';
 import { DataSource } from 'typeorm';
-import { Clock } from '../kernel/clock.js';
+import { Clock, SystemClock } from '../kernel/clock.js';
 import { Ids, RandomIds } from '../kernel/ids.js';
 import { Pace } from '../kernel/pace.js';
 import { AccessGuard } from './access.guard.js';
 import type { Database } from './database.js';
 import { HealthRegistry } from './health.js';
 import { BodyGate } from './infrastructure/body-gate.js';
+import { DatabaseClock } from './infrastructure/database-clock.js';
 import { DatabaseSession } from './infrastructure/database-session.js';
 import { pendingMigrations } from './infrastructure/migrator.js';
 import { NodePace } from './infrastructure/node-pace.js';
@@ -23,7 +24,8 @@ export interface Foundation {
   settings: Settings;
   database: Pick<Database, 'url'>;
   log: Log;
-  clock: Clock;
+  /** Another than the database's; for tests. */
+  clock?: Clock | undefined;
 }
 
 /** What every domain stands on. */
@@ -57,7 +59,12 @@ export class PlatformModule {
       providers: [
         { provide: Settings, useValue: settings },
         { provide: Log, useValue: log },
-        { provide: Clock, useValue: clock },
+        {
+          provide: Clock,
+          useFactory: (source: DataSource, pace: Pace, registry: Registry): Promise<Clock> | Clock =>
+            clock ?? DatabaseClock.aligned({ source, pace, log, registry, machine: new SystemClock() }),
+          inject: [DataSource, Pace, Registry],
+        },
         { provide: Ids, useClass: RandomIds },
         { provide: Pace, useClass: NodePace },
         DatabaseSession,

@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { AuditService } from '../../src/audit/audit.service.js';
 import type { AuditEventName } from '../../src/audit/domain/audit-event.js';
@@ -42,10 +43,10 @@ describe('a change that nobody has recorded', () => {
   const sync = async () => (await admin.post(`${ACL}/sync`)).body;
   const status = async () => (await admin.get(`${ACL}/status`)).body;
   const behindOurBack = (statement: string) => service.app.get(DataSource).query(statement);
-  const revoke = async (which: string) => {
-    const { body } = await admin.get(`/api/admin/grants?limit=200&${which}`);
+  const revoke = async (which: string, by = admin) => {
+    const { body } = await by.get(`/api/admin/grants?limit=200&${which}`);
     const revoke = (body?.['items'] as { id: number }[]).map(({ id }) => id);
-    expect((await admin.post('/api/admin/grants/batch', { grant: [], revoke })).status).toBe(200);
+    expect((await by.post('/api/admin/grants/batch', { grant: [], revoke })).status).toBe(200);
   };
   const told = async (event: AuditEventName) =>
     (await service.app.get(AuditService).page({ event, user: null, from: null, to: null }, { limit: 9, after: null }))
@@ -118,6 +119,36 @@ describe('a change that nobody has recorded', () => {
     await revoke('catalog=sales');
     expect(await sync()).toMatchObject({ outcome: 'applied', reasons: [] });
     expect(await live()).not.toMatch(/alice|bob/);
+  });
+
+  it.each([-900, 900])('is none that a replica recorded whose clock is %i s off', async (seconds) => {
+    service.clock.advance(seconds);
+    const there = admin.as((await signIn(admin, 'admin')).access_token);
+    await revoke(`principal=user:${ids.alice}`, there);
+    service.clock.advance(-seconds);
+
+    expect(await sync()).toMatchObject({ outcome: 'applied', reasons: [] });
+    expect(await live()).not.toContain('alice');
+  });
+
+  it('is none that a transaction recorded which ended after a later one was published', async () => {
+    const slow = new Client(service.database.url);
+    await slow.connect();
+    await slow.query('BEGIN');
+    await slow.query(`UPDATE grants SET revoked_at = now() WHERE user_id = $1`, [ids.alice]);
+    await slow.query(
+      `INSERT INTO audit_events (at, event, subject_type, subject_id, details)
+       SELECT '2026-11-20T12:00:00Z', 'grant_revoked', 'grant', id::text, '{}' FROM grants WHERE user_id = $1`,
+      [ids.alice],
+    );
+    service.clock.advance(900);
+    await revoke(`principal=user:${ids.bob}`);
+    expect(await sync()).toMatchObject({ outcome: 'applied' });
+    await slow.query('COMMIT');
+    await slow.end();
+
+    expect(await sync()).toMatchObject({ outcome: 'applied', reasons: [] });
+    expect(await live()).not.toContain('alice');
   });
 
   it('is one of the settings, too', async () => {

@@ -21,6 +21,7 @@ function draft(text: string): PublicationDraft {
     snapshot: '{}',
     snapshotHash: 'digest',
     snapshotAt: at(0),
+    position: '7:700',
     compiler: 'a build',
     changedAt: at(0),
     access: null,
@@ -61,7 +62,7 @@ export function describePublicationHistory(name: string, open: () => Promise<His
 
       await history.confirm(version, at(1));
 
-      const { snapshot, compiler, begunAt, ...shown } = draft('first');
+      const { snapshot, position, compiler, begunAt, ...shown } = draft('first');
       expect(await history.latest()).toEqual({ ...shown, version, publishedAt: at(1), liveAt: null });
       expect(await history.find(version)).toEqual(await history.latest());
     });
@@ -74,8 +75,8 @@ export function describePublicationHistory(name: string, open: () => Promise<His
       await history.begin(draft('never happened'));
 
       expect(await history.latest()).toMatchObject({ text: 'less', isWithdrawal: true });
-      const { text, hash, snapshot, snapshotAt, compiler } = draft('whole');
-      expect(await history.basis()).toEqual({ text, hash, snapshot, at: snapshotAt, compiler, approved: [] });
+      const { text, hash, snapshot, snapshotAt, position, compiler } = draft('whole');
+      expect(await history.basis()).toEqual({ text, hash, snapshot, at: snapshotAt, position, compiler, approved: [] });
     });
 
     it('keeps approvals for what follows that version, and for nothing later', async () => {

@@ -9,7 +9,7 @@ import { type Lease, SyncLock } from '../../src/acl-sync/domain/sync-lock.js';
 import { RunReportsService } from '../../src/acl-sync/run-reports.service.js';
 import { AuditService } from '../../src/audit/audit.service.js';
 import type { AuditEntry, AuditEvent, AuditEventName } from '../../src/audit/domain/audit-event.js';
-import { AuditStore } from '../../src/audit/domain/audit-store.js';
+import { AuditStore, type TrailPosition } from '../../src/audit/domain/audit-store.js';
 import { compile } from '../../src/acl-sync/compiler/compile.js';
 import type { Growth } from '../../src/grants/domain/size-forecast.js';
 import type { Snapshot } from '../../src/grants/domain/snapshot.js';
@@ -100,6 +100,10 @@ class Notes extends AuditStore {
   override append(entry: AuditEntry): Promise<void> {
     this.entries.push(entry);
     return Promise.resolve();
+  }
+
+  override position(): Promise<TrailPosition> {
+    return Promise.resolve('0:0');
   }
 
   override page(): Promise<never[]> {

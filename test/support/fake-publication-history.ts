@@ -7,7 +7,7 @@ import {
   type RunSummary,
 } from '../../src/acl-sync/domain/publication-history.js';
 
-interface Row extends Publication, Pick<PublicationDraft, 'snapshot' | 'compiler'> {
+interface Row extends Publication, Pick<PublicationDraft, 'snapshot' | 'position' | 'compiler'> {
   state: 'begun' | 'published' | 'abandoned';
 }
 
@@ -47,9 +47,9 @@ export class FakePublicationHistory extends PublicationHistory {
   override basis(): Promise<Basis | null> {
     const row = this.rows.findLast(({ state, isWithdrawal }) => state === 'published' && !isWithdrawal);
     if (row === undefined) return Promise.resolve(null);
-    const { text, hash, snapshot, snapshotAt: at, compiler } = row;
+    const { text, hash, snapshot, snapshotAt: at, position, compiler } = row;
     const approved = this.approvals.filter(({ version }) => version === row.version).map((each) => each.hash);
-    return Promise.resolve({ text, hash, snapshot, at, compiler, approved });
+    return Promise.resolve({ text, hash, snapshot, at, position, compiler, approved });
   }
 
   override approve(hash: string): Promise<void> {
@@ -95,6 +95,6 @@ export class FakePublicationHistory extends PublicationHistory {
   /** The newest first. */
   private published(): Publication[] {
     const rows = this.rows.filter(({ state }) => state === 'published').reverse();
-    return rows.map(({ state, snapshot, compiler, ...publication }) => publication);
+    return rows.map(({ state, snapshot, position, compiler, ...publication }) => publication);
   }
 }

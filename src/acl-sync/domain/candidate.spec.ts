@@ -5,7 +5,8 @@ import { type Candidate, prepare } from './candidate.js';
 const later = (seconds: number) => new Date(NOW.getTime() + seconds * 1000);
 
 function prepared(snapshot: Snapshot, { bytes = null as number | null, warnTableRules = 3000 } = {}): Candidate {
-  return prepare({ snapshot, former: null, limits: { bytes, maxUnexplainedPercent: 5, warnTableRules } }, 'a build');
+  const limits = { bytes, maxUnexplainedPercent: 5, warnTableRules };
+  return prepare({ snapshot, position: '0:0', former: null, limits }, 'a build');
 }
 
 describe('a candidate for publication', () => {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { TrailPosition } from '../../audit/domain/audit-store.js';
 import type { Snapshot } from '../../grants/domain/snapshot.js';
 import { type AccessChange, compareAccess } from '../proof/access-change.js';
 import { checkRules } from '../proof/check.js';
@@ -33,6 +34,8 @@ export interface Candidate {
   snapshotHash: string;
   /** When the snapshot was taken. */
   at: Date;
+  /** Where the audit trail was before that. */
+  position: TrailPosition;
   /** Which build made it. */
   compiler: string;
   /** When the first of its grants ends by itself; null: none does. */
@@ -48,6 +51,8 @@ export interface Candidate {
 /** What a candidate is made of and judged by. */
 export interface Preparation {
   snapshot: Snapshot;
+  /** Where the audit trail was before that was read. */
+  position: TrailPosition;
   /** Null: nothing was published yet, so that nothing can surprise. */
   former: Former | null;
   limits: {
@@ -63,9 +68,10 @@ export interface Preparation {
  * grants. What no target of this size can hold is refused before it is proved.
  * @param compiler which build this is
  */
-export function prepare({ snapshot, former, limits }: Preparation, compiler: string): Candidate {
+export function prepare(preparation: Preparation, compiler: string): Candidate {
+  const { snapshot, position, former, limits } = preparation;
   const rules = compile(snapshot);
-  const candidate = judged(snapshot, rules, compiler, limits);
+  const candidate = judged(snapshot, rules, { ...preparation, compiler });
   if (former === null || former.published === rules.text) return candidate;
   // What a text means that the checks refuse is anybody's guess, and it goes nowhere.
   if (candidate.findings.some(({ severity }) => severity === 'error')) return candidate;
@@ -79,7 +85,7 @@ export function prepare({ snapshot, former, limits }: Preparation, compiler: str
   const refused = told(unexplained(surprise, rules.hash, less));
   if (less === null) return refused;
   const meanwhile =
-    less === 'basis' ? again(former.basis, candidate) : judged(less.world, less.rules, compiler, limits);
+    less === 'basis' ? again(former.basis, candidate) : judged(less.world, less.rules, { position, limits, compiler });
   const change = compareAccess(documentOf(former.published), documentOf(meanwhile.text));
   const { nextExpiry, changedAt } = refused;
   return { ...refused, meanwhile: { ...meanwhile, access: change, nextExpiry, changedAt } };
@@ -88,8 +94,7 @@ export function prepare({ snapshot, former, limits }: Preparation, compiler: str
 function judged(
   snapshot: Snapshot,
   { text, hash, document, findings }: CompiledRules,
-  compiler: string,
-  limits: Preparation['limits'],
+  { position, limits, compiler }: Pick<Preparation, 'position' | 'limits'> & { compiler: string },
 ): Candidate {
   const size = sized(text, document);
   const oversize = checkAlone(size.bytes, limits.bytes);
@@ -101,6 +106,7 @@ function judged(
     // Without the moment: it changes with every reading, what follows from it does not.
     ...digested(writtenSnapshot(snapshot)),
     at: snapshot.at,
+    position,
     compiler,
     nextExpiry: earliest(
       snapshot.grants.flatMap(({ expiresAt }) => expiresAt ?? []),
@@ -120,8 +126,8 @@ function firstChange({ events, settledAt }: Former, { worlds }: Surprise, now: D
 }
 
 /** What is published already, and was judged then. */
-function again({ text, hash, snapshot, compiler, at }: Basis, { nextExpiry }: Candidate): Candidate {
-  const known = { ...sized(text, documentOf(text)), ...digested(snapshot), hash, compiler, at, nextExpiry };
+function again({ text, hash, snapshot, compiler, at, position }: Basis, { nextExpiry }: Candidate): Candidate {
+  const known = { ...sized(text, documentOf(text)), ...digested(snapshot), hash, compiler, at, position, nextExpiry };
   return { ...known, findings: [], changedAt: null, access: null, meanwhile: null };
 }
 

@@ -1,3 +1,4 @@
+import type { TrailPosition } from '../../audit/domain/audit-store.js';
 import type { Page, PageRequest } from '../../kernel/page.js';
 import type { Basis } from './surprise.js';
 import type { Publication, PublicationSummary, Run } from './publication.js';
@@ -8,6 +9,8 @@ export interface PublicationDraft extends Omit<Publication, 'version' | 'trigger
   triggeredBy: number | null;
   /** The form of a snapshot file, as JSON. */
   snapshot: string;
+  /** Where the audit trail was before that was read. */
+  position: TrailPosition;
   compiler: string;
   begunAt: Date;
 }

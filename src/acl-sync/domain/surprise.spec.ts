@@ -99,12 +99,12 @@ describe('another build of the compiler', () => {
   /** As if the build before had made these rules of this world. */
   const published = (snapshot: Snapshot, rules: Snapshot, compiler = 'the build before'): Former => {
     const { text, hash } = compile(rules);
-    const basis = { text, hash, snapshot: writtenSnapshot(snapshot), at: NOW, compiler, approved: [] };
+    const basis = { text, hash, snapshot: writtenSnapshot(snapshot), at: NOW, position: '0:0', compiler, approved: [] };
     return { basis, published: text, events: [], settledAt: NOW };
   };
   const judged = (snapshot: Snapshot, former: Former) =>
     prepare(
-      { snapshot, former, limits: { bytes: null, maxUnexplainedPercent: 5, warnTableRules: 3000 } },
+      { snapshot, position: '0:0', former, limits: { bytes: null, maxUnexplainedPercent: 5, warnTableRules: 3000 } },
       'this build',
     );
   const whole = world('sales', ...tables.map((table) => table.replace('sales', 'hr')));

@@ -1,3 +1,4 @@
+import type { TrailPosition } from '../../audit/domain/audit-store.js';
 import { effective } from '../../grants/domain/effective-snapshot.js';
 import { readSnapshot, writeSnapshot } from '../../grants/domain/snapshot-file.js';
 import type { Snapshot } from '../../grants/domain/snapshot.js';
@@ -19,6 +20,8 @@ export interface Basis {
   snapshot: string;
   /** When that was read. */
   at: Date;
+  /** Where the audit trail was before that: what was recorded later explains what follows. */
+  position: TrailPosition;
   /** Which build made it. */
   compiler: string;
   /** Hashes of texts that may follow it although not everything in them is explained. */

@@ -67,8 +67,8 @@ export class PostgresPublicationHistory extends PublicationHistory {
     const [{ version }] = await this.session.manager.query<[{ version: number }]>(
       `INSERT INTO acl_publications
          (state, text, hash, rules, bytes, diff, access, is_withdrawal, checks, trigger, triggered_by, snapshot, snapshot_hash,
-          snapshot_at, compiler, changed_at, begun_at)
-       VALUES ('begun', $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) RETURNING version`,
+          snapshot_at, trail_position, compiler, changed_at, begun_at)
+       VALUES ('begun', $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) RETURNING version`,
       [
         draft.text,
         draft.hash,
@@ -83,6 +83,7 @@ export class PostgresPublicationHistory extends PublicationHistory {
         draft.snapshot,
         draft.snapshotHash,
         draft.snapshotAt,
+        draft.position,
         draft.compiler,
         draft.changedAt,
         draft.begunAt,
@@ -110,7 +111,7 @@ export class PostgresPublicationHistory extends PublicationHistory {
 
   override async basis(): Promise<Basis | null> {
     const [row] = await this.session.manager.query<(Omit<Basis, 'at'> & { snapshot_at: Date })[]>(
-      `SELECT p.text, p.hash, p.snapshot, p.snapshot_at, p.compiler,
+      `SELECT p.text, p.hash, p.snapshot, p.snapshot_at, p.trail_position AS position, p.compiler,
               array(SELECT a.hash FROM acl_approvals a WHERE a.after_version = p.version) AS approved
          FROM acl_publications p WHERE p.version = (${BASIS})`,
     );

@@ -37,6 +37,9 @@ export class AuditEventRow {
   @Column('text', { name: 'request_id', nullable: true })
   requestId!: string | null;
 
+  @Column('bigint', { name: 'written_by', nullable: true })
+  writtenBy!: string | null;
+
   @Column('jsonb')
   details!: Record<string, unknown>;
 }

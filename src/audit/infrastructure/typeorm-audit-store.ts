@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
 import type { AuditEntry, AuditEvent, AuditEventName } from '../domain/audit-event.js';
-import { type AuditFilter, AuditStore } from '../domain/audit-store.js';
+import { type AuditFilter, AuditStore, type TrailPosition } from '../domain/audit-store.js';
 import { AuditEventRow } from './audit-event.entity.js';
 
 @Injectable()
@@ -57,9 +57,18 @@ export class TypeormAuditStore extends AuditStore {
     return (await query.getMany()).map(toEvent);
   }
 
-  override async since(events: readonly AuditEventName[], from: Date): Promise<AuditEvent[]> {
+  override async position(): Promise<TrailPosition> {
+    const [{ position }] = await this.session.manager.query<[{ position: TrailPosition }]>(
+      `SELECT concat((SELECT coalesce(max(id), 0) FROM audit_events), ':', pg_snapshot_xmin(pg_current_snapshot())) AS position`,
+    );
+    return position;
+  }
+
+  /** Newer ids; and older ones of transactions that may not have ended by then. (In a restored copy transactions count anew.) */
+  override async since(events: readonly AuditEventName[], from: TrailPosition): Promise<AuditEvent[]> {
+    const [id, oldest] = from.split(':');
     const query = this.session.manager.createQueryBuilder(AuditEventRow, 'e').orderBy('e.id');
-    query.where('e.event IN (:...events) AND e.at >= :from', { events, from });
+    query.where('e.event IN (:...events) AND (e.id > :id OR e.written_by >= :oldest)', { events, id, oldest });
     return (await query.getMany()).map(toEvent);
   }
 

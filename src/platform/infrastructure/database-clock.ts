@@ -1,0 +1,81 @@
+import type { OnApplicationShutdown } from '@nestjs/common';
+import { Gauge, type Registry } from 'prom-client';
+import type { DataSource } from 'typeorm';
+import { Clock } from '../../kernel/clock.js';
+import type { Pace } from '../../kernel/pace.js';
+import type { Log } from '../log.js';
+
+const ALIGN_EVERY_MS = 60_000;
+/** A machine whose own clock is further off than this is worth a warning. */
+const WORTH_A_WARNING_MS = 5_000;
+
+export interface ClockParts {
+  source: Pick<DataSource, 'query'>;
+  pace: Pace;
+  log: Log;
+  registry: Registry;
+  /** The machine's own clock, for telling how far off it is. */
+  machine: Clock;
+}
+
+/**
+ * The database's clock, asked every minute and counted on in between by time that never goes back. What all replicas share
+ * (expiries, sessions, leases, windows) is judged by one clock, however wrong that of a machine is.
+ */
+export class DatabaseClock extends Clock implements OnApplicationShutdown {
+  private readonly stopping = new AbortController();
+  private readonly offset: Gauge;
+  private epoch = 0;
+  private hasWarned = false;
+
+  private constructor(private readonly parts: ClockParts) {
+    super();
+    const help = "How far this machine's clock is ahead of the database's, which counts.";
+    this.offset = new Gauge({ name: 'grantline_clock_offset_seconds', help, registers: [parts.registry] });
+  }
+
+  /** @throws when the database cannot be asked: without a first answer there is no time. */
+  static async aligned(parts: ClockParts): Promise<DatabaseClock> {
+    const clock = new DatabaseClock(parts);
+    await clock.align();
+    void clock.keepAligned();
+    return clock;
+  }
+
+  override now(): Date {
+    return new Date(this.epoch + this.parts.pace.now());
+  }
+
+  onApplicationShutdown(): void {
+    this.stopping.abort();
+  }
+
+  /** The answer is taken for the middle of the call, so that it is wrong by half of the call at most. */
+  async align(): Promise<void> {
+    const { source, pace, machine, log } = this.parts;
+    const asked = pace.now();
+    const [{ now }] = await source.query<[{ now: number }]>(
+      'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now',
+    );
+    this.epoch = now - (asked + pace.now()) / 2;
+    const offset = machine.now().getTime() - this.now().getTime();
+    this.offset.set(offset / 1000);
+    const isFarOff = Math.abs(offset) > WORTH_A_WARNING_MS;
+    if (isFarOff && !this.hasWarned) {
+      log.warn("this machine's clock differs from the database's, which counts", { offset_seconds: offset / 1000 });
+    }
+    this.hasWarned = isFarOff;
+  }
+
+  private async keepAligned(): Promise<void> {
+    for (;;) {
+      try {
+        await this.parts.pace.wait(ALIGN_EVERY_MS, this.stopping.signal);
+      } catch {
+        return; // stopping
+      }
+      // Without an answer time goes on from the last one.
+      await this.align().catch(() => undefined);
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import { Registry } from 'prom-client';
+import { DataSource } from 'typeorm';
+import { DatabaseClock } from '../../src/platform/infrastructure/database-clock.js';
+import { NodePace } from '../../src/platform/infrastructure/node-pace.js';
+import { testPostgres } from '../support/database.js';
+import { LogBook } from '../support/log-book.js';
+import { TestClock } from '../support/service.js';
+
+describe('the clock of the service', () => {
+  let source: DataSource;
+  beforeAll(async () => {
+    source = await new DataSource({ type: 'postgres', url: testPostgres().url }).initialize();
+  });
+  afterAll(() => source.destroy());
+
+  it("is the database's, however wrong that of the machine is, which is told", async () => {
+    const [{ now }] = await source.query<[{ now: Date }]>('SELECT clock_timestamp() AS now');
+    const machine = new TestClock(new Date(now.getTime() - 900_000));
+    const [log, registry] = [new LogBook(), new Registry()];
+
+    const clock = await DatabaseClock.aligned({ source, pace: new NodePace(), log, registry, machine });
+    await clock.align();
+    clock.onApplicationShutdown();
+
+    // Between two answers of the database, not beside them.
+    const [{ later }] = await source.query<[{ later: Date }]>(
+      `SELECT clock_timestamp() + interval '1 second' AS later`,
+    );
+    expect(clock.now().getTime()).toBeGreaterThan(now.getTime() - 1_000);
+    expect(clock.now().getTime()).toBeLessThanOrEqual(later.getTime());
+    expect(log.at('warn')).toEqual(["this machine's clock differs from the database's, which counts"]);
+    const [offset] = (await registry.getSingleMetric('grantline_clock_offset_seconds')?.get())?.values ?? [];
+    expect(Math.round((offset?.value ?? 0) / 10)).toBe(-90);
+  });
+
+  it('goes on while the database does not answer', async () => {
+    let isAway = false;
+    const pace = new NodePace();
+    const asked = {
+      query: (sql: string) => (isAway ? Promise.reject(new Error('away')) : source.query(sql)),
+    } as Pick<DataSource, 'query'>;
+    const clock = await DatabaseClock.aligned({
+      source: asked,
+      pace,
+      log: new LogBook(),
+      registry: new Registry(),
+      machine: new TestClock(),
+    });
+    const before = clock.now();
+    isAway = true;
+
+    await expect(clock.align()).rejects.toThrow('away');
+    clock.onApplicationShutdown();
+
+    expect(clock.now().getTime()).toBeGreaterThanOrEqual(before.getTime());
+  });
+});
