@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import cors from '@fastify/cors';
+import type { INestApplication } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -9,6 +10,7 @@ import { AppModule } from './app.module.js';
 import type { Clock } from './kernel/clock.js';
 import type { Database } from './platform/database.js';
 import { HealthRegistry } from './platform/health.js';
+import { ConnectionDrain } from './platform/infrastructure/connection-drain.js';
 import { serveApiDescription } from './platform/infrastructure/api-description.js';
 import { Connections } from './platform/infrastructure/connections.js';
 import { InputPipe } from './platform/infrastructure/input.pipe.js';
@@ -29,6 +31,8 @@ export interface Application {
   app: NestFastifyApplication;
   /** Health and metrics, on a port of their own. */
   operations: FastifyInstance;
+  /** Stops what runs in the background, then answers the requests in flight; once `cut` is aborted, they are broken off. */
+  close: (cut: AbortSignal) => Promise<void>;
 }
 
 /** Puts the service together, up to the point where it could listen. */
@@ -51,10 +55,11 @@ export async function createApplication(
     serverFactory: (answer: RequestListener) => connections.serve(answer),
     skipMiddie: true, // no middleware of Express: every request would ask for some
     routerOptions: { maxParamLength: 256 },
-    return503OnClosing: true,
+    return503OnClosing: false, // requests that arrive while the service stops are answered (ConnectionDrain)
   });
   const server = adapter.getInstance<FastifyInstance>();
   routes.watch(server);
+  const connections = new ConnectionDrain(server);
   requireOneHost(server);
   refuseTunnels(server.server);
   const app = await NestFactory.create<NestFastifyApplication>(
@@ -80,7 +85,14 @@ export async function createApplication(
   app.useGlobalPipes(new InputPipe());
   serveApiDescription(server, describeApi(app, VERSION));
   await app.init();
-  return { app, operations: operationsServer(app.get(HealthRegistry), app.get(Registry)) };
+  const operations = operationsServer(app.get(HealthRegistry), app.get(Registry));
+  return { app, operations, close: (cut) => closeApplication(app, connections, cut) };
+}
+
+async function closeApplication(app: INestApplication, connections: ConnectionDrain, cut: AbortSignal): Promise<void> {
+  app.get(HealthRegistry).register('process', () => Promise.resolve('down'));
+  cut.addEventListener('abort', () => connections.cut(), { once: true });
+  await app.close();
 }
 
 /** A caller's request id is kept when it is short and plain, so that it cannot forge log lines. */

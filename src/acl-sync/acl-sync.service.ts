@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { Injectable } from '@nestjs/common';
+import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import type { Author } from '../grants/domain/author.js';
 import { Clock } from '../kernel/clock.js';
 import { CandidateService } from './candidate.service.js';
@@ -42,7 +42,9 @@ const TRIES = 10;
 
 /** Turns what people may see into rules that are proved, and publishes them: plan, check, apply, record. */
 @Injectable()
-export class AclSyncService {
+export class AclSyncService implements BeforeApplicationShutdown {
+  private readonly running = new Set<Promise<unknown>>();
+
   constructor(
     private readonly candidates: CandidateService,
     private readonly target: RulesTarget,
@@ -54,6 +56,17 @@ export class AclSyncService {
 
   /** One run, alone among all replicas and commands. What goes wrong in it is its outcome, and recorded. */
   async run(order: RunOrder): Promise<RunResult> {
+    const run = this.whenAlone(order);
+    this.running.add(run);
+    return run.finally(() => this.running.delete(run));
+  }
+
+  /** Also runs whose client has gone: they end before the database connections close. */
+  async beforeApplicationShutdown(): Promise<void> {
+    await Promise.allSettled(this.running);
+  }
+
+  private async whenAlone(order: RunOrder): Promise<RunResult> {
     const held = await this.lock.whileHeld(order.patienceMs, (lease) => this.alone(order, lease));
     return held.kind === 'busy' ? held : held.result;
   }

@@ -1,4 +1,4 @@
-import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { AccessChangesService } from '../users/access-changes.service.js';
 import { Clock } from '../kernel/clock.js';
 import { Pace } from '../kernel/pace.js';
@@ -13,7 +13,7 @@ const LONGEST_WAIT_MS = 2 ** 31 - 1;
 
 /** The runs that nobody asks for: by the schedule, some seconds after a change, and when the next grant expires. */
 @Injectable()
-export class BackgroundRunsService implements OnApplicationBootstrap, OnApplicationShutdown {
+export class BackgroundRunsService implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly stopping = new AbortController();
   private readonly running = new Set<Promise<void>>();
   private expiry = new AbortController();
@@ -35,8 +35,8 @@ export class BackgroundRunsService implements OnApplicationBootstrap, OnApplicat
       this.unsubscribe = this.changes.subscribe(() => this.noteChange(onChangeSeconds));
   }
 
-  /** A run that is under way is waited for; nothing new begins. */
-  async onApplicationShutdown(): Promise<void> {
+  /** A run that is under way is waited for while there still is a database; nothing new begins. */
+  async beforeApplicationShutdown(): Promise<void> {
     this.unsubscribe?.();
     this.stopping.abort();
     await this.idle();

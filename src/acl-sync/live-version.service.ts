@@ -1,4 +1,4 @@
-import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Clock } from '../kernel/clock.js';
 import { Pace } from '../kernel/pace.js';
 import { Log } from '../platform/log.js';
@@ -17,7 +17,7 @@ const BROKEN_TIMES = 3;
  * version is live"), until it does.
  */
 @Injectable()
-export class LiveVersionService implements OnApplicationBootstrap, OnApplicationShutdown {
+export class LiveVersionService implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly stopping = new AbortController();
   private watching: Promise<void> = Promise.resolve();
   private brokenTimes = 0;
@@ -36,7 +36,7 @@ export class LiveVersionService implements OnApplicationBootstrap, OnApplication
     if (this.settings.engine.origin !== null) this.watching = this.watch();
   }
 
-  async onApplicationShutdown(): Promise<void> {
+  async beforeApplicationShutdown(): Promise<void> {
     this.stopping.abort();
     await this.watching;
   }

@@ -3,7 +3,10 @@ import { createApplication } from '../application.js';
 import { openDatabase } from '../platform/database.js';
 import { migrate } from '../platform/infrastructure/migrator.js';
 import { createPino, PinoLog } from '../platform/infrastructure/pino-log.js';
+import type { Log } from '../platform/log.js';
 import { loadSettings } from '../platform/settings-loader.js';
+import type { Settings } from '../platform/settings.js';
+import { Lifetime } from './lifetime.js';
 
 /**
  * The service, until SIGTERM or SIGINT. In production the schema is somebody else's step (`grantline migrate`), so that
@@ -12,29 +15,27 @@ import { loadSettings } from '../platform/settings-loader.js';
 export async function serve(): Promise<void> {
   const settings = loadSettings();
   const log = new PinoLog(createPino(settings.log));
-  const database = await openDatabase(settings, (line) => log.info(line));
+  const lifetime = new Lifetime(log, () => 0);
+  await lifetime.run(async () => {
+    await start(settings, log, lifetime);
+    await lifetime.untilSignal();
+  });
+}
+
+async function start(settings: Settings, log: Log, lifetime: Lifetime): Promise<void> {
+  const opening = openDatabase(settings, (line) => log.info(line));
+  const database = await lifetime.open(opening, (opened) => opened.release());
   if (!settings.production) {
     const applied = await migrate(database.migrationUrl, database.url, settings.audit.retentionDays);
     if (applied.length > 0) log.info('migrated', { applied });
   }
-  const { app, operations } = await createApplication(settings, database, log);
-  const stop = async (signal: string): Promise<void> => {
-    log.info('stopping', { signal });
-    await app.close();
-    await operations.close();
-    await database.release();
-  };
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.once(signal, () => {
-      stop(signal).then(
-        () => process.exit(0),
-        (error: unknown) => {
-          log.error('the stop was not clean', { err: error });
-          process.exit(1);
-        },
-      );
-    });
-  }
+  const { app, operations } = await lifetime.open(
+    createApplication(settings, database, log),
+    async ({ operations, close }, cut) => {
+      await close(cut);
+      await operations.close(); // last, so that health can be asked until then
+    },
+  );
   await operations.listen({ host: settings.operations.host, port: settings.operations.port });
   await app.listen(settings.http.port, settings.http.host);
   const address = `http://${host(settings.http.host)}:${(app.getHttpServer().address() as AddressInfo).port}`;

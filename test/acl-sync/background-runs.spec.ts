@@ -31,7 +31,7 @@ describe('runs that nobody asks for', () => {
     changes = new AccessChangesService();
     pace = new FakePace();
   });
-  afterEach(() => runs.onApplicationShutdown());
+  afterEach(() => runs.beforeApplicationShutdown());
 
   it('follow a change by some seconds, however many more changes come', async () => {
     begin({ ACL_SYNC_ON_CHANGE_SECONDS: '10' });
@@ -91,7 +91,7 @@ describe('runs that nobody asks for', () => {
     begin();
     changes.announce();
     const underWay = runs.run('schedule');
-    await runs.onApplicationShutdown();
+    await runs.beforeApplicationShutdown();
     expect(triggers()).toEqual(['schedule']);
     await underWay;
     await pass(60);

@@ -37,6 +37,8 @@ export class FakeKubernetesApi {
   tokens = new Set(['token-1']);
   /** Answers that take the place of the next ones. */
   instead: Canned[] = [];
+  /** Requests are answered when this resolves. */
+  held: Promise<void> = Promise.resolve();
   readonly requests: { method: string; url: string; headers: IncomingMessage['headers']; body: string }[] = [];
   private version = 100;
   private readonly server: Server = createServer((request, response) => void this.serve(request, response));
@@ -78,6 +80,7 @@ export class FakeKubernetesApi {
     const body = Buffer.concat(chunks).toString('utf8');
     const { method = '', url = '', headers } = request;
     this.requests.push({ method, url, headers, body });
+    await this.held;
     const canned = this.instead.shift();
     const real = canned === undefined || canned.afterwards === true ? this.answer(method, url, headers, body) : null;
     if (canned?.hangUp === true) {

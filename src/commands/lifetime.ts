@@ -1,0 +1,96 @@
+import { constants } from 'node:os';
+import type { Log } from '../platform/log.js';
+
+/** Milliseconds after the signal; Kubernetes kills after 30 s. At `cut` what still runs is broken off, at `abandon` it is left behind. */
+const STOP = { cut: 15_000, abandon: 17_000, exit: 20_000 };
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** Closes something, gracefully until `cut` is aborted. */
+type Close = (cut: AbortSignal) => Promise<void>;
+
+/**
+ * What a process opens, closed in reverse order when it ends: after its work, after a failure, or by the first signal. Further
+ * signals change nothing: a terminal signals npm and the service at once, and npm passes its own on.
+ */
+export class Lifetime {
+  private readonly opened: Promise<Close>[] = [];
+  private isEnding = false;
+  private closing: Promise<boolean> | null = null;
+
+  /** @param exitCode of a process that a signal ended */
+  constructor(
+    private readonly log: Pick<Log, 'info' | 'error'>,
+    private readonly exitCode = (signal: NodeJS.Signals): number => 128 + constants.signals[signal],
+  ) {
+    for (const signal of SIGNALS) process.on(signal, () => void this.endBy(signal));
+  }
+
+  /** Runs `work`, and closes what it has opened, also when it fails. */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } finally {
+      await this.unlessEnding();
+      await this.closeAll();
+    }
+  }
+
+  /** Waits for the opening. What it gives is closed at the end, also an end that comes meanwhile; the caller then goes no further. */
+  async open<T>(opening: Promise<T>, close: (opened: T, cut: AbortSignal) => Promise<void>): Promise<T> {
+    this.opened.push(
+      opening.then(
+        (opened) => (cut) => close(opened, cut),
+        () => () => Promise.resolve(), // the caller has the error
+      ),
+    );
+    const opened = await opening;
+    await this.unlessEnding();
+    return opened;
+  }
+
+  /** For a process that ends by a signal alone. */
+  async untilSignal(): Promise<never> {
+    return new Promise<never>(() => undefined);
+  }
+
+  private async unlessEnding(): Promise<void> {
+    if (this.isEnding) await this.untilSignal();
+  }
+
+  private async endBy(signal: NodeJS.Signals): Promise<void> {
+    if (this.isEnding) return;
+    this.isEnding = true;
+    this.log.info('stopping', { signal });
+    setTimeout(() => process.exit(1), STOP.exit);
+    process.exit((await this.closeAll()) ? this.exitCode(signal) : 1);
+  }
+
+  /** @returns whether everything closed gracefully */
+  private closeAll(): Promise<boolean> {
+    this.closing ??= this.closeInTurn(AbortSignal.timeout(STOP.cut), AbortSignal.timeout(STOP.abandon));
+    return this.closing;
+  }
+
+  private async closeInTurn(cut: AbortSignal, abandon: AbortSignal): Promise<boolean> {
+    let isClean = true;
+    for (let next = this.opened.pop(); next !== undefined; next = this.opened.pop()) {
+      const closed = next.then((close) => close(cut));
+      const isLast = this.opened.length === 0; // the database, for which the time after `abandon` is kept
+      try {
+        await (isLast ? closed : Promise.race([closed, rejectionOn(abandon)]));
+      } catch (err) {
+        isClean = false;
+        this.log.error('the stop was not clean', { err });
+      }
+    }
+    return isClean && !cut.aborted;
+  }
+}
+
+function rejectionOn(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const late = (): void => reject(new Error('closing took too long'));
+    if (signal.aborted) late();
+    signal.addEventListener('abort', late, { once: true });
+  });
+}

@@ -1,0 +1,27 @@
+import { type Database, openDatabase } from '../platform/database.js';
+import { createPino, PinoLog } from '../platform/infrastructure/pino-log.js';
+import type { Log } from '../platform/log.js';
+import { loadSettings } from '../platform/settings-loader.js';
+import type { Settings } from '../platform/settings.js';
+import { Lifetime } from './lifetime.js';
+import { remark } from './output.js';
+
+/** What a command that needs the database works with. */
+export interface CommandContext {
+  settings: Settings;
+  /** To standard error: standard output is the command's answer. */
+  log: Log;
+  database: Database;
+  lifetime: Lifetime;
+}
+
+/** Runs a command's work on the database, and lets go of that also when the work fails or a signal ends it. */
+export async function withDatabase<T>(work: (context: CommandContext) => Promise<T>): Promise<T> {
+  const settings = loadSettings();
+  const log = new PinoLog(createPino({ ...settings.log, level: 'warn' }, process.stderr));
+  const lifetime = new Lifetime(log);
+  return lifetime.run(async () => {
+    const database = await lifetime.open(openDatabase(settings, remark), (opened) => opened.release());
+    return work({ settings, log, database, lifetime });
+  });
+}

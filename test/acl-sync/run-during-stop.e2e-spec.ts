@@ -1,0 +1,63 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { freshDatabase, type TestDatabase } from '../support/database.js';
+import { FakeKubernetesApi } from '../support/fake-kubernetes-api.js';
+import { GrantlineProcess } from '../support/grantline-process.js';
+import { TEST_SECRET } from '../support/service.js';
+import { until } from '../support/until.js';
+
+describe('a run of the sync when the service stops', () => {
+  let folder: string;
+  let database: TestDatabase;
+  let cluster: FakeKubernetesApi;
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'grantline-run-'));
+    database = await freshDatabase();
+    cluster = new FakeKubernetesApi();
+  });
+  afterEach(async () => {
+    await cluster.close();
+    await database.drop();
+    rmSync(folder, { recursive: true });
+  });
+
+  it('ends, and is recorded, before the database connections close', async () => {
+    let letGo = (): void => undefined;
+    cluster.held = new Promise((resolve) => (letGo = resolve));
+    writeFileSync(join(folder, 'token'), 'token-1');
+    const service = new GrantlineProcess(['serve'], {
+      DATABASE_URL: database.url,
+      DATABASE_MIGRATION_URL: database.migrationUrl,
+      AUTH_SECRET_KEY: TEST_SECRET,
+      PORT: '0',
+      OPERATIONS_PORT: '0',
+      ACL_SYNC_CRON: '* * * * * *',
+      ACL_TARGET: 'configmap',
+      ACL_CONFIGMAP_NAMESPACE: 'engine',
+      ACL_CONFIGMAP_NAME: 'trino-access-control',
+      ACL_METADATA_CATALOG: 'none',
+      KUBERNETES_API_URL: await cluster.listen(),
+      KUBERNETES_TOKEN_FILE: join(folder, 'token'),
+      KUBERNETES_CA_FILE: join(folder, 'token'),
+    });
+    const [, operations = ''] = await service.says(/"operations":"([^"]+)"/);
+    await until(() => Promise.resolve(cluster.requests.length > 0));
+
+    service.signal('SIGTERM');
+    const ready = `${operations.replace('localhost', '127.0.0.1')}/health/ready`;
+    await until(async () => (await fetch(ready)).status === 503);
+    letGo();
+
+    const { code, stdout } = await service.finished;
+    expect(code).toBe(0);
+    expect(stdout).not.toMatch(/Driver not Connected|"level":"error"/);
+    expect(stdout).toContain('TRINO_ACL_SYNC_APPLIED');
+    const client = new Client(database.url);
+    await client.connect();
+    const { rows } = await client.query('SELECT state FROM acl_publications');
+    await client.end();
+    expect(rows).toEqual([{ state: 'published' }]);
+  });
+});
