@@ -14,7 +14,7 @@ import { ConnectionDrain } from './platform/infrastructure/connection-drain.js';
 import { serveApiDescription } from './platform/infrastructure/api-description.js';
 import { Connections } from './platform/infrastructure/connections.js';
 import { InputPipe } from './platform/infrastructure/input.pipe.js';
-import { readJsonBodies } from './platform/infrastructure/json-body.js';
+import { leaveBodiesUnread } from './platform/infrastructure/json-body.js';
 import { NestLog } from './platform/infrastructure/nest-log.js';
 import { requireOneHost } from './platform/infrastructure/one-host.js';
 import { operationsServer } from './platform/infrastructure/operations-server.js';
@@ -71,7 +71,7 @@ export async function createApplication(
       bodyParser: false,
     },
   );
-  readJsonBodies(server);
+  leaveBodiesUnread(server);
   logRequests(server, log);
   if (settings.http.corsOrigins.length > 0) {
     await app.register(cors, {

@@ -14,7 +14,7 @@ export interface JsonMember {
 }
 
 export interface JsonFault {
-  code: 'json-syntax' | 'json-duplicate-key' | 'json-lone-surrogate';
+  code: 'json-syntax' | 'json-duplicate-key' | 'json-lone-surrogate' | 'json-too-many-values';
   message: string;
   at: number;
 }
@@ -25,32 +25,45 @@ export interface JsonReading {
   faults: JsonFault[];
 }
 
+/** Where reading stops, before the rest of the text costs anything. */
+export interface JsonLimits {
+  maxValues: number;
+  maxFaults: number;
+}
+
 /**
  * Reads exactly one JSON value (RFC 8259) and remembers where everything stands. Unlike the engine's reader it reports
  * duplicate keys, of which the engine silently takes the last, and halves of characters outside the basic plane.
  */
-export function readJson(text: string): JsonReading {
-  const reader = new Reader(text);
+export function readJson(text: string, limits: JsonLimits = UNLIMITED): JsonReading {
+  const reader = new Reader(text, limits);
   try {
     const root = reader.value(0);
     reader.end();
     return { root, faults: reader.faults };
   } catch (error) {
-    if (!(error instanceof Unreadable)) throw error;
-    return { root: null, faults: [...reader.faults, { code: 'json-syntax', message: error.message, at: error.at }] };
+    if (!(error instanceof Stopped)) throw error;
+    return { root: null, faults: error.fault === null ? reader.faults : [...reader.faults, error.fault] };
   }
 }
 
-class Unreadable extends Error {
-  constructor(
-    message: string,
-    readonly at: number,
-  ) {
-    super(message);
+/** Ends the reading. `fault` null: the last of those that were noted on the way. */
+class Stopped extends Error {
+  constructor(readonly fault: JsonFault | null) {
+    super(fault?.message);
   }
 }
 
+class Unreadable extends Stopped {
+  constructor(message: string, at: number) {
+    super({ code: 'json-syntax', message, at });
+  }
+}
+
+const UNLIMITED: JsonLimits = { maxValues: Infinity, maxFaults: Infinity };
 const MAX_DEPTH = 64;
+/** Characters of a key in a message. */
+const MAX_SHOWN = 100;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 const PLAIN = /[^"\\\u0000-\u001f]*/y;
 const LONE_SURROGATE = /\p{Surrogate}/u;
@@ -68,17 +81,31 @@ const ESCAPES: Record<string, string> = {
 class Reader {
   readonly faults: JsonFault[] = [];
   private at = 0;
+  private values = 0;
 
-  constructor(private readonly text: string) {}
+  constructor(
+    private readonly text: string,
+    private readonly limits: JsonLimits,
+  ) {}
 
   end(): void {
     if (this.next() !== undefined) throw new Unreadable('there is more text after the end of the document', this.at);
+  }
+
+  /** Notes what does not keep the rest from being read. */
+  private note(fault: JsonFault): void {
+    this.faults.push(fault);
+    if (this.faults.length >= this.limits.maxFaults) throw new Stopped(null);
   }
 
   value(depth: number): JsonNode {
     if (depth > MAX_DEPTH) throw new Unreadable(`nested more than ${MAX_DEPTH} levels deep`, this.at);
     const sign = this.next();
     const at = this.at;
+    this.values += 1;
+    if (this.values > this.limits.maxValues) {
+      throw new Stopped({ code: 'json-too-many-values', message: `more than ${this.limits.maxValues} values`, at });
+    }
     switch (sign) {
       case undefined:
         throw new Unreadable('the text ends where a value should stand', at);
@@ -106,7 +133,10 @@ class Reader {
       if (this.next() !== '"') throw new Unreadable('a key in double quotes is missing', this.at);
       const at = this.at;
       const key = this.string();
-      if (seen.has(key)) this.faults.push({ code: 'json-duplicate-key', message: `the key "${key}" stands twice`, at });
+      if (seen.has(key)) {
+        const shown = key.length > MAX_SHOWN ? `${key.slice(0, MAX_SHOWN)}…` : key;
+        this.note({ code: 'json-duplicate-key', message: `the key "${shown}" stands twice`, at });
+      }
       seen.add(key);
       if (this.next() !== ':') throw new Unreadable('a colon is missing after the key', this.at);
       this.at++;
@@ -151,7 +181,7 @@ class Reader {
       value += this.escape();
     }
     if (LONE_SURROGATE.test(value)) {
-      this.faults.push({ code: 'json-lone-surrogate', message: 'half a character stands in a string', at: start });
+      this.note({ code: 'json-lone-surrogate', message: 'half a character stands in a string', at: start });
     }
     return value;
   }

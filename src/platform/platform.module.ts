@@ -10,9 +10,9 @@ import { Pace } from '../kernel/pace.js';
 import { AccessGuard } from './access.guard.js';
 import type { Database } from './database.js';
 import { HealthRegistry } from './health.js';
-import { BodyGate } from './infrastructure/body-gate.js';
 import { DatabaseClock } from './infrastructure/database-clock.js';
 import { DatabaseSession } from './infrastructure/database-session.js';
+import { JsonBodyGuard } from './infrastructure/json-body.guard.js';
 import { pendingMigrations } from './infrastructure/migrator.js';
 import { NodePace } from './infrastructure/node-pace.js';
 import { Log } from './log.js';
@@ -72,7 +72,7 @@ export class PlatformModule {
         { provide: Registry, useFactory: metrics },
         { provide: HealthRegistry, useFactory: health, inject: [DataSource] },
         { provide: APP_GUARD, useClass: AccessGuard },
-        { provide: APP_GUARD, useClass: BodyGate },
+        { provide: APP_GUARD, useClass: JsonBodyGuard },
       ],
       exports: [Settings, Log, Clock, Ids, Pace, Transaction, DatabaseSession, Registry, HealthRegistry, TypeOrmModule],
     };

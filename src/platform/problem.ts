@@ -40,9 +40,28 @@ export function toProblem(refused: Refused, requestId: string): Problem {
     status,
     detail: refused.detail ?? `${text}.`,
     code: refused.code,
-    ...(refused.errors === undefined ? {} : { errors: refused.errors }),
+    ...(refused.errors === undefined ? {} : { errors: firstErrors(refused.errors) }),
     request_id: requestId,
   };
+}
+
+/** So many are named; nobody reads more. */
+const MAX_ERRORS = 20;
+
+/** Characters of a field's name or a message, which may hold what was sent. */
+const MAX_TEXT = 200;
+
+/** With all the rest of it, the answer to a refused body stays below 8 KiB. */
+const MAX_ERROR_BYTES = 7 * 1024;
+
+function firstErrors(errors: readonly FieldError[]): FieldError[] {
+  let left = MAX_ERROR_BYTES;
+  const first = errors.slice(0, MAX_ERRORS).map(({ field, message }) => ({ field: cut(field), message: cut(message) }));
+  return first.filter((error) => (left -= Buffer.byteLength(JSON.stringify(error)) + 1) >= 0);
+}
+
+function cut(text: string): string {
+  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT).replace(/[\ud800-\udbff]$/, '')}…` : text;
 }
 
 /** What is wrong with a token that was sent (RFC 6750 section 3.1). A person without one, or without a password, hears none of it. */

@@ -139,14 +139,54 @@ describe('HTTP edges', () => {
     expect({ status: answer.status, ...((await answer.json()) as object) }).toMatchObject({ status, code });
   });
 
-  it('takes no body of more values than can be judged at once, and tells no more of it than can be read', async () => {
-    const nothing = (count: number) => ({ grant: Array<object>(count).fill({}) });
-    const most = await admin.post('/api/admin/grants/batch', nothing(4000));
-    const more = await admin.post('/api/admin/grants/batch', nothing(20_000));
+  it('takes no body of more values than can be judged at once', async () => {
+    const grants = Array<object>(20_000).fill({});
 
-    expect([most.status, (most.body?.['errors'] as unknown[]).length]).toEqual([400, 1000]);
-    expect([more.status, more.body?.['code']]).toEqual([413, 'payload_too_large']);
+    expect(await admin.post('/api/admin/grants/batch', { grant: grants })).toMatchObject({
+      status: 413,
+      body: { code: 'payload_too_large' },
+    });
   });
+
+  const long = (count: number): string => '\u0001'.repeat(count);
+  const fields = (count: number, name: (at: number) => string): string =>
+    `{${Array.from({ length: count }, (_, at) => `${JSON.stringify(name(at))}:0`).join()}}`;
+  it.each<[name: string, path: string, body: string, code: string, errors: number]>([
+    ['4,000 wrong parts', '/api/admin/grants/batch', `{"grant": [${'{},'.repeat(3999)}{}]}`, 'validation_failed', 20],
+    ['10,000 unknown fields', '/api/admin/groups', fields(10_000, String), 'validation_failed', 20],
+    ['unknown fields of long names', '/api/admin/groups', fields(50, (at) => `${at}${long(1000)}`), 'validation_failed', 5],
+    ['a field of a name of 300 KB', '/api/admin/groups', fields(1, () => long(50_000)), 'validation_failed', 1],
+    ['that field twice', '/api/admin/groups', fields(2, () => long(50_000)), 'malformed_json', 0],
+    ['keys that are all the same', '/api/admin/groups', fields(10_000, () => 'a'), 'malformed_json', 0],
+    ['unknown fields of a login', '/api/auth/login', fields(1500, String), 'validation_failed', 20],
+  ])('names the first 20 errors, in less than 8 KiB: %s', async (_, path, body, code, errors) => {
+    const answer = await admin.send('POST', path, body);
+    const told = (answer.body?.['errors'] ?? []) as unknown[];
+
+    expect({ status: answer.status, code: answer.body?.['code'] }).toEqual({ status: 400, code });
+    expect(told.length).toBeLessThanOrEqual(20);
+    expect(told.length).toBeGreaterThanOrEqual(errors);
+    expect(Number(answer.headers.get('content-length'))).toBeLessThan(8 * 1024);
+  });
+
+  it.each(['prototype', 'constructor', '__proto__', 'toString', 'hasOwnProperty'])(
+    'takes no field named %s, on any level',
+    async (name) => {
+      const top = `{"name": "some_group", "${name}": 1}`;
+      const nested = `{"principal": {"type": "user", "id": 1, "${name}": {}}, "resource": {"catalog": "a"}, "privileges": ["SELECT"]}`;
+      const errors = async (path: string, body: string) => {
+        const answer = await admin.send('POST', path, body);
+        return { status: answer.status, errors: answer.body?.['errors'] };
+      };
+
+      expect([await errors('/api/admin/groups', top), await errors('/api/admin/grants', nested)]).toEqual(
+        [name, `principal.${name}`].map((field) => ({
+          status: 400,
+          errors: [{ field, message: 'is not a known field' }],
+        })),
+      );
+    },
+  );
 
   it('says of an unsupported body what would do', async () => {
     const { headers } = await fetch(`${service.url}/api/auth/login`, { method: 'POST', body: 'a=b' });

@@ -38,6 +38,8 @@ export class Connections {
     server.on('request', (request, response) => {
       if (this.admit(request, response)) answer(request, response);
     });
+    // `100 Continue` is sent when the body is wanted, which a stranger's is not (JsonBodyGuard).
+    server.on('checkContinue', (request, response) => server.emit('request', request, response));
     // An expectation may be ignored (RFC 9110 section 10.1.1); Node would answer 417 without a header of ours.
     server.on('checkExpectation', (request, response) => server.emit('request', request, response));
     // No sign of life for so long: Node counts bytes that the peer takes.

@@ -40,8 +40,8 @@ export class RouteTable {
     return [...new Set(found.flatMap(({ methods }) => (refusesAll(methods) ? [] : methods)))].sort();
   }
 
-  private isServed({ is404, method, routeOptions, url }: FastifyRequest): boolean {
-    if (is404 || method === 'QUERY') return false; // whose bodies Fastify would judge by itself
+  private isServed({ is404, routeOptions, url }: FastifyRequest): boolean {
+    if (is404) return false;
     if (refusesAll([routeOptions.method].flat())) return false;
     const path = pathOf(url);
     return routeOptions.url === path || !this.routes.some((route) => route.path === path);
