@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Fits } from '../platform/fits.js';
-import { nameProblem, type Resource } from './domain/resource.js';
+import { resourceNameProblem, type Resource } from './domain/resource.js';
 
 const NAME = {
   type: String,
@@ -12,7 +12,7 @@ const NAME = {
 
 function required(value: unknown): string | null {
   if (value === undefined) return 'is required';
-  return typeof value === 'string' ? nameProblem(value) : 'must be a string';
+  return typeof value === 'string' ? resourceNameProblem(value) : 'must be a string';
 }
 
 const optional = (value: unknown) => (value === undefined ? null : required(value));

@@ -38,14 +38,18 @@ export function idProblem(value: unknown): string | null {
   return Number.isInteger(value) && Number(value) > 0 && Number(value) < 2 ** 31 ? null : 'must be a positive integer';
 }
 
-/** A moment with its offset from UTC, such as `2026-11-20T08:00:00.000Z` (RFC 3339). What is finer than a millisecond is cut. */
+/**
+ * A moment with its offset from UTC, such as `2026-11-20T08:00:00.000Z` (RFC 3339), in the years 0 to 9999 of UTC, whatever the
+ * offset: what is later has no RFC 3339. What is finer than a millisecond is cut.
+ */
 export function momentProblem(value: unknown): string | null {
   const text = typeof value === 'string' && MOMENT.test(value) ? value : '';
   const date = new Date(text);
   if (Number.isNaN(date.getTime())) return 'must be a moment such as 2026-11-20T08:00:00.000Z';
   // Date takes 30 February for 2 March.
   const day = new Date(`${text.slice(0, 10)}T00:00:00Z`).toISOString().slice(0, 10);
-  return day === text.slice(0, 10) ? null : 'must be a day that exists';
+  if (day !== text.slice(0, 10)) return 'must be a day that exists';
+  return date.toISOString().length === 24 ? null : 'must be in the years 0000 to 9999 of UTC';
 }
 
 const MOMENT = /^\d{4}-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/;

@@ -35,6 +35,14 @@ describe('settings', () => {
     expect(parseSettings({ AUTH_SECRET_KEY: secret }).problems).toHaveLength(1);
   });
 
+  it.each(['SERVICE_QUERY_USER', 'ACL_SERVICE_ACCOUNTS', 'ACL_WRITABLE_CATALOGS', 'ACL_METADATA_CATALOG'])(
+    'refuses invisible characters in %s',
+    (name) => {
+      const { problems } = parseSettings({ AUTH_SECRET_KEY: SECRET, [name]: 'etl\u202e' });
+      expect(problems).toEqual([expect.stringContaining(`${name} holds`)]);
+    },
+  );
+
   it('names the own account after the client, and counts it among the service accounts', () => {
     const { settings } = parseSettings({
       AUTH_SECRET_KEY: SECRET,

@@ -50,7 +50,7 @@ export function parseSettings(environment: Environment): { settings: Settings; p
       format: read.choice('LOG_FORMAT', 'json', ['pretty', 'json']),
     },
   };
-  return { settings: deepFreeze(settings), problems: read.problems, names: [...read.names] };
+  return { settings: deepFreeze(settings), problems: read.problems, names: [...read.asked] };
 }
 
 function readOrigins(read: SettingsReader): string[] {
@@ -128,7 +128,7 @@ function readEngine(read: SettingsReader): Settings['engine'] {
     jwt: enabled
       ? { issuerUrl: issuerUrl ?? '', clientId: clientId ?? '', clientSecret: clientSecret ?? '', audience }
       : null,
-    user: read.text('SERVICE_QUERY_USER') ?? (enabled ? `service-account-${clientId ?? ''}` : 'grantline'),
+    user: read.name('SERVICE_QUERY_USER') ?? (enabled ? `service-account-${clientId ?? ''}` : 'grantline'),
     headerPrefix: read.choice('SERVICE_QUERY_HEADER_PREFIX', 'X-Query', ['X-Query', 'X-Trino']),
     forwardedProto: read.choice<'' | 'https'>('SERVICE_QUERY_FORWARDED_PROTO', '', ['', 'https']) || null,
     compression: read.choice('SERVICE_QUERY_COMPRESSION', 'none', ['none', 'gzip']),
@@ -146,18 +146,18 @@ function readAcl(read: SettingsReader, directory: string, ownAccount: string): S
       onChangeSeconds: read.integer('ACL_SYNC_ON_CHANGE_SECONDS', 10, 0, 3600),
     },
     target: readTarget(read, directory),
-    serviceAccounts: [...new Set([ownAccount, ...read.list('ACL_SERVICE_ACCOUNTS')])],
-    writableCatalogs: read.list('ACL_WRITABLE_CATALOGS'),
-    readableCatalogs: read.list('ACL_READABLE_CATALOGS'),
+    serviceAccounts: [...new Set([ownAccount, ...read.names('ACL_SERVICE_ACCOUNTS')])],
+    writableCatalogs: read.names('ACL_WRITABLE_CATALOGS'),
+    readableCatalogs: read.names('ACL_READABLE_CATALOGS'),
     metadataCatalog: readMetadataCatalog(read),
-    sessionProperties: read.list('ACL_SESSION_PROPERTIES'),
+    sessionProperties: read.names('ACL_SESSION_PROPERTIES'),
     maxUnexplainedPercent: read.integer('ACL_MAX_UNEXPLAINED_PERCENT', 5, 0, 100),
     warnTableRules: read.integer('ACL_WARN_TABLE_RULES', 3000, 1, 1000000),
   };
 }
 
 function readMetadataCatalog(read: SettingsReader): string | null {
-  const catalog = read.text('ACL_METADATA_CATALOG');
+  const catalog = read.name('ACL_METADATA_CATALOG');
   if (catalog === null && read.text('ACL_TARGET') === 'configmap') {
     read.problem(
       'ACL_METADATA_CATALOG',

@@ -1,3 +1,5 @@
+import { nameProblem } from '../kernel/name.js';
+
 /** The environment as it is read: names to texts. A blank text counts as absent. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -7,19 +9,19 @@ export type Environment = Readonly<Record<string, string | undefined>>;
  */
 export class SettingsReader {
   readonly problems: string[] = [];
-  readonly names = new Set<string>();
+  readonly asked = new Set<string>();
 
   constructor(private readonly environment: Environment) {}
 
   text(name: string): string | null {
-    this.names.add(name);
+    this.asked.add(name);
     const value = this.environment[name];
     return value === undefined || value.trim() === '' ? null : value;
   }
 
   /** A value that may also lie in the file that `NAME_FILE` points at; the loader has put its text under `NAME`. */
   secret(name: string): string | null {
-    this.names.add(`${name}_FILE`);
+    this.asked.add(`${name}_FILE`);
     return this.text(name);
   }
 
@@ -55,6 +57,23 @@ export class SettingsReader {
       .split(',')
       .map((entry) => entry.trim())
       .filter((entry) => entry !== '');
+  }
+
+  /** A name that the engine knows. */
+  name(setting: string): string | null {
+    return this.named(setting, this.text(setting));
+  }
+
+  /** A comma-separated list of such names. */
+  names(setting: string): string[] {
+    return this.list(setting).filter((entry) => this.named(setting, entry) !== null);
+  }
+
+  private named(setting: string, name: string | null): string | null {
+    const problem = name === null ? null : nameProblem(name);
+    if (problem === null) return name;
+    this.problem(setting, `holds ${JSON.stringify(name)}, which ${problem}`);
+    return null;
   }
 
   url(name: string, protocols: readonly string[]): string | null {

@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
-import { nameProblem } from '../grants/domain/resource.js';
+import { resourceNameProblem } from '../grants/domain/resource.js';
 import { Fits } from '../platform/fits.js';
 import { Obeys } from '../platform/obeys.js';
 import { readQueryCursor } from './domain/query-cursor.js';
@@ -28,12 +28,12 @@ export class SubmitQueryDto {
 
   @ApiPropertyOptional(NAME)
   @IsOptional()
-  @Obeys(nameProblem)
+  @Obeys(resourceNameProblem)
   catalog?: string | null;
 
   @ApiPropertyOptional(NAME)
   @IsOptional()
-  @Obeys(nameProblem)
+  @Obeys(resourceNameProblem)
   @Fits((_, { catalog }: SubmitQueryDto) => (typeof catalog === 'string' ? null : 'needs a catalog beside it'))
   schema?: string | null;
 

@@ -1,3 +1,5 @@
+import { nameProblem } from '../../kernel/name.js';
+
 /** Whom a grant or a policy names. An engine principal is a literal name, is in no group, and is never an account. */
 export type Principal = { type: 'user'; id: number } | { type: 'group'; id: number } | { type: 'engine'; name: string };
 
@@ -27,6 +29,5 @@ export function principalText(subject: PolicySubject): string {
 /** Why `name` cannot be a name on the engine, or a group's; null when it can. It is compared as it is spelled. */
 export function principalNameProblem(name: unknown): string | null {
   if (typeof name !== 'string') return name === undefined ? 'is required' : 'must be a string';
-  if (name === '' || Array.from(name).length > 128) return 'must have 1 to 128 characters';
-  return /[\p{Cc}\p{Cs}]/u.test(name) ? 'must not hold control characters' : null;
+  return nameProblem(name);
 }

@@ -1,6 +1,8 @@
+import { nameProblem } from '../../kernel/name.js';
+
 /**
  * A node of the tree catalog ⊃ schema ⊃ table; what is left out means everything below.
- * Names are exact and lower-case, 1 to 128 characters, any character but control characters. A `table` has a `schema`.
+ * Names are exact and lower-case. A `table` has a `schema`.
  */
 export interface Resource {
   catalog: string;
@@ -14,11 +16,8 @@ export interface ColumnResource extends Resource {
 }
 
 /** Why `name` cannot be a catalog, schema, table or column; null when it can. The engine knows such names in lower case only. */
-export function nameProblem(name: string): string | null {
-  if (name === '' || Array.from(name).length > 128) return 'must have 1 to 128 characters';
-  if (/[\p{Cc}\p{Cs}]/u.test(name)) return 'must not hold control characters';
-  if (name !== name.toLowerCase()) return 'must be lower-case, as the engine has it';
-  return null;
+export function resourceNameProblem(name: string): string | null {
+  return nameProblem(name) ?? (name === name.toLowerCase() ? null : 'must be lower-case, as the engine has it');
 }
 
 /**

@@ -150,7 +150,10 @@ describe('a snapshot file', () => {
       'grants[0].resource.schema: must be given where a table is',
     ],
     [grant({ resource: { catalog: 'sales', column: 'x' } }), 'grants[0].resource.column: is not a known field'],
-    [grant({ resource: { catalog: 'a\u0000b' } }), 'grants[0].resource.catalog: must not hold control characters'],
+    [
+      grant({ resource: { catalog: 'a\u0000b' } }),
+      'grants[0].resource.catalog: must not hold control, format or unassigned characters',
+    ],
     [
       grant({ resource: { catalog: 'grantline' } }),
       "grants[0].resource: nobody may be given anything in grantline, the service's own catalog",

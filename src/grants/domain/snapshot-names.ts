@@ -1,3 +1,4 @@
+import { nameProblem } from '../../kernel/name.js';
 import type { Form } from './form.js';
 import type { PolicySubject, Principal } from './principal.js';
 import type { SnapshotGroup, SnapshotSettings, SnapshotUser } from './snapshot.js';
@@ -89,9 +90,8 @@ export class SnapshotNames {
 /** A name by which the engine knows somebody, or a group's: spelled as it stands. */
 export function principalName(form: Form, value: unknown, path: string): string {
   const name = form.string(value, path);
-  if (typeof value !== 'string') return name;
-  if (name === '' || Array.from(name).length > 128) form.refuse(path, 'must have 1 to 128 characters');
-  if (/[\p{Cc}\p{Cs}]/u.test(name)) form.refuse(path, 'must not hold control characters');
+  const problem = typeof value === 'string' ? nameProblem(name) : null;
+  if (problem !== null) form.refuse(path, problem);
   return name;
 }
 

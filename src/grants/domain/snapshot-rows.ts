@@ -1,6 +1,6 @@
 import type { Form } from './form.js';
 import { PRIVILEGES, type Privilege } from './privilege.js';
-import { closedProblem, nameProblem, type ColumnResource, type Resource } from './resource.js';
+import { closedProblem, resourceNameProblem, type ColumnResource, type Resource } from './resource.js';
 import type { SnapshotNames } from './snapshot-names.js';
 import type { SnapshotGrant, SnapshotPolicy, SnapshotSettings } from './snapshot.js';
 import { expressionProblem } from './sql-expression.js';
@@ -89,7 +89,7 @@ export class SnapshotRows {
 
   private name(value: unknown, path: string): string {
     const name = this.form.string(value, path);
-    const problem = nameProblem(name);
+    const problem = resourceNameProblem(name);
     if (problem !== null && typeof value === 'string') this.form.refuse(path, problem);
     return name;
   }

@@ -1,5 +1,5 @@
 import type { Form } from './form.js';
-import { nameProblem } from './resource.js';
+import { resourceNameProblem } from './resource.js';
 import { principalName } from './snapshot-names.js';
 import type { SnapshotSettings } from './snapshot.js';
 
@@ -12,7 +12,7 @@ export function settingsOf(form: Form, value: unknown, defaults: SnapshotSetting
   const property = (item: unknown, path: string) => principalName(form, item, path);
   const catalog = (item: unknown, path: string) => {
     const name = form.string(item, path);
-    const problem = typeof item === 'string' ? nameProblem(name) : null;
+    const problem = typeof item === 'string' ? resourceNameProblem(name) : null;
     if (problem !== null) form.refuse(path, problem);
     return name;
   };

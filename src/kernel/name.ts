@@ -1,0 +1,8 @@
+/**
+ * Why `name` cannot be a name that the engine and people compare: control, format (direction marks, joiners), surrogate, private and
+ * unassigned characters and line ends are invisible, and Java's `.` stops at line ends. Null: it can.
+ */
+export function nameProblem(name: string): string | null {
+  if (name === '' || Array.from(name).length > 128) return 'must have 1 to 128 characters';
+  return /[\p{C}\p{Zl}\p{Zp}]/u.test(name) ? 'must not hold control, format or unassigned characters' : null;
+}
