@@ -2,8 +2,8 @@ import { deadRules } from '../../src/acl-sync/proof/dead-rules.js';
 import { EngineSets } from '../../src/acl-sync/proof/engine-sets.js';
 import type { Finding } from '../../src/acl-sync/rules/finding.js';
 import { checkInvariants } from '../../src/acl-sync/proof/invariants.js';
-import { NameSpace } from '../../src/acl-sync/rules/name-space.js';
-import { People } from '../../src/acl-sync/proof/people.js';
+import { PatternCache } from '../../src/acl-sync/rules/pattern-cache.js';
+import { UserUniverse } from '../../src/acl-sync/proof/user-universe.js';
 import { prove } from '../../src/acl-sync/proof/proof.js';
 import type { RulesDocument } from '../../src/acl-sync/rules/rules-document.js';
 import { Roster } from '../../src/acl-sync/proof/roster.js';
@@ -24,15 +24,15 @@ export function judge(text: string, snapshot: Snapshot): Judged {
   const [reading, readMs] = timed(() => readRules(text));
   if (reading.kind === 'refused') throw new Error(told(reading.findings));
   const rules = reading.document;
-  const space = new NameSpace();
+  const patterns = new PatternCache();
   const [[engine, proof], proveMs] = timed(() => {
     const roster = new Roster(snapshot);
     const known = roster.list.map(({ name }) => name);
-    const engine = new EngineSets(rules, space, new People(known, rules));
+    const engine = new EngineSets(rules, patterns, new UserUniverse(known, [rules]));
     return [engine, prove(engine, snapshot, roster)] as const;
   });
-  const [dead, deadMs] = timed(() => deadRules(rules, engine.people, space, 'error'));
-  const findings = [...checkInvariants(rules, snapshot.settings, engine.people), ...proof, ...dead];
+  const [dead, deadMs] = timed(() => deadRules(rules, engine.people, patterns, 'error'));
+  const findings = [...checkInvariants(engine, snapshot.settings), ...proof, ...dead];
   if (findings.length > 0) throw new Error(told(findings));
   return { rules, engine, readMs, proveMs, deadMs };
 }

@@ -1,5 +1,5 @@
 import type { EngineSets } from '../../src/acl-sync/proof/engine-sets.js';
-import { FRESH } from '../../src/acl-sync/rules/name-space.js';
+import { FRESH_PREFIX as FRESH } from '../../src/acl-sync/rules/pattern-cache.js';
 import { intentSets } from '../../src/acl-sync/compiler/intent-sets.js';
 import type { NodeAccess } from '../../src/acl-sync/compiler/node-access.js';
 import type { Principal } from '../../src/grants/domain/principal.js';

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { compile } from '../../src/acl-sync/compiler/compile.js';
 import { Evaluator } from '../../src/acl-sync/proof/evaluator.js';
 import { Listings } from '../../src/acl-sync/proof/listings.js';
+import { proveRules } from '../../src/acl-sync/proof/proof.js';
 import type { RulesDocument } from '../../src/acl-sync/rules/rules-document.js';
 import { readRules } from '../../src/acl-sync/rules/rules-reader.js';
 import { anyRules, RULE_NAMES } from '../support/any-rules.js';
@@ -12,6 +13,7 @@ import { byIntent } from '../support/by-intent.js';
 import { anyQuestion, type Answer, type Question, type Words } from '../support/engine-question.js';
 import { hostileFiles } from '../support/hostile-rules.js';
 import { wordsOf } from '../support/world-words.js';
+import { wrongDocuments, wronged } from '../support/wrong-documents.js';
 import { Oracle } from './engine-oracle/oracle.js';
 import { openStack } from './stack.js';
 
@@ -54,6 +56,17 @@ describe("the engine's own access control", () => {
       await askAll(JSON.stringify(rules), fc.sample(anyQuestion(RULE_WORDS), PER_WORLD));
     }
   });
+
+  it.each(Object.entries(wrongDocuments()))(
+    'opens what the grants do not, where the proof refuses a document: %s',
+    async (_, { rules, shownBy }) => {
+      const [answer] = await askAll(JSON.stringify(rules), [shownBy]);
+
+      expect(byIntent(wronged, shownBy)).toBe(false);
+      expect(answer?.engine).toBe(true);
+      expect(proveRules(rules, wronged)).not.toEqual([]);
+    },
+  );
 
   it('refuses nothing that the strict reader takes', async () => {
     const files = hostileFiles();

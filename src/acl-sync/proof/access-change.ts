@@ -4,11 +4,12 @@ import { behindGate } from './catalog-gate.js';
 import type { Aspect, Place } from './difference.js';
 import { EngineSets, type CatalogModes } from './engine-sets.js';
 import { INFORMATION_SCHEMA } from './evaluator.js';
-import { FRESH, NameSpace } from '../rules/name-space.js';
-import { People } from './people.js';
+import { PatternCache } from '../rules/pattern-cache.js';
+import { UserUniverse } from './user-universe.js';
 import { WordMarks, wordAt, type Words } from './people-set.js';
 import { type BeforeAfter, restrictions } from './restrictions.js';
-import { everyRight, holders, MARKER } from './rights.js';
+import { MARKER } from './marker.js';
+import { everyRight, holders } from './rights.js';
 import type { RuleTrie } from './rule-trie.js';
 import type { RulesDocument } from '../rules/rules-document.js';
 import { SchemaTables } from './schema-tables.js';
@@ -37,9 +38,9 @@ export function compareAccess(
   after: RulesDocument,
   bounds: Bounds = { things: 100, people: 10 },
 ): AccessChange {
-  const people = new People([], before, after);
-  const space = new NameSpace();
-  const engines = [new EngineSets(before, space, people), new EngineSets(after, space, people)] as const;
+  const people = new UserUniverse([], [before, after]);
+  const patterns = new PatternCache();
+  const engines = [new EngineSets(before, patterns, people), new EngineSets(after, patterns, people)] as const;
   const { gained, lost, gainedInAll, lostInAll, changedPairs, allPairs } = new Comparison(...engines, bounds).run();
   return { gained, lost, gainedInAll, lostInAll, changedPairs, allPairs };
 }
@@ -107,7 +108,7 @@ class Comparison {
       new SchemaTables(this.after, catalog, schema),
     ];
     this.table(
-      { ...place, table: FRESH },
+      { ...place, table: this.before.fresh },
       { before: before.everywhere, after: after.everywhere },
       modes,
       this.everyWord,
@@ -163,7 +164,7 @@ class Comparison {
 
   private names(path: readonly string[], tries: (engine: EngineSets) => readonly RuleTrie[]): Set<string> {
     const spelled = [this.before, this.after].flatMap(tries).flatMap((trie) => [...trie.branch(path).names()]);
-    return new Set([...spelled, FRESH]);
+    return new Set([...spelled, this.before.fresh]);
   }
 }
 

@@ -1,32 +1,31 @@
 import type { Snapshot } from '../../grants/domain/snapshot.js';
-import { deadRules } from './dead-rules.js';
-import { EngineSets } from './engine-sets.js';
 import type { Finding } from '../rules/finding.js';
-import { checkInvariants } from './invariants.js';
-import { NameSpace } from '../rules/name-space.js';
-import { People } from './people.js';
-import { prove } from './proof.js';
-import { Roster } from './roster.js';
 import { readRules } from '../rules/rules-reader.js';
+import { WorkBudget } from '../rules/work-budget.js';
+import { deadRules } from './dead-rules.js';
+import { checkInvariants } from './invariants.js';
+import { checkMarker } from './marker.js';
+import { prove, withEngine } from './proof.js';
+
+/** What a text of up to one mebibyte may cost: some seconds. Larger ones, which only targets without a limit hold, in proportion. */
+const STEPS_PER_MEBIBYTE = 400_000_000;
+const MEBIBYTE = 1_048_576;
 
 /**
- * Everything that must hold before rules are published, judged on their text, in this order: the strict reader, the
- * invariants of the source document, the proof against the snapshot, no dead rules. A finding of severity `error` stops
- * the publication. Size is the target's business: see `size.ts`.
+ * Everything that must hold before rules are published, judged on their text, in this order: the strict reader, complete
+ * patterns, the marker, the invariants of the source document, the proof against the snapshot, no dead rules. A finding of
+ * severity `error` stops the publication. Size is the target's business: see `size.ts`.
  */
-export function checkRules(text: string | Uint8Array, snapshot: Snapshot): Finding[] {
-  const reading = readRules(text);
+export function checkRules(source: string | Uint8Array, snapshot: Snapshot): Finding[] {
+  const reading = readRules(source);
   if (reading.kind === 'refused') return reading.findings;
-  const rules = reading.document;
-  const space = new NameSpace();
-  const roster = new Roster(snapshot);
-  const people = new People(
-    roster.list.map(({ name }) => name),
-    rules,
-  );
-  return [
-    ...checkInvariants(rules, snapshot.settings, people),
-    ...prove(new EngineSets(rules, space, people), snapshot, roster),
-    ...deadRules(rules, people, space, 'error'),
-  ];
+  const { settings } = snapshot;
+  const text = typeof source === 'string' ? source : new TextDecoder().decode(source);
+  const budget = new WorkBudget(STEPS_PER_MEBIBYTE * Math.max(1, text.length / MEBIBYTE));
+  return withEngine(reading.document, snapshot, budget, (engine, _, roster) => [
+    ...checkMarker(text, engine.rules, settings.ownAccount, engine.people),
+    ...checkInvariants(engine, settings),
+    ...prove(engine, snapshot, roster),
+    ...deadRules(engine.rules, engine.people, engine.patterns, 'error'),
+  ]);
 }

@@ -5,8 +5,8 @@ import { compile } from '../compiler/compile.js';
 import { deadRules } from './dead-rules.js';
 import type { Finding } from '../rules/finding.js';
 import { FirstMatch } from './first-match.js';
-import { NameSpace } from '../rules/name-space.js';
-import { People } from './people.js';
+import { PatternCache } from '../rules/pattern-cache.js';
+import { UserUniverse } from './user-universe.js';
 import { NO_RULES, type RulesDocument, type TableRule } from '../rules/rules-document.js';
 
 describe('dead rules', () => {
@@ -123,5 +123,5 @@ describe('dead rules', () => {
 });
 
 function judged(rules: RulesDocument): Finding[] {
-  return deadRules(rules, new People([], rules), new NameSpace(), 'warning');
+  return deadRules(rules, new UserUniverse([], [rules]), new PatternCache(), 'warning');
 }

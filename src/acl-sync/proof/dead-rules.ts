@@ -1,17 +1,15 @@
 import { shown } from './deed.js';
 import type { Finding } from '../rules/finding.js';
 import { livingRules } from './living-rules.js';
-import { FRESH, readMeaning, type NameSpace } from '../rules/name-space.js';
-import { matches } from '../rules/pattern-meaning.js';
-import { readPattern, type Pattern } from '../rules/pattern.js';
-import type { People } from './people.js';
+import { FRESH_PREFIX, parsed, type PatternCache } from '../rules/pattern-cache.js';
+import type { UserUniverse } from './user-universe.js';
 import { coverage, type Coverage } from '../rules/rule-language.js';
-import { isOpen, patternOf, RULE_PATTERNS } from '../rules/rule-patterns.js';
+import { patternOf, RULE_PATTERNS } from '../rules/rule-patterns.js';
 import { ruleText } from '../rules/rule-text.js';
 import type { RulesDocument } from '../rules/rules-document.js';
 
 /** What an open pattern of somebody else's file may cost: nodes of an automaton, and characters to make it of. */
-const BUDGET = { nodes: 10_000, characters: 20_000 };
+const BUDGET = { nodes: 10_000, characters: 20_000, steps: 20_000_000 };
 
 /**
  * Rules that never decide, because earlier ones match whatever they match. In our own output that is an error; in anybody
@@ -21,20 +19,27 @@ const BUDGET = { nodes: 10_000, characters: 20_000 };
  */
 export function deadRules(
   rules: RulesDocument,
-  people: People,
-  space: NameSpace,
+  people: UserUniverse,
+  patterns: PatternCache,
   severity: 'error' | 'warning',
 ): Finding[] {
   const width = (people.count + 31) >>> 5;
   return RULE_PATTERNS.flatMap(([section, ...keys]): Finding[] => {
     const fields = rules[section].map((rule) => keys.map((key) => patternOf(rule, key)));
     const reaches = fields.map(([user, ...objects]) => ({
-      people: people.meantBy(user),
-      path: objects.length === 0 ? [space.meaning(undefined)] : objects.map((pattern) => space.meaning(pattern)),
+      people: people.matching(user),
+      path: (objects.length === 0 ? [undefined] : objects).map((pattern) => patterns.language(pattern)),
     }));
-    return livingRules(reaches, width).flatMap((lives, index): Finding[] => {
-      if (lives) return [];
-      const verdict = judged(fields, index);
+    const lives = livingRules(reaches, width, patterns);
+    // Where no pattern is open, enumerating has found somebody for every rule that decides.
+    const isOpen = fields.map(([user, ...objects], index) => {
+      const path = reaches[index]?.path ?? [];
+      return !people.isComplete(user) || objects.some((_, level) => path[level]?.kind === 'open');
+    });
+    return fields.flatMap((_, index): Finding[] => {
+      if (lives[index] === true) return [];
+      const isCertain = !isOpen.some((open, other) => open && other <= index);
+      const verdict = isCertain ? ({ kind: 'covered' } as const) : judged(fields, index, patterns);
       const at = `${section}[${index}]`;
       const told = { rule: at, witness: ruleText(rules[section][index] ?? {}) };
       if (verdict.kind === 'witness') return [];
@@ -42,7 +47,7 @@ export function deadRules(
         const message = `whether ${at} ever decides could not be found out: its pattern, or one before it, is too intricate`;
         return [{ code: 'dead-rule-undecided', severity: 'info', message, ...told }];
       }
-      const message = `${at} never decides: earlier rules match whatever it matches, ${example(section, fields, index)}`;
+      const message = `${at} never decides: earlier rules match whatever it matches, ${example(section, fields, index, patterns)}`;
       return [{ code: 'dead-rule', severity, message, ...told }];
     });
   });
@@ -50,51 +55,44 @@ export function deadRules(
 
 type Fields = readonly (string | undefined)[];
 
-/** Enumerating has found nobody for the rule; with open patterns there may be somebody nevertheless. */
-function judged(fields: readonly Fields[], index: number): Coverage {
+/** Whether earlier rules cover a rule, judged as languages: with open patterns there may be somebody whom nobody has asked about. */
+function judged(fields: readonly Fields[], index: number, patterns: PatternCache): Coverage {
   const rule = fields[index] ?? [];
-  const earlier = fields.slice(0, index);
-  if (![rule, ...earlier].some((each) => each.some(isOpen))) return { kind: 'covered' };
-  const asked = [rule, ...earlier.filter((each) => mayMeet(each, rule))];
+  const asked = [rule, ...fields.slice(0, index).filter((each) => mayMeet(each, rule, patterns))];
   const length = asked.flat().reduce((sum, pattern) => sum + (pattern?.length ?? 0), 0);
   if (length > BUDGET.characters) return { kind: 'undecided' };
+  patterns.budget.spend(BUDGET.steps);
   const [own = [], ...others] = asked.map((each) =>
-    each.map((pattern) => (pattern === undefined ? null : read(pattern))),
+    each.map((pattern) => (pattern === undefined ? null : parsed(pattern))),
   );
   return coverage(own, others, BUDGET.nodes);
 }
 
 /** False only if two rules can match nothing alike. */
-function mayMeet(a: Fields, b: Fields): boolean {
+function mayMeet(a: Fields, b: Fields, patterns: PatternCache): boolean {
   return a.every((pattern, i) => {
     const other = b[i];
-    if (pattern === undefined || other === undefined) return true;
-    const [mine, theirs] = [readMeaning(pattern), readMeaning(other)];
-    if (mine.kind === 'names') return [...mine.names].some((name) => matches(read(other), name));
-    return theirs.kind !== 'names' || [...theirs.names].some((name) => matches(read(pattern), name));
+    const [mine, theirs] = [patterns.language(pattern), patterns.language(other)];
+    const [listed, matching] = mine.kind === 'names' ? [mine, other] : [theirs, pattern];
+    if (listed.kind !== 'names') return true;
+    patterns.budget.spend(listed.names.size * STEPS_PER_NAME);
+    return [...listed.names].some((name) => patterns.matches(matching, name));
   });
 }
 
 /** `for example tables[3] for ana and sales.eu.orders` */
-function example(section: string, fields: readonly Fields[], index: number): string {
-  const names = (fields[index] ?? []).map(someName);
-  const decider = fields.findIndex((each) => each.every((pattern, i) => means(pattern, names[i] ?? '')));
+function example(section: string, fields: readonly Fields[], index: number, patterns: PatternCache): string {
+  const names = (fields[index] ?? []).map((pattern) => someName(pattern, patterns));
+  patterns.budget.spend(fields.length * names.length * STEPS_PER_NAME);
+  const decider = fields.findIndex((each) => each.every((pattern, i) => patterns.matches(pattern, names[i] ?? '')));
   const [user = '', ...objects] = names.map((name) => shown(name, 'anybody'));
   return `for example ${section}[${decider}] for ${[user, objects.join('.')].filter((text) => text !== '').join(' and ')}`;
 }
 
-function someName(pattern: string | undefined): string {
-  const meaning = readMeaning(pattern ?? '.*');
-  if (meaning.kind === 'names') return [...meaning.names][0] ?? '';
-  return meaning.kind === 'open' ? meaning.witness : FRESH;
+function someName(pattern: string | undefined, patterns: PatternCache): string {
+  const [name = FRESH_PREFIX] = patterns.spelled(pattern);
+  return name;
 }
 
-function means(pattern: string | undefined, name: string): boolean {
-  return pattern === undefined || matches(read(pattern), name);
-}
-
-function read(text: string): Pattern {
-  const reading = readPattern(text);
-  if (reading.kind === 'refused') throw new RangeError(`a pattern that readRules would refuse: ${reading.reason}`);
-  return reading.pattern;
-}
+/** To look a name up. */
+const STEPS_PER_NAME = 20;

@@ -1,6 +1,6 @@
 import type { Aspect, Place } from './difference.js';
 import type { Evaluator } from './evaluator.js';
-import { FRESH } from '../rules/name-space.js';
+import { FRESH_PREFIX } from '../rules/pattern-cache.js';
 import { ruleText } from '../rules/rule-text.js';
 import type { RulesDocument } from '../rules/rules-document.js';
 
@@ -61,6 +61,6 @@ export function textOfRule(rules: RulesDocument, { section, index }: RuleAt): st
   return ruleText(rules[section][index] ?? {});
 }
 
-function whole({ catalog, schema = FRESH, table = FRESH }: Place): Required<Place> {
+function whole({ catalog, schema = FRESH_PREFIX, table = FRESH_PREFIX }: Place): Required<Place> {
   return { catalog, schema, table };
 }

@@ -1,6 +1,6 @@
 import type { Privilege } from '../../grants/domain/privilege.js';
 import type { Aspect, Place, Restriction } from './difference.js';
-import { FRESH } from '../rules/name-space.js';
+import { FRESH_PREFIX } from '../rules/pattern-cache.js';
 
 /** An aspect of access as something that somebody may do: `INSERT into sales.eu.orders`. */
 export function deed(aspect: Exclude<Aspect, Restriction>): string {
@@ -50,7 +50,7 @@ export function pathOf({ catalog, schema, table }: Place): string {
 }
 
 export function shown(name: string, instead: string): string {
-  return name.includes(FRESH) ? instead : name;
+  return name.includes(FRESH_PREFIX) ? instead : name;
 }
 
 const DEEDS: Record<Privilege, string> = {

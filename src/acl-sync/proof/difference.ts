@@ -2,7 +2,7 @@ import type { Privilege } from '../../grants/domain/privilege.js';
 import type { Subject } from '../../grants/domain/subject.js';
 import { members, wordAt, type Words } from './people-set.js';
 
-/** A place in the tree where the rules were asked; a level that nobody has named yet is spelled `FRESH`. */
+/** A place in the tree where the rules were asked; a level that nobody has named yet has a fresh name. */
 export interface Place {
   catalog: string;
   schema?: string;

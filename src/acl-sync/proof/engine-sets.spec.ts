@@ -3,8 +3,8 @@ import { anyRules, RULE_NAMES } from '../../../test/support/any-rules.js';
 import { PRIVILEGES } from '../../grants/domain/privilege.js';
 import { EngineSets } from './engine-sets.js';
 import { Evaluator, type TableName } from './evaluator.js';
-import { NameSpace } from '../rules/name-space.js';
-import { People } from './people.js';
+import { PatternCache } from '../rules/pattern-cache.js';
+import { UserUniverse } from './user-universe.js';
 import { WordMarks, type Words } from './people-set.js';
 import { NO_RULES, type RulesDocument } from '../rules/rules-document.js';
 import { SchemaTables } from './schema-tables.js';
@@ -59,7 +59,7 @@ describe('the engine, asked for everybody at once', () => {
 });
 
 function engineOf(rules: RulesDocument): EngineSets {
-  return new EngineSets(rules, new NameSpace(), new People(USERS, rules));
+  return new EngineSets(rules, new PatternCache(), new UserUniverse(USERS, [rules]));
 }
 
 function toldAtOnce(engine: EngineSets, { catalog, schema, table }: TableName): unknown[] {

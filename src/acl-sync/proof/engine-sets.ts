@@ -1,5 +1,5 @@
-import type { NameSpace } from '../rules/name-space.js';
-import type { People } from './people.js';
+import type { PatternCache, PatternLanguage } from '../rules/pattern-cache.js';
+import type { UserUniverse } from './user-universe.js';
 import { addWord, everyWord, wordAt, type PeopleSet, type Words } from './people-set.js';
 import { RuleTrie } from './rule-trie.js';
 import type { RulesDocument } from '../rules/rules-document.js';
@@ -14,31 +14,44 @@ export interface CatalogModes {
 export class EngineSets {
   readonly width: number;
   readonly everyWord: Uint32Array;
-  readonly catalogs = new RuleTrie();
-  readonly schemas = new RuleTrie();
-  readonly tables = new RuleTrie();
-  readonly functions = new RuleTrie();
-  readonly procedures = new RuleTrie();
+  readonly catalogs: RuleTrie;
+  readonly schemas: RuleTrie;
+  readonly tables: RuleTrie;
+  readonly functions: RuleTrie;
+  readonly procedures: RuleTrie;
 
+  /** Whatever is asked of it is paid out of the budget of `patterns`. */
   constructor(
     readonly rules: RulesDocument,
-    readonly space: NameSpace,
-    readonly people: People,
+    readonly patterns: PatternCache,
+    readonly people: UserUniverse,
   ) {
     this.width = (people.count + 31) >>> 5;
     this.everyWord = everyWord(this.width);
-    const meaning = (pattern: string | undefined) => space.meaning(pattern);
-    rules.catalogs.forEach((rule, i) => this.catalogs.add(i, [meaning(rule.catalog)]));
-    rules.schemas.forEach((rule, i) => this.schemas.add(i, [meaning(rule.catalog), meaning(rule.schema)]));
-    rules.tables.forEach((rule, i) => {
-      this.tables.add(i, [meaning(rule.catalog), meaning(rule.schema), meaning(rule.table)]);
-    });
-    rules.functions.forEach((rule, i) => {
-      this.functions.add(i, [meaning(rule.catalog), meaning(rule.schema), meaning(rule.function)]);
-    });
-    rules.procedures.forEach((rule, i) => {
-      this.procedures.add(i, [meaning(rule.catalog), meaning(rule.schema), meaning(rule.procedure)]);
-    });
+    const language = (pattern: string | undefined) => patterns.language(pattern);
+    this.catalogs = this.trie(rules.catalogs.map((rule) => [language(rule.catalog)]));
+    this.schemas = this.trie(rules.schemas.map((rule) => [language(rule.catalog), language(rule.schema)]));
+    this.tables = this.trie(
+      rules.tables.map((rule) => [language(rule.catalog), language(rule.schema), language(rule.table)]),
+    );
+    this.functions = this.trie(
+      rules.functions.map((rule) => [language(rule.catalog), language(rule.schema), language(rule.function)]),
+    );
+    this.procedures = this.trie(
+      rules.procedures.map((rule) => [language(rule.catalog), language(rule.schema), language(rule.procedure)]),
+    );
+    // Every pattern is read before a fresh name is asked for.
+    rules.system_session_properties.forEach(({ property }) => language(property));
+    rules.catalog_session_properties.forEach(({ catalog, property }) => [catalog, property].map(language));
+  }
+
+  /** A name that neither a rule nor the snapshot spells out. */
+  get fresh(): string {
+    return this.patterns.fresh();
+  }
+
+  spend(steps: number): void {
+    this.patterns.budget.spend(steps);
   }
 
   modes(catalog: string): CatalogModes {
@@ -61,8 +74,10 @@ export class EngineSets {
   first<Rule extends { user?: string | undefined }>(about: readonly Rule[], gives: (rule: Rule) => boolean): Words {
     const decided = new Uint32Array(this.width);
     const given = new Uint32Array(this.width);
+    this.spend(this.width);
     for (const rule of about) {
       const { at, words } = this.usersOf(rule.user);
+      this.spend(at.length + STEPS_PER_RULE);
       const giving = gives(rule);
       for (let i = 0; i < at.length; i++) {
         const index = wordAt(at, i);
@@ -75,9 +90,18 @@ export class EngineSets {
   }
 
   usersOf(pattern: string | undefined): PeopleSet {
-    return this.people.meantBy(pattern);
+    return this.people.matching(pattern);
+  }
+
+  private trie(paths: readonly (readonly PatternLanguage[])[]): RuleTrie {
+    const trie = new RuleTrie(this.patterns.budget);
+    paths.forEach((path, rule) => trie.add(rule, path));
+    return trie;
   }
 }
+
+/** To look a rule up. */
+export const STEPS_PER_RULE = 10;
 
 function pick<Rule>(rules: readonly Rule[], indexes: readonly number[]): Rule[] {
   return indexes.flatMap((index) => rules[index] ?? []);

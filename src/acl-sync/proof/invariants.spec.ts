@@ -2,7 +2,11 @@ import fc from 'fast-check';
 import { aWorld, SETTINGS } from '../../../test/support/a-world.js';
 import { anyWorld } from '../../../test/support/any-world.js';
 import { compile } from '../compiler/compile.js';
-import { checkInvariants } from './invariants.js';
+import type { Finding } from '../rules/finding.js';
+import { PatternCache } from '../rules/pattern-cache.js';
+import { EngineSets } from './engine-sets.js';
+import { checkInvariants, type InvariantSettings } from './invariants.js';
+import { UserUniverse } from './user-universe.js';
 import type { RulesDocument } from '../rules/rules-document.js';
 
 const SA = 'service-account-grantline';
@@ -12,7 +16,7 @@ describe('the invariants of the source document', () => {
   it('hold for whatever the compiler makes', () => {
     fc.assert(
       fc.property(anyWorld(), (snapshot) => {
-        expect(checkInvariants(compile(snapshot).document, snapshot.settings)).toEqual([]);
+        expect(told(compile(snapshot).document, snapshot.settings)).toEqual([]);
       }),
       { numRuns: 200 },
     );
@@ -99,7 +103,7 @@ describe('the invariants of the source document', () => {
       /^catalogs\[\d+\] opens/,
     ],
   ])('tell of %s', (_name, change, code, message) => {
-    const [finding] = checkInvariants({ ...rules, ...change }, SETTINGS);
+    const [finding] = told({ ...rules, ...change }, SETTINGS);
     expect(finding).toMatchObject({ code, severity: 'error' });
     expect(finding?.message).toMatch(message);
   });
@@ -110,15 +114,20 @@ describe('the invariants of the source document', () => {
       ...rules.catalogs.slice(0, -1),
       { user: 'ana', catalog: 'grantline', allow: 'all' },
     ];
-    expect(checkInvariants({ ...rules, catalogs }, SETTINGS)).toEqual([]);
+    expect(told({ ...rules, catalogs }, SETTINGS)).toEqual([]);
   });
 
   it('tell once of a rule, however many tables it decides', () => {
     const tables: RulesDocument['tables'] = [{ catalog: 'lake', table: 'a|b|c', privileges: [] }, ...rules.tables];
-    expect(checkInvariants({ ...rules, tables }, SETTINGS)).toHaveLength(1);
+    expect(told({ ...rules, tables }, SETTINGS)).toHaveLength(1);
   });
 });
 
 function not<Rule extends { user?: string }>(user: string, list: readonly Rule[]): Rule[] {
   return list.filter((rule) => rule.user !== user && rule.user !== undefined);
+}
+
+function told(document: RulesDocument, settings: InvariantSettings): Finding[] {
+  const users = new UserUniverse(settings.serviceAccounts, [document]);
+  return checkInvariants(new EngineSets(document, new PatternCache(), users), settings);
 }

@@ -1,11 +1,11 @@
-import { FRESH, type Meaning } from '../rules/name-space.js';
+import type { PatternCache, PatternLanguage } from '../rules/pattern-cache.js';
 import { addWord, wordAt, type PeopleSet, type Words } from './people-set.js';
 import { RuleTrie, type Branch } from './rule-trie.js';
 
 /** A rule as far as matching goes: for whom, and of what, level by level (at least one). */
 export interface Reach {
   people: PeopleSet;
-  path: readonly Meaning[];
+  path: readonly PatternLanguage[];
 }
 
 /**
@@ -14,8 +14,10 @@ export interface Reach {
  * complete where no pattern is open.
  * @param width how many words a set of all people has
  */
-export function livingRules(reaches: readonly Reach[], width: number): boolean[] {
-  const trie = new RuleTrie();
+export function livingRules(reaches: readonly Reach[], width: number, patterns: PatternCache): boolean[] {
+  const { budget } = patterns;
+  const fresh = patterns.fresh();
+  const trie = new RuleTrie(budget);
   reaches.forEach(({ path }, index) => trie.add(index, path));
   const lives = reaches.map(() => false);
   const levels = reaches[0]?.path.length ?? 0;
@@ -25,7 +27,7 @@ export function livingRules(reaches: readonly Reach[], width: number): boolean[]
   function walk(path: readonly string[]): void {
     const branch = trie.branch(path);
     if (path.length === levels - 1) everyName(branch);
-    else for (const name of branch.names().add(FRESH)) walk([...path, name]);
+    else for (const name of branch.names().add(fresh)) walk([...path, name]);
   }
 
   /** Rules about any name are asked once; a name is asked only about the rules that spell it out. */
@@ -33,9 +35,10 @@ export function livingRules(reaches: readonly Reach[], width: number): boolean[]
     const { everywhere } = branch;
     const decided: Words = new Uint32Array(width);
     for (const index of everywhere) decide(index, null, decided);
-    for (const name of branch.names().add(FRESH)) {
+    for (const name of branch.names().add(fresh)) {
       const own = branch.only(name);
       if (own.every((index) => lives[index])) continue;
+      budget.spend(width);
       const here: Words = new Uint32Array(width);
       for (const index of own) decide(index, decidedBefore(everywhere, index), here);
     }
@@ -43,6 +46,7 @@ export function livingRules(reaches: readonly Reach[], width: number): boolean[]
 
   function decide(index: number, before: Words | null, decided: Words): void {
     const { at, words } = reaches[index]?.people ?? { at: NONE, words: NONE };
+    budget.spend(at.length);
     for (let i = 0; i < at.length; i++) {
       const word = wordAt(at, i);
       const hit = wordAt(words, i) & ~(wordAt(decided, word) | (before === null ? 0 : wordAt(before, word)));
@@ -53,10 +57,12 @@ export function livingRules(reaches: readonly Reach[], width: number): boolean[]
   }
 
   function decidedBefore(everywhere: readonly number[], index: number): Words {
+    budget.spend(width);
     const decided: Words = new Uint32Array(width);
     for (const earlier of everywhere) {
       if (earlier > index) break;
       const { at, words } = reaches[earlier]?.people ?? { at: NONE, words: NONE };
+      budget.spend(at.length);
       for (let i = 0; i < at.length; i++) addWord(decided, wordAt(at, i), wordAt(words, i));
     }
     return decided;

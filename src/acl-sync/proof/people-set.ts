@@ -6,19 +6,11 @@ export interface PeopleSet {
 }
 
 /** @param positions of the members, in any order. */
-export function peopleSet(positions: Iterable<number>): PeopleSet {
-  const sorted = Uint32Array.from(positions).sort();
-  const at: number[] = [];
-  const words: number[] = [];
-  for (const position of sorted) {
-    const index = position >>> 5;
-    if (at.at(-1) !== index) {
-      at.push(index);
-      words.push(0);
-    }
-    words[words.length - 1] = (words.at(-1) ?? 0) | (1 << (position & 31));
-  }
-  return { at: Uint32Array.from(at), words: Uint32Array.from(words) };
+export function peopleSet(positions: readonly number[]): PeopleSet {
+  const last = positions.reduce((most, position) => Math.max(most, position), -1);
+  const all = wordsOf((last + 32) >>> 5, positions);
+  const at = everyWord(all.length).filter((index) => all[index] !== 0);
+  return { at, words: at.map((index) => wordAt(all, index)) };
 }
 
 /** A bit set with all its words, to be written to. */
@@ -71,8 +63,14 @@ export function addWord(words: Words, index: number, members: number): void {
 }
 
 export function hasMember({ at, words }: PeopleSet, position: number): boolean {
-  const i = at.indexOf(position >>> 5);
-  return i >= 0 && (wordAt(words, i) & (1 << (position & 31))) !== 0;
+  const index = position >>> 5;
+  let [low, high] = [0, at.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (wordAt(at, middle) < index) low = middle + 1;
+    else high = middle;
+  }
+  return wordAt(at, low) === index && (wordAt(words, low) & (1 << (position & 31))) !== 0;
 }
 
 /** The positions that one word of a set holds, ascending. */

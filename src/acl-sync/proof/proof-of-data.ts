@@ -6,7 +6,6 @@ import type { CatalogModes, EngineSets } from './engine-sets.js';
 import { INFORMATION_SCHEMA } from './evaluator.js';
 import { MeantLevel, MeantReach } from './meant-level.js';
 import type { MeantOutcome } from './meant-outcome.js';
-import { FRESH } from '../rules/name-space.js';
 import { addWord, membersOf, WordMarks, wordAt, wordsOf, type Words } from './people-set.js';
 import type { Roster } from './roster.js';
 import { sayings, sayingsOfSystem, type SaidNode } from './saying.js';
@@ -20,14 +19,14 @@ import type { TableOutcome } from './table-outcome.js';
  * @returns who reaches something, by the grants: service accounts, and whoever has anything anywhere
  */
 export function proveData(engine: EngineSets, snapshot: Snapshot, roster: Roster, differences: Differences): Words {
-  const { everyWord, width, people } = engine;
+  const { everyWord, width, people, fresh } = engine;
   const marks = new WordMarks(width);
   const reached: Words = new Uint32Array(width);
   const effective: Words = new Uint32Array(width);
   const reaching = wordsOf(width, roster.serviceAccounts);
   const said = sayings(snapshot, roster);
   const spelled = [engine.catalogs, engine.schemas, engine.tables].flatMap((trie) => [...trie.branch([]).names()]);
-  for (const catalog of new Set([...[...said.keys()].sort(), ...spelled, FRESH])) {
+  for (const catalog of new Set([...[...said.keys()].sort(), ...spelled, fresh])) {
     if (catalog === SYSTEM) continue;
     const { any } = proveCatalog(catalog, said.get(catalog));
     for (const index of everyWord) addWord(reaching, index, wordAt(any, index));
@@ -38,10 +37,11 @@ export function proveData(engine: EngineSets, snapshot: Snapshot, roster: Roster
 
   function proveCatalog(catalog: string, node: SaidNode | undefined): MeantReach {
     const modes = engine.modes(catalog);
+    engine.spend(people.count);
     const reach = new MeantReach(people.count, width);
     const meant = MeantLevel.catalog(reach, node);
     const spelled = [engine.schemas, engine.tables].flatMap((trie) => [...trie.branch([catalog]).names()]);
-    for (const schema of new Set([...meant.names(), ...spelled, FRESH]))
+    for (const schema of new Set([...meant.names(), ...spelled, fresh]))
       proveSchema({ catalog, schema }, meant.level(schema), modes);
     const aspect = (mode: 'all' | 'read-only') => () => ({ about: 'catalog-mode', place: { catalog }, mode }) as const;
     differences.compare(aspect('all'), everyWord, modes.all, reach.beyondReading);
@@ -51,14 +51,16 @@ export function proveData(engine: EngineSets, snapshot: Snapshot, roster: Roster
 
   function proveSchema(place: Required<Omit<Place, 'table'>>, meant: MeantLevel, modes: CatalogModes): void {
     const { catalog, schema } = place;
+    engine.spend(STEPS_PER_SCHEMA + SETS_PER_SCHEMA * width);
     const owners = engine.schemaOwners(catalog, schema, modes);
     const aspect = () => ({ about: 'schema-ownership', place }) as const;
     differences.compare(aspect, everyWord, owners, meant.outcome.given.OWNERSHIP);
     const tables = new SchemaTables(engine, catalog, schema);
     // Whoever may read the catalog may read its names; no table rule is asked there. What is granted there lets in all the same.
     const isAsked = schema !== INFORMATION_SCHEMA;
-    if (isAsked) compare({ ...place, table: FRESH }, tables.everywhere, meant.outcome, modes, everyWord);
-    for (const table of new Set([...meant.names(), ...tables.names(), FRESH])) {
+    if (isAsked) compare({ ...place, table: fresh }, tables.everywhere, meant.outcome, modes, everyWord);
+    for (const table of new Set([...meant.names(), ...tables.names(), fresh])) {
+      engine.spend(STEPS_PER_TABLE + width);
       tables.mark(table, marks);
       meant.mark(table, marks);
       const active = marks.take();
@@ -74,6 +76,9 @@ export function proveData(engine: EngineSets, snapshot: Snapshot, roster: Roster
     modes: CatalogModes,
     active: Uint32Array,
   ): void {
+    const restricted = [outcome, wanted].flatMap(({ filters, hidden, masks }) => [filters, hidden, ...masks.values()]);
+    const sets = PRIVILEGES.length + restricted.reduce((sum, { size }) => sum + size, 0);
+    engine.spend(sets * (active.length + STEPS_PER_SET));
     for (const index of active) reached[index] = 0;
     for (const privilege of PRIVILEGES) {
       behindGate(outcome, privilege, modes, active, effective);
@@ -105,6 +110,11 @@ export function proveData(engine: EngineSets, snapshot: Snapshot, roster: Roster
 }
 
 const SYSTEM = 'system';
+/** To set up what is asked of a schema; each of its sets is as wide as there are words of people. */
+const STEPS_PER_SCHEMA = 500;
+const SETS_PER_SCHEMA = 40;
+const STEPS_PER_TABLE = 200;
+const STEPS_PER_SET = 10;
 
 function union(
   a: ReadonlyMap<string, unknown> | undefined,

@@ -3,7 +3,8 @@ import type { Snapshot } from '../../grants/domain/snapshot.js';
 import type { Differences } from './difference.js';
 import type { EngineSets } from './engine-sets.js';
 import { wordAt, wordsOf, type Words } from './people-set.js';
-import { everyRight, holders, MARKER, type Right } from './rights.js';
+import { MARKER } from './marker.js';
+import { everyRight, holders, type Right } from './rights.js';
 import type { Roster } from './roster.js';
 
 /**

@@ -1,48 +1,70 @@
 import type { Snapshot } from '../../grants/domain/snapshot.js';
+import type { Finding } from '../rules/finding.js';
+import { PatternCache } from '../rules/pattern-cache.js';
+import type { RulesDocument } from '../rules/rules-document.js';
+import { BudgetExceeded, WorkBudget } from '../rules/work-budget.js';
+import { openPatterns } from './closed-patterns.js';
 import { Counterexamples } from './counterexample.js';
 import { Differences } from './difference.js';
 import { EngineSets } from './engine-sets.js';
-import type { Finding } from '../rules/finding.js';
-import { NameSpace } from '../rules/name-space.js';
-import { People } from './people.js';
 import { proveData } from './proof-of-data.js';
 import { proveRights } from './proof-of-rights.js';
-import { MARKER } from './rights.js';
 import { Roster } from './roster.js';
-import { isOpen, patternOf, RULE_PATTERNS } from '../rules/rule-patterns.js';
-import { ruleText } from '../rules/rule-text.js';
-import type { RulesDocument } from '../rules/rules-document.js';
+import { UserUniverse } from './user-universe.js';
 
 /** How many counterexamples are told; the last finding counts the others. */
 const TOLD = 20;
 
 /**
  * Proves that the engine, with these rules, gives everybody exactly what the snapshot means: people, engine principals,
- * service accounts, every name that a pattern of users lets in besides, and a stranger. Complete: see `proveData`.
- * Any difference is an error with a counterexample; so is a pattern that cannot be enumerated.
+ * service accounts, every name that a pattern of users matches besides, and a stranger. Complete, because every pattern is a
+ * list of names (`openPatterns`): see `proveData`. Any difference is an error with a counterexample.
  */
-export function proveRules(rules: RulesDocument, snapshot: Snapshot): Finding[] {
-  const roster = new Roster(snapshot);
-  return prove(engineFor(rules, roster), snapshot, roster);
+export function proveRules(rules: RulesDocument, snapshot: Snapshot, budget = new WorkBudget()): Finding[] {
+  return withEngine(rules, snapshot, budget, prove);
 }
 
-/** The same; `engine` numbers people as the roster does, and after them all others. */
+/** @param engine numbers users as the roster does, and after them all others */
 export function prove(engine: EngineSets, snapshot: Snapshot, roster: Roster): Finding[] {
-  const differences = differencesOf(engine, snapshot, roster);
-  return differences.total === 0 ? openPatterns(engine.rules) : told(differences, engine.rules, snapshot);
-}
-
-function engineFor(rules: RulesDocument, { list }: Roster): EngineSets {
-  const known = list.map(({ name }) => name);
-  return new EngineSets(rules, new NameSpace(), new People(known, rules));
-}
-
-function differencesOf(engine: EngineSets, snapshot: Snapshot, roster: Roster): Differences {
   const strangers = engine.people.strangers.map((name) => ({ kind: 'stranger', name }) as const);
   const differences = new Differences([...roster.list, ...strangers], TOLD);
   const reaching = proveData(engine, snapshot, roster, differences);
   proveRights(engine, snapshot, roster, reaching, differences);
-  return differences;
+  return told(differences, engine.rules, snapshot);
+}
+
+/** Judges rules whose patterns are all complete, within a budget; where either is not so, nothing is proved. */
+export function withEngine(
+  rules: RulesDocument,
+  snapshot: Snapshot,
+  budget: WorkBudget,
+  judge: (engine: EngineSets, snapshot: Snapshot, roster: Roster) => Finding[],
+): Finding[] {
+  try {
+    const roster = new Roster(snapshot);
+    const known = roster.list.map(({ name }) => name);
+    const users = new UserUniverse(known, [rules], budget);
+    const patterns = new PatternCache(budget);
+    patterns.take(namesOf(snapshot));
+    const open = openPatterns(rules, patterns, users);
+    return open.length > 0 ? open : judge(new EngineSets(rules, patterns, users), snapshot, roster);
+  } catch (error) {
+    if (!(error instanceof BudgetExceeded)) throw error;
+    const message = 'the rules combine more names and people than can be checked, so that nothing is proved';
+    return [{ code: 'proof-undecided', severity: 'error', message }];
+  }
+}
+
+/** What the snapshot calls catalogs, schemas, tables and session properties. */
+function namesOf({ grants, policies, settings }: Snapshot): string[] {
+  const { writableCatalogs, readableCatalogs, metadataCatalog, sessionProperties } = settings;
+  const nodes = [...grants, ...policies].flatMap(({ resource: { catalog, schema, table } }) => [
+    catalog,
+    schema,
+    table,
+  ]);
+  const set = [...writableCatalogs, ...readableCatalogs, metadataCatalog ?? undefined, ...sessionProperties];
+  return [...nodes, ...set].filter((name) => name !== undefined);
 }
 
 function told({ found, total }: Differences, rules: RulesDocument, snapshot: Snapshot): Finding[] {
@@ -51,22 +73,4 @@ function told({ found, total }: Differences, rules: RulesDocument, snapshot: Sna
   if (total <= found.length) return findings;
   const message = `${total - found.length} more differences between the rules and the grants are not told here`;
   return [...findings, { code: 'proof-difference', severity: 'error', message }];
-}
-
-/**
- * A pattern must be `.*` or name finitely many: between two open ones there may be names that no question asks. Only the
- * marker's denial is open, and it stands alone.
- */
-function openPatterns(rules: RulesDocument): Finding[] {
-  return RULE_PATTERNS.flatMap(([section, ...keys]) =>
-    rules[section].flatMap((rule, index) =>
-      keys.flatMap((key): Finding[] => {
-        const pattern = patternOf(rule, key);
-        if (!isOpen(pattern) || pattern === `${MARKER}.*`) return [];
-        const at = `${section}[${index}]`;
-        const message = `the ${key} of rule ${at} means names that cannot be enumerated, so that nothing is proved`;
-        return [{ code: 'proof-undecided', severity: 'error', message, rule: at, witness: ruleText(rule) }];
-      }),
-    ),
-  );
 }

@@ -1,13 +1,10 @@
 import type { Aspect } from './difference.js';
 import type { CatalogModes, EngineSets } from './engine-sets.js';
-import { FRESH } from '../rules/name-space.js';
+import { MARKER } from './marker.js';
 import { hasMember, wordAt, type Words } from './people-set.js';
 
 /** What belongs to no table: queries, impersonation, routines, session properties. */
 export type Right = Extract<Aspect, { about: 'queries' | 'impersonation' | 'routine' | 'session-property' }>;
-
-/** What the marker of the live version is called, before its hash. */
-export const MARKER = 'grantline_rules_';
 
 /**
  * Every question about rights that these rules could answer differently: each name that one of them spells out, and a
@@ -20,7 +17,11 @@ export function* everyRight(engines: readonly EngineSets[], properties: readonly
     yield { about: 'impersonation', newUser };
   yield* routines(engines, 'function');
   yield* routines(engines, 'procedure');
-  const asked = new Set([...spelled(engines, 'system_session_properties'), ...properties, MARKER + FRESH]);
+  const asked = new Set([
+    ...spelled(engines, 'system_session_properties'),
+    ...properties,
+    ...engines.map(({ fresh }) => MARKER + fresh),
+  ]);
   for (const property of asked) yield { about: 'session-property', property, catalog: null };
   for (const catalog of catalogs(engines)) {
     for (const property of spelled(engines, 'catalog_session_properties')) {
@@ -31,14 +32,14 @@ export function* everyRight(engines: readonly EngineSets[], properties: readonly
 
 /** Who has a right. Nobody is ever asked whether they may become who they are. */
 export function holders(engine: EngineSets, right: Right): Words {
-  const { rules, space, people } = engine;
+  const { rules, patterns, people, fresh } = engine;
   switch (right.about) {
     case 'queries':
       return engine.first(rules.queries, ({ allow }) => allow.includes(right.right));
     case 'impersonation': {
       const positions = people.named(right.newUser);
       const about = rules.impersonation.filter(({ new_user }) => {
-        const members = people.meantBy(new_user);
+        const members = people.matching(new_user);
         return positions.some((position) => hasMember(members, position));
       });
       const asked = about.map(({ original_user, allow }) => ({ user: original_user, allow }));
@@ -47,7 +48,7 @@ export function holders(engine: EngineSets, right: Right): Words {
       return may;
     }
     case 'routine': {
-      const { catalog, schema = FRESH } = right.place;
+      const { catalog, schema = fresh } = right.place;
       const path = [catalog, schema, right.name];
       const about =
         right.kind === 'function'
@@ -59,11 +60,11 @@ export function holders(engine: EngineSets, right: Right): Words {
     case 'session-property': {
       const { catalog, property } = right;
       if (catalog === null) {
-        const about = rules.system_session_properties.filter((rule) => space.means(rule.property, property));
+        const about = rules.system_session_properties.filter((rule) => patterns.matches(rule.property, property));
         return engine.first(about, ({ allow }) => allow);
       }
       const about = rules.catalog_session_properties.filter(
-        (rule) => space.means(rule.catalog, catalog) && space.means(rule.property, property),
+        (rule) => patterns.matches(rule.catalog, catalog) && patterns.matches(rule.property, property),
       );
       return within(
         engine.first(about, ({ allow }) => allow),
@@ -76,7 +77,7 @@ export function holders(engine: EngineSets, right: Right): Words {
 function* routines(engines: readonly EngineSets[], kind: 'function' | 'procedure'): Iterable<Right> {
   const tries = engines.map(({ functions, procedures }) => (kind === 'function' ? functions : procedures));
   const below = (...path: string[]): Set<string> =>
-    new Set([...tries.flatMap((trie) => [...trie.branch(path).names()]), FRESH]);
+    new Set([...tries.flatMap((trie) => [...trie.branch(path).names()]), ...freshNames(engines)]);
   for (const catalog of new Set([...below(), ...catalogs(engines)])) {
     for (const schema of below(catalog)) {
       for (const name of below(catalog, schema)) {
@@ -89,21 +90,25 @@ function* routines(engines: readonly EngineSets[], kind: 'function' | 'procedure
 }
 
 function catalogs(engines: readonly EngineSets[]): Set<string> {
-  const named = engines.flatMap(({ catalogs, rules, space }) => [
+  const named = engines.flatMap(({ catalogs, rules, patterns }) => [
     ...catalogs.branch([]).names(),
-    ...rules.catalog_session_properties.flatMap(({ catalog }) => [...space.spelled(catalog)]),
+    ...rules.catalog_session_properties.flatMap(({ catalog }) => [...patterns.spelled(catalog)]),
   ]);
-  return new Set([...named, 'system', FRESH]);
+  return new Set([...named, 'system', ...freshNames(engines)]);
 }
 
 function spelled(
   engines: readonly EngineSets[],
   section: 'system_session_properties' | 'catalog_session_properties',
 ): Set<string> {
-  const named = engines.flatMap(({ rules, space }) =>
-    rules[section].flatMap(({ property }) => [...space.spelled(property)]),
+  const named = engines.flatMap(({ rules, patterns }) =>
+    rules[section].flatMap(({ property }) => [...patterns.spelled(property)]),
   );
-  return new Set([...named, FRESH]);
+  return new Set([...named, ...freshNames(engines)]);
+}
+
+function freshNames(engines: readonly EngineSets[]): string[] {
+  return engines.map(({ fresh }) => fresh);
 }
 
 /** Those of a set who may enter the catalog at all. */

@@ -1,14 +1,17 @@
-import type { Meaning } from '../rules/name-space.js';
+import type { PatternLanguage } from '../rules/pattern-cache.js';
 import { matches } from '../rules/pattern-meaning.js';
 import type { Pattern } from '../rules/pattern.js';
+import { WorkBudget } from '../rules/work-budget.js';
 
 /** Rules by the names of the objects they speak of, level by level; at each level a rule may speak of any name. */
 export class RuleTrie {
   private readonly root = new Level();
 
-  /** Rules must be added in their order. */
-  add(rule: number, path: readonly Meaning[]): void {
-    this.root.add(rule, path, 0);
+  constructor(private readonly budget = new WorkBudget()) {}
+
+  /** Rules must be added in their order. Each combination of the names on the path costs. */
+  add(rule: number, path: readonly PatternLanguage[]): void {
+    this.root.add(rule, path, this.budget);
   }
 
   /** The rules that speak of this very path, in their order. */
@@ -24,6 +27,7 @@ export class RuleTrie {
   private below(path: readonly string[]): Level[] {
     let levels: Level[] = [this.root];
     for (const name of path) levels = levels.flatMap((level) => [...level.everywhere(), ...level.only(name)]);
+    this.budget.spend(STEPS_PER_LEVEL + levels.reduce((sum, level) => sum + level.size, 0));
     return levels;
   }
 }
@@ -48,6 +52,9 @@ export class Branch {
   }
 }
 
+/** To find or make a level. */
+const STEPS_PER_LEVEL = 50;
+
 class Level {
   readonly rules: number[] = [];
   private any: Level | null = null;
@@ -55,10 +62,15 @@ class Level {
   /** By the pattern itself: two of them may let in the same witness. */
   private readonly open = new Map<Pattern, { witness: string; level: Level }>();
 
-  add(rule: number, path: readonly Meaning[], depth: number): void {
-    const meaning = path[depth];
-    if (meaning === undefined) this.rules.push(rule);
-    else for (const level of this.meant(meaning)) level.add(rule, path, depth + 1);
+  /** How many rules and names lie right below. */
+  get size(): number {
+    return this.rules.length + this.named.size + this.open.size;
+  }
+
+  add(rule: number, [language, ...path]: readonly PatternLanguage[], budget: WorkBudget): void {
+    budget.spend(STEPS_PER_LEVEL);
+    if (language === undefined) this.rules.push(rule);
+    else for (const level of this.matched(language)) level.add(rule, path, budget);
   }
 
   everywhere(): Level[] {
@@ -76,16 +88,16 @@ class Level {
     return [...this.named.keys(), ...[...this.open.values()].map(({ witness }) => witness)];
   }
 
-  private *meant(meaning: Meaning): Iterable<Level> {
-    switch (meaning.kind) {
+  private *matched(language: PatternLanguage): Iterable<Level> {
+    switch (language.kind) {
       case 'any':
         yield (this.any ??= new Level());
         return;
       case 'names':
-        for (const name of meaning.names) yield known(this.named, name, () => new Level());
+        for (const name of language.names) yield known(this.named, name, () => new Level());
         return;
       case 'open': {
-        const { pattern, witness } = meaning;
+        const { pattern, witness } = language;
         yield known(this.open, pattern, () => ({ witness, level: new Level() })).level;
       }
     }

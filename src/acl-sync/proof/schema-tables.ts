@@ -1,4 +1,4 @@
-import type { EngineSets } from './engine-sets.js';
+import { STEPS_PER_RULE, type EngineSets } from './engine-sets.js';
 import { addWord, wordAt, type PeopleSet, type WordMarks, type Words } from './people-set.js';
 import type { Branch } from './rule-trie.js';
 import type { TableRule } from '../rules/rules-document.js';
@@ -50,7 +50,12 @@ export class SchemaTables {
   private rules(indexes: readonly number[]): { index: number; rule: TableRule; people: PeopleSet }[] {
     return indexes.flatMap((index) => {
       const rule = this.engine.rules.tables[index];
-      return rule ? [{ index, rule, people: this.engine.usersOf(rule.user) }] : [];
+      if (rule === undefined) return [];
+      const people = this.engine.usersOf(rule.user);
+      // A set of its own for each column and filter, besides what it adds to them.
+      const sets = rule.privileges.length + (rule.columns?.length ?? 0) + (rule.filter === undefined ? 0 : 1);
+      this.engine.spend(STEPS_PER_RULE + (sets + 1) * people.at.length + sets * this.engine.width);
+      return [{ index, rule, people }];
     });
   }
 

@@ -43,46 +43,71 @@ function step(piece: PatternPiece, name: string, from: ReadonlySet<number>): Rea
   }
 }
 
+/** What it takes to spell out a pattern; repetitions count. */
+export interface PatternSize {
+  names: number;
+  /** UTF-16 units of all names together. */
+  characters: number;
+}
+
+/** Counted without spelling anything out; infinite where the pattern has `.*`. */
+export function sizeOf({ options }: Pick<Pattern, 'options'>): PatternSize {
+  return options.map(sequenceSize).reduce(added, { names: 0, characters: 0 });
+}
+
+function added(a: PatternSize, b: PatternSize): PatternSize {
+  return { names: a.names + b.names, characters: a.characters + b.characters };
+}
+
+function sequenceSize(pieces: readonly PatternPiece[]): PatternSize {
+  return pieces.map(pieceSize).reduce(
+    (head, tail) => ({
+      names: head.names * tail.names,
+      characters: head.characters * tail.names + tail.characters * head.names,
+    }),
+    { names: 1, characters: 0 },
+  );
+}
+
+function pieceSize(piece: PatternPiece): PatternSize {
+  switch (piece.kind) {
+    case 'literal':
+      return { names: 1, characters: piece.text.length };
+    case 'class':
+      return { names: piece.oneOf.length, characters: piece.oneOf.length };
+    case 'optional':
+      return added(pieceSize(piece.piece), { names: 1, characters: 0 });
+    case 'choice':
+      return sizeOf(piece);
+    case 'rest':
+      return { names: Infinity, characters: Infinity };
+  }
+}
+
 /** Every string that a finite pattern names, or null: it has `.*`, or names more than `limit` (repetitions count). */
 export function expand(pattern: Pattern, limit: number): Set<string> | null {
-  if (!pattern.isFinite) return null;
-  const names = choices(pattern.options, limit);
-  return names && new Set(names);
+  return sizeOf(pattern).names > limit ? null : new Set(choices(pattern.options));
 }
 
-function choices(options: readonly (readonly PatternPiece[])[], limit: number): string[] | null {
-  const all: string[] = [];
-  for (const option of options) {
-    const names = strings(option, limit - all.length);
-    if (names === null) return null;
-    for (const name of names) all.push(name);
-  }
-  return all;
+function choices(options: readonly (readonly PatternPiece[])[]): string[] {
+  return options.flatMap(strings);
 }
 
-function strings(sequence: readonly PatternPiece[], limit: number): string[] | null {
-  let heads = [''];
-  for (const piece of sequence) {
-    const tails = ends(piece, limit);
-    if (tails === null || heads.length * tails.length > limit) return null;
-    heads = heads.flatMap((head) => tails.map((tail) => head + tail));
-  }
-  return heads;
+function strings(sequence: readonly PatternPiece[]): string[] {
+  return sequence.map(ends).reduce((heads, tails) => heads.flatMap((head) => tails.map((tail) => head + tail)), ['']);
 }
 
-function ends(piece: PatternPiece, limit: number): string[] | null {
+function ends(piece: PatternPiece): string[] {
   switch (piece.kind) {
     case 'literal':
       return [piece.text];
     case 'class':
       return Array.from(piece.oneOf);
-    case 'optional': {
-      const some = ends(piece.piece, limit - 1);
-      return some && ['', ...some];
-    }
+    case 'optional':
+      return ['', ...ends(piece.piece)];
     case 'choice':
-      return choices(piece.options, limit);
+      return choices(piece.options);
     case 'rest':
-      return null;
+      throw new RangeError('a pattern with .* has no end of names');
   }
 }

@@ -18,8 +18,3 @@ export function patternOf(rule: object, key: string): string | undefined {
   const value: unknown = Reflect.get(rule, key);
   return typeof value === 'string' ? value : undefined;
 }
-
-/** With `.*` beside other things: it lets in names that nobody has spelled out, but not all. */
-export function isOpen(pattern: string | undefined): boolean {
-  return pattern !== undefined && pattern !== '.*' && pattern.includes('.*');
-}

@@ -14,6 +14,7 @@ describe('a filter or a mask is one SQL expression', () => {
     'a - -1',
     "U&'\\00e9' = name",
     "city = 'Köln'",
+    'constructor = 1 AND valueOf IS NULL AND __proto__ = hasOwnProperty',
   ])('takes %s', (text) => {
     expect(expressionProblem(text)).toBeNull();
   });

@@ -13,10 +13,10 @@ export function expressionProblem(text: string): string | null {
     if (token !== ' ') first ??= token;
     if (token === ',' && open.length === 0)
       return `one expression is expected, but there is a comma at ${position(at)}`;
-    if (token in CLOSING) open.push({ bracket: token, at });
+    if (CLOSING.has(token)) open.push({ bracket: token, at });
     if (token === ')' || token === ']') {
       const last = open.pop();
-      if (!last || CLOSING[last.bracket] !== token) return `"${token}" at ${position(at)} closes nothing`;
+      if (!last || CLOSING.get(last.bracket) !== token) return `"${token}" at ${position(at)} closes nothing`;
     }
     at += token.length;
   }
@@ -28,7 +28,11 @@ export function expressionProblem(text: string): string | null {
   return null;
 }
 
-const CLOSING: Record<string, string> = { '(': ')', '[': ']' };
+/** By the opening bracket. */
+const CLOSING = new Map([
+  ['(', ')'],
+  ['[', ']'],
+]);
 const STATEMENTS = new Set(['SELECT', 'WITH', 'VALUES', 'TABLE']);
 /** Direction marks make a text look like another one than the engine reads. */
 const FORBIDDEN = /[\p{Cc}\p{Cs}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;

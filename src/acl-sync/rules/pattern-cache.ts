@@ -1,0 +1,145 @@
+import { expand, matches, sizeOf } from './pattern-meaning.js';
+import { readPattern, type Pattern } from './pattern.js';
+import { WorkBudget } from './work-budget.js';
+
+/**
+ * The names that a pattern matches: an absent one any name; a complete list; or, where it has `.*` or names too many, whatever
+ * `matches` says. `.*` is not any name: Java's dot stops at the end of a line.
+ */
+export type PatternLanguage =
+  { kind: 'any' } | { kind: 'names'; names: ReadonlySet<string> } | { kind: 'open'; witness: string; pattern: Pattern };
+
+/** Without any of these a pattern is a list of names. */
+const SYNTAX = /[\\^$.?*+()[\]{}]/;
+const MAX_NAMES = 1_000_000;
+/** To make a string of a name, and to keep it. */
+const STEPS_PER_NAME = 400;
+
+/** The languages of the patterns of one or more documents, each distinct text read and spelled out once. */
+export class PatternCache {
+  private readonly languages = new Map<string, PatternLanguage>();
+  private readonly taken = new Set<string>();
+  private freshName: string | null = null;
+
+  constructor(readonly budget = new WorkBudget()) {}
+
+  language(text: string | undefined): PatternLanguage {
+    if (text === undefined) return ANY;
+    const known = this.languages.get(text);
+    if (known) return known;
+    const language = languageOf(parsed(text), MAX_NAMES, this.budget);
+    this.languages.set(text, language);
+    if (language.kind === 'names') this.take(language.names);
+    return language;
+  }
+
+  /** Those of `names` that the pattern matches. */
+  among(text: string | undefined, names: readonly string[]): readonly string[] {
+    const language = this.language(text);
+    return language.kind === 'any' ? names : names.filter((name) => isIn(language, name));
+  }
+
+  matches(text: string | undefined, name: string): boolean {
+    return isIn(this.language(text), name);
+  }
+
+  /** The names that a pattern brings up itself: those that it spells out, or one that an open pattern lets in. */
+  spelled(text: string | undefined): Iterable<string> {
+    const language = this.language(text);
+    return language.kind === 'names' ? language.names : language.kind === 'open' ? [language.witness] : [];
+  }
+
+  /** Names that somebody else gives: none of them is fresh. */
+  take(names: Iterable<string>): void {
+    for (const name of names) {
+      if (!name.startsWith(FRESH_PREFIX)) continue;
+      if (name === this.freshName)
+        throw new Error('a name was spelled out after it had been asked about as a fresh one');
+      this.taken.add(name);
+    }
+  }
+
+  /** A name that none of the patterns read so far spells out: it stands for all those that may yet come. */
+  fresh(): string {
+    return (this.freshName ??= freshAmong(this.taken));
+  }
+}
+
+const ANY: PatternLanguage = { kind: 'any' };
+
+/** Lower case, and longer than any name that the grants may hold (128 characters). */
+export const FRESH_PREFIX = `fresh-${'x'.repeat(128)}`;
+
+/** A name with the prefix that is not among `taken`. */
+export function freshAmong(taken: ReadonlySet<string>): string {
+  let name = FRESH_PREFIX;
+  for (let number = 1; taken.has(name); number++) name = `${FRESH_PREFIX}${number}`;
+  return name;
+}
+
+/** Reads and spells out a pattern; nothing is remembered. */
+export function readLanguage(text: string): PatternLanguage {
+  return languageOf(parsed(text), MAX_NAMES, new WorkBudget());
+}
+
+/** @throws RangeError for a text that `readRules` refuses */
+export function parsed(text: string): Pattern {
+  if (!SYNTAX.test(text)) {
+    return { options: text.split('|').map((name) => [{ kind: 'literal', text: name }]), isFinite: true };
+  }
+  const reading = readPattern(text);
+  if (reading.kind === 'refused') throw new RangeError(`a pattern that readRules would refuse: ${reading.reason}`);
+  return reading.pattern;
+}
+
+function languageOf(pattern: Pattern, limit: number, budget: WorkBudget): PatternLanguage {
+  const size = sizeOf(pattern);
+  const steps = size.names * STEPS_PER_NAME + size.characters;
+  const names = budget.canAfford(steps) ? expand(pattern, limit) : null;
+  if (names === null) return { kind: 'open', witness: witness(pattern), pattern };
+  budget.spend(steps);
+  return { kind: 'names', names };
+}
+
+function isIn(language: PatternLanguage, name: string): boolean {
+  switch (language.kind) {
+    case 'any':
+      return true;
+    case 'names':
+      return language.names.has(name);
+    case 'open':
+      return matches(language.pattern, name);
+  }
+}
+
+/** One of the names that an open pattern lets in. */
+export function witness({ options }: Pattern): string {
+  const some = (sequence: Pattern['options'][number]): string =>
+    sequence
+      .map((piece) => {
+        switch (piece.kind) {
+          case 'literal':
+            return piece.text;
+          case 'class':
+            return piece.oneOf.charAt(0);
+          case 'choice':
+            return some(openOption(piece.options));
+          case 'optional':
+            return some([piece.piece]);
+          case 'rest':
+            return FRESH_PREFIX;
+        }
+      })
+      .join('');
+  return some(openOption(options));
+}
+
+function openOption(options: Pattern['options']): Pattern['options'][number] {
+  return options.find((option) => option.some(isOpen)) ?? options[0] ?? [];
+}
+
+function isOpen(piece: Pattern['options'][number][number]): boolean {
+  if (piece.kind === 'optional') return isOpen(piece.piece);
+  if (piece.kind === 'choice') return piece.options.some((option) => option.some(isOpen));
+  return piece.kind === 'rest';
+}
