@@ -4,15 +4,8 @@ import { withDatabase } from './with-database.js';
 
 /** Applies pending migrations and stops. */
 export async function applyMigrations(): Promise<void> {
-<<<<<<< Updated upstream
-  const settings = loadSettings();
-  const database = await openDatabase(settings, print);
-  try {
+  await withDatabase(async ({ settings, database }) => {
     const applied = await migrate(database.migrationUrl, database.url, settings.audit.retentionDays);
-=======
-  await withDatabase(async ({ database }) => {
-    const applied = await migrate(database.migrationUrl, database.url);
->>>>>>> Stashed changes
     print(applied.length === 0 ? 'nothing to migrate' : applied.map((name) => `applied ${name}`).join('\n'));
   });
 }
