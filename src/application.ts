@@ -59,7 +59,7 @@ export async function createApplication(
   });
   const server = adapter.getInstance<FastifyInstance>();
   routes.watch(server);
-  const connections = new ConnectionDrain(server);
+  const drain = new ConnectionDrain(server);
   requireOneHost(server);
   refuseTunnels(server.server);
   const app = await NestFactory.create<NestFastifyApplication>(
@@ -86,12 +86,12 @@ export async function createApplication(
   serveApiDescription(server, describeApi(app, VERSION));
   await app.init();
   const operations = operationsServer(app.get(HealthRegistry), app.get(Registry));
-  return { app, operations, close: (cut) => closeApplication(app, connections, cut) };
+  return { app, operations, close: (cut) => closeApplication(app, drain, cut) };
 }
 
-async function closeApplication(app: INestApplication, connections: ConnectionDrain, cut: AbortSignal): Promise<void> {
+async function closeApplication(app: INestApplication, drain: ConnectionDrain, cut: AbortSignal): Promise<void> {
   app.get(HealthRegistry).register('process', () => Promise.resolve('down'));
-  cut.addEventListener('abort', () => connections.cut(), { once: true });
+  cut.addEventListener('abort', () => drain.cut(), { once: true });
   await app.close();
 }
 
