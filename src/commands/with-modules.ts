@@ -1,7 +1,6 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { AppModule } from '../app.module.js';
-import { SystemClock } from '../kernel/clock.js';
 import { migrate } from '../platform/infrastructure/migrator.js';
 import { NestLog } from '../platform/infrastructure/nest-log.js';
 import { withDatabase } from './with-database.js';
@@ -10,8 +9,7 @@ import { withDatabase } from './with-database.js';
 export async function withModules<T>(work: (modules: INestApplicationContext) => Promise<T>): Promise<T> {
   return withDatabase(async ({ settings, log, database, lifetime }) => {
     if (!settings.production) await migrate(database.migrationUrl, database.url, settings.audit.retentionDays);
-    const foundation = { settings, database, log, clock: new SystemClock() };
-    const opening = NestFactory.createApplicationContext(AppModule.with(foundation), {
+    const opening = NestFactory.createApplicationContext(AppModule.with({ settings, database, log }), {
       logger: new NestLog(log),
       abortOnError: false,
     });
