@@ -60,6 +60,6 @@ import { TokensService } from './tokens.service.js';
     { provide: SessionStore, useClass: TypeormSessionStore },
     { provide: Throttle, useClass: PostgresThrottle },
   ],
-  exports: [RegistrationService],
+  exports: [RegistrationService, SessionsService],
 })
 export class AuthModule {}

@@ -58,6 +58,11 @@ export class SessionsService {
     });
   }
 
+  /** Whether the session that let this person in still would. */
+  async isLive(person: CurrentPerson): Promise<boolean> {
+    return (await this.sessions.admit(person.sessionId, person.id, this.clock.now())) !== null;
+  }
+
   async list(person: CurrentPerson, { limit, after }: PageRequest): Promise<Page<SessionView>> {
     const sessions = await this.sessions.ownedBy(person.id).list(this.clock.now(), after, limit + 1);
     return pageOf(sessions, limit, (session) => session.number);

@@ -6,6 +6,8 @@ import type { Settings } from './settings.js';
 /** Where a pod finds its own API server and account (Kubernetes, "Accessing the API from a Pod"). */
 const POD = '/var/run/secrets/kubernetes.io/serviceaccount';
 
+const MIB = 1_048_576;
+
 /** Where development data lies, made absolute. */
 export function dataDir(environment: Environment): string {
   return resolve(environment['DATA_DIR'] ?? '.data');
@@ -38,12 +40,7 @@ export function parseSettings(environment: Environment): { settings: Settings; p
     auth: readAuth(read, production),
     audit: { retentionDays: read.integer('AUDIT_RETENTION_DAYS', 365, 1, 36500) },
     engine,
-    queries: {
-      maxRunningPerUser: read.integer('QUERY_MAX_RUNNING_PER_USER', 5, 1, 1000),
-      maxSeconds: read.integer('QUERY_MAX_SECONDS', 3600, 1, 604800),
-      maxRows: read.integer('QUERY_MAX_ROWS', 0, 0, 999999999),
-      retentionDays: read.integer('QUERY_RETENTION_DAYS', 7, 1, 3650),
-    },
+    queries: readQueries(read),
     acl: readAcl(read, directory, engine.user),
     log: {
       level: read.choice('LOG_LEVEL', 'info', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
@@ -133,6 +130,20 @@ function readEngine(read: SettingsReader): Settings['engine'] {
     forwardedProto: read.choice<'' | 'https'>('SERVICE_QUERY_FORWARDED_PROTO', '', ['', 'https']) || null,
     compression: read.choice('SERVICE_QUERY_COMPRESSION', 'none', ['none', 'gzip']),
     impersonation: read.flag('SERVICE_QUERY_IMPERSONATION_ENABLED', true),
+  };
+}
+
+function readQueries(read: SettingsReader): Settings['queries'] {
+  const maxPageBytes = read.integer('QUERY_MAX_PAGE_BYTES', 32 * MIB, 2 * MIB, 128 * MIB);
+  const maxHeldBytes = read.integer('QUERY_MAX_HELD_BYTES', 256 * MIB, 2 * MIB, 999_999_999);
+  if (maxHeldBytes < maxPageBytes) read.problem('QUERY_MAX_HELD_BYTES', 'must be at least QUERY_MAX_PAGE_BYTES');
+  return {
+    maxRunningPerUser: read.integer('QUERY_MAX_RUNNING_PER_USER', 5, 1, 1000),
+    maxSeconds: read.integer('QUERY_MAX_SECONDS', 3600, 1, 604800),
+    maxRows: read.integer('QUERY_MAX_ROWS', 0, 0, 999999999),
+    maxPageBytes,
+    maxHeldBytes,
+    retentionDays: read.integer('QUERY_RETENTION_DAYS', 7, 1, 3650),
   };
 }
 

@@ -48,6 +48,10 @@ export abstract class Settings {
     maxSeconds: number;
     /** 0: no limit. */
     maxRows: number;
+    /** One page of the engine. */
+    maxPageBytes: number;
+    /** All pages that this replica holds; a quarter of it, or one page, for each person. */
+    maxHeldBytes: number;
     retentionDays: number;
   };
   abstract readonly acl: {

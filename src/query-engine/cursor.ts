@@ -196,7 +196,7 @@ export class Cursor implements AsyncIterable<Row> {
     if (page.rows.length === 0) return;
     if (running.columns === null) throw new ProtocolBreach('rows without columns');
     running.convert ??= nativeRows(running.columns);
-    running.rows = page.rows.map(running.convert);
+    running.rows = page.rows.read().map(running.convert);
   }
 
   /** Whatever goes wrong ends the statement on the engine, and leaves as one of the DB-API's errors. */

@@ -3,12 +3,14 @@ import type { Log } from '../platform/log.js';
 import { PATIENCE, whatIsDue } from './domain/due.js';
 import { type EngineSession, sessionFor } from './domain/engine-session.js';
 import type { Pace } from '../kernel/pace.js';
-import { judgePage, standingAfter, stateOf } from './domain/page-verdict.js';
+import type { PageBudget, PageCharge } from './domain/page-budget.js';
+import { PageRows } from './domain/page-rows.js';
+import { isRepeated, judgePage, standingAfter, stateOf, type TakenPage } from './domain/page-verdict.js';
 import { type Ending, endedBy, endedByFault } from './domain/query.js';
 import type { Drive, QueryStore } from './domain/query-store.js';
-import { covers, type HeldPage } from './domain/row-window.js';
-import { EngineFault, type StatementClient } from './domain/statement-client.js';
+import { EngineFault, type EngineFaultKind, type StatementClient } from './domain/statement-client.js';
 import type { StatementPage } from './domain/statement-page.js';
+import { type HeldPage, HeldPages } from './held-pages.js';
 
 /** What the drivers of one replica share. */
 export interface DriverContext {
@@ -21,6 +23,20 @@ export interface DriverContext {
   driver: string;
   /** 0: no limit. */
   maxRows: number;
+  budget: PageBudget;
+}
+
+/** Milliseconds before a path that led to itself is asked again. */
+const SAME_PATH_PAUSE = 100;
+
+/** Everybody's pages fill the budget: the page is asked for again at the next tick. */
+class NoRoom extends Error {
+  override readonly name = 'NoRoom';
+}
+
+interface FetchedPage {
+  page: StatementPage;
+  charge: PageCharge;
 }
 
 /**
@@ -29,9 +45,8 @@ export interface DriverContext {
  * out, so that another replica can take over at any moment: the engine gives its newest page again to whoever asks.
  */
 export class DrivenQuery {
-  private page: HeldPage | null = null;
-  /** The page before, for as long as nothing newer has been handed out. */
-  private readPage: HeldPage | null = null;
+  private readonly pages = new HeldPages();
+  private lastTaken: TakenPage | null = null;
   private mustLetGo = false;
   private readers = 0;
   private driving: Promise<void> | null = null;
@@ -66,7 +81,12 @@ export class DrivenQuery {
 
   /** The page that holds that row, if it is in memory: also one that was let go of just now. */
   remembered(row: number): HeldPage | null {
-    return [this.page, this.readPage].find((page) => page !== null && covers(page, row)) ?? null;
+    return this.pages.covering(row);
+  }
+
+  /** Nobody can ask for its last page any more. */
+  forgetPages(): void {
+    this.pages.drop();
   }
 
   /** Milliseconds since this replica stopped driving it; 0 while it drives. */
@@ -76,7 +96,10 @@ export class DrivenQuery {
 
   /** Takes the answer to the POST, and drives on from there without being waited for. */
   async begin(page: StatementPage): Promise<void> {
-    await this.take(page, null);
+    const { client, budget } = this.context;
+    const stillOurs = await this.take({ page, charge: budget.open(this.drive.runAs) }, null);
+    // Ended while its POST was on the way: nobody else knows the path by which the engine can be told.
+    if (!stillOurs && page.nextPath !== null) await client.cancel(page.nextPath, this.session);
     void this.goOn();
   }
 
@@ -96,14 +119,15 @@ export class DrivenQuery {
   /** The page that waits, fetched again where another replica held it before; null: none waits. */
   async held(): Promise<HeldPage | null> {
     const { waitingSince, pagePath, pageStart } = this.drive;
-    if (this.page !== null || waitingSince === null || pagePath === null) return this.page;
+    if (this.pages.waiting !== null || waitingSince === null || pagePath === null) return this.pages.waiting;
     try {
-      const { page } = await this.context.client.advance(pagePath, this.session, this.limits());
-      this.page = { start: pageStart, rows: page.rows };
+      const { page, charge } = await this.fetch(pagePath);
+      if (this.isOver()) charge.release();
+      else this.hold(pageStart, { page, charge }, pagePath);
     } catch (error) {
       await this.stumble(error);
     }
-    return this.page;
+    return this.pages.waiting;
   }
 
   /** While a reader is at work, time demands nothing. */
@@ -124,15 +148,14 @@ export class DrivenQuery {
       this.leave();
       return false;
     }
-    this.readPage = null;
+    this.pages.forgetRead();
     Object.assign(this.drive, { newestFrom: from, rowsReturned: to, waitingSince: now });
     return true;
   }
 
   /** The page that was held has been read to its end: lets go of it, and asks for the next. Never rejects. */
   moveOn(): Promise<void> {
-    this.readPage = this.page;
-    this.page = null;
+    this.pages.turn();
     this.mustLetGo = true;
     Object.assign(this.drive, { waitingSince: null, pagePath: null });
     return this.goOn();
@@ -167,9 +190,17 @@ export class DrivenQuery {
     if (ended && runsOnEngine && path !== null) await client.cancel(path, this.session);
   }
 
+  /** Ends the query for what the engine sent. Never rejects. */
+  fail(kind: EngineFaultKind): Promise<void> {
+    return this.end(endedByFault(kind)).catch((error: unknown) => {
+      this.report('a query could not be ended; it will be tried again', error);
+    });
+  }
+
   /** Stops driving, without a word to the engine: it has ended, or another replica drives it, or will. */
   leave(): void {
     this.overSince ??= this.context.pace.now();
+    if (!this.finished) this.pages.drop();
     this.leaving.abort();
   }
 
@@ -193,41 +224,81 @@ export class DrivenQuery {
       return;
     }
     this.mustLetGo = false;
+    let asked: string | null = null;
     while (!this.isOver() && this.drive.waitingSince === null && this.drive.nextPath !== null) {
       const path = this.drive.nextPath;
-      const { page } = await this.context.client.advance(path, this.session, this.limits());
-      await this.take(page, path);
+      if (path === asked) await this.context.pace.wait(SAME_PATH_PAUSE, this.leaving.signal);
+      asked = path;
+      const fetched = await this.fetch(path);
+      if (isRepeated(fetched.page, path, this.lastTaken)) fetched.page = { ...fetched.page, rows: PageRows.NONE };
+      await this.take(fetched, path);
     }
   }
 
-  private limits(): { deadline: number; signal: AbortSignal; rowsHandedOut: boolean } {
+  /** Asks the engine for a page whose bytes are counted as they come. @throws EngineFault @throws NoRoom */
+  private async fetch(path: string): Promise<FetchedPage> {
+    const { client, budget } = this.context;
+    const charge = budget.open(this.drive.runAs);
+    const ending = new AbortController();
+    const leave = (): void => ending.abort(this.leaving.signal.reason);
+    const onBytes = (bytes: number): void => {
+      const claim = charge.atLeast(bytes);
+      if (claim === 'share') ending.abort(new EngineFault('share', 'more than a share of QUERY_MAX_HELD_BYTES'));
+      if (claim === 'full') ending.abort(new NoRoom('QUERY_MAX_HELD_BYTES are held'));
+    };
+    this.leaving.signal.addEventListener('abort', leave, { once: true });
+    try {
+      const { page } = await client.advance(path, this.session, { ...this.limits(), signal: ending.signal, onBytes });
+      return { page, charge };
+    } catch (error) {
+      charge.release();
+      throw error;
+    } finally {
+      this.leaving.signal.removeEventListener('abort', leave);
+    }
+  }
+
+  private hold(start: number, { page, charge }: FetchedPage, path: string | null): void {
+    this.pages.hold({ start, rows: page.rows, charge });
+    if (path !== null) this.lastTaken = { path, nextPath: page.nextPath, rows: page.rows.length, size: page.rows.size };
+  }
+
+  private limits(): { deadline: number; rowsHandedOut: boolean } {
     const { clock, pace } = this.context;
     const { deadlineAt, rowsReturned } = this.drive;
     const deadline = pace.now() + deadlineAt.getTime() - clock.now().getTime();
-    return { deadline, signal: this.leaving.signal, rowsHandedOut: rowsReturned > 0 };
+    return { deadline, rowsHandedOut: rowsReturned > 0 };
   }
 
-  /** @param path where the page was found; null: it is the answer to the POST. */
-  private async take(page: StatementPage, path: string | null): Promise<void> {
+  /** @param path where the page was found; null: it is the answer to the POST. @returns whether it is ours to drive. */
+  private async take(fetched: FetchedPage, path: string | null): Promise<boolean> {
     const { store, clock, driver } = this.context;
+    const { page, charge } = fetched;
     const verdict = judgePage(page);
-    const next = standingAfter(verdict, page, path, this.drive, clock.now());
-    const state = page.rows.length > 0 ? 'running' : stateOf(page.engineState);
-    const stillOurs = await store.progress(this.drive.id, driver, {
-      ...next,
-      state,
-      startedAt: state === 'running' ? clock.now() : null,
-      progressPercent: page.progressPercent,
-      engineQueryId: page.queryId,
-    });
-    if (!stillOurs) {
-      this.leave();
-      return;
+    let isHeld = false;
+    try {
+      const next = standingAfter(verdict, page, path, this.drive, clock.now());
+      const state = page.rows.length > 0 ? 'running' : stateOf(page.engineState);
+      const stillOurs = await store.progress(this.drive.id, driver, {
+        ...next,
+        state,
+        startedAt: state === 'running' ? clock.now() : null,
+        progressPercent: page.progressPercent,
+        engineQueryId: page.queryId,
+      });
+      if (!stillOurs) {
+        this.leave();
+        return false;
+      }
+      this.drive.columns = next.columns;
+      if (verdict.kind === 'end') await this.end(verdict.ending, false);
+      else Object.assign(this.drive, next);
+      isHeld = verdict.kind === 'hold' && !this.isOver();
+      if (isHeld) this.hold(next.pageStart, fetched, path);
+      return true;
+    } finally {
+      if (!isHeld) charge.release();
     }
-    this.drive.columns = next.columns;
-    if (verdict.kind === 'end') return this.end(verdict.ending, false);
-    Object.assign(this.drive, next);
-    if (verdict.kind === 'hold') this.page = { start: next.pageStart, rows: page.rows };
   }
 
   /** The engine's faults end the query; trouble of our own (a database that is away) is waited out. */

@@ -13,6 +13,7 @@ import { ServiceTokens } from './domain/service-tokens.js';
 import { StatementClient } from './domain/statement-client.js';
 import { EngineIdentity } from './engine-identity.service.js';
 import { QueryDrivers } from './query-drivers.service.js';
+import { RowStreams } from './row-streams.service.js';
 
 /**
  * What runs beside requests, from start to stop: the token is kept fresh, the engine asked whom it sees, and queries
@@ -29,6 +30,7 @@ export class EngineLifecycle implements OnModuleInit, BeforeApplicationShutdown,
     private readonly client: StatementClient,
     private readonly identity: EngineIdentity,
     private readonly drivers: QueryDrivers,
+    private readonly streams: RowStreams,
     private readonly health: HealthRegistry,
     private readonly settings: Settings,
     private readonly log: Log,
@@ -39,9 +41,10 @@ export class EngineLifecycle implements OnModuleInit, BeforeApplicationShutdown,
     this.http.listen$.pipe(take(1)).subscribe(() => this.start());
   }
 
+  /** Streams of rows end first: they ask for rows that nothing drives any more, and their readers may never read. */
   async beforeApplicationShutdown(): Promise<void> {
     this.stopping.abort();
-    await this.running;
+    await Promise.all([this.running, this.streams.stop()]);
   }
 
   /** Requests in flight have been answered by now. */

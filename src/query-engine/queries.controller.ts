@@ -13,9 +13,10 @@ import type { FastifyReply } from 'fastify';
 import { Refused } from '../kernel/errors.js';
 import { type Client, CurrentClient, type CurrentPerson, CurrentUser, UntilClientGone } from '../platform/access.js';
 import { Refuses } from '../platform/refuses.js';
+import { errorBy, type QueryError } from './domain/query.js';
 import { readQueryCursor } from './domain/query-cursor.js';
 import { readRowCursor } from './domain/row-window.js';
-import { chooseFormat } from './domain/rows-format.js';
+import { chooseFormat, type RowsFormat } from './domain/rows-format.js';
 import { ListQueriesDto, RowsDto, SubmitQueryDto } from './queries.dto.js';
 import { QueriesService, type Rows } from './queries.service.js';
 import {
@@ -25,13 +26,16 @@ import {
   toQueryErrorResponse,
   toQueryListResponse,
   toQueryResponse,
-  toRowsResponse,
 } from './query.response.js';
-import type { RowsPage } from './row-reader.js';
-import { csv, ndjson } from './row-stream.js';
+import { type RowsPage, RowsBroken } from './row-reader.js';
+import { RowStream } from './row-stream.js';
+import { RowStreams } from './row-streams.service.js';
 
 /** Seconds that a person with too many queries is asked to wait. */
 const TRY_AGAIN_AFTER = 5;
+
+/** Refusals that another try does not change. */
+const PERMANENT: ReadonlySet<string> = new Set(['impersonation_disabled', 'engine_forbidden']);
 
 const ROWS = {
   'application/json': { schema: { $ref: getSchemaPath(RowsResponse) } },
@@ -41,14 +45,23 @@ const ROWS = {
   'text/csv': { schema: { type: 'string', description: 'RFC 4180, with a header.' } },
 };
 
+const MEDIA_TYPES: Readonly<Record<RowsFormat, string>> = {
+  json: 'application/json; charset=utf-8',
+  ndjson: 'application/x-ndjson',
+  csv: 'text/csv; charset=utf-8; header=present',
+};
+
 @ApiTags('queries')
 @ApiExtraModels(RowsResponse)
 @ApiBearerAuth('access-token')
 @Controller('api/queries')
 export class QueriesController {
-  constructor(private readonly queries: QueriesService) {}
+  constructor(
+    private readonly queries: QueriesService,
+    private readonly streams: RowStreams,
+  ) {}
 
-  @Refuses('impersonation_disabled', 'too_many_queries', 'engine_unavailable')
+  @Refuses('impersonation_disabled', 'too_many_queries', 'engine_unavailable', 'engine_forbidden')
   @Post()
   @ApiCreatedResponse({ type: QueryResponse })
   async submit(
@@ -65,10 +78,7 @@ export class QueriesController {
         void reply.header('Location', `/api/queries/${submitted.query.id}`);
         return toQueryResponse(submitted.query);
       case 'refused':
-        throw new Refused(
-          submitted.code,
-          submitted.code === 'impersonation_disabled' ? {} : { retryAfter: TRY_AGAIN_AFTER },
-        );
+        throw new Refused(submitted.code, PERMANENT.has(submitted.code) ? {} : { retryAfter: TRY_AGAIN_AFTER });
       case 'unfit':
         throw invalid(submitted.field, submitted.message);
     }
@@ -100,7 +110,7 @@ export class QueriesController {
     if (!(await this.queries.cancel(person, id))) throw new Refused('not_found');
   }
 
-  @Refuses('page_gone', 'query_failed', 'query_cancelled', 'engine_unavailable')
+  @Refuses('page_gone', 'query_failed', 'query_cancelled', 'too_many_unread_rows', 'busy', 'engine_unavailable')
   @Get(':id/rows')
   @ApiOkResponse({ content: ROWS })
   async rows(
@@ -114,15 +124,15 @@ export class QueriesController {
     const from = after === undefined ? 0 : (readRowCursor(after) ?? 0);
     void reply.header('Vary', 'Accept');
     const format = chooseFormat(accept);
-    if (format === 'json') {
-      const page = pageOf(await this.queries.rows(person, id, from, limit));
-      await reply.send(toRowsResponse(page));
-      return;
-    }
-    const all = (place: number): Promise<Rows> => this.queries.rows(person, id, place, Infinity);
-    const first = await this.firstPage(all, from, gone);
-    void reply.type(format === 'csv' ? 'text/csv; charset=utf-8; header=present' : 'application/x-ndjson');
-    await reply.send(Readable.from(format === 'csv' ? csv(first, all) : ndjson(first, all)));
+    const isStream = format !== 'json';
+    const all = (place: number): Promise<Rows> => this.queries.rows(person, id, place, isStream ? Infinity : limit);
+    const first = isStream ? await this.firstPage(all, from, gone) : pageOf(await all(from));
+    const stream = new RowStream(first, isStream ? this.streams.source(person, id) : null);
+    this.streams.follow(stream, reply.raw);
+    const bytes = stream.bytes(format);
+    const beginning = await beginningOf(bytes, !isStream ? 4 : first.length > 0 ? 2 : 1);
+    void reply.type(MEDIA_TYPES[format]);
+    await reply.send(beginning.isWhole ? beginning.bytes : Readable.from(joined(beginning.bytes, bytes)));
   }
 
   /** A stream begins with its columns, so it begins when they are known; until then a failure still has a status. */
@@ -132,6 +142,27 @@ export class QueriesController {
       if (page.columns.length > 0 || page.next === null || gone.aborted) return page;
     }
   }
+}
+
+/** The first parts of an answer, made before it begins: what goes wrong with them still has a status. */
+async function beginningOf(bytes: AsyncIterator<Buffer>, most: number): Promise<{ bytes: Buffer; isWhole: boolean }> {
+  const parts: Buffer[] = [];
+  try {
+    while (parts.length < most) {
+      const part = await bytes.next();
+      if (part.done === true) return { bytes: Buffer.concat(parts), isWhole: true };
+      parts.push(part.value);
+    }
+    return { bytes: Buffer.concat(parts), isWhole: false };
+  } catch (error) {
+    if (error instanceof RowsBroken) throw ended('failed', errorBy('engine_protocol_error'));
+    throw error;
+  }
+}
+
+async function* joined(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
+  yield first;
+  yield* rest;
 }
 
 function pageOf(rows: Rows): RowsPage {
@@ -145,11 +176,15 @@ function pageOf(rows: Rows): RowsPage {
     case 'gone':
       throw new Refused('page_gone', { detail: 'Only the newest page can be asked for again.' });
     case 'ended':
-      throw new Refused(rows.state === 'failed' ? 'query_failed' : 'query_cancelled', {
-        detail: rows.error.message,
-        members: { error: toQueryErrorResponse(rows.error) },
-      });
+      throw ended(rows.state, rows.error);
   }
+}
+
+function ended(state: 'failed' | 'cancelled', error: QueryError): Refused {
+  return new Refused(state === 'failed' ? 'query_failed' : 'query_cancelled', {
+    detail: error.message,
+    members: { error: toQueryErrorResponse(error) },
+  });
 }
 
 function invalid(field: string, message: string): Refused {

@@ -13,7 +13,7 @@ import { type Parameter, UnfitParameter, withParameters } from './domain/sql-lit
 import { EngineFault, type StatementAnswer, StatementClient } from './domain/statement-client.js';
 import { EngineIdentity } from './engine-identity.service.js';
 import { QueryDrivers } from './query-drivers.service.js';
-import type { RowsPage } from './row-reader.js';
+import { type RowsPage, smallPage } from './row-reader.js';
 
 export interface Submission {
   sql: string;
@@ -30,7 +30,7 @@ export interface QueryPage {
 
 export type Submitted =
   | { kind: 'submitted'; query: Query }
-  | { kind: 'refused'; code: 'impersonation_disabled' | 'engine_unavailable' | 'too_many_queries' }
+  | { kind: 'refused'; code: 'impersonation_disabled' | 'engine_unavailable' | 'engine_forbidden' | 'too_many_queries' }
   | { kind: 'unfit'; field: 'parameters' | 'catalog'; message: string };
 
 /** `gone`: an older page than the newest. `unknown-place`: no answer named it. `not-found`: this person has no such query. */
@@ -98,9 +98,22 @@ export class QueriesService {
   }
 
   /** False: this person has no such query. One that has ended stays as it is. */
-  async cancel(person: CurrentPerson, id: string): Promise<boolean> {
+  cancel(person: CurrentPerson, id: string): Promise<boolean> {
+    return this.endAs('query_cancelled', person, id);
+  }
+
+  /** Nobody reads the rows any more. */
+  async abandon(person: CurrentPerson, id: string): Promise<void> {
+    await this.endAs('query_abandoned', person, id);
+  }
+
+  private async endAs(
+    code: 'query_cancelled' | 'query_abandoned',
+    person: CurrentPerson,
+    id: string,
+  ): Promise<boolean> {
     if (!isQueryId(id)) return false;
-    const ended = await this.store.ownedBy(person.id).cancel(id, endedBy('query_cancelled'), this.clock.now());
+    const ended = await this.store.ownedBy(person.id).cancel(id, endedBy(code), this.clock.now());
     if (ended === null) return false;
     this.drivers.forget(id);
     if (ended !== 'ended' && ended.nextPath !== null) {
@@ -137,15 +150,13 @@ export class QueriesService {
         return query.error === null ? { kind: 'gone' } : { kind: 'ended', state: query.state, error: query.error };
       case 'finished':
         if (from === 0 && query.updateCount !== null && columns.length === 1) {
-          return { kind: 'page', page: { columns, rows: [[String(query.updateCount)]], next: null } };
+          return { kind: 'page', page: smallPage(columns, [[String(query.updateCount)]], null) };
         }
-        return from === query.rowsReturned
-          ? { kind: 'page', page: { columns, rows: [], next: null } }
-          : { kind: 'gone' };
+        return from === query.rowsReturned ? { kind: 'page', page: smallPage(columns, [], null) } : { kind: 'gone' };
       case 'queued':
       case 'running':
         // Another replica is just taking it, or has let it go: whoever asks again finds out.
-        return { kind: 'page', page: { columns, rows: [], next: from } };
+        return { kind: 'page', page: smallPage(columns, [], from) };
     }
   }
 
@@ -164,7 +175,12 @@ export class QueriesService {
       if (error instanceof UnfitParameter) return { kind: 'unfit', field: 'parameters', message: error.message };
       if (error instanceof UnfitSession) return { kind: 'unfit', field: 'catalog', message: error.message };
       if (!(error instanceof EngineFault)) throw error;
-      this.log.error('the engine did not take a statement', { query_id: id, kind: error.kind, reason: error.message });
+      const reason = { query_id: id, kind: error.kind, reason: error.message };
+      if (error.kind === 'forbidden') {
+        this.log.warn('the engine did not admit a statement', reason);
+        return { kind: 'refused', code: 'engine_forbidden' };
+      }
+      this.log.error('the engine did not take a statement', reason);
       return { kind: 'refused', code: 'engine_unavailable' };
     }
   }

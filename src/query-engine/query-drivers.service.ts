@@ -4,6 +4,7 @@ import { Ids } from '../kernel/ids.js';
 import { Log } from '../platform/log.js';
 import { Settings } from '../platform/settings.js';
 import { Pace } from '../kernel/pace.js';
+import { PageBudget } from './domain/page-budget.js';
 import { endedBy } from './domain/query.js';
 import { type Drive, QueryStore } from './domain/query-store.js';
 import { StatementClient } from './domain/statement-client.js';
@@ -32,8 +33,9 @@ interface Driven {
 export class QueryDrivers {
   /** This replica. */
   readonly driver: string;
-  private readonly driven = new Map<string, Driven>();
+  readonly #driven = new Map<string, Driven>();
   private readonly context: DriverContext;
+  private isStopping = false;
   private sweptAt = -SWEEP_EVERY;
 
   constructor(
@@ -46,13 +48,16 @@ export class QueryDrivers {
     ids: Ids,
   ) {
     this.driver = ids.uuid();
-    this.context = { client, store, pace, clock, log, driver: this.driver, maxRows: settings.queries.maxRows };
+    const { maxRows, maxHeldBytes, maxPageBytes } = settings.queries;
+    const budget = new PageBudget(maxHeldBytes, maxPageBytes);
+    this.context = { client, store, pace, clock, log, driver: this.driver, maxRows, budget };
   }
 
   /** Until the signal is aborted. Another replica then goes on, or the next start does, while the engine remembers. */
   async run(signal: AbortSignal): Promise<void> {
     const leaveAll = (): void => {
-      for (const { query } of this.driven.values()) query.leave();
+      this.isStopping = true;
+      for (const { query } of this.#driven.values()) query.leave();
     };
     signal.addEventListener('abort', leaveAll, { once: true });
     while (!signal.aborted) {
@@ -70,9 +75,10 @@ export class QueryDrivers {
 
   /** The rows of a query that is alive, from that one on; this replica becomes its driver if it is not. */
   async rows(id: string, from: number, limit: number): Promise<RowsOutcome> {
-    const present = this.driven.get(id);
+    const present = this.#driven.get(id);
     const outcome = await present?.reader.rows(from, limit);
     if (outcome?.kind === 'page' || (outcome !== undefined && present?.query.isFinished())) return outcome;
+    if (this.isStopping) return { kind: 'over' };
     // Another replica may have driven it on meanwhile: only what stands in the database can say no.
     const drive = await this.store.claim(id, this.driver);
     if (drive === null) return { kind: 'over' };
@@ -82,13 +88,15 @@ export class QueryDrivers {
 
   /** It was ended elsewhere: nothing is asked for it any more. */
   forget(id: string): void {
-    this.driven.get(id)?.query.leave();
-    this.driven.delete(id);
+    const present = this.#driven.get(id);
+    present?.query.leave();
+    present?.query.forgetPages();
+    this.#driven.delete(id);
   }
 
   /** One round of what time demands. Called every 5 s, and by tests. */
   async tick(): Promise<void> {
-    const present = [...this.driven];
+    const present = [...this.#driven];
     const leases = new Map((await this.store.renew(this.driver)).map(({ id, isActive }) => [id, isActive]));
     await Promise.all(present.map(([id, { query }]) => this.tickOne(id, query, leases.get(id))));
     for (const drive of await this.store.claimExpired(this.driver, ADOPTED_AT_ONCE)) await this.adopt(drive);
@@ -99,7 +107,7 @@ export class QueryDrivers {
 
   /** @param isActive undefined: another replica drives it, or it was ended elsewhere. */
   private async tickOne(id: string, query: DrivenQuery, isActive: boolean | undefined): Promise<void> {
-    if (query.overFor > REMEMBERED_FOR) this.driven.delete(id);
+    if (query.overFor > REMEMBERED_FOR) this.forget(id);
     if (query.isOver()) return;
     if (isActive === undefined) query.leave();
     else if (isActive) await query.tick();
@@ -122,7 +130,7 @@ export class QueryDrivers {
   private drive(drive: Drive): Driven {
     const query = new DrivenQuery(this.context, drive);
     const driven = { query, reader: new RowReader(this.context, query) };
-    this.driven.set(drive.id, driven);
+    this.#driven.set(drive.id, driven);
     return driven;
   }
 }

@@ -1,5 +1,6 @@
 import { Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { AuthModule } from '../auth/auth.module.js';
 import { EngineNames } from '../grants/domain/engine-names.js';
 import { Clock } from '../kernel/clock.js';
 import { Log } from '../platform/log.js';
@@ -22,15 +23,17 @@ import { QueriesController } from './queries.controller.js';
 import { QueriesService } from './queries.service.js';
 import { QueryDrivers } from './query-drivers.service.js';
 import { RetiredRouteController } from './retired-route.controller.js';
+import { RowStreams } from './row-streams.service.js';
 
 /** Global, because grants come before it and see their port alone. */
 @Global()
 @Module({
-  imports: [TypeOrmModule.forFeature([QueryRow])],
+  imports: [AuthModule, TypeOrmModule.forFeature([QueryRow])],
   controllers: [QueriesController, RetiredRouteController],
   providers: [
     QueriesService,
     QueryDrivers,
+    RowStreams,
     EngineConnections,
     EngineIdentity,
     EngineLifecycle,
@@ -49,7 +52,7 @@ function serviceTokens({ engine }: Settings, pace: Pace, clock: Clock, log: Log)
 }
 
 function statementClient(
-  { engine }: Settings,
+  { engine, queries }: Settings,
   tokens: ServiceTokens,
   pace: Pace,
   clock: Clock,
@@ -57,5 +60,5 @@ function statementClient(
 ): StatementClient {
   // Without a configured engine nobody gets as far as asking it; the name would lead nowhere (RFC 6761).
   const origin = engine.origin ?? 'http://engine.invalid';
-  return new TrinoStatementClient({ ...engine, origin }, tokens, pace, clock, log);
+  return new TrinoStatementClient({ ...engine, origin, largestPage: queries.maxPageBytes }, tokens, pace, clock, log);
 }

@@ -1,11 +1,9 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import type { ApiValue } from './domain/engine-value.js';
-import type { Query, QueryError, QueryState } from './domain/query.js';
+import { type Query, QUERY_ERROR_CODES, type QueryError, type QueryState } from './domain/query.js';
 import { writeQueryCursor } from './domain/query-cursor.js';
-import { writeRowCursor } from './domain/row-window.js';
 import { publicColumns } from './domain/rows-format.js';
 import type { QueryPage } from './queries.service.js';
-import type { RowsPage } from './row-reader.js';
 
 @ApiSchema({ name: 'QueryColumn' })
 export class ColumnResponse {
@@ -18,7 +16,7 @@ export class ColumnResponse {
 
 @ApiSchema({ name: 'QueryError' })
 export class QueryErrorResponse {
-  @ApiProperty()
+  @ApiProperty({ description: `In queries one of ${QUERY_ERROR_CODES.join(', ')}.` })
   code!: string;
 
   @ApiProperty()
@@ -124,8 +122,4 @@ export function toQueryErrorResponse(error: QueryError): QueryErrorResponse {
 
 export function toQueryListResponse({ items, next }: QueryPage): QueryListResponse {
   return { items: items.map(toQueryResponse), next: next === null ? null : writeQueryCursor(next) };
-}
-
-export function toRowsResponse({ columns, rows, next }: RowsPage): RowsResponse {
-  return { columns: publicColumns(columns), rows, next: next === null ? null : writeRowCursor(next) };
 }

@@ -1,15 +1,33 @@
 import type { DriverContext, DrivenQuery } from './driven-query.js';
 import type { Column } from './domain/engine-type.js';
 import { apiRows, type ApiValue } from './domain/engine-value.js';
-import { endedBy } from './domain/query.js';
+import type { Claim } from './domain/page-budget.js';
 import { ProtocolBreach } from './domain/reading.js';
-import { covers, cutPage, type HeldPage, judgeAsked } from './domain/row-window.js';
+import { covers, cutPage, judgeAsked } from './domain/row-window.js';
+import type { HeldPage } from './held-pages.js';
 
+/** Rows for one reader. Whoever got them releases them, once they have left or will not. */
 export interface RowsPage {
   columns: readonly Column[];
-  rows: readonly ApiValue[][];
+  length: number;
+  /** The rows, a piece at a time; once. @throws RowsBroken */
+  pieces: Iterable<readonly ApiValue[][]>;
   /** Where to go on; null: this was the last page. */
   next: number | null;
+  /** Counts what the answer itself holds until it has left. */
+  claim(bytes: number): Claim;
+  release(): void;
+}
+
+/** The engine sent values that are not of their column's type, found while the rows were on their way. */
+export class RowsBroken extends Error {
+  override readonly name = 'RowsBroken';
+}
+
+/** A page whose rows hold nothing that is worth counting. */
+export function smallPage(columns: readonly Column[], rows: readonly ApiValue[][], next: number | null): RowsPage {
+  const pieces = rows.length === 0 ? [] : [rows];
+  return { columns, length: rows.length, pieces, next, claim: () => 'granted', release: () => undefined };
 }
 
 /**
@@ -48,16 +66,16 @@ export class RowReader {
     await this.nextPage(held);
     const next = await this.query.held();
     if (next !== null && next !== held) return this.handOut(next, from, limit);
-    return this.query.isOver() ? { kind: 'over' } : this.page([], from);
+    if (this.query.isOver()) return { kind: 'over' };
+    return { kind: 'page', page: smallPage(this.query.state.columns ?? [], [], from) };
   }
 
   /** The newest page once more, as it was, though the engine has gone on since. */
-  private async again(): Promise<RowsOutcome> {
+  private again(): RowsOutcome {
     const { newestFrom, rowsReturned } = this.query.state;
     const remembered = this.query.remembered(newestFrom);
     if (remembered === null) return { kind: 'gone' };
-    const rows = remembered.rows.slice(newestFrom - remembered.start, rowsReturned - remembered.start);
-    return this.page(rows, this.query.isFinished() ? null : rowsReturned);
+    return this.page(remembered, newestFrom, rowsReturned, this.query.isFinished() ? null : rowsReturned);
   }
 
   private async nextPage(held: HeldPage | null): Promise<void> {
@@ -69,24 +87,39 @@ export class RowReader {
 
   private async handOut(held: HeldPage, from: number, limit: number): Promise<RowsOutcome> {
     const { to, reached } = cutPage(from, limit, held, this.context.maxRows);
-    const rows = held.rows.slice(from - held.start, to - held.start);
-    const isLast = reached === 'end-of-page' && this.query.state.nextPath === null;
-    if (!(await this.query.handOut(from, to))) return { kind: 'over' };
-    const outcome = await this.page(rows, isLast || reached === 'max-rows' ? null : to);
-    if (isLast || reached === 'max-rows') {
-      await this.query.end({ state: 'finished', truncated: reached === 'max-rows', updateCount: null });
+    const isLast = reached === 'max-rows' || (reached === 'end-of-page' && this.query.state.nextPath === null);
+    const outcome = this.page(held, from, to, isLast ? null : to);
+    if (!(await this.query.handOut(from, to))) {
+      outcome.page.release();
+      return { kind: 'over' };
     }
+    if (isLast) await this.query.end({ state: 'finished', truncated: reached === 'max-rows', updateCount: null });
     return outcome;
   }
 
-  private async page(rows: readonly unknown[], next: number | null): Promise<RowsOutcome> {
+  private page(held: HeldPage, from: number, to: number, next: number | null): { kind: 'page'; page: RowsPage } {
     const columns = this.query.state.columns ?? [];
+    const leave = held.charge.retain();
+    const answer = this.context.budget.open(held.charge.owner);
+    let isReleased = false;
+    const release = (): void => {
+      leave();
+      if (!isReleased) answer.release();
+      isReleased = true;
+    };
+    const pieces = this.pieces(held, from, to);
+    const claim = (bytes: number): Claim => (isReleased ? 'granted' : answer.atLeast(bytes));
+    return { kind: 'page', page: { columns, length: to - from, pieces, next, claim, release } };
+  }
+
+  private *pieces(held: HeldPage, from: number, to: number): Generator<readonly ApiValue[][], void, undefined> {
     try {
-      return { kind: 'page', page: { columns, rows: rows.map(apiRows(columns)), next } };
+      const convert = apiRows(this.query.state.columns ?? []);
+      for (const piece of held.rows.pieces(from - held.start, to - held.start)) yield piece.map(convert);
     } catch (error) {
       if (!(error instanceof ProtocolBreach)) throw error;
-      await this.query.end(endedBy('engine_protocol_error'));
-      return { kind: 'over' };
+      void this.query.fail('protocol');
+      throw new RowsBroken('a value that is not of its type', { cause: error });
     }
   }
 }

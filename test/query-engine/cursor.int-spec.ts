@@ -30,6 +30,7 @@ describe('the DB-API', () => {
       headerPrefix: 'X-Query',
       forwardedProto: null,
       compression: 'none',
+      largestPage: 2 ** 25,
     } as const;
     client = new TrinoStatementClient(address, new FakeServiceTokens(), pace, new SystemClock(), new LogBook());
   });

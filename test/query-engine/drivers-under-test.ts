@@ -49,7 +49,14 @@ export class DriversUnderTest {
       `INSERT INTO users (username, email, password_hash, role, is_active, created_at)
        VALUES ('ana', 'ana@example.org', '$2b$04$' || repeat('a', 53), 'user', true, now())`,
     );
-    const address = { origin, user: 'sa', headerPrefix: 'X-Query', forwardedProto: null, compression: 'none' } as const;
+    const address = {
+      origin,
+      user: 'sa',
+      headerPrefix: 'X-Query',
+      forwardedProto: null,
+      compression: 'none',
+      largestPage: 2 ** 25,
+    } as const;
     const tokens = new FakeServiceTokens();
     const client = new TrinoStatementClient(address, tokens, new FakePace(), new TestClock(), new LogBook());
     return new DriversUnderTest(engine, database, source, client);
@@ -86,6 +93,16 @@ export class DriversUnderTest {
     return id;
   }
 
+  /** The rows as a reader of that replica gets them. */
+  async rows(replica: QueryDrivers, id: string, from: number, limit: number): Promise<RowsRead> {
+    const outcome = await replica.rows(id, from, limit);
+    if (outcome.kind !== 'page') return outcome;
+    const { columns, pieces, next } = outcome.page;
+    const rows = [...pieces].flat();
+    outcome.page.release();
+    return { kind: 'page', page: { columns, rows, next } };
+  }
+
   deadlineAt(): Date {
     return new Date(this.clock.now().getTime() + 3_600_000);
   }
@@ -111,6 +128,10 @@ export class DriversUnderTest {
   }
 }
 
+/** What a reader gets, read to its end and released; or why there is nothing. */
+export type RowsRead =
+  | { kind: 'page'; page: { columns: unknown; rows: unknown[]; next: number | null } }
+  | Exclude<RowsOutcome, { kind: 'page' }>;
+
 /** The values of the page, or why there is none. */
-export const values = (outcome: RowsOutcome): unknown =>
-  outcome.kind === 'page' ? outcome.page.rows.flat() : outcome.kind;
+export const values = (read: RowsRead): unknown => (read.kind === 'page' ? read.page.rows.flat() : read.kind);

@@ -1,4 +1,4 @@
-import { ApiClient, signedUp } from '../support/api-client.js';
+import { ApiClient, signedUp, signIn } from '../support/api-client.js';
 import { FakeKeycloak } from '../support/fake-keycloak.js';
 import { column, FakeTrino } from '../support/fake-trino.js';
 import { startService, type TestService } from '../support/service.js';
@@ -17,7 +17,7 @@ export class QueriesUnderTest {
     readonly bo: ApiClient,
   ) {}
 
-  static async start(): Promise<QueriesUnderTest> {
+  static async start(environment: Record<string, string> = {}): Promise<QueriesUnderTest> {
     const engine = new FakeTrino();
     const keycloak = new FakeKeycloak();
     const { hostname, port } = new URL(await engine.listen());
@@ -32,11 +32,16 @@ export class QueriesUnderTest {
       SERVICE_QUERY_JWT_CLIENT_SECRET: 'grantline-secret',
       QUERY_MAX_RUNNING_PER_USER: '2',
       QUERY_MAX_ROWS: '6',
+      ...environment,
     });
     const stranger = new ApiClient(service.url);
     const ana = stranger.as((await signedUp(stranger, 'ana')).access_token);
     const bo = stranger.as((await signedUp(stranger, 'Bo_2')).access_token);
     return new QueriesUnderTest(service, engine, keycloak, stranger, ana, bo);
+  }
+
+  async anotherSession(username: string): Promise<ApiClient> {
+    return this.stranger.as((await signIn(this.stranger, username)).access_token);
   }
 
   async stop(): Promise<void> {

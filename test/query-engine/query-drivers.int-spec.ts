@@ -26,40 +26,40 @@ describe('the drivers of queries', () => {
 
   it('go on by themselves from a page that was read to its end, and give it again meanwhile', async () => {
     const id = await drivers.begun('SELECT n');
-    const first = await one.rows(id, 0, 2);
-    const second = await one.rows(id, 2, 2);
+    const first = await drivers.rows(one, id, 0, 2);
+    const second = await drivers.rows(one, id, 2, 2);
     clock.advance(5);
     await one.tick();
     await until(() => Promise.resolve(drivers.asked('GET').length === 3));
 
     expect(values(first)).toEqual([1, 2]);
-    expect(await one.rows(id, 2, 1)).toEqual(second);
-    expect(values(await one.rows(id, 3, 9))).toEqual([4, 5]);
-    expect(values(await one.rows(id, 2, 1))).toBe('gone');
+    expect(await drivers.rows(one, id, 2, 1)).toEqual(second);
+    expect(values(await drivers.rows(one, id, 3, 9))).toEqual([4, 5]);
+    expect(values(await drivers.rows(one, id, 2, 1))).toBe('gone');
   });
 
   it('give the last page again after the end, for as long as they remember it', async () => {
     engine.answers('SELECT few', { raw: JSON.stringify({ id: 'q', columns: NUMBERS, data: [[1]], stats: {} }) });
     const id = await drivers.begun('SELECT few');
-    const last = await one.rows(id, 0, 10);
+    const last = await drivers.rows(one, id, 0, 10);
     expect(last).toMatchObject({ kind: 'page', page: { rows: [[1]], next: null } });
     expect(await drivers.find(id)).toMatchObject({ state: 'finished' });
 
-    expect(await one.rows(id, 0, 10)).toEqual(last);
+    expect(await drivers.rows(one, id, 0, 10)).toEqual(last);
     pace.advance(60_001);
     await one.tick();
-    expect(values(await one.rows(id, 0, 10))).toBe('over');
+    expect(values(await drivers.rows(one, id, 0, 10))).toBe('over');
   });
 
   it('finish what was read, though nobody asks whether more comes', async () => {
     engine.answers('SELECT few', { columns: NUMBERS, data: [[1]] });
     const id = await drivers.begun('SELECT few');
-    const last = await one.rows(id, 0, 10);
+    const last = await drivers.rows(one, id, 0, 10);
     clock.advance(5);
     await one.tick();
     let again = last;
     await until(async () => {
-      again = await one.rows(id, 0, 10);
+      again = await drivers.rows(one, id, 0, 10);
       return again.kind === 'page' && again.page.next === null;
     });
 
@@ -70,7 +70,7 @@ describe('the drivers of queries', () => {
   it('answer an empty page with the same place when no rows come in time', async () => {
     engine.answers('SELECT slow', { columns: NUMBERS, after: new Promise(() => undefined) });
     const id = await drivers.begun('SELECT slow');
-    const waiting = one.rows(id, 0, 10);
+    const waiting = drivers.rows(one, id, 0, 10);
     await pace.somebodyWaits();
     pace.advance(10_000);
 
@@ -89,7 +89,7 @@ describe('the drivers of queries', () => {
     await owner.destroy();
     await one.tick();
 
-    expect(values(await one.rows(id, 0, 10))).toEqual([1]);
+    expect(values(await drivers.rows(one, id, 0, 10))).toEqual([1]);
     expect(JSON.stringify(log.lines)).not.toContain('/v1/statement/');
   });
 });

@@ -1,6 +1,7 @@
 import type { ApiClient } from '../support/api-client.js';
 import { failed, type FakeTrino } from '../support/fake-trino.js';
 import type { TestService } from '../support/service.js';
+import { until } from '../support/until.js';
 import { ended, NUMBERS, QueriesUnderTest, submitted } from './queries-under-test.js';
 
 describe('a query that fails', () => {
@@ -65,5 +66,79 @@ describe('a query that fails', () => {
       state: 'failed',
       error: { code: 'engine_protocol_error' },
     });
+  });
+
+  it('keeps what the engine says, though it holds what no text of the database can', async () => {
+    const typeSignature = {
+      rawType: 'row',
+      arguments: [
+        { kind: 'NAMED_TYPE', value: { fieldName: { name: 'a\u0000\ud800' }, typeSignature: { rawType: 'integer' } } },
+      ],
+    };
+    const columns = [{ name: 'n\u0000', type: 'row("a\u0000" integer)', typeSignature }];
+    engine.answers('SELECT nul', { columns, data: [[[1]]] });
+    engine.answers('SELECT wrong', failed('INVALID_CAST_ARGUMENT', "Cannot cast 'a\u0000' to INT"));
+    const path = await submitted(ana, { sql: 'SELECT nul' });
+
+    expect((await ana.get(`${path}/rows`)).body).toMatchObject({ columns: [{ name: 'n\ufffd' }], rows: [[[1]]] });
+    expect((await ana.get(path)).body).toMatchObject({ state: 'running', columns: [{ name: 'n\ufffd' }] });
+    expect((await ana.delete(path)).status).toBe(204);
+    expect(await ended(ana, await submitted(ana, { sql: 'SELECT wrong' }))).toMatchObject({
+      error: { code: 'query_failed', message: "Cannot cast 'a\ufffd' to INT" },
+    });
+    engine.instead = [{ method: 'POST', body: JSON.stringify({ id: 'q\u0000', stats: { state: 'FINISHED' } }) }];
+    expect(await ana.post('/api/queries', { sql: 'SELECT id' })).toMatchObject({
+      status: 201,
+      body: { engine_query_id: 'q\ufffd' },
+    });
+  });
+
+  it('tells an engine that forbids from one that is away, and without an error line', async () => {
+    engine.instead = [{ method: 'POST', status: 403, body: 'Authentication over HTTP is not enabled' }];
+
+    const answer = await ana.post('/api/queries', { sql: 'SELECT 1' });
+    expect(answer).toMatchObject({ status: 403, body: { code: 'engine_forbidden' } });
+    const lines = service.logLines.filter(
+      (line) => line.includes(String(answer.body?.['request_id'])) || line.includes('forbidden'),
+    );
+    expect(lines.filter((line) => line.includes('"level":"error"'))).toEqual([]);
+    expect(lines.some((line) => line.includes('"kind":"forbidden"'))).toBe(true);
+  });
+
+  it('is cancelled on the engine too when it is cancelled while its POST is on the way', async () => {
+    let open: () => void = () => undefined;
+    const gate = new Promise<void>((resolve) => (open = resolve));
+    engine.instead = [{ method: 'POST', after: gate, afterwards: true }];
+    const submitting = ana.post('/api/queries', { sql: 'SELECT 1' });
+    let path = '';
+    await until(async () => {
+      const items = ((await ana.get('/api/queries?limit=200')).body?.['items'] ?? []) as {
+        id: string;
+        state: string;
+      }[];
+      const query = items.find(({ state }) => state === 'queued');
+      path = `/api/queries/${query?.id ?? ''}`;
+      return query !== undefined;
+    });
+    expect((await ana.delete(path)).status).toBe(204);
+    open();
+
+    expect(await submitting).toMatchObject({ status: 201, body: { state: 'cancelled' } });
+    expect(engine.statements.at(-1)?.cancelled).toBe(true);
+  });
+
+  it('hands out once what the engine sends twice', async () => {
+    const stale = { id: 'q', columns: NUMBERS, data: [[1]], stats: { state: 'RUNNING' } };
+    engine.answers('SELECT twice', { columns: NUMBERS, data: [[1]] }, { data: [[2]] });
+    const path = await submitted(ana, { sql: 'SELECT twice' });
+    const first = await ana.get(`${path}/rows`);
+    const statement = engine.statements.at(-1);
+    const nextUri = `http://x/v1/statement/executing/${statement?.id ?? ''}/${statement?.slug(1) ?? ''}/1`;
+    engine.instead = [{ method: 'GET', body: JSON.stringify({ ...stale, nextUri }) }];
+    const rest = await ana.get(`${path}/rows?after=${String(first.body?.['next'])}`);
+
+    expect(first.body).toMatchObject({ rows: [['1']] });
+    expect(rest.body).toMatchObject({ rows: [['2']] });
+    await ana.delete(path);
   });
 });

@@ -28,7 +28,7 @@ describe('the drivers of queries, at the limits of a query', () => {
 
   it('tell the engine every minute that a page still waits, and cancel what nobody fetches for 300 s', async () => {
     const id = await drivers.begun('SELECT n');
-    await one.rows(id, 0, 1);
+    await drivers.rows(one, id, 0, 1);
     clock.advance(299);
     pace.advance(59_999);
     await one.tick();

@@ -29,20 +29,20 @@ describe('the drivers of queries, from one replica to another', () => {
   it('hand rows on wherever they are asked for: another replica takes over in the middle of a page', async () => {
     const id = await drivers.begun('SELECT n');
 
-    expect(values(await one.rows(id, 0, 2))).toEqual([1, 2]);
-    expect(values(await other.rows(id, 2, 2))).toEqual([3]);
-    expect(values(await one.rows(id, 2, 2))).toEqual([3]);
-    expect(values(await other.rows(id, 3, 2))).toEqual([4, 5]);
-    expect(values(await one.rows(id, 3, 2))).toEqual([4, 5]);
-    expect(values(await other.rows(id, 0, 2))).toBe('gone');
-    expect(values(await one.rows(id, 9, 2))).toBe('unknown');
-    expect(values(await other.rows(id, 5, 2))).toBe('over');
+    expect(values(await drivers.rows(one, id, 0, 2))).toEqual([1, 2]);
+    expect(values(await drivers.rows(other, id, 2, 2))).toEqual([3]);
+    expect(values(await drivers.rows(one, id, 2, 2))).toEqual([3]);
+    expect(values(await drivers.rows(other, id, 3, 2))).toEqual([4, 5]);
+    expect(values(await drivers.rows(one, id, 3, 2))).toEqual([4, 5]);
+    expect(values(await drivers.rows(other, id, 0, 2))).toBe('gone');
+    expect(values(await drivers.rows(one, id, 9, 2))).toBe('unknown');
+    expect(values(await drivers.rows(other, id, 5, 2))).toBe('over');
     expect(await drivers.find(id)).toMatchObject({ state: 'finished', rowsReturned: 5 });
   });
 
   it('adopt the queries of a replica that died, with the page that waited there', async () => {
     const id = await drivers.begun('SELECT n');
-    expect(values(await one.rows(id, 0, 2))).toEqual([1, 2]);
+    expect(values(await drivers.rows(one, id, 0, 2))).toEqual([1, 2]);
     await other.tick();
     expect(log.at('info')).toEqual([]);
 
@@ -50,12 +50,12 @@ describe('the drivers of queries, from one replica to another', () => {
     await other.tick();
 
     expect(log.at('info')).toEqual(['a query is driven on after its driver died']);
-    expect(values(await other.rows(id, 2, 9))).toEqual([3]);
+    expect(values(await drivers.rows(other, id, 2, 9))).toEqual([3]);
   });
 
   it('let go of what they drive when they stop, so that another goes on at once', async () => {
     const id = await drivers.begun('SELECT n');
-    await one.rows(id, 0, 1);
+    await drivers.rows(one, id, 0, 1);
     const stop = new AbortController();
     const running = one.run(stop.signal);
     await pace.somebodyWaits();
@@ -63,19 +63,19 @@ describe('the drivers of queries, from one replica to another', () => {
     await running;
     await other.tick();
 
-    expect(values(await other.rows(id, 1, 1))).toEqual([2]);
+    expect(values(await drivers.rows(other, id, 1, 1))).toEqual([2]);
     expect(drivers.asked('DELETE')).toEqual([]);
   });
 
   it('stop without a word to the engine when another replica drives or the owner has cancelled', async () => {
     const id = await drivers.begun('SELECT n');
-    await other.rows(id, 0, 1);
+    await drivers.rows(other, id, 0, 1);
     await one.tick();
     await store.ownedBy(1).cancel(id, { state: 'finished', truncated: false, updateCount: null }, clock.now());
     await other.tick();
 
     expect(drivers.asked('DELETE')).toEqual([]);
-    expect(values(await other.rows(id, 1, 1))).toBe('over');
+    expect(values(await drivers.rows(other, id, 1, 1))).toBe('over');
   });
 
   it('end as lost what died on its way to the engine', async () => {
@@ -90,10 +90,10 @@ describe('the drivers of queries, from one replica to another', () => {
 
   it('end as lost what the engine has forgotten', async () => {
     const id = await drivers.begun('SELECT n');
-    await one.rows(id, 0, 1);
+    await drivers.rows(one, id, 0, 1);
     engine.statements.length = 0;
 
-    expect(values(await other.rows(id, 1, 1))).toBe('over');
+    expect(values(await drivers.rows(other, id, 1, 1))).toBe('over');
     expect(await drivers.find(id)).toMatchObject({ state: 'failed', error: { code: 'query_lost' } });
   });
 });

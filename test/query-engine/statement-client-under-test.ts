@@ -42,6 +42,7 @@ export class StatementClientUnderTest {
       headerPrefix: 'X-Query',
       forwardedProto: null,
       compression: 'none',
+      largestPage: 2 ** 25,
       ...given,
     };
     const made = new TrinoStatementClient(address, this.tokens, this.pace, new SystemClock(), this.log);

@@ -16,6 +16,14 @@ export interface ScriptedPage {
   nextUri?: string;
   /** The whole answer, as it is. */
   raw?: string;
+  /** What `@filler` in `data` stands for: that text again and again, sent without ever being in memory as a whole. */
+  filler?: { text: string; bytes: number };
+}
+
+export interface StatementBody {
+  body: string;
+  headers: Record<string, string>;
+  filler?: { text: string; bytes: number };
 }
 
 export type Script = (session: TrinoSession) => ScriptedPage[];
@@ -56,7 +64,7 @@ export class FakeStatement {
   }
 
   /** @returns null when that page has been passed. */
-  async page(token: number, origin: string): Promise<{ body: string; headers: Record<string, string> } | null> {
+  async page(token: number, origin: string): Promise<StatementBody | null> {
     if (token < this.newest) return null;
     this.newest = token;
     const page = this.pages[token] ?? {};
@@ -80,7 +88,11 @@ export class FakeStatement {
       warnings: [],
     };
     const text = JSON.stringify(answer);
-    return { body: typeof data === 'string' ? text.replace('"@data"', () => data) : text, headers: page.headers ?? {} };
+    return {
+      body: typeof data === 'string' ? text.replace('"@data"', () => data) : text,
+      headers: page.headers ?? {},
+      ...(page.filler === undefined ? {} : { filler: page.filler }),
+    };
   }
 
   private nextUri(origin: string, token: number): string {

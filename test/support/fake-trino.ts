@@ -1,5 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { gzipSync } from 'node:zlib';
 import { refusalOfIdentity, sessionOf, type TrinoMode, type TrinoSession } from './fake-trino-identity.js';
 import { FakeStatement, type Script, type ScriptedPage } from './fake-trino-statement.js';
@@ -11,6 +13,9 @@ interface Canned {
   body?: string;
   /** Close the connection instead of answering. */
   hangUp?: boolean;
+  filler?: { text: string; bytes: number };
+  /** The request is dealt with when this resolves. */
+  after?: Promise<void>;
   /** Do what was asked, and then give this answer in place of the real one. */
   afterwards?: boolean;
 }
@@ -64,12 +69,19 @@ export class FakeTrino {
     this.requests.push(seen);
     const at = this.instead.findIndex((canned) => (canned.method ?? method) === method);
     const canned = at === -1 ? undefined : this.instead.splice(at, 1)[0];
+    await canned?.after;
     const real = canned === undefined || canned.afterwards === true ? await this.answer(seen) : null;
     if (canned?.hangUp === true) {
       request.socket.destroy();
       return;
     }
-    const { status, headers, body } = { status: 200, headers: {}, body: '', ...real, ...canned };
+    const { status, headers, body, filler } = { status: 200, headers: {}, body: '', filler: null, ...real, ...canned };
+    if (filler !== null) {
+      response.writeHead(status, headers);
+      // Whoever asked may have had enough.
+      await pipeline(Readable.from(filled(body, filler)), response).catch(() => undefined);
+      return;
+    }
     const zipped = request.headers['accept-encoding']?.includes('gzip') === true && body !== '';
     response.writeHead(status, { ...headers, ...(zipped ? { 'Content-Encoding': 'gzip' } : {}) });
     response.end(zipped ? gzipSync(body) : body);
@@ -94,7 +106,7 @@ export class FakeTrino {
     if (seen.method === 'HEAD') return statement.wasAsked(Number(token)) ? {} : { status: 404 };
     const page = await statement.page(Number(token), this.originFor(seen));
     if (page === null) return { status: 410, body: 'Error 410 Gone: HTTP 410 Gone' };
-    return { headers: { 'Content-Type': 'application/json', ...page.headers }, body: page.body };
+    return { ...page, headers: { 'Content-Type': 'application/json', ...page.headers } };
   }
 
   private submit(seen: SeenRequest): Canned {
@@ -129,6 +141,16 @@ export class FakeTrino {
     const proto = seen.headers['x-forwarded-proto'] ?? 'http';
     return this.nextOrigin ?? `${[proto].flat()[0] ?? 'http'}://${seen.headers.host ?? ''}`;
   }
+}
+
+function* filled(body: string, { text, bytes }: { text: string; bytes: number }): Generator<string> {
+  const [before = '', after = ''] = body.split('@filler');
+  const block = text.repeat(Math.ceil(65_536 / text.length));
+  yield before;
+  for (let left = Math.floor(bytes / text.length) * text.length; left > 0; left -= block.length) {
+    yield left < block.length ? block.slice(0, left) : block;
+  }
+  yield after;
 }
 
 /** A statement that ends as the engine ends it, with everything in its error that must not be passed on. */

@@ -1,4 +1,4 @@
-import { isObject, numberOrNull, readObject, readText, textOrNull } from './reading.js';
+import { integerOrNull, isObject, readObject, readText, textOrNull } from './reading.js';
 
 /** A statement that failed, as the engine says it. Only what stands here ever leaves the client of the engine. */
 export interface EngineError {
@@ -44,8 +44,8 @@ export function readEngineError(value: unknown): EngineError {
     name,
     kind,
     message: kind === 'USER_ERROR' ? (textOrNull(error['message']) ?? name).slice(0, LONGEST_MESSAGE) : OUR_WORDS[kind],
-    line: isObject(place) ? numberOrNull(place['lineNumber']) : null,
-    column: isObject(place) ? numberOrNull(place['columnNumber']) : null,
+    line: isObject(place) ? integerOrNull(place['lineNumber']) : null,
+    column: isObject(place) ? integerOrNull(place['columnNumber']) : null,
   };
 }
 

@@ -47,9 +47,10 @@ function signatureOf(value: unknown, type: string): JsonObject {
   return isObject(value) ? value : { rawType: type.replace(/\(.*/s, '') };
 }
 
-/** Columns in the form that `readColumns` reads. */
-export function writeColumns(columns: readonly Column[]): unknown[] {
-  return columns.map(({ name, type, signature }) => ({ name, type, typeSignature: signature }));
+/** Columns as JSON in the form that `readColumns` reads, and that PostgreSQL can keep. */
+export function writeColumns(columns: readonly Column[]): string {
+  const written = columns.map(({ name, type, signature }) => ({ name, type, typeSignature: signature }));
+  return JSON.stringify(written, (_, value: unknown) => textOrNull(value) ?? value);
 }
 
 function readType(value: unknown): EngineType {

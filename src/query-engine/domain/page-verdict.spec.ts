@@ -1,13 +1,16 @@
-import { judgePage, standingAfter, stateOf } from './page-verdict.js';
+import { JsonScanner } from './json-scanner.js';
+import { PageRows } from './page-rows.js';
+import { isRepeated, judgePage, standingAfter, stateOf } from './page-verdict.js';
 import type { Drive } from './query-store.js';
 import { EngineFault } from './statement-client.js';
 import type { StatementPage } from './statement-page.js';
 
+const rowsOf = (json: string): PageRows => PageRows.scan(new JsonScanner(Buffer.from(json)));
 const page: StatementPage = {
   queryId: 'q',
   nextPath: '/v1/statement/executing/q/y/1',
   columns: null,
-  rows: [],
+  rows: PageRows.NONE,
   engineState: 'RUNNING',
   progressPercent: null,
   error: null,
@@ -20,18 +23,33 @@ const finished = (updateCount: bigint | null): unknown => ({ state: 'finished', 
 describe('judgePage', () => {
   it.each<[string, Partial<StatementPage>, unknown]>([
     ['no rows, more to come', {}, { kind: 'ask-again' }],
-    ['rows', { rows: [[1]] }, { kind: 'hold' }],
-    ['the last rows', { rows: [[1]], nextPath: null }, { kind: 'hold' }],
-    ['the row of a writer', { rows: [[5]], updateType: 'INSERT', updateCount: 5n }, { kind: 'ask-again' }],
+    ['rows', { rows: rowsOf('[[1]]') }, { kind: 'hold' }],
+    ['the last rows', { rows: rowsOf('[[1]]'), nextPath: null }, { kind: 'hold' }],
+    ['the row of a writer', { rows: rowsOf('[[5]]'), updateType: 'INSERT', updateCount: 5n }, { kind: 'ask-again' }],
     ['the end of a reader', { nextPath: null }, { kind: 'end', ending: finished(null) }],
     [
       'the end of a writer',
       { nextPath: null, updateType: 'INSERT', updateCount: 5n },
       { kind: 'end', ending: finished(5n) },
     ],
-    ['an error, whatever else', { error, rows: [[1]] }, { kind: 'end', ending: { state: 'failed' } }],
+    ['an error, whatever else', { error, rows: rowsOf('[[1]]') }, { kind: 'end', ending: { state: 'failed' } }],
   ])('%s', (_, given, verdict) => {
     expect(judgePage({ ...page, ...given })).toMatchObject(verdict as object);
+  });
+});
+
+describe('isRepeated', () => {
+  const last = { path: '/1', nextPath: '/2', rows: 1, size: 4 };
+  it.each<[string, string, string | null, string, boolean]>([
+    ['the next page', '/2', '/3', '[[1]]', false],
+    ['the last page', '/2', null, '[[1]]', false],
+    ['the same path once more', '/1', '/2', '[[1]]', true],
+    ['an older answer at the next path', '/2', '/2', '[[7]]', true],
+    ['other rows at a path that leads to itself', '/2', '/2', '[[1],[2]]', false],
+    ['no rows', '/2', '/2', '[]', false],
+  ])('%s', (_, path, nextPath, rows, repeated) => {
+    expect(isRepeated({ ...page, nextPath, rows: rowsOf(rows) }, path, last)).toBe(repeated);
+    expect(isRepeated({ ...page, nextPath, rows: rowsOf(rows) }, path, null)).toBe(false);
   });
 });
 
@@ -59,7 +77,7 @@ describe('standingAfter', () => {
   };
 
   it('rows wait where they were found, behind those that were handed out', () => {
-    expect(after({ rows: [[1]], columns })).toEqual({
+    expect(after({ rows: rowsOf('[[1]]'), columns })).toEqual({
       columns,
       nextPath: page.nextPath,
       pagePath: '/this',
@@ -78,7 +96,7 @@ describe('standingAfter', () => {
   });
 
   it('rows without columns are no answer of an engine', () => {
-    expect(() => after({ rows: [[1]] })).toThrow(EngineFault);
+    expect(() => after({ rows: rowsOf('[[1]]') })).toThrow(EngineFault);
   });
 });
 

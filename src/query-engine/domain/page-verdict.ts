@@ -17,6 +17,26 @@ export function judgePage(page: StatementPage): PageVerdict {
   return { kind: 'end', ending: { state: 'finished', truncated: false, updateCount: page.updateCount } };
 }
 
+/** The last page with rows: where it was found, where it led, and how much it held. */
+export interface TakenPage {
+  path: string;
+  nextPath: string | null;
+  rows: number;
+  size: number;
+}
+
+/**
+ * Whether those rows came before, in the page that had rows last: from the same path, or from one that leads to itself
+ * with as much in it. The engine's paths lead on from page to page, but a proxy may answer with an older one.
+ */
+export function isRepeated(page: StatementPage, path: string, last: TakenPage | null): boolean {
+  if (last === null || page.rows.length === 0) return false;
+  if (path === last.path) return true;
+  return (
+    page.nextPath === path && last.nextPath === path && page.rows.length === last.rows && page.rows.size === last.size
+  );
+}
+
 type Standing = Pick<Drive, 'columns' | 'nextPath' | 'pagePath' | 'pageStart' | 'waitingSince'>;
 
 /**

@@ -6,17 +6,24 @@ export type QueryState = 'queued' | 'running' | 'finished' | 'failed' | 'cancell
 
 /**
  * Why a query did not end well. `query_failed`: the engine says so, and why. `query_abandoned`: nobody fetched its rows.
- * `query_lost`: the replica that drove it, or the engine, does not know it any more.
+ * `query_lost`: the replica that drove it, or the engine, does not know it any more. `page_too_large`: beyond
+ * QUERY_MAX_PAGE_BYTES. `too_many_unread_rows`: beyond a person's share of QUERY_MAX_HELD_BYTES.
  */
-export type QueryErrorCode =
-  | 'query_failed'
-  | 'query_cancelled'
-  | 'query_timeout'
-  | 'query_abandoned'
-  | 'query_lost'
-  | 'account_deactivated'
-  | 'engine_unavailable'
-  | 'engine_protocol_error';
+export const QUERY_ERROR_CODES = [
+  'query_failed',
+  'query_cancelled',
+  'query_timeout',
+  'query_abandoned',
+  'query_lost',
+  'page_too_large',
+  'too_many_unread_rows',
+  'account_deactivated',
+  'engine_unavailable',
+  'engine_forbidden',
+  'engine_protocol_error',
+] as const;
+
+export type QueryErrorCode = (typeof QUERY_ERROR_CODES)[number];
 
 export interface QueryError {
   code: QueryErrorCode;
@@ -62,8 +69,12 @@ const OUR_WORDS: Record<Exclude<QueryErrorCode, 'query_failed'>, string> = {
   query_timeout: 'The query took longer than it may.',
   query_abandoned: 'Nobody fetched the rows, so the query was cancelled.',
   query_lost: 'The query was lost; run it again.',
+  page_too_large: 'The engine sent more at once than this service takes; select fewer or smaller values.',
+  too_many_unread_rows:
+    'Your queries hold too many rows that nobody has read; read or cancel some, then run this again.',
   account_deactivated: 'The account was deactivated.',
   engine_unavailable: 'The query engine could not be reached any more.',
+  engine_forbidden: 'The query engine does not admit this service.',
   engine_protocol_error: 'The query engine answered something that is not its protocol.',
 };
 
@@ -73,17 +84,23 @@ const CANCELLED: ReadonlySet<QueryErrorCode> = new Set<QueryErrorCode>([
   'account_deactivated',
 ]);
 
+export function errorBy(code: Exclude<QueryErrorCode, 'query_failed'>): QueryError {
+  return { code, message: OUR_WORDS[code], engineErrorName: null, line: null, column: null };
+}
+
 export function endedBy(code: Exclude<QueryErrorCode, 'query_failed'>): Ending {
-  const error = { code, message: OUR_WORDS[code], engineErrorName: null, line: null, column: null };
-  return { state: CANCELLED.has(code) ? 'cancelled' : 'failed', error };
+  return { state: CANCELLED.has(code) ? 'cancelled' : 'failed', error: errorBy(code) };
 }
 
 const FAULTS: Record<EngineFaultKind, Exclude<QueryErrorCode, 'query_failed'>> = {
   unavailable: 'engine_unavailable',
   refused: 'engine_unavailable',
+  forbidden: 'engine_forbidden',
   gone: 'query_lost',
   protocol: 'engine_protocol_error',
   deadline: 'query_timeout',
+  'too-large': 'page_too_large',
+  share: 'too_many_unread_rows',
 };
 
 /** The engine gave no page. */

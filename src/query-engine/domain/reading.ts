@@ -21,16 +21,23 @@ export function readList(value: unknown, what: string): readonly unknown[] {
   throw new ProtocolBreach(`${what} is no list`);
 }
 
-/** @throws ProtocolBreach */
+/** A text that PostgreSQL can keep. @throws ProtocolBreach */
 export function readText(value: unknown, what: string): string {
-  if (typeof value === 'string') return value;
+  const text = textOrNull(value);
+  if (text !== null) return text;
   throw new ProtocolBreach(`${what} is no text`);
 }
 
+/** A text that PostgreSQL can keep: people can bring NUL into the engine's names and messages, and no text has it there. */
 export function textOrNull(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
+  return typeof value === 'string' ? value.replace(/[\u0000\p{Surrogate}]/gu, '\ufffd') : null;
 }
 
 export function numberOrNull(value: unknown): number | null {
   return typeof value === 'number' ? value : null;
+}
+
+/** A number that fits PostgreSQL's `integer`. */
+export function integerOrNull(value: unknown): number | null {
+  return Number.isInteger(value) && typeof value === 'number' && Math.abs(value) < 2 ** 31 ? value : null;
 }

@@ -22,13 +22,13 @@ export function judgeAsked(row: number, newestFrom: number, rowsReturned: number
   return row < rowsReturned ? 'gone' : 'unknown';
 }
 
-/** A page of the engine's that waits for a reader. `start`: how many rows came before it. */
-export interface HeldPage {
+/** The rows of one page of the engine. `start`: how many rows came before it. */
+export interface PageSpan {
   start: number;
-  rows: readonly unknown[];
+  rows: { readonly length: number };
 }
 
-export function covers(page: HeldPage, row: number): boolean {
+export function covers(page: PageSpan, row: number): boolean {
   return row >= page.start && row < page.start + page.rows.length;
 }
 
@@ -36,7 +36,7 @@ export function covers(page: HeldPage, row: number): boolean {
 export function cutPage(
   from: number,
   limit: number,
-  held: HeldPage,
+  held: PageSpan,
   maxRows: number,
 ): { to: number; reached: 'limit' | 'end-of-page' | 'max-rows' } {
   const end = held.start + held.rows.length;

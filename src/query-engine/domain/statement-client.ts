@@ -11,6 +11,8 @@ export interface RequestLimits {
   /** The statement's own deadline, on the monotonic clock of Pace. */
   deadline: number;
   signal?: AbortSignal;
+  /** Told how many bytes of the answer have come, as they come; whoever has no room for them aborts the signal. */
+  onBytes?: (bytes: number) => void;
   /** Rows of this statement have left already: nothing is then renewed and repeated behind the reader's back. */
   rowsHandedOut?: boolean;
 }
@@ -41,10 +43,12 @@ export abstract class StatementClient {
 
 /**
  * `unavailable`: cannot be reached, or answers as an engine in trouble does. `refused`: it will not have this service
- * (a bad token, a missing header, a setting). `gone`: it does not know the statement any more. `protocol`: what came is
- * no statement protocol. `deadline`: the statement's own time is over.
+ * (a bad token, a missing header, a setting). `forbidden`: 403. `gone`: it does not know the statement any more.
+ * `protocol`: what came is no statement protocol. `deadline`: the statement's own time is over. `too-large`: a page
+ * beyond QUERY_MAX_PAGE_BYTES. `share`: the person's unread pages hold too much memory.
  */
-export type EngineFaultKind = 'unavailable' | 'refused' | 'gone' | 'protocol' | 'deadline';
+export type EngineFaultKind =
+  'unavailable' | 'refused' | 'forbidden' | 'gone' | 'protocol' | 'deadline' | 'too-large' | 'share';
 
 /** The engine gave no page. The message is private: for logs, without path, token or body. */
 export class EngineFault extends Error {

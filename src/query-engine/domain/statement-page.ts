@@ -1,8 +1,10 @@
 import { type EngineError, readEngineError } from './engine-error.js';
 import { type Column, readColumns } from './engine-type.js';
 import { parseExactly } from './exact-json.js';
+import { JsonScanner } from './json-scanner.js';
 import { pinned } from './next-uri.js';
-import { ProtocolBreach, isObject, numberOrNull, readList, readObject, readText, textOrNull } from './reading.js';
+import { PageRows } from './page-rows.js';
+import { ProtocolBreach, isObject, numberOrNull, readObject, readText, textOrNull } from './reading.js';
 
 /** One answer of the statement endpoint, read. */
 export interface StatementPage {
@@ -11,8 +13,7 @@ export interface StatementPage {
   nextPath: string | null;
   /** Known from some page on, and then on every page. */
   columns: readonly Column[] | null;
-  /** As in JSON, long integers as text; see engine-value.ts. */
-  rows: readonly unknown[];
+  rows: PageRows;
   /** The engine's word: QUEUED, PLANNING, RUNNING, FINISHED, … Only `nextPath` and `error` decide anything. */
   engineState: string;
   /** From 0 to 100; null while the engine cannot say. */
@@ -23,23 +24,63 @@ export interface StatementPage {
   updateCount: bigint | null;
 }
 
-/** @throws ProtocolBreach when this is no answer of the statement endpoint. */
-export function readStatementPage(text: string): StatementPage {
-  const page = readObject(parsed(text), 'the answer');
+/**
+ * Reads one answer, its rows as bytes.
+ * @param heaviest heap bytes that a row, or everything beside the rows, may take once it is parsed.
+ * @throws ProtocolBreach when this is no answer of the statement endpoint.
+ * @throws PageTooHeavy
+ */
+export function readStatementPage(body: Buffer, heaviest = Infinity): StatementPage {
+  const { envelope, rows } = split(body, heaviest);
+  const page = readObject(envelope, 'the answer');
   const stats = isObject(page['stats']) ? page['stats'] : {};
   const { nextUri, columns, data, error, updateCount } = page;
+  // The spooled protocol puts an object here, but only for those who ask for it.
+  if (data !== undefined && data !== null) throw new ProtocolBreach('data is no list');
   return {
     queryId: readText(page['id'], 'the query id'),
     nextPath: nextUri === undefined || nextUri === null ? null : pinned(readText(nextUri, 'nextUri')),
     columns: columns === undefined || columns === null ? null : readColumns(columns),
-    // The spooled protocol puts an object here, but only for those who ask for it.
-    rows: data === undefined || data === null ? [] : readList(data, 'data'),
+    rows,
     engineState: textOrNull(stats['state']) ?? 'UNKNOWN',
     progressPercent: numberOrNull(stats['progressPercentage']),
     error: error === undefined || error === null ? null : readEngineError(error),
     updateType: textOrNull(page['updateType']),
     updateCount: readCount(updateCount),
   };
+}
+
+/** A page within its limit of bytes that would take far more once it is parsed. */
+export class PageTooHeavy extends Error {
+  override readonly name = 'PageTooHeavy';
+}
+
+/** The rows as bytes, and everything beside them parsed. */
+function split(body: Buffer, heaviest: number): { envelope: unknown; rows: PageRows } {
+  const scanner = new JsonScanner(body);
+  const members: string[] = [];
+  let rows = PageRows.NONE;
+  let weight = 0;
+  scanner.expect('{');
+  const isEmpty = scanner.takes('}');
+  for (let more = !isEmpty; more; more = scanner.takes(',')) {
+    const key = textOf(scanner);
+    scanner.expect(':');
+    if (key === '"data"' && scanner.isAt('[')) rows = PageRows.scan(scanner);
+    else {
+      members.push(`${key}:${textOf(scanner)}`);
+      weight += scanner.weight;
+    }
+    if (weight > heaviest || rows.heaviest > heaviest) throw new PageTooHeavy('it would take too much memory');
+  }
+  if (!isEmpty) scanner.expect('}');
+  scanner.expectEnd();
+  return { envelope: parsed(`{${members.join(',')}}`), rows };
+}
+
+function textOf(scanner: JsonScanner): string {
+  const start = scanner.skipValue();
+  return scanner.bytes.toString('utf8', start, scanner.at);
 }
 
 function parsed(text: string): unknown {

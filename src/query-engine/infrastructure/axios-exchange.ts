@@ -1,6 +1,7 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import axios, { type AxiosInstance, type AxiosResponse } from 'axios';
+import { addAbortSignal, type Readable } from 'node:stream';
+import axios, { type AxiosInstance } from 'axios';
 
 export interface Question {
   method: 'GET' | 'POST' | 'HEAD' | 'DELETE';
@@ -10,13 +11,15 @@ export interface Question {
   /** Milliseconds for the whole exchange, connecting and reading included. */
   timeout: number;
   signal?: AbortSignal;
+  /** Told how many bytes of the body have come, as they come; whoever wants no more aborts the signal. */
+  onBytes?: (bytes: number) => void;
 }
 
 export interface Reply {
   status: number;
   /** By lower-case name; one that came several times has its values joined by commas. */
   headers: Readonly<Record<string, string>>;
-  text: string;
+  body: Buffer;
 }
 
 /** No answer came, or it broke off. The message is the cause's code (`ECONNREFUSED`): it names no header and no body. */
@@ -37,19 +40,17 @@ export class AxiosExchange {
   private readonly agents = { http: new HttpAgent({ keepAlive: true }), https: new HttpsAgent({ keepAlive: true }) };
   private readonly client: AxiosInstance;
 
-  /** @param largestReply bytes, after decompression. */
-  constructor(largestReply: number) {
+  /** @param largestReply bytes, after decompression; counted while they come. */
+  constructor(private readonly largestReply: number) {
     this.client = axios.create({
       httpAgent: this.agents.http,
       httpsAgent: this.agents.https,
       proxy: false,
       maxRedirects: 0,
-      maxContentLength: largestReply,
       maxBodyLength: Infinity,
       validateStatus: null,
-      responseType: 'text',
+      responseType: 'stream',
       transformRequest: [(body: unknown) => body],
-      transformResponse: [(body: unknown) => body],
     });
   }
 
@@ -58,14 +59,14 @@ export class AxiosExchange {
    * @throws OversizedReply
    * @throws the signal's reason when the caller aborts.
    */
-  async ask({ method, url, headers, body, timeout, signal }: Question): Promise<Reply> {
+  async ask({ method, url, headers, body, timeout, signal, onBytes }: Question): Promise<Reply> {
     const ending = new AbortController();
     const end = (): void => ending.abort();
     const timer = setTimeout(end, Math.max(1, Math.ceil(timeout)));
     signal?.addEventListener('abort', end, { once: true });
     try {
       signal?.throwIfAborted();
-      const answer: AxiosResponse<string> = await this.client.request({
+      const answer = await this.client.request<Readable>({
         method,
         url,
         headers,
@@ -77,7 +78,7 @@ export class AxiosExchange {
         headers: Object.fromEntries(
           Object.entries(answer.headers).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
         ),
-        text: answer.data,
+        body: await this.read(addAbortSignal(ending.signal, answer.data), onBytes),
       };
     } catch (error) {
       signal?.throwIfAborted();
@@ -86,6 +87,19 @@ export class AxiosExchange {
       clearTimeout(timer);
       signal?.removeEventListener('abort', end);
     }
+  }
+
+  /** A body in memory, never more of it than the limit: what a header says of its size is not believed. */
+  private async read(stream: Readable, onBytes: Question['onBytes']): Promise<Buffer> {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > this.largestReply) throw new OversizedReply('larger than the limit');
+      onBytes?.(bytes);
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks, bytes);
   }
 
   /** Closes the connections that are kept. */
@@ -97,7 +111,7 @@ export class AxiosExchange {
 
 function translated(error: unknown, timedOut: boolean): Error {
   if (timedOut) return new LostConnection('no answer in time');
-  if (!axios.isAxiosError(error)) return new LostConnection('unknown');
-  if (error.message.startsWith('maxContentLength')) return new OversizedReply('larger than the limit');
-  return new LostConnection(error.code ?? 'unknown');
+  if (error instanceof OversizedReply) return error;
+  const code = error instanceof Error && 'code' in error ? error.code : null;
+  return new LostConnection(typeof code === 'string' ? code : 'unknown');
 }

@@ -146,7 +146,7 @@ export class KeycloakServiceTokens extends ServiceTokens {
       const cause = error instanceof Error ? error.message : 'unknown';
       return { kind: 'trouble', reason: `the identity provider did not answer: ${cause}`, retryAfter: null };
     }
-    const answer = parsed(reply.text);
+    const answer = parsed(reply.body.toString());
     if (reply.status !== 200) {
       const retryAfter = readRetryAfter(reply.headers['retry-after'], this.clock.now());
       return { kind: judgeProvider(reply.status), reason: `status ${reply.status}${errorCode(answer)}`, retryAfter };

@@ -6,7 +6,7 @@ import { ProtocolBreach } from '../domain/reading.js';
 import { PATIENCE, pauseBeforeRetry, readRetryAfter, type Setback } from '../domain/retry.js';
 import { type ServiceTokens, TokenUnavailable } from '../domain/service-tokens.js';
 import { EngineFault, type RequestLimits, type StatementAnswer, StatementClient } from '../domain/statement-client.js';
-import { readStatementPage } from '../domain/statement-page.js';
+import { PageTooHeavy, readStatementPage } from '../domain/statement-page.js';
 import { AxiosExchange, LostConnection, OversizedReply, type Reply } from './axios-exchange.js';
 import { scrubbed } from './scrubbed.js';
 
@@ -18,6 +18,8 @@ export interface TrinoAddress {
   headerPrefix: HeaderPrefix;
   forwardedProto: 'https' | null;
   compression: 'none' | 'gzip';
+  /** Bytes of the largest page that is taken. */
+  largestPage: number;
 }
 
 type Method = keyof typeof PATIENCE;
@@ -25,12 +27,12 @@ type Method = keyof typeof PATIENCE;
 /** Milliseconds for one attempt. The engine holds a request for a second at most; the rest is for a busy one. */
 const ATTEMPT = { POST: 20_000, GET: 30_000, HEAD: 5_000, DELETE: 5_000 } as const;
 
-/** The engine aims at 1 MB a page, but a page holds at least one row, however large. */
-const LARGEST_PAGE = 256 * 1024 * 1024;
+/** How much more memory than the bytes of the largest page a row may take once it is parsed. */
+const LARGEST_PARSED = 4;
 
 /** The statement protocol over HTTP: which request, which headers, when to repeat. What answers mean is decided in domain/. */
 export class TrinoStatementClient extends StatementClient {
-  private readonly exchange = new AxiosExchange(LARGEST_PAGE);
+  private readonly exchange: AxiosExchange;
 
   constructor(
     private readonly engine: TrinoAddress,
@@ -40,6 +42,7 @@ export class TrinoStatementClient extends StatementClient {
     private readonly log: Log,
   ) {
     super();
+    this.exchange = new AxiosExchange(engine.largestPage);
   }
 
   override async submit(sql: string, session: EngineSession, limits: RequestLimits): Promise<StatementAnswer> {
@@ -65,8 +68,10 @@ export class TrinoStatementClient extends StatementClient {
   private answer(reply: Reply): StatementAnswer {
     const header = (name: string): string | null => reply.headers[name] ?? null;
     try {
-      return { page: readStatementPage(reply.text), change: readSessionChange(header, this.engine.headerPrefix) };
+      const page = readStatementPage(reply.body, this.engine.largestPage * LARGEST_PARSED);
+      return { page, change: readSessionChange(header, this.engine.headerPrefix) };
     } catch (error) {
+      if (error instanceof PageTooHeavy) throw new EngineFault('too-large', error.message);
       if (error instanceof ProtocolBreach) throw new EngineFault('protocol', error.message);
       throw error;
     }
@@ -126,7 +131,7 @@ export class TrinoStatementClient extends StatementClient {
     method: Method,
     path: string,
     headers: Record<string, string>,
-    { deadline, signal }: RequestLimits,
+    { deadline, signal, onBytes }: RequestLimits,
     body: string | undefined,
   ): Promise<Outcome> {
     const remaining = deadline - this.pace.now();
@@ -139,11 +144,12 @@ export class TrinoStatementClient extends StatementClient {
         timeout: Math.min(ATTEMPT[method], remaining),
         ...(body === undefined ? {} : { body }),
         ...(signal === undefined ? {} : { signal }),
+        ...(onBytes === undefined ? {} : { onBytes }),
       });
       return { kind: 'reply', reply };
     } catch (error) {
       if (error instanceof LostConnection) return { kind: 'lost', reason: error.message };
-      if (error instanceof OversizedReply) throw new EngineFault('protocol', 'a page beyond all sizes');
+      if (error instanceof OversizedReply) throw new EngineFault('too-large', 'larger than QUERY_MAX_PAGE_BYTES');
       throw error;
     }
   }
@@ -200,10 +206,11 @@ function outOfTime(): EngineFault {
 /** Bodies of refusals can hold stack traces and the token itself; only a 401 says something that operators need. */
 function faultOf(method: Method, outcome: Outcome, bearer: string | null): EngineFault {
   if (outcome.kind === 'lost') return new EngineFault('unavailable', `${method}: ${outcome.reason}`);
-  const { status, text } = outcome.reply;
+  const { status, body } = outcome.reply;
   const said = `${method} was answered with ${status}`;
   if (status === 404 || status === 410) return new EngineFault('gone', said);
-  if (status === 401) return new EngineFault('refused', `${said}: ${scrubbed(text, bearer)}`);
+  if (status === 401) return new EngineFault('refused', `${said}: ${scrubbed(body.toString(), bearer)}`);
+  if (status === 403) return new EngineFault('forbidden', said);
   if (status >= 400 && status < 500 && status !== 429) return new EngineFault('refused', said);
   return new EngineFault(status >= 500 || status === 429 ? 'unavailable' : 'protocol', said);
 }

@@ -65,7 +65,7 @@ export class TypeormQueryStore extends QueryStore {
         progress.startedAt,
         progress.progressPercent,
         progress.engineQueryId,
-        progress.columns === null ? null : JSON.stringify(writeColumns(progress.columns)),
+        progress.columns === null ? null : writeColumns(progress.columns),
         progress.nextPath,
         progress.pagePath,
         progress.pageStart,

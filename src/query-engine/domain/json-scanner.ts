@@ -1,0 +1,106 @@
+import { ProtocolBreach } from './reading.js';
+
+const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
+const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
+
+/** Upper estimates of V8's heap bytes: an array or object, a slot with its number, a byte of text (two where not Latin-1). */
+const WEIGHT = { container: 64, value: 24, byte: 2 } as const;
+
+/** Finds where the values of a JSON text begin and end, without reading them. */
+export class JsonScanner {
+  /** Heap bytes that the value skipped last may take once it is parsed. */
+  weight = 0;
+
+  constructor(
+    readonly bytes: Buffer,
+    public at = 0,
+  ) {}
+
+  /** Steps over that character, if it is next. */
+  takes(character: ',' | ':' | '[' | ']' | '{' | '}'): boolean {
+    this.skipBlanks();
+    if (this.bytes[this.at] !== character.charCodeAt(0)) return false;
+    this.at += 1;
+    return true;
+  }
+
+  /** Steps over that character. @throws ProtocolBreach when another one is next. */
+  expect(character: ',' | ':' | '[' | ']' | '{' | '}'): void {
+    if (!this.takes(character)) throw new ProtocolBreach('the answer is no JSON');
+  }
+
+  /** Whether that character is next. */
+  isAt(character: '['): boolean {
+    this.skipBlanks();
+    return this.bytes[this.at] === character.charCodeAt(0);
+  }
+
+  /** @throws ProtocolBreach when anything but blanks is left. */
+  expectEnd(): void {
+    this.skipBlanks();
+    if (this.at < this.bytes.length) throw new ProtocolBreach('the answer is no JSON');
+  }
+
+  /** Steps over a value. @returns where it began. @throws ProtocolBreach when there is none, or it does not end. */
+  skipValue(): number {
+    this.skipBlanks();
+    const { bytes, at: start } = this;
+    let [depth, containers, values] = [0, 0, 1];
+    let at = start;
+    do {
+      const byte = bytes[at];
+      if (byte === undefined) throw new ProtocolBreach('the answer is no JSON');
+      if (byte === QUOTE) {
+        at = this.endOfString(at);
+        continue;
+      }
+      if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
+        depth += 1;
+        containers += 1;
+      } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth -= 1;
+      else if (byte === COMMA || byte === COLON) values += 1;
+      else if (depth === 0) {
+        at = this.endOfWord(at);
+        continue;
+      }
+      at += 1;
+    } while (depth > 0);
+    if (depth < 0 || at === start) throw new ProtocolBreach('the answer is no JSON');
+    this.at = at;
+    this.weight = (at - start) * WEIGHT.byte + containers * WEIGHT.container + values * WEIGHT.value;
+    return start;
+  }
+
+  private skipBlanks(): void {
+    for (let byte = this.bytes[this.at]; byte !== undefined && byte <= 0x20; byte = this.bytes[this.at]) this.at += 1;
+  }
+
+  /** The position after the closing quote: the first quote before which an even number of backslashes stands. */
+  private endOfString(open: number): number {
+    const { bytes } = this;
+    for (let close = bytes.indexOf(QUOTE, open + 1); close !== -1; close = bytes.indexOf(QUOTE, close + 1)) {
+      let backslashes = 0;
+      while (bytes[close - 1 - backslashes] === BACKSLASH) backslashes += 1;
+      if (backslashes % 2 === 0) return close + 1;
+    }
+    throw new ProtocolBreach('the answer is no JSON');
+  }
+
+  /** The position after a number, true, false or null outside of any container. */
+  private endOfWord(start: number): number {
+    let at = start;
+    for (let byte = this.bytes[at]; byte !== undefined && isWordByte(byte); byte = this.bytes[at]) at += 1;
+    return at;
+  }
+}
+
+/** Digits, letters, signs and the point: what numbers, true, false and null are written with. */
+function isWordByte(byte: number): boolean {
+  return (
+    (byte >= 0x30 && byte <= 0x39) ||
+    (byte >= 0x41 && byte <= 0x7a && byte !== OPEN_LIST && byte !== CLOSE_LIST && byte !== BACKSLASH) ||
+    byte === 0x2b ||
+    byte === 0x2d ||
+    byte === 0x2e
+  );
+}

@@ -1,0 +1,63 @@
+import { PageBudget, type PageCharge } from './page-budget.js';
+
+describe('PageBudget', () => {
+  const budget = (): PageBudget => new PageBudget(400, 50);
+  function charge(of: PageBudget, owner: string, bytes: number): PageCharge {
+    const opened = of.open(owner);
+    expect(opened.atLeast(bytes)).toBe('granted');
+    return opened;
+  }
+
+  it('gives each owner a share, and takes it back with the last release', () => {
+    const of = budget();
+    const first = charge(of, 'ana', 60);
+    const more = of.open('ana');
+
+    expect(more.atLeast(41)).toBe('share');
+    const reader = first.retain();
+    first.release();
+    expect(more.atLeast(41)).toBe('share');
+    reader();
+    reader();
+    expect(more.atLeast(41)).toBe('granted');
+    expect(of.bytes).toBe(41);
+  });
+
+  it('counts a page once, however often it is asked for again', () => {
+    const of = budget();
+    const page = charge(of, 'ana', 80);
+
+    expect(page.atLeast(30)).toBe('granted');
+    expect(page.atLeast(90)).toBe('granted');
+    expect(of.bytes).toBe(90);
+  });
+
+  it('lets go of what rests with those who hold the most, for one who holds less', () => {
+    const of = budget();
+    const gone: string[] = [];
+    for (const owner of ['ana', 'bo', 'cy', 'di']) {
+      charge(of, owner, 90).rest(() => gone.push(owner));
+      charge(of, owner, owner === 'cy' ? 10 : 9).rest(() => gone.push(`${owner} too`));
+    }
+    const small = of.open('ed');
+
+    expect(small.atLeast(20)).toBe('granted');
+    expect(gone).toEqual(['cy']);
+    expect(of.bytes).toBeLessThanOrEqual(400);
+  });
+
+  it('takes nothing from a reader, nor from those who hold no more', () => {
+    const of = budget();
+    const gone: string[] = [];
+    for (const owner of ['ana', 'bo', 'cy', 'di']) {
+      const page = charge(of, owner, 100);
+      page.rest(() => gone.push(owner));
+      if (owner !== 'di') page.retain();
+    }
+
+    const rival = of.open('ed');
+    expect(rival.atLeast(60)).toBe('granted');
+    expect(gone).toEqual(['di']);
+    expect(of.open('fay').atLeast(50)).toBe('full');
+  });
+});

@@ -1,0 +1,130 @@
+/** `share`: the owner holds too much. `full`: everybody together does, and nobody who holds more can make room now. */
+export type Claim = 'granted' | 'share' | 'full';
+
+/** Owners that fill the whole budget together. */
+const OWNERS = 4;
+
+/**
+ * The bytes that pages and answers of this replica may hold, with a share for each owner. What rests, held for nobody
+ * who reads at the moment, is let go of for owners who hold less; the engine gives such a page again.
+ */
+export class PageBudget {
+  private readonly share: number;
+  private readonly charges = new Set<PageCharge>();
+  private readonly byOwner = new Map<string, number>();
+  private held = 0;
+
+  /** @param most bytes in all. @param largestPage bytes that one owner can hold at least. */
+  constructor(
+    private readonly most: number,
+    largestPage: number,
+  ) {
+    this.share = Math.max(largestPage, Math.floor(most / OWNERS));
+  }
+
+  /** Bytes that are held now. */
+  get bytes(): number {
+    return this.held;
+  }
+
+  open(owner: string): PageCharge {
+    const charge = new PageCharge(owner, this);
+    this.charges.add(charge);
+    return charge;
+  }
+
+  /** For charges: so many more bytes for its owner. */
+  claim({ owner }: PageCharge, bytes: number): Claim {
+    if (this.of(owner) + bytes > this.share) return 'share';
+    while (this.held + bytes > this.most) {
+      const heaviest = this.heaviestAtRest();
+      if (heaviest === null || this.of(heaviest.owner) <= this.of(owner)) return 'full';
+      heaviest.evict();
+    }
+    this.add(owner, bytes);
+    return 'granted';
+  }
+
+  /** For charges: it holds nothing any more. */
+  close(charge: PageCharge, bytes: number): void {
+    this.charges.delete(charge);
+    this.add(charge.owner, -bytes);
+  }
+
+  private of(owner: string): number {
+    return this.byOwner.get(owner) ?? 0;
+  }
+
+  private add(owner: string, bytes: number): void {
+    this.held += bytes;
+    const mine = this.of(owner) + bytes;
+    if (mine === 0) this.byOwner.delete(owner);
+    else this.byOwner.set(owner, mine);
+  }
+
+  /** The oldest page at rest of the owner who holds the most. */
+  private heaviestAtRest(): PageCharge | null {
+    let heaviest: PageCharge | null = null;
+    for (const charge of this.charges) {
+      if (!charge.rests) continue;
+      if (heaviest === null || this.of(charge.owner) > this.of(heaviest.owner)) heaviest = charge;
+    }
+    return heaviest;
+  }
+}
+
+/** Bytes that one page or answer holds, from the first one that is read until the last holder has released it. */
+export class PageCharge {
+  private bytes = 0;
+  private holders = 1;
+  private letGo: (() => void) | null = null;
+
+  constructor(
+    readonly owner: string,
+    private readonly budget: PageBudget,
+  ) {}
+
+  /** Held, but by nobody who reads. */
+  get rests(): boolean {
+    return this.letGo !== null && this.holders === 1;
+  }
+
+  /** It holds that many bytes from now on, or still more. */
+  atLeast(bytes: number): Claim {
+    if (bytes <= this.bytes) return 'granted';
+    const claim = this.budget.claim(this, bytes - this.bytes);
+    if (claim === 'granted') this.bytes = bytes;
+    return claim;
+  }
+
+  /** @param letGo called when others need the room; the page can be had again without it. */
+  rest(letGo: () => void): void {
+    this.letGo = letGo;
+  }
+
+  evict(): void {
+    this.letGo?.();
+    this.release();
+  }
+
+  /** Another holder: a reader. @returns its release, which may be called more than once. */
+  retain(): () => void {
+    this.holders += 1;
+    let held = true;
+    return () => {
+      if (held) this.leave();
+      held = false;
+    };
+  }
+
+  /** The first holder needs it no more. Called once. */
+  release(): void {
+    this.letGo = null;
+    this.leave();
+  }
+
+  private leave(): void {
+    this.holders -= 1;
+    if (this.holders === 0) this.budget.close(this, this.bytes);
+  }
+}

@@ -1,0 +1,40 @@
+import fc from 'fast-check';
+import { parseExactly } from './exact-json.js';
+import { JsonScanner } from './json-scanner.js';
+import { PageRows } from './page-rows.js';
+import { ProtocolBreach } from './reading.js';
+
+const scan = (json: string): PageRows => PageRows.scan(new JsonScanner(Buffer.from(json)));
+
+describe('PageRows', () => {
+  it('are read as the whole list would be, from any row to any other, with blanks anywhere', () => {
+    const row = fc.array(fc.jsonValue({ maxDepth: 3 }), { maxLength: 4 });
+    fc.assert(
+      fc.property(fc.array(row, { maxLength: 200 }), fc.nat(200), fc.nat(200), fc.nat(2), (list, a, b, indent) => {
+        const json = JSON.stringify(list, null, indent);
+        const rows = scan(json);
+        const [from, to] = [Math.min(a, b, list.length), Math.min(Math.max(a, b), list.length)];
+
+        expect(rows.length).toBe(list.length);
+        expect(rows.read(from, to)).toEqual((parseExactly(json) as unknown[]).slice(from, to));
+      }),
+    );
+  });
+
+  it('come in pieces of a megabyte, each parsed when it is asked for', () => {
+    const rows = scan(JSON.stringify(Array.from({ length: 40_000 }, () => ['x'.repeat(96)])));
+    const pieces = [...rows.pieces(0, rows.length)];
+
+    expect(pieces.map((piece) => piece.length).reduce((sum, length) => sum + length)).toBe(40_000);
+    expect(pieces).toHaveLength(4);
+  });
+
+  it('know what their heaviest row would weigh, of which small values take many times their bytes', () => {
+    expect(scan(`[[1],[${'[1],'.repeat(999)}[1]]]`).heaviest).toBeGreaterThan(64_000);
+    expect(scan(`[["${'x'.repeat(4_000)}"]]`).heaviest).toBeLessThan(9_000);
+  });
+
+  it.each(['[', '[[1]', '[[1],]', '[,[1]]', '[[1] [2]]', '[["1]]', ']', '[[1],'])('refuse %j', (json) => {
+    expect(() => scan(json).read()).toThrow(ProtocolBreach);
+  });
+});

@@ -1,0 +1,55 @@
+import type { PageCharge } from './domain/page-budget.js';
+import type { PageRows } from './domain/page-rows.js';
+import { covers, type PageSpan } from './domain/row-window.js';
+
+/** A page of the engine in memory, counted against the budget. */
+export interface HeldPage extends PageSpan {
+  rows: PageRows;
+  charge: PageCharge;
+}
+
+/**
+ * What one query holds in memory: the page that waits to be read, and the one before it until newer rows are handed
+ * out. The budget may take either back at any time: the first is asked of the engine again, the second is gone.
+ */
+export class HeldPages {
+  private current: HeldPage | null = null;
+  private before: HeldPage | null = null;
+
+  /** The page that waits; null: none is in memory. */
+  get waiting(): HeldPage | null {
+    return this.current;
+  }
+
+  /** The page that holds that row; null: it is not in memory. */
+  covering(row: number): HeldPage | null {
+    return [this.current, this.before].find((page) => page !== null && covers(page, row)) ?? null;
+  }
+
+  hold(page: HeldPage): void {
+    this.current?.charge.release();
+    this.current = page;
+    page.charge.rest(() => {
+      if (this.current === page) this.current = null;
+      if (this.before === page) this.before = null;
+    });
+  }
+
+  /** The page that waited has been read to its end. */
+  turn(): void {
+    this.forgetRead();
+    this.before = this.current;
+    this.current = null;
+  }
+
+  forgetRead(): void {
+    this.before?.charge.release();
+    this.before = null;
+  }
+
+  drop(): void {
+    this.forgetRead();
+    this.current?.charge.release();
+    this.current = null;
+  }
+}
