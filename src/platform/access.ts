@@ -1,5 +1,6 @@
 import { createParamDecorator, type ExecutionContext, SetMetadata } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { clientAddress } from './domain/client-address.js';
 
 /** The person behind a request, as the access token and the database say at this moment. */
 export interface CurrentPerson {
@@ -16,6 +17,7 @@ export interface AdmittedPerson extends CurrentPerson {
 
 /** Where a request comes from: for audit, sessions and throttling. */
 export interface Client {
+  /** Normalised (clientAddress). */
   address: string;
   userAgent: string | null;
   requestId: string;
@@ -45,7 +47,11 @@ export const CurrentUser = createParamDecorator(
 /** The parameter that holds where the request comes from, a Client. */
 export const CurrentClient = createParamDecorator((_: unknown, context: ExecutionContext): Client => {
   const request = context.switchToHttp().getRequest<FastifyRequest>();
-  return { address: request.ip, userAgent: request.headers['user-agent'] ?? null, requestId: request.id };
+  return {
+    address: clientAddress(request.ip),
+    userAgent: request.headers['user-agent'] ?? null,
+    requestId: request.id,
+  };
 });
 
 /** The parameter that is aborted when the client goes away before it is answered, an AbortSignal. */

@@ -1,0 +1,29 @@
+/** Whatever is no address is counted as this one, so that inventing such texts gets nobody around a limit. */
+export const UNKNOWN_ADDRESS = 'unknown';
+
+/**
+ * The one text of an IP address, as a socket or a proxy names it (`X-Forwarded-For` has no grammar): without port, brackets and
+ * zone; IPv4 in dots, also out of IPv6 (RFC 4291 section 2.5.5.2); IPv6 as in RFC 5952.
+ */
+export function clientAddress(text: string | undefined): string {
+  const trimmed = (text ?? '').trim();
+  const [, bracketed] = /^\[([^\]]*)\](?::\d{1,5})?$/.exec(trimmed) ?? [];
+  const [, beforePort] = /^([\d.]+):\d{1,5}$/.exec(trimmed) ?? [];
+  const bare = bracketed ?? beforePort ?? trimmed;
+  return ipv4(bare) ?? ipv6(bare.replace(/%[\w.-]+$/, '')) ?? UNKNOWN_ADDRESS;
+}
+
+function ipv4(text: string): string | null {
+  const parts = text.split('.');
+  const isAddress = parts.length === 4 && parts.every((part) => /^(0|[1-9]\d{0,2})$/.test(part) && Number(part) <= 255);
+  return isAddress ? text : null;
+}
+
+function ipv6(text: string): string | null {
+  if (!/^[\da-f:.]{2,45}$/i.test(text) || !URL.canParse(`http://[${text}]`)) return null;
+  const canonical = new URL(`http://[${text}]`).hostname.slice(1, -1);
+  const [, high, low] = /^::ffff:([\da-f]{1,4}):([\da-f]{1,4})$/.exec(canonical) ?? [];
+  if (high === undefined || low === undefined) return canonical;
+  const [left, right] = [parseInt(high, 16), parseInt(low, 16)];
+  return [left >> 8, left & 255, right >> 8, right & 255].join('.');
+}
