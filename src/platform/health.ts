@@ -1,16 +1,26 @@
 /** One part's state. `down` fails readiness; `degraded` does not: the cure needs this service. */
 export type Health = 'up' | 'degraded' | 'down';
 
+export interface HealthReport {
+  status: Health;
+  parts: Record<string, Health>;
+  /** Seconds since a part that is asked in the background was asked last. */
+  ages: Record<string, number | null>;
+}
+
 /** Where modules say how their part is; asked by the operations port. */
 export class HealthRegistry {
   private readonly checks = new Map<string, () => Promise<Health>>();
+  private readonly ages = new Map<string, () => number | null>();
 
-  register(part: string, check: () => Promise<Health>): void {
+  /** @param age seconds since the answer was found, for a part that is asked in the background; null: not yet. */
+  register(part: string, check: () => Promise<Health>, age?: () => number | null): void {
     this.checks.set(part, check);
+    if (age !== undefined) this.ages.set(part, age);
   }
 
   /** Asks every part; one that throws or takes longer than two seconds is `down`. */
-  async report(): Promise<{ status: Health; parts: Record<string, Health> }> {
+  async report(): Promise<HealthReport> {
     const parts: Record<string, Health> = {};
     await Promise.all(
       [...this.checks].map(async ([part, check]) => {
@@ -19,7 +29,8 @@ export class HealthRegistry {
     );
     const states = Object.values(parts);
     const status = states.includes('down') ? 'down' : states.includes('degraded') ? 'degraded' : 'up';
-    return { status, parts };
+    const ages = Object.fromEntries([...this.ages].map(([part, age]) => [part, age()]));
+    return { status, parts, ages };
   }
 }
 

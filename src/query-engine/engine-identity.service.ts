@@ -9,9 +9,10 @@ import { readClaims } from './domain/service-token.js';
 import { ServiceTokens, TokenUnavailable } from './domain/service-tokens.js';
 import { type ConnectOptions, EngineConnections } from './engine-connections.service.js';
 
-/** Milliseconds for which an answer counts; an engine may come back with another configuration. */
-const GOOD_FOR = { confirmed: 300_000, mismatch: 30_000, unknown: 30_000 } as const;
-const BETWEEN_TRIES = 10_000;
+/** Milliseconds until the engine is asked again; it may come back with another configuration. */
+const ASKED_AGAIN = { confirmed: 60_000, mismatch: 20_000, unknown: 10_000 } as const;
+/** Milliseconds for which an answer counts where nothing asks in the background. */
+const GOOD_FOR = 120_000;
 /** Seconds. */
 const STATEMENT_TIMEOUT = 30;
 
@@ -43,13 +44,18 @@ export class EngineIdentity {
     return this.latest?.identity ?? 'unknown';
   }
 
-  /** At the start: asks until the engine has said whom it sees, or the signal is aborted. */
-  async watchStart(signal: AbortSignal): Promise<void> {
+  /** Seconds since the engine was asked last; null: never. */
+  get age(): number | null {
+    return this.latest === null ? null : (this.pace.now() - this.latest.at) / 1000;
+  }
+
+  /** Asks the engine whom it sees, again and again until the signal is aborted. */
+  async watch(signal: AbortSignal): Promise<void> {
     if (this.settings.engine.origin === null) return;
     this.stopping = signal;
     try {
       await this.checkToken(signal);
-      while ((await this.current()) === 'unknown') await this.pace.wait(BETWEEN_TRIES, signal);
+      while (!signal.aborted) await this.pace.wait(ASKED_AGAIN[await this.ask()], signal);
     } catch (error) {
       if (!signal.aborted) throw error;
     }
@@ -57,7 +63,10 @@ export class EngineIdentity {
 
   private async current(): Promise<Identity> {
     const { latest } = this;
-    if (latest !== null && this.pace.now() - latest.at < GOOD_FOR[latest.identity]) return latest.identity;
+    return latest !== null && this.pace.now() - latest.at < GOOD_FOR ? latest.identity : this.ask();
+  }
+
+  private ask(): Promise<Identity> {
     this.checking ??= this.check().finally(() => {
       this.checking = null;
     });
@@ -66,8 +75,9 @@ export class EngineIdentity {
 
   private async check(): Promise<Identity> {
     const expected = this.settings.engine.user;
-    const user = await this.ask('SELECT current_user');
-    const catalog = user === undefined ? undefined : await this.ask('SELECT current_catalog', { catalog: 'system' });
+    const user = await this.valueOf('SELECT current_user');
+    const catalog =
+      user === undefined ? undefined : await this.valueOf('SELECT current_catalog', { catalog: 'system' });
     const { identity, reason } = judgeIdentity(expected, user, catalog, this.settings.engine.headerPrefix);
     if (identity === 'mismatch') this.log.error('ENGINE_IDENTITY_MISMATCH', { expected, seen: user ?? null, reason });
     this.latest = { identity, at: this.pace.now() };
@@ -75,7 +85,7 @@ export class EngineIdentity {
   }
 
   /** Undefined: the engine did not say. */
-  private async ask(sql: string, session: ConnectOptions = {}): Promise<NativeValue | undefined> {
+  private async valueOf(sql: string, session: ConnectOptions = {}): Promise<NativeValue | undefined> {
     const connection = this.connections.connect(session);
     try {
       const cursor = connection.cursor();

@@ -5,6 +5,7 @@ import {
   type OnModuleInit,
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
+import { Gauge, Registry } from 'prom-client';
 import { take } from 'rxjs';
 import { HealthRegistry } from '../platform/health.js';
 import { Log } from '../platform/log.js';
@@ -32,6 +33,7 @@ export class EngineLifecycle implements OnModuleInit, BeforeApplicationShutdown,
     private readonly drivers: QueryDrivers,
     private readonly streams: RowStreams,
     private readonly health: HealthRegistry,
+    private readonly metrics: Registry,
     private readonly settings: Settings,
     private readonly log: Log,
   ) {}
@@ -55,17 +57,43 @@ export class EngineLifecycle implements OnModuleInit, BeforeApplicationShutdown,
 
   /** How the engine and the identity provider are; neither fails readiness, because their cure may need this service. */
   private registerHealth(): void {
-    this.health.register('engine', () => Promise.resolve(this.identity.lastKnown === 'confirmed' ? 'up' : 'degraded'));
+    const { identity } = this;
+    const isConfirmed = (): boolean => identity.lastKnown === 'confirmed';
+    this.health.register(
+      'engine',
+      () => Promise.resolve(isConfirmed() ? 'up' : 'degraded'),
+      () => identity.age,
+    );
+    gauge(this.metrics, 'grantline_engine_identity_confirmed', 'Whether the engine sees whom the service names.', () =>
+      isConfirmed() ? 1 : 0,
+    );
+    gauge(
+      this.metrics,
+      'grantline_engine_identity_age_seconds',
+      'Since the engine was asked whom it sees.',
+      () => identity.age ?? Number.NaN,
+    );
     this.health.register('identity_provider', () => Promise.resolve(this.tokens.isValid() ? 'up' : 'degraded'));
   }
 
   /** The service starts without waiting for either. */
   private start(): void {
     const { signal } = this.stopping;
-    const works = [this.tokens.keepFresh(signal), this.identity.watchStart(signal), this.drivers.run(signal)];
+    const works = [this.tokens.keepFresh(signal), this.identity.watch(signal), this.drivers.run(signal)];
     this.running = Promise.all(works).catch((error: unknown) => {
       const reason = error instanceof Error ? error.message : 'unknown';
       this.log.error('what runs beside requests has stopped', { reason });
     });
   }
+}
+
+function gauge(registry: Registry, name: string, help: string, value: () => number): void {
+  new Gauge({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      this.set(value());
+    },
+  });
 }

@@ -1,0 +1,43 @@
+import { parseSettings } from '../../src/platform/settings-parser.js';
+import { EngineConnections } from '../../src/query-engine/engine-connections.service.js';
+import { EngineIdentity } from '../../src/query-engine/engine-identity.service.js';
+import { FakePace } from '../support/fake-pace.js';
+import { LogBook } from '../support/log-book.js';
+import { TEST_SECRET } from '../support/service.js';
+import { StatementClientUnderTest } from './statement-client-under-test.js';
+
+describe('whom the engine sees', () => {
+  let tested: StatementClientUnderTest;
+  beforeAll(async () => {
+    tested = await StatementClientUnderTest.start();
+  });
+  afterAll(() => tested.stop());
+
+  it('is asked in the background: right within a minute after a mismatch, though nobody submits', async () => {
+    const { settings } = parseSettings({
+      AUTH_SECRET_KEY: TEST_SECRET,
+      SERVICE_QUERY_HOST: '127.0.0.1',
+      SERVICE_QUERY_PORT: '1',
+      SERVICE_QUERY_USER: 'service-account-grantline',
+    });
+    const [pace, log, stop] = [new FakePace(), new LogBook(), new AbortController()];
+    const connections = new EngineConnections(tested.client(), pace, settings);
+    const identity = new EngineIdentity(connections, tested.tokens, settings, pace, log);
+    expect(identity.age).toBeNull();
+    tested.engine.answers('SELECT current_user', { columns: [{ name: 'u', type: 'varchar' }], data: [['sombody']] });
+    const watching = identity.watch(stop.signal);
+    await pace.somebodyWaits();
+    expect(identity.lastKnown).toBe('mismatch');
+    expect(log.at('error')).toEqual(['ENGINE_IDENTITY_MISMATCH']);
+
+    tested.engine.scripts.delete('SELECT current_user');
+    pace.advance(59_999);
+    expect(identity.age).toBeCloseTo(60, 1);
+    await pace.somebodyWaits();
+
+    expect(identity.lastKnown).toBe('confirmed');
+    expect(identity.age).toBe(0);
+    stop.abort();
+    await watching;
+  });
+});
