@@ -43,6 +43,9 @@ export class QueryResponse {
   @ApiProperty()
   sql!: string;
 
+  @ApiProperty({ description: 'Lists carry the first 1,000 characters of a long text, and no columns beyond 4,000.' })
+  sql_truncated!: boolean;
+
   @ApiProperty({ type: String, nullable: true })
   catalog!: string | null;
 
@@ -101,6 +104,7 @@ export function toQueryResponse(query: Query): QueryResponse {
     id: query.id,
     state: query.state,
     sql: query.sql,
+    sql_truncated: query.sqlTruncated,
     catalog: query.catalog,
     schema: query.schema,
     created_at: query.createdAt.toISOString(),

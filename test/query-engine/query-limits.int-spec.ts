@@ -84,4 +84,38 @@ describe('the drivers of queries, at the limits of a query', () => {
 
     expect(await drivers.find(id)).toBeNull();
   });
+
+  it('keep a bounded history of each person: the newest 16 MiB of SQL, the older forgotten', async () => {
+    const query = { userId: 1, runAs: 'ana', catalog: null, schema: null, traceToken: 't' };
+    const ids: string[] = [];
+    for (let i = 0; i < 20; i += 1) {
+      const id = randomUUID();
+      const times = { createdAt: clock.now(), deadlineAt: drivers.deadlineAt() };
+      await store.reserve({ ...query, ...times, id, sql: `${i}`.padEnd(1_048_576, 'x') }, one.driver, 5);
+      if (i > 0)
+        await store.end(id, one.driver, { state: 'finished', truncated: false, updateCount: null }, clock.now());
+      ids.push(id);
+      clock.advance(1);
+    }
+    const found = await Promise.all(ids.map(async (id) => (await drivers.find(id))?.sql.length ?? null));
+
+    expect(found).toEqual([1_048_576, ...Array<null>(3).fill(null), ...Array<number>(16).fill(1_048_576)]);
+  });
+
+  it('say the beginning of a long text in a list, and the whole of one query', async () => {
+    const query = { userId: 1, runAs: 'ana', catalog: null, schema: null, traceToken: 't' };
+    const times = { createdAt: clock.now(), deadlineAt: drivers.deadlineAt() };
+    const [short, long] = ['é'.repeat(1_000), 'é'.repeat(1_001)];
+    const ids = [randomUUID(), randomUUID()];
+    await store.reserve({ ...query, ...times, id: ids[0] ?? '', sql: short }, one.driver, 5);
+    clock.advance(1);
+    await store.reserve({ ...query, ...times, createdAt: clock.now(), id: ids[1] ?? '', sql: long }, one.driver, 5);
+    const listed = await store.ownedBy(1).page(null, 10);
+
+    expect(listed.map(({ sql, sqlTruncated }) => [sql, sqlTruncated])).toEqual([
+      [short, true],
+      [short, false],
+    ]);
+    expect(await drivers.find(ids[1] ?? '')).toMatchObject({ sql: long, sqlTruncated: false });
+  });
 });

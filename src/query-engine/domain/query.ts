@@ -39,6 +39,8 @@ export interface Query {
   id: string;
   state: QueryState;
   sql: string;
+  /** Lists carry the beginning of a long text. */
+  sqlTruncated: boolean;
   catalog: string | null;
   schema: string | null;
   createdAt: Date;

@@ -5,6 +5,30 @@ import { type Ended, OwnQueries } from '../domain/query-store.js';
 import { QueryRow } from './query.entity.js';
 import { ENDING, endingValues } from './query-ending.js';
 
+/** Characters that a list shows of one query: 200 of them are an answer of moderate size. */
+const LONGEST = { sql: 1_000, columns: 4_000 } as const;
+
+/** What a list reads as it is kept. */
+const LISTED = [
+  'id',
+  'state',
+  'catalog',
+  'schema',
+  'createdAt',
+  'startedAt',
+  'finishedAt',
+  'progressPercent',
+  'rowsReturned',
+  'truncated',
+  'updateCount',
+  'engineQueryId',
+  'errorCode',
+  'errorMessage',
+  'engineErrorName',
+  'errorLine',
+  'errorColumn',
+] as const;
+
 /** Every statement of this class carries the owner's id: there is no method that could leave it out. */
 export class TypeormOwnQueries extends OwnQueries {
   constructor(
@@ -22,11 +46,19 @@ export class TypeormOwnQueries extends OwnQueries {
   override async page(after: { createdAt: Date; id: string } | null, limit: number): Promise<Query[]> {
     const query = this.session.manager
       .createQueryBuilder(QueryRow, 'q')
+      .select(LISTED.map((column) => `q.${column}`))
+      .addSelect(`left(q.sql, ${LONGEST.sql})`, 'sql')
+      .addSelect(`octet_length(q.sql) > octet_length(left(q.sql, ${LONGEST.sql}))`, 'truncated')
+      .addSelect(`CASE WHEN length(q.columns::text) <= ${LONGEST.columns} THEN q.columns END`, 'columns')
       .where('q.user_id = :userId', { userId: this.userId })
       .orderBy({ 'q.created_at': 'DESC', 'q.id': 'DESC' })
       .limit(limit);
     if (after !== null) query.andWhere('(q.created_at, q.id) < (:createdAt, :id)', after);
-    return (await query.getMany()).map(toQuery);
+    const { entities, raw } = await query.getRawAndEntities<{ sql: string; truncated: boolean; columns: unknown }>();
+    return entities.map((row, at) => {
+      const { sql = '', truncated = false, columns = null } = raw[at] ?? {};
+      return { ...toQuery(Object.assign(row, { sql, columns })), sqlTruncated: truncated };
+    });
   }
 
   override async cancel(id: string, ending: Ending, at: Date): Promise<Ended | 'ended' | null> {
@@ -65,6 +97,7 @@ function toQuery(row: QueryRow): Query {
     id: row.id,
     state: row.state,
     sql: row.sql,
+    sqlTruncated: false,
     catalog: row.catalog,
     schema: row.schema,
     createdAt: row.createdAt,

@@ -12,6 +12,15 @@ import { TypeormOwnQueries } from './typeorm-own-queries.js';
 const LEASE = `now() + interval '30 seconds'`;
 const ALIVE = `state IN ('queued', 'running')`;
 
+/** What is kept of one person's queries that have ended: the newest, up to so many bytes of text and so many queries. */
+const KEPT = { bytes: 16_777_216, queries: 10_000 } as const;
+const FORGET_OLDEST = `DELETE FROM queries USING (
+    SELECT id, row_number() OVER newest_first AS place,
+      sum(octet_length(sql) + coalesce(pg_column_size(columns), 0)) OVER newest_first AS bytes
+    FROM queries WHERE user_id = $1 WINDOW newest_first AS (ORDER BY created_at DESC, id DESC)
+  ) AS kept
+  WHERE queries.id = kept.id AND (kept.bytes > $2 OR kept.place > $3) AND finished_at IS NOT NULL`;
+
 @Injectable()
 export class TypeormQueryStore extends QueryStore {
   constructor(private readonly session: DatabaseSession) {
@@ -45,6 +54,7 @@ export class TypeormQueryStore extends QueryStore {
           driver,
         ],
       );
+      await manager.query(FORGET_OLDEST, [query.userId, KEPT.bytes, KEPT.queries]);
       return true;
     });
   }
