@@ -43,7 +43,7 @@ export function loadSettings(environment: Environment = process.env): Settings {
   if (environment['NODE_ENV'] !== 'production' && (resolved['AUTH_SECRET_KEY'] ?? '') === '' && problems.length === 0) {
     resolved['AUTH_SECRET_KEY'] = developmentSecret(dataDir(resolved));
   }
-  resolved['LOG_FORMAT'] ??= process.stdout.isTTY ? 'pretty' : 'json';
+  if ((resolved['LOG_FORMAT'] ?? '') === '') resolved['LOG_FORMAT'] = process.stdout.isTTY ? 'pretty' : 'json';
   const { settings, problems: found } = parseSettings(resolved);
   if (problems.length + found.length > 0) throw new SettingsRefused([...problems, ...found]);
   return settings;

@@ -31,7 +31,17 @@ describe('settings', () => {
     ]);
   });
 
-  it.each(['short', 'a'.repeat(64), 'changemechangemechangemechangeme'])('refuses the weak secret %s', (secret) => {
+  it.each([
+    'short',
+    'a'.repeat(64),
+    'changemechangemechangemechangeme',
+    '  # required in production: openssl rand -base64 48; a new key signs everybody out',
+    'openssl rand -base64 48 | tr -d 0123456789',
+    'please-change-me-0123456789-abcdefghij',
+    '-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA\n-----END PUBLIC KEY-----',
+    '0123456789abcdef0123456789abcdef',
+    'Tr0ub4dor&3-Tr0ub4dor&3-Tr0ub4dor&3-Tr0u',
+  ])('refuses the weak secret %j', (secret) => {
     expect(parseSettings({ AUTH_SECRET_KEY: secret }).problems).toHaveLength(1);
   });
 
@@ -41,6 +51,11 @@ describe('settings', () => {
       const { problems } = parseSettings({ AUTH_SECRET_KEY: SECRET, [name]: 'etl\u202e' });
       expect(problems).toEqual([expect.stringContaining(`${name} holds`)]);
     },
+  );
+
+  it.each([SECRET, 'q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQq83vEjRWeJ+', '9b1c'.repeat(4) + 'e07a35d2c8f41b60'])(
+    'takes the secret %j',
+    (secret) => expect(parseSettings({ AUTH_SECRET_KEY: secret }).problems).toEqual([]),
   );
 
   it('names the own account after the client, and counts it among the service accounts', () => {

@@ -10,7 +10,8 @@ const MIB = 1_048_576;
 
 /** Where development data lies, made absolute. */
 export function dataDir(environment: Environment): string {
-  return resolve(environment['DATA_DIR'] ?? '.data');
+  const directory = environment['DATA_DIR']?.trim() ?? '';
+  return resolve(directory === '' ? '.data' : directory);
 }
 
 /** The pure part: texts in, settings and everything that is wrong with them out. */
@@ -79,7 +80,7 @@ function readAuth(read: SettingsReader, production: boolean): Settings['auth'] {
   else if (isWeakSecret(secretKey)) {
     read.problem(
       'AUTH_SECRET_KEY',
-      'is weak: at least 32 bytes with 10 different characters, such as openssl rand -base64 48',
+      'is weak: at least 32 random bytes, such as openssl rand -base64 48; no sample, no repetition, no PEM file',
     );
   }
   return {

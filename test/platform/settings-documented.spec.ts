@@ -1,14 +1,14 @@
-import { readFileSync } from 'node:fs';
 import { parseSettings } from '../../src/platform/settings-parser.js';
+import { sampleEnvironment } from '../support/sample-environment.js';
 
 describe('.env.example', () => {
   it('names exactly the settings that are read', () => {
-    const documented = readFileSync('.env.example', 'utf8')
-      .split('\n')
-      .filter((line) => /^[A-Z]/.test(line))
-      .map((line) => line.slice(0, line.indexOf('=')));
     const { names } = parseSettings({});
 
-    expect([...documented].sort()).toEqual([...names].sort());
+    expect(Object.keys(sampleEnvironment()).sort()).toEqual([...names].sort());
+  });
+
+  it('says the default of each, to readers that know no comments behind values', () => {
+    expect(parseSettings(sampleEnvironment())).toEqual(parseSettings({}));
   });
 });

@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { GrantlineProcess, runGrantline } from '../support/grantline-process.js';
+import { sampleEnvironment } from '../support/sample-environment.js';
 
 describe('starting with nothing but Node', () => {
   let folder: string;
@@ -29,6 +30,14 @@ describe('starting with nothing but Node', () => {
 
     expect((await service.finished).code).toBe(0);
     expect(postmaster()).toBeNull();
+  });
+
+  it('starts with .env.example as its environment file', async () => {
+    const service = new GrantlineProcess(['serve'], { ...sampleEnvironment(), ...environment });
+
+    expect((await fetch(`${await service.url()}/api/openapi.json`)).status).toBe(200);
+    service.signal('SIGTERM');
+    expect((await service.finished).code).toBe(0);
   });
 
   it('keeps the generated secret, and shows it to its owner only', async () => {
