@@ -45,6 +45,13 @@ module.exports = {
       to: { path: '^src/acl-sync/compiler/', reachable: true },
     },
     {
+      name: 'the-compiler-reads-no-specification',
+      comment: 'docs/decisions/0006: it states the values that both need once more',
+      severity: 'error',
+      from: { path: '^src/acl-sync/compiler/', pathNot: '[.]spec[.]ts$' },
+      to: { path: '^src/grants/domain/', dependencyTypesNot: ['type-only'] },
+    },
+    {
       name: 'the-compiler-knows-no-proof',
       severity: 'error',
       from: { path: '^src/acl-sync/compiler/', pathNot: '[.]spec[.]ts$' },

@@ -6,3 +6,9 @@ export function nameProblem(name: string): string | null {
   if (name === '' || Array.from(name).length > 128) return 'must have 1 to 128 characters';
   return /[\p{C}\p{Zl}\p{Zp}]/u.test(name) ? 'must not hold control, format or unassigned characters' : null;
 }
+
+/** Why people cannot be allowed to set a session property of this name; null: they can. */
+export function sessionPropertyProblem(name: string): string | null {
+  const isMarker = name.startsWith('grantline_rules_');
+  return isMarker ? 'is reserved: it would be the marker of a version of the rules' : nameProblem(name);
+}

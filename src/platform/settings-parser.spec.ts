@@ -58,6 +58,16 @@ describe('settings', () => {
     (secret) => expect(parseSettings({ AUTH_SECRET_KEY: secret }).problems).toEqual([]),
   );
 
+  it('keeps the marker of the rules out of the session properties that people may set', () => {
+    const { problems } = parseSettings({
+      AUTH_SECRET_KEY: SECRET,
+      ACL_SESSION_PROPERTIES: 'join_distribution_type,grantline_rules_x',
+    });
+    expect(problems).toEqual([
+      expect.stringMatching(/^ACL_SESSION_PROPERTIES holds "grantline_rules_x", which is reserved/),
+    ]);
+  });
+
   it('names the own account after the client, and counts it among the service accounts', () => {
     const { settings } = parseSettings({
       AUTH_SECRET_KEY: SECRET,

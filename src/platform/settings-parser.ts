@@ -1,3 +1,4 @@
+import { sessionPropertyProblem } from '../kernel/name.js';
 import { join, resolve } from 'node:path';
 import { isWeakSecret } from './domain/weak-secret.js';
 import { type Environment, SettingsReader } from './settings-reader.js';
@@ -162,7 +163,7 @@ function readAcl(read: SettingsReader, directory: string, ownAccount: string): S
     writableCatalogs: read.names('ACL_WRITABLE_CATALOGS'),
     readableCatalogs: read.names('ACL_READABLE_CATALOGS'),
     metadataCatalog: readMetadataCatalog(read),
-    sessionProperties: read.names('ACL_SESSION_PROPERTIES'),
+    sessionProperties: read.names('ACL_SESSION_PROPERTIES', sessionPropertyProblem),
     maxUnexplainedPercent: read.integer('ACL_MAX_UNEXPLAINED_PERCENT', 5, 0, 100),
     warnTableRules: read.integer('ACL_WARN_TABLE_RULES', 3000, 1, 1000000),
   };

@@ -65,12 +65,12 @@ export class SettingsReader {
   }
 
   /** A comma-separated list of such names. */
-  names(setting: string): string[] {
-    return this.list(setting).filter((entry) => this.named(setting, entry) !== null);
+  names(setting: string, problemOf = nameProblem): string[] {
+    return this.list(setting).filter((entry) => this.named(setting, entry, problemOf) !== null);
   }
 
-  private named(setting: string, name: string | null): string | null {
-    const problem = name === null ? null : nameProblem(name);
+  private named(setting: string, name: string | null, problemOf = nameProblem): string | null {
+    const problem = name === null ? null : problemOf(name);
     if (problem === null) return name;
     this.problem(setting, `holds ${JSON.stringify(name)}, which ${problem}`);
     return null;

@@ -51,6 +51,10 @@ const BREACHES: Record<string, [file: string, text: string]> = {
     'src/acl-sync/proof/proof-of-nothing.ts',
     `import type { Audience } from '../rules/detour.js'; export type A = Audience;`,
   ],
+  'the-compiler-reads-no-specification': [
+    'src/acl-sync/compiler/detour.ts',
+    `import { accessOf } from '../../grants/domain/intent.js'; export const a = accessOf;`,
+  ],
   'the-compiler-knows-no-proof': [
     'src/acl-sync/compiler/detour.ts',
     `import type { prove } from '../proof/proof.js'; export type A = typeof prove;`,

@@ -1,4 +1,5 @@
-import { PRIVILEGES, type Privilege } from '../../grants/domain/privilege.js';
+import type { Privilege } from '../../grants/domain/privilege.js';
+import { TABLE_PRIVILEGES } from './engine-terms.js';
 import type { ColumnRule } from '../rules/rules-document.js';
 import type { Outcome } from './outcome.js';
 
@@ -66,7 +67,7 @@ export class AccessState {
   }
 
   private static of(restrictions: Restrictions, given: number, taken: number): AccessState {
-    return known(restrictions.states, (given << PRIVILEGES.length) | taken, () => {
+    return known(restrictions.states, (given << TABLE_PRIVILEGES.length) | taken, () => {
       return new AccessState(restrictions, given, taken);
     });
   }
@@ -125,7 +126,7 @@ class Restrictions {
 /** GRANT_SELECT lets its holder read as well (seen on 483): SELECT beside it says nothing. */
 function written(held: number): Privilege[] {
   const silent = (held & bit('GRANT_SELECT')) === 0 ? 0 : bit('SELECT');
-  return PRIVILEGES.filter((privilege) => (held & ~silent & bit(privilege)) !== 0);
+  return TABLE_PRIVILEGES.filter((privilege) => (held & ~silent & bit(privilege)) !== 0);
 }
 
 /** A row must pass all filters; one text for the same ones, whatever their order. Empty: the rows are not filtered. */
@@ -184,7 +185,7 @@ function bits(privileges: readonly Privilege[]): number {
 }
 
 function bit(privilege: Privilege): number {
-  return 1 << PRIVILEGES.indexOf(privilege);
+  return 1 << TABLE_PRIVILEGES.indexOf(privilege);
 }
 
 function known<K, T>(map: Map<K, T>, key: K, make: () => T): T {

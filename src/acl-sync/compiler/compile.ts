@@ -1,4 +1,4 @@
-import { canBeImpersonated } from '../../grants/domain/intent.js';
+import { isReplacementSafe } from './engine-terms.js';
 import { intentSets, type IntentSets } from './intent-sets.js';
 import type { Snapshot } from '../../grants/domain/snapshot.js';
 import { audience } from './audience.js';
@@ -44,7 +44,7 @@ function unmarkedDocument({ settings }: Snapshot, intent: IntentSets): RulesDocu
     .and(activePeople)
     .members()
     .flatMap((position) => list[position]?.name ?? []);
-  const impersonated = settings.impersonation ? people.filter(canBeImpersonated) : [];
+  const impersonated = settings.impersonation ? people.filter(isReplacementSafe) : [];
   return {
     // The engine opens `system` to everybody at the end of a list of catalogs, unless a rule of ours has decided before.
     catalogs: [...accounts.catalogs, ...catalogRules(intent), { allow: 'none' }],

@@ -1,4 +1,4 @@
-import { canBeImpersonated } from '../../grants/domain/intent.js';
+import { isReplacementSafe } from './engine-terms.js';
 import type { IntentSets, NamedNode } from './intent-sets.js';
 import type { Resource } from '../../grants/domain/resource.js';
 import type { Snapshot } from '../../grants/domain/snapshot.js';
@@ -54,7 +54,7 @@ function unwritableNames({ settings }: Snapshot, { subjects, reachesSomething }:
     .members()
     .flatMap((position) => subjects.list[position]?.name ?? []);
   return names
-    .filter((name) => !canBeImpersonated(name))
+    .filter((name) => !isReplacementSafe(name))
     .map((name) => ({
       code: 'impersonation-name',
       severity: 'warning',

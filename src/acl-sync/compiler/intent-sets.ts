@@ -1,7 +1,7 @@
 import { Bits } from './bits.js';
-import { OPEN_SYSTEM_SCHEMAS } from '../../grants/domain/intent.js';
+import { FILTERED_SYSTEM_SCHEMAS, TABLE_PRIVILEGES } from './engine-terms.js';
 import { NodeAccess, type Saying } from './node-access.js';
-import { PRIVILEGES, type Privilege } from '../../grants/domain/privilege.js';
+import type { Privilege } from '../../grants/domain/privilege.js';
 import { resourceTree, type TreeNode } from './resource-tree.js';
 import type { Resource } from '../../grants/domain/resource.js';
 import type { Snapshot } from '../../grants/domain/snapshot.js';
@@ -62,7 +62,7 @@ function sayings(snapshot: Snapshot, subjects: Subjects): Saying[] {
   const { writableCatalogs, readableCatalogs, metadataCatalog } = snapshot.settings;
   const means = subjects.serviceAccounts;
   const writable = writableCatalogs.map(
-    (catalog) => ({ kind: 'give', privileges: PRIVILEGES, resource: { catalog }, means }) as const,
+    (catalog) => ({ kind: 'give', privileges: TABLE_PRIVILEGES, resource: { catalog }, means }) as const,
   );
   const readable = readableCatalogs.map(
     (catalog) => ({ kind: 'give', privileges: READ, resource: { catalog }, means }) as const,
@@ -125,7 +125,7 @@ function modesIn(catalog: TreeNode<Saying>, start: NodeAccess, count: number): {
 }
 
 function addSystem(tree: Map<string, TreeNode<Saying>>, means: Bits): void {
-  const open = OPEN_SYSTEM_SCHEMAS.map((schema): Saying => ({
+  const open = FILTERED_SYSTEM_SCHEMAS.map((schema): Saying => ({
     kind: 'give',
     privileges: READ,
     resource: { catalog: 'system', schema },

@@ -1,5 +1,4 @@
-import { OPEN_SYSTEM_SCHEMAS } from '../../grants/domain/intent.js';
-import { PRIVILEGES } from '../../grants/domain/privilege.js';
+import { FILTERED_SYSTEM_SCHEMAS, TABLE_PRIVILEGES } from './engine-terms.js';
 import type { SnapshotSettings } from '../../grants/domain/snapshot.js';
 import { anyOf } from './name-pattern.js';
 import type { RulesDocument } from '../rules/rules-document.js';
@@ -29,9 +28,9 @@ export function serviceAccountRules(settings: SnapshotSettings): ServiceAccountR
       ...rule(['system'], { owner: false }),
     ],
     tables: [
-      ...rule(writable, { privileges: [...PRIVILEGES] }),
+      ...rule(writable, { privileges: [...TABLE_PRIVILEGES] }),
       ...rule(readable, { privileges: ['SELECT' as const] }),
-      ...rule(['system'], { schema: anyOf(OPEN_SYSTEM_SCHEMAS), privileges: ['SELECT' as const] }),
+      ...rule(['system'], { schema: anyOf(FILTERED_SYSTEM_SCHEMAS), privileges: ['SELECT' as const] }),
     ],
     catalog_session_properties: rule([...writable, ...readable], { allow: true }),
   };

@@ -1,3 +1,4 @@
+import { sessionPropertyProblem } from '../../kernel/name.js';
 import type { Form } from './form.js';
 import { resourceNameProblem } from './resource.js';
 import { principalName } from './snapshot-names.js';
@@ -9,7 +10,12 @@ export function settingsOf(form: Form, value: unknown, defaults: SnapshotSetting
   const list = (field: Field, read: (item: unknown, path: string) => string, otherwise: readonly string[]) =>
     given[field] === undefined ? otherwise : form.list(given[field], `settings.${field}`, read);
   const account = (item: unknown, path: string) => principalName(form, item, path);
-  const property = (item: unknown, path: string) => principalName(form, item, path);
+  const property = (item: unknown, path: string) => {
+    const name = form.string(item, path);
+    const problem = typeof item === 'string' ? sessionPropertyProblem(name) : null;
+    if (problem !== null) form.refuse(path, problem);
+    return name;
+  };
   const catalog = (item: unknown, path: string) => {
     const name = form.string(item, path);
     const problem = typeof item === 'string' ? resourceNameProblem(name) : null;
