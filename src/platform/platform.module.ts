@@ -14,6 +14,7 @@ import { DatabaseClock } from './infrastructure/database-clock.js';
 import { DatabaseSession } from './infrastructure/database-session.js';
 import { JsonBodyGuard } from './infrastructure/json-body.guard.js';
 import { pendingMigrations } from './infrastructure/migrator.js';
+import { PooledClient } from './infrastructure/pooled-client.js';
 import { NodePace } from './infrastructure/node-pace.js';
 import { Log } from './log.js';
 import { Settings } from './settings.js';
@@ -53,6 +54,7 @@ export class PlatformModule {
             query_timeout: 30_000,
             statement_timeout: 30_000,
             keepAlive: true,
+            Client: PooledClient,
           },
         }),
       ],

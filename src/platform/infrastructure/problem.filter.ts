@@ -1,6 +1,7 @@
 import { types } from 'node:util';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { QueryRunnerAlreadyReleasedError, QueryRunnerProviderAlreadyReleasedError } from 'typeorm';
 import { Refused } from '../../kernel/errors.js';
 import type { Log } from '../log.js';
 import { problemHeaders, toProblem } from '../problem.js';
@@ -73,5 +74,12 @@ function isDatabaseOutage(error: unknown): boolean {
   if (/^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|08...|53...|57P0.)$/.test(code)) {
     return 'driverError' in error || 'severity' in source || 'query' in error || 'syscall' in source;
   }
-  return /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout)/.test(source.message);
+  // A transaction whose connection is lost: TypeORM gives the connection back at once, and says only that to its next query.
+  if (source instanceof QueryRunnerAlreadyReleasedError) return true;
+  if (source instanceof QueryRunnerProviderAlreadyReleasedError) return true;
+  return LOST_CONNECTION.test(source.message);
 }
+
+/** What the driver says without a code. */
+const LOST_CONNECTION =
+  /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client (has encountered a connection error|was closed) and is not queryable)/;
