@@ -21,7 +21,7 @@ import { operationsServer } from './platform/infrastructure/operations-server.js
 import { answerBrokenRequests, refuseTunnels } from './platform/infrastructure/broken-request.js';
 import { ProblemFilter } from './platform/infrastructure/problem.filter.js';
 import { RouteTable } from './platform/infrastructure/route-table.js';
-import { securityHeaders } from './platform/infrastructure/security-headers.js';
+import { STANDARD_HEADERS } from './platform/infrastructure/security-headers.js';
 import type { Log } from './platform/log.js';
 import { describeApi } from './platform/openapi.js';
 import type { Settings } from './platform/settings.js';
@@ -50,7 +50,7 @@ export async function createApplication(
     trustProxy: (_: string, hop: number) => hop < settings.http.trustedProxyHops,
     genReqId: (request: IncomingMessage) => acceptableRequestId(request.headers['x-request-id']) ?? randomUUID(),
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) =>
-      problems.answer(error, request, reply),
+      problems.answer(error, request, reply.headers({ ...STANDARD_HEADERS, 'X-Request-Id': request.id })), // before any hook
     clientErrorHandler: answerBrokenRequests(routes, connections),
     serverFactory: (answer: RequestListener) => connections.serve(answer),
     skipMiddie: true, // no middleware of Express: every request would ask for some
@@ -77,6 +77,7 @@ export async function createApplication(
     await app.register(cors, {
       origin: [...settings.http.corsOrigins],
       methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
+      exposedHeaders: ['Location', 'Retry-After', 'RateLimit', 'RateLimit-Policy', 'X-Request-Id'],
       maxAge: 600,
       strictPreflight: false, // which would refuse a plain OPTIONS with a text
     });
@@ -101,9 +102,8 @@ function acceptableRequestId(header: string | string[] | undefined): string | nu
 }
 
 function logRequests(server: FastifyInstance, log: Log): void {
-  const always = { ...securityHeaders(), 'Cache-Control': 'no-store' };
   server.addHook('onRequest', (request, reply, done) => {
-    void reply.headers(always).header('X-Request-Id', request.id);
+    void reply.headers(STANDARD_HEADERS).header('X-Request-Id', request.id);
     done();
   });
   server.addHook('onResponse', (request, reply, done) => {

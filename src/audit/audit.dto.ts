@@ -2,13 +2,13 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn, IsOptional, Matches } from 'class-validator';
 import type { Page } from '../kernel/page.js';
 import { Fits, momentProblem } from '../platform/fits.js';
-import { PageQuery } from '../platform/page.dto.js';
+import { BigPageQuery } from '../platform/page.dto.js';
 import { AUDIT_EVENTS, type AuditEvent, type AuditEventName } from './domain/audit-event.js';
 import type { AuditFilter } from './domain/audit-store.js';
 
 const optionalMoment = (value: unknown): string | null => (value === undefined ? null : momentProblem(value));
 
-export class AuditQuery extends PageQuery {
+export class AuditQuery extends BigPageQuery {
   @ApiPropertyOptional({ enum: AUDIT_EVENTS })
   @IsOptional()
   @IsIn(AUDIT_EVENTS, { message: 'must be the name of an event' })

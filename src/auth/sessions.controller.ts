@@ -8,7 +8,7 @@ import {
   type CurrentPerson,
   CurrentUser,
 } from '../platform/access.js';
-import { PageQuery } from '../platform/page.dto.js';
+import { BigPageQuery } from '../platform/page.dto.js';
 import { SessionPage, toSessionPage } from './sessions.dto.js';
 import { SessionsService } from './sessions.service.js';
 
@@ -36,7 +36,7 @@ export class SessionsController {
 
   @Get('sessions')
   @ApiOkResponse({ type: SessionPage })
-  async list(@CurrentUser() person: CurrentPerson, @Query() page: PageQuery): Promise<SessionPage> {
+  async list(@CurrentUser() person: CurrentPerson, @Query() page: BigPageQuery): Promise<SessionPage> {
     return toSessionPage(await this.sessions.list(person, page), person.sessionId);
   }
 

@@ -71,13 +71,16 @@ export interface Quota {
   windowSeconds: number;
 }
 
+/** A limit on what is there at one time, such as running queries. */
+export type ConcurrencyQuota = Omit<Quota, 'windowSeconds'>;
+
 export interface RefusalDetails {
   /** Public: one sentence that the client's user can act on. Never a secret, never another person's data. */
   detail?: string;
   errors?: FieldError[];
   /** Seconds, for `Retry-After`. */
   retryAfter?: number;
-  quota?: Quota;
+  quota?: Quota | ConcurrencyQuota;
   /** Further public members of the problem document (RFC 9457 section 3.2). */
   members?: Record<string, unknown>;
   /** Private: logged, never sent. */
@@ -89,7 +92,7 @@ export class Refused extends Error {
   readonly detail: string | undefined;
   readonly errors: FieldError[] | undefined;
   readonly retryAfter: number | undefined;
-  readonly quota: Quota | undefined;
+  readonly quota: Quota | ConcurrencyQuota | undefined;
   readonly members: Record<string, unknown> | undefined;
 
   constructor(

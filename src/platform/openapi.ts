@@ -13,7 +13,11 @@ const always = (schema: { type: string; minimum?: number }) => ({ required: true
 const HEADERS: Partial<Record<number, Record<string, object>>> = {
   401: { 'WWW-Authenticate': always({ type: 'string' }) },
   415: { Accept: always({ type: 'string' }), 'Accept-Encoding': always({ type: 'string' }) },
-  429: { 'Retry-After': always({ type: 'integer', minimum: 1 }) },
+  429: {
+    'Retry-After': always({ type: 'integer', minimum: 1 }),
+    RateLimit: always({ type: 'string' }),
+    'RateLimit-Policy': always({ type: 'string' }),
+  },
 };
 
 const PROBLEM = {

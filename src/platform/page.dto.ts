@@ -1,10 +1,10 @@
+import { applyDecorators } from '@nestjs/common';
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
 import { keyOfCursor, type PageRequest } from '../kernel/page.js';
 
-/** `?limit=` and `?after=` of every list. */
-export class PageQuery implements PageRequest {
+class PageLimit {
   @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 200, default: 50 })
   @Transform(({ value }: { value: unknown }) =>
     typeof value === 'string' && /^[0-9]{1,4}$/.test(value) ? Number(value) : value,
@@ -13,10 +13,28 @@ export class PageQuery implements PageRequest {
   @Min(1, { message: 'must be at least 1' })
   @Max(200, { message: 'must be at most 200' })
   limit = 50;
+}
 
-  @ApiPropertyOptional({ type: String, minLength: 1, description: 'The `next` of the page before.' })
-  @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? (keyOfCursor(value) ?? value) : value))
-  @IsOptional()
-  @IsInt({ message: 'must be the `next` of an earlier page' })
+/** A cursor whose key the list's own key can hold: PostgreSQL refuses to compare with a larger one. */
+function After(maxKey: number): PropertyDecorator {
+  const message = 'must be the `next` of an earlier page';
+  return applyDecorators(
+    ApiPropertyOptional({ type: String, minLength: 1, description: 'The `next` of the page before.' }),
+    Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? (keyOfCursor(value) ?? value) : value)),
+    IsOptional(),
+    IsInt({ message }),
+    Max(maxKey, { message }),
+  );
+}
+
+/** `?limit=` and `?after=` of a list whose key is an `integer`. */
+export class PageQuery extends PageLimit implements PageRequest {
+  @After(2 ** 31 - 1)
+  after: number | null = null;
+}
+
+/** The same of a list whose key is a `bigint`. */
+export class BigPageQuery extends PageLimit implements PageRequest {
+  @After(Number.MAX_SAFE_INTEGER)
   after: number | null = null;
 }

@@ -92,10 +92,14 @@ export function problemHeaders(refused: Refused): Record<string, string> {
   const seconds = refused.retryAfter === undefined ? null : Math.max(1, Math.ceil(refused.retryAfter));
   if (seconds !== null) headers['Retry-After'] = String(seconds);
   if (refused.quota !== undefined) {
-    // draft-ietf-httpapi-ratelimit-headers-10: structured fields, quota `q` in window `w`; `r` left for the next `t` seconds
-    const { name, limit, windowSeconds } = refused.quota;
-    headers['RateLimit-Policy'] = `"${name}";q=${limit};w=${windowSeconds}`;
-    headers['RateLimit'] = `"${name}";r=0;t=${seconds ?? windowSeconds}`;
+    // draft-ietf-httpapi-ratelimit-headers-10: structured fields, quota `q` in window `w` or of unit `qu`; `r` left for the next
+    // `t` seconds
+    const { quota } = refused;
+    const window = 'windowSeconds' in quota ? quota.windowSeconds : null;
+    const unit = window === null ? 'qu="concurrent-requests"' : `w=${window}`;
+    const reset = seconds ?? window;
+    headers['RateLimit-Policy'] = `"${quota.name}";q=${quota.limit};${unit}`;
+    headers['RateLimit'] = `"${quota.name}";r=0${reset === null ? '' : `;t=${reset}`}`;
   }
   return headers;
 }

@@ -79,6 +79,8 @@ export class QueriesController {
         return toQueryResponse(submitted.query);
       case 'refused':
         throw new Refused(submitted.code, PERMANENT.has(submitted.code) ? {} : { retryAfter: TRY_AGAIN_AFTER });
+      case 'too-many':
+        throw new Refused('too_many_queries', { quota: submitted.quota, retryAfter: TRY_AGAIN_AFTER });
       case 'unfit':
         throw invalid(submitted.field, submitted.message);
     }

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../kernel/clock.js';
+import type { ConcurrencyQuota } from '../kernel/errors.js';
 import { Ids } from '../kernel/ids.js';
 import type { CurrentPerson } from '../platform/access.js';
 import { Log } from '../platform/log.js';
@@ -30,7 +31,8 @@ export interface QueryPage {
 
 export type Submitted =
   | { kind: 'submitted'; query: Query }
-  | { kind: 'refused'; code: 'impersonation_disabled' | 'engine_unavailable' | 'engine_forbidden' | 'too_many_queries' }
+  | { kind: 'refused'; code: 'impersonation_disabled' | 'engine_unavailable' | 'engine_forbidden' }
+  | { kind: 'too-many'; quota: ConcurrencyQuota }
   | { kind: 'unfit'; field: 'parameters' | 'catalog'; message: string };
 
 /** `gone`: an older page than the newest. `unknown-place`: no answer named it. `not-found`: this person has no such query. */
@@ -74,7 +76,7 @@ export class QueriesService {
       deadlineAt: new Date(createdAt.getTime() + queries.maxSeconds * 1000),
     };
     if (!(await this.store.reserve(query, this.drivers.driver, queries.maxRunningPerUser))) {
-      return { kind: 'refused', code: 'too_many_queries' };
+      return { kind: 'too-many', quota: { name: 'running-queries', limit: queries.maxRunningPerUser } };
     }
     const answer = await this.hand(query, asked, signal);
     if ('kind' in answer) return answer;

@@ -45,6 +45,11 @@ describe('bytes that are hardly a request', () => {
     ['a limit gone round by an absolute target', limitOf('http://x/api/auth/login'), 413, 'payload_too_large'],
     ['a limit gone round by an escaped letter', limitOf('/api/%61uth/login'), 413, 'payload_too_large'],
     ['a folded header', 'GET / HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n', 400, 'bad_request'],
+    ['a path that cannot be decoded', 'GET /api/%zz HTTP/1.1\r\nHost: x\r\n\r\n', 400, 'bad_request'],
+    ['the server itself', 'OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n', 404, 'not_found'],
+    ['a method that Node does not know', 'BREW /api/auth/me HTTP/1.1\r\nHost: x\r\n\r\n', 405, 'method_not_allowed'],
+    ['that and no path', 'BREW * HTTP/1.1\r\nHost: x\r\n\r\n', 400, 'bad_request'],
+    ['an expectation', 'GET /api/auth/me HTTP/1.1\r\nHost: x\r\nExpect: tea\r\n\r\n', 401, 'token_missing'],
     ['a greeting of TLS', '\x16\x03\x01\x02\x00\x01\x00\x01', 400, 'bad_request'],
     ['another version', 'GET / HTTP/1.2\r\nHost: x\r\n\r\n', 400, 'bad_request'],
   ])('%s', async (_, bytes, status, code) => {
@@ -53,6 +58,9 @@ describe('bytes that are hardly a request', () => {
     expect({ status: answer.status, code: answer.body['code'] }).toEqual({ status, code });
     expect(answer.head).toContain('content-type: application/problem+json; charset=utf-8');
     expect(answer.head).toContain(`x-request-id: ${String(answer.body['request_id'])}`);
+    expect(answer.head).toContain('x-content-type-options: nosniff');
+    expect(answer.head).toContain('cache-control: no-store');
+    expect(answer.head.includes('\r\nallow:')).toBe(status === 405);
     expect(answer.head).toContain('http/1.1 ' + `${status} ${String(answer.body['title'])}`.toLowerCase());
   });
 

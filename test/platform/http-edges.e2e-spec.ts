@@ -82,6 +82,27 @@ describe('HTTP edges', () => {
     expect(JSON.parse(answer.body)).toMatchObject({ status, request_id: answer.headers['x-request-id'] });
   });
 
+  const cursor = (text: string): string => Buffer.from(text).toString('base64url');
+  it.each([
+    ...['users', 'groups', 'grants', 'policies', 'groups/1/members', 'acl/publications'].flatMap((list) => [
+      `/api/admin/${list}?after=${cursor('after:2147483648')}`,
+      `/api/admin/${list}?after=${cursor('after:999999999999999')}`,
+    ]),
+    `/api/queries?after=${cursor(`zzzzzzzz.${'-'.repeat(36)}`)}`,
+    `/api/queries?after=${cursor(`zzzzzzzz.${'a'.repeat(36)}`)}`,
+  ])('refuses a forged cursor: %s', async (path) => {
+    expect(await admin.get(path)).toMatchObject({
+      status: 400,
+      body: { errors: [{ field: 'after', message: 'must be the `next` of an earlier page' }] },
+    });
+  });
+
+  it('takes larger keys for the cursor of a list that may have them', async () => {
+    expect(await admin.get(`/api/admin/audit?after=${cursor('after:999999999999999')}`)).toMatchObject({
+      status: 200,
+    });
+  });
+
   it.each([
     ['a search for NUL', '/api/admin/users?q=%00'],
     ['NUL in a name', '/api/admin/audit?user=%00'],
@@ -154,7 +175,13 @@ describe('HTTP edges', () => {
   it.each<[name: string, path: string, body: string, code: string, errors: number]>([
     ['4,000 wrong parts', '/api/admin/grants/batch', `{"grant": [${'{},'.repeat(3999)}{}]}`, 'validation_failed', 20],
     ['10,000 unknown fields', '/api/admin/groups', fields(10_000, String), 'validation_failed', 20],
-    ['unknown fields of long names', '/api/admin/groups', fields(50, (at) => `${at}${long(1000)}`), 'validation_failed', 5],
+    [
+      'unknown fields of long names',
+      '/api/admin/groups',
+      fields(50, (at) => `${at}${long(1000)}`),
+      'validation_failed',
+      5,
+    ],
     ['a field of a name of 300 KB', '/api/admin/groups', fields(1, () => long(50_000)), 'validation_failed', 1],
     ['that field twice', '/api/admin/groups', fields(2, () => long(50_000)), 'malformed_json', 0],
     ['keys that are all the same', '/api/admin/groups', fields(10_000, () => 'a'), 'malformed_json', 0],

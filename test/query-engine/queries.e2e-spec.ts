@@ -91,6 +91,8 @@ describe('queries', () => {
     expect(taken).toHaveLength(2);
     expect(refused).toMatchObject({ body: { code: 'too_many_queries' } });
     expect(refused?.headers.get('retry-after')).toBe('5');
+    expect(refused?.headers.get('ratelimit-policy')).toBe('"running-queries";q=2;qu="concurrent-requests"');
+    expect(refused?.headers.get('ratelimit')).toBe('"running-queries";r=0;t=5');
     for (const { headers } of taken) await ana.delete(headers.get('location') ?? '');
     await ana.delete(await submitted(ana, { sql: 'SELECT open' }));
   });

@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream';
 import { Refused } from '../../kernel/errors.js';
 import { type Problem, toProblem } from '../problem.js';
 import type { Connections } from './connections.js';
+import { STANDARD_HEADERS } from './security-headers.js';
 import type { RouteTable } from './route-table.js';
 
 /** Why Node's parser refuses to read on. `rawPacket`: the bytes that came, a Buffer. */
@@ -14,7 +15,8 @@ interface LastWord {
   status: number;
   reason: string;
   problem: Problem;
-  headers?: string;
+  /** For 405: what `Allow` says. */
+  allow?: string;
 }
 
 /**
@@ -39,17 +41,22 @@ export function answerBrokenRequests(
 export function refuseTunnels(server: Server): void {
   server.on('connect', (_, socket) => {
     const problem = toProblem(new Refused('method_not_allowed'), randomUUID());
-    say(socket, { status: 405, reason: 'Method Not Allowed', problem, headers: 'Allow: \r\n' });
+    say(socket, { status: 405, reason: 'Method Not Allowed', problem, allow: '' });
   });
 }
 
-function say(socket: Duplex, { status, reason, problem, headers = '' }: LastWord): void {
+function say(socket: Duplex, { status, reason, problem, allow }: LastWord): void {
   const body = JSON.stringify(problem);
-  socket.end(
-    `HTTP/1.1 ${status} ${reason}\r\n${headers}X-Request-Id: ${problem.request_id}\r\n` +
-      `Content-Type: application/problem+json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
-      `Connection: close\r\n\r\n${body}`,
-  );
+  const headers = {
+    ...STANDARD_HEADERS,
+    ...(allow === undefined ? {} : { Allow: allow }),
+    'X-Request-Id': problem.request_id,
+    'Content-Type': 'application/problem+json; charset=utf-8',
+    'Content-Length': Buffer.byteLength(body),
+    Connection: 'close',
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${String(value)}\r\n`);
+  socket.end(`HTTP/1.1 ${status} ${reason}\r\n${lines.join('')}\r\n${body}`);
 }
 
 function wordOnBytes({ code }: BrokenRequest, id: string): LastWord {
@@ -68,12 +75,11 @@ function wordOnMethod({ code, rawPacket }: BrokenRequest, routes: RouteTable, id
   if (target === undefined) return null;
   const allowed = routes.methodsOf(target);
   if (allowed === null) return { status: 404, reason: 'Not Found', problem: toProblem(new Refused('not_found'), id) };
-  const headers = `Allow: ${allowed.join(', ')}\r\n`;
   return {
     status: 405,
     reason: 'Method Not Allowed',
     problem: toProblem(new Refused('method_not_allowed'), id),
-    headers,
+    allow: allowed.join(', '),
   };
 }
 
