@@ -1,14 +1,22 @@
 /** An immutable set of small numbers, one bit each: people as sets. All sets that meet have the same size. */
 export class Bits {
-  private constructor(private readonly words: Uint32Array) {}
+  private constructor(private readonly words: Int32Array) {}
 
   static none(size: number): Bits {
-    return new Bits(new Uint32Array((size + 31) >>> 5));
+    return new Bits(new Int32Array((size + 31) >>> 5));
   }
 
   static of(size: number, members: Iterable<number>): Bits {
-    const words = new Uint32Array((size + 31) >>> 5);
+    const words = new Int32Array((size + 31) >>> 5);
     for (const member of members) words[member >>> 5] = (words[member >>> 5] ?? 0) | (1 << (member & 31));
+    return new Bits(words);
+  }
+
+  static where(size: number, isMember: (member: number) => boolean): Bits {
+    const words = new Int32Array((size + 31) >>> 5);
+    for (let member = 0; member < size; member++) {
+      if (isMember(member)) words[member >>> 5] = word(words, member >>> 5) | (1 << (member & 31));
+    }
     return new Bits(words);
   }
 
@@ -47,14 +55,6 @@ export class Bits {
     return new Bits(left);
   }
 
-  /** The members of exactly one of the two. */
-  differs(other: Bits): Bits {
-    const { words } = other;
-    const either = this.words.slice();
-    for (let i = 0; i < either.length; i++) either[i] = word(either, i) ^ word(words, i);
-    return new Bits(either);
-  }
-
   contains(other: Bits): boolean {
     const { words } = other;
     for (let i = 0; i < words.length; i++) if ((word(words, i) & ~word(this.words, i)) !== 0) return false;
@@ -81,8 +81,20 @@ export class Bits {
 
   count(): number {
     let count = 0;
-    for (let word of this.words) for (; word !== 0; word &= word - 1) count++;
+    for (let i = 0; i < this.words.length; i++) count += bitCount(word(this.words, i));
     return count;
+  }
+
+  /** How many are in one of the two. */
+  countWith(other: Bits): number {
+    let count = 0;
+    for (let i = 0; i < this.words.length; i++) count += bitCount(word(this.words, i) | word(other.words, i));
+    return count;
+  }
+
+  /** Thirty-two members at once. */
+  wordAt(index: number): number {
+    return word(this.words, index);
   }
 
   /** Ascending. */
@@ -106,6 +118,12 @@ export class Bits {
   }
 }
 
-function word(words: Uint32Array, index: number): number {
+export function bitCount(word: number): number {
+  const pairs = word - ((word >>> 1) & 0x55555555);
+  const fours = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333);
+  return Math.imul((fours + (fours >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
+}
+
+function word(words: Int32Array, index: number): number {
   return words[index] ?? 0;
 }

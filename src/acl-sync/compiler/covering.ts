@@ -1,5 +1,6 @@
 import { Bits } from './bits.js';
-import { BestPairs } from './best-pairs.js';
+import { shareWhatPays, type Draft } from './sharing.js';
+import { Weights } from './weights.js';
 
 /** Who must be covered in a row, and who may be (they among them). */
 export interface Cell {
@@ -19,15 +20,6 @@ export interface Covered {
   rows: readonly number[];
 }
 
-/** A rectangle in the making, over classes of people and over rows. */
-interface Draft {
-  /** All of them `may`. */
-  classes: Bits;
-  rows: Bits;
-  /** The classes that may be in all of its rows. */
-  may: Bits;
-}
-
 /**
  * Rectangles that cover all that must be covered, and only what may be. Begins with one for each row, or for people who are
  * alike, and takes out of two of them what they have in common, again and again, as long as that saves bytes: greedy, because
@@ -36,40 +28,18 @@ interface Draft {
 export function cover(cells: readonly Cell[], cost: Costs): Covered[] {
   const classes = classesOf(cells);
   const size = cells[0]?.must.size ?? 0;
-  const weights = classes.map(({ people }) => people.length * cost.person);
-  const weigh = (set: Bits) => set.members().reduce((sum, each) => sum + (weights[each] ?? 0), 0);
-  const costOf = (rows: Bits) => cost.rule + cost.sibling * rows.count();
-  /** The common part costs a rule, names once who was named twice, and makes a draft needless of which nothing is left. */
-  const gain = (a: Draft, b: Draft): number => {
-    const isNeedless = [b.may.contains(a.classes), a.may.contains(b.classes)];
-    if (!isNeedless.includes(true) && !a.classes.meets(b.classes)) return 0;
-    const saved = [a, b].reduce((sum, { rows }, i) => (isNeedless[i] ? sum + costOf(rows) : sum), 0);
-    return weigh(a.classes.and(b.classes)) + saved - costOf(a.rows.or(b.rows));
-  };
+  const weights = new Weights(classes.map(({ people }) => people.length * cost.person));
   const begun = rowByRow(cells, classes);
   // Many people alike in few ways, and many rows: then the people's side is the shorter one to begin with.
-  const ways = classes.length < begun.length ? [begun, classByClass(cells, classes)] : [begun];
-  const covers = ways.map((drafts) => inParts(drafts).flatMap((some) => shareWhatPays(some, gain)));
+  const ways = classes.length < begun.length ? [begun, classByClass(classes)] : [begun];
+  const covers = ways.map((drafts) => inParts(drafts).flatMap((some) => shareWhatPays(some, weights, cost)));
   const bytes = (drafts: readonly Draft[]) =>
-    drafts.reduce((sum, { classes: some, rows }) => sum + costOf(rows) + weigh(some), 0);
+    drafts.reduce((sum, draft) => sum + cost.rule + cost.sibling * draft.rows.count() + weights.of(draft.classes), 0);
   const shortest = covers.reduce((a, b) => (bytes(b) < bytes(a) ? b : a));
   return shortest.map(({ classes: some, rows }) => {
     const people = some.members().flatMap((each) => classes[each]?.people ?? []);
     return { people: Bits.of(size, people), rows: rows.members() };
   });
-}
-
-function shareWhatPays(begun: readonly Draft[], gain: (a: Draft, b: Draft) => number): Draft[] {
-  const drafts = new BestPairs(begun, gain);
-  for (let pair = drafts.best(); pair; pair = drafts.best()) {
-    const shared = common(...pair);
-    const left = pair.map((draft) => ({ ...draft, classes: draft.classes.minus(shared.classes) }));
-    drafts.replace(
-      pair,
-      [shared, ...left].filter(({ classes }) => !classes.isEmpty()),
-    );
-  }
-  return drafts.list();
 }
 
 /** The work grows with the third power of the drafts; beyond so many, only those that begin alike are looked at together. */
@@ -82,68 +52,64 @@ function inParts(drafts: readonly Draft[]): Draft[][] {
   return parts.map((from) => sorted.slice(from, from + MOST_AT_ONCE).map(({ draft }) => draft));
 }
 
-/** Those of both who may be in all rows of both. */
-function common(a: Draft, b: Draft): Draft {
-  const may = a.may.and(b.may);
-  return {
-    classes: a.classes.or(b.classes).and(may),
-    rows: a.rows.or(b.rows),
-    may,
-  };
-}
-
-/** People who must and may be in the same rows; the signature has a sign for each row. */
+/** People who must and may be in the same rows. */
 interface PeopleAlike {
-  signature: string;
   people: number[];
+  must: Bits;
+  /** Those of `must` among them. */
+  may: Bits;
 }
 
+/** The largest first: see `Weights`. */
 function classesOf(cells: readonly Cell[]): PeopleAlike[] {
-  const [first, ...others] = cells;
-  if (!first) return [];
-  const everybody = others.reduce((all, { must }) => all.or(must), first.must);
+  const may = cells.map((cell) => cell.may);
   const classes = new Map<string, PeopleAlike>();
-  for (const person of everybody.members()) {
-    const signature = cells.map(({ must, may }) => (must.has(person) ? MUST : may.has(person) ? MAY : NOT)).join('');
-    const known = classes.get(signature);
+  for (const [person, rows] of transposed(cells.map(({ must }) => must))) {
+    const alike = { people: [person], must: Bits.of(cells.length, rows), may: having(may, person) };
+    const key = alike.must.key() + alike.may.key();
+    const known = classes.get(key);
     if (known) known.people.push(person);
-    else classes.set(signature, { signature, people: [person] });
+    else classes.set(key, alike);
   }
-  return [...classes.values()];
+  return [...classes.values()].sort((a, b) => b.people.length - a.people.length);
 }
 
-const MUST = '!';
-const MAY = '?';
-const NOT = '-';
+/** For each of the members, in which of the sets they are. */
+function transposed(sets: readonly Bits[]): Map<number, number[]> {
+  const columns = new Map<number, number[]>();
+  sets.forEach((set, index) => {
+    set.forEach((member) => {
+      const known = columns.get(member);
+      if (known) known.push(index);
+      else columns.set(member, [index]);
+    });
+  });
+  return columns;
+}
+
+function having(sets: readonly Bits[], member: number): Bits {
+  return Bits.where(sets.length, (index) => sets[index]?.has(member) === true);
+}
 
 /** Rows for the very same people are one from the start: nothing can be gained by telling them apart. */
 function rowByRow(cells: readonly Cell[], classes: readonly PeopleAlike[]): Draft[] {
-  const alike = new Map<string, number[]>();
+  const must = classes.map((some) => some.must);
+  const may = classes.map((some) => some.may);
+  const alike = new Map<string, { classes: Bits; may: Bits; rows: number[] }>();
   cells.forEach((_, row) => {
-    const signs = classes.map(({ signature }) => signature.charAt(row)).join('');
-    const known = alike.get(signs);
-    if (known) known.push(row);
-    else alike.set(signs, [row]);
+    const draft = { classes: having(must, row), may: having(may, row), rows: [row] };
+    const key = draft.classes.key() + draft.may.key();
+    const known = alike.get(key);
+    if (known) known.rows.push(row);
+    else alike.set(key, draft);
   });
-  return [...alike].map(([signs, rows]) => {
-    const where = (some: string) =>
-      Bits.of(
-        classes.length,
-        classes.flatMap((_, i) => (some.includes(signs.charAt(i)) ? [i] : [])),
-      );
-    return { classes: where(MUST), rows: Bits.of(cells.length, rows), may: where(MUST + MAY) };
-  });
+  return [...alike.values()].map((draft) => ({ ...draft, rows: Bits.of(cells.length, draft.rows) }));
 }
 
 /** The other way to begin: everything about people who are alike, however many rows it is about. */
-function classByClass(cells: readonly Cell[], classes: readonly PeopleAlike[]): Draft[] {
-  return classes.map(({ signature }, i) => {
-    const rows = cells.flatMap((_, row) => (signature.charAt(row) === MUST ? [row] : []));
-    const may = classes.flatMap((other, j) => (rows.every((row) => other.signature.charAt(row) !== NOT) ? [j] : []));
-    return {
-      classes: Bits.of(classes.length, [i]),
-      rows: Bits.of(cells.length, rows),
-      may: Bits.of(classes.length, may),
-    };
+function classByClass(classes: readonly PeopleAlike[]): Draft[] {
+  return classes.map(({ must: rows }, i) => {
+    const may = Bits.where(classes.length, (other) => classes[other]?.may.contains(rows) === true);
+    return { classes: Bits.of(classes.length, [i]), rows, may };
   });
 }

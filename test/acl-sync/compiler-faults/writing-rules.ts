@@ -65,13 +65,13 @@ export const FAULTS_IN_WRITING_RULES: Record<string, PlantedFault> = {
     found: /may not SELECT the column iban of sales\.eu\.payments/,
   },
   'shares a rule among all who are in either': {
-    file: 'acl-sync/compiler/covering.js',
+    file: 'acl-sync/compiler/sharing.js',
     from: 'a.classes.or(b.classes).and(may)',
     to: 'a.classes.or(b.classes)',
     found: /may not \w+ \w+ lake\.raw\.t\d/,
   },
   'loses the second of two nodes that share a rule': {
-    file: 'acl-sync/compiler/covering.js',
+    file: 'acl-sync/compiler/sharing.js',
     from: 'rows: a.rows.or(b.rows),',
     to: 'rows: a.rows,',
     found: /may INSERT into lake\.raw\.t\d by grant/,
