@@ -15,11 +15,13 @@ export class Entitlement {
 
   constructor(
     private readonly given: readonly Privilege[] = [],
-    private readonly policies: readonly SnapshotPolicy[] = [],
+    private readonly last: SnapshotPolicy | null = null,
+    /** With one policy less. */
+    private readonly before: Entitlement | null = null,
   ) {}
 
   get access(): Access {
-    return (this.worked ??= accessOf(this.given, this.policies));
+    return (this.worked ??= accessOf(this.given, [...Entitlement.policiesOf(this)]));
   }
 
   /** With one source more. */
@@ -30,8 +32,13 @@ export class Entitlement {
   }
 
   private with(source: Source): Entitlement {
-    if ('policy' in source) return new Entitlement(this.given, [...this.policies, source.policy]);
+    if ('policy' in source) return new Entitlement(this.given, source.policy, this);
     const more = source.gives.filter((privilege) => !this.given.includes(privilege));
-    return more.length === 0 ? this : new Entitlement([...this.given, ...more], this.policies);
+    return more.length === 0 ? this : new Entitlement([...this.given, ...more], this.last, this.before);
+  }
+
+  /** The last first: to the specification their order means nothing. */
+  private static *policiesOf(entitlement: Entitlement): Iterable<SnapshotPolicy> {
+    for (let each: Entitlement | null = entitlement; each; each = each.before) if (each.last) yield each.last;
   }
 }

@@ -1,6 +1,7 @@
+import type { Access } from '../../grants/domain/intent.js';
 import { Entitlement } from './entitlement.js';
 import { MeantOutcome } from './meant-outcome.js';
-import { addWord, wordAt, wordsOf, type WordMarks, type Words } from './people-set.js';
+import { addWord, peopleSet, wordAt, wordsOf, type WordMarks, type Words } from './people-set.js';
 import type { SaidNode } from './saying.js';
 
 /** What the grants mean at a catalog or a schema, and at what lies right below it. Worked out anew by the proof, from the raw grants. */
@@ -24,7 +25,7 @@ export class MeantLevel {
     this.here = new MeantOutcome(reach.width);
     for (const [position, entitlement] of entitled) reach.note(position, entitlement);
     if (this.outcome === inherited) return;
-    for (const [position, { access }] of this.entitlements.entries()) this.outcome.add(position, access);
+    addAlike(this.outcome, this.entitlements.entries());
   }
 
   /** @param reach gathers who reaches anything in the catalog, while its levels are walked. */
@@ -53,10 +54,9 @@ export class MeantLevel {
     const said = entitledBy(this.node?.below.get(name), this.entitlements);
     this.here.clear(this.dirty);
     this.dirty = active;
-    for (const [position, entitlement] of said) {
-      this.here.add(position, entitlement.access);
-      this.reach.note(position, entitlement);
-    }
+    if (active.length === 0) return this.here;
+    addAlike(this.here, said);
+    for (const [position, entitlement] of said) this.reach.note(position, entitlement);
     this.here.inherit(this.outcome, active, wordsOf(this.reach.width, said.keys()));
     return this.here;
   }
@@ -101,3 +101,14 @@ function entitledBy(node: SaidNode | undefined, above: readonly Entitlement[]): 
 }
 
 const NOWHERE = new Uint32Array(0);
+
+/** Those who have the same are written down together: of a hundred hidden columns each is one set, and not one for each person. */
+function addAlike(outcome: MeantOutcome, entitled: Iterable<[number, Entitlement]>): void {
+  const alike = new Map<Access, number[]>();
+  for (const [position, { access }] of entitled) {
+    const known = alike.get(access);
+    if (known) known.push(position);
+    else alike.set(access, [position]);
+  }
+  for (const [access, positions] of alike) outcome.add(peopleSet(positions), access);
+}

@@ -1,6 +1,6 @@
 import type { Access } from '../../grants/domain/intent.js';
 import { PRIVILEGES, type Privilege } from '../../grants/domain/privilege.js';
-import { addWord, wordAt, type Words } from './people-set.js';
+import { addWord, EmptySets, wordAt, type PeopleSet, type Words } from './people-set.js';
 
 /** What the grants mean at one node, to whom: the counterpart of `TableOutcome`, with which the proof compares it; they share no code. */
 export class MeantOutcome {
@@ -12,20 +12,25 @@ export class MeantOutcome {
   readonly hidden = new Map<string, Words>();
   readonly masks = new Map<string, Map<string, Words>>();
 
-  constructor(private readonly width: number) {
+  private readonly empty: EmptySets;
+
+  constructor(width: number) {
+    this.empty = new EmptySets(width);
     const set = (): Words => new Uint32Array(width);
     this.reached = set();
     this.given = { SELECT: set(), INSERT: set(), DELETE: set(), UPDATE: set(), OWNERSHIP: set(), GRANT_SELECT: set() };
   }
 
-  /** Writes down what somebody has, of whom nothing is written yet. */
-  add(position: number, { privileges, filters, hidden, masks }: Access): void {
-    const [index, bit] = [position >>> 5, 1 << (position & 31)];
-    for (const privilege of privileges) addWord(this.given[privilege], index, bit);
-    if (privileges.length > 0) addWord(this.reached, index, bit);
-    for (const expression of filters) addWord(this.setOf(this.filters, `(${expression})`), index, bit);
-    for (const column of hidden) addWord(this.setOf(this.hidden, column), index, bit);
-    for (const { column, expression } of masks) addWord(this.setOf(this.masksOf(column), expression), index, bit);
+  /** Writes down what these people have, of whom nothing is written yet. */
+  add(people: PeopleSet, { privileges, filters, hidden, masks }: Access): void {
+    const record = (into: Words): void => {
+      for (let i = 0; i < people.at.length; i++) addWord(into, wordAt(people.at, i), wordAt(people.words, i));
+    };
+    for (const privilege of privileges) record(this.given[privilege]);
+    if (privileges.length > 0) record(this.reached);
+    for (const expression of filters) record(this.setOf(this.filters, `(${expression})`));
+    for (const column of hidden) record(this.setOf(this.hidden, column));
+    for (const { column, expression } of masks) record(this.setOf(this.masksOf(column), expression));
   }
 
   /** Takes over, at these words, what the node above means to everybody of whom nothing is said here. */
@@ -57,8 +62,10 @@ export class MeantOutcome {
   }
 
   private setOf(sets: Map<string, Words>, key: string): Words {
-    const known = sets.get(key) ?? new Uint32Array(this.width);
-    sets.set(key, known);
-    return known;
+    const known = sets.get(key);
+    if (known !== undefined) return known;
+    const made = this.empty.take();
+    sets.set(key, made);
+    return made;
   }
 }

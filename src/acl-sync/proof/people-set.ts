@@ -23,6 +23,26 @@ export function wordsOf(width: number, positions: Iterable<number>): Words {
   return words;
 }
 
+/** Empty sets, cut out of larger blocks of memory: an array of its own for each takes longer than what is written into it. */
+export class EmptySets {
+  private block: Words = new Uint32Array(0);
+  private used = 0;
+  private sets = 1;
+
+  constructor(private readonly width: number) {}
+
+  take(): Words {
+    if (this.used === this.block.length) {
+      this.sets = Math.min(this.sets * 2, MOST_SETS);
+      this.block = new Uint32Array(this.sets * this.width);
+      this.used = 0;
+    }
+    return this.block.subarray(this.used, (this.used += this.width));
+  }
+}
+
+const MOST_SETS = 256;
+
 /** Where everybody has to be asked. */
 export function everyWord(width: number): Uint32Array {
   return Uint32Array.from({ length: width }, (_, index) => index);

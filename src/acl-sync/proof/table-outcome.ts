@@ -1,7 +1,7 @@
 import { PRIVILEGES, type Privilege } from '../../grants/domain/privilege.js';
 import { conjuncts } from './filter-conjuncts.js';
 import type { PeopleSet, Words } from './people-set.js';
-import { addWord, wordAt } from './people-set.js';
+import { addWord, EmptySets, wordAt } from './people-set.js';
 import type { TableRule } from '../rules/rules-document.js';
 
 /** What the first rules that match give at one table, to whom. Sets are written word by word, and only where somebody asks. */
@@ -15,8 +15,10 @@ export class TableOutcome {
   readonly masks = new Map<string, Map<string, Words>>();
   private readonly hitAt: Uint32Array;
   private readonly hitWords: Words;
+  private readonly empty: EmptySets;
 
-  constructor(private readonly width: number) {
+  constructor(width: number) {
+    this.empty = new EmptySets(width);
     const set = (): Words => new Uint32Array(width);
     this.decided = set();
     this.given = { SELECT: set(), INSERT: set(), DELETE: set(), UPDATE: set(), OWNERSHIP: set(), GRANT_SELECT: set() };
@@ -79,9 +81,11 @@ export class TableOutcome {
   }
 
   private setOf(sets: Map<string, Words>, key: string): Words {
-    const known = sets.get(key) ?? new Uint32Array(this.width);
-    sets.set(key, known);
-    return known;
+    const known = sets.get(key);
+    if (known !== undefined) return known;
+    const made = this.empty.take();
+    sets.set(key, made);
+    return made;
   }
 }
 
