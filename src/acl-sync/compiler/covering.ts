@@ -1,18 +1,11 @@
 import { Bits } from './bits.js';
-import { shareWhatPays, type Draft } from './sharing.js';
+import { shareWhatPays, type Costs, type Draft } from './sharing.js';
 import { Weights } from './weights.js';
 
 /** Who must be covered in a row, and who may be (they among them). */
 export interface Cell {
   must: Bits;
   may: Bits;
-}
-
-/** In bytes: a rule without people and rows, a person more, a row more. */
-export interface Costs {
-  rule: number;
-  person: number;
-  sibling: number;
 }
 
 export interface Covered {

@@ -1,5 +1,6 @@
 import type { Bits } from './bits.js';
-import { cover, type Costs } from './covering.js';
+import { cover } from './covering.js';
+import type { Costs } from './sharing.js';
 
 /** One of some siblings (tables of a schema, schemas of a catalog, catalogs), and who gets what there. */
 export interface Sibling<Outcome> {

@@ -1,6 +1,12 @@
 import type { Bits } from './bits.js';
-import type { Costs } from './covering.js';
 import type { Weights } from './weights.js';
+
+/** In bytes: a rule without people and rows, a person more, a row more. */
+export interface Costs {
+  rule: number;
+  person: number;
+  sibling: number;
+}
 
 /** A rectangle in the making, over classes of people and over rows. */
 export interface Draft {
