@@ -21,13 +21,13 @@ export class RuleTrie {
 
   /** What is one level below a path. */
   branch(path: readonly string[]): Branch {
-    return new Branch(this.below(path));
+    return new Branch(this.below(path), this.budget);
   }
 
   private below(path: readonly string[]): Level[] {
     let levels: Level[] = [this.root];
     for (const name of path) levels = levels.flatMap((level) => [...level.everywhere(), ...level.only(name)]);
-    this.budget.spend(STEPS_PER_LEVEL + levels.reduce((sum, level) => sum + level.size, 0));
+    this.budget.spend(STEPS_PER_LOOKUP + levels.reduce((sum, level) => sum + level.size, 0));
     return levels;
   }
 }
@@ -37,7 +37,10 @@ export class Branch {
   /** Rules that speak of any name here, in their order. */
   readonly everywhere: readonly number[];
 
-  constructor(private readonly levels: readonly Level[]) {
+  constructor(
+    private readonly levels: readonly Level[],
+    private readonly budget: WorkBudget,
+  ) {
     this.everywhere = ordered(levels.flatMap((level) => level.everywhere()));
   }
 
@@ -48,12 +51,16 @@ export class Branch {
 
   /** The names that rules spell out here; for an open pattern, one that it lets in. */
   names(): Set<string> {
-    return new Set(this.levels.flatMap((level) => level.names()));
+    const names = this.levels.flatMap((level) => level.names());
+    this.budget.spend(names.length * STEPS_PER_NAME);
+    return new Set(names);
   }
 }
 
-/** To find or make a level. */
-const STEPS_PER_LEVEL = 50;
+/** A level is made once, and takes some hundred bytes; it is looked up often. */
+const STEPS_PER_LEVEL = 1_000;
+const STEPS_PER_LOOKUP = 50;
+const STEPS_PER_NAME = 20;
 
 class Level {
   readonly rules: number[] = [];

@@ -7,8 +7,8 @@ import { NameTrie } from './name-trie.js';
 import { peopleSet, type PeopleSet } from './people-set.js';
 
 const MAX_STRANGERS = 100_000;
-/** To make a stranger's name, to number and to keep it. */
-const STEPS_PER_STRANGER = 400;
+/** To make a stranger's name, to number and to keep it: our own rules name none. */
+const STEPS_PER_STRANGER = 4_000;
 
 /**
  * Everybody who is asked about, numbered: the users that the snapshot knows, every other name that a pattern of users matches, and
