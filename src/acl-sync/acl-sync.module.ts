@@ -1,9 +1,9 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { DataSource } from 'typeorm';
 import { AuditModule } from '../audit/audit.module.js';
 import { SizeForecast } from '../grants/domain/size-forecast.js';
 import { GrantsModule } from '../grants/grants.module.js';
 import { Pace } from '../kernel/pace.js';
+import { DatabaseUrl } from '../platform/database.js';
 import { Log } from '../platform/log.js';
 import type { Settings } from '../platform/settings.js';
 import { QueryEngineModule } from '../query-engine/query-engine.module.js';
@@ -61,7 +61,7 @@ export class AclSyncModule {
           useFactory: (pace: Pace, log: Log) => rulesTarget(acl.target, pace, log),
           inject: [Pace, Log],
         },
-        { provide: SyncLock, useFactory: syncLock, inject: [DataSource] },
+        { provide: SyncLock, useFactory: (url: DatabaseUrl) => new PostgresSyncLock(url), inject: [DatabaseUrl] },
         ...(acl.sync.enabled ? [aclSyncScheduler(acl.sync.cron)] : []),
       ],
     };
@@ -72,9 +72,4 @@ function rulesTarget(target: Settings['acl']['target'], pace: Pace, log: Log): R
   if (target.kind === 'file') return new FileRulesTarget(target.directory);
   const api = new KubernetesApi(target, 'grantline', pace);
   return new ConfigMapRulesTarget(api, target, log);
-}
-
-function syncLock({ options }: DataSource): SyncLock {
-  if (options.type !== 'postgres' || options.url === undefined) throw new Error('the database is known by its URL');
-  return new PostgresSyncLock(options.url);
 }

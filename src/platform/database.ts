@@ -1,5 +1,9 @@
+import { Secret } from '../kernel/secret.js';
 import { joinEmbeddedPostgres } from './infrastructure/embedded-postgres.js';
 import type { Settings } from './settings.js';
+
+/** How the service's role reaches the database in use; the password is in it. */
+export class DatabaseUrl extends Secret {}
 
 /** The database in use: the configured one, or the embedded one, which `release` lets go of. */
 export interface Database {
@@ -12,5 +16,5 @@ export interface Database {
 export async function openDatabase(settings: Settings, say: (line: string) => void): Promise<Database> {
   const { url, migrationUrl } = settings.database;
   if (url === null || migrationUrl === null) return joinEmbeddedPostgres(settings.dataDir, say);
-  return { url, migrationUrl, release: () => Promise.resolve() };
+  return { url: url.reveal(), migrationUrl: migrationUrl.reveal(), release: () => Promise.resolve() };
 }

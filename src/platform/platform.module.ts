@@ -8,13 +8,14 @@ import { Clock, SystemClock } from '../kernel/clock.js';
 import { Ids, RandomIds } from '../kernel/ids.js';
 import { Pace } from '../kernel/pace.js';
 import { AccessGuard } from './access.guard.js';
-import type { Database } from './database.js';
+import { type Database, DatabaseUrl } from './database.js';
 import { HealthRegistry } from './health.js';
 import { DatabaseClock } from './infrastructure/database-clock.js';
 import { DatabaseSession } from './infrastructure/database-session.js';
 import { JsonBodyGuard } from './infrastructure/json-body.guard.js';
 import { pendingMigrations } from './infrastructure/migrator.js';
 import { PooledClient } from './infrastructure/pooled-client.js';
+import { postgresConnection } from './infrastructure/postgres-connection.js';
 import { NodePace } from './infrastructure/node-pace.js';
 import { Log } from './log.js';
 import { Settings } from './settings.js';
@@ -40,7 +41,6 @@ export class PlatformModule {
         PassportModule,
         TypeOrmModule.forRoot({
           type: 'postgres',
-          url: database.url,
           autoLoadEntities: true,
           synchronize: false,
           migrationsRun: false,
@@ -49,6 +49,7 @@ export class PlatformModule {
           invalidWhereValuesBehavior: { null: 'throw', undefined: 'throw' },
           applicationName: 'grantline',
           extra: {
+            ...postgresConnection(database.url),
             max: settings.database.poolMax,
             connectionTimeoutMillis: 5_000,
             query_timeout: 30_000,
@@ -60,6 +61,7 @@ export class PlatformModule {
       ],
       providers: [
         { provide: Settings, useValue: settings },
+        { provide: DatabaseUrl, useValue: new DatabaseUrl(database.url) },
         { provide: Log, useValue: log },
         {
           provide: Clock,
@@ -76,7 +78,19 @@ export class PlatformModule {
         { provide: APP_GUARD, useClass: AccessGuard },
         { provide: APP_GUARD, useClass: JsonBodyGuard },
       ],
-      exports: [Settings, Log, Clock, Ids, Pace, Transaction, DatabaseSession, Registry, HealthRegistry, TypeOrmModule],
+      exports: [
+        Settings,
+        DatabaseUrl,
+        Log,
+        Clock,
+        Ids,
+        Pace,
+        Transaction,
+        DatabaseSession,
+        Registry,
+        HealthRegistry,
+        TypeOrmModule,
+      ],
     };
   }
 }

@@ -1,5 +1,6 @@
 import { sessionPropertyProblem } from '../kernel/name.js';
 import { join, resolve } from 'node:path';
+import { Secret } from '../kernel/secret.js';
 import { isWeakSecret } from './domain/weak-secret.js';
 import { type Environment, SettingsReader } from './settings-reader.js';
 import type { Settings } from './settings.js';
@@ -72,7 +73,15 @@ function readDatabase(read: SettingsReader, production: boolean): Settings['data
   const migrationUrl = read.url('DATABASE_MIGRATION_URL', ['postgres:', 'postgresql:']);
   if (production && url === null) read.problem('DATABASE_URL', 'is required in production');
   if (url === null && migrationUrl !== null) read.problem('DATABASE_MIGRATION_URL', 'needs DATABASE_URL beside it');
-  return { url, migrationUrl: migrationUrl ?? url, poolMax: read.integer('DATABASE_POOL_MAX', 10, 2, 1000) };
+  return {
+    url: hidden(url),
+    migrationUrl: hidden(migrationUrl ?? url),
+    poolMax: read.integer('DATABASE_POOL_MAX', 10, 2, 1000),
+  };
+}
+
+function hidden(text: string | null): Secret | null {
+  return text === null ? null : new Secret(text);
 }
 
 function readAuth(read: SettingsReader, production: boolean): Settings['auth'] {
@@ -85,7 +94,7 @@ function readAuth(read: SettingsReader, production: boolean): Settings['auth'] {
     );
   }
   return {
-    secretKey,
+    secretKey: new Secret(secretKey),
     accessTokenTtlMin: read.integer('AUTH_ACCESS_TOKEN_TTL_MIN', 30, 1, 1440),
     refreshTokenTtlDays: read.integer('AUTH_REFRESH_TOKEN_TTL_DAYS', 7, 1, 365),
     bcryptCost: read.integer('AUTH_BCRYPT_COST', 12, production ? 10 : 4, 15),
@@ -125,7 +134,7 @@ function readEngine(read: SettingsReader): Settings['engine'] {
   return {
     origin: host === null ? null : `http://${host}:${port}`,
     jwt: enabled
-      ? { issuerUrl: issuerUrl ?? '', clientId: clientId ?? '', clientSecret: clientSecret ?? '', audience }
+      ? { issuerUrl: issuerUrl ?? '', clientId: clientId ?? '', clientSecret: new Secret(clientSecret ?? ''), audience }
       : null,
     user: read.name('SERVICE_QUERY_USER') ?? (enabled ? `service-account-${clientId ?? ''}` : 'grantline'),
     headerPrefix: read.choice('SERVICE_QUERY_HEADER_PREFIX', 'X-Query', ['X-Query', 'X-Trino']),

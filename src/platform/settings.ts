@@ -1,3 +1,5 @@
+import type { Secret } from '../kernel/secret.js';
+
 /** Everything that can be set, parsed once at the start and frozen. Names and meanings: `.env.example`. */
 export abstract class Settings {
   abstract readonly production: boolean;
@@ -14,9 +16,9 @@ export abstract class Settings {
   };
   abstract readonly operations: { host: string; port: number };
   /** `url` null: the embedded database. */
-  abstract readonly database: { url: string | null; migrationUrl: string | null; poolMax: number };
+  abstract readonly database: { url: Secret | null; migrationUrl: Secret | null; poolMax: number };
   abstract readonly auth: {
-    secretKey: string;
+    secretKey: Secret;
     accessTokenTtlMin: number;
     refreshTokenTtlDays: number;
     bcryptCost: number;
@@ -35,7 +37,7 @@ export abstract class Settings {
   abstract readonly engine: {
     /** `http://host:port`; null: no engine is configured. */
     origin: string | null;
-    jwt: { issuerUrl: string; clientId: string; clientSecret: string; audience: string | null } | null;
+    jwt: { issuerUrl: string; clientId: string; clientSecret: Secret; audience: string | null } | null;
     /** The service's own name on the engine. */
     user: string;
     headerPrefix: 'X-Query' | 'X-Trino';

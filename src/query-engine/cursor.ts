@@ -2,6 +2,7 @@ import { databaseError, InterfaceError, InternalError, OperationalError } from '
 import { type EngineSession, type SessionChange, UnfitSession } from './domain/engine-session.js';
 import { nativeRows, type NativeValue } from './domain/engine-value.js';
 import type { Column } from './domain/engine-type.js';
+import { Opaque } from '../kernel/secret.js';
 import type { Pace } from '../kernel/pace.js';
 import { ProtocolBreach } from './domain/reading.js';
 import { type Parameter, UnfitParameter, withParameters } from './domain/sql-literal.js';
@@ -56,6 +57,7 @@ const DEFAULT_TIMEOUT = 3_600;
  * A DB-API cursor: one statement at a time. A page is asked for when the one before it has been read, so that a slow
  * reader slows the engine down and holds one page in memory. Whoever leaves early ends the statement on the engine.
  */
+@Opaque
 export class Cursor implements AsyncIterable<Row> {
   /** How many rows `fetchMany` returns when it is not told. */
   arraySize = 1;

@@ -2,6 +2,7 @@ import type { Clock } from '../kernel/clock.js';
 import type { Log } from '../platform/log.js';
 import { PATIENCE, whatIsDue } from './domain/due.js';
 import { type EngineSession, sessionFor } from './domain/engine-session.js';
+import { Opaque } from '../kernel/secret.js';
 import type { Pace } from '../kernel/pace.js';
 import type { PageBudget, PageCharge } from './domain/page-budget.js';
 import { PageRows } from './domain/page-rows.js';
@@ -44,6 +45,7 @@ interface FetchedPage {
  * asks for no more before it has been read. What must not be lost stands in the database before the next request goes
  * out, so that another replica can take over at any moment: the engine gives its newest page again to whoever asks.
  */
+@Opaque
 export class DrivenQuery {
   private readonly pages = new HeldPages();
   private lastTaken: TakenPage | null = null;

@@ -1,5 +1,6 @@
 import { Client } from 'pg';
 import { type Lease, LeaseLost } from '../../src/acl-sync/domain/sync-lock.js';
+import { Secret } from '../../src/kernel/secret.js';
 import { PostgresSyncLock } from '../../src/acl-sync/infrastructure/postgres-sync-lock.js';
 import { freshDatabase, type TestDatabase } from '../support/database.js';
 
@@ -8,7 +9,7 @@ describe('one run at a time', () => {
   let lock: PostgresSyncLock;
   beforeEach(async () => {
     database = await freshDatabase();
-    lock = new PostgresSyncLock(database.url);
+    lock = new PostgresSyncLock(new Secret(database.url));
   });
   afterEach(() => database.drop());
 

@@ -1,5 +1,6 @@
 import { SystemClock } from '../../src/kernel/clock.js';
 import { TokenUnavailable } from '../../src/query-engine/domain/service-tokens.js';
+import { Secret } from '../../src/kernel/secret.js';
 import { KeycloakServiceTokens } from '../../src/query-engine/infrastructure/keycloak-service-tokens.js';
 import { FakeKeycloak } from '../support/fake-keycloak.js';
 import { FakePace } from '../support/fake-pace.js';
@@ -17,7 +18,11 @@ describe('KeycloakServiceTokens', () => {
     keycloak = new FakeKeycloak();
     pace = new FakePace();
     log = new LogBook();
-    const client = { issuerUrl: await keycloak.listen(), clientId: 'grantline', clientSecret: 'grantline-secret' };
+    const client = {
+      issuerUrl: await keycloak.listen(),
+      clientId: 'grantline',
+      clientSecret: new Secret('grantline-secret'),
+    };
     tokens = new KeycloakServiceTokens(client, pace, new SystemClock(), log);
   });
   afterEach(async () => {

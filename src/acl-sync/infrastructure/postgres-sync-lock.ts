@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Client, DatabaseError } from 'pg';
+import type { Secret } from '../../kernel/secret.js';
 import { type Lease, LeaseLost, SyncLock } from '../domain/sync-lock.js';
 
 const LOCK = 7_471_060;
@@ -12,7 +13,7 @@ const LOCK_NOT_AVAILABLE = '55P03';
  */
 @Injectable()
 export class PostgresSyncLock extends SyncLock {
-  constructor(private readonly databaseUrl: string) {
+  constructor(private readonly databaseUrl: Secret) {
     super();
   }
 
@@ -21,7 +22,7 @@ export class PostgresSyncLock extends SyncLock {
     work: (lease: Lease) => Promise<T>,
   ): Promise<{ kind: 'held'; result: T } | { kind: 'busy' }> {
     const client = new Client({
-      connectionString: this.databaseUrl,
+      connectionString: this.databaseUrl.reveal(),
       application_name: 'grantline acl-sync',
       connectionTimeoutMillis: 5_000,
       keepAlive: true,

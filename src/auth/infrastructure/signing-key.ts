@@ -11,6 +11,6 @@ export class SigningKey {
   readonly key: KeyObject;
 
   constructor(settings: Settings) {
-    this.key = createSecretKey(settings.auth.secretKey, 'utf8');
+    this.key = createSecretKey(settings.auth.secretKey.reveal(), 'utf8');
   }
 }

@@ -2,6 +2,7 @@ import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { addAbortSignal, type Readable } from 'node:stream';
 import axios, { type AxiosInstance } from 'axios';
+import { Opaque } from '../../kernel/secret.js';
 
 export interface Question {
   method: 'GET' | 'POST' | 'HEAD' | 'DELETE';
@@ -36,6 +37,7 @@ export class OversizedReply extends Error {
  * One HTTP exchange: kept-alive connections, a deadline on the whole, no redirects, no proxies from the environment, any
  * status an answer. What axios throws is never handed on, because its errors carry the request with its token.
  */
+@Opaque
 export class AxiosExchange {
   private readonly agents = { http: new HttpAgent({ keepAlive: true }), https: new HttpsAgent({ keepAlive: true }) };
   private readonly client: AxiosInstance;

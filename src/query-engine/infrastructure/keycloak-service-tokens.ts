@@ -1,5 +1,6 @@
 import type { Clock } from '../../kernel/clock.js';
 import type { Log } from '../../platform/log.js';
+import { Opaque, type Secret } from '../../kernel/secret.js';
 import type { Pace } from '../../kernel/pace.js';
 import { isObject } from '../domain/reading.js';
 import { readRetryAfter } from '../domain/retry.js';
@@ -18,8 +19,7 @@ export interface KeycloakClient {
   /** The realm's issuer URL, without a slash at its end. */
   issuerUrl: string;
   clientId: string;
-  /** Secret. */
-  clientSecret: string;
+  clientSecret: Secret;
 }
 
 interface Failure {
@@ -38,6 +38,7 @@ const SHORTEST_REST = 1_000;
  * The client-credentials grant (source document 4.5 and 5.2): one acquisition in flight however many wait, renewal in
  * the background while the valid token is handed out, the token in memory only.
  */
+@Opaque
 export class KeycloakServiceTokens extends ServiceTokens {
   private readonly exchange = new AxiosExchange(LARGEST_ANSWER);
   private token: ServiceToken | null = null;
@@ -138,7 +139,7 @@ export class KeycloakServiceTokens extends ServiceTokens {
         body: new URLSearchParams({
           grant_type: 'client_credentials',
           client_id: this.client.clientId,
-          client_secret: this.client.clientSecret,
+          client_secret: this.client.clientSecret.reveal(),
         }).toString(),
         timeout: DEADLINE,
       });
