@@ -14,6 +14,7 @@ export class AclSyncMetrics {
   private readonly bytes: Gauge;
   private readonly drift: Counter;
   private readonly refusedSince: Gauge;
+  private readonly unexplained: Counter;
 
   constructor(registry: Registry) {
     const registers = [registry];
@@ -40,10 +41,20 @@ export class AclSyncMetrics {
       help: 'Edits of the live rules by hand that a run found.',
       registers,
     });
+    this.unexplained = new Counter({
+      name: 'grantline_acl_unexplained_changes_total',
+      help: 'Versions published with a change that nobody has recorded, below the limit or approved.',
+      registers,
+    });
     this.refusedSince = gauge(
       'refused_since_timestamp_seconds',
       'Since when every run was refused; 0: the last was not.',
     );
+  }
+
+  /** A version went out with a change that no record explains. */
+  publishedUnexplained(): void {
+    this.unexplained.inc();
   }
 
   ran(outcome: Outcome['kind'], trigger: Trigger): void {

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import type { Author } from '../grants/domain/author.js';
 import { Clock } from '../kernel/clock.js';
-import { CandidateService } from './candidate.service.js';
-import type { Candidate } from './domain/candidate.js';
+import { CandidateService, type Prepared } from './candidate.service.js';
+import { type Candidate, isRefused } from './domain/candidate.js';
 import {
   failureOf,
   type Outcome,
@@ -13,6 +13,7 @@ import {
   type Trigger,
 } from './domain/publication.js';
 import { type PublicationDraft, PublicationHistory } from './domain/publication-history.js';
+import type { Finding } from './rules/finding.js';
 import { diffRules } from './rules/rules-diff.js';
 import { type LiveRules, RulesTarget, RulesTargetMoved } from './domain/rules-target.js';
 import { type Lease, SyncLock } from './domain/sync-lock.js';
@@ -76,8 +77,9 @@ export class AclSyncService implements BeforeApplicationShutdown {
     let candidate: Candidate | null = null;
     let ending: Ending;
     try {
-      candidate = await this.candidates.current();
-      ending = await this.publish(candidate, order, lease);
+      const prepared = await this.candidates.current();
+      candidate = prepared.candidate;
+      ending = await this.publish(prepared, order, lease);
     } catch (error) {
       ending = { outcome: { kind: 'failed', failure: failureOf(error) }, edit: undefined };
     }
@@ -86,8 +88,9 @@ export class AclSyncService implements BeforeApplicationShutdown {
   }
 
   /** Decides by what is live, and writes; from the top again when somebody else wrote in between. */
-  private async publish(prepared: Candidate, order: RunOrder, lease: Lease): Promise<Ending> {
-    const signal = AbortSignal.timeout(TARGET_MS);
+  private async publish(prepared: Prepared, order: RunOrder, lease: Lease): Promise<Ending> {
+    let signal = AbortSignal.timeout(TARGET_MS);
+    let withdrawal: Candidate | null | undefined;
     let edit: Ending['edit'];
     let begun: number | null = null;
     for (let tries = 1; ; tries++) {
@@ -97,14 +100,23 @@ export class AclSyncService implements BeforeApplicationShutdown {
       await this.history.settle(live.text, now);
       const latest = await this.history.latest();
       const fits = (candidate: Candidate): Candidate => fitted(candidate, live.text, this.target.limitBytes);
-      const candidate = fits(prepared);
+      const candidate = fits(prepared.candidate);
       const plan = planPublication(candidate, live, latest);
       if (plan.drift) edit = { textHash: digest(live.text) };
       let next = candidate;
       if (plan.kind === 'refused') {
-        const meanwhile = meanwhileOf(plan, candidate, fits);
-        if (meanwhile === null) return { outcome: refusal(plan, candidate, null), edit };
-        next = meanwhile;
+        if (withdrawal === undefined) {
+          withdrawal = await prepared.withdrawal();
+          signal = AbortSignal.timeout(TARGET_MS);
+          continue; // it takes seconds, in which the target may have changed and the lock been lost
+        }
+        // What is live already need not fit once more.
+        const less = withdrawal === null || withdrawal.text === live.text ? withdrawal : fits(withdrawal);
+        if (less === null || isRefused(less)) {
+          const reasons = [...plan.reasons, ...errorsOf(less)];
+          return { outcome: refusal({ ...plan, reasons }, candidate, null), edit };
+        }
+        next = less;
       }
       const ended = (publication: Publication, isNew: boolean): Ending => {
         if (plan.kind === 'refused') return { outcome: refusal(plan, candidate, isNew ? publication : null), edit };
@@ -131,18 +143,11 @@ export class AclSyncService implements BeforeApplicationShutdown {
   }
 }
 
-type Refusal = Extract<Plan, { kind: 'refused' }>;
-
-/** What can go out while a text waits for its approval, if that can itself be published. */
-function meanwhileOf(
-  plan: Refusal,
-  { meanwhile }: Candidate,
-  fits: (candidate: Candidate) => Candidate,
-): Candidate | null {
-  if (!plan.awaitsApproval || meanwhile === null) return null;
-  const next = fits(meanwhile);
-  return next.findings.some(({ severity }) => severity === 'error') ? null : next;
+function errorsOf(candidate: Candidate | null): Finding[] {
+  return candidate?.findings.filter(({ severity }) => severity === 'error') ?? [];
 }
+
+type Refusal = Extract<Plan, { kind: 'refused' }>;
 
 /** @param publication what went out all the same */
 function refusal({ reasons, awaitsApproval }: Refusal, { hash }: Candidate, publication: Publication | null): Outcome {

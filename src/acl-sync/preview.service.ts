@@ -53,7 +53,7 @@ export class PreviewService {
 
   /** @throws RulesTargetUnavailable */
   async preview(): Promise<Preview> {
-    const prepared = await this.candidates.current();
+    const { candidate: prepared } = await this.candidates.current();
     const live = await this.target.read(AbortSignal.timeout(TARGET_MS));
     const candidate = fitted(prepared, live.text, this.target.limitBytes);
     const plan = planPublication(candidate, live, await this.history.latest());

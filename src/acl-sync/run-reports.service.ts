@@ -7,6 +7,8 @@ import { Transaction } from '../platform/transaction.js';
 import { AclSyncMetrics } from './acl-sync.metrics.js';
 import { accessForm } from './domain/access-text.js';
 import { type Drift, type Outcome, type Publication, reasonsOf, type Run, type Trigger } from './domain/publication.js';
+import { APPROVED, UNEXPLAINED } from './domain/surprise.js';
+import type { Finding } from './rules/finding.js';
 import { PublicationHistory } from './domain/publication-history.js';
 
 /** A run that ended. */
@@ -43,8 +45,10 @@ export class RunReportsService {
     const waiting = waitingAfter(report, last);
     const run: Run = { at, trigger, outcome: outcome.kind, reasons: reasonsOf(outcome), drift, waiting };
     const isNewEdit = drift !== null && drift.foundAt === at;
+    const unexplained = unexplainedIn(outcome);
     await this.transaction.run(async () => {
       await this.history.record(run);
+      if (unexplained !== undefined) await this.tell('unexplained_change', report, { message: unexplained.message });
       if (isNewEdit) await this.tell('drift_found', report, { text_hash: drift.textHash });
       // What keeps being refused is one event, not one every five minutes.
       if (outcome.kind === 'applied' || !isLike(run, last)) await this.tellOutcome(report);
@@ -52,6 +56,10 @@ export class RunReportsService {
         await this.tellApplied(report, outcome.publication);
     });
     this.metrics.ran(outcome.kind, trigger);
+    if (unexplained !== undefined) {
+      this.metrics.publishedUnexplained();
+      this.log.warn('TRINO_ACL_UNEXPLAINED_CHANGE', { trigger });
+    }
     if (isNewEdit) this.metrics.foundDrift();
     await this.showState();
     this.write(report, isNewEdit ? drift : null);
@@ -159,6 +167,12 @@ function driftOf({ edit, startedAt, outcome }: RunReport, last: Run | null): Dri
   // A run that the target defeated could not look.
   if (edit === undefined) return outcome.kind === 'failed' ? known : null;
   return known?.textHash === edit.textHash ? known : { foundAt: startedAt, textHash: edit.textHash };
+}
+
+/** What a version that went out says of a change that nobody has recorded. */
+function unexplainedIn(outcome: Outcome): Finding | undefined {
+  if (outcome.kind !== 'applied') return undefined;
+  return outcome.publication.checks.find(({ code }) => code === UNEXPLAINED || code === APPROVED);
 }
 
 function isLike(run: Run, last: Run | null): boolean {

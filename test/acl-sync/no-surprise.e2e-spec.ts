@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
+import { Registry } from 'prom-client';
 import { DataSource } from 'typeorm';
 import { AuditService } from '../../src/audit/audit.service.js';
 import type { AuditEventName } from '../../src/audit/domain/audit-event.js';
@@ -109,10 +110,21 @@ describe('a change that nobody has recorded', () => {
     expect(await sync()).toMatchObject({ outcome: 'refused', reasons: [{ code: 'unexplained-change' }] });
   });
 
-  it('passes where it is small', async () => {
+  it('passes where it is small, and is told all the same', async () => {
     await behindOurBack(`DELETE FROM grants WHERE table_name = 't1'`);
     expect(await sync()).toMatchObject({ outcome: 'applied', awaits: null });
     expect(await live()).not.toMatch(/t1[^0-9]/);
+    expect((await admin.get(`${ACL}/publications/2`)).body).toMatchObject({
+      checks: [
+        { code: 'unexplained-change', severity: 'warning', message: expect.stringContaining('alice') as string },
+      ],
+    });
+    expect(await told('unexplained_change')).toMatchObject([
+      { details: { message: expect.stringContaining('alice') as string } },
+    ]);
+    const metrics = await service.app.get(Registry).metrics();
+    expect(metrics).toContain('grantline_acl_unexplained_changes_total 1');
+    expect(service.logLines.join('')).toContain('TRINO_ACL_UNEXPLAINED_CHANGE');
   });
 
   it('is none where everything was recorded: revoked, deactivated', async () => {

@@ -2,7 +2,7 @@ import { Registry } from 'prom-client';
 import { AclSyncMetrics } from '../../src/acl-sync/acl-sync.metrics.js';
 import { AclSyncService } from '../../src/acl-sync/acl-sync.service.js';
 import { CandidateService } from '../../src/acl-sync/candidate.service.js';
-import { type Candidate, type Preparation, prepare } from '../../src/acl-sync/domain/candidate.js';
+import { type Candidate, type Preparation, prepare, prepareWithdrawal } from '../../src/acl-sync/domain/candidate.js';
 import type { Outcome } from '../../src/acl-sync/domain/publication.js';
 import { RulesPreparer } from '../../src/acl-sync/domain/rules-preparer.js';
 import { type Lease, SyncLock } from '../../src/acl-sync/domain/sync-lock.js';
@@ -43,7 +43,7 @@ export class SyncUnderTest {
     const metrics = new AclSyncMetrics(this.metrics);
     const reports = new RunReportsService(this.history, audit, new NoTransaction(), metrics, this.log);
     const { preparer, target, history, lock, clock } = this;
-    const candidates = new CandidateService(snapshots, audit, history, preparer, target, settings);
+    const candidates = new CandidateService(snapshots, audit, history, preparer, target, settings, this.log);
     this.service = new AclSyncService(candidates, target, history, lock, reports, clock);
   }
 
@@ -61,8 +61,15 @@ class HarmablePreparer extends RulesPreparer {
   /** Which build this is. */
   build = 'a build';
 
+  canCompile = true;
+
   override prepare(preparation: Preparation): Promise<Candidate> {
     return Promise.resolve(preparation).then((given) => this.harm(prepare(given, this.build), given.snapshot));
+  }
+
+  override withdraw(preparation: Preparation, how: 'compiled' | 'closed'): Promise<Candidate | null> {
+    if (how === 'compiled' && !this.canCompile) return Promise.reject(new Error('out of memory'));
+    return Promise.resolve(prepareWithdrawal(preparation, this.build, how));
   }
 
   override compile(snapshot: Snapshot): Promise<string> {

@@ -7,18 +7,22 @@ import { compile, type CompiledRules } from '../compiler/compile.js';
 import type { Finding } from '../rules/finding.js';
 import { ruleCount, type RulesDocument } from '../rules/rules-document.js';
 import { checkAlone, checkRuleCount } from '../rules/size.js';
+import { closedRules } from './closed-rules.js';
 import {
   approved,
   type Basis,
   documentOf,
   type Former,
   needsApproval,
-  type Surprise,
+  passing,
   surpriseIn,
   unexplained,
-  withdrawn,
+  type Worlds,
+  worldsOf,
   writtenSnapshot,
 } from './surprise.js';
+import { takings } from './takings.js';
+import { withdrawal } from './withdrawal.js';
 
 /** Rules that could be published, and everything that the checks have to say about them. */
 export interface Candidate {
@@ -44,8 +48,6 @@ export interface Candidate {
   changedAt: Date | null;
   /** Who gains and loses what against the text that was published last; null: nothing, or there was none. */
   access: AccessChange | null;
-  /** While an unexplained change waits for its approval: the former rules less what recorded changes take away. */
-  meanwhile: Candidate | null;
 }
 
 /** What a candidate is made of and judged by. */
@@ -69,26 +71,108 @@ export interface Preparation {
  * @param compiler which build this is
  */
 export function prepare(preparation: Preparation, compiler: string): Candidate {
-  const { snapshot, position, former, limits } = preparation;
+  const { snapshot, former, limits } = preparation;
   const rules = compile(snapshot);
   const candidate = judged(snapshot, rules, { ...preparation, compiler });
   if (former === null || former.published === rules.text) return candidate;
   // What a text means that the checks refuse is anybody's guess, and it goes nowhere.
-  if (candidate.findings.some(({ severity }) => severity === 'error')) return candidate;
+  if (isRefused(candidate)) return candidate;
   const access = compareAccess(documentOf(former.published), rules.document);
   const surprise = surpriseIn(snapshot, rules, former, compiler);
-  const compared = { ...candidate, access, changedAt: firstChange(former, surprise, snapshot.at) };
+  const compared = { ...candidate, access, changedAt: firstChange(former, surprise.worlds, snapshot.at) };
   const told = (finding: Finding): Candidate => ({ ...compared, findings: [...candidate.findings, finding] });
-  if (!needsApproval(surprise, limits.maxUnexplainedPercent)) return compared;
-  if (former.basis.approved.includes(rules.hash)) return told(approved(surprise));
-  const less = withdrawn(surprise, former.basis);
-  const refused = told(unexplained(surprise, rules.hash, less));
-  if (less === null) return refused;
-  const meanwhile =
-    less === 'basis' ? again(former.basis, candidate) : judged(less.world, less.rules, { position, limits, compiler });
-  const change = compareAccess(documentOf(former.published), documentOf(meanwhile.text));
-  const { nextExpiry, changedAt } = refused;
-  return { ...refused, meanwhile: { ...meanwhile, access: change, nextExpiry, changedAt } };
+  if (surprise.change.changedPairs === 0 && !surprise.isEmptied) return compared;
+  const isApproved = former.basis.approved.includes(rules.hash);
+  if (!needsApproval(surprise, limits.maxUnexplainedPercent)) return told(passing(surprise));
+  return told(isApproved ? approved(surprise) : unexplained(surprise, rules.hash));
+}
+
+/**
+ * What goes out while a run is refused, for whatever reason: what recorded changes took away since the last version that was
+ * published whole, and nothing else. Compiled and proved like any other; where that fails, or gives anybody more than that
+ * version, its own rules go out with denials in front (docs/decisions/0012).
+ * @param how `closed`: do not compile at all, because that did not end
+ * @returns with an error among its findings where even that cannot be proved; null: there is nothing to take from
+ */
+export function prepareWithdrawal(
+  preparation: Preparation,
+  compiler: string,
+  how: 'compiled' | 'closed',
+): Candidate | null {
+  const { snapshot, former } = preparation;
+  if (former === null) return null;
+  const { basis, published } = former;
+  const known = again(basis);
+  const worlds = worldsOf(snapshot, former);
+  const less = worlds && withdrawal(worlds.former, worlds.explained);
+  const finished = (candidate: Candidate): Candidate => ({
+    ...candidate,
+    access: compareAccess(documentOf(published), documentOf(candidate.text)),
+    changedAt: firstChange(former, worlds, snapshot.at),
+  });
+  if (worlds === null || less === null) return { ...known, findings: [WITHDRAWAL_IMPOSSIBLE] };
+  if (writtenSnapshot(less) === writtenSnapshot(worlds.former)) return finished(known);
+  const compiled = how === 'compiled' ? compiledWithdrawal(less, basis, { ...preparation, compiler }) : null;
+  if (compiled !== null) return finished(compiled);
+  const closed = closedRules(documentOf(basis.text), takings(worlds.former, worlds.explained));
+  if (closed === null) return { ...known, findings: [WITHDRAWAL_IMPOSSIBLE] };
+  const { text, hash, document } = closed;
+  return finished({ ...known, ...sized(text, document), hash, at: snapshot.at, findings: [CLOSED_INSTEAD] });
+}
+
+/** Null: it cannot be compiled, its proof fails, or it would give somebody more than the basis did. */
+function compiledWithdrawal(
+  snapshot: Snapshot,
+  basis: Basis,
+  by: Pick<Preparation, 'position' | 'limits'> & { compiler: string },
+): Candidate | null {
+  try {
+    const candidate = judged(snapshot, compile(snapshot), by);
+    if (isRefused(candidate)) return null;
+    return compareAccess(documentOf(basis.text), documentOf(candidate.text)).gainedInAll > 0 ? null : candidate;
+  } catch {
+    return null; // The candidate itself was compiled by the same program, and that failure has been logged.
+  }
+}
+
+/** A candidate of a snapshot for which no text could be made. */
+export function unprepared({ snapshot, position, former }: Preparation): Candidate {
+  const text = former?.published ?? '';
+  return {
+    ...sized(text, documentOf(text)),
+    ...digested(writtenSnapshot(snapshot)),
+    hash: former?.basis.hash ?? '',
+    at: snapshot.at,
+    position,
+    compiler: '',
+    findings: [UNPREPARED],
+    nextExpiry: null,
+    changedAt: null,
+    access: null,
+  };
+}
+
+const UNPREPARED: Finding = {
+  code: 'preparation-failed',
+  severity: 'error',
+  message: 'the rules could not be compiled or proved to the end; the log says why',
+};
+
+const CLOSED_INSTEAD: Finding = {
+  code: 'closed-instead',
+  severity: 'warning',
+  message:
+    'what was taken away could not be compiled: the nodes concerned are closed altogether to the people concerned, until rules can be published again',
+};
+
+const WITHDRAWAL_IMPOSSIBLE: Finding = {
+  code: 'withdrawal-impossible',
+  severity: 'error',
+  message: 'what was taken away cannot be published either: revoked access stays open',
+};
+
+export function isRefused({ findings }: Pick<Candidate, 'findings'>): boolean {
+  return findings.some(({ severity }) => severity === 'error');
 }
 
 function judged(
@@ -114,21 +198,20 @@ function judged(
     ),
     changedAt: null,
     access: null,
-    meanwhile: null,
   };
 }
 
 /** Recorded, or a grant that ended by itself. */
-function firstChange({ events, settledAt }: Former, { worlds }: Surprise, now: Date): Date | null {
+function firstChange({ events, settledAt }: Former, worlds: Worlds | null, now: Date): Date | null {
   const endings = worlds?.former.grants.flatMap(({ expiresAt }) => expiresAt ?? []) ?? [];
   const ended = endings.filter((ending) => ending <= now);
   return earliest([...events.map(({ at }) => at), ...ended], settledAt);
 }
 
 /** What is published already, and was judged then. */
-function again({ text, hash, snapshot, compiler, at, position }: Basis, { nextExpiry }: Candidate): Candidate {
-  const known = { ...sized(text, documentOf(text)), ...digested(snapshot), hash, compiler, at, position, nextExpiry };
-  return { ...known, findings: [], changedAt: null, access: null, meanwhile: null };
+function again({ text, hash, snapshot, compiler, at, position }: Basis): Candidate {
+  const known = { ...sized(text, documentOf(text)), ...digested(snapshot), hash, compiler, at, position };
+  return { ...known, findings: [], nextExpiry: null, changedAt: null, access: null };
 }
 
 function sized(text: string, document: RulesDocument): Pick<Candidate, 'text' | 'rules' | 'bytes'> {

@@ -5,6 +5,8 @@ import type { Candidate, Preparation } from './candidate.js';
 export abstract class RulesPreparer {
   /** `prepare`, as the build that this is. */
   abstract prepare(preparation: Preparation): Promise<Candidate>;
+  /** `prepareWithdrawal`, likewise. */
+  abstract withdraw(preparation: Preparation, how: 'compiled' | 'closed'): Promise<Candidate | null>;
   /** The text alone, unjudged. */
   abstract compile(snapshot: Snapshot): Promise<string>;
 }

@@ -6,11 +6,13 @@ import { effective } from '../../grants/domain/effective-snapshot.js';
 import { readSnapshot } from '../../grants/domain/snapshot-file.js';
 import type { Snapshot } from '../../grants/domain/snapshot.js';
 import { compareAccess } from '../proof/access-change.js';
-import { prepare } from './candidate.js';
+import { prepare, prepareWithdrawal } from './candidate.js';
+import { closedRules } from './closed-rules.js';
 import { compile } from '../compiler/compile.js';
 import { explainedWorld } from './explained-world.js';
 import { LastWords } from './last-words.js';
-import { type Former, writtenSnapshot } from './surprise.js';
+import { documentOf, type Former, writtenSnapshot } from './surprise.js';
+import { takings } from './takings.js';
 import { withdrawal } from './withdrawal.js';
 
 describe('what has effect in a snapshot', () => {
@@ -92,6 +94,36 @@ describe('a withdrawal', () => {
   });
 });
 
+describe('denials in front of the published rules', () => {
+  it('take at least what the withdrawal takes, and give nobody anything', () => {
+    fc.assert(
+      fc.property(anyRecordedChanges('anything'), (changed) => {
+        const former = effective(changed.former);
+        const published = compile(former).document;
+        const closed = closedRules(published, takings(former, explained(changed)));
+        const less = compile(withdrawal(former, explained(changed))).document;
+        expect(closed).not.toBeNull();
+        for (const document of [published, less])
+          expect(compareAccess(document, closed?.document ?? published)).toMatchObject({ gained: [] });
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('leave alone what somebody has from elsewhere, and who lost nothing', () => {
+    const former = aWorld().group('a', ['ana', 'bo']).may('SELECT', 'sales').group('b', ['ana']).may('SELECT', 'sales');
+    const snapshot = former.snapshot();
+    const next = {
+      ...snapshot,
+      groups: snapshot.groups.map((group) => ({ ...group, members: group.id === 1 ? [] : group.members })),
+    };
+    expect(takings(snapshot, next)).toEqual({
+      nodes: [{ resource: { catalog: 'sales' }, names: ['bo'] }],
+      everything: ['bo'],
+    });
+  });
+});
+
 describe('another build of the compiler', () => {
   const tables = Array.from({ length: 60 }, (_, i) => `sales.eu.t${i}`);
   const world = (...paths: string[]) =>
@@ -107,6 +139,10 @@ describe('another build of the compiler', () => {
       { snapshot, position: '0:0', former, limits: { bytes: null, maxUnexplainedPercent: 5, warnTableRules: 3000 } },
       'this build',
     );
+  const withdrawnFrom = (snapshot: Snapshot, former: Former) => {
+    const limits = { bytes: null, maxUnexplainedPercent: 5, warnTableRules: 3000 };
+    return prepareWithdrawal({ snapshot, position: '0:0', former, limits }, 'this build', 'compiled');
+  };
   const whole = world('sales', ...tables.map((table) => table.replace('sales', 'hr')));
   const half = world('sales');
 
@@ -127,10 +163,10 @@ describe('another build of the compiler', () => {
       [whole, half],
       [half, whole],
     ] as const) {
-      const { findings, meanwhile, hash } = judged(snapshot, published(snapshot, rules));
-      expect(findings).toMatchObject([{ code: 'unexplained-change', severity: 'error' }]);
-      expect(meanwhile?.text).toBe(compile(rules).text);
       const former = published(snapshot, rules);
+      const { findings, hash } = judged(snapshot, former);
+      expect(findings).toMatchObject([{ code: 'unexplained-change', severity: 'error' }]);
+      expect(withdrawnFrom(snapshot, former)?.text).toBe(compile(rules).text);
       const approved = { ...former, basis: { ...former.basis, approved: [hash] } };
       expect(judged(snapshot, approved).findings).toMatchObject([{ code: 'approved-change', severity: 'info' }]);
     }
@@ -155,11 +191,11 @@ describe('another build of the compiler', () => {
       details: {},
       at: NOW,
     } as const;
-    const { findings, meanwhile } = judged(next, { ...published(whole, half), events: [revoked] });
-    expect(findings).toMatchObject([
-      { code: 'unexplained-change', message: expect.stringContaining('revokes neither') as unknown },
-    ]);
-    expect(meanwhile).toBeNull();
+    const former = { ...published(whole, half), events: [revoked] };
+    expect(judged(next, former).findings).toMatchObject([{ code: 'unexplained-change' }]);
+    const less = withdrawnFrom(next, former);
+    expect(less?.findings).toMatchObject([{ code: 'closed-instead', severity: 'warning' }]);
+    expect(compareAccess(compile(half).document, documentOf(less?.text ?? ''))).toMatchObject({ gainedInAll: 0 });
   });
 });
 

@@ -10,7 +10,6 @@ import type { Finding } from '../rules/finding.js';
 import { LastWords, type RecordedEvent } from './last-words.js';
 import { NO_RULES, type RulesDocument } from '../rules/rules-document.js';
 import { readRules } from '../rules/rules-reader.js';
-import { withdrawal } from './withdrawal.js';
 
 /** The last version that was published whole: what recorded changes are counted from. */
 export interface Basis {
@@ -44,10 +43,19 @@ export interface Surprise {
   change: AccessChange;
   /** By the record there should be grants, and there is none. */
   isEmptied: boolean;
-  /** The former world, and the same with every recorded change in it; null: this build cannot read the former. */
-  worlds: { former: Snapshot; explained: Snapshot } | null;
-  /** What the rules would be if nothing else had changed. */
-  expected: RulesDocument;
+  worlds: Worlds | null;
+}
+
+/** The former world, and the same with every recorded change in it. */
+export interface Worlds {
+  former: Snapshot;
+  explained: Snapshot;
+}
+
+/** Null: this build cannot read the former. */
+export function worldsOf(snapshot: Snapshot, { basis, events }: Former): Worlds | null {
+  const former = readBack(basis.snapshot, snapshot);
+  return former && { former, explained: explainedWorld(former, snapshot, new LastWords(events)) };
 }
 
 /**
@@ -55,22 +63,22 @@ export interface Surprise {
  * settings, and what another build makes of the same world.
  */
 export function surpriseIn(snapshot: Snapshot, rules: CompiledRules, former: Former, compiler: string): Surprise {
-  const { basis, events } = former;
+  const { basis } = former;
   const before = documentOf(basis.text);
-  const world = readBack(basis.snapshot, snapshot);
-  if (world === null) {
-    return { change: compareAccess(before, rules.document), isEmptied: false, worlds: null, expected: before };
-  }
+  const worlds = worldsOf(snapshot, former);
+  if (worlds === null) return { change: compareAccess(before, rules.document), isEmptied: false, worlds };
   const next = effective(snapshot);
-  const explained = explainedWorld(world, snapshot, new LastWords(events));
-  const byBuild = basis.compiler === compiler ? [] : difference({ ...basis, document: before }, compiled(world));
-  const expected = writtenSnapshot(explained) === writtenSnapshot(next) ? rules : compiled(explained);
-  return {
-    change: together([...byBuild, ...difference(expected, rules)]),
-    isEmptied: next.grants.length === 0 && effective(explained).grants.length > 0,
-    worlds: { former: world, explained },
-    expected: expected.document,
-  };
+  const { explained } = worlds;
+  const isEmptied = next.grants.length === 0 && effective(explained).grants.length > 0;
+  try {
+    const byBuild =
+      basis.compiler === compiler ? [] : difference({ ...basis, document: before }, compiled(worlds.former));
+    const expected = writtenSnapshot(explained) === writtenSnapshot(next) ? rules : compiled(explained);
+    return { change: together([...byBuild, ...difference(expected, rules)]), isEmptied, worlds };
+  } catch {
+    // What this build cannot compile explains nothing: all of the change waits for an approval.
+    return { change: compareAccess(before, rules.document), isEmptied, worlds };
+  }
 }
 
 /** A small world is surprised by every single pair. */
@@ -81,47 +89,33 @@ export function needsApproval({ change, isEmptied }: Surprise, maxPercent: numbe
   return isEmptied || (changedPairs >= FEWEST_PAIRS && changedPairs * 100 > maxPercent * allPairs);
 }
 
-/** @param less what goes out meanwhile; null: nothing can */
-export function unexplained({ change, isEmptied }: Surprise, hash: string, less: Withdrawn | 'basis' | null): Finding {
+export function unexplained(surprise: Surprise, hash: string): Finding {
+  const message =
+    `no recorded change explains this: ${whatOf(surprise)}. It is published once an administrator has approved the ` +
+    `text ${hash}; until then, what recorded changes take away goes out, and nothing else`;
+  return { code: UNEXPLAINED, severity: 'error', message };
+}
+
+/** Below the limit it passes, and is told all the same. */
+export function passing(surprise: Surprise): Finding {
+  const message = `no recorded change explains this, and it is small enough to pass: ${whatOf(surprise)}`;
+  return { code: UNEXPLAINED, severity: 'warning', message };
+}
+
+function whatOf({ change, isEmptied }: Surprise): string {
   const { changedPairs, allPairs } = change;
   const share = `${changedPairs} of ${allPairs} pairs of a person and a node change`;
   const what = isEmptied ? `there is not one grant left, and nobody has revoked them; ${share}` : share;
-  const meanwhile =
-    less === null
-      ? 'until then nothing goes out, revokes neither: this build would give somebody more than was published'
-      : 'until then, what recorded changes take away goes out, and nothing else';
-  const message =
-    `no recorded change explains this: ${what} (${firstChanges(change)}). It is published once an administrator has approved the ` +
-    `text ${hash}; ${meanwhile}`;
-  return { code: UNEXPLAINED, severity: 'error', message };
+  return `${what} (${firstChanges(change)})`;
 }
 
 export function approved({ change: { changedPairs } }: Surprise): Finding {
   const message = `no recorded change explains what ${changedPairs} pairs of a person and a node gain or lose; it was approved`;
-  return { code: 'approved-change', severity: 'info', message };
+  return { code: APPROVED, severity: 'info', message };
 }
 
 export const UNEXPLAINED = 'unexplained-change';
-
-/**
- * What recorded changes take away, on top of the basis; `basis`: they take nothing. Null: another build's rules for it would
- * give somebody more than was published.
- */
-export function withdrawn({ worlds, expected }: Surprise, basis: Basis): Withdrawn | 'basis' | null {
-  if (worlds === null) return null;
-  const world = withdrawal(worlds.former, worlds.explained);
-  if (writtenSnapshot(world) === writtenSnapshot(worlds.former)) return 'basis';
-  const rules = compiled(world);
-  const givesMore = [documentOf(basis.text), expected].some(
-    (document) => compareAccess(document, rules.document).gainedInAll > 0,
-  );
-  return givesMore ? null : { world, rules };
-}
-
-export interface Withdrawn {
-  world: Snapshot;
-  rules: CompiledRules;
-}
+export const APPROVED = 'approved-change';
 
 /** The form of a snapshot file of what has effect, without its moment: equal for snapshots that mean the same. */
 export function writtenSnapshot(snapshot: Snapshot): string {

@@ -1,12 +1,25 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Snapshot } from '../../grants/domain/snapshot.js';
-import { type Preparation, prepare } from '../domain/candidate.js';
+import { type Preparation, prepare, prepareWithdrawal } from '../domain/candidate.js';
 import { compile } from '../compiler/compile.js';
 import { compilerDigest } from './compiler-digest.js';
 
-export type Task = { kind: 'prepare'; preparation: Preparation } | { kind: 'compile'; snapshot: Snapshot };
+export type Task =
+  | { kind: 'prepare'; preparation: Preparation }
+  | { kind: 'withdraw'; preparation: Preparation; how: 'compiled' | 'closed' }
+  | { kind: 'compile'; snapshot: Snapshot };
 
 // The program of a preparation's thread.
 const task = workerData as Task;
-const done = task.kind === 'prepare' ? prepare(task.preparation, compilerDigest()) : compile(task.snapshot).text;
-parentPort?.postMessage(done);
+parentPort?.postMessage(answer(task));
+
+function answer(task: Task) {
+  switch (task.kind) {
+    case 'prepare':
+      return prepare(task.preparation, compilerDigest());
+    case 'withdraw':
+      return prepareWithdrawal(task.preparation, compilerDigest(), task.how);
+    case 'compile':
+      return compile(task.snapshot).text;
+  }
+}

@@ -15,6 +15,10 @@ export class ThreadedRulesPreparer extends RulesPreparer {
     return inThread({ kind: 'prepare', preparation });
   }
 
+  override withdraw(preparation: Preparation, how: 'compiled' | 'closed'): Promise<Candidate | null> {
+    return inThread({ kind: 'withdraw', preparation, how });
+  }
+
   override compile(snapshot: Snapshot): Promise<string> {
     return inThread({ kind: 'compile', snapshot });
   }

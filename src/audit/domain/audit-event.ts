@@ -32,6 +32,7 @@ export const AUDIT_EVENTS = [
   'publication_refused',
   'publication_failed',
   'publication_approved',
+  'unexplained_change',
   'publication_restored',
   'restore_ended',
   'drift_found',

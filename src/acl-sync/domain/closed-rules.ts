@@ -1,0 +1,105 @@
+import { canBeImpersonated } from '../../grants/domain/intent.js';
+import { literal } from '../compiler/name-pattern.js';
+import { rulesHash, rulesText } from '../compiler/rules-text.js';
+import { compareAccess } from '../proof/access-change.js';
+import { Evaluator } from '../proof/evaluator.js';
+import type { RulesDocument } from '../rules/rules-document.js';
+import { readRules } from '../rules/rules-reader.js';
+import type { Taking, Takings } from './takings.js';
+
+export interface ClosedRules {
+  text: string;
+  hash: string;
+  document: RulesDocument;
+}
+
+/**
+ * The published document with denials in front, for all from whom something was taken: of the rules that match, the engine takes
+ * the first, so that these take and never give. Nothing is compiled.
+ * @returns null: the proof of that failed
+ */
+export function closedRules(published: RulesDocument, takings: Takings): ClosedRules | null {
+  const denied = withDenials(published, takings);
+  const marker = denied.system_session_properties.filter(isMarker);
+  const properties = denied.system_session_properties.filter((rule) => !isMarker(rule));
+  const hash = rulesHash(rulesText({ ...denied, system_session_properties: properties }));
+  const marked = marker.map((rule) => (rule.allow ? { ...rule, property: `${MARKER}${hash}` } : rule));
+  const text = rulesText({ ...denied, system_session_properties: [...marked, ...properties] });
+  const reading = readRules(text);
+  if (reading.kind === 'refused') return null;
+  const { document } = reading;
+  if (compareAccess(published, document).gainedInAll > 0) return null;
+  const evaluator = new Evaluator(document);
+  const isClosed =
+    takings.nodes.every((taking) => taking.names.every((name) => hasNothingAt(evaluator, name, taking))) &&
+    takings.everything.every((name) => !evaluator.mayWithQueries(name, 'execute'));
+  return isClosed ? { text, hash, document } : null;
+}
+
+const MARKER = 'grantline_rules_';
+
+function isMarker({ property }: { property?: string }): boolean {
+  return property?.startsWith(MARKER) === true;
+}
+
+function withDenials(published: RulesDocument, { nodes, everything }: Takings): RulesDocument {
+  const on = nodes.map(({ resource, names }) => ({ ...patterns(resource), user: anyOf(names) }));
+  const whole = everything.length === 0 ? [] : [{ user: anyOf(everything) }];
+  const impersonated = everything.filter(canBeImpersonated);
+  return {
+    ...published,
+    catalogs: [
+      ...whole.map((rule) => ({ ...rule, allow: 'none' as const })),
+      ...on.flatMap(({ user, catalog, schema }) =>
+        schema === undefined ? [{ user, catalog, allow: 'none' as const }] : [],
+      ),
+      ...published.catalogs,
+    ],
+    schemas: [
+      ...on.flatMap(({ user, catalog, schema, table }) =>
+        schema === undefined || table !== undefined ? [] : [{ user, catalog, schema, owner: false }],
+      ),
+      ...published.schemas,
+    ],
+    tables: [
+      ...on.flatMap(({ schema, ...rule }) => (schema === undefined ? [] : [{ ...rule, schema, privileges: [] }])),
+      ...published.tables,
+    ],
+    queries: [...whole.map((rule) => ({ ...rule, allow: [] })), ...published.queries],
+    impersonation: [
+      ...(impersonated.length === 0 ? [] : [{ new_user: anyOf(impersonated), allow: false }]),
+      ...published.impersonation,
+    ],
+    system_session_properties: [
+      ...whole.map((rule) => ({ ...rule, allow: false })),
+      ...published.system_session_properties,
+    ],
+  };
+}
+
+function patterns({ catalog, schema, table }: Taking['resource']): {
+  catalog: string;
+  schema?: string;
+  table?: string;
+} {
+  return {
+    catalog: literal(catalog),
+    ...(schema !== undefined && { schema: literal(schema) }),
+    ...(table !== undefined && { table: literal(table) }),
+  };
+}
+
+function anyOf(names: readonly string[]): string {
+  return names.map(literal).join('|');
+}
+
+/** Asked where the node leaves names open with a name that nobody uses: the denial names none there. */
+function hasNothingAt(evaluator: Evaluator, user: string, { resource }: Taking): boolean {
+  const { catalog, schema = 'any schema', table = 'any table' } = resource;
+  if (!evaluator.mayRead(user, catalog)) return true;
+  if (resource.schema === undefined) return false;
+  const deciding = evaluator.tableRule(user, { catalog, schema, table });
+  const isOpen = deciding !== null && (evaluator.rules.tables[deciding]?.privileges.length ?? 0) > 0;
+  const owns = resource.table === undefined && evaluator.ownsSchema(user, { catalog, schema });
+  return !isOpen && !owns;
+}

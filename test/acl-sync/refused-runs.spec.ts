@@ -1,0 +1,75 @@
+import type { AuditEntry } from '../../src/audit/domain/audit-event.js';
+import { aWorld } from '../support/a-world.js';
+import { SyncUnderTest } from './sync-under-test.js';
+
+const REFUSED = { code: 'proof-difference', severity: 'error', message: 'bo may too much' } as const;
+
+describe('a run that is refused', () => {
+  const whole = () => aWorld().person('ana').may('SELECT', 'sales.eu.orders').person('bo').may('SELECT', 'hr.pay');
+  let sync: SyncUnderTest;
+  beforeEach(async () => {
+    sync = new SyncUnderTest(whole().snapshot());
+    expect(await sync.run()).toMatchObject({ kind: 'applied' });
+    // Recorded, with a change beside it that is refused.
+    sync.world = { ...sync.world, grants: sync.world.grants.slice(1) };
+    sync.audited.push(revoked('1'));
+  });
+
+  const revoked = (id: string): AuditEntry => ({
+    event: 'grant_revoked',
+    actor: null,
+    origin: null,
+    subject: { type: 'grant', id, name: null },
+    details: {},
+  });
+  const withdrawn = { kind: 'refused', publication: { version: 2, isWithdrawal: true } };
+
+  it.each([
+    ['because its proof fails', () => (sync.preparer.harm = (candidate) => ({ ...candidate, findings: [REFUSED] }))],
+    [
+      'because its rules do not fit',
+      () =>
+        (sync.preparer.harm = (candidate) => ({
+          ...candidate,
+          findings: [{ ...REFUSED, code: 'too-large' }],
+        })),
+    ],
+    [
+      'because its preparation breaks down',
+      () =>
+        (sync.preparer.harm = () => {
+          throw new Error('out of memory');
+        }),
+    ],
+  ])('%s holds back no revoke', async (_, harm) => {
+    harm();
+
+    expect(await sync.run()).toMatchObject(withdrawn);
+
+    expect(sync.target.text).not.toContain('ana');
+    expect(sync.target.text).toContain('bo');
+    expect(await sync.run()).toMatchObject({ kind: 'refused', publication: null });
+  });
+
+  it('closes to those who lost something what cannot be compiled any more', async () => {
+    sync.preparer.harm = () => {
+      throw new Error('out of memory');
+    };
+    sync.preparer.canCompile = false;
+
+    expect(await sync.run()).toMatchObject({
+      ...withdrawn,
+      publication: { checks: [{ code: 'closed-instead', severity: 'warning' }] },
+    });
+
+    expect(sync.target.text).toContain(
+      '{"user":"ana","catalog":"sales","schema":"eu","table":"orders","privileges":[]}',
+    );
+    expect(sync.target.text).toContain('{"user":"ana","allow":"none"}');
+    expect(await sync.run()).toMatchObject({ kind: 'refused', publication: null });
+
+    sync.preparer.harm = (candidate) => candidate;
+    expect(await sync.run()).toMatchObject({ kind: 'applied', publication: { isWithdrawal: false } });
+    expect(sync.target.text).not.toContain('ana');
+  });
+});
