@@ -5,9 +5,12 @@ import type { Author } from '../grants/domain/author.js';
 import { Log } from '../platform/log.js';
 import { Transaction } from '../platform/transaction.js';
 import { AclSyncMetrics } from './acl-sync.metrics.js';
-import { accessForm } from './domain/access-text.js';
+import { accessForm, type AccessForm } from './domain/access-text.js';
 import { type Drift, type Outcome, type Publication, reasonsOf, type Run, type Trigger } from './domain/publication.js';
 import { APPROVED, UNEXPLAINED } from './domain/surprise.js';
+import type { AccessChange } from './proof/access-change.js';
+import type { ChangedAccess } from './proof/access-ledger.js';
+import { withoutSql } from './proof/deed.js';
 import type { Finding } from './rules/finding.js';
 import { PublicationHistory } from './domain/publication-history.js';
 
@@ -132,7 +135,7 @@ export class RunReportsService {
         this.log.error('TRINO_ACL_SYNC_REFUSED', {
           trigger,
           awaits: outcome.awaits,
-          reasons: outcome.reasons.slice(0, REASONS_TOLD),
+          reasons: outcome.reasons.slice(0, REASONS_TOLD).map(loggedFinding),
           reasons_in_all: outcome.reasons.length,
         });
         return;
@@ -147,9 +150,21 @@ export class RunReportsService {
   private writeApplied(publication: Publication, trigger: Trigger): void {
     const { version, hash, rules, bytes, diff, access, isWithdrawal } = publication;
     const [added, removed] = [diff.added.length, diff.removed.length];
-    const told = { ...(isWithdrawal && { is_withdrawal: true }), access: access && accessForm(access, CHANGES_LOGGED) };
+    const told = { ...(isWithdrawal && { is_withdrawal: true }), access: access && loggedAccess(access) };
     this.log.info('TRINO_ACL_SYNC_APPLIED', { trigger, version, hash, rules, bytes, added, removed, ...told });
   }
+}
+
+/** Without the witness: a rule's text holds filters and masks. */
+function loggedFinding({ code, severity, rule, message }: Finding): Finding {
+  return { code, severity, message: withoutSql(message), ...(rule !== undefined && { rule }) };
+}
+
+function loggedAccess(access: AccessChange): AccessForm {
+  const logged = (changes: readonly ChangedAccess[]): ChangedAccess[] =>
+    changes.map((change) => ({ ...change, what: withoutSql(change.what) }));
+  const { gained, lost, ...counts } = accessForm(access, CHANGES_LOGGED);
+  return { ...counts, gained: logged(gained), lost: logged(lost) };
 }
 
 /** Something waits from the first run on that was refused for want of an approval, also while its text changes. */

@@ -59,6 +59,34 @@ describe('a run of the sync', () => {
     expect(JSON.stringify(line?.fields)).toMatch(/bo.*INSERT.*sales[.]eu[.]orders/);
   });
 
+  it.each([1, 60])(
+    'logs no SQL of a filter or a mask, of %s tables: neither published, refused nor waiting',
+    async (tables) => {
+      const story = readers();
+      for (let i = 0; i < tables; i++) story.may('SELECT', `sales.eu.t${i}`);
+      sync.world = story.snapshot();
+      await sync.run();
+      const filtered = readers();
+      for (let i = 0; i < tables; i++) {
+        filtered
+          .may('SELECT', `sales.eu.t${i}`)
+          .seesOnly(`sales.eu.t${i}`, "ward = 'oncology'")
+          .seesMasked(`sales.eu.t${i}`, 'card', "concat('oncology')");
+      }
+      sync.world = filtered.snapshot();
+      await sync.run();
+      sync.preparer.harm = (candidate, snapshot) => {
+        const text = candidate.text.replaceAll(',"filter":"(ward = \'oncology\')"', '');
+        return { ...candidate, text, findings: checkRules(text, snapshot) };
+      };
+      await sync.run();
+
+      const lines = JSON.stringify(sync.log.lines);
+      expect(lines).toContain('its SQL is not logged');
+      expect(lines).not.toContain('oncology');
+    },
+  );
+
   it('tells the audit trail once of what keeps being refused, and knows since when', async () => {
     sync.preparer.harm = (candidate) => ({
       ...candidate,

@@ -31,12 +31,21 @@ export function restricted(aspect: Restriction): string {
   const where = pathOf(aspect.place);
   switch (aspect.about) {
     case 'row-filter':
-      return `may SELECT only those rows of ${where} for which ${aspect.expression}`;
+      return `may SELECT only those rows of ${where} ${FILTERED} ${aspect.expression}`;
     case 'hidden-column':
       return `may not SELECT the column ${aspect.column} of ${where}`;
     case 'column-mask':
-      return `may SELECT the column ${aspect.column} of ${where} only as ${aspect.expression}`;
+      return `may SELECT the column ${aspect.column} of ${where} ${MASKED} ${aspect.expression}`;
   }
+}
+
+const FILTERED = 'for which';
+const MASKED = 'only as';
+
+/** A text with these sentences in it, for logs: it ends where SQL, which is people's data, may begin. */
+export function withoutSql(text: string): string {
+  const [before = '', ...rest] = text.split(new RegExp(` (?:${FILTERED}|${MASKED}) `));
+  return rest.length === 0 ? before : `${before} (its SQL is not logged)`;
 }
 
 /** `sales.eu.orders`; what nobody has named is told as such. */
