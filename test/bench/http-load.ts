@@ -47,11 +47,16 @@ export class Wire {
 }
 
 /** The bytes of a request. */
-export function requestText(method: string, path: string, { token, body }: { token?: string; body?: unknown }): string {
+export function requestText(
+  method: string,
+  path: string,
+  { token, body, headers = {} }: { token?: string; body?: unknown; headers?: Record<string, string> },
+): string {
   const text = body === undefined ? '' : JSON.stringify(body);
   const lines = [
     `${method} ${path} HTTP/1.1`,
     'Host: localhost',
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
     ...(token === undefined ? [] : [`Authorization: Bearer ${token}`]),
     ...(body === undefined ? [] : ['Content-Type: application/json', `Content-Length: ${Buffer.byteLength(text)}`]),
   ];
