@@ -69,7 +69,7 @@ export class AclSyncModule {
 }
 
 function rulesTarget(target: Settings['acl']['target'], pace: Pace, log: Log): RulesTarget {
-  if (target.kind === 'file') return new FileRulesTarget(target.directory);
+  if (target.kind === 'file') return new FileRulesTarget(target.directory, target.mode);
   const api = new KubernetesApi(target, 'grantline', pace);
   return new ConfigMapRulesTarget(api, target, log);
 }

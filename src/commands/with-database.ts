@@ -17,7 +17,7 @@ export interface CommandContext {
 
 /** Runs a command's work on the database, and lets go of that also when the work fails or a signal ends it. */
 export async function withDatabase<T>(work: (context: CommandContext) => Promise<T>): Promise<T> {
-  const settings = loadSettings();
+  const settings = await loadSettings();
   const log = new PinoLog(createPino({ ...settings.log, level: 'warn' }, process.stderr));
   const lifetime = new Lifetime(log);
   return lifetime.run(async () => {

@@ -24,7 +24,7 @@ const SECRETS = [
  * Reads the process's environment, the files that `…_FILE` names, and, outside production, the development secret.
  * @throws SettingsRefused with all problems.
  */
-export function loadSettings(environment: Environment = process.env): Settings {
+export async function loadSettings(environment: Environment = process.env): Promise<Settings> {
   const problems: string[] = [];
   const resolved: Record<string, string | undefined> = { ...environment };
   for (const name of SECRETS) {
@@ -41,7 +41,7 @@ export function loadSettings(environment: Environment = process.env): Settings {
     }
   }
   if (environment['NODE_ENV'] !== 'production' && (resolved['AUTH_SECRET_KEY'] ?? '') === '' && problems.length === 0) {
-    resolved['AUTH_SECRET_KEY'] = developmentSecret(dataDir(resolved));
+    resolved['AUTH_SECRET_KEY'] = await developmentSecret(dataDir(resolved));
   }
   if ((resolved['LOG_FORMAT'] ?? '') === '') resolved['LOG_FORMAT'] = process.stdout.isTTY ? 'pretty' : 'json';
   const { settings, problems: found } = parseSettings(resolved);
@@ -57,7 +57,7 @@ export function loadSettings(environment: Environment = process.env): Settings {
 export function loadRuleSettings(environment: Environment = process.env): Pick<Settings, 'acl' | 'engine'> {
   const { settings, problems } = parseSettings(environment);
   const found = problems.filter((problem) =>
-    /^(ACL_(?!CONFIGMAP|SYNC|TARGET)|SERVICE_QUERY_IMPERSONATION)/.test(problem),
+    /^(ACL_(?!CONFIGMAP|FILE|SYNC|TARGET)|SERVICE_QUERY_IMPERSONATION)/.test(problem),
   );
   if (found.length > 0) throw new SettingsRefused(found);
   return settings;

@@ -80,6 +80,21 @@ describe('settings', () => {
     expect(settings.acl.serviceAccounts).toEqual(['service-account-grantline', 'service-account-etl']);
   });
 
+  it.each(['rw-r-----', '640 ', '1777', '0666', '0440', '0x1a0'])('refuses the file mode %j', (mode) => {
+    expect(parseSettings({ AUTH_SECRET_KEY: SECRET, ACL_FILE_MODE: mode }).problems).toEqual([
+      expect.stringContaining('ACL_FILE_MODE must be octal'),
+    ]);
+  });
+
+  it.each([
+    ['', 0o640],
+    ['0600', 0o600],
+    ['644', 0o644],
+  ])('reads the file mode %j', (text, mode) => {
+    const { settings } = parseSettings({ AUTH_SECRET_KEY: SECRET, ACL_FILE_MODE: text });
+    expect(settings.acl.target).toMatchObject({ mode });
+  });
+
   it('is frozen to the bottom', () => {
     const { settings } = parseSettings({ AUTH_SECRET_KEY: SECRET });
 

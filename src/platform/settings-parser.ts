@@ -191,6 +191,7 @@ function readMetadataCatalog(read: SettingsReader): string | null {
 
 function readTarget(read: SettingsReader, directory: string): Settings['acl']['target'] {
   const folder = read.text('ACL_FILE_DIRECTORY');
+  const mode = read.fileMode('ACL_FILE_MODE', 0o640);
   const namespace = read.text('ACL_CONFIGMAP_NAMESPACE');
   const name = read.text('ACL_CONFIGMAP_NAME');
   const service = read.text('KUBERNETES_SERVICE_HOST');
@@ -201,7 +202,7 @@ function readTarget(read: SettingsReader, directory: string): Settings['acl']['t
   const caFile = read.text('KUBERNETES_CA_FILE') ?? `${POD}/ca.crt`;
   const tokenFile = read.text('KUBERNETES_TOKEN_FILE') ?? `${POD}/token`;
   if (read.choice('ACL_TARGET', 'file', ['file', 'configmap']) === 'file') {
-    return { kind: 'file', directory: folder === null ? join(directory, 'acl') : resolve(folder) };
+    return { kind: 'file', directory: folder === null ? join(directory, 'acl') : resolve(folder), mode };
   }
   for (const [key, value] of [
     ['ACL_CONFIGMAP_NAMESPACE', namespace],

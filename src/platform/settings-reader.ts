@@ -42,6 +42,16 @@ export class SettingsReader {
     return fallback;
   }
 
+  /** Permissions in octal: its owner reads and writes the file, others do not write it. */
+  fileMode(name: string, fallback: number): number {
+    const value = this.text(name);
+    if (value === null) return fallback;
+    const mode = /^0?[0-7]{3}$/.test(value) ? parseInt(value, 8) : 0;
+    if ((mode & 0o600) === 0o600 && (mode & 0o002) === 0) return mode;
+    this.problem(name, 'must be octal, such as 0640: readable and writable for its owner, not writable for others');
+    return fallback;
+  }
+
   choice<T extends string>(name: string, fallback: T, choices: readonly T[]): T {
     const value = this.text(name);
     if (value === null) return fallback;

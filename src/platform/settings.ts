@@ -59,7 +59,7 @@ export abstract class Settings {
   abstract readonly acl: {
     sync: { enabled: boolean; cron: string; onChangeSeconds: number };
     target:
-      | { kind: 'file'; directory: string }
+      | { kind: 'file'; directory: string; mode: number }
       | {
           kind: 'configmap';
           namespace: string;

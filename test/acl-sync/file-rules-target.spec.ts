@@ -1,4 +1,5 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FileRulesTarget } from '../../src/acl-sync/infrastructure/file-rules-target.js';
@@ -10,7 +11,7 @@ describe('the rules in a file', () => {
   let target: FileRulesTarget;
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), 'file-target-'));
-    target = new FileRulesTarget(directory);
+    target = new FileRulesTarget(directory, 0o640);
   });
   afterEach(() => rm(directory, { recursive: true }));
 
@@ -22,14 +23,53 @@ describe('the rules in a file', () => {
   });
 
   it('leaves nothing else behind, not even after a crash in the middle', async () => {
-    await writeFile(join(directory, 'rules.json.next'), 'half of a te');
+    const leftover = join(directory, `rules.json.${'0'.repeat(32)}.next`);
+    await writeFile(leftover, 'half of a te');
+    await utimes(leftover, 0, 0);
     await target.publish(next, await target.read());
     expect(await readdir(directory)).toEqual(['rules.json']);
   });
 
+  it.each([0o077, 0o000])('gives both files its mode under umask %i', async (umask) => {
+    const before = process.umask(umask);
+    try {
+      await target.publish(next, await target.read());
+      await target.publish({ ...next, text: 'others' }, await target.read());
+    } finally {
+      process.umask(before);
+    }
+    const modeOf = async (name: string) => (await stat(join(directory, name))).mode & 0o7777;
+    expect([await modeOf('rules.json'), await modeOf('rules.json.bak')]).toEqual([0o640, 0o640]);
+  });
+
+  it.each(['rules.json.next', 'rules.json.bak.next', 'rules.json.bak'])(
+    'writes through no link that somebody planted as %s',
+    async (name) => {
+      const victim = join(directory, 'victim');
+      await writeFile(victim, 'untouched');
+      await writeFile(join(directory, 'rules.json'), 'former');
+      await symlink(victim, join(directory, name));
+      await target.publish(next, await target.read());
+      expect(await readFile(victim, 'utf8')).toBe('untouched');
+      expect(await readFile(join(directory, 'rules.json'), 'utf8')).toBe('rules');
+      expect(await readFile(join(directory, 'rules.json.bak'), 'utf8')).toBe('former');
+    },
+  );
+
+  it('reads through no link, so that no foreign text becomes the readable copy', async () => {
+    await writeFile(join(directory, 'secret'), 'root:hash');
+    await symlink(join(directory, 'secret'), join(directory, 'rules.json'));
+    await expect(target.read()).rejects.toMatchObject({ reason: 'unreachable' });
+  });
+
+  it('does not wait for the writer of a pipe', async () => {
+    execFileSync('mkfifo', [join(directory, 'rules.json')]);
+    expect(await target.read()).toMatchObject({ text: '' });
+  });
+
   it('is unavailable where the folder cannot be', async () => {
     await writeFile(join(directory, 'taken'), '');
-    const blocked = new FileRulesTarget(join(directory, 'taken'));
+    const blocked = new FileRulesTarget(join(directory, 'taken'), 0o640);
     await expect(blocked.read()).rejects.toMatchObject({ reason: 'unreachable' });
   });
 });

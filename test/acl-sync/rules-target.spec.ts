@@ -26,7 +26,7 @@ describeRulesTarget('fake', () => {
 describeRulesTarget('file', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'rules-target-'));
   return {
-    target: new FileRulesTarget(join(directory, 'acl')),
+    target: new FileRulesTarget(join(directory, 'acl'), 0o640),
     former: () => readFile(join(directory, 'acl', 'rules.json.bak'), 'utf8').catch(() => null),
     editByHand: (text) => writeFile(join(directory, 'acl', 'rules.json'), text),
     close: () => rm(directory, { recursive: true }),

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
-import { mkdir, open, readFile, rename } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { mkdir, open } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { replaceFile } from '../../platform/infrastructure/whole-file.js';
 import {
   type LiveRules,
   type NextRules,
@@ -19,7 +21,11 @@ export class FileRulesTarget extends RulesTarget {
   private readonly directory: string;
   private lastWrite: Promise<unknown> = Promise.resolve();
 
-  constructor(directory: string) {
+  /** @param mode the permissions of both files. */
+  constructor(
+    directory: string,
+    private readonly mode: number,
+  ) {
     super();
     this.directory = resolve(directory);
     this.name = `file ${join(directory, 'rules.json')}`;
@@ -43,25 +49,23 @@ export class FileRulesTarget extends RulesTarget {
     // First the former text: a crash in between leaves the live rules as they are, with a copy beside them.
     if (former !== null) await this.write('rules.json.bak', former);
     await this.write('rules.json', Buffer.from(next.text));
-    await flush(this.directory);
   }
 
-  private async write(file: string, content: Buffer): Promise<void> {
-    const path = join(this.directory, file);
-    const handle = await open(`${path}.next`, 'w');
-    try {
-      await handle.writeFile(content);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    await rename(`${path}.next`, path);
+  private write(file: string, content: Buffer): Promise<void> {
+    return replaceFile(join(this.directory, file), content, this.mode);
   }
 
   /** The bytes rather than the text: what somebody wrote by hand need not be UTF-8, and is kept as it is. */
   private async bytes(): Promise<Buffer | null> {
     try {
-      return await readFile(join(this.directory, 'rules.json'));
+      // Not through a link: what it leads to would be kept in the copy, for all its readers. Nor waiting for a pipe's writer.
+      const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
+      const file = await open(join(this.directory, 'rules.json'), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+      try {
+        return await file.readFile();
+      } finally {
+        await file.close();
+      }
     } catch (failure) {
       if (codeOf(failure) === 'ENOENT') return null;
       throw failure;
@@ -87,14 +91,4 @@ function revisionOf(bytes: Buffer | null): string {
 /** The operating system's code (`ENOENT`); null for what did not come from it. */
 function codeOf(failure: unknown): string | null {
   return typeof failure === 'object' && failure !== null && 'code' in failure ? String(failure.code) : null;
-}
-
-/** A rename is only lasting once its folder is on the disk. */
-async function flush(directory: string): Promise<void> {
-  const handle = await open(directory, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }

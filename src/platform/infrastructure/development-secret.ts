@@ -1,18 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createFile } from './whole-file.js';
 
 /**
  * The signing secret of a machine without settings: made once, kept beside the development data, so that sessions
  * survive a restart. Never used in production. Two processes that start together agree: the first to write wins.
  */
-export function developmentSecret(dataDir: string): string {
+export async function developmentSecret(dataDir: string): Promise<string> {
   const file = join(dataDir, 'development-secret');
   mkdirSync(dataDir, { recursive: true });
-  try {
-    writeFileSync(file, randomBytes(48).toString('base64'), { flag: 'wx', mode: 0o600 });
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
-  }
+  await createFile(file, randomBytes(48).toString('base64'), 0o600);
   return readFileSync(file, 'utf8').trim();
 }

@@ -26,6 +26,7 @@ import {
   reachable,
   runnableBinaries,
 } from './embedded-binaries.js';
+import { createFile } from './whole-file.js';
 
 /** Where the cluster lies, and the generated passwords of its three roles. Kept in DATA_DIR, readable by its owner only. */
 interface Cluster {
@@ -97,11 +98,7 @@ async function prepare(dataDir: string, host: Host, say: (line: string) => void)
   if (!existsSync(file)) {
     const home = reachable(dataDir, account) ? join(dataDir, 'postgres') : outsideHome();
     const passwords = { postgres: secret(), grantline_owner: secret(), grantline: secret() };
-    try {
-      writeFileSync(file, JSON.stringify({ home, passwords }), { flag: 'wx', mode: 0o600 });
-    } catch (error) {
-      if (!existsSync(file)) throw error; // otherwise another process was first
-    }
+    await createFile(file, JSON.stringify({ home, passwords }), 0o600);
   }
   const cluster = JSON.parse(readFileSync(file, 'utf8')) as Cluster;
   mkdirSync(cluster.home, { recursive: true, mode: 0o700 });
