@@ -1,6 +1,6 @@
 import { deed, restricted } from './deed.js';
 import { isRestriction, type Aspect } from './difference.js';
-import { members, wordAt, type Words } from './people-set.js';
+import { countMembers, members, wordAt, type Words } from './people-set.js';
 
 /** Something that these people may do now and could not before, or the other way round. */
 export interface ChangedAccess {
@@ -72,8 +72,8 @@ export class AccessLedger {
   /** Ends a node: counts whoever something changed for, and whoever has anything before or after. */
   closeNode(active: Uint32Array, had: Words): void {
     for (const index of active) {
-      this.changedPairs += count(wordAt(this.changed, index));
-      this.allPairs += count(wordAt(had, index));
+      this.changedPairs += countMembers(wordAt(this.changed, index));
+      this.allPairs += countMembers(wordAt(had, index));
       this.changed[index] = 0;
     }
   }
@@ -95,7 +95,7 @@ class Tally {
 
   add(index: number, word: number): void {
     if (word === 0) return;
-    this.count += count(word);
+    this.count += countMembers(word);
     const room = this.keep - this.first.length;
     if (room > 0)
       this.first.push(
@@ -111,12 +111,5 @@ class Tally {
 }
 
 export function countAt(words: Words, active: Uint32Array): number {
-  return active.reduce((sum, index) => sum + count(wordAt(words, index)), 0);
-}
-
-function count(word: number): number {
-  let left = word;
-  let bits = 0;
-  for (; left !== 0; left &= left - 1) bits++;
-  return bits;
+  return active.reduce((sum, index) => sum + countMembers(wordAt(words, index)), 0);
 }

@@ -1,6 +1,6 @@
 import type { Privilege } from '../../grants/domain/privilege.js';
 import type { Subject } from '../../grants/domain/subject.js';
-import { members, wordAt, type Words } from './people-set.js';
+import { countMembers, members, wordAt, type Words } from './people-set.js';
 
 /** A place in the tree where the rules were asked; a level that nobody has named yet has a fresh name. */
 export interface Place {
@@ -56,24 +56,37 @@ export class Differences {
     byGrants: Words | null,
     among: Words | null = null,
   ): void {
-    let extra: number[] | null = null;
-    let missing: number[] | null = null;
+    const extra = new Tally();
+    const missing = new Tally();
     for (const index of active) {
       const rules = byRules === null ? 0 : wordAt(byRules, index);
       const grants = byGrants === null ? 0 : wordAt(byGrants, index);
       const differ = (rules ^ grants) & (among === null ? -1 : wordAt(among, index));
       if (differ === 0) continue;
-      (extra ??= []).push(...members(index, differ & rules));
-      (missing ??= []).push(...members(index, differ & grants));
+      extra.add(index, differ & rules);
+      missing.add(index, differ & grants);
     }
-    if (extra) this.add(aspect(), extra, true);
-    if (missing) this.add(aspect(), missing, false);
+    if (extra.count > 0) this.add(aspect, extra, true);
+    if (missing.count > 0) this.add(aspect, missing, false);
   }
 
-  private add(aspect: Aspect, [first, ...others]: readonly number[], byRules: boolean): void {
-    const somebody = first === undefined ? undefined : this.list[first];
+  private add(aspect: () => Aspect, { first, count }: Tally, byRules: boolean): void {
+    const somebody = this.list[first];
     if (somebody === undefined) return;
     this.total++;
-    if (this.found.length < this.keep) this.found.push({ aspect, somebody, others: others.length, byRules });
+    if (this.found.length < this.keep) this.found.push({ aspect: aspect(), somebody, others: count - 1, byRules });
+  }
+}
+
+/** Counts people, and remembers the first. */
+class Tally {
+  first = -1;
+  count = 0;
+
+  add(index: number, word: number): void {
+    if (word === 0) return;
+    const [first = -1] = members(index, word);
+    if (this.count === 0) this.first = first;
+    this.count += countMembers(word);
   }
 }

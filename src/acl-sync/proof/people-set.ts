@@ -104,3 +104,10 @@ export function members(index: number, word: number): number[] {
 export function membersOf(words: Words): number[] {
   return [...words].flatMap((word, index) => members(index, word));
 }
+
+/** How many members one word of a set holds. */
+export function countMembers(word: number): number {
+  let count = 0;
+  for (let rest = word; rest !== 0; rest &= rest - 1) count++;
+  return count;
+}

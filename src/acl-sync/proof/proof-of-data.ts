@@ -114,7 +114,7 @@ const SYSTEM = 'system';
 const STEPS_PER_SCHEMA = 500;
 const SETS_PER_SCHEMA = 40;
 const STEPS_PER_TABLE = 200;
-const STEPS_PER_SET = 10;
+const STEPS_PER_SET = 100;
 
 function union(
   a: ReadonlyMap<string, unknown> | undefined,

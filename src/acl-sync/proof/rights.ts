@@ -1,5 +1,5 @@
 import type { Aspect } from './difference.js';
-import type { CatalogModes, EngineSets } from './engine-sets.js';
+import { type CatalogModes, type EngineSets } from './engine-sets.js';
 import { MARKER } from './marker.js';
 import { hasMember, wordAt, type Words } from './people-set.js';
 
@@ -9,26 +9,30 @@ export type Right = Extract<Aspect, { about: 'queries' | 'impersonation' | 'rout
 /**
  * Every question about rights that these rules could answer differently: each name that one of them spells out, and a
  * fresh one, at every level.
- * @param properties names of system session properties to ask about besides
+ * @param asked names of system session properties to ask about besides
  */
-export function* everyRight(engines: readonly EngineSets[], properties: readonly string[]): Iterable<Right> {
+export function* everyRight(engines: readonly EngineSets[], asked: readonly string[]): Iterable<Right> {
   for (const right of ['execute', 'view', 'kill'] as const) yield { about: 'queries', right };
   for (const newUser of new Set(engines.flatMap(({ people }) => people.names())))
     yield { about: 'impersonation', newUser };
   yield* routines(engines, 'function');
   yield* routines(engines, 'procedure');
-  const asked = new Set([
+  const systemProperties = new Set([
     ...spelled(engines, 'system_session_properties'),
-    ...properties,
+    ...asked,
     ...engines.map(({ fresh }) => MARKER + fresh),
   ]);
-  for (const property of asked) yield { about: 'session-property', property, catalog: null };
+  for (const property of systemProperties) yield { about: 'session-property', property, catalog: null };
+  const properties = spelled(engines, 'catalog_session_properties');
   for (const catalog of catalogs(engines)) {
-    for (const property of spelled(engines, 'catalog_session_properties')) {
+    for (const property of properties) {
       yield { about: 'session-property', property, catalog };
     }
   }
 }
+
+/** To try a pattern on a name. */
+const STEPS_PER_PATTERN = 40;
 
 /** Who has a right. Nobody is ever asked whether they may become who they are. */
 export function holders(engine: EngineSets, right: Right): Words {
@@ -38,6 +42,7 @@ export function holders(engine: EngineSets, right: Right): Words {
       return engine.first(rules.queries, ({ allow }) => allow.includes(right.right));
     case 'impersonation': {
       const positions = people.named(right.newUser);
+      engine.spend(rules.impersonation.length * STEPS_PER_PATTERN);
       const about = rules.impersonation.filter(({ new_user }) => {
         const members = people.matching(new_user);
         return positions.some((position) => hasMember(members, position));
@@ -59,6 +64,8 @@ export function holders(engine: EngineSets, right: Right): Words {
     }
     case 'session-property': {
       const { catalog, property } = right;
+      const section = catalog === null ? rules.system_session_properties : rules.catalog_session_properties;
+      engine.spend(section.length * STEPS_PER_PATTERN);
       if (catalog === null) {
         const about = rules.system_session_properties.filter((rule) => patterns.matches(rule.property, property));
         return engine.first(about, ({ allow }) => allow);

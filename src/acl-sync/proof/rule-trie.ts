@@ -60,7 +60,7 @@ export class Branch {
 /** A level is made once, and takes some hundred bytes; it is looked up often. */
 const STEPS_PER_LEVEL = 1_000;
 const STEPS_PER_LOOKUP = 50;
-const STEPS_PER_NAME = 20;
+const STEPS_PER_NAME = 60;
 
 class Level {
   readonly rules: number[] = [];

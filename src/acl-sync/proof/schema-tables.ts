@@ -22,9 +22,10 @@ export class SchemaTables {
     schema: string,
   ) {
     this.branch = engine.tables.branch([catalog, schema]);
-    this.everywhere = new TableOutcome(engine.width);
+    const { budget } = engine.patterns;
+    this.everywhere = new TableOutcome(engine.width, budget);
     for (const { rule, people } of this.rules(this.branch.everywhere)) this.everywhere.decide(rule, people, null);
-    this.here = new TableOutcome(engine.width);
+    this.here = new TableOutcome(engine.width, budget);
   }
 
   names(): Set<string> {
@@ -52,9 +53,8 @@ export class SchemaTables {
       const rule = this.engine.rules.tables[index];
       if (rule === undefined) return [];
       const people = this.engine.usersOf(rule.user);
-      // A set of its own for each column and filter, besides what it adds to them.
       const sets = rule.privileges.length + (rule.columns?.length ?? 0) + (rule.filter === undefined ? 0 : 1);
-      this.engine.spend(STEPS_PER_RULE + (sets + 1) * people.at.length + sets * this.engine.width);
+      this.engine.spend(STEPS_PER_RULE + (sets + 1) * people.at.length);
       return [{ index, rule, people }];
     });
   }

@@ -1,7 +1,7 @@
 import { PRIVILEGES, type Privilege } from '../../grants/domain/privilege.js';
 import { conjuncts } from './filter-conjuncts.js';
-import type { PeopleSet, Words } from './people-set.js';
-import { addWord, EmptySets, wordAt } from './people-set.js';
+import { addWord, EmptySets, wordAt, type PeopleSet, type Words } from './people-set.js';
+import type { WorkBudget } from '../rules/work-budget.js';
 import type { TableRule } from '../rules/rules-document.js';
 
 /** What the first rules that match give at one table, to whom. Sets are written word by word, and only where somebody asks. */
@@ -17,7 +17,10 @@ export class TableOutcome {
   private readonly hitWords: Words;
   private readonly empty: EmptySets;
 
-  constructor(width: number) {
+  constructor(
+    private readonly width: number,
+    private readonly budget: WorkBudget,
+  ) {
     this.empty = new EmptySets(width);
     const set = (): Words => new Uint32Array(width);
     this.decided = set();
@@ -83,11 +86,15 @@ export class TableOutcome {
   private setOf(sets: Map<string, Words>, key: string): Words {
     const known = sets.get(key);
     if (known !== undefined) return known;
+    this.budget.spend(STEPS_PER_SET + this.width);
     const made = this.empty.take();
     sets.set(key, made);
     return made;
   }
 }
+
+/** To make a set and to keep it under a name. */
+const STEPS_PER_SET = 100;
 
 function getOrMake(masks: Map<string, Map<string, Words>>, column: string): Map<string, Words> {
   const known = masks.get(column) ?? new Map<string, Words>();

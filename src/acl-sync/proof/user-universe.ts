@@ -70,10 +70,10 @@ export class UserUniverse {
       return;
     }
     this.budget.spend(text.length);
-    const { positions, ways } = this.trie.matching(pattern, this.budget);
     const size = sizeOf(pattern);
-    if (ways === size.names) {
-      this.sets.set(text, peopleSet(positions));
+    const known = size.names <= this.all.length ? this.trie.matching(pattern, this.budget) : null;
+    if (known?.ways === size.names) {
+      this.sets.set(text, peopleSet(known.positions));
       return;
     }
     const steps = size.names * STEPS_PER_STRANGER + size.characters;
