@@ -1,0 +1,12 @@
+import { existsSync, readFileSync } from 'node:fs';
+
+describe('the assurances of SECURITY.md', () => {
+  const named = [...readFileSync('SECURITY.md', 'utf8').matchAll(/`((?:src|test)\/[\w./-]+)`/g)].map(
+    ([, path = '']) => path,
+  );
+
+  it('name tests that exist', () => {
+    expect(named.length).toBeGreaterThan(15);
+    expect(named.filter((path) => !existsSync(path))).toEqual([]);
+  });
+});
