@@ -35,16 +35,17 @@ async function publishStaged(
   mode: number,
   publish: (staged: string, path: string) => Promise<void>,
 ): Promise<void> {
-  await removeLeftovers(path);
   // Nobody can foresee the name, so nobody can have put a link there.
   const staged = `${path}.${randomBytes(16).toString('hex')}.next`;
   const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
+  let stagedAt: number;
   const file = await open(staged, O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY, 0o600);
   try {
     try {
       await file.writeFile(content);
       await file.chmod(mode);
       await file.sync();
+      stagedAt = (await file.stat()).mtimeMs;
     } finally {
       await file.close();
     }
@@ -53,16 +54,20 @@ async function publishStaged(
     await rm(staged, { force: true });
   }
   await flush(dirname(path));
+  await removeLeftovers(path, stagedAt);
 }
 
-/** A leftover that cannot be removed belongs to another account, or is gone already. */
-async function removeLeftovers(path: string): Promise<void> {
+/**
+ * A leftover that cannot be removed belongs to another account, or is gone already.
+ * @param now by the clock of the file system.
+ */
+async function removeLeftovers(path: string, now: number): Promise<void> {
   const prefix = `${basename(path)}.`;
   for (const name of await readdir(dirname(path))) {
     if (!name.startsWith(prefix) || !/^[0-9a-f]{32}\.next$/.test(name.slice(prefix.length))) continue;
     const leftover = join(dirname(path), name);
     const found = await lstat(leftover).catch(() => null);
-    if (found !== null && Date.now() - found.mtimeMs > LEFTOVER_MS) await rm(leftover).catch(() => undefined);
+    if (found !== null && now - found.mtimeMs > LEFTOVER_MS) await rm(leftover).catch(() => undefined);
   }
 }
 
