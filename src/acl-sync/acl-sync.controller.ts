@@ -27,6 +27,9 @@ import {
   toSyncResponse,
 } from './sync.response.js';
 
+/** Seconds that somebody is asked to wait while other previews are under way. */
+const TRY_AGAIN_AFTER = 5;
+
 @ApiTags('publishing')
 @ApiBearerAuth('access-token')
 @AdministratorsOnly()
@@ -49,15 +52,18 @@ export class AclSyncController {
     return toSyncResponse(result.outcome);
   }
 
-  @Refuses('target_unavailable')
+  @Refuses('target_unavailable', 'too_many_requests')
   @Post('preview')
   @HttpCode(200)
   @ApiOkResponse({ type: PreviewResponse })
-  async preview(): Promise<PreviewResponse> {
-    const preview = await this.previews.preview().catch((error: unknown) => {
+  async preview(@CurrentUser() person: CurrentPerson): Promise<PreviewResponse> {
+    const result = await this.previews.preview(person.id).catch((error: unknown) => {
       throw refusalOf(failureOf(error));
     });
-    return previewForm(preview);
+    if (result.kind === 'too-many') {
+      throw new Refused('too_many_requests', { quota: result.quota, retryAfter: TRY_AGAIN_AFTER });
+    }
+    return previewForm(result.preview);
   }
 
   /** Takes effect with the next run, which begins some seconds later. */

@@ -55,7 +55,7 @@ export class AclSyncModule {
         AclSyncMetrics,
         { provide: SizeForecast, useClass: PublishedSizeForecast },
         { provide: PublicationHistory, useClass: PostgresPublicationHistory },
-        { provide: RulesPreparer, useClass: ThreadedRulesPreparer },
+        { provide: RulesPreparer, useFactory: () => new ThreadedRulesPreparer() },
         {
           provide: RulesTarget,
           useFactory: (pace: Pace, log: Log) => rulesTarget(acl.target, pace, log),

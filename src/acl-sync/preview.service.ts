@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { ConcurrencyQuota } from '../kernel/errors.js';
 import { CandidateService } from './candidate.service.js';
 import { accessForm, type AccessForm } from './domain/access-text.js';
 import type { Candidate } from './domain/candidate.js';
@@ -42,17 +43,41 @@ export interface PreviewForm extends Pick<Candidate, 'hash' | 'rules' | 'bytes'>
 
 const TARGET_MS = 30_000;
 
+/** A preview takes seconds of a core and up to a gibibyte, so a replica makes only so many at a time, one for each person. */
+const PREVIEWS = { name: 'previews', limit: 2 };
+const PREVIEWS_PER_PERSON = { name: 'previews-per-person', limit: 1 };
+
+/** `too-many`: this limit is reached until a preview ends. */
+export type PreviewResult = { kind: 'made'; preview: Preview } | { kind: 'too-many'; quota: ConcurrencyQuota };
+
 /** What the next run would do. Writes nothing, and needs no lock: the next run decides anew. */
 @Injectable()
 export class PreviewService {
+  /** Whose previews are under way; null: the command line's. */
+  private readonly underWay = new Set<number | null>();
+
   constructor(
     private readonly candidates: CandidateService,
     private readonly target: RulesTarget,
     private readonly history: PublicationHistory,
   ) {}
 
-  /** @throws RulesTargetUnavailable */
-  async preview(): Promise<Preview> {
+  /**
+   * @param by who wants it; null: the command line.
+   * @throws RulesTargetUnavailable, PreparationExceeded
+   */
+  async preview(by: number | null): Promise<PreviewResult> {
+    if (this.underWay.has(by)) return { kind: 'too-many', quota: PREVIEWS_PER_PERSON };
+    if (this.underWay.size >= PREVIEWS.limit) return { kind: 'too-many', quota: PREVIEWS };
+    this.underWay.add(by);
+    try {
+      return { kind: 'made', preview: await this.make() };
+    } finally {
+      this.underWay.delete(by);
+    }
+  }
+
+  private async make(): Promise<Preview> {
     const { candidate: prepared } = await this.candidates.current();
     const live = await this.target.read(AbortSignal.timeout(TARGET_MS));
     const candidate = fitted(prepared, live.text, this.target.limitBytes);

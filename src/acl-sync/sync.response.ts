@@ -166,6 +166,7 @@ export function toSyncResponse(outcome: Outcome): SyncResponse {
 
 export function refusalOf({ reason, message, auditId, cause }: RunFailure): Refused {
   if (reason === 'internal') return new Refused('internal_error', { cause });
+  if (reason === 'deadline' || reason === 'memory') return new Refused('internal_error', { detail: message, cause });
   if (reason === 'lease-lost') return new Refused('database_unavailable', { cause });
   return new Refused('target_unavailable', { detail: message, members: { reason, audit_id: auditId }, cause });
 }

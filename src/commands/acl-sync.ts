@@ -38,7 +38,9 @@ export async function syncRules({ dryRun, json }: Options): Promise<void> {
 async function show(previews: PreviewService, json: boolean): Promise<number> {
   let preview: Preview;
   try {
-    preview = await told('compiling and checking', previews.preview());
+    const result = await told('compiling and checking', previews.preview(null));
+    if (result.kind === 'too-many') throw new Error('a command makes one preview');
+    preview = result.preview;
   } catch (error) {
     const { reason, message } = failureOf(error);
     if (reason === 'internal') throw error;

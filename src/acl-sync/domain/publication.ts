@@ -2,6 +2,7 @@ import type { AccessChange } from '../proof/access-change.js';
 import type { Candidate } from './candidate.js';
 import type { Finding } from '../rules/finding.js';
 import type { RulesDiff } from '../rules/rules-diff.js';
+import { PreparationExceeded } from './rules-preparer.js';
 import { type LiveRules, RulesTargetMoved, RulesTargetUnavailable, type TargetFailure } from './rules-target.js';
 import { UNEXPLAINED } from './surprise.js';
 import { LeaseLost } from './sync-lock.js';
@@ -69,7 +70,7 @@ export function planPublication(
 }
 
 export interface RunFailure {
-  reason: TargetFailure | 'moved' | 'lease-lost' | 'internal';
+  reason: TargetFailure | PreparationExceeded['reason'] | 'moved' | 'lease-lost' | 'internal';
   /** Safe to show. */
   message: string;
   /** Finds the request in the API server's audit log. */
@@ -118,6 +119,10 @@ export function failureOf(cause: unknown): RunFailure {
     return { reason, message, auditId, cause };
   }
   if (cause instanceof RulesTargetMoved) return { reason: 'moved', message: cause.message, auditId: null, cause };
+  if (cause instanceof PreparationExceeded) {
+    const { reason, message } = cause;
+    return { reason, message, auditId: null, cause };
+  }
   if (cause instanceof LeaseLost) return { reason: 'lease-lost', message: cause.message, auditId: null, cause };
   return {
     reason: 'internal',

@@ -1,0 +1,50 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { failureOf } from '../../src/acl-sync/domain/publication.js';
+import { ThreadedRulesPreparer } from '../../src/acl-sync/infrastructure/threaded-rules-preparer.js';
+import { aWorld } from '../support/a-world.js';
+
+describe('the thread that prepares rules', () => {
+  let folder: string;
+  beforeEach(async () => void (folder = await mkdtemp(join(tmpdir(), 'preparer-'))));
+  afterEach(() => rm(folder, { recursive: true }));
+
+  const running = async (program: string, limits: { milliseconds: number; heapMebibytes: number }) => {
+    const file = join(folder, 'program.mjs');
+    await writeFile(file, program);
+    return new ThreadedRulesPreparer(limits, pathToFileURL(file));
+  };
+  const snapshot = aWorld().snapshot();
+  const failure = async (preparer: ThreadedRulesPreparer) =>
+    failureOf(
+      await preparer.compile(snapshot).then(
+        () => null,
+        (error: unknown) => error,
+      ),
+    );
+
+  it('ends at its deadline, whatever it is busy with', async () => {
+    const endless = await running('for (;;);', { milliseconds: 500, heapMebibytes: 64 });
+    expect(await failure(endless)).toMatchObject({
+      reason: 'deadline',
+      message: 'compiling and checking the rules takes more than 0.5 s',
+    });
+  });
+
+  it('ends where its memory does, and the process lives', async () => {
+    const greedy = await running('const held = []; for (;;) held.push(new Array(1000).fill({}));', {
+      milliseconds: 60_000,
+      heapMebibytes: 32,
+    });
+    expect(await failure(greedy)).toMatchObject({
+      reason: 'memory',
+      message: 'compiling and checking the rules takes more than 32 MiB',
+    });
+  });
+
+  it('answers within its limits', async () => {
+    expect(await new ThreadedRulesPreparer().compile(snapshot)).toContain('"catalogs"');
+  });
+});
