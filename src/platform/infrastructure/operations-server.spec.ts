@@ -16,11 +16,18 @@ describe('the second port', () => {
     ['degraded', 200],
     ['down', 503],
   ])('is ready or not: %s is %i', async (state, status) => {
-    health.register('part', () => Promise.resolve(state));
+    health.register(
+      'part',
+      () => Promise.resolve(state),
+      () => 12,
+    );
 
     const answer = await fetch(`${url}/health/ready`);
 
-    expect([answer.status, await answer.json()]).toEqual([status, { status: state, parts: { part: state } }]);
+    expect([answer.status, await answer.json()]).toEqual([
+      status,
+      { status: state, parts: { part: state }, ages: { part: 12 } },
+    ]);
     expect((await fetch(`${url}/health/live`)).status).toBe(200);
   });
 
