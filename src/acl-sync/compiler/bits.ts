@@ -114,7 +114,8 @@ export class Bits {
 
   /** Equal for equal sets and different for different ones: a key for maps. */
   key(): string {
-    return String.fromCharCode(...new Uint16Array(this.words.buffer));
+    const { words } = this;
+    return words.length <= SHORT ? words.join() : String.fromCharCode(...new Uint16Array(words.buffer));
   }
 }
 
@@ -123,6 +124,9 @@ export function bitCount(word: number): number {
   const fours = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333);
   return Math.imul((fours + (fours >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }
+
+/** In words: numbers are joined in less time than an array of their halves is made. */
+const SHORT = 4;
 
 function word(words: Int32Array, index: number): number {
   return words[index] ?? 0;

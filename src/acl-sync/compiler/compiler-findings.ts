@@ -11,7 +11,7 @@ export function compilerFindings(snapshot: Snapshot, intent: IntentSets): Findin
     ...nameClashes(intent),
     ...closedCatalogs(snapshot),
     ...unwritableNames(snapshot, intent),
-    ...[...intent.catalogs()].flatMap((catalog) => maskConflicts(catalog, intent)),
+    ...conflictsOfMasks(snapshot, intent),
   ];
 }
 
@@ -60,6 +60,20 @@ function unwritableNames({ settings }: Snapshot, { subjects, reachesSomething }:
       severity: 'warning',
       message: `${name} cannot run queries through the service: the engine's impersonation rules cannot hold a name with $, \\, ^, [ or ]`,
     }));
+}
+
+/** Looks where two masks of one column are said of one node: a conflict begins nowhere else. */
+function conflictsOfMasks({ policies }: Snapshot, intent: IntentSets): Finding[] {
+  const claimed = new Set<string>();
+  const suspects = new Set<string>();
+  for (const { kind, resource } of policies) {
+    if (kind !== 'column_mask') continue;
+    const key = JSON.stringify([resource.catalog, resource.schema, resource.table, resource.column]);
+    if (claimed.has(key)) suspects.add(resource.catalog);
+    claimed.add(key);
+  }
+  const catalogs = [...intent.catalogs()].filter(({ resource }) => suspects.has(resource.catalog));
+  return catalogs.flatMap((catalog) => maskConflicts(catalog, intent));
 }
 
 /** A conflict is told once, at the node where it begins, for those who reach something there. */

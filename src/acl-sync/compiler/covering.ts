@@ -19,6 +19,8 @@ export interface Covered {
  * the best cover by rectangles is NP-hard to find.
  */
 export function cover(cells: readonly Cell[], cost: Costs): Covered[] {
+  const [only, ...more] = cells;
+  if (only && more.length === 0) return [{ people: only.must, rows: [0] }];
   const classes = classesOf(cells);
   const size = cells[0]?.must.size ?? 0;
   const weights = new Weights(classes.map(({ people }) => people.length * cost.person));

@@ -20,70 +20,93 @@ export class NodeAccess {
   private workedOutcomes: ReadonlyMap<Outcome, Bits> | null = null;
 
   private constructor(
-    private readonly above: readonly AccessState[],
+    /** Where nothing has changed it answers for this node too. */
+    private readonly above: NodeAccess | null,
     readonly changes: readonly Change[],
+    private readonly places: Uint32Array,
   ) {}
 
   static ofNobody(count: number): NodeAccess {
-    return new NodeAccess(new Array<AccessState>(count).fill(AccessState.nothing()), []);
+    const top = new NodeAccess(null, [], new Uint32Array(count));
+    top.worked = new Array<AccessState>(count).fill(AccessState.nothing());
+    return top;
   }
 
   below(said: readonly Saying[]): NodeAccess {
-    return new NodeAccess(this.states, changed(this.states, said));
+    const changes = said.length === 0 ? [] : changed(this.states, said, this.places);
+    return new NodeAccess(this.changes.length === 0 ? (this.above ?? this) : this, changes, this.places);
   }
 
   /** By position. */
   get states(): readonly AccessState[] {
-    return (this.worked ??= this.changes.length === 0 ? this.above : withChanges(this.above, this.changes));
+    return (this.worked ??= withChanges(this.above?.states ?? [], this.changes));
   }
 
   /** The sets do not meet, and together are everybody. */
   get outcomes(): ReadonlyMap<Outcome, Bits> {
-    return (this.workedOutcomes ??= byOutcome(this.states));
+    return (this.workedOutcomes ??= this.sameAsAbove()?.outcomes ?? byOutcome(this.states));
   }
 
   /** Whoever has anything. */
   get reached(): Bits {
-    return (this.workedReached ??= Bits.of(
-      this.states.length,
-      this.states.flatMap(({ need }, position) => (need > 0 ? [position] : [])),
-    ));
+    return (this.workedReached ??= this.sameAsAbove()?.reached ?? reaching(this.outcomes, this.states.length));
+  }
+
+  private sameAsAbove(): NodeAccess | null {
+    return this.changes.length === 0 ? this.above : null;
   }
 }
 
-function withChanges(above: readonly AccessState[], changes: readonly Change[]): AccessState[] {
+function withChanges(above: readonly AccessState[], changes: readonly Change[]): readonly AccessState[] {
+  if (changes.length === 0) return above;
   const states = above.slice();
   for (const { position, to } of changes) states[position] = to;
   return states;
 }
 
-/** Looks at those alone whom something means. */
-function changed(above: readonly AccessState[], said: readonly Saying[]): Change[] {
-  const found = new Map<number, Change>();
+/**
+ * Looks at those alone whom something means.
+ * @param places a zero for everybody, and so again afterwards: a map of thousands for each of thousands of nodes takes longer
+ */
+function changed(above: readonly AccessState[], said: readonly Saying[], places: Uint32Array): Change[] {
+  const found: Change[] = [];
   for (const saying of said) {
-    // Most of those in a row have had the same before.
-    let before: AccessState | null = null;
-    let after: AccessState | null = null;
+    const after = new Map<AccessState, AccessState>();
+    let last: AccessState | null = null;
+    let next: AccessState | null = null;
     saying.means.forEach((position) => {
-      const from = above[position];
-      if (from === undefined) return;
-      const known = found.get(position);
-      const state = known?.to ?? from;
-      if (state !== before || after === null) after = state.and(saying);
-      before = state;
-      if (known) known.to = after;
-      else found.set(position, { position, from, to: after });
+      const place = places[position] ?? 0;
+      const known = place === 0 ? undefined : found[place - 1];
+      const before = known?.to ?? above[position];
+      if (before === undefined) return;
+      // Most of those in a row have had the same before.
+      if (before !== last || next === null) {
+        next = after.get(before) ?? before.and(saying);
+        after.set(before, next);
+        last = before;
+      }
+      if (known) known.to = next;
+      else places[position] = found.push({ position, from: before, to: next });
     });
   }
-  return [...found.values()].filter(({ from, to }) => from !== to);
+  for (const { position } of found) places[position] = 0;
+  return found.some(({ from, to }) => from === to) ? found.filter(({ from, to }) => from !== to) : found;
 }
 
 function byOutcome(states: readonly AccessState[]): Map<Outcome, Bits> {
   const positions = new Map<Outcome, number[]>();
-  for (const [position, { outcome }] of states.entries()) {
+  for (let position = 0; position < states.length; position++) {
+    const outcome = states[position]?.outcome;
+    if (outcome === undefined) continue;
     const known = positions.get(outcome);
     if (known) known.push(position);
     else positions.set(outcome, [position]);
   }
   return new Map([...positions].map(([outcome, list]) => [outcome, Bits.of(states.length, list)]));
+}
+
+function reaching(outcomes: ReadonlyMap<Outcome, Bits>, count: number): Bits {
+  let reached = Bits.none(count);
+  for (const [{ privileges }, people] of outcomes) if (privileges.length > 0) reached = reached.or(people);
+  return reached;
 }

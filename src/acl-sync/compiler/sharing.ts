@@ -35,8 +35,13 @@ const STEPS_PER_DRAFT = 100_000;
  * Takes out of two drafts what they have in common, the pair that saves most first, as long as that saves bytes and the
  * budget lasts: what is left then is larger than it could be, and right all the same.
  */
-export function shareWhatPays(begun: readonly Draft[], weights: Weights, cost: Costs): Draft[] {
-  const sharing = new Sharing(weights, cost, begun.length * STEPS_PER_DRAFT);
+export function shareWhatPays(
+  begun: readonly Draft[],
+  weights: Weights,
+  cost: Costs,
+  stepsPerDraft = STEPS_PER_DRAFT,
+): Draft[] {
+  const sharing = new Sharing(weights, cost, begun.length * stepsPerDraft);
   for (const draft of begun) sharing.add(draft);
   for (let pair = sharing.best(); pair; pair = sharing.best()) sharing.share(...pair);
   return sharing.drafts();

@@ -36,8 +36,8 @@ export const FAULTS_IN_READING_GRANTS: Record<string, PlantedFault> = {
   },
   'lets nothing reach further than its node': {
     file: 'acl-sync/compiler/node-access.js',
-    from: 'this.changes.length === 0 ? this.above : withChanges(this.above, this.changes)',
-    to: 'this.above',
+    from: 'states[position] = to;',
+    to: '',
     found: /fay may not INSERT into hr\.vault\.keys \(deny 4 takes it\)/,
   },
   'leaves GRANT_SELECT where SELECT is denied': {

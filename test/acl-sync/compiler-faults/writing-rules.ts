@@ -36,8 +36,8 @@ export const FAULTS_IN_WRITING_RULES: Record<string, PlantedFault> = {
   },
   'gives everybody at a node what one of them has': {
     file: 'acl-sync/compiler/node-access.js',
-    from: 'state !== before || after === null',
-    to: 'after === null',
+    from: 'before !== last || next === null',
+    to: 'next === null',
     found: /clerk .*may not SELECT from sales\.eu\.\(any other table\) \(no grant gives it\)/,
   },
   'keeps one column rule of several': {
@@ -178,7 +178,7 @@ export const FAULTS_IN_WRITING_RULES: Record<string, PlantedFault> = {
   },
   'gives service accounts too little': {
     file: 'acl-sync/compiler/service-account-rules.js',
-    from: '[...PRIVILEGES]',
+    from: '[...TABLE_PRIVILEGES]',
     to: "['SELECT']",
     found: /service-account-\w+ .*may INSERT into lake\..* as a service account/,
   },

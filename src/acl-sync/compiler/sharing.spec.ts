@@ -1,0 +1,67 @@
+import fc from 'fast-check';
+import { Bits } from './bits.js';
+import { shareWhatPays, type Draft } from './sharing.js';
+import { Weights } from './weights.js';
+
+const CLASSES = 40;
+const ROWS = 6;
+const COST = { rule: 14, person: 3, sibling: 1 };
+
+describe('drafts that share what they have in common', () => {
+  it('cover whoever must be covered and nobody who may not, wherever the budget ends', () => {
+    fc.assert(
+      fc.property(anyDrafts(), fc.integer({ min: 0, max: 500 }), (begun, steps) => {
+        const is = new Set(covered(shareWhatPays(begun, weights(), COST, steps), ({ classes }) => classes));
+        const must = covered(begun, ({ classes }) => classes);
+        const may = new Set(covered(begun, (draft) => draft.may));
+
+        expect(must.filter((cell) => !is.has(cell))).toEqual([]);
+        expect([...is].filter((cell) => !may.has(cell))).toEqual([]);
+      }),
+    );
+  });
+
+  it('are left as they are without a budget, and are no more bytes with one', () => {
+    fc.assert(
+      fc.property(anyDrafts(), (begun) => {
+        expect(shareWhatPays(begun, weights(), COST, 0)).toEqual(begun);
+        expect(bytes(shareWhatPays(begun, weights(), COST))).toBeLessThanOrEqual(bytes(begun));
+      }),
+    );
+  });
+});
+
+/** Of different sizes, the largest first. */
+function weights(): Weights {
+  return new Weights(Array.from({ length: CLASSES }, (_, i) => COST.person * (i < 5 ? 5 - i : 1)));
+}
+
+function bytes(drafts: readonly Draft[]): number {
+  return drafts.reduce(
+    (sum, { classes, rows }) => sum + COST.rule + COST.sibling * rows.count() + weights().of(classes),
+    0,
+  );
+}
+
+function covered(drafts: readonly Draft[], whom: (draft: Draft) => Bits): string[] {
+  const cells = drafts.flatMap((draft) =>
+    draft.rows.members().flatMap((row) =>
+      whom(draft)
+        .members()
+        .map((some) => `${row}:${some}`),
+    ),
+  );
+  return cells;
+}
+
+/** One for each row; whoever must be in a row may be. */
+function anyDrafts(): fc.Arbitrary<Draft[]> {
+  const some = fc.uniqueArray(fc.nat(CLASSES - 1), { minLength: 1, maxLength: CLASSES });
+  return fc.array(fc.tuple(some, some), { minLength: 1, maxLength: ROWS }).map((rows) =>
+    rows.map(([must, may], row) => ({
+      classes: Bits.of(CLASSES, must),
+      rows: Bits.of(ROWS, [row]),
+      may: Bits.of(CLASSES, [...must, ...may]),
+    })),
+  );
+}
