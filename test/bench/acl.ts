@@ -11,9 +11,10 @@ import { EngineBench, type EngineFigures } from './engine.js';
 import { measureApart, type Measured } from './measuring.js';
 import { publications } from './publishing.js';
 import type { Questions } from './questions.js';
+import { trapTable } from './traps.js';
 
 /**
- * npm run bench:acl [-- team enterprise growth extreme]: what compiled rules cost, here and in the engine, against what they
+ * npm run bench:acl [-- team enterprise growth traps extreme]: what compiled rules cost, here and in the engine, against what they
  * would cost otherwise. Worlds are generated, skewed and repeatable; each measurement has a process of its own.
  */
 const NAMES = ['numbered', 'real-like'] as const;
@@ -50,6 +51,7 @@ try {
       growth.push([world, known ?? (await measured(world, 'ours'))]);
     }
   }
+  if (asked('traps')) console.log(`\n${await trapTable()}`);
   console.log(`\n${documentTable(worlds)}\n\n${engineTable(worlds)}\n\n${targets(worlds, growth)}`);
   if (asked('extreme')) console.log(`\n${(await publications(folder, LARGEST)).join('\n')}`);
 } finally {

@@ -1,0 +1,205 @@
+import type { Principal } from '../../src/grants/domain/principal.js';
+import { PRIVILEGES, type Privilege } from '../../src/grants/domain/privilege.js';
+import type { Resource } from '../../src/grants/domain/resource.js';
+import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from '../../src/grants/domain/snapshot.js';
+import { NOW, SETTINGS } from '../support/a-world.js';
+import { Chance } from '../support/chance.js';
+
+/** Worlds of modest size that are hard to cover, to join or to prove. `times` multiplies everything that is counted. */
+export const TRAPS = {
+  'pairs of overlapping groups': pairsOfGroups,
+  'a row filter for each person': ownRows,
+  'hidden columns over many schemas': hiddenColumns,
+  'policies with many exceptions': exceptions,
+  'a random table for each grant': scattered,
+  'nested groups': staircase,
+  'overlapping filters at three levels': filterLattice,
+  'a mask for each person': ownMasks,
+  'every set of privileges': privilegeMix,
+} as const satisfies Record<string, (times: number) => Snapshot>;
+
+export type Trap = keyof typeof TRAPS;
+
+/** People, memberships, grants, policies and exceptions. */
+export function inputOf({ users, groups, grants, policies }: Snapshot): number {
+  const members = groups.reduce((sum, group) => sum + group.members.length, 0);
+  const excepted = policies.reduce((sum, policy) => sum + policy.except.length, 0);
+  return users.length + members + grants.length + policies.length + excepted;
+}
+
+/** Two of the groups for each table of one schema: 2,970 grants by 55 groups. */
+function pairsOfGroups(times: number): Snapshot {
+  const world = new TrapWorld(300 * times);
+  const groups = counted(Math.round(55 * Math.sqrt(times))).map(() => world.randomGroup(60 * Math.sqrt(times)));
+  for (const [i, one] of groups.entries())
+    for (const [j, other] of groups.slice(0, i).entries())
+      for (const group of [one, other]) world.grant(group, ['SELECT'], TABLE(`table_${i}_${j}`));
+  return world.snapshot();
+}
+
+/** Everybody reads a catalog, each their own rows; groups write into some tables. */
+function ownRows(times: number): Snapshot {
+  const world = new TrapWorld(1_000 * times);
+  const { all } = world;
+  world.grant(all, ['SELECT'], { catalog: 'sales' });
+  for (const id of world.ids)
+    world.policy({
+      kind: 'row_filter',
+      principal: { type: 'user', id },
+      resource: { catalog: 'sales' },
+      expression: `owner = 'person_${id}'`,
+    });
+  for (const i of counted(100)) world.grant(world.randomGroup(20 * times), ['INSERT'], TABLE(`table_${i}`));
+  return world.snapshot();
+}
+
+/** Three hundred columns that nobody sees in a catalog, whose many schemas are granted to groups. */
+function hiddenColumns(times: number): Snapshot {
+  const world = new TrapWorld(1_000);
+  const groups = counted(50).map(() => world.randomGroup(100));
+  for (const i of counted(300))
+    world.policy({
+      kind: 'hidden_column',
+      principal: { type: 'everyone' },
+      resource: { catalog: 'sales', column: `column_${i}` },
+    });
+  for (const i of counted(3_000 * times))
+    world.grant(world.pick(groups), ['SELECT'], { catalog: 'sales', schema: `schema_${i}` });
+  return world.snapshot();
+}
+
+/** Each table is closed to everybody but a thousand. */
+function exceptions(times: number): Snapshot {
+  const world = new TrapWorld(2_000);
+  world.grant(world.all, ['SELECT'], { catalog: 'sales' });
+  for (const i of counted(800 * times)) {
+    const except = world.sample(1_000).map((id) => ({ type: 'user', id }) as const);
+    world.policy({
+      kind: 'deny',
+      principal: { type: 'everyone' },
+      except,
+      privileges: [...PRIVILEGES],
+      resource: TABLE(`table_${i}`),
+    });
+  }
+  return world.snapshot();
+}
+
+/** No two people have much in common. */
+function scattered(times: number): Snapshot {
+  const world = new TrapWorld(2_000 * times);
+  counted(20_000 * times).forEach(() => {
+    const id = world.chance.below(world.ids.length) + 1;
+    world.grant({ type: 'user', id }, ['SELECT'], TABLE(`table_${world.chance.below(2_000 * times)}`));
+  });
+  return world.snapshot();
+}
+
+/** The n-th group holds the first n people, and has the n-th table. */
+function staircase(times: number): Snapshot {
+  const steps = Math.round(500 * Math.sqrt(times));
+  const world = new TrapWorld(steps);
+  for (const step of counted(steps))
+    world.grant(world.group(world.ids.slice(0, step + 1)), ['SELECT'], TABLE(`table_${step}`));
+  return world.snapshot();
+}
+
+/** Groups that overlap at random have filters on a catalog, on schemas and on tables: hardly two people see the same rows. */
+function filterLattice(times: number): Snapshot {
+  const world = new TrapWorld(200 * times);
+  world.grant(world.all, ['SELECT'], { catalog: 'sales' });
+  const filter = (resource: Resource, i: number): void => {
+    const principal = world.randomGroup(100 * times);
+    world.policy({ kind: 'row_filter', principal, resource, expression: `region_${i} = 'EU'` });
+  };
+  for (const i of counted(12)) filter({ catalog: 'sales' }, i);
+  for (const i of counted(10)) filter({ catalog: 'sales', schema: `schema_${i}` }, i + 100);
+  for (const i of counted(50)) filter({ catalog: 'sales', schema: `schema_${i % 10}`, table: `table_${i}` }, i + 200);
+  return world.snapshot();
+}
+
+/** Everybody sees one column masked in a way of their own; groups write into some schemas. */
+function ownMasks(times: number): Snapshot {
+  const world = new TrapWorld(1_000 * times);
+  world.grant(world.all, ['SELECT'], { catalog: 'sales' });
+  for (const id of world.ids)
+    world.policy({
+      kind: 'column_mask',
+      principal: { type: 'user', id },
+      resource: { catalog: 'sales', column: 'name' },
+      expression: `mask_${id}(name)`,
+    });
+  for (const i of counted(100))
+    world.grant(world.randomGroup(20 * times), ['INSERT'], { catalog: 'sales', schema: `schema_${i}` });
+  return world.snapshot();
+}
+
+/** Groups that overlap have any privileges on any of the tables. */
+function privilegeMix(times: number): Snapshot {
+  const world = new TrapWorld(500 * times);
+  const groups = counted(60).map(() => world.randomGroup(50 * times));
+  counted(4_000 * times).forEach(() => {
+    const privileges = PRIVILEGES.filter(() => world.chance.next() < 1 / 3);
+    if (privileges.length > 0)
+      world.grant(world.pick(groups), privileges, TABLE(`table_${world.chance.below(500 * times)}`));
+  });
+  return world.snapshot();
+}
+
+const TABLE = (table: string): Resource => ({ catalog: 'sales', schema: 'eu', table });
+
+type Worded<P> = P extends SnapshotPolicy ? Omit<P, 'id' | 'except'> & { except?: readonly Principal[] } : never;
+
+class TrapWorld {
+  readonly chance = new Chance(1);
+  readonly ids: readonly number[];
+  private readonly groups: SnapshotGroup[] = [];
+  private readonly grants: SnapshotGrant[] = [];
+  private readonly policies: SnapshotPolicy[] = [];
+
+  constructor(people: number) {
+    this.ids = counted(people).map((i) => i + 1);
+  }
+
+  get all(): Principal {
+    return this.group(this.ids);
+  }
+
+  group(members: readonly number[]): Principal {
+    const id = this.groups.length + 1;
+    this.groups.push({ id, name: `group_${id}`, members });
+    return { type: 'group', id };
+  }
+
+  randomGroup(size: number): Principal {
+    return this.group(this.sample(Math.round(size)));
+  }
+
+  sample(size: number): number[] {
+    return this.chance.sample(this.ids.length, size).map((position) => position + 1);
+  }
+
+  pick<T>(items: readonly T[]): T {
+    const picked = items[this.chance.below(items.length)];
+    if (picked === undefined) throw new Error('nothing to pick from');
+    return picked;
+  }
+
+  grant(principal: Principal, privileges: readonly Privilege[], resource: Resource): void {
+    this.grants.push({ id: this.grants.length + 1, principal, resource, privileges, expiresAt: null, revokedAt: null });
+  }
+
+  policy(policy: Worded<SnapshotPolicy>): void {
+    this.policies.push({ except: [], ...policy, id: this.policies.length + 1 });
+  }
+
+  snapshot(): Snapshot {
+    const users = this.ids.map((id) => ({ id, name: `person_${id}`, isActive: true }));
+    const { groups, grants, policies } = this;
+    return { users, groups, grants, policies, settings: { ...SETTINGS, writableCatalogs: [] }, at: NOW };
+  }
+}
+
+function counted(count: number): number[] {
+  return Array.from({ length: count }, (_, i) => i);
+}
