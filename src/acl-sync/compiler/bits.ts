@@ -112,10 +112,10 @@ export class Bits {
     }
   }
 
-  /** Equal for equal sets and different for different ones: a key for maps. */
+  /** Equal for equal sets and different for different ones, also if keys are put behind one another: a key for maps. */
   key(): string {
     const { words } = this;
-    return words.length <= SHORT ? words.join() : String.fromCharCode(...new Uint16Array(words.buffer));
+    return words.length <= SHORT ? `${words.join()};` : String.fromCharCode(...new Uint16Array(words.buffer));
   }
 }
 
