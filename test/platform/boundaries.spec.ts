@@ -52,7 +52,7 @@ const BREACHES: Record<string, [file: string, text: string]> = {
     `import type { Audience } from '../rules/detour.js'; export type A = Audience;`,
   ],
   'the-compiler-reads-no-specification': [
-    'src/acl-sync/compiler/detour.ts',
+    'src/acl-sync/compiler/shortcut.ts',
     `import { accessOf } from '../../grants/domain/intent.js'; export const a = accessOf;`,
   ],
   'the-compiler-knows-no-proof': [
