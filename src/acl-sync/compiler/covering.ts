@@ -38,7 +38,7 @@ export function cover(cells: readonly Cell[], cost: Costs): Covered[] {
 }
 
 /** The work grows with the third power of the drafts; beyond so many, only those that begin alike are looked at together. */
-const MOST_AT_ONCE = 2048;
+const MOST_AT_ONCE = 512;
 
 function inParts(drafts: readonly Draft[]): Draft[][] {
   if (drafts.length <= MOST_AT_ONCE) return [[...drafts]];
