@@ -138,7 +138,10 @@ function filterOf(restrictions: readonly Restriction[]): string {
     .join(' AND ');
 }
 
-/** Hidden columns add up and beat masks. Of the masks of one column the nearest node's counts; two there hide it. */
+/**
+ * Hidden columns add up and beat masks. Of the masks of one column the nearest node's counts; two there hide it.
+ * @param restrictions those of the nearest node first
+ */
 function columnsOf(restrictions: readonly Restriction[]): Columns {
   const rules = new Map<string, ColumnRule>();
   const nearest = new Map<string, Restriction & { kind: 'mask' }>();
@@ -148,8 +151,7 @@ function columnsOf(restrictions: readonly Restriction[]): Columns {
     if (each.kind !== 'mask') continue;
     const known = nearest.get(each.column);
     if (known !== undefined && known.depth > each.depth) continue;
-    if (known?.depth !== each.depth) conflicts.delete(each.column);
-    else if (known.expression !== each.expression) conflicts.add(each.column);
+    if (known !== undefined && known.expression !== each.expression) conflicts.add(each.column);
     nearest.set(each.column, each);
   }
   for (const column of conflicts) rules.set(column, { name: column, allow: false });

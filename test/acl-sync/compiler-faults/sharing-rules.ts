@@ -1,0 +1,161 @@
+import type { PlantedFault } from '../../support/planted-fault.js';
+
+/** Slips in who shares a rule: covers, equal rows and people, what stays and what moves, and the order of rules. */
+export const FAULTS_IN_SHARING_RULES: Record<string, PlantedFault> = {
+  'takes a row twice when sharing': {
+    file: 'acl-sync/compiler/sharing.js',
+    from: 'rows: a.rows.or(b.rows),',
+    to: 'rows: b.rows,',
+    found: /pam .*may INSERT into lake\.raw\.t\d+/,
+  },
+  'lets people be in any row of either': {
+    file: 'acl-sync/compiler/sharing.js',
+    from: 'const may = a.may.and(b.may);',
+    to: 'const may = a.may.or(b.may);',
+    found: /sid .*may not INSERT into lake\.raw\.t\d+/,
+  },
+  'forgets who is left of two drafts': {
+    file: 'acl-sync/compiler/sharing.js',
+    from: 'for (const draft of [shared, ...left])',
+    to: 'for (const draft of [shared])',
+    found: /sid .*may INSERT into lake\.raw\.t\d+/,
+  },
+  'leaves out the common part': {
+    file: 'acl-sync/compiler/sharing.js',
+    from: 'for (const draft of [shared, ...left])',
+    to: 'for (const draft of left)',
+    found: /pam .*may INSERT into lake\.raw\.t\d+/,
+  },
+  'loses used-up drafts and live ones alike': {
+    file: 'acl-sync/compiler/sharing.js',
+    from: 'isLive ? [draft] : []',
+    to: 'isLive && draft.classes.count() > 1 ? [draft] : []',
+    found: /fay .*may have OWNERSHIP of the schema hr\.staff/,
+  },
+  'keeps drafts that are used up in place of their parts': {
+    file: 'acl-sync/compiler/sharing.js',
+    from: 'isLive ? [draft] : []',
+    to: 'isLive ? [] : [draft]',
+    found: /fay .*may have OWNERSHIP of the schema hr\.staff/,
+  },
+  'takes people alike by the rows in which they may be': {
+    file: 'acl-sync/compiler/covering.js',
+    from: 'const key = alike.must.key() + alike.may.key();',
+    to: 'const key = alike.may.key();',
+    found: /hal .*may not SELECT from shop\.eu\.orders \(deny \d+ takes it\)/,
+  },
+  'forgets the second of people alike': {
+    file: 'acl-sync/compiler/covering.js',
+    from: 'known.people.push(person);',
+    to: ';',
+    found: /clerk\d+ .*may SELECT from lake\.raw\.\(any other table\)/,
+  },
+  'forgets the second of rows alike': {
+    file: 'acl-sync/compiler/covering.js',
+    from: 'known.rows.push(row);',
+    to: ';',
+    found: /Zed .*may SELECT from system\.metadata\.\(any other table\) like everybody who reaches something/,
+  },
+  'lets an outcome take in whom a smaller one will decide': {
+    file: 'acl-sync/compiler/rectangles.js',
+    from: 'decided.get(sibling)?.or(may) ?? may',
+    to: 'may.or(sibling.holders)',
+    found: /alina_werner .*may not DELETE from events\.claims_raw\.order_header_daily/,
+  },
+  'keeps the first sibling of a rectangle alone': {
+    file: 'acl-sync/compiler/rectangles.js',
+    from: 'names: there.map(({ name }) => name)',
+    to: 'names: there.slice(0, 1).map(({ name }) => name)',
+    found: /pam .*may INSERT into lake\.raw\.t\d+/,
+  },
+  'leaves the closing rule out': {
+    file: 'acl-sync/compiler/rectangles.js',
+    from: 'closed.length > 0 ? [...covered,',
+    to: 'closed.length > 99 ? [...covered,',
+    found: /fay .*may not have OWNERSHIP of the schema hr\.vault \(deny \d+ takes it\)/,
+  },
+  'forgets those who stay when it closes a node': {
+    file: 'acl-sync/compiler/table-rules.js',
+    from: 'all.or(must)), stayed(above.reached))',
+    to: 'all.or(must)), none)',
+    found: /ana .*may SELECT from shop\.eu\.closed_but_ana/,
+  },
+  'compares tables with their catalog instead of their schema': {
+    file: 'acl-sync/compiler/table-rules.js',
+    from: 'access, schema.access, subjects)',
+    to: 'access, catalog.access, subjects)',
+    found: /ana .*may SELECT from shop\.eu\.closed_but_ana/,
+  },
+  'leaves out the second of those who get the same': {
+    file: 'acl-sync/compiler/table-rules.js',
+    from: 'known.push(position);',
+    to: ';',
+    found: /clerk\d+ .*may SELECT from lake\.raw\.\(any other table\)/,
+  },
+  'lets the service accounts be changed by policies': {
+    file: 'acl-sync/compiler/table-rules.js',
+    from: '|| serviceAccounts.has(position)',
+    to: '',
+    found: /tables\[\d+\] never decides: earlier rules match whatever it matches/,
+  },
+  'loses a change that a second statement undoes': {
+    file: 'acl-sync/compiler/node-access.js',
+    from: 'known.to = next;',
+    to: ';',
+    found: /ivy .*may not SELECT the column ssn of hr\.staff\.\(any other table\)/,
+  },
+  'takes the state above for the state so far': {
+    file: 'acl-sync/compiler/node-access.js',
+    from: 'known?.to ?? above[position]',
+    to: 'above[position]',
+    found: /fay .*may have OWNERSHIP of the schema hr\.staff/,
+  },
+  'leaves places of one node to the next': {
+    file: 'acl-sync/compiler/node-access.js',
+    from: 'places[position] = 0;',
+    to: ';',
+    found: /by rule tables\[\d+\] ivy may not SELECT the column phone of hr\.staff\.\(any other table\)/,
+  },
+  'skips a level where nothing changed': {
+    file: 'acl-sync/compiler/node-access.js',
+    from: 'this.changes.length === 0 ? (this.above ?? this) : this',
+    to: '(this.above ?? this)',
+    found: /bo .*may not SELECT from shop\.us\.orders \(deny \d+ takes it\)/,
+  },
+  'forgets the thirty-second of a set': {
+    file: 'acl-sync/compiler/bits.js',
+    from: 'for (let rest = word(words, i); rest !== 0; rest &= rest - 1)\n                visit',
+    to: 'for (let rest = word(words, i) & 0x7fffffff; rest !== 0; rest &= rest - 1)\n                visit',
+    found: /bi-tool .*may SELECT from sales\.eu\.orders/,
+  },
+  'takes nothing away': {
+    file: 'acl-sync/compiler/bits.js',
+    from: 'left[i] = word(left, i) & ~word(words, i);',
+    to: ';',
+    found: /ivy .*may SELECT from hr\.staff\.salaries/,
+  },
+  'finds every set in every other': {
+    file: 'acl-sync/compiler/bits.js',
+    from: 'if ((word(words, i) & ~word(this.words, i)) !== 0)\n                return false;',
+    to: ';',
+    found: /ivy .*may SELECT from hr\.staff\.\(any other table\)/,
+  },
+  'puts wide rules before all blocks': {
+    file: 'acl-sync/compiler/rule-order.js',
+    from: '(behind[place] ?? before).push(rule);',
+    to: 'before.push(rule);',
+    found: /fay .*may not SELECT the column ssn of hr\.staff\.\(any other table\)/,
+  },
+  'puts rules of a block behind its wide rules': {
+    file: 'acl-sync/compiler/rule-order.js',
+    from: '[...rules, ...(behind[i] ?? [])]',
+    to: '[...(behind[i] ?? []), ...rules]',
+    found: /fay .*may not SELECT the column ssn of hr\.staff\.\(any other table\)/,
+  },
+  'leaves the wide rules of the last block out': {
+    file: 'acl-sync/compiler/rule-order.js',
+    from: '[...rules, ...(behind[i] ?? [])]',
+    to: 'i + 1 === blocks.length ? rules : [...rules, ...(behind[i] ?? [])]',
+    found: /fay .*may not SELECT from hr\.vault\.\(any other table\) \(deny \d+ takes it\)/,
+  },
+};

@@ -1,0 +1,28 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+/** What a fault would be made in on both sides at once. */
+describe('the compiler and the proof', () => {
+  it('run no line of code together, the reading of types left out', () => {
+    const [compiler, proof] = ['compiler', 'proof'].map((room) => reachable(join('dist/acl-sync', room)));
+
+    expect(compiler?.size).toBeGreaterThan(15);
+    expect(proof?.size).toBeGreaterThan(15);
+    expect([...(compiler ?? [])].filter((file) => proof?.has(file))).toEqual([]);
+  });
+});
+
+/** All built files that those of a folder load, one after the other. */
+function reachable(folder: string): Set<string> {
+  const found = new Set<string>();
+  const waiting = readdirSync(folder)
+    .filter((name) => name.endsWith('.js'))
+    .map((name) => resolve(folder, name));
+  for (let file = waiting.pop(); file; file = waiting.pop()) {
+    if (found.has(file)) continue;
+    found.add(file);
+    for (const [, path] of readFileSync(file, 'utf8').matchAll(/(?:from|import) ?\(?'(\.[^']+)'/g))
+      if (path !== undefined) waiting.push(resolve(file, '..', path));
+  }
+  return found;
+}
