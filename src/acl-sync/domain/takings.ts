@@ -45,7 +45,21 @@ export function takings(former: Snapshot, explained: Snapshot): Takings {
     const known = was !== undefined && sameFacts(policyFacts(was), policyFacts(is)) ? before.under(was) : NOBODY;
     return [{ resource: node(is.resource), names: [...after.under(is)].filter((name) => !known.has(name)) }];
   });
-  const nodes = merged([...granted, ...restricted]);
+  // Where a mask no longer applies, the next wider one does, which may show less.
+  const unmasked = pairs(former.policies, explained.policies).flatMap(([was, is]): Taking[] => {
+    if (was?.kind !== 'column_mask') return [];
+    const still = is !== undefined && sameFacts(policyFacts(was), policyFacts(is)) ? after.under(is) : NOBODY;
+    const wider = explained.policies.filter(
+      (policy) =>
+        policy.kind === 'column_mask' &&
+        policy.resource.column === was.resource.column &&
+        covers(policy.resource, was.resource),
+    );
+    const masked = new Set(wider.flatMap((policy) => [...after.under(policy)]));
+    const names = [...before.under(was)].filter((name) => !still.has(name) && masked.has(name));
+    return [{ resource: node(was.resource), names }];
+  });
+  const nodes = merged([...granted, ...restricted, ...unmasked]);
   const held = heldBy(nodes, kept, [...former.policies.map(under(before)), ...explained.policies.map(under(after))]);
   const catalogs = nodes.map(({ resource: { catalog }, names }) => ({
     resource: { catalog },
