@@ -32,6 +32,11 @@ describe('while one address floods the sign-in', () => {
     const sql = `SELECT points FROM throttle_counters WHERE key LIKE '%:${address}' AND points > 0`;
     return (await service.app.get(DataSource).query<{ points: number }[]>(sql)).map((row) => row.points);
   };
+  /** As if so many guesses had been wrong: to hash them all takes minutes beside other suites. */
+  const exhaust = (address: string): Promise<unknown> =>
+    service.app
+      .get(DataSource)
+      .query(`UPDATE throttle_counters SET points = $1 WHERE key LIKE '%:' || $2`, [PLACES * 2, address]);
 
   it('with correct logins, one from elsewhere is next', async () => {
     let answered = 0;
@@ -62,9 +67,8 @@ describe('while one address floods the sign-in', () => {
   });
 
   it('with throttled ones, it takes no place at all', async () => {
-    for (let tries = 0; tries <= PLACES * 2; tries += 1) {
-      if ((await login('ana', '198.51.100.3', 'a wrong guess')).status === 429) break;
-    }
+    await login('ana', '198.51.100.3', 'a wrong guess');
+    await exhaust('198.51.100.3');
     let leave = (): void => undefined;
     const stay = new Promise<void>((resolve) => (leave = resolve));
     const hasher = service.app.get(PasswordHasher);

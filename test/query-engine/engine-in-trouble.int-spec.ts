@@ -58,7 +58,7 @@ describe('an engine in trouble', () => {
   it.each([
     [500, 'unavailable'],
     [400, 'refused'],
-    [403, 'refused'],
+    [403, 'forbidden'],
     [410, 'gone'],
     [302, 'protocol'],
   ])('is not asked again after %s', async (status, kind) => {
