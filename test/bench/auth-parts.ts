@@ -1,0 +1,31 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { joinEmbeddedPostgres } from '../../src/platform/infrastructure/embedded-postgres.js';
+import { say, told } from '../stack/progress.js';
+import { AuthUnderTest } from './auth-under-test.js';
+import { type Ratio, ratioTable } from './ratio.js';
+import { joinSchedulingGroup } from './scheduling-group.js';
+
+export type Parts = Record<string, (auth: AuthUnderTest) => Promise<Ratio[]>>;
+
+/** Measures the parts that are asked for, or all, on a PostgreSQL and in a scheduling group of their own, and prints the ratios. */
+export async function measureParts(parts: Parts, asked: readonly string[]): Promise<void> {
+  const leaveGroup = joinSchedulingGroup();
+  if (leaveGroup === null) say('not in a scheduling group of its own: under autogroup, a storm measures the desktop');
+  const folder = mkdtempSync(join(tmpdir(), 'grantline-bench-'));
+  const postgres = await joinEmbeddedPostgres(folder, say);
+  try {
+    const auth = await AuthUnderTest.start(postgres);
+    const ratios: Ratio[] = [];
+    for (const [name, measure] of Object.entries(parts)) {
+      if (asked.length === 0 || asked.includes(name)) ratios.push(...(await told(name, () => measure(auth))));
+    }
+    await auth.stop();
+    console.log(ratioTable(ratios));
+  } finally {
+    await postgres.release();
+    rmSync(folder, { recursive: true, force: true });
+    leaveGroup?.();
+  }
+}
