@@ -3,6 +3,7 @@ import { literal } from '../compiler/name-pattern.js';
 import { rulesHash, rulesText } from '../compiler/rules-text.js';
 import { compareAccess } from '../proof/access-change.js';
 import { Evaluator } from '../proof/evaluator.js';
+import { MARKER } from '../proof/marker.js';
 import type { RulesDocument } from '../rules/rules-document.js';
 import { readRules } from '../rules/rules-reader.js';
 import type { Taking, Takings } from './takings.js';
@@ -35,8 +36,6 @@ export function closedRules(published: RulesDocument, takings: Takings): ClosedR
     takings.everything.every((name) => !evaluator.mayWithQueries(name, 'execute'));
   return isClosed ? { text, hash, document } : null;
 }
-
-const MARKER = 'grantline_rules_';
 
 function isMarker({ property }: { property?: string }): boolean {
   return property?.startsWith(MARKER) === true;

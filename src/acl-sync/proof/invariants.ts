@@ -44,7 +44,7 @@ class AccountRules {
   }
 
   matches({ user }: { user?: string }): boolean {
-    this.engine.spend(STEPS_PER_RULE);
+    this.engine.spend(STEPS_PER_LOOKUP);
     const users = this.engine.usersOf(user);
     return this.positions.some((position) => hasMember(users, position));
   }
@@ -132,7 +132,7 @@ function admitting(engine: EngineSets, catalog: string): Set<CatalogRule> {
     const rule = engine.rules.catalogs[index];
     if (rule === undefined) continue;
     const { at, words } = engine.usersOf(rule.user);
-    engine.spend(at.length + STEPS_PER_RULE);
+    engine.spend(at.length + STEPS_PER_LOOKUP);
     for (let i = 0; i < at.length; i++) {
       const word = wordAt(at, i);
       const hit = wordAt(words, i) & ~wordAt(decided, word);
@@ -145,7 +145,7 @@ function admitting(engine: EngineSets, catalog: string): Set<CatalogRule> {
 }
 
 /** To look a user up in a rule. */
-const STEPS_PER_RULE = 20;
+const STEPS_PER_LOOKUP = 20;
 
 function about(code: string, section: string, list: readonly object[], rule: object, message: string): Finding {
   const at = `${section}[${list.indexOf(rule)}]`;

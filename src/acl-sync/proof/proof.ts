@@ -3,7 +3,7 @@ import type { Finding } from '../rules/finding.js';
 import { PatternCache } from '../rules/pattern-cache.js';
 import type { RulesDocument } from '../rules/rules-document.js';
 import { BudgetExceeded, WorkBudget } from '../rules/work-budget.js';
-import { openPatterns } from './closed-patterns.js';
+import { openPatterns } from './open-patterns.js';
 import { Counterexamples } from './counterexample.js';
 import { Differences } from './difference.js';
 import { EngineSets } from './engine-sets.js';
@@ -20,8 +20,8 @@ const TOLD = 20;
  * service accounts, every name that a pattern of users matches besides, and a stranger. Complete, because every pattern is a
  * list of names (`openPatterns`): see `proveData`. Any difference is an error with a counterexample.
  */
-export function proveRules(rules: RulesDocument, snapshot: Snapshot, budget = new WorkBudget()): Finding[] {
-  return withEngine(rules, snapshot, budget, prove);
+export function proveRules(rules: RulesDocument, snapshot: Snapshot): Finding[] {
+  return withEngine(rules, snapshot, new WorkBudget(), prove);
 }
 
 /** @param engine numbers users as the roster does, and after them all others */

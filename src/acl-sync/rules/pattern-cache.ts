@@ -27,16 +27,10 @@ export class PatternCache {
     if (text === undefined) return ANY;
     const known = this.languages.get(text);
     if (known) return known;
-    const language = languageOf(parsed(text), MAX_NAMES, this.budget);
+    const language = languageOf(parsed(text), this.budget);
     this.languages.set(text, language);
     if (language.kind === 'names') this.take(language.names);
     return language;
-  }
-
-  /** Those of `names` that the pattern matches. */
-  among(text: string | undefined, names: readonly string[]): readonly string[] {
-    const language = this.language(text);
-    return language.kind === 'any' ? names : names.filter((name) => isIn(language, name));
   }
 
   matches(text: string | undefined, name: string): boolean {
@@ -77,11 +71,6 @@ export function freshAmong(taken: ReadonlySet<string>): string {
   return name;
 }
 
-/** Reads and spells out a pattern; nothing is remembered. */
-export function readLanguage(text: string): PatternLanguage {
-  return languageOf(parsed(text), MAX_NAMES, new WorkBudget());
-}
-
 /** @throws RangeError for a text that `readRules` refuses */
 export function parsed(text: string): Pattern {
   if (!SYNTAX.test(text)) {
@@ -92,10 +81,10 @@ export function parsed(text: string): Pattern {
   return reading.pattern;
 }
 
-function languageOf(pattern: Pattern, limit: number, budget: WorkBudget): PatternLanguage {
+function languageOf(pattern: Pattern, budget: WorkBudget): PatternLanguage {
   const size = sizeOf(pattern);
   const steps = size.names * STEPS_PER_NAME + size.characters;
-  const names = budget.canAfford(steps) ? expand(pattern, limit) : null;
+  const names = budget.canAfford(steps) ? expand(pattern, MAX_NAMES) : null;
   if (names === null) return { kind: 'open', witness: witness(pattern), pattern };
   budget.spend(steps);
   return { kind: 'names', names };
