@@ -15,9 +15,10 @@ describe('the compiler and the proof', () => {
 /** All built files that those of a folder load, one after the other. */
 function reachable(folder: string): Set<string> {
   const found = new Set<string>();
-  const waiting = readdirSync(folder)
-    .filter((name) => name.endsWith('.js'))
-    .map((name) => resolve(folder, name));
+  // Named after the sources: a build leaves behind what an earlier one made of files that are gone.
+  const waiting = readdirSync(folder.replace('dist', 'src'))
+    .filter((name) => /^[\w-]+\.ts$/.test(name))
+    .map((name) => resolve(folder, name.replace(/ts$/, 'js')));
   for (let file = waiting.pop(); file; file = waiting.pop()) {
     if (found.has(file)) continue;
     found.add(file);
