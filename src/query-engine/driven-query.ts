@@ -4,7 +4,7 @@ import { PATIENCE, whatIsDue } from './domain/due.js';
 import { type EngineSession, sessionFor } from './domain/engine-session.js';
 import { Opaque } from '../kernel/secret.js';
 import type { Pace } from '../kernel/pace.js';
-import type { PageBudget, PageCharge } from './domain/page-budget.js';
+import type { PageBudget } from './domain/page-budget.js';
 import { PageRows } from './domain/page-rows.js';
 import { isRepeated, judgePage, standingAfter, stateOf, type TakenPage } from './domain/page-verdict.js';
 import { type Ending, endedBy, endedByFault } from './domain/query.js';
@@ -12,6 +12,7 @@ import type { Drive, QueryStore } from './domain/query-store.js';
 import { EngineFault, type EngineFaultKind, type StatementClient } from './domain/statement-client.js';
 import type { StatementPage } from './domain/statement-page.js';
 import { type HeldPage, HeldPages } from './held-pages.js';
+import { type FetchedPage, PageFetcher } from './page-fetcher.js';
 
 /** What the drivers of one replica share. */
 export interface DriverContext {
@@ -30,16 +31,6 @@ export interface DriverContext {
 /** Milliseconds before a path that led to itself is asked again. */
 const SAME_PATH_PAUSE = 100;
 
-/** Everybody's pages fill the budget: the page is asked for again at the next tick. */
-class NoRoom extends Error {
-  override readonly name = 'NoRoom';
-}
-
-interface FetchedPage {
-  page: StatementPage;
-  charge: PageCharge;
-}
-
 /**
  * One query on its way, driven by this replica. It asks the engine for pages until one has rows, holds that one, and
  * asks for no more before it has been read. What must not be lost stands in the database before the next request goes
@@ -57,6 +48,7 @@ export class DrivenQuery {
   private aliveToldAt: number;
   private readonly leaving = new AbortController();
   private readonly session: EngineSession;
+  private readonly fetcher: PageFetcher;
 
   constructor(
     private readonly context: DriverContext,
@@ -64,6 +56,8 @@ export class DrivenQuery {
   ) {
     const { catalog, schema, traceToken } = drive;
     this.session = sessionFor(drive.runAs, { catalog, schema, traceToken });
+    const { client, budget } = context;
+    this.fetcher = new PageFetcher(client, budget, drive.runAs, this.session, this.leaving.signal);
     this.aliveToldAt = context.pace.now();
   }
 
@@ -237,39 +231,16 @@ export class DrivenQuery {
     }
   }
 
-  /** Asks the engine for a page whose bytes are counted as they come. @throws EngineFault @throws NoRoom */
-  private async fetch(path: string): Promise<FetchedPage> {
-    const { client, budget } = this.context;
-    const charge = budget.open(this.drive.runAs);
-    const ending = new AbortController();
-    const leave = (): void => ending.abort(this.leaving.signal.reason);
-    const onBytes = (bytes: number): void => {
-      const claim = charge.atLeast(bytes);
-      if (claim === 'share') ending.abort(new EngineFault('share', 'more than a share of QUERY_MAX_HELD_BYTES'));
-      if (claim === 'full') ending.abort(new NoRoom('QUERY_MAX_HELD_BYTES are held'));
-    };
-    this.leaving.signal.addEventListener('abort', leave, { once: true });
-    try {
-      const { page } = await client.advance(path, this.session, { ...this.limits(), signal: ending.signal, onBytes });
-      return { page, charge };
-    } catch (error) {
-      charge.release();
-      throw error;
-    } finally {
-      this.leaving.signal.removeEventListener('abort', leave);
-    }
+  private fetch(path: string): Promise<FetchedPage> {
+    const { clock, pace } = this.context;
+    const { deadlineAt, rowsReturned } = this.drive;
+    const deadline = pace.now() + deadlineAt.getTime() - clock.now().getTime();
+    return this.fetcher.fetch(path, { deadline, rowsHandedOut: rowsReturned > 0 });
   }
 
   private hold(start: number, { page, charge }: FetchedPage, path: string | null): void {
     this.pages.hold({ start, rows: page.rows, charge });
     if (path !== null) this.lastTaken = { path, nextPath: page.nextPath, rows: page.rows.length, size: page.rows.size };
-  }
-
-  private limits(): { deadline: number; rowsHandedOut: boolean } {
-    const { clock, pace } = this.context;
-    const { deadlineAt, rowsReturned } = this.drive;
-    const deadline = pace.now() + deadlineAt.getTime() - clock.now().getTime();
-    return { deadline, rowsHandedOut: rowsReturned > 0 };
   }
 
   /** @param path where the page was found; null: it is the answer to the POST. @returns whether it is ours to drive. */
