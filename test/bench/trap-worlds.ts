@@ -56,7 +56,7 @@ function ownRows(times: number): Snapshot {
 /** Three hundred columns that nobody sees in a catalog, whose many schemas are granted to groups. */
 function hiddenColumns(times: number): Snapshot {
   const world = new TrapWorld(1_000);
-  const groups = counted(50).map(() => world.randomGroup(100));
+  const groups = counted(50 * times).map(() => world.randomGroup(100));
   for (const i of counted(300))
     world.policy({
       kind: 'hidden_column',

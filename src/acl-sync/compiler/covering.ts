@@ -57,10 +57,11 @@ interface PeopleAlike {
 
 /** The largest first: see `Weights`. */
 function classesOf(cells: readonly Cell[]): PeopleAlike[] {
-  const may = cells.map((cell) => cell.may);
+  const may = transposed(cells.map((cell) => cell.may));
   const classes = new Map<string, PeopleAlike>();
   for (const [person, rows] of transposed(cells.map(({ must }) => must))) {
-    const alike = { people: [person], must: Bits.of(cells.length, rows), may: having(may, person) };
+    const allowed = Bits.of(cells.length, may.get(person) ?? []);
+    const alike = { people: [person], must: Bits.of(cells.length, rows), may: allowed };
     const key = alike.must.key() + alike.may.key();
     const known = classes.get(key);
     if (known) known.people.push(person);
@@ -82,17 +83,14 @@ function transposed(sets: readonly Bits[]): Map<number, number[]> {
   return columns;
 }
 
-function having(sets: readonly Bits[], member: number): Bits {
-  return Bits.where(sets.length, (index) => sets[index]?.has(member) === true);
-}
-
 /** Rows for the very same people are one from the start: nothing can be gained by telling them apart. */
 function rowByRow(cells: readonly Cell[], classes: readonly PeopleAlike[]): Draft[] {
-  const must = classes.map((some) => some.must);
-  const may = classes.map((some) => some.may);
+  const must = transposed(classes.map((some) => some.must));
+  const may = transposed(classes.map((some) => some.may));
+  const setOf = (some: readonly number[] | undefined): Bits => Bits.of(classes.length, some ?? []);
   const alike = new Map<string, { classes: Bits; may: Bits; rows: number[] }>();
   cells.forEach((_, row) => {
-    const draft = { classes: having(must, row), may: having(may, row), rows: [row] };
+    const draft = { classes: setOf(must.get(row)), may: setOf(may.get(row)), rows: [row] };
     const key = draft.classes.key() + draft.may.key();
     const known = alike.get(key);
     if (known) known.rows.push(row);

@@ -1,5 +1,5 @@
 import { Bits } from './bits.js';
-import type { PolicySubject, Principal } from '../../grants/domain/principal.js';
+import type { PolicySubject } from '../../grants/domain/principal.js';
 import type { Snapshot, SnapshotPolicy } from '../../grants/domain/snapshot.js';
 import type { Subject } from '../../grants/domain/subject.js';
 
@@ -57,20 +57,22 @@ export function subjectsOf(snapshot: Snapshot): Subjects {
   };
   // Exceptions may be thousands of single people: one set of them, and not one for each.
   const meantByPolicy = ({ principal, except }: SnapshotPolicy): Bits => {
-    const singly = people(except.flatMap((each) => (each.type === 'user' ? [each.id] : [])));
+    const ids: number[] = [];
+    for (const excepted of except) if (excepted.type === 'user') ids.push(excepted.id);
     const others = new Set(except.filter(({ type }) => type !== 'user').map(meant));
-    return [singly, ...others].reduce((rest, excepted) => rest.minus(excepted), meant(principal));
+    return [people(ids), ...others].reduce((rest, excepted) => rest.minus(excepted), meant(principal));
   };
   return { list, none, serviceAccounts, activePeople, meant, meantByPolicy };
 }
 
 function listSubjects({ users, grants, policies, settings }: Snapshot): Subject[] {
   const serviceAccounts = new Set(settings.serviceAccounts);
-  const named: PolicySubject[] = [
-    ...grants.map(({ principal }) => principal),
-    ...policies.flatMap(({ principal, except }) => [principal, ...except] as (PolicySubject | Principal)[]),
-  ];
-  const engines = new Set(named.flatMap((principal) => (principal.type === 'engine' ? [principal.name] : [])));
+  const engines = new Set<string>();
+  const note = (principal: PolicySubject): void => {
+    if (principal.type === 'engine') engines.add(principal.name);
+  };
+  for (const { principal } of [...grants, ...policies]) note(principal);
+  for (const { except } of policies) except.forEach(note);
   const known: KnownSubject[] = [
     ...users.map(({ id, name, isActive }) => ({ kind: 'person', name, userId: id, isActive }) as const),
     ...[...engines].filter((name) => !serviceAccounts.has(name)).map((name) => ({ kind: 'engine', name }) as const),

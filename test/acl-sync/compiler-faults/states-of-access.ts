@@ -155,14 +155,14 @@ export const FAULTS_IN_STATES_OF_ACCESS: Record<string, PlantedFault> = {
   },
   'excepts nobody by name': {
     file: 'acl-sync/compiler/subjects.js',
-    from: '[singly, ...others]',
+    from: '[people(ids), ...others]',
     to: '[...others]',
     found: /ivy .*may SELECT from hr\.staff\.salaries/,
   },
   'excepts single people alone': {
     file: 'acl-sync/compiler/subjects.js',
-    from: '[singly, ...others]',
-    to: '[singly]',
+    from: '[people(ids), ...others]',
+    to: '[people(ids)]',
     found: /ana .*may SELECT from shop\.eu\.closed_but_one/,
   },
   'leaves engine principals out of everybody': {
