@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Piscina } from 'piscina';
@@ -14,6 +15,8 @@ import type work from './password.worker.js';
 @Injectable()
 export class PiscinaPasswordHasher extends PasswordHasher implements OnApplicationShutdown {
   private readonly pool: Piscina<Parameters<typeof work>[0], ReturnType<typeof work>>;
+  /** The threads have loaded their program: Node aborts the whole process when a thread is ended while it requires an ES module. */
+  private readonly loaded: Promise<unknown>;
   private readonly waited: Histogram;
   private readonly turnedAway: Counter;
   private readonly cost: number;
@@ -32,6 +35,7 @@ export class PiscinaPasswordHasher extends PasswordHasher implements OnApplicati
       // On Linux a thread's own: requests that need no hash go first, whatever storms the logins.
       niceIncrement: 19,
     });
+    this.loaded = Promise.allSettled(this.pool.threads.map((thread) => once(thread, 'message')));
     this.places = this.pool.maxThreads + settings.auth.hashQueueMax;
     const turns = new FairTurns(this.pool.maxThreads, this.places);
     this.turns = turns;
@@ -77,6 +81,7 @@ export class PiscinaPasswordHasher extends PasswordHasher implements OnApplicati
 
   /** After the server has stopped: sign-ins in flight still need it (onModuleDestroy comes before). */
   async onApplicationShutdown(): Promise<void> {
+    await this.loaded;
     await this.pool.destroy();
   }
 
