@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Optional } from '@nestjs/common';
 import { SchedulerRegistry } from '@nestjs/schedule';
 import { SYNC_JOB } from './acl-sync.scheduler.js';
 import type { Page, PageRequest } from '../kernel/page.js';
@@ -20,18 +20,22 @@ export class StatusService {
   constructor(
     private readonly history: PublicationHistory,
     private readonly target: RulesTarget,
-    private readonly scheduler: SchedulerRegistry,
+    @Optional() private readonly scheduler?: SchedulerRegistry,
   ) {}
 
   async status(): Promise<SyncStatus> {
     const summary = await this.history.summary();
-    const scheduled = this.scheduler.doesExist('cron', SYNC_JOB);
     return {
       ...summary,
-      nextRunAt: scheduled ? this.scheduler.getCronJob(SYNC_JOB).nextDate().toJSDate() : null,
+      nextRunAt: this.nextRunAt(),
       published: await this.history.latest(),
       target: this.target.name,
     };
+  }
+
+  private nextRunAt(): Date | null {
+    if (this.scheduler?.doesExist('cron', SYNC_JOB) !== true) return null;
+    return this.scheduler.getCronJob(SYNC_JOB).nextDate().toJSDate();
   }
 
   publications(page: PageRequest): Promise<Page<PublicationSummary>> {

@@ -6,20 +6,15 @@ import { UsersModule } from '../users/users.module.js';
 import { AdministrationController } from './administration.controller.js';
 import { AdministrationService } from './administration.service.js';
 import { AuthController } from './auth.controller.js';
-import { CredentialsService } from './credentials.service.js';
-import { PasswordHasher } from './domain/password-hasher.js';
 import { SessionStore } from './domain/session-store.js';
-import { Throttle } from './domain/throttle.js';
 import { AccessTokenStrategy } from './infrastructure/access-token.strategy.js';
-import { PiscinaPasswordHasher } from './infrastructure/piscina-password-hasher.js';
-import { PostgresThrottle } from './infrastructure/postgres-throttle.js';
 import { RefreshTokenRow } from './infrastructure/refresh-token.entity.js';
 import { SessionRow } from './infrastructure/session.entity.js';
 import { SigningKey } from './infrastructure/signing-key.js';
 import { TypeormSessionStore } from './infrastructure/typeorm-session-store.js';
 import { PasswordsController } from './passwords.controller.js';
 import { PasswordsService } from './passwords.service.js';
-import { RegistrationService } from './registration.service.js';
+import { RegistrationModule } from './registration.module.js';
 import { SessionsController } from './sessions.controller.js';
 import { SessionsService } from './sessions.service.js';
 import { SignInService } from './sign-in.service.js';
@@ -31,6 +26,7 @@ import { TokensService } from './tokens.service.js';
   imports: [
     AuditModule,
     UsersModule,
+    RegistrationModule,
     TypeOrmModule.forFeature([SessionRow, RefreshTokenRow]),
     JwtModule.registerAsync({
       extraProviders: [SigningKey],
@@ -45,8 +41,6 @@ import { TokensService } from './tokens.service.js';
   ],
   controllers: [AuthController, SessionsController, PasswordsController, AdministrationController],
   providers: [
-    RegistrationService,
-    CredentialsService,
     SignInService,
     SessionsService,
     PasswordsService,
@@ -56,10 +50,8 @@ import { TokensService } from './tokens.service.js';
     TokensService,
     SigningKey,
     AccessTokenStrategy,
-    { provide: PasswordHasher, useClass: PiscinaPasswordHasher },
     { provide: SessionStore, useClass: TypeormSessionStore },
-    { provide: Throttle, useClass: PostgresThrottle },
   ],
-  exports: [RegistrationService, SessionsService],
+  exports: [SessionsService],
 })
 export class AuthModule {}

@@ -12,7 +12,8 @@ import { readSnapshot } from '../grants/domain/snapshot-file.js';
 import type { Snapshot } from '../grants/domain/snapshot.js';
 import { SystemClock } from '../kernel/clock.js';
 import { readJson } from '../kernel/json-reader.js';
-import { loadRuleSettings } from '../platform/settings-loader.js';
+import { loadSettings } from '../platform/settings-loader.js';
+import type { Settings } from '../platform/settings.js';
 import { print, remark } from './output.js';
 
 interface Options {
@@ -26,7 +27,7 @@ interface Options {
  * which are not written then; 2: the file cannot be read.
  */
 export async function compileSnapshot({ snapshot: file, out, json }: Options): Promise<void> {
-  const settings = loadRuleSettings();
+  const settings = await loadSettings('acl compile');
   const snapshot = await read(file, settings);
   if (snapshot === null) {
     process.exitCode = 2;
@@ -61,7 +62,7 @@ export async function compileSnapshot({ snapshot: file, out, json }: Options): P
 const TAKES_SECONDS = 2_000;
 
 /** Null: it cannot be read, and every problem has been told. */
-async function read(file: string, settings: ReturnType<typeof loadRuleSettings>): Promise<Snapshot | null> {
+async function read(file: string, settings: Settings): Promise<Snapshot | null> {
   const defaults = { settings: snapshotSettings(settings), at: new SystemClock().now() };
   const reading = readSnapshot(parsed(await readFile(file, 'utf8')), defaults);
   if (reading.kind === 'read') return reading.snapshot;

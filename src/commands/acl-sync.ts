@@ -2,9 +2,11 @@ import { AclSyncService } from '../acl-sync/acl-sync.service.js';
 import { accessLines } from '../acl-sync/domain/access-text.js';
 import { failureOf, type Outcome, reasonsOf } from '../acl-sync/domain/publication.js';
 import { findingText, runText } from '../acl-sync/domain/run-text.js';
+import { PublishingModule } from '../acl-sync/publishing.module.js';
 import { type Preview, previewForm, PreviewService } from '../acl-sync/preview.service.js';
 import { StatusService } from '../acl-sync/status.service.js';
 import { Clock } from '../kernel/clock.js';
+import type { Settings } from '../platform/settings.js';
 import { print, remark, told } from './output.js';
 import { withModules } from './with-modules.js';
 
@@ -19,7 +21,8 @@ const EXIT: Record<Outcome['kind'], number> = { applied: 0, no_change: 0, refuse
 
 /** One run of the sync. Exit code 0: published, or nothing to change; 1: refused by a check; 2: the target or another run is in the way. */
 export async function syncRules({ dryRun, json }: Options): Promise<void> {
-  process.exitCode = await withModules(async (modules) => {
+  const needs = { command: 'acl sync', module: (settings: Settings) => PublishingModule.with(settings) } as const;
+  process.exitCode = await withModules(needs, async (modules) => {
     if (dryRun) return show(modules.get(PreviewService), json === true);
     const order = { trigger: 'cli', by: { actor: null, origin: null }, patienceMs: PATIENCE_MS } as const;
     const result = await told('the run is under way', modules.get(AclSyncService).run(order));

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
 import { text } from 'node:stream/consumers';
 import { Writable } from 'node:stream';
+import { RegistrationModule } from '../auth/registration.module.js';
 import { RegistrationService } from '../auth/registration.service.js';
 import { Refused } from '../kernel/errors.js';
 import { print, remark } from './output.js';
@@ -18,7 +19,8 @@ interface Options {
 export async function createAdministrator({ username, email, passwordFile, json }: Options): Promise<void> {
   const password =
     passwordFile === undefined ? await askPassword() : finalNewlineCut(await readFile(passwordFile, 'utf8'));
-  process.exitCode = await withModules(async (modules) => {
+  const needs = { command: 'users create-admin', module: () => RegistrationModule } as const;
+  process.exitCode = await withModules(needs, async (modules) => {
     try {
       const outcome = await modules.get(RegistrationService).createAdministrator({ username, email, password });
       if (outcome.kind !== 'registered') {

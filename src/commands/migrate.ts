@@ -4,7 +4,7 @@ import { withDatabase } from './with-database.js';
 
 /** Applies pending migrations and stops. */
 export async function applyMigrations(): Promise<void> {
-  await withDatabase(async ({ settings, database }) => {
+  await withDatabase('migrate', async ({ settings, database }) => {
     const applied = await migrate(database.migrationUrl, database.url, settings.audit.retentionDays);
     print(applied.length === 0 ? 'nothing to migrate' : applied.map((name) => `applied ${name}`).join('\n'));
   });

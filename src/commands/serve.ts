@@ -13,7 +13,7 @@ import { Lifetime } from './lifetime.js';
  * starting replicas never race for it.
  */
 export async function serve(): Promise<void> {
-  const settings = await loadSettings();
+  const settings = await loadSettings('serve');
   const log = new PinoLog(createPino(settings.log));
   const lifetime = new Lifetime(log, () => 0);
   await lifetime.run(async () => {

@@ -1,7 +1,7 @@
 import { type Database, openDatabase } from '../platform/database.js';
 import { createPino, PinoLog } from '../platform/infrastructure/pino-log.js';
 import type { Log } from '../platform/log.js';
-import { loadSettings } from '../platform/settings-loader.js';
+import { loadSettings, type SettingsUser } from '../platform/settings-loader.js';
 import type { Settings } from '../platform/settings.js';
 import { Lifetime } from './lifetime.js';
 import { remark } from './output.js';
@@ -16,8 +16,11 @@ export interface CommandContext {
 }
 
 /** Runs a command's work on the database, and lets go of that also when the work fails or a signal ends it. */
-export async function withDatabase<T>(work: (context: CommandContext) => Promise<T>): Promise<T> {
-  const settings = await loadSettings();
+export async function withDatabase<T>(
+  command: SettingsUser,
+  work: (context: CommandContext) => Promise<T>,
+): Promise<T> {
+  const settings = await loadSettings(command);
   const log = new PinoLog(createPino({ ...settings.log, level: 'warn' }, process.stderr));
   const lifetime = new Lifetime(log);
   return lifetime.run(async () => {

@@ -1,18 +1,34 @@
-import type { INestApplicationContext } from '@nestjs/common';
+import { type DynamicModule, type INestApplicationContext, Module, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { AppModule } from '../app.module.js';
 import { migrate } from '../platform/infrastructure/migrator.js';
 import { NestLog } from '../platform/infrastructure/nest-log.js';
+import { PlatformModule } from '../platform/platform.module.js';
+import type { SettingsUser } from '../platform/settings-loader.js';
+import type { Settings } from '../platform/settings.js';
 import { withDatabase } from './with-database.js';
 
-/** The modules without the server, for a command that works beside a running service or without one. */
-export async function withModules<T>(work: (modules: INestApplicationContext) => Promise<T>): Promise<T> {
-  return withDatabase(async ({ settings, log, database, lifetime }) => {
+/** A command, and the one module that it works with. */
+interface ModuleUser {
+  command: SettingsUser;
+  module: (settings: Settings) => Type | DynamicModule;
+}
+
+/** The root of a command's modules. */
+@Module({})
+class CommandModule {}
+
+/** That module without the server and its background work, beside a running service or without one. */
+export async function withModules<T>(
+  { command, module }: ModuleUser,
+  work: (modules: INestApplicationContext) => Promise<T>,
+): Promise<T> {
+  return withDatabase(command, async ({ settings, log, database, lifetime }) => {
     if (!settings.production) await migrate(database.migrationUrl, database.url, settings.audit.retentionDays);
-    const opening = NestFactory.createApplicationContext(AppModule.with({ settings, database, log }), {
-      logger: new NestLog(log),
-      abortOnError: false,
-    });
+    const root = {
+      module: CommandModule,
+      imports: [PlatformModule.with({ settings, database, log }), module(settings)],
+    };
+    const opening = NestFactory.createApplicationContext(root, { logger: new NestLog(log), abortOnError: false });
     return work(await lifetime.open(opening, (modules) => modules.close()));
   });
 }

@@ -1,6 +1,11 @@
-import { parseSettings } from './settings-parser.js';
+import { parseSettings as parse } from './settings-parser.js';
 
 const SECRET = 'a-secret-of-32-bytes-0123456789-abc';
+
+const parseSettings = (environment: Record<string, string>) => {
+  const { settings, problems } = parse(environment);
+  return { settings, problems: problems.map(({ text }) => text) };
+};
 
 describe('settings', () => {
   it('has a default for everything but the secret', () => {
@@ -18,9 +23,9 @@ describe('settings', () => {
 
     expect(problems.map((problem) => problem.split(' ')[0])).toEqual([
       'SERVICE_QUERY_JWT_ISSUER_URL',
-      'SERVICE_QUERY_JWT_CLIENT_ID',
       'SERVICE_QUERY_JWT_CLIENT_SECRET',
       'SERVICE_QUERY_HOST',
+      'SERVICE_QUERY_JWT_CLIENT_ID',
       'PORT',
       'DATABASE_URL',
       'AUTH_SECRET_KEY',

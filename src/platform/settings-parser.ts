@@ -2,7 +2,7 @@ import { sessionPropertyProblem } from '../kernel/name.js';
 import { join, resolve } from 'node:path';
 import { Secret } from '../kernel/secret.js';
 import { isWeakSecret } from './domain/weak-secret.js';
-import { type Environment, SettingsReader } from './settings-reader.js';
+import { type Environment, type Problem, type ReadFile, SettingsReader } from './settings-reader.js';
 import type { Settings } from './settings.js';
 
 /** Where a pod finds its own API server and account (Kubernetes, "Accessing the API from a Pod"). */
@@ -17,16 +17,35 @@ export function dataDir(environment: Environment): string {
 }
 
 /** The pure part: texts in, settings and everything that is wrong with them out. */
-export function parseSettings(environment: Environment): { settings: Settings; problems: string[]; names: string[] } {
-  const read = new SettingsReader(environment);
+export function parseSettings(
+  environment: Environment,
+  readFile: ReadFile = () => null,
+): { settings: Settings; problems: Problem[]; names: string[] } {
+  const read = new SettingsReader('process', environment, readFile);
   const production = read.choice('NODE_ENV', 'development', ['development', 'test', 'production']) === 'production';
   read.text('DATA_DIR');
   const directory = dataDir(environment);
-  const host = read.text('HOST') ?? (production ? '0.0.0.0' : '127.0.0.1');
-  const engine = readEngine(read);
+  const engine = readEngine(read.for('engine'), read.for('rules'));
   const settings: Settings = {
     production,
     dataDir: directory,
+    ...readHttp(read.for('http'), production),
+    ...readDatabase(read.for('database'), production),
+    auth: readAuth(read, production),
+    engine,
+    queries: readQueries(read.for('engine')),
+    acl: readAcl(read.for('rules'), read.for('publishing'), directory, engine.user),
+    log: {
+      level: read.choice('LOG_LEVEL', 'info', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
+      format: read.choice('LOG_FORMAT', 'json', ['pretty', 'json']),
+    },
+  };
+  return { settings: deepFreeze(settings), problems: read.problems, names: [...read.asked] };
+}
+
+function readHttp(read: SettingsReader, production: boolean): Pick<Settings, 'http' | 'operations'> {
+  const host = read.text('HOST') ?? (production ? '0.0.0.0' : '127.0.0.1');
+  return {
     http: {
       host,
       port: read.integer('PORT', 3000, 0, 65535),
@@ -39,18 +58,7 @@ export function parseSettings(environment: Environment): { settings: Settings; p
       host: read.text('OPERATIONS_HOST') ?? host,
       port: read.integer('OPERATIONS_PORT', 9464, 0, 65535),
     },
-    database: readDatabase(read, production),
-    auth: readAuth(read, production),
-    audit: { retentionDays: read.integer('AUDIT_RETENTION_DAYS', 365, 1, 36500) },
-    engine,
-    queries: readQueries(read),
-    acl: readAcl(read, directory, engine.user),
-    log: {
-      level: read.choice('LOG_LEVEL', 'info', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
-      format: read.choice('LOG_FORMAT', 'json', ['pretty', 'json']),
-    },
   };
-  return { settings: deepFreeze(settings), problems: read.problems, names: [...read.asked] };
 }
 
 function readOrigins(read: SettingsReader): string[] {
@@ -66,17 +74,18 @@ function readOrigins(read: SettingsReader): string[] {
   return origins;
 }
 
-function readDatabase(read: SettingsReader, production: boolean): Settings['database'] {
-  read.secret('DATABASE_URL');
-  read.secret('DATABASE_MIGRATION_URL');
-  const url = read.url('DATABASE_URL', ['postgres:', 'postgresql:']);
-  const migrationUrl = read.url('DATABASE_MIGRATION_URL', ['postgres:', 'postgresql:']);
+function readDatabase(read: SettingsReader, production: boolean): Pick<Settings, 'database' | 'audit'> {
+  const address = (name: string) => read.url(name, ['postgres:', 'postgresql:'], read.secret(name));
+  const [url, migrationUrl] = [address('DATABASE_URL'), address('DATABASE_MIGRATION_URL')];
   if (production && url === null) read.problem('DATABASE_URL', 'is required in production');
   if (url === null && migrationUrl !== null) read.problem('DATABASE_MIGRATION_URL', 'needs DATABASE_URL beside it');
   return {
-    url: hidden(url),
-    migrationUrl: hidden(migrationUrl ?? url),
-    poolMax: read.integer('DATABASE_POOL_MAX', 10, 2, 1000),
+    database: {
+      url: hidden(url),
+      migrationUrl: hidden(migrationUrl ?? url),
+      poolMax: read.integer('DATABASE_POOL_MAX', 10, 2, 1000),
+    },
+    audit: { retentionDays: read.integer('AUDIT_RETENTION_DAYS', 365, 1, 36500) },
   };
 }
 
@@ -84,21 +93,15 @@ function hidden(text: string | null): Secret | null {
   return text === null ? null : new Secret(text);
 }
 
-function readAuth(read: SettingsReader, production: boolean): Settings['auth'] {
-  const secretKey = read.secret('AUTH_SECRET_KEY') ?? '';
-  if (secretKey === '') read.problem('AUTH_SECRET_KEY', 'is required');
-  else if (isWeakSecret(secretKey)) {
-    read.problem(
-      'AUTH_SECRET_KEY',
-      'is weak: at least 32 random bytes, such as openssl rand -base64 48; no sample, no repetition, no PEM file',
-    );
-  }
+function readAuth(reader: SettingsReader, production: boolean): Settings['auth'] {
+  const hashing = reader.for('hashing');
+  const read = reader.for('sessions');
   return {
-    secretKey: new Secret(secretKey),
+    secretKey: readSecretKey(reader.for('signing')),
     accessTokenTtlMin: read.integer('AUTH_ACCESS_TOKEN_TTL_MIN', 30, 1, 1440),
     refreshTokenTtlDays: read.integer('AUTH_REFRESH_TOKEN_TTL_DAYS', 7, 1, 365),
-    bcryptCost: read.integer('AUTH_BCRYPT_COST', 12, production ? 10 : 4, 15),
-    hashQueueMax: read.integer('AUTH_HASH_QUEUE_MAX', 256, 64, 100000),
+    bcryptCost: hashing.integer('AUTH_BCRYPT_COST', 12, production ? 10 : 4, 15),
+    hashQueueMax: hashing.integer('AUTH_HASH_QUEUE_MAX', 256, 64, 100000),
     registrationEnabled: read.flag('AUTH_REGISTRATION_ENABLED', true),
     sessionMaxDays: read.integer('AUTH_SESSION_MAX_DAYS', 30, 1, 3650),
     throttle: {
@@ -111,11 +114,26 @@ function readAuth(read: SettingsReader, production: boolean): Settings['auth'] {
   };
 }
 
-function readEngine(read: SettingsReader): Settings['engine'] {
+/** Null: it is missing, which is a problem of the commands that sign tokens. */
+function readSecretKey(read: SettingsReader): Secret | null {
+  const secretKey = read.secret('AUTH_SECRET_KEY') ?? '';
+  if (secretKey === '') read.problem('AUTH_SECRET_KEY', 'is required');
+  else if (isWeakSecret(secretKey)) {
+    read.problem(
+      'AUTH_SECRET_KEY',
+      'is weak: at least 32 random bytes, such as openssl rand -base64 48; no sample, no repetition, no PEM file',
+    );
+  }
+  return secretKey === '' ? null : new Secret(secretKey);
+}
+
+/** @param rules for what decides which name the service has in the rules */
+function readEngine(read: SettingsReader, rules: SettingsReader): Settings['engine'] {
   const host = read.text('SERVICE_QUERY_HOST');
   const port = read.integer('SERVICE_QUERY_PORT', 8080, 1, 65535);
   if (host !== null && !URL.canParse(`http://${host}:${port}`)) read.problem('SERVICE_QUERY_HOST', 'is no host name');
-  const enabled = read.flag('SERVICE_QUERY_JWT_ENABLED', false);
+  const enabled = rules.flag('SERVICE_QUERY_JWT_ENABLED', false);
+  const user = rules.name('SERVICE_QUERY_USER');
   const issuerUrl = read.url('SERVICE_QUERY_JWT_ISSUER_URL', ['http:', 'https:']);
   const clientId = read.text('SERVICE_QUERY_JWT_CLIENT_ID');
   const clientSecret = read.secret('SERVICE_QUERY_JWT_CLIENT_SECRET');
@@ -123,26 +141,29 @@ function readEngine(read: SettingsReader): Settings['engine'] {
   if (enabled) {
     const needed = {
       SERVICE_QUERY_JWT_ISSUER_URL: issuerUrl,
-      SERVICE_QUERY_JWT_CLIENT_ID: clientId,
+      ...(user !== null && { SERVICE_QUERY_JWT_CLIENT_ID: clientId }),
       SERVICE_QUERY_JWT_CLIENT_SECRET: clientSecret,
       SERVICE_QUERY_HOST: host,
     };
     for (const [name, value] of Object.entries(needed)) {
-      if (value === null) read.problem(name, 'is required while SERVICE_QUERY_JWT_ENABLED is true');
+      if (value === null) read.problem(name, REQUIRED_WITH_JWT);
     }
+    if (user === null && clientId === null) rules.problem('SERVICE_QUERY_JWT_CLIENT_ID', REQUIRED_WITH_JWT);
   }
   return {
     origin: host === null ? null : `http://${host}:${port}`,
     jwt: enabled
       ? { issuerUrl: issuerUrl ?? '', clientId: clientId ?? '', clientSecret: new Secret(clientSecret ?? ''), audience }
       : null,
-    user: read.name('SERVICE_QUERY_USER') ?? (enabled ? `service-account-${clientId ?? ''}` : 'grantline'),
+    user: user ?? (enabled ? `service-account-${clientId ?? ''}` : 'grantline'),
     headerPrefix: read.choice('SERVICE_QUERY_HEADER_PREFIX', 'X-Query', ['X-Query', 'X-Trino']),
     forwardedProto: read.choice<'' | 'https'>('SERVICE_QUERY_FORWARDED_PROTO', '', ['', 'https']) || null,
     compression: read.choice('SERVICE_QUERY_COMPRESSION', 'none', ['none', 'gzip']),
-    impersonation: read.flag('SERVICE_QUERY_IMPERSONATION_ENABLED', true),
+    impersonation: rules.flag('SERVICE_QUERY_IMPERSONATION_ENABLED', true),
   };
 }
+
+const REQUIRED_WITH_JWT = 'is required while SERVICE_QUERY_JWT_ENABLED is true';
 
 function readQueries(read: SettingsReader): Settings['queries'] {
   const maxPageBytes = read.integer('QUERY_MAX_PAGE_BYTES', 32 * MIB, 2 * MIB, 128 * MIB);
@@ -158,35 +179,37 @@ function readQueries(read: SettingsReader): Settings['queries'] {
   };
 }
 
-function readAcl(read: SettingsReader, directory: string, ownAccount: string): Settings['acl'] {
-  const cron = read.text('ACL_SYNC_CRON') ?? '*/5 * * * *';
-  if (!/^\S+( \S+){4,5}$/.test(cron)) read.problem('ACL_SYNC_CRON', 'must have five or six fields');
-  return {
-    sync: {
-      enabled: read.flag('ACL_SYNC_ENABLED', true),
-      cron,
-      onChangeSeconds: read.integer('ACL_SYNC_ON_CHANGE_SECONDS', 10, 0, 3600),
-    },
-    target: readTarget(read, directory),
-    serviceAccounts: [...new Set([ownAccount, ...read.names('ACL_SERVICE_ACCOUNTS')])],
-    writableCatalogs: read.names('ACL_WRITABLE_CATALOGS'),
-    readableCatalogs: read.names('ACL_READABLE_CATALOGS'),
-    metadataCatalog: readMetadataCatalog(read),
-    sessionProperties: read.names('ACL_SESSION_PROPERTIES', sessionPropertyProblem),
-    maxUnexplainedPercent: read.integer('ACL_MAX_UNEXPLAINED_PERCENT', 5, 0, 100),
-    warnTableRules: read.integer('ACL_WARN_TABLE_RULES', 3000, 1, 1000000),
-  };
-}
-
-function readMetadataCatalog(read: SettingsReader): string | null {
-  const catalog = read.name('ACL_METADATA_CATALOG');
-  if (catalog === null && read.text('ACL_TARGET') === 'configmap') {
-    read.problem(
+function readAcl(
+  read: SettingsReader,
+  publishing: SettingsReader,
+  directory: string,
+  ownAccount: string,
+): Settings['acl'] {
+  const cron = publishing.text('ACL_SYNC_CRON') ?? '*/5 * * * *';
+  if (!/^\S+( \S+){4,5}$/.test(cron)) publishing.problem('ACL_SYNC_CRON', 'must have five or six fields');
+  const target = readTarget(publishing, directory);
+  const metadataCatalog = read.name('ACL_METADATA_CATALOG');
+  if (metadataCatalog === null && target.kind === 'configmap') {
+    publishing.problem(
       'ACL_METADATA_CATALOG',
       "is required with ACL_TARGET=configmap (none, if the engine has no catalog on this service's database)",
     );
   }
-  return catalog === 'none' ? null : catalog;
+  return {
+    sync: {
+      enabled: publishing.flag('ACL_SYNC_ENABLED', true),
+      cron,
+      onChangeSeconds: publishing.integer('ACL_SYNC_ON_CHANGE_SECONDS', 10, 0, 3600),
+    },
+    target,
+    serviceAccounts: [...new Set([ownAccount, ...read.names('ACL_SERVICE_ACCOUNTS')])],
+    writableCatalogs: read.names('ACL_WRITABLE_CATALOGS'),
+    readableCatalogs: read.names('ACL_READABLE_CATALOGS'),
+    metadataCatalog: metadataCatalog === 'none' ? null : metadataCatalog,
+    sessionProperties: read.names('ACL_SESSION_PROPERTIES', sessionPropertyProblem),
+    maxUnexplainedPercent: read.integer('ACL_MAX_UNEXPLAINED_PERCENT', 5, 0, 100),
+    warnTableRules: read.integer('ACL_WARN_TABLE_RULES', 3000, 1, 1000000),
+  };
 }
 
 function readTarget(read: SettingsReader, directory: string): Settings['acl']['target'] {

@@ -3,15 +3,36 @@ import { nameProblem } from '../kernel/name.js';
 /** The environment as it is read: names to texts. A blank text counts as absent. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+/** The text of a file; null: it cannot be read. */
+export type ReadFile = (path: string) => string | null;
+
+/** Which commands a setting concerns: each names the parts that it needs. */
+export type Part =
+  'process' | 'database' | 'http' | 'signing' | 'hashing' | 'sessions' | 'engine' | 'rules' | 'publishing';
+
+export interface Problem {
+  part: Part;
+  /** The setting's name, and what is wrong with it. */
+  text: string;
+}
+
 /**
  * Reads named texts into typed values and collects everything that is wrong, so that one start shows all of it.
  * Every name that was asked for is remembered: `.env.example` is held equal to that list by a test.
  */
 export class SettingsReader {
-  readonly problems: string[] = [];
-  readonly asked = new Set<string>();
+  constructor(
+    private readonly part: Part,
+    private readonly environment: Environment,
+    private readonly readFile: ReadFile,
+    readonly problems: Problem[] = [],
+    readonly asked = new Set<string>(),
+  ) {}
 
-  constructor(private readonly environment: Environment) {}
+  /** The same environment for another part; problems and names are collected together. */
+  for(part: Part): SettingsReader {
+    return new SettingsReader(part, this.environment, this.readFile, this.problems, this.asked);
+  }
 
   text(name: string): string | null {
     this.asked.add(name);
@@ -19,10 +40,18 @@ export class SettingsReader {
     return value === undefined || value.trim() === '' ? null : value;
   }
 
-  /** A value that may also lie in the file that `NAME_FILE` points at; the loader has put its text under `NAME`. */
+  /** A value that may also lie in the file that `NAME_FILE` points at; that file's final newline is no part of it. */
   secret(name: string): string | null {
-    this.asked.add(`${name}_FILE`);
-    return this.text(name);
+    const given = this.text(name);
+    const file = this.text(`${name}_FILE`);
+    if (file === null) return given;
+    if (given !== null) {
+      this.problem(name, `and ${name}_FILE are both set`);
+      return given;
+    }
+    const content = this.readFile(file);
+    if (content === null) this.problem(`${name}_FILE`, 'points at a file that cannot be read');
+    return content?.replace(/\r?\n$/, '') ?? null;
   }
 
   flag(name: string, fallback: boolean): boolean {
@@ -86,8 +115,7 @@ export class SettingsReader {
     return null;
   }
 
-  url(name: string, protocols: readonly string[]): string | null {
-    const value = this.text(name);
+  url(name: string, protocols: readonly string[], value = this.text(name)): string | null {
     if (value === null) return null;
     if (URL.canParse(value) && protocols.includes(new URL(value).protocol)) return value.replace(/\/+$/, '');
     this.problem(name, `must be a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`);
@@ -95,6 +123,6 @@ export class SettingsReader {
   }
 
   problem(name: string, what: string): void {
-    this.problems.push(`${name} ${what}`);
+    this.problems.push({ part: this.part, text: `${name} ${what}` });
   }
 }

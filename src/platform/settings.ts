@@ -18,7 +18,8 @@ export abstract class Settings {
   /** `url` null: the embedded database. */
   abstract readonly database: { url: Secret | null; migrationUrl: Secret | null; poolMax: number };
   abstract readonly auth: {
-    secretKey: Secret;
+    /** Null: the command signs no tokens. */
+    secretKey: Secret | null;
     accessTokenTtlMin: number;
     refreshTokenTtlDays: number;
     bcryptCost: number;

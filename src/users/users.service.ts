@@ -1,6 +1,5 @@
-import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock } from '../kernel/clock.js';
-import { Settings } from '../platform/settings.js';
 import type { Account, AccountWithHash, Role } from './domain/account.js';
 import { type HeldName, PrincipalNames } from './domain/principal-names.js';
 import {
@@ -16,28 +15,12 @@ import {
 
 /** Who people are, and who may hold which name. */
 @Injectable()
-export class UsersService implements OnApplicationBootstrap {
+export class UsersService {
   constructor(
     private readonly store: UserStore,
     private readonly names: PrincipalNames,
-    private readonly settings: Settings,
     private readonly clock: Clock,
   ) {}
-
-  /** Stops the start when an account has the name of a service account: its owner would be that service on the engine. */
-  async onApplicationBootstrap(): Promise<void> {
-    const [held] = await this.serviceAccountsHeldByOthers();
-    if (held === undefined) return;
-    throw new Error(
-      `ACL_SERVICE_ACCOUNTS names a service account that the ${held.holder === 'account' ? 'account' : 'engine principal'} ` +
-        `'${held.name}' holds; a name has one holder. Take it out of the setting, or use another name.`,
-    );
-  }
-
-  /** Service accounts of the settings whose name is not theirs. Nothing may be published while there is one. */
-  serviceAccountsHeldByOthers(): Promise<HeldName[]> {
-    return this.claimEngineNames(this.settings.acl.serviceAccounts);
-  }
 
   /**
    * Claims names for engine principals, for good; to be called before a grant or a policy names one.

@@ -42,9 +42,15 @@ describe('starting with nothing but Node', () => {
 
   it('keeps the generated secret, and shows it to its owner only', async () => {
     const secret = (): string => readFileSync(join(folder, 'data', 'development-secret'), 'utf8');
-    await runGrantline(['migrate'], environment);
+    const start = async (): Promise<void> => {
+      const service = new GrantlineProcess(['serve'], environment);
+      await service.url();
+      service.signal('SIGTERM');
+      await service.finished;
+    };
+    await start();
     const first = secret();
-    await runGrantline(['migrate'], environment);
+    await start();
 
     expect(secret()).toBe(first);
     expect(first.length).toBeGreaterThanOrEqual(64);
@@ -97,8 +103,8 @@ describe('starting in production', () => {
   });
 
   it('reads a secret from a file, and refuses it given twice', async () => {
-    const both = await runGrantline(['migrate'], { AUTH_SECRET_KEY: 'x'.repeat(40), AUTH_SECRET_KEY_FILE: '/nowhere' });
-    const missing = await runGrantline(['migrate'], { AUTH_SECRET_KEY_FILE: '/nowhere' });
+    const both = await runGrantline(['serve'], { AUTH_SECRET_KEY: 'x'.repeat(40), AUTH_SECRET_KEY_FILE: '/nowhere' });
+    const missing = await runGrantline(['serve'], { AUTH_SECRET_KEY_FILE: '/nowhere' });
 
     expect(both).toMatchObject({ code: 78 });
     expect(both.stderr).toContain('AUTH_SECRET_KEY and AUTH_SECRET_KEY_FILE are both set');

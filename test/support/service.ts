@@ -53,7 +53,7 @@ export async function startService(
     OPERATIONS_PORT: '0',
     ...environment,
   });
-  if (problems.length > 0) throw new Error(problems.join('\n'));
+  if (problems.length > 0) throw new Error(problems.map(({ text }) => text).join('\n'));
   const logLines: string[] = [];
   const log = new PinoLog(createPino(settings.log, { write: (line: string) => void logLines.push(line) }));
   const { app, operations } = await createApplication(settings, own, log, clock);
@@ -70,7 +70,7 @@ export async function startService(
       if (database === undefined) await own.drop();
       // Every test of the run is a test of its logs.
       const told = linesWithSecrets(logLines, [
-        settings.auth.secretKey.reveal(),
+        settings.auth.secretKey?.reveal() ?? TEST_SECRET,
         new URL(own.url).password,
         'the password of',
       ]);

@@ -11,6 +11,8 @@ export class SigningKey {
   readonly key: KeyObject;
 
   constructor(settings: Settings) {
-    this.key = createSecretKey(settings.auth.secretKey.reveal(), 'utf8');
+    const { secretKey } = settings.auth;
+    if (secretKey === null) throw new Error('a command without AUTH_SECRET_KEY signs no tokens');
+    this.key = createSecretKey(secretKey.reveal(), 'utf8');
   }
 }

@@ -1,0 +1,69 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { AuditModule } from '../audit/audit.module.js';
+import { GrantsModule } from '../grants/grants.module.js';
+import { Pace } from '../kernel/pace.js';
+import { DatabaseUrl } from '../platform/database.js';
+import { Log } from '../platform/log.js';
+import type { Settings } from '../platform/settings.js';
+import { UsersModule } from '../users/users.module.js';
+import { AclSyncMetrics } from './acl-sync.metrics.js';
+import { AclSyncService } from './acl-sync.service.js';
+import { CandidateService } from './candidate.service.js';
+import { PublicationHistory } from './domain/publication-history.js';
+import { RulesPreparer } from './domain/rules-preparer.js';
+import { RulesTarget } from './domain/rules-target.js';
+import { SyncLock } from './domain/sync-lock.js';
+import { ConfigMapRulesTarget } from './infrastructure/configmap-rules-target.js';
+import { FileRulesTarget } from './infrastructure/file-rules-target.js';
+import { KubernetesApi } from './infrastructure/kubernetes-api.js';
+import { PostgresPublicationHistory } from './infrastructure/postgres-publication-history.js';
+import { PostgresSyncLock } from './infrastructure/postgres-sync-lock.js';
+import { ThreadedRulesPreparer } from './infrastructure/threaded-rules-preparer.js';
+import { PreviewService } from './preview.service.js';
+import { RunReportsService } from './run-reports.service.js';
+import { ServiceAccountNames } from './service-account-names.service.js';
+import { StatusService } from './status.service.js';
+
+/** What a run takes, and nothing that runs by itself: needs neither the engine nor a signing key. */
+@Module({})
+export class PublishingModule {
+  static with({ acl }: Settings): DynamicModule {
+    return {
+      module: PublishingModule,
+      imports: [AuditModule, UsersModule, GrantsModule],
+      providers: [
+        ServiceAccountNames,
+        AclSyncService,
+        CandidateService,
+        PreviewService,
+        StatusService,
+        RunReportsService,
+        AclSyncMetrics,
+        { provide: PublicationHistory, useClass: PostgresPublicationHistory },
+        { provide: RulesPreparer, useFactory: () => new ThreadedRulesPreparer() },
+        {
+          provide: RulesTarget,
+          useFactory: (pace: Pace, log: Log) => rulesTarget(acl.target, pace, log),
+          inject: [Pace, Log],
+        },
+        { provide: SyncLock, useFactory: (url: DatabaseUrl) => new PostgresSyncLock(url), inject: [DatabaseUrl] },
+      ],
+      exports: [
+        AclSyncService,
+        PreviewService,
+        StatusService,
+        RunReportsService,
+        AclSyncMetrics,
+        PublicationHistory,
+        RulesPreparer,
+        RulesTarget,
+      ],
+    };
+  }
+}
+
+function rulesTarget(target: Settings['acl']['target'], pace: Pace, log: Log): RulesTarget {
+  if (target.kind === 'file') return new FileRulesTarget(target.directory, target.mode);
+  const api = new KubernetesApi(target, 'grantline', pace);
+  return new ConfigMapRulesTarget(api, target, log);
+}

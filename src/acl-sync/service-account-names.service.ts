@@ -1,0 +1,22 @@
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Settings } from '../platform/settings.js';
+import { UsersService } from '../users/users.service.js';
+
+/** Claims the names of the service accounts for whatever process publishes rules for them. */
+@Injectable()
+export class ServiceAccountNames implements OnApplicationBootstrap {
+  constructor(
+    private readonly users: UsersService,
+    private readonly settings: Settings,
+  ) {}
+
+  /** Stops the start when an account has the name of a service account: its owner would be that service on the engine. */
+  async onApplicationBootstrap(): Promise<void> {
+    const [held] = await this.users.claimEngineNames(this.settings.acl.serviceAccounts);
+    if (held === undefined) return;
+    throw new Error(
+      `ACL_SERVICE_ACCOUNTS names a service account that the ${held.holder === 'account' ? 'account' : 'engine principal'} ` +
+        `'${held.name}' holds; a name has one holder. Take it out of the setting, or use another name.`,
+    );
+  }
+}
