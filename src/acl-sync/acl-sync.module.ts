@@ -1,6 +1,8 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AuditModule } from '../audit/audit.module.js';
+import { AdmissionProof } from '../grants/domain/admission-proof.js';
 import { SizeForecast } from '../grants/domain/size-forecast.js';
+import { Log } from '../platform/log.js';
 import type { Settings } from '../platform/settings.js';
 import { QueryEngineModule } from '../query-engine/query-engine.module.js';
 import { UsersModule } from '../users/users.module.js';
@@ -8,6 +10,7 @@ import { AclSyncController } from './acl-sync.controller.js';
 import { aclSyncScheduler } from './acl-sync.scheduler.js';
 import { ApprovalsService } from './approvals.service.js';
 import { BackgroundRunsService } from './background-runs.service.js';
+import { ThreadedAdmissionProof } from './infrastructure/threaded-admission-proof.js';
 import { LiveVersionService } from './live-version.service.js';
 import { PublishedSizeForecast } from './published-size-forecast.service.js';
 import { PublishingModule } from './publishing.module.js';
@@ -22,13 +25,14 @@ export class AclSyncModule {
       module: AclSyncModule,
       // Grants come before this module and see the port alone.
       global: true,
-      exports: [SizeForecast],
+      exports: [AdmissionProof, SizeForecast],
       imports: [AuditModule, UsersModule, QueryEngineModule, PublishingModule.with(settings)],
       controllers: [AclSyncController],
       providers: [
         ApprovalsService,
         BackgroundRunsService,
         LiveVersionService,
+        { provide: AdmissionProof, useFactory: (log: Log) => new ThreadedAdmissionProof(log), inject: [Log] },
         { provide: SizeForecast, useClass: PublishedSizeForecast },
         ...(sync.enabled ? [aclSyncScheduler(sync.cron)] : []),
       ],

@@ -2,6 +2,7 @@ import { Injectable, Optional } from '@nestjs/common';
 import { type FieldError, Refused } from '../kernel/errors.js';
 import { Settings } from '../platform/settings.js';
 import { UsersService } from '../users/users.service.js';
+import { AdmissionProof } from './domain/admission-proof.js';
 import { EngineNames, type EngineNode } from './domain/engine-names.js';
 import { maskConflict } from './domain/mask-conflict.js';
 import type { PolicyRule } from './domain/policy.js';
@@ -9,6 +10,7 @@ import { type PolicySubject, principalText } from './domain/principal.js';
 import { PrincipalDirectory } from './domain/principal-directory.js';
 import { closedProblem, type Resource } from './domain/resource.js';
 import { SizeForecast } from './domain/size-forecast.js';
+import type { Touched } from './domain/snapshot-store.js';
 import { SnapshotService } from './snapshot.service.js';
 
 /** A principal or a node that a body names, and where it stands there. */
@@ -17,9 +19,13 @@ export interface NamedIn<T> {
   named: T;
 }
 
+/** A write that touches more is proved by the run alone: reading so many grants takes longer than a request may. */
+const PROVED_GRANTS = 20_000;
+
 /**
  * What is refused when it is written, because a refused publication would leave revoked access open: nodes where nobody may be
- * given anything, principals that are not there, masks that contradict each other, more than the target can hold.
+ * given anything, principals that are not there, masks that contradict each other, more than the
+ * target can hold, rules that could not be proved.
  */
 @Injectable()
 export class AdmissionService {
@@ -29,6 +35,7 @@ export class AdmissionService {
     private readonly snapshots: SnapshotService,
     private readonly settings: Settings,
     @Optional() private readonly size?: SizeForecast,
+    @Optional() private readonly proof?: AdmissionProof,
     @Optional() private readonly engine?: EngineNames,
   ) {}
 
@@ -72,10 +79,21 @@ export class AdmissionService {
   }
 
   /**
+   * What the transaction has written so far must fit the target, and be right when it is compiled: a run that is refused is
+   * everybody's. Not for what takes away only: that is how people mend what a run refuses.
    * @returns how little room is left, where it is little
-   * @throws Refused `rules_too_large` when what the transaction leaves could not be published
+   * @throws Refused `rules_too_large` or `rules_unprovable` when what the transaction leaves could not be published
    */
-  async admitSize(): Promise<string[]> {
+  async admitRules(touched: Touched): Promise<string[]> {
+    const room = await this.admitSize();
+    if (this.proof === undefined) return room;
+    const snapshot = await this.snapshots.readTouched(touched, PROVED_GRANTS);
+    const refusal = snapshot && (await this.proof.refusal(snapshot));
+    if (refusal !== null) throw new Refused('rules_unprovable', { detail: refusal });
+    return room;
+  }
+
+  private async admitSize(): Promise<string[]> {
     const read = () => this.snapshots.read();
     const forecast = (await this.size?.forecast(read, (since) => this.snapshots.growth(since))) ?? null;
     if (forecast?.fits === false) throw new Refused('rules_too_large', { detail: forecast.message });

@@ -28,7 +28,7 @@ export class GrantsController {
     return { items: items.map((grant) => toGrantResponse(grant, this.clock.now())), next };
   }
 
-  @Refuses('name_taken', 'rules_too_large')
+  @Refuses('name_taken', 'rules_too_large', 'rules_unprovable')
   @Post()
   @ApiCreatedResponse({ type: GrantResponse })
   @ApiOkResponse({ type: GrantResponse, description: 'An equal grant lives already.' })
@@ -45,7 +45,7 @@ export class GrantsController {
     return toGrantResponse(one.grant, this.clock.now(), one.warnings);
   }
 
-  @Refuses('name_taken', 'rules_too_large')
+  @Refuses('name_taken', 'rules_too_large', 'rules_unprovable')
   @Post('batch')
   @HttpCode(200)
   @ApiOkResponse({ type: GrantBatchResponse })

@@ -38,7 +38,7 @@ export class GrantsService {
 
   /**
    * Gives and takes, all of it or nothing.
-   * @throws Refused `validation_failed` with everything that is wrong, `name_taken`, `rules_too_large`
+   * @throws Refused `validation_failed` with everything that is wrong, `name_taken`, `rules_too_large`, `rules_unprovable`
    */
   async change(
     asked: readonly Asked[],
@@ -59,7 +59,8 @@ export class GrantsService {
         if (grant === null) throw wrong([{ field: `revoke.${i}`, message: 'there is no such grant' }]);
         taken.push(grant);
       }
-      const room = given.some(({ created }) => created) ? await this.admission.admitSize() : [];
+      const nodes = given.filter(({ created }) => created).map(({ grant }) => grant.resource);
+      const room = nodes.length > 0 ? await this.admission.admitRules({ nodes, groups: [] }) : [];
       return { given, taken, room };
     });
     this.changes.announce();

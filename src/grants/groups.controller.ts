@@ -86,6 +86,7 @@ export class GroupsController {
   @Put(':id/members/:user_id')
   @HttpCode(204)
   @ApiNoContentResponse()
+  @Refuses('rules_too_large', 'rules_unprovable')
   addMember(
     @RowId('id') id: number,
     @RowId('user_id') userId: number,

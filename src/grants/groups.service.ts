@@ -6,6 +6,7 @@ import { Refused } from '../kernel/errors.js';
 import type { Page, PageRequest } from '../kernel/page.js';
 import { Transaction } from '../platform/transaction.js';
 import { AccessChangesService } from '../users/access-changes.service.js';
+import { AdmissionService } from './admission.service.js';
 import type { Author } from './domain/author.js';
 import { type Group, type GroupChange, GroupStore, type Member } from './domain/group.js';
 
@@ -14,6 +15,7 @@ import { type Group, type GroupChange, GroupStore, type Member } from './domain/
 export class GroupsService {
   constructor(
     private readonly store: GroupStore,
+    private readonly admission: AdmissionService,
     private readonly changes: AccessChangesService,
     private readonly audit: AuditService,
     private readonly transaction: Transaction,
@@ -74,12 +76,14 @@ export class GroupsService {
     return members;
   }
 
-  /** @throws Refused `not_found` */
+  /** @throws Refused `not_found`, `rules_too_large`, `rules_unprovable` */
   addMember(id: number, userId: number, by: Author): Promise<void> {
     return this.changing(async () => {
       const outcome = await this.store.addMember(id, userId, this.clock.now());
       if (outcome === 'missing') throw new Refused('not_found');
-      if (outcome === 'added') await this.record('member_added', await this.find(id), by, { user_id: userId });
+      if (outcome !== 'added') return;
+      await this.admission.admitRules({ nodes: [], groups: [id] });
+      await this.record('member_added', await this.find(id), by, { user_id: userId });
     });
   }
 

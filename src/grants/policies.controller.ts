@@ -23,7 +23,7 @@ export class PoliciesController {
     return { items: items.map((policy) => toPolicyResponse(policy)), next };
   }
 
-  @Refuses('name_taken', 'mask_conflict', 'rules_too_large')
+  @Refuses('name_taken', 'mask_conflict', 'rules_too_large', 'rules_unprovable')
   @Post()
   @ApiCreatedResponse({ type: PolicyResponse })
   async create(
@@ -43,7 +43,7 @@ export class PoliciesController {
     return toPolicyResponse(await this.policies.find(id));
   }
 
-  @Refuses('name_taken', 'mask_conflict', 'rules_too_large')
+  @Refuses('name_taken', 'mask_conflict', 'rules_too_large', 'rules_unprovable')
   @Put(':id')
   @ApiOkResponse({ type: PolicyResponse, description: 'Changed in one step.' })
   async replace(

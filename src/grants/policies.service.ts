@@ -23,7 +23,7 @@ export class PoliciesService {
     private readonly clock: Clock,
   ) {}
 
-  /** @throws Refused `validation_failed`, `name_taken`, `mask_conflict`, `rules_too_large` */
+  /** @throws Refused `validation_failed`, `name_taken`, `mask_conflict`, `rules_too_large`, `rules_unprovable` */
   create(policy: NewPolicy, by: Author): Promise<{ policy: Policy; warnings: string[] }> {
     return this.written(policy, by, 'policy_created', () => this.store.create(policy, this.clock.now()));
   }
@@ -77,7 +77,7 @@ export class PoliciesService {
       ]);
       const policy = await write();
       if (policy.rule.kind === 'column_mask') await this.admission.admitMask(policy.id);
-      const room = await this.admission.admitSize();
+      const room = await this.admission.admitRules({ nodes: [policy.rule.resource], groups: [] });
       await this.record(event, policy, by);
       return { policy, room };
     });

@@ -3,7 +3,7 @@ import { Clock } from '../kernel/clock.js';
 import { Settings } from '../platform/settings.js';
 import type { Growth } from './domain/size-forecast.js';
 import type { Snapshot, SnapshotSettings } from './domain/snapshot.js';
-import { SnapshotStore } from './domain/snapshot-store.js';
+import { SnapshotStore, type Touched } from './domain/snapshot-store.js';
 
 /** Everything that the rules follow from, at this moment. */
 @Injectable()
@@ -17,6 +17,13 @@ export class SnapshotService {
   async read(): Promise<Snapshot> {
     const at = this.clock.now();
     return { ...(await this.store.read(at)), settings: snapshotSettings(this.settings), at };
+  }
+
+  /** Of what a transaction touches; null: that is more than `mostRows` grants. */
+  async readTouched(touched: Touched, mostRows: number): Promise<Snapshot | null> {
+    const at = this.clock.now();
+    const written = await this.store.readTouched(at, touched, mostRows);
+    return written && { ...written, settings: snapshotSettings(this.settings), at };
   }
 
   growth(since: Date): Promise<Growth> {

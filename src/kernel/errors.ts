@@ -38,6 +38,7 @@ export const ERRORS = {
   group_in_use: { kind: 'conflict', text: 'Group in use' },
   mask_conflict: { kind: 'conflict', text: 'Two masks on one column' },
   rules_too_large: { kind: 'conflict', text: 'Rules would not fit their target' },
+  rules_unprovable: { kind: 'conflict', text: 'Rules could not be proved' },
   approval_not_awaited: { kind: 'conflict', text: 'No such text waits for an approval' },
   sync_in_progress: { kind: 'conflict', text: 'Sync in progress' },
   query_failed: { kind: 'conflict', text: 'Query failed' },

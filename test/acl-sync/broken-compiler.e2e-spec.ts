@@ -6,7 +6,7 @@ import { type Finished, GrantlineProcess, runGrantline } from '../support/grantl
 import { plant, type PlantedFault } from '../support/planted-fault.js';
 
 /** One fault each, in a copy of the built service; `found` is what the log must say of it. */
-const FAULTS: Record<string, PlantedFault> = {
+const FAULTS = {
   'drops what the other group gives': {
     file: 'acl-sync/compiler/access-state.js',
     from: 'given | withContained(statement.privileges)',
@@ -25,12 +25,16 @@ const FAULTS: Record<string, PlantedFault> = {
     to: '',
     found: /functions/,
   },
-};
+} satisfies Record<string, PlantedFault>;
 
 describe('a broken compiler', () => {
   let folder: string;
   let environment: Record<string, string>;
   let service: GrantlineProcess;
+  let token: string;
+  let boris: number;
+  /** Of the grant on a name that the second fault reads as a pattern. */
+  let dotted: string;
   const rules = (): string => readFileSync(join(folder, 'acl', 'rules.json'), 'utf8');
 
   const brokenBuild = (fault: PlantedFault): string => {
@@ -60,20 +64,31 @@ describe('a broken compiler', () => {
     const boss = ['users', 'create-admin', '--username', 'boss', '--email', 'boss@example.org'];
     expect(await runGrantline(boss, environment, password)).toMatchObject({ code: 0 });
     const login = await nobody.post('/api/auth/login', { username: 'boss', password });
-    const admin = nobody.as((login.body as unknown as Tokens).access_token);
-    const bo = await nobody.post('/api/auth/register', { username: 'boris', email: 'boris@example.org', password });
+    token = (login.body as unknown as Tokens).access_token;
+    const admin = nobody.as(token);
+    const registered = await nobody.post('/api/auth/register', {
+      username: 'boris',
+      email: 'boris@example.org',
+      password,
+    });
+    boris = Number(registered.body?.['id']);
     for (const [name, privilege] of [
       ['readers', 'SELECT'],
       ['writers', 'INSERT'],
     ] as const) {
       const group = await admin.post('/api/admin/groups', { name });
       const id = Number(group.body?.['id']);
-      expect((await admin.send('PUT', `/api/admin/groups/${id}/members/${String(bo.body?.['id'])}`)).status).toBe(204);
+      expect((await admin.send('PUT', `/api/admin/groups/${id}/members/${boris}`)).status).toBe(204);
       const resource = { catalog: 'sales', schema: 'eu', table: 'orders' };
       await admin.post('/api/admin/grants', { principal: { type: 'group', id }, resource, privileges: [privilege] });
     }
-    const dotted = { principal: { type: 'user', id: bo.body?.['id'] }, resource: { catalog: 'sales', schema: 'a.b' } };
-    expect((await admin.post('/api/admin/grants', { ...dotted, privileges: ['SELECT'] })).status).toBe(201);
+    const toBoris = { principal: { type: 'user', id: boris }, privileges: ['SELECT'] };
+    const granted = await admin.post('/api/admin/grants', {
+      ...toBoris,
+      resource: { catalog: 'sales', schema: 'a.b' },
+    });
+    dotted = granted.headers.get('location') ?? '';
+    expect(granted.status).toBe(201);
     expect((await runGrantline(['acl', 'sync'], environment)).code).toBe(0);
   });
   afterAll(async () => {
@@ -91,5 +106,28 @@ describe('a broken compiler', () => {
     expect(stderr).toContain('TRINO_ACL_SYNC_REFUSED');
     expect(stderr).toMatch(fault.found);
     expect(rules()).toBe(published);
+  });
+
+  it('that would publish nothing takes no change that it cannot publish, and every revoke', async () => {
+    const broken = new GrantlineProcess(['serve'], environment, {
+      folder: brokenBuild(FAULTS['does not escape a dot']),
+    });
+    try {
+      const admin = new ApiClient(await broken.url()).as(token);
+      const grants = '/api/admin/grants';
+      const toBoris = { principal: { type: 'user', id: boris }, privileges: ['SELECT'] };
+
+      const refused = await admin.post(grants, { ...toBoris, resource: { catalog: 'hr', schema: 'c.d' } });
+      expect(refused.body).toMatchObject({ status: 409, code: 'rules_unprovable' });
+      expect(refused.body?.['detail']).toMatch(FAULTS['does not escape a dot'].found);
+      expect((await admin.get(`${grants}?catalog=hr`)).body).toMatchObject({ items: [] });
+
+      const elsewhere = await admin.post(grants, { ...toBoris, resource: { catalog: 'hr', schema: 'plain' } });
+      expect(elsewhere.status).toBe(201);
+      expect((await admin.delete(dotted)).status).toBe(204);
+    } finally {
+      broken.signal('SIGTERM');
+      await broken.finished;
+    }
   });
 });

@@ -94,6 +94,10 @@ class Worlds extends SnapshotStore {
     return Promise.resolve(this.of.world);
   }
 
+  override readTouched(): Promise<Snapshot> {
+    return Promise.resolve(this.of.world);
+  }
+
   override growth(): Promise<Growth> {
     return Promise.resolve({ bytes: 0, isWide: false });
   }

@@ -112,4 +112,64 @@ describe('the snapshot that rules follow from', () => {
     service.clock.advance(1);
     expect(await read()).toEqual({ ...before, at: service.clock.now() });
   });
+
+  it('is read of what a change touches alone: its schema, what is above it, and whom that names', async () => {
+    const group = async (name: string, member: number) => {
+      const { body } = await admin.post('/api/admin/groups', { name });
+      await admin.send('PUT', `/api/admin/groups/${Number(body?.['id'])}/members/${member}`);
+      return { type: 'group', id: Number(body?.['id']) };
+    };
+    const [readers, auditors] = [await group('readers', ids.bob), await group('auditors', ids.alice)];
+    const grant = (principal: object, path: string) => {
+      const [catalog, schema, table] = path.split('.');
+      const resource = { catalog, ...(schema && { schema }), ...(table && { table }) };
+      return admin.post('/api/admin/grants', { principal, resource, privileges: ['SELECT'] });
+    };
+    for (const path of ['sales', 'sales.eu.orders', 'sales.us', 'hr']) await grant(readers, path);
+    await grant({ type: 'engine', name: 'etl' }, 'sales.eu.visits');
+    const deny = {
+      kind: 'deny',
+      principal: { type: 'everyone' },
+      except: [auditors],
+      resource: { catalog: 'sales', schema: 'eu' },
+    };
+    await admin.post('/api/admin/policies', deny);
+    const touched = async (nodes: { catalog: string; schema?: string }[], groups: number[], most = 10) => {
+      const snapshot = await service.app.get(SnapshotService).readTouched({ nodes, groups }, most);
+      if (snapshot === null) return null;
+      const paths = snapshot.grants.map(({ resource: { catalog, schema, table } }) =>
+        [catalog, schema, table].filter(Boolean).join('.'),
+      );
+      const { users, policies } = snapshot;
+      return [paths, users.map(({ name }) => name), snapshot.groups.map(({ name }) => name), policies.length];
+    };
+
+    const inEurope = ['sales', 'sales.eu.orders', 'sales.eu.visits'];
+    expect(await touched([{ catalog: 'sales', schema: 'eu' }], [])).toEqual([
+      inEurope,
+      ['alice', 'bob'],
+      ['readers', 'auditors'],
+      1,
+    ]);
+    expect(await touched([{ catalog: 'sales', schema: 'us' }], [])).toEqual([
+      ['sales', 'sales.us'],
+      ['bob'],
+      ['readers'],
+      0,
+    ]);
+    expect(await touched([{ catalog: 'sales' }], [])).toMatchObject([
+      ['sales', 'sales.eu.orders', 'sales.us', 'sales.eu.visits'],
+      {},
+      {},
+      1,
+    ]);
+    expect(await touched([], [readers.id])).toMatchObject([
+      ['sales', 'sales.eu.orders', 'sales.us', 'hr', 'sales.eu.visits'],
+      {},
+      {},
+      1,
+    ]);
+    expect(await touched([], [auditors.id])).toMatchObject([inEurope, {}, {}, 1]);
+    expect(await touched([{ catalog: 'sales' }], [], 3)).toBeNull();
+  });
 });

@@ -175,6 +175,12 @@ export function isRefused({ findings }: Pick<Candidate, 'findings'>): boolean {
   return findings.some(({ severity }) => severity === 'error');
 }
 
+/** Why a run would refuse this snapshot, whatever was published before; null: it would not. */
+export function refusalOf(snapshot: Snapshot): Finding | null {
+  const { text, findings } = compile(snapshot);
+  return [...findings, ...checkRules(text, snapshot)].find(({ severity }) => severity === 'error') ?? null;
+}
+
 function judged(
   snapshot: Snapshot,
   { text, hash, document, findings }: CompiledRules,

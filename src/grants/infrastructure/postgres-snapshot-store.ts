@@ -4,7 +4,7 @@ import type { PolicySubject, Principal } from '../domain/principal.js';
 import type { Privilege } from '../domain/privilege.js';
 import type { SnapshotGrant, SnapshotGroup, SnapshotPolicy, SnapshotUser } from '../domain/snapshot.js';
 import type { Growth } from '../domain/size-forecast.js';
-import { SnapshotStore, type WrittenSnapshot } from '../domain/snapshot-store.js';
+import { SnapshotStore, type Touched, type WrittenSnapshot } from '../domain/snapshot-store.js';
 import { type PolicyRuleColumns, ruleOf } from './postgres-policy-store.js';
 import { type ResourceColumns, resourceOf } from './resource-columns.js';
 
@@ -21,19 +21,54 @@ interface Lists {
   policies: (PrincipalIds & PolicyRuleColumns & { id: number; except: PrincipalIds[] })[];
 }
 
+const LIVE_GRANT = 'revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $1)';
+
 const list = (select: string) => `(SELECT coalesce(json_agg(row), '[]') FROM (${select}) AS row)`;
 
-/** One statement: PostgreSQL shows a statement one state of the database, whatever the isolation level. */
-const EVERYTHING = `SELECT
-  ${list('SELECT id, username, is_active FROM users ORDER BY id')} AS users,
+/** The rows that a snapshot is made of, by the tables or queries that hold them. */
+const snapshotOf = (from: Record<'users' | 'groups' | 'grants' | 'policies', string>) => `SELECT
+  ${list(`SELECT id, username, is_active FROM ${from.users} ORDER BY id`)} AS users,
   ${list(`SELECT g.id, g.name, array(SELECT user_id FROM group_members WHERE group_id = g.id ORDER BY user_id) AS members
-            FROM groups g WHERE g.deleted_at IS NULL ORDER BY g.id`)} AS groups,
+            FROM ${from.groups} g WHERE g.deleted_at IS NULL ORDER BY g.id`)} AS groups,
   ${list(`SELECT id, user_id, group_id, engine_name, catalog_name, schema_name, table_name, privileges, expires_at
-            FROM grants WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $1) ORDER BY id`)} AS grants,
+            FROM ${from.grants} WHERE ${LIVE_GRANT} ORDER BY id`)} AS grants,
   ${list(`SELECT p.id, p.kind, p.user_id, p.group_id, p.engine_name, p.catalog_name, p.schema_name, p.table_name, p.column_name,
                  p.expression, p.privileges, ${list(`SELECT e.user_id, e.group_id, e.engine_name FROM policy_exceptions e
                    WHERE e.policy_id = p.id ORDER BY e.user_id, e.group_id, e.engine_name`)} AS except
-            FROM policies p WHERE p.removed_at IS NULL ORDER BY p.id`)} AS policies`;
+            FROM ${from.policies} p WHERE p.removed_at IS NULL ORDER BY p.id`)} AS policies`;
+
+/** One statement: PostgreSQL shows a statement one state of the database, whatever the isolation level. */
+const EVERYTHING = snapshotOf({ users: 'users', groups: 'groups', grants: 'grants', policies: 'policies' });
+
+const onTouchedNode = (row: string) => `EXISTS (SELECT FROM touched t WHERE t.catalog_name = ${row}.catalog_name
+  AND (t.schema_name IS NULL OR ${row}.schema_name IS NULL OR t.schema_name = ${row}.schema_name))`;
+
+/** $2 and $3: catalogs and schemas of nodes; $4: groups. */
+const TOUCHED = `WITH
+  touched AS (
+    SELECT * FROM unnest($2::text[], $3::text[]) AS node (catalog_name, schema_name)
+    UNION SELECT catalog_name, schema_name FROM grants WHERE group_id = ANY ($4) AND ${LIVE_GRANT}
+    UNION SELECT catalog_name, schema_name FROM policies p
+           WHERE p.removed_at IS NULL AND (p.group_id = ANY ($4)
+             OR EXISTS (SELECT FROM policy_exceptions e WHERE e.policy_id = p.id AND e.group_id = ANY ($4)))),
+  touched_grants AS (SELECT * FROM grants g WHERE ${LIVE_GRANT} AND ${onTouchedNode('g')}),
+  touched_policies AS (SELECT * FROM policies p WHERE p.removed_at IS NULL AND ${onTouchedNode('p')}),
+  named AS (
+    SELECT user_id, group_id FROM touched_grants
+    UNION SELECT user_id, group_id FROM touched_policies
+    UNION SELECT e.user_id, e.group_id FROM policy_exceptions e JOIN touched_policies p ON e.policy_id = p.id),
+  named_groups AS (SELECT * FROM groups WHERE id IN (SELECT group_id FROM named)),
+  named_users AS (
+    SELECT * FROM users WHERE id IN (
+      SELECT user_id FROM named
+      UNION SELECT user_id FROM group_members WHERE group_id IN (SELECT id FROM named_groups)))`;
+const TOUCHED_ROWS = `${TOUCHED} SELECT count(*)::int AS count FROM touched_grants`;
+const TOUCHED_SNAPSHOT = `${TOUCHED} ${snapshotOf({
+  users: 'named_users',
+  groups: 'named_groups',
+  grants: 'touched_grants',
+  policies: 'touched_policies',
+})}`;
 
 /**
  * A rule has some 400 bytes around its names. A name can stand in several: on the node, and where everybody is listed who reaches
@@ -65,7 +100,17 @@ export class PostgresSnapshotStore extends SnapshotStore {
   }
 
   override async read(at: Date): Promise<WrittenSnapshot> {
-    const [lists] = await this.session.manager.query<[Lists]>(EVERYTHING, [at]);
+    return this.written(EVERYTHING, [at]);
+  }
+
+  override async readTouched(at: Date, { nodes, groups }: Touched, mostRows: number): Promise<WrittenSnapshot | null> {
+    const touched = [at, nodes.map(({ catalog }) => catalog), nodes.map(({ schema }) => schema ?? null), groups];
+    const [{ count }] = await this.session.manager.query<[{ count: number }]>(TOUCHED_ROWS, touched);
+    return count > mostRows ? null : this.written(TOUCHED_SNAPSHOT, touched);
+  }
+
+  private async written(query: string, values: unknown[]): Promise<WrittenSnapshot> {
+    const [lists] = await this.session.manager.query<[Lists]>(query, values);
     return {
       users: lists.users.map(({ id, username, is_active: isActive }): SnapshotUser => ({
         id,

@@ -1,0 +1,86 @@
+import type { OnApplicationShutdown } from '@nestjs/common';
+import { AdmissionProof } from '../../grants/domain/admission-proof.js';
+import type { Snapshot } from '../../grants/domain/snapshot.js';
+import type { Log } from '../../platform/log.js';
+import type { Finding } from '../rules/finding.js';
+import { PreparationExceeded } from '../domain/rules-preparer.js';
+import { PreparationThread } from './preparation-thread.js';
+
+/**
+ * `milliseconds`: for one proof. `people`: rows × people; what has more takes seconds (enterprise's largest catalog: 2.7 million,
+ * one second). `waiting`: writes in line for the thread. `loadMilliseconds`: until a new thread has loaded its program.
+ */
+const LIMITS = { milliseconds: 2_000, work: 3_000_000, waiting: 8, loadMilliseconds: 30_000, heapMebibytes: 256 };
+
+/** A thread that stays, because loading the compiler takes longer than most proofs. What exceeds a limit is left to the run. */
+export class ThreadedAdmissionProof extends AdmissionProof implements OnApplicationShutdown {
+  private thread: PreparationThread | null = null;
+  private inLine: Promise<unknown> = Promise.resolve();
+  private waiting = 0;
+
+  constructor(
+    private readonly log: Log,
+    private readonly limits = LIMITS,
+    private readonly program?: URL,
+  ) {
+    super();
+  }
+
+  override async refusal(snapshot: Snapshot): Promise<string | null> {
+    const { users, grants, policies } = snapshot;
+    const work = users.length * (grants.length + policies.length);
+    if (work > this.limits.work || this.waiting >= this.limits.waiting) return null;
+    this.waiting += 1;
+    const proved = this.inLine.then(() => this.proved(snapshot));
+    this.inLine = proved;
+    try {
+      return await proved;
+    } finally {
+      this.waiting -= 1;
+    }
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.inLine;
+    await this.discard();
+  }
+
+  /** Never rejects. */
+  private async proved(snapshot: Snapshot): Promise<string | null> {
+    const thread = await this.ready();
+    if (thread === null) return null;
+    try {
+      const finding = await thread.run<Finding | null>({ kind: 'prove', snapshot }, this.limits.milliseconds);
+      return finding?.message ?? null;
+    } catch (error) {
+      await this.discard();
+      if (error instanceof PreparationExceeded) {
+        this.log.warn('a change is left for the run to prove', { reason: error.message });
+        return null;
+      }
+      this.log.error('the rules of a change could not be compiled', { err: error });
+      return 'the rules that follow from this change cannot be compiled; the log says why';
+    }
+  }
+
+  /** Null: a thread cannot be had, which is not the change's fault. */
+  private async ready(): Promise<PreparationThread | null> {
+    if (this.thread !== null) return this.thread;
+    const thread = new PreparationThread(this.limits.heapMebibytes, this.program);
+    this.thread = thread;
+    try {
+      await thread.run({ kind: 'load' }, this.limits.loadMilliseconds);
+      return thread;
+    } catch (error) {
+      await this.discard();
+      this.log.warn('changes are left for the run to prove: there is no thread for it', { err: error });
+      return null;
+    }
+  }
+
+  private async discard(): Promise<void> {
+    const { thread } = this;
+    this.thread = null;
+    await thread?.end();
+  }
+}

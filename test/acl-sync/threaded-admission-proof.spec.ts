@@ -1,0 +1,89 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { ThreadedAdmissionProof } from '../../src/acl-sync/infrastructure/threaded-admission-proof.js';
+import type { Snapshot } from '../../src/grants/domain/snapshot.js';
+import { aWorld } from '../support/a-world.js';
+import { LogBook } from '../support/log-book.js';
+
+const LIMITS = { milliseconds: 20_000, work: 100, waiting: 2, loadMilliseconds: 20_000, heapMebibytes: 64 };
+
+describe('the proof of what is being written', () => {
+  let folder: string;
+  let log: LogBook;
+  let proof: ThreadedAdmissionProof | null = null;
+  const snapshot = aWorld().person('ana').may('SELECT', 'sales.eu.orders').snapshot();
+  /** Answers a task by what `program` says. */
+  const asked = async (program: string, limits: Partial<typeof LIMITS> = {}): Promise<ThreadedAdmissionProof> => {
+    const file = join(folder, 'program.mjs');
+    const head = `import { parentPort } from 'node:worker_threads'; let asked = 0;`;
+    await writeFile(file, `${head} parentPort.on('message', (task) => { ${program} });`);
+    proof = new ThreadedAdmissionProof(log, { ...LIMITS, ...limits }, pathToFileURL(file));
+    return proof;
+  };
+  const LOADED = `if (task.kind === 'load') return parentPort.postMessage(null);`;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'admission-proof-'));
+    log = new LogBook();
+  });
+  afterEach(async () => {
+    await proof?.onApplicationShutdown();
+    await rm(folder, { recursive: true });
+  });
+
+  it('compiles and proves it', async () => {
+    proof = new ThreadedAdmissionProof(log);
+    const clash: Snapshot = { ...snapshot, users: [...snapshot.users, { id: 99, name: 'ANA', isActive: true }] };
+
+    expect(await proof.refusal(snapshot)).toBeNull();
+    expect(await proof.refusal(clash)).toMatch(/one name means two principals/);
+    expect(await proof.refusal(snapshot)).toBeNull();
+    expect(log.lines).toEqual([]);
+  });
+
+  it('is left to the run at its deadline, and the next one has a new thread', async () => {
+    const stuck = await asked(
+      `${LOADED} if (task.snapshot.users[0].id === 1) for (;;);  parentPort.postMessage(null);`,
+      {
+        milliseconds: 300,
+      },
+    );
+
+    expect(await stuck.refusal(snapshot)).toBeNull();
+    expect(log.at('warn')).toEqual(['a change is left for the run to prove']);
+    expect(await stuck.refusal({ ...snapshot, users: [{ id: 2, name: 'bo', isActive: true }] })).toBeNull();
+    expect(log.lines).toHaveLength(1);
+  });
+
+  it('refuses what breaks the compiler', async () => {
+    const broken = await asked(`${LOADED} throw new Error('no such case');`);
+
+    expect(await broken.refusal(snapshot)).toMatch(/cannot be compiled/);
+    expect(log.at('error')).toEqual(['the rules of a change could not be compiled']);
+  });
+
+  it('refuses nothing for want of a thread', async () => {
+    const missing = new ThreadedAdmissionProof(log, LIMITS, pathToFileURL(join(folder, 'missing.mjs')));
+
+    expect(await missing.refusal(snapshot)).toBeNull();
+    expect(log.at('warn')).toHaveLength(1);
+  });
+
+  it('is left to the run where it takes too much, or too many wait for it', async () => {
+    const refusing = await asked(`${LOADED} parentPort.postMessage({ message: 'refused ' + ++asked });`);
+    const large = {
+      ...snapshot,
+      users: Array.from({ length: 101 }, (_, i) => ({ id: i, name: `p${i}`, isActive: true })),
+    };
+
+    expect(await refusing.refusal(large)).toBeNull();
+    expect(await Promise.all([snapshot, snapshot, snapshot].map((each) => refusing.refusal(each)))).toEqual([
+      'refused 1',
+      'refused 2',
+      null,
+    ]);
+    expect(await refusing.refusal(snapshot)).toBe('refused 3');
+  });
+});
