@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { databaseAccount } from '../../src/platform/infrastructure/embedded-binaries.js';
+import { databaseAccount } from '../../src/platform/infrastructure/database-account.js';
 import { joinEmbeddedPostgres } from '../../src/platform/infrastructure/embedded-postgres.js';
 import { migrate } from '../../src/platform/infrastructure/migrator.js';
 import { type TestDatabase, testPostgres } from './database.js';

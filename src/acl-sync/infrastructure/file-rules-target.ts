@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { mkdir, open } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { codeOf } from '../../platform/infrastructure/system-error.js';
 import { replaceFile } from '../../platform/infrastructure/whole-file.js';
 import {
   type LiveRules,
@@ -86,9 +87,4 @@ export class FileRulesTarget extends RulesTarget {
 
 function revisionOf(bytes: Buffer | null): string {
   return bytes === null ? 'absent' : createHash('sha256').update(bytes).digest('hex');
-}
-
-/** The operating system's code (`ENOENT`); null for what did not come from it. */
-function codeOf(failure: unknown): string | null {
-  return typeof failure === 'object' && failure !== null && 'code' in failure ? String(failure.code) : null;
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { readPlainFile } from './plain-file.js';
 import { createFile } from './whole-file.js';
 
 /**
@@ -11,5 +12,5 @@ export async function developmentSecret(dataDir: string): Promise<string> {
   const file = join(dataDir, 'development-secret');
   mkdirSync(dataDir, { recursive: true });
   await createFile(file, randomBytes(48).toString('base64'), 0o600);
-  return readFileSync(file, 'utf8').trim();
+  return readPlainFile(file).trim();
 }

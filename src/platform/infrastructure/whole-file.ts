@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { link, lstat, open, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { codeOf } from './system-error.js';
 
 /** A staged file of this age belongs to a process that was killed: writing one takes far less. */
 const LEFTOVER_MS = 600_000;
@@ -23,7 +24,7 @@ export async function createFile(path: string, content: string | Uint8Array, mod
       await link(staged, path);
     } catch (error) {
       // Otherwise another process was first.
-      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+      if (codeOf(error) !== 'EEXIST') throw error;
     }
   });
 }

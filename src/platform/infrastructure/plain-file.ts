@@ -1,0 +1,52 @@
+import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
+import { codeOf } from './system-error.js';
+
+const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
+
+/** A link; a pipe without a reader. */
+const NOT_PLAIN = new Set<string | null>(['ELOOP', 'ENXIO']);
+
+/** Read no further, whatever somebody has put there. */
+const MAX_BYTES = 65_536;
+
+/** Reads a small file of one owner; by default of this process's account. @throws Error if it is a link, a pipe or another's. */
+export function readPlainFile(path: string, owner = process.getuid?.()): string {
+  const file = openPlain(path, O_RDONLY, ({ uid }) => owner === undefined || uid === owner);
+  try {
+    const content = Buffer.alloc(MAX_BYTES);
+    return content.toString('utf8', 0, readSync(file, content));
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Opens a log for appending. @throws Error if it is a link, has a second name, or is not this account's. */
+export function openLog(path: string): number {
+  const owner = process.getuid?.();
+  return openPlain(
+    path,
+    O_WRONLY | O_APPEND | O_CREAT,
+    ({ uid, nlink }) => nlink === 1 && (owner === undefined || uid === owner),
+  );
+}
+
+function openPlain(path: string, flags: number, isTrusted: (found: Stats) => boolean): number {
+  const file = openUnfollowed(path, flags);
+  const found = fstatSync(file);
+  if (found.isFile() && isTrusted(found)) return file;
+  closeSync(file);
+  throw notPlain(path);
+}
+
+/** Without O_NONBLOCK a pipe that nobody writes would hold the process for ever. */
+function openUnfollowed(path: string, flags: number): number {
+  try {
+    return openSync(path, flags | O_NOFOLLOW | O_NONBLOCK, 0o600);
+  } catch (error) {
+    throw NOT_PLAIN.has(codeOf(error)) ? notPlain(path, error) : error;
+  }
+}
+
+function notPlain(path: string, cause?: unknown): Error {
+  return new Error(`${path} is a link, or is not a file of the account that it must belong to: remove it`, { cause });
+}
