@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { Outcome, PublicationSummary, Trigger } from './domain/publication.js';
+import type { PublicationHistory } from './domain/publication-history.js';
+import type { Outcome, Trigger } from './domain/publication.js';
 
 /** What the sync tells Prometheus; the names stand in the API's document and the chart's alerts. */
 @Injectable()
@@ -10,15 +11,22 @@ export class AclSyncMetrics {
   private readonly lastPublication: Gauge;
   private readonly live: Gauge;
   private readonly grantToLive: Histogram;
+  private readonly publishedVersion: Gauge;
   private readonly rules: Gauge;
   private readonly bytes: Gauge;
   private readonly drift: Counter;
+  private readonly driftSince: Gauge;
   private readonly refusedSince: Gauge;
+  private readonly waitingSince: Gauge;
   private readonly unexplained: Counter;
 
   constructor(registry: Registry) {
     const registers = [registry];
-    const gauge = (name: string, help: string) => new Gauge({ name: `grantline_acl_${name}`, help, registers });
+    const gauge = (name: string, help: string) => {
+      const made = new Gauge({ name: `grantline_acl_${name}`, help, registers });
+      made.set(Number.NaN); // unknown until the history was read: 0 would say that nothing was published
+      return made;
+    };
     this.runs = new Counter({
       name: 'grantline_acl_runs_total',
       help: 'Runs of the sync by how they ended and what made them happen.',
@@ -34,6 +42,7 @@ export class AclSyncMetrics {
       buckets: [5, 15, 30, 60, 90, 120, 180, 300, 450, 600, 900, 1800],
       registers,
     });
+    this.publishedVersion = gauge('published_version', 'The version that was published last; 0: none.');
     this.rules = gauge('rules', 'Rules in the version that was published last.');
     this.bytes = gauge('bytes', 'Size of the text that was published last.');
     this.drift = new Counter({
@@ -46,6 +55,14 @@ export class AclSyncMetrics {
       help: 'Versions published with a change that nobody has recorded, below the limit or approved.',
       registers,
     });
+    this.driftSince = gauge(
+      'drift_since_timestamp_seconds',
+      'Since when the live rules hold an edit by hand; 0: the last run found none.',
+    );
+    this.waitingSince = gauge(
+      'waiting_since_timestamp_seconds',
+      'Since when an unexplained change waits for an approval; 0: none does.',
+    );
     this.refusedSince = gauge(
       'refused_since_timestamp_seconds',
       'Since when every run was refused; 0: the last was not.',
@@ -65,13 +82,17 @@ export class AclSyncMetrics {
     this.drift.inc();
   }
 
-  /** What the history says, which other replicas write too. */
-  show(state: { published: PublicationSummary | null; lastSuccessAt: Date | null; refusedSince: Date | null }): void {
-    const { published, lastSuccessAt, refusedSince } = state;
+  /** What the history says, which other processes write too. */
+  async showHistory(history: PublicationHistory): Promise<void> {
+    const { last, lastSuccessAt, refusedSince } = await history.summary();
+    const [published] = (await history.list({ limit: 1, after: null })).items;
     this.lastSuccess.set(secondsOf(lastSuccessAt));
     this.refusedSince.set(secondsOf(refusedSince));
-    this.lastPublication.set(secondsOf(published?.publishedAt ?? null));
+    this.driftSince.set(secondsOf(last?.drift?.foundAt));
+    this.waitingSince.set(secondsOf(last?.waiting?.since));
+    this.lastPublication.set(secondsOf(published?.publishedAt));
     this.live.set((published?.liveAt ?? null) === null ? 0 : 1);
+    this.publishedVersion.set(published?.version ?? 0);
     this.rules.set(published?.rules ?? 0);
     this.bytes.set(published?.bytes ?? 0);
   }
@@ -82,6 +103,6 @@ export class AclSyncMetrics {
   }
 }
 
-function secondsOf(moment: Date | null): number {
-  return moment === null ? 0 : moment.getTime() / 1000;
+function secondsOf(moment: Date | null | undefined): number {
+  return (moment?.getTime() ?? 0) / 1000;
 }

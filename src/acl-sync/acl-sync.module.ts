@@ -11,6 +11,7 @@ import { aclSyncScheduler } from './acl-sync.scheduler.js';
 import { ApprovalsService } from './approvals.service.js';
 import { BackgroundRunsService } from './background-runs.service.js';
 import { ThreadedAdmissionProof } from './infrastructure/threaded-admission-proof.js';
+import { HistoryGaugesService } from './history-gauges.service.js';
 import { LiveVersionService } from './live-version.service.js';
 import { PublishedSizeForecast } from './published-size-forecast.service.js';
 import { PublishingModule } from './publishing.module.js';
@@ -33,6 +34,7 @@ export class AclSyncModule {
         BackgroundRunsService,
         LiveVersionService,
         { provide: AdmissionProof, useFactory: (log: Log) => new ThreadedAdmissionProof(log), inject: [Log] },
+        HistoryGaugesService,
         { provide: SizeForecast, useClass: PublishedSizeForecast },
         ...(sync.enabled ? [aclSyncScheduler(sync.cron)] : []),
       ],

@@ -64,14 +64,8 @@ export class RunReportsService {
       this.log.warn('TRINO_ACL_UNEXPLAINED_CHANGE', { trigger });
     }
     if (isNewEdit) this.metrics.foundDrift();
-    await this.showState();
+    await this.metrics.showHistory(this.history);
     this.write(report, isNewEdit ? drift : null);
-  }
-
-  /** Gauges as the history has them; other replicas write it too. */
-  async showState(): Promise<void> {
-    const { lastSuccessAt, refusedSince } = await this.history.summary();
-    this.metrics.show({ published: await this.history.latest(), lastSuccessAt, refusedSince });
   }
 
   private async tellOutcome(report: RunReport): Promise<void> {

@@ -1,0 +1,51 @@
+import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Pace } from '../kernel/pace.js';
+import { Log } from '../platform/log.js';
+import { AclSyncMetrics } from './acl-sync.metrics.js';
+import { PublicationHistory } from './domain/publication-history.js';
+
+const READ_EVERY_MS = 15_000;
+
+/** Shows the history in this process's gauges, at the start and every 15 s: other replicas and commands write it too. */
+@Injectable()
+export class HistoryGaugesService implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly stopping = new AbortController();
+  private reading: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly history: PublicationHistory,
+    private readonly metrics: AclSyncMetrics,
+    private readonly pace: Pace,
+    private readonly log: Log,
+  ) {}
+
+  async onApplicationBootstrap(): Promise<void> {
+    await this.refresh();
+    this.reading = this.refreshUntilStopped();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    this.stopping.abort();
+    await this.reading;
+  }
+
+  private async refreshUntilStopped(): Promise<void> {
+    for (;;) {
+      try {
+        await this.pace.wait(READ_EVERY_MS, this.stopping.signal);
+      } catch {
+        return; // stopping
+      }
+      await this.refresh();
+    }
+  }
+
+  /** What was read last stays where the history cannot be read. */
+  private async refresh(): Promise<void> {
+    try {
+      await this.metrics.showHistory(this.history);
+    } catch (error) {
+      this.log.warn('the gauges of publications could not be read', { err: error });
+    }
+  }
+}

@@ -1,0 +1,84 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Registry } from 'prom-client';
+import { AclSyncService } from '../../src/acl-sync/acl-sync.service.js';
+import { AclSyncMetrics } from '../../src/acl-sync/acl-sync.metrics.js';
+import { PublicationHistory } from '../../src/acl-sync/domain/publication-history.js';
+import { HistoryGaugesService } from '../../src/acl-sync/history-gauges.service.js';
+import { FakePace } from '../support/fake-pace.js';
+import { LogBook } from '../support/log-book.js';
+import { startService, type TestService } from '../support/service.js';
+
+describe('gauges of what was published', () => {
+  let directory: string;
+  let publisher: TestService;
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'history-gauges-'));
+    publisher = await startService({ ACL_FILE_DIRECTORY: directory });
+  });
+  afterAll(async () => {
+    await publisher.stop();
+    await rm(directory, { recursive: true });
+  });
+
+  const run = () =>
+    publisher.app.get(AclSyncService).run({ trigger: 'schedule', by: { actor: null, origin: null }, patienceMs: 0 });
+  const gauges = async (registry: Registry): Promise<Record<string, string>> => {
+    const lines = (await registry.metrics()).matchAll(/^grantline_acl_(\w+) (\S+)$/gm);
+    return Object.fromEntries(Array.from(lines, ([, name = '', value = '']) => [name, value]));
+  };
+  const idle = (pace: FakePace, log = new LogBook(), history = publisher.app.get(PublicationHistory)) => {
+    const registry = new Registry();
+    return { registry, service: new HistoryGaugesService(history, new AclSyncMetrics(registry), pace, log) };
+  };
+
+  it('are the same in a replica that published nothing, at its start and as time passes', async () => {
+    const pace = new FakePace();
+    const waiting = idle(pace);
+    expect(await gauges(waiting.registry)).toMatchObject({ rules: 'Nan', published_version: 'Nan', live: 'Nan' });
+    await waiting.service.onApplicationBootstrap();
+    await pace.somebodyWaits();
+    expect(await gauges(waiting.registry)).toMatchObject({ rules: '0', published_version: '0', live: '0' });
+
+    expect(await run()).toMatchObject({ outcome: { kind: 'applied' } });
+
+    const fresh = await startService({ ACL_FILE_DIRECTORY: directory }, { database: publisher.database });
+    const published = await gauges(publisher.app.get(Registry));
+    expect(published).toMatchObject({ published_version: '1', drift_since_timestamp_seconds: '0' });
+    for (const name of ['rules', 'bytes', 'last_success_timestamp_seconds', 'last_publication_timestamp_seconds']) {
+      expect([name, Number(published[name])]).toEqual([name, expect.any(Number)]);
+      expect(Number(published[name])).toBeGreaterThan(0);
+    }
+    expect(await gauges(fresh.app.get(Registry))).toEqual(published);
+    await fresh.stop();
+
+    pace.advance(60_000);
+    await pace.somebodyWaits();
+    expect(await gauges(waiting.registry)).toEqual(published);
+    await waiting.service.beforeApplicationShutdown();
+  });
+
+  it('stay what they were while the history cannot be read', async () => {
+    const pace = new FakePace();
+    const log = new LogBook();
+    const history = publisher.app.get(PublicationHistory);
+    let isBroken = false;
+    const failing = new Proxy(history, {
+      get: (target, name: keyof PublicationHistory) =>
+        isBroken ? () => Promise.reject(new Error('no database')) : target[name].bind(target),
+    });
+    const { registry, service } = idle(pace, log, failing);
+    await service.onApplicationBootstrap();
+    await pace.somebodyWaits();
+    const before = await gauges(registry);
+
+    isBroken = true;
+    pace.advance(60_000);
+    await pace.somebodyWaits();
+
+    expect(await gauges(registry)).toEqual(before);
+    expect(log.lines.map(({ message }) => message)).toEqual(['the gauges of publications could not be read']);
+    await service.beforeApplicationShutdown();
+  });
+});
