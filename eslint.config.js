@@ -28,7 +28,14 @@ export default tseslint.config(
     languageOptions: {
       parserOptions: {
         projectService: {
-          allowDefaultProject: ['*.js', '*.cjs', '.dependency-cruiser.cjs', '.ci/*.mjs', 'test/support/*.js'],
+          allowDefaultProject: [
+            '*.js',
+            '*.cjs',
+            '.dependency-cruiser.cjs',
+            '.ci/*.mjs',
+            'test/support/*.js',
+            'helm/*/files/*.mjs',
+          ],
         },
         tsconfigRootDir: import.meta.dirname,
       },
@@ -54,5 +61,6 @@ export default tseslint.config(
   { files: ['test/**/*'], rules: { 'no-restricted-syntax': ['error', moduleMocks], 'no-console': 'off' } },
   { files: ['**/*.js', '**/*.cjs', '**/*.mjs'], ...tseslint.configs.disableTypeChecked },
   { files: ['.ci/*.mjs', 'test/support/*.js'], rules: { 'no-console': 'off' } },
+  { files: ['helm/*/files/*.mjs'], rules: { 'no-console': 'off', 'no-restricted-syntax': 'off' } },
   prettier,
 );

@@ -5,16 +5,19 @@ import { join } from 'node:path';
 
 import { demo } from './demo.js';
 import { FUZZER, SEED } from './fuzz/schemathesis.js';
+import { writeChartReadme } from './chart/readme.js';
 import { cacheFolder } from './parts/cache.js';
-import { install } from './parts/install.js';
+import { installChartTools } from './parts/chart-tools.js';
+import { install, installForChart } from './parts/install.js';
 import { installSchemathesis } from './parts/schemathesis.js';
 import { duration, say, summed, told } from './progress.js';
 import { assertNothingLeft } from './running/census.js';
 import { Processes } from './running/processes.js';
-import { STACK_FILE, startStack, type StartedStack } from './stack.js';
+import { STACK_FILE, startChartStack, startStack, type StartedStack } from './stack.js';
 import { suite } from './suite.js';
 
-const USAGE = 'usage: run.ts suite [jest argument…] | fuzz [jest argument…] | demo | install';
+const USAGE =
+  'usage: run.ts suite [jest argument…] | chart [jest argument…] | chart-readme | fuzz [jest argument…] | demo | install';
 const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
 
 /** Known to the set-up of every jest run: the PostgreSQL to run on. */
@@ -36,6 +39,16 @@ const WORKS: Record<string, Work> = {
       const found = { [STACK_FILE]: file, [FUZZER]: parts.schemathesis, [POSTGRES_PACKAGE]: parts.postgres14 };
       return suite(processes, { [SEED]: process.env[SEED] ?? SUITE_SEED, ...found }, rest);
     }),
+  chart: async (processes, rest) => {
+    const parts = await summed('installed', () => installForChart(processes, process.env));
+    const file = await startChartStack(processes, parts);
+    return suite(processes, { [STACK_FILE]: file }, ['test/stack/chart/', ...rest]);
+  },
+  'chart-readme': async (processes) => {
+    const folder = await told('helm-docs', () => installChartTools(processes, cacheFolder(process.env)));
+    await writeChartReadme(folder);
+    return 0;
+  },
   fuzz: async (processes, rest) => {
     const fuzzer = await told('Schemathesis', () => installSchemathesis(processes, cacheFolder(process.env)));
     return suite(processes, { [FUZZER]: fuzzer }, ['fuzz\\.stack-spec', ...rest]);

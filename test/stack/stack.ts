@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import type { Parts } from './parts/install.js';
+import type { ChartParts, Parts } from './parts/install.js';
 import { told } from './progress.js';
 import { startCluster } from './running/cluster.js';
 import { startEngine, type Mode } from './running/engine.js';
@@ -27,6 +27,9 @@ export interface Stack {
   rulesVolume: string;
   parts: Parts;
 }
+
+/** The part of it on which the chart is tested; `npm run test:chart` starts no more. */
+export type ChartStack = Pick<Stack, 'folder' | 'cluster'> & { parts: ChartParts };
 
 export interface StartedStack {
   stack: Stack;
@@ -63,9 +66,20 @@ export async function startStack(processes: Processes, parts: Parts): Promise<St
     rulesVolume,
     parts,
   };
-  const file = join(processes.folder, 'stack.json');
+  return { stack, file: await writeStack(stack) };
+}
+
+/** @returns the file that tells the specs where everything is */
+export async function startChartStack(processes: Processes, parts: ChartParts): Promise<string> {
+  const { api, tokenFile, kubeconfig } = await told('Kubernetes API', () => startCluster(processes, parts));
+  const cluster = { url: api.url, caFile: api.caFile, tokenFile, kubeconfig };
+  return writeStack({ folder: processes.folder, cluster, parts });
+}
+
+async function writeStack(stack: ChartStack): Promise<string> {
+  const file = join(stack.folder, 'stack.json');
   await writeFile(file, JSON.stringify(stack, null, 2), { mode: 0o600 });
-  return { stack, file };
+  return file;
 }
 
 /** The stack that was started for this process. */
@@ -75,6 +89,6 @@ export function openStack(env: NodeJS.ProcessEnv): Stack {
   return JSON.parse(readFileSync(file, 'utf8')) as Stack;
 }
 
-export function kubectlOf(stack: Stack): Kubectl {
+export function kubectlOf(stack: ChartStack): Kubectl {
   return kubectlFor(join(stack.parts.clusterTools, 'kubectl'), stack.cluster.kubeconfig);
 }

@@ -1,6 +1,7 @@
 import { summed, told } from '../progress.js';
 import type { Processes } from '../running/processes.js';
 import { cacheFolder } from './cache.js';
+import { installChartTools, installCheckov, installResourceDefinitions } from './chart-tools.js';
 import { installClusterTools } from './cluster-tools.js';
 import { installEngineOracle } from './engine-oracle.js';
 import { javaHome } from './java.js';
@@ -10,14 +11,21 @@ import { installPostgres14 } from './postgres14.js';
 import { installSchemathesis } from './schemathesis.js';
 import { installTrino } from './trino.js';
 
-/** Folders of the installed parts. They are only read. */
-export interface Parts {
+/** What the chart is tested with. They are only read, as all parts. */
+export interface ChartParts {
+  kubernetes: string;
+  clusterTools: string;
+  chartTools: string;
+  checkov: string;
+  resourceDefinitions: string;
+}
+
+/** Folders of the installed parts. */
+export interface Parts extends ChartParts {
   javaHome: string;
   trino: string;
   engineOracle: string;
   keycloak: string;
-  kubernetes: string;
-  clusterTools: string;
   postgres14: string;
   schemathesis: string;
 }
@@ -30,7 +38,7 @@ export async function install(processes: Processes, env: NodeJS.ProcessEnv): Pro
     trino: await told('Trino, from its jars', () => installTrino(processes, cache, java)),
     engineOracle: await told("the engine's access control", () => installEngineOracle(processes, cache, java)),
     keycloak: await told('Keycloak', () => installKeycloak(processes, cache, java)),
-    clusterTools: await told('kubectl, Helm 4 and Helm 3', () => installClusterTools(processes, cache, java)),
+    ...(await chartDownloads(processes, cache, java)),
     postgres14: await told('PostgreSQL 14', () => installPostgres14(processes, cache)),
     schemathesis: await told('Schemathesis', () => installSchemathesis(processes, cache)),
   });
@@ -39,4 +47,27 @@ export async function install(processes: Processes, env: NodeJS.ProcessEnv): Pro
     downloads(),
   );
   return { javaHome: java, kubernetes, ...downloaded };
+}
+
+/** No more than the chart is tested with. */
+export async function installForChart(processes: Processes, env: NodeJS.ProcessEnv): Promise<ChartParts> {
+  const cache = cacheFolder(env);
+  const [kubernetes, downloaded] = await processes.together(
+    summed('kube-apiserver and etcd', () => installKubernetes(processes, cache, env)),
+    chartDownloads(processes, cache, javaHome(env)),
+  );
+  return { kubernetes, ...downloaded };
+}
+
+async function chartDownloads(
+  processes: Processes,
+  cache: string,
+  java: string,
+): Promise<Omit<ChartParts, 'kubernetes'>> {
+  return {
+    clusterTools: await told('kubectl, Helm 4 and Helm 3', () => installClusterTools(processes, cache, java)),
+    chartTools: await told('promtool, kube-score and helm-docs', () => installChartTools(processes, cache)),
+    checkov: await told('checkov', () => installCheckov(processes, cache)),
+    resourceDefinitions: await told('definitions of foreign kinds', () => installResourceDefinitions(processes, cache)),
+  };
 }

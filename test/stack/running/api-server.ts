@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 import axios from 'axios';
 
-import type { Parts } from '../parts/install.js';
+import type { ChartParts } from '../parts/install.js';
 import { freePort } from './free-port.js';
 import type { Processes } from './processes.js';
 import { until } from './until.js';
@@ -25,7 +25,7 @@ export interface ApiServer {
  * Starts etcd and kube-apiserver: RBAC, TLS, every admission plug-in that is on by default, and no kubelet.
  * The server makes its own certificate; we make the pair that signs service-account tokens (RSA, as in most clusters).
  */
-export async function startApiServer(processes: Processes, parts: Parts): Promise<ApiServer> {
+export async function startApiServer(processes: Processes, parts: ChartParts): Promise<ApiServer> {
   const folder = join(processes.folder, 'kubernetes');
   await mkdir(folder);
   const administratorToken = randomUUID();

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import type { Parts } from '../parts/install.js';
+import type { ChartParts } from '../parts/install.js';
 import { startApiServer, type ApiServer } from './api-server.js';
 import { kubectlFor, writeKubeconfig } from './kubectl.js';
 import type { Processes } from './processes.js';
@@ -17,7 +17,7 @@ export interface Cluster {
 }
 
 /** An API server with the objects that Grantline finds in a cluster, and a bound token of its service account. */
-export async function startCluster(processes: Processes, parts: Parts): Promise<Cluster> {
+export async function startCluster(processes: Processes, parts: ChartParts): Promise<Cluster> {
   const api = await startApiServer(processes, parts);
   const folder = join(processes.folder, 'kubernetes');
   const kubeconfig = await writeKubeconfig(folder, api);

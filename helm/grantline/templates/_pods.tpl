@@ -1,0 +1,124 @@
+{{- define "grantline.podSecurityContext" -}}
+runAsNonRoot: true
+{{- range $name, $id := .Values.podSecurityContext }}
+{{- if not (kindIs "invalid" $id) }}
+{{ $name }}: {{ int64 $id }}
+{{- end }}
+{{- end }}
+seccompProfile: { type: RuntimeDefault }
+{{- end -}}
+
+{{- define "grantline.containerSecurityContext" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+privileged: false
+capabilities: { drop: [ALL] }
+{{- end -}}
+
+{{/* Call with (list . "component"): what all pods of the chart have in common. */}}
+{{- define "grantline.podBasics" -}}
+{{- $root := index . 0 -}}
+{{- with $root.Values.imagePullSecrets }}
+imagePullSecrets: {{- toYaml . | nindent 2 }}
+{{- end }}
+automountServiceAccountToken: false
+enableServiceLinks: false
+securityContext: {{- include "grantline.podSecurityContext" $root | nindent 2 }}
+{{- with $root.Values.nodeSelector }}
+nodeSelector: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $root.Values.tolerations }}
+tolerations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $root.Values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- end -}}
+
+{{- define "grantline.containerBasics" -}}
+image: {{ include "grantline.image" . | quote }}
+imagePullPolicy: {{ .Values.image.pullPolicy }}
+securityContext: {{- include "grantline.containerSecurityContext" . | nindent 2 }}
+{{- end -}}
+
+{{/* Call with (list . pattern): the settings whose names match, as environment. Helm reads whole numbers as floats. */}}
+{{- define "grantline.settings" -}}
+{{- $pattern := index . 1 -}}
+{{- range $name, $value := (index . 0).Values.settings }}
+{{- if and (regexMatch $pattern $name) (not (kindIs "invalid" $value)) (ne (toString $value) "") }}
+- name: {{ $name }}
+  value: {{ ternary (int64 $value) $value (kindIs "float64" $value) | toString | quote }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* The database and the target: what every run of the sync needs, in the service or in a Job. */}}
+{{- define "grantline.syncEnvironment" -}}
+- name: NODE_ENV
+  value: production
+- name: DATABASE_URL_FILE
+  value: /run/secrets/grantline/database-url
+- name: ACL_TARGET
+  value: configmap
+- name: ACL_CONFIGMAP_NAMESPACE
+  value: {{ include "grantline.rulesNamespace" . | quote }}
+- name: ACL_CONFIGMAP_NAME
+  value: {{ .Values.accessControl.configMap.name | quote }}
+{{- end -}}
+
+{{/* Call with (list . (dict "path-in-the-pod" "key of the Secret") "service"). */}}
+{{- define "grantline.secretsVolume" -}}
+- name: secrets
+  secret:
+    secretName: {{ include "grantline.secretName" (list (index . 0) (index . 2)) }}
+    defaultMode: 288 # 0440
+    items:
+      {{- range $path, $key := index . 1 }}
+      - key: {{ $key }}
+        path: {{ $path }}
+      {{- end }}
+{{- end -}}
+
+{{/* Only pods that publish have a token, mounted where they look for it by default; the kubelet renews it. */}}
+{{- define "grantline.tokenVolume" -}}
+- name: kubernetes-api
+  projected:
+    defaultMode: 288 # 0440
+    sources:
+      - serviceAccountToken:
+          path: token
+          expirationSeconds: 3600
+      - configMap:
+          name: kube-root-ca.crt
+          items:
+            - key: ca.crt
+              path: ca.crt
+{{- end -}}
+
+{{- define "grantline.temporaryVolume" -}}
+- name: tmp
+  emptyDir:
+    sizeLimit: 64Mi
+{{- end -}}
+
+{{- define "grantline.secretsMount" -}}
+- name: secrets
+  mountPath: /run/secrets/grantline
+  readOnly: true
+{{- end -}}
+
+{{- define "grantline.tokenMount" -}}
+- name: kubernetes-api
+  mountPath: /var/run/secrets/kubernetes.io/serviceaccount
+  readOnly: true
+{{- end -}}
+
+{{- define "grantline.temporaryMount" -}}
+- name: tmp
+  mountPath: /tmp
+{{- end -}}
+
+{{- define "grantline.testResources" -}}
+requests: { cpu: 50m, memory: 64Mi, ephemeral-storage: 16Mi }
+limits: { memory: 128Mi, ephemeral-storage: 64Mi }
+{{- end -}}

@@ -1,0 +1,27 @@
+import { readFileSync } from 'node:fs';
+import { parseSettings } from '../../src/platform/settings-parser.js';
+
+/** What the chart sets itself: from other values, because it holds a secret, or because the pod fixes it. */
+const SET_BY_THE_CHART =
+  /^(NODE_ENV|HOST|PORT|OPERATIONS_(HOST|PORT)|DATA_DIR|DATABASE_(MIGRATION_)?URL|AUTH_SECRET_KEY|SERVICE_QUERY_JWT_CLIENT_SECRET|ACL_SYNC_(ENABLED|CRON)|ACL_TARGET|ACL_FILE_.*|ACL_CONFIGMAP_.*|KUBERNETES_.*)(_FILE)?$/;
+
+interface Schema {
+  properties: { settings: { properties: object; additionalProperties: boolean } };
+  definitions: { environmentVariable: { allOf: [{ not: { properties: { name: { pattern: string } } } }, unknown] } };
+}
+
+describe("the chart's settings", () => {
+  const schema = JSON.parse(readFileSync('helm/grantline/values.schema.json', 'utf8')) as Schema;
+  const { names } = parseSettings({});
+
+  it('are those of the service, but for what the chart sets itself', () => {
+    const { properties, additionalProperties } = schema.properties.settings;
+    expect(Object.keys(properties).sort()).toEqual(names.filter((name) => !SET_BY_THE_CHART.test(name)).sort());
+    expect(additionalProperties).toBe(false);
+  });
+
+  it('cannot be set past them by extraEnv', () => {
+    const refused = new RegExp(schema.definitions.environmentVariable.allOf[0].not.properties.name.pattern);
+    expect(names.filter((name) => !refused.test(name))).toEqual([]);
+  });
+});

@@ -1,0 +1,67 @@
+import { execFile } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+import { parseAllDocuments } from 'yaml';
+
+import type { ChartStack } from '../stack.js';
+import type { Manifest } from './manifest.js';
+
+const run = promisify(execFile);
+const ROOT = join(import.meta.dirname, '..', '..', '..');
+
+export const CHART = join(ROOT, 'helm', 'grantline');
+/** Programs among the cluster tools. */
+export const HELM_4 = 'helm';
+export const HELM_3 = 'helm3';
+export const HELMS = [HELM_4, HELM_3] as const;
+export type Helm = (typeof HELMS)[number];
+
+/** Where the value sets in `ci` are meant to be installed. */
+export const RELEASE = 'grantline';
+export const RELEASE_NAMESPACE = 'portal';
+
+/** The names of the value sets that the chart brings along, each one of the shapes that it can take. */
+export const VALUE_SETS = readdirSync(join(CHART, 'ci')).map((file) => file.replace(/-values\.yaml$/, ''));
+
+export function valuesFile(set: string): string {
+  return join(CHART, 'ci', `${set}-values.yaml`);
+}
+
+export interface Rendering {
+  text: string;
+  objects: Manifest[];
+}
+
+/** @param more further arguments, such as `--set` and what follows it */
+export async function render(
+  { parts }: ChartStack,
+  set: string,
+  { helm = HELM_4, more = [] }: { helm?: Helm; more?: readonly string[] } = {},
+): Promise<Rendering> {
+  const args = ['template', RELEASE, CHART, `--namespace=${RELEASE_NAMESPACE}`, `--values=${valuesFile(set)}`, ...more];
+  const { stdout } = await run(join(parts.clusterTools, helm), args, { maxBuffer: 2 ** 26 });
+  return { text: stdout, objects: manifestsIn(stdout) };
+}
+
+/** As kubectl reads them: YAML 1.1, and documents without content are none. */
+export function manifestsIn(text: string): Manifest[] {
+  const documents = parseAllDocuments(text, { version: '1.1' });
+  return documents.flatMap((document) => {
+    const [problem] = document.errors;
+    if (problem !== undefined) throw problem;
+    const object = document.toJS() as Manifest | null;
+    return object === null ? [] : [object];
+  });
+}
+
+/** Why a command of Helm's fails. @throws if it does not */
+export async function refusal({ parts }: ChartStack, helm: Helm, args: readonly string[]): Promise<string> {
+  try {
+    await run(join(parts.clusterTools, helm), args, { maxBuffer: 2 ** 26 });
+  } catch (failure) {
+    return (failure as { stderr: string }).stderr;
+  }
+  throw new Error(`${helm} ${args.join(' ')} was not refused`);
+}

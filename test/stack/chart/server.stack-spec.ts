@@ -1,0 +1,66 @@
+import { kubectlOf, openStack, type ChartStack } from '../stack.js';
+import { apply, dryRun, namespace, serviceAccount } from './cluster-objects.js';
+import { only, podsIn, type Manifest, type RenderedPod } from './manifest.js';
+import { RELEASE_NAMESPACE, render, VALUE_SETS } from './rendering.js';
+
+const stack: ChartStack = openStack(process.env);
+const RESTRICTED = 'chart-restricted';
+
+beforeAll(async () => {
+  const kubectl = kubectlOf(stack);
+  await kubectl('apply', '--server-side', '--force-conflicts', '--filename', stack.parts.resourceDefinitions);
+  await kubectl('wait', '--for=condition=Established', '--timeout=30s', '--filename', stack.parts.resourceDefinitions);
+  const enforced = { 'pod-security.kubernetes.io/enforce': 'restricted' };
+  const names = ['default', 'grantline', 'grantline-migration', 'data-portal', 'data-portal-migration'];
+  const accounts = [RESTRICTED, RELEASE_NAMESPACE].flatMap((in_) => names.map((name) => serviceAccount(name, in_)));
+  await apply(stack, [namespace(RESTRICTED, enforced), ...accounts]);
+});
+
+describe.each(VALUE_SETS)('the API server and the value set %s', (set) => {
+  it('would take every object, and warns of nothing', async () => {
+    const { objects } = await render(stack, set);
+    const { stdout, stderr } = await dryRun(stack, objects);
+    expect(stderr).toBe('');
+    expect(stdout.trim().split('\n')).toHaveLength(objects.length);
+  });
+
+  it('would run every pod where only restricted ones may run', async () => {
+    const pods = podsIn((await render(stack, set)).objects);
+    const { stdout, stderr } = await dryRun(stack, pods.map(asPod));
+    expect(stderr).toBe('');
+    expect(stdout.trim().split('\n')).toHaveLength(pods.length);
+  });
+});
+
+it('refuses what is not restricted, so that the tests above can fail', async () => {
+  const { objects } = await render(stack, 'default');
+  const pod = asPod(
+    only(
+      podsIn(objects).filter(({ component }) => component === 'api'),
+      'the service',
+    ),
+  );
+  const spec = { ...(pod.spec as object), securityContext: {} };
+  await expect(dryRun(stack, [{ ...pod, spec }])).rejects.toThrow(/violates PodSecurity "restricted/);
+});
+
+it('refuses unknown fields, so that the tests above can fail', async () => {
+  const { objects } = await render(stack, 'monitoring');
+  const monitor = only(
+    objects.filter(({ kind }) => kind === 'ServiceMonitor'),
+    'a ServiceMonitor',
+  );
+  const misspelt = { ...monitor, spec: { ...(monitor.spec as object), endpoint: [] } };
+  await expect(dryRun(stack, [misspelt])).rejects.toThrow(/unknown field \W+endpoint/);
+});
+
+/** Deployments, Jobs and CronJobs are never refused for what their pods are, so each template is tried as a Pod. */
+function asPod({ metadata: { labels, annotations }, spec, origin }: RenderedPod): Manifest {
+  const name = `as-${origin.toLowerCase().replace('/', '-')}`;
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace: RESTRICTED, labels, ...(annotations === undefined ? {} : { annotations }) },
+    spec,
+  };
+}

@@ -1,0 +1,133 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+import type { ChartStack } from '../stack.js';
+import { openStack } from '../stack.js';
+import { environmentOf, only, podsIn } from './manifest.js';
+import { CHART, HELM_3, HELM_4, HELMS, render, VALUE_SETS, valuesFile } from './rendering.js';
+
+const stack: ChartStack = openStack(process.env);
+const run = promisify(execFile);
+const RULES_FOLLOW_FROM = /^(ACL_(?!SYNC)|SERVICE_QUERY_(USER|JWT_ENABLED|JWT_CLIENT_ID|IMPERSONATION_ENABLED)$)/;
+
+describe.each(HELMS)('%s', (helm) => {
+  it('finds nothing to complain of, neither in the defaults nor in any value set', async () => {
+    const values = ['', ...VALUE_SETS.map(valuesFile)].map((file) => (file === '' ? [] : ['--values', file]));
+    for (const arguments_ of values) {
+      const { stdout } = await run(join(stack.parts.clusterTools, helm), ['lint', '--strict', CHART, ...arguments_]);
+      expect(stdout).toContain('1 chart(s) linted, 0 chart(s) failed');
+    }
+  });
+});
+
+describe.each(VALUE_SETS)('the value set %s', (set) => {
+  it('renders what is stored, the same with Helm 3 and Helm 4', async () => {
+    const { objects } = await render(stack, set, { helm: HELM_4 });
+    expect((await render(stack, set, { helm: HELM_3 })).objects).toEqual(objects);
+    expect(objects).toMatchSnapshot();
+  });
+
+  // Helm 3 removes all published rules when a later revision drops `data`, even an empty one; see access-control-configmap.yaml.
+  it('renders the access-control ConfigMap without data, to be kept', async () => {
+    const { objects } = await render(stack, set);
+    const rules = only(
+      objects.filter(({ kind, metadata }) => kind === 'ConfigMap' && metadata.annotations?.['helm.sh/resource-policy']),
+      'a ConfigMap that is kept',
+    );
+    expect(Object.keys(rules).sort()).toEqual(['apiVersion', 'kind', 'metadata']);
+    expect(Object.keys(rules.metadata).sort()).toEqual(['annotations', 'labels', 'name', 'namespace']);
+    expect(rules.metadata.annotations).toEqual({ 'helm.sh/resource-policy': 'keep' });
+    const { name, namespace } = rules.metadata;
+    const named = objects.filter(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === name);
+    expect(named).toHaveLength(1);
+    const service = environmentOf(
+      only(
+        podsIn(objects).filter(({ component }) => component === 'api'),
+        'the service',
+      ),
+    );
+    expect(service).toMatchObject({ ACL_CONFIGMAP_NAME: name, ACL_CONFIGMAP_NAMESPACE: namespace });
+  });
+
+  it('has exactly one that publishes by the schedule, and a CronJob for runs by hand', async () => {
+    const { objects } = await render(stack, set);
+    const pods = podsIn(objects);
+    const service = environmentOf(
+      only(
+        pods.filter(({ component }) => component === 'api'),
+        'the service',
+      ),
+    );
+    const run = environmentOf(
+      only(
+        pods.filter(({ component }) => component === 'acl-sync'),
+        'the run by hand',
+      ),
+    );
+    const isSyncCronJob = (name: string) => name.endsWith('-acl-sync');
+    const cronJob = only(
+      objects.filter(({ kind, metadata }) => kind === 'CronJob' && isSyncCronJob(metadata.name)),
+      set,
+    );
+    const { suspend } = cronJob.spec as { suspend: boolean };
+    expect(service['ACL_SYNC_ENABLED']).toBe(String(suspend));
+    expect(run['ACL_SYNC_ENABLED']).toBe('false');
+    // Whatever the rules follow from is the same for both, or each run would undo the other's.
+    const rulesOf = (environment: Record<string, string>) =>
+      Object.entries(environment).filter(([name]) => RULES_FOLLOW_FROM.test(name));
+    expect(rulesOf(run)).toEqual(rulesOf(service));
+  });
+
+  it('gives a token of the API server and secrets to those alone that need them', async () => {
+    const { objects } = await render(stack, set);
+    for (const { component, spec } of podsIn(objects)) {
+      const own = (spec.volumes ?? []).filter(
+        ({ secret, projected }) => secret !== undefined || projected !== undefined,
+      );
+      expect({ component, projected: own.some(({ projected }) => projected !== undefined) }).toEqual({
+        component,
+        projected: ['api', 'acl-sync'].includes(component),
+      });
+      const files = own.flatMap(({ secret }) => secret?.items.map(({ path }) => path) ?? []).sort();
+      const client = environmentOf({ metadata: { labels: {} }, spec })['SERVICE_QUERY_JWT_ENABLED'] === 'true';
+      expect({ component, files }).toEqual({ component, files: expectedFiles(component, client) });
+    }
+  });
+
+  it('leads from outside to the API of Grantline alone', async () => {
+    const { objects, text } = await render(stack, set);
+    const api = only(
+      objects.filter((o) => o.kind === 'Service' && !o.metadata.name.endsWith('-operations')),
+      'a Service',
+    );
+    const { type, ports, selector } = api.spec as { type: string; ports: unknown[]; selector: Record<string, string> };
+    expect({ type, ports, component: selector['app.kubernetes.io/component'] }).toEqual({
+      type: 'ClusterIP',
+      ports: [{ name: 'http', port: 80, targetPort: 3000, appProtocol: 'http' }],
+      component: 'api',
+    });
+    for (const { kind, spec } of objects.filter(({ kind }) => ['Ingress', 'HTTPRoute'].includes(kind))) {
+      const backends = JSON.stringify(spec).match(/"(service|backendRefs)":[^}]*"name":"([^"]+)"/g) ?? [];
+      expect({ kind, backends: backends.length > 0 }).toEqual({ kind, backends: true });
+      for (const backend of backends) expect(backend).toContain(`"name":"${api.metadata.name}"`);
+    }
+    expect(text).not.toMatch(
+      /type: (NodePort|LoadBalancer|ExternalName)|externalName|externalIPs|hostPort|hostNetwork/,
+    );
+  });
+});
+
+function expectedFiles(component: string, hasClient: boolean): string[] {
+  const client = hasClient ? ['client-secret'] : [];
+  switch (component) {
+    case 'api':
+      return ['auth-secret-key', ...client, 'database-url'];
+    case 'acl-sync':
+      return ['database-url'];
+    case 'migration':
+      return ['database-migration-url', 'database-url'];
+    default:
+      return [];
+  }
+}
