@@ -1,6 +1,7 @@
+import { resourceNameProblem } from '../kernel/name.js';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Fits } from '../platform/fits.js';
-import { resourceNameProblem, type Resource } from './domain/resource.js';
+import type { Resource } from './domain/resource.js';
 
 const NAME = {
   type: String,

@@ -7,6 +7,11 @@ export function nameProblem(name: string): string | null {
   return /[\p{C}\p{Zl}\p{Zp}]/u.test(name) ? 'must not hold control, format or unassigned characters' : null;
 }
 
+/** Why `name` cannot be a catalog, schema, table or column; null when it can. The engine knows such names in lower case only. */
+export function resourceNameProblem(name: string): string | null {
+  return nameProblem(name) ?? (name === name.toLowerCase() ? null : 'must be lower-case, as the engine has it');
+}
+
 /** Why people cannot be allowed to set a session property of this name; null: they can. */
 export function sessionPropertyProblem(name: string): string | null {
   const isMarker = name.startsWith('grantline_rules_');

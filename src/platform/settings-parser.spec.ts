@@ -63,6 +63,17 @@ describe('settings', () => {
     (secret) => expect(parseSettings({ AUTH_SECRET_KEY: secret }).problems).toEqual([]),
   );
 
+  it.each([
+    ['ACL_METADATA_CATALOG', 'system', 'is closed anyway'],
+    ['ACL_METADATA_CATALOG', 'Meta', 'must be lower-case, as the engine has it'],
+    ['ACL_WRITABLE_CATALOGS', 'lake,meta', 'must be neither the metadata catalog nor system'],
+    ['ACL_READABLE_CATALOGS', 'system', 'must be neither the metadata catalog nor system'],
+    ['ACL_READABLE_CATALOGS', 'Lake', 'must be lower-case, as the engine has it'],
+  ])('refuses what every run would refuse: %s=%s', (name, value, problem) => {
+    const { problems } = parseSettings({ AUTH_SECRET_KEY: SECRET, ACL_METADATA_CATALOG: 'meta', [name]: value });
+    expect(problems).toEqual([expect.stringMatching(new RegExp(`^${name} holds .*, which ${problem}$`))]);
+  });
+
   it('keeps the marker of the rules out of the session properties that people may set', () => {
     const { problems } = parseSettings({
       AUTH_SECRET_KEY: SECRET,

@@ -1,4 +1,4 @@
-import { sessionPropertyProblem } from '../kernel/name.js';
+import { resourceNameProblem, sessionPropertyProblem } from '../kernel/name.js';
 import { join, resolve } from 'node:path';
 import { Secret } from '../kernel/secret.js';
 import { isWeakSecret } from './domain/weak-secret.js';
@@ -188,7 +188,14 @@ function readAcl(
   const cron = publishing.text('ACL_SYNC_CRON') ?? '*/5 * * * *';
   if (!/^\S+( \S+){4,5}$/.test(cron)) publishing.problem('ACL_SYNC_CRON', 'must have five or six fields');
   const target = readTarget(publishing, directory);
-  const metadataCatalog = read.name('ACL_METADATA_CATALOG');
+  const metadataCatalog = read.name('ACL_METADATA_CATALOG', (name) =>
+    name === 'system' ? 'is closed anyway' : resourceNameProblem(name),
+  );
+  // What a run would refuse.
+  const openProblem = (name: string) =>
+    name === 'system' || name === metadataCatalog
+      ? 'must be neither the metadata catalog nor system'
+      : resourceNameProblem(name);
   if (metadataCatalog === null && target.kind === 'configmap') {
     publishing.problem(
       'ACL_METADATA_CATALOG',
@@ -203,8 +210,8 @@ function readAcl(
     },
     target,
     serviceAccounts: [...new Set([ownAccount, ...read.names('ACL_SERVICE_ACCOUNTS')])],
-    writableCatalogs: read.names('ACL_WRITABLE_CATALOGS'),
-    readableCatalogs: read.names('ACL_READABLE_CATALOGS'),
+    writableCatalogs: read.names('ACL_WRITABLE_CATALOGS', openProblem),
+    readableCatalogs: read.names('ACL_READABLE_CATALOGS', openProblem),
     metadataCatalog: metadataCatalog === 'none' ? null : metadataCatalog,
     sessionProperties: read.names('ACL_SESSION_PROPERTIES', sessionPropertyProblem),
     maxUnexplainedPercent: read.integer('ACL_MAX_UNEXPLAINED_PERCENT', 5, 0, 100),

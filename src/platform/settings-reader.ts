@@ -99,8 +99,8 @@ export class SettingsReader {
   }
 
   /** A name that the engine knows. */
-  name(setting: string): string | null {
-    return this.named(setting, this.text(setting));
+  name(setting: string, problemOf = nameProblem): string | null {
+    return this.named(setting, this.text(setting), problemOf);
   }
 
   /** A comma-separated list of such names. */
@@ -108,7 +108,7 @@ export class SettingsReader {
     return this.list(setting).filter((entry) => this.named(setting, entry, problemOf) !== null);
   }
 
-  private named(setting: string, name: string | null, problemOf = nameProblem): string | null {
+  private named(setting: string, name: string | null, problemOf: typeof nameProblem): string | null {
     const problem = name === null ? null : problemOf(name);
     if (problem === null) return name;
     this.problem(setting, `holds ${JSON.stringify(name)}, which ${problem}`);

@@ -1,17 +1,29 @@
 import { fork } from 'node:child_process';
+import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
+import { compile } from '../../src/acl-sync/compiler/compile.js';
+import { refusalOf } from '../../src/acl-sync/domain/candidate.js';
 import { checkRules } from '../../src/acl-sync/proof/check.js';
+import { Evaluator } from '../../src/acl-sync/proof/evaluator.js';
+import { Listings } from '../../src/acl-sync/proof/listings.js';
 import { anyRules } from '../support/any-rules.js';
 import { aWorld } from '../support/a-world.js';
 import { anyWorld } from '../support/any-world.js';
+import { byEvaluator } from '../support/by-evaluator.js';
+import { byIntent } from '../support/by-intent.js';
+import { type Answer, anyQuestion } from '../support/engine-question.js';
 import { hostileDocuments } from '../support/hostile-documents.js';
+import { anyHostileWorld } from '../support/hostile-world.js';
+import { wordsOf } from '../support/world-words.js';
 import { cpuMs } from './judging.js';
 
 /**
  * npm run bench:acl -- hostile: what the check of documents costs that ask for as much work as one mebibyte can, and of 10,000
- * random ones; each hostile one in a process of its own, whose peak memory is its own.
+ * random ones; each hostile one in a process of its own, whose peak memory is its own. Then whether 10,000 worlds of the strangest
+ * names that can be written down are published, and mean what was written.
  */
 const RANDOM = 10_000;
+const QUESTIONS = 20;
 const small = aWorld().group('readers', ['ana', 'bo']).may('SELECT', 'lake.eu').snapshot();
 const [asked] = process.argv.slice(2);
 if (asked === undefined) {
@@ -21,6 +33,8 @@ if (asked === undefined) {
     `the slowest hostile document took ${(slowest / 1_000).toFixed(1)} s of processor time (target: 10 s, 1 GiB)`,
   );
   console.log(`${RANDOM} random documents: the slowest took ${random().toFixed(0)} ms`);
+  const { refused, asked: questions, wrong } = worlds();
+  console.log(`${RANDOM} hostile worlds: ${refused} refused, ${wrong} of ${questions} answers wrong (target: none)`);
 } else {
   const text = hostileDocuments()[asked] ?? '';
   const began = cpuMs();
@@ -49,4 +63,24 @@ function random(): number {
     checkRules(JSON.stringify(rules), snapshot);
     return Math.max(slowest, cpuMs() - began);
   }, 0);
+}
+
+function worlds(): { refused: number; asked: number; wrong: number } {
+  const sum = { refused: 0, asked: 0, wrong: 0 };
+  for (const snapshot of fc.sample(anyHostileWorld(), RANDOM)) {
+    if (refusalOf(snapshot) !== null) sum.refused += 1;
+    const evaluator = new Evaluator(compile(snapshot).document);
+    const listings = new Listings(evaluator);
+    for (const question of fc.sample(anyQuestion(wordsOf(snapshot)), QUESTIONS)) {
+      const meant = byIntent(snapshot, question);
+      if (meant === undefined) continue;
+      sum.asked += 1;
+      if (!isDeepStrictEqual(ordered(meant), ordered(byEvaluator(evaluator, listings, question)))) sum.wrong += 1;
+    }
+  }
+  return sum;
+}
+
+function ordered(answer: Answer | { error: string }): unknown {
+  return Array.isArray(answer) ? [...(answer as string[])].sort() : answer;
 }

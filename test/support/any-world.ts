@@ -71,8 +71,26 @@ const EXPRESSION_FAMILIES = [
   ['id IN (1, 2)', 'id IN (1, 2) OR id = 3', 'id IN (1,2)', 'id IN (1, 2)+0', 'id', 'constructor', 'valueOf'],
 ];
 
+/** The words that worlds draw from; no person, engine principal and service account share a name, in any case. */
+export interface Vocabulary {
+  people: readonly string[];
+  engines: readonly string[];
+  nodes: readonly string[];
+  columns: readonly string[];
+  /** One family for a world. */
+  expressions: readonly (readonly string[])[];
+}
+
+const VOCABULARY: Vocabulary = {
+  people: PEOPLE,
+  engines: ENGINES,
+  nodes: NODES,
+  columns: COLUMNS,
+  expressions: EXPRESSION_FAMILIES,
+};
+
 /** What one world is made of: few names each, so that everything in it meets. */
-interface Stuff {
+interface Stuff extends Pick<Vocabulary, 'engines' | 'columns'> {
   people: number;
   groups: number;
   names: readonly string[];
@@ -84,18 +102,19 @@ interface Stuff {
 const EVERY_KIND: readonly SnapshotPolicy['kind'][] = ['row_filter', 'column_mask', 'hidden_column', 'deny'];
 
 /** Small random worlds in which groups overlap, grants nest, denies have exceptions and some grants have expired. */
-export function anyWorld(kinds = EVERY_KIND): fc.Arbitrary<Snapshot> {
+export function anyWorld(kinds = EVERY_KIND, vocabulary = VOCABULARY): fc.Arbitrary<Snapshot> {
+  const { engines, columns } = vocabulary;
   return fc
     .record({
-      people: fc.uniqueArray(fc.constantFrom(...PEOPLE), { minLength: 1, maxLength: 8 }),
-      names: fc.uniqueArray(fc.constantFrom(...NODES), { minLength: 2, maxLength: 6 }),
+      people: fc.uniqueArray(fc.constantFrom(...vocabulary.people), { minLength: 1, maxLength: 8 }),
+      names: fc.uniqueArray(fc.constantFrom(...vocabulary.nodes), { minLength: 2, maxLength: 6 }),
       groups: fc.nat(4),
       expressions: fc
-        .constantFrom(...EXPRESSION_FAMILIES)
+        .constantFrom(...vocabulary.expressions)
         .chain((family) => fc.uniqueArray(fc.constantFrom(...family), { minLength: 2, maxLength: 4 })),
     })
     .chain(({ people, names, groups, expressions }) => {
-      const stuff = { people: people.length, names, groups, expressions, kinds };
+      const stuff = { people: people.length, names, groups, expressions, kinds, engines, columns };
       return fc.record({
         users: fc.tuple(...people.map((name, i) => anyUser(i + 1, name))),
         groups: fc.tuple(...Array.from({ length: groups }, (_, i) => anyGroup(i + 1, stuff))),
@@ -116,11 +135,11 @@ function anyGroup(id: number, { people }: Stuff): fc.Arbitrary<SnapshotGroup> {
   return fc.subarray(everybody).map((members) => ({ id, name: `group ${id}`, members }));
 }
 
-function anyPrincipal({ people, groups }: Stuff): fc.Arbitrary<Principal> {
+function anyPrincipal({ people, groups, engines }: Stuff): fc.Arbitrary<Principal> {
   const user = fc.integer({ min: 1, max: people }).map((id) => ({ type: 'user', id }) as const);
   // A group that does not exist means nobody.
   const group = fc.integer({ min: 1, max: groups + 1 }).map((id) => ({ type: 'group', id }) as const);
-  const engine = fc.constantFrom(...ENGINES).map((name) => ({ type: 'engine', name }) as const);
+  const engine = fc.constantFrom(...engines).map((name) => ({ type: 'engine', name }) as const);
   return fc.oneof({ weight: 3, arbitrary: group }, { weight: 3, arbitrary: user }, engine);
 }
 
@@ -156,7 +175,7 @@ function anyPolicy(stuff: Stuff): fc.Arbitrary<SnapshotPolicy> {
   const subject = fc.oneof(anyPrincipal(stuff), fc.constant<PolicySubject>({ type: 'everyone' }));
   const base = { id: fc.constant(0), principal: subject, except: fc.array(anyPrincipal(stuff), { maxLength: 2 }) };
   const resource = anyResource(stuff);
-  const column = fc.tuple(resource, fc.constantFrom(...COLUMNS)).map(([node, column]) => ({ ...node, column }));
+  const column = fc.tuple(resource, fc.constantFrom(...stuff.columns)).map(([node, column]) => ({ ...node, column }));
   const expression = fc.constantFrom(...stuff.expressions);
   const byKind: Record<SnapshotPolicy['kind'], fc.Arbitrary<SnapshotPolicy>> = {
     row_filter: fc.record({ ...base, kind: fc.constant('row_filter' as const), resource, expression }),

@@ -39,11 +39,16 @@ export class RuleFields {
     return undefined;
   }
 
-  /** A text that must say something: SQL, a name. */
-  text(key: string): string | undefined {
+  /** SQL: white space says nothing. */
+  expression(key: string): string | undefined {
+    return this.text(key, (text) => text.trim());
+  }
+
+  /** A text that must say something: a name. */
+  text(key: string, read = (text: string) => text): string | undefined {
     const node = this.nodes.get(key);
     const text = node && this.string(key);
-    if (text?.trim() !== '') return text;
+    if (text === undefined || read(text) !== '') return text;
     this.fault('rules-text-empty', `"${key}" is empty`, node);
     return undefined;
   }

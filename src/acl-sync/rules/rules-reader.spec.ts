@@ -49,6 +49,15 @@ describe('the strict reader', () => {
     ]);
   });
 
+  it('takes a column whose name is a space, which the engine takes as well', () => {
+    const text = GOOD_RULES.replace(
+      '"tables":[',
+      '"tables":[{"columns":[{"name":" ","allow":false}],"privileges":["SELECT"]},',
+    );
+    expect(readRules(text).kind).toBe('read');
+    expect(readRules(text.replace('"name":" "', '"name":" ","mask":" "')).kind).toBe('refused');
+  });
+
   it('says where bytes stop being UTF-8', () => {
     const bytes = Buffer.concat([Buffer.from('{"a":\n"ä'), Uint8Array.of(0xff), Buffer.from('"}')]);
     const reading = readRules(bytes);

@@ -61,7 +61,7 @@ const SECTIONS: { [Name in keyof RulesDocument]: SectionReader<RulesDocument[Nam
     keys: ['user', 'catalog', 'schema', 'table', 'privileges', 'columns', 'filter'],
     read: (f, faults) => {
       const columns = readColumns(f, faults);
-      const filter = f.text('filter');
+      const filter = f.expression('filter');
       return {
         ...patterns(f, 'user', 'catalog', 'schema', 'table'),
         privileges: f.required('privileges', f.listOf('privileges', PRIVILEGES), []),
@@ -202,7 +202,7 @@ function readColumns(fields: RuleFields, faults: RuleFault[]): ColumnRule[] | un
     if (seen.has(name)) column.fault('rules-column-repeated', `the column "${name}" stands twice`, item);
     seen.add(name);
     const allow = column.boolean('allow');
-    const mask = column.text('mask');
+    const mask = column.expression('mask');
     return [{ name, ...(allow !== undefined && { allow }), ...(mask !== undefined && { mask }) }];
   });
 }

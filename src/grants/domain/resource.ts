@@ -1,5 +1,3 @@
-import { nameProblem } from '../../kernel/name.js';
-
 /**
  * A node of the tree catalog ⊃ schema ⊃ table; what is left out means everything below.
  * Names are exact and lower-case. A `table` has a `schema`.
@@ -13,11 +11,6 @@ export interface Resource {
 /** What a column mask or a hidden column names: one column name, in everything below the node. */
 export interface ColumnResource extends Resource {
   column: string;
-}
-
-/** Why `name` cannot be a catalog, schema, table or column; null when it can. The engine knows such names in lower case only. */
-export function resourceNameProblem(name: string): string | null {
-  return nameProblem(name) ?? (name === name.toLowerCase() ? null : 'must be lower-case, as the engine has it');
 }
 
 /**

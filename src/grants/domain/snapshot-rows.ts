@@ -1,6 +1,7 @@
+import { resourceNameProblem } from '../../kernel/name.js';
 import type { Form } from './form.js';
 import { PRIVILEGES, type Privilege } from './privilege.js';
-import { closedProblem, resourceNameProblem, type ColumnResource, type Resource } from './resource.js';
+import { closedProblem, type ColumnResource, type Resource } from './resource.js';
 import type { SnapshotNames } from './snapshot-names.js';
 import type { SnapshotGrant, SnapshotPolicy, SnapshotSettings } from './snapshot.js';
 import { expressionProblem } from './sql-expression.js';

@@ -1,6 +1,5 @@
-import { sessionPropertyProblem } from '../../kernel/name.js';
+import { resourceNameProblem, sessionPropertyProblem } from '../../kernel/name.js';
 import type { Form } from './form.js';
-import { resourceNameProblem } from './resource.js';
 import { principalName } from './snapshot-names.js';
 import type { SnapshotSettings } from './snapshot.js';
 
@@ -26,6 +25,7 @@ export function settingsOf(form: Form, value: unknown, defaults: SnapshotSetting
   const ownAccount = own_account === undefined ? defaults.ownAccount : account(own_account, 'settings.own_account');
   const metadataCatalog = metadata_catalog === undefined ? defaults.metadataCatalog : metadata_catalog;
   const closed = metadataCatalog === null ? null : catalog(metadataCatalog, 'settings.metadata_catalog');
+  if (closed === 'system') form.refuse('settings.metadata_catalog', 'is closed anyway');
   const open = (item: unknown, path: string) => {
     const name = catalog(item, path);
     if (name === closed || name === 'system') form.refuse(path, 'must be neither the metadata catalog nor system');
