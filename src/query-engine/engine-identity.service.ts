@@ -5,8 +5,8 @@ import type { NativeValue } from './domain/engine-value.js';
 import { DbApiError } from './domain/db-api-errors.js';
 import { judgeIdentity, type Identity } from './domain/engine-identity.js';
 import { Pace } from '../kernel/pace.js';
-import { readClaims } from './domain/service-token.js';
 import { ServiceTokens, TokenUnavailable } from './domain/service-tokens.js';
+import { readClaims, tokenProblems } from './domain/token-claims.js';
 import { type ConnectOptions, EngineConnections } from './engine-connections.service.js';
 
 /** Milliseconds until the engine is asked again; it may come back with another configuration. */
@@ -101,22 +101,18 @@ export class EngineIdentity {
     }
   }
 
-  /** What the token says about itself, against the settings: a client of the wrong name or without its audience. */
+  /** What the token says about itself, against the settings. */
   private async checkToken(signal: AbortSignal): Promise<void> {
     const { user, jwt } = this.settings.engine;
+    if (jwt === null) return;
     const token = await this.tokens.current(signal).catch((error: unknown) => {
       if (error instanceof TokenUnavailable) return null;
       throw error;
     });
     const claims = token === null ? null : readClaims(token);
     if (claims === null) return;
-    if (claims.principal !== null && claims.principal !== user) {
-      const reason = 'preferred_username of the service-account token is not SERVICE_QUERY_USER';
-      this.log.error('ENGINE_IDENTITY_MISMATCH', { expected: user, seen: claims.principal, reason });
-    }
-    const audience = jwt?.audience ?? null;
-    if (audience !== null && !claims.audience.includes(audience)) {
-      this.log.error('service-account token lacks the audience', { expected: audience, seen: claims.audience });
-    }
+    const { issuerUrl: issuer, clientId: client, audience } = jwt;
+    const expected = { issuer, client, principal: user, audience };
+    for (const { message, ...found } of tokenProblems(claims, expected)) this.log.error(message, found);
   }
 }

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { freshness, judgeProvider, pauseAfterFailure, readClaims, readTokenAnswer } from './service-token.js';
+import { freshness, judgeProvider, pauseAfterFailure, readTokenAnswer } from './service-token.js';
 
 const ASKED = 1_000_000;
 
@@ -77,23 +77,5 @@ describe('after a failure', () => {
     ]);
     expect(pauseAfterFailure('trouble', 1, 30_000, 0.5)).toBe(30_000);
     expect(pauseAfterFailure('trouble', 1, 3_600_000, 0.5)).toBe(60_000);
-  });
-});
-
-describe('readClaims', () => {
-  const tokenWith = (claims: unknown): string => `h.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.s`;
-
-  it.each([
-    [
-      { preferred_username: 'sa', aud: 'account' },
-      { principal: 'sa', audience: ['account'] },
-    ],
-    [{ aud: ['trino', 'account', 7] }, { principal: null, audience: ['trino', 'account'] }],
-  ])('reads %j', (claims, read) => {
-    expect(readClaims(tokenWith(claims))).toEqual(read);
-  });
-
-  it.each(['opaque', 'a.%%.c', tokenWith([]), ''])('says nothing about %j', (token) => {
-    expect(readClaims(token)).toBeNull();
   });
 });

@@ -82,24 +82,3 @@ export function pauseAfterFailure(
   const backoff = Math.min(first * 2 ** Math.min(failures - 1, 16), longest) * (0.75 + chance / 2);
   return Math.max(backoff, Math.min(retryAfter ?? 0, 60_000));
 }
-
-/** What the token says about itself, unverified: for the start-up check and its log line only. */
-export interface TokenClaims {
-  principal: string | null;
-  audience: readonly string[];
-}
-
-export function readClaims(token: string): TokenClaims | null {
-  const payload = token.split('.')[1];
-  if (payload === undefined) return null;
-  let claims: unknown;
-  try {
-    claims = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'));
-  } catch {
-    return null;
-  }
-  if (!isObject(claims)) return null;
-  const principal = claims['preferred_username'];
-  const audience = [claims['aud']].flat().filter((item) => typeof item === 'string');
-  return { principal: typeof principal === 'string' ? principal : null, audience };
-}

@@ -1,0 +1,85 @@
+import { isObject } from './reading.js';
+
+/** What a service-account token says about itself, unverified: for the check at the start and its log lines only. */
+export interface TokenClaims {
+  algorithm: string | null;
+  issuer: string | null;
+  client: string | null;
+  principal: string | null;
+  audience: readonly string[];
+  /** Where browsers may use it from (Keycloak: the client's web origins). */
+  origins: readonly string[];
+}
+
+/** Null: no JSON Web Token of claims. */
+export function readClaims(token: string): TokenClaims | null {
+  const [header, claims] = token.split('.').slice(0, 2).map(decoded);
+  if (!isObject(header) || !isObject(claims)) return null;
+  return {
+    algorithm: textIn(header, 'alg'),
+    issuer: textIn(claims, 'iss'),
+    client: textIn(claims, 'azp'),
+    principal: textIn(claims, 'preferred_username'),
+    audience: textsIn(claims, 'aud'),
+    origins: textsIn(claims, 'allowed-origins'),
+  };
+}
+
+function decoded(part: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(part, 'base64url').toString('utf8'));
+  } catch {
+    return null;
+  }
+}
+
+function textIn(object: Record<string, unknown>, name: string): string | null {
+  const value = object[name];
+  return typeof value === 'string' ? value : null;
+}
+
+function textsIn(object: Record<string, unknown>, name: string): string[] {
+  return [object[name]].flat().filter((item) => typeof item === 'string');
+}
+
+/** What the settings lead to expect. */
+export interface ExpectedClaims {
+  issuer: string;
+  client: string;
+  principal: string;
+  audience: string | null;
+}
+
+export interface TokenProblem {
+  message: string;
+  expected: string | null;
+  seen: string | readonly string[];
+  reason?: string;
+}
+
+/**
+ * What is wrong with the client or the settings, as far as a token shows it (source document 4.5, 5.2.4, 5.3). A claim that another
+ * provider leaves out is no problem, except for an audience that is asked for.
+ */
+export function tokenProblems(claims: TokenClaims, expected: ExpectedClaims): TokenProblem[] {
+  const problems: TokenProblem[] = [];
+  const compare = (message: string, wanted: string, seen: string | null): void => {
+    if (seen !== null && seen !== wanted) problems.push({ message, expected: wanted, seen });
+  };
+  compare('service-account token is not signed with RS256', 'RS256', claims.algorithm);
+  compare('service-account token has another issuer', expected.issuer, claims.issuer);
+  compare('service-account token is of another client', expected.client, claims.client);
+  const { principal, audience } = expected;
+  if (claims.principal !== null && claims.principal !== principal) {
+    const reason = 'preferred_username of the service-account token is not SERVICE_QUERY_USER';
+    problems.push({ message: 'ENGINE_IDENTITY_MISMATCH', expected: principal, seen: claims.principal, reason });
+  }
+  if (audience !== null && !claims.audience.includes(audience)) {
+    problems.push({ message: 'service-account token lacks the audience', expected: audience, seen: claims.audience });
+  }
+  if (claims.origins.length > 0) {
+    const message = 'service-account client has web origins, which it does not need';
+    problems.push({ message, expected: null, seen: claims.origins });
+  }
+  return problems;
+}
