@@ -3,9 +3,9 @@ import { join } from 'node:path';
 
 import type { Parts } from '../parts/install.js';
 import { TRINO_VERSION } from '../parts/trino.js';
+import { coordinatorConfig, engineValues } from './engine-values.js';
 import { freePort } from './free-port.js';
-import type { Processes } from './processes.js';
-import { ENGINE_AUDIENCE } from './realm.js';
+import type { Processes, Running } from './processes.js';
 import { until } from './until.js';
 
 /**
@@ -17,6 +17,9 @@ export const MODES: readonly Mode[] = ['insecure', 'verified'];
 
 const START_DEADLINE = 300_000;
 
+/** Of the nodes of a run's engines; in a cluster it comes out of a Secret. */
+const SHARED_SECRET = 'between-the-nodes-of-the-engines-of-one-run';
+
 interface EngineSettings {
   mode: Mode;
   issuer: string;
@@ -24,13 +27,53 @@ interface EngineSettings {
   rulesFile: string;
 }
 
-/** Starts a coordinator that is its own worker, with the catalogs `tpch` and `memory`. @returns its URL */
+/**
+ * Starts a coordinator that is its own worker, with the settings of `helm/engine` and the catalogs `tpch` and `memory`.
+ * @returns its URL
+ */
 export async function startEngine(processes: Processes, parts: Parts, settings: EngineSettings): Promise<string> {
-  const folder = join(processes.folder, `engine-${settings.mode}`);
+  const { mode, issuer, rulesFile } = settings;
   const port = await freePort();
-  await writeSettings(folder, port, settings);
-  const trino = processes.launch({
-    name: `trino-${settings.mode}`,
+  const values = engineValues(mode);
+  // What a node of its own, of 1 GB, on a port of its own, needs otherwise; and nobody waits a minute for new rules.
+  values.service.port = port;
+  values.coordinator = { includeCoordinator: true, maxMemoryPerNode: '300MB' };
+  const accessControl = values.accessControl.properties
+    .replace('/etc/trino/access-control/rules.json', rulesFile)
+    .replace('refresh-period=60s', 'refresh-period=1s');
+  const trino = await launchNode(processes, parts, {
+    name: `trino-${mode}`,
+    config: coordinatorConfig(values),
+    accessControl,
+    issuer,
+  });
+  const url = `http://127.0.0.1:${port}`;
+  await untilStarted(trino, url);
+  return url;
+}
+
+/** What a node of the engine is started with. */
+export interface EngineNode {
+  /** Also of its folder and its log. */
+  name: string;
+  config: string;
+  accessControl?: string;
+  issuer: string;
+}
+
+/** Starts one node of an engine; it may end by itself. */
+export async function launchNode(processes: Processes, parts: Parts, node: EngineNode): Promise<Running> {
+  const folder = join(processes.folder, node.name);
+  await mkdir(join(folder, 'etc', 'catalog'), { recursive: true });
+  await writeFile(join(folder, 'etc', 'config.properties'), node.config);
+  if (node.accessControl !== undefined) {
+    await writeFile(join(folder, 'etc', 'access-control.properties'), node.accessControl);
+  }
+  for (const connector of ['tpch', 'memory']) {
+    await writeFile(join(folder, 'etc', 'catalog', `${connector}.properties`), `connector.name=${connector}\n`);
+  }
+  return processes.launch({
+    name: node.name,
     command: join(parts.javaHome, 'bin', 'java'),
     args: [
       // One compiler tier: ready after 4 s instead of 11 on two cores, and no test is about throughput.
@@ -47,64 +90,23 @@ export async function startEngine(processes: Processes, parts: Parts, settings: 
       ],
       ...[
         '-Dnode.environment=stack',
-        '-Dnode.id=stack',
+        `-Dnode.id=${node.name}`,
         '-Dnode.bind-ip=127.0.0.1',
         '-Dnode.internal-address=127.0.0.1',
       ],
       ...['-cp', `${join(parts.trino, 'launcher')}:${join(parts.trino, 'lib', '*')}`, 'Engine', TRINO_VERSION],
     ],
+    // As `env` and `envFrom` of the values give them to every node.
+    env: { OIDC_ISSUER: node.issuer, TRINO_SHARED_SECRET: SHARED_SECRET },
     cwd: folder,
   });
-  const url = `http://127.0.0.1:${port}`;
-  await until(`Trino (${settings.mode}) answers`, START_DEADLINE, async () => {
+}
+
+/** Waits until the node says that it has started, and still lives: one with broken settings ends after its port is open. */
+export async function untilStarted(node: Running, url: string): Promise<void> {
+  await until(`${url} has started`, START_DEADLINE, async () => {
     const answer = await fetch(`${url}/v1/info`, { signal: AbortSignal.timeout(5_000) }).catch(() => undefined);
-    // An engine with broken rules ends after its port is open: it is ready when it says so and still lives.
-    trino.assertAlive();
+    node.assertAlive();
     return (await answer?.text())?.includes('"starting":false') === true ? true : undefined;
   });
-  return url;
 }
-
-async function writeSettings(folder: string, port: number, settings: EngineSettings): Promise<void> {
-  const file = (name: string, properties: Record<string, string>) =>
-    writeFile(
-      join(folder, 'etc', name),
-      Object.entries(properties)
-        .map(([key, value]) => `${key}=${value}\n`)
-        .join(''),
-    );
-  await mkdir(join(folder, 'etc', 'catalog'), { recursive: true });
-  await file('config.properties', coordinatorProperties(port, settings));
-  await file('access-control.properties', {
-    'access-control.name': 'file',
-    'security.config-file': settings.rulesFile,
-    'security.refresh-period': '1s',
-  });
-  for (const connector of ['tpch', 'memory'])
-    await file(`catalog/${connector}.properties`, { 'connector.name': connector });
-}
-
-function coordinatorProperties(port: number, { mode, issuer }: EngineSettings): Record<string, string> {
-  return {
-    coordinator: 'true',
-    'node-scheduler.include-coordinator': 'true',
-    'http-server.http.port': String(port),
-    'http-server.authentication.type': 'JWT',
-    'http-server.authentication.jwt.key-file': `${issuer}/protocol/openid-connect/certs`,
-    'http-server.authentication.jwt.principal-field': 'preferred_username',
-    'http-server.authentication.jwt.required-issuer': issuer,
-    'internal-communication.shared-secret': 'between-the-nodes-of-an-engine-that-has-only-one',
-    'protocol.v1.alternate-header-name': 'Query',
-    'hide-inaccessible-columns': 'true',
-    ...BY_MODE[mode],
-  };
-}
-
-const BY_MODE: Record<Mode, Record<string, string>> = {
-  insecure: { 'http-server.authentication.allow-insecure-over-http': 'true' },
-  verified: {
-    'http-server.authentication.allow-insecure-over-http': 'false',
-    'http-server.process-forwarded': 'true',
-    'http-server.authentication.jwt.required-audience': ENGINE_AUDIENCE,
-  },
-};

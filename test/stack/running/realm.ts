@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-
-/** The audience that the engine asks for in the verified mode. */
-export const ENGINE_AUDIENCE = 'trino';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 
 export interface ServiceClient {
   id: string;
@@ -29,45 +28,33 @@ export function newRealm(): Realm {
   };
 }
 
+interface ClientImport {
+  clientId: string;
+  protocolMappers: [{ config: { 'included.custom.audience': string } }];
+}
+
+/** The client that the provider of an installation is given. */
+const { clients } = JSON.parse(
+  readFileSync(join(import.meta.dirname, '..', '..', '..', 'helm', 'engine', 'keycloak-client.json'), 'utf8'),
+) as { clients: [ClientImport] };
+
+/** The audience that its tokens carry; the engine asks for it in the verified mode. */
+export const ENGINE_AUDIENCE = clients[0].protocolMappers[0].config['included.custom.audience'];
+
 /** The realm in the provider's own import format. */
 export function realmImport(realm: Realm): object {
+  const [client] = clients;
+  const called = ({ id, secret }: ServiceClient): object => ({ ...client, clientId: id, secret });
   return {
     realm: realm.name,
     enabled: true,
     sslRequired: 'none',
     accessTokenLifespan: 300,
     clients: [
-      { ...confidential(realm.grantline), protocolMappers: [audienceMapper] },
-      {
-        ...confidential(realm.shortLived),
-        protocolMappers: [audienceMapper],
-        attributes: { 'access.token.lifespan': '1' },
-      },
-      confidential(realm.otherTool),
+      called(realm.grantline),
+      { ...called(realm.shortLived), attributes: { 'access.token.lifespan': '1' } },
+      // As the provider's own console makes clients.
+      { ...called(realm.otherTool), protocolMappers: [], fullScopeAllowed: true },
     ],
   };
 }
-
-/** As section 5.2 of the service's description asks: confidential, a service account, and no other way in. */
-function confidential({ id, secret }: ServiceClient): object {
-  return {
-    clientId: id,
-    secret,
-    publicClient: false,
-    serviceAccountsEnabled: true,
-    standardFlowEnabled: false,
-    implicitFlowEnabled: false,
-    directAccessGrantsEnabled: false,
-  };
-}
-
-const audienceMapper = {
-  name: 'engine-audience',
-  protocol: 'openid-connect',
-  protocolMapper: 'oidc-audience-mapper',
-  config: {
-    'included.custom.audience': ENGINE_AUDIENCE,
-    'access.token.claim': 'true',
-    'id.token.claim': 'false',
-  },
-};

@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+
+import type { Mode } from './engine.js';
+
+const FOLDER = join(import.meta.dirname, '..', '..', '..', 'helm', 'engine');
+const FILES: Record<Mode, string> = { insecure: 'in-cluster.yaml', verified: 'verified.yaml' };
+
+/** Of the public chart's values, those that shape what we render. */
+export interface EngineValues {
+  fullnameOverride: string;
+  env: { name: string; value: string }[];
+  additionalConfigProperties: string[];
+  accessControl: { type: string; properties: string };
+  server: { coordinatorExtraConfig: string; authenticationType: string | null };
+  service: { port: number };
+  coordinator: { includeCoordinator: boolean; maxMemoryPerNode: string };
+}
+
+/** What is left out of our files, as the public chart has it. */
+const CHART_DEFAULTS = {
+  server: { authenticationType: null },
+  service: { port: 8080 },
+  coordinator: { includeCoordinator: false, maxMemoryPerNode: '1GB' },
+};
+
+/** The values of one mode, as an installation has them that names both files. */
+export function engineValues(mode: Mode): EngineValues {
+  const common = read('values.yaml');
+  const own = read(FILES[mode]);
+  return {
+    ...common,
+    server: { ...CHART_DEFAULTS.server, ...own.server },
+    service: CHART_DEFAULTS.service,
+    coordinator: CHART_DEFAULTS.coordinator,
+  };
+}
+
+function read(file: string): EngineValues {
+  return parse(readFileSync(join(FOLDER, file), 'utf8')) as EngineValues;
+}
+
+/**
+ * The coordinator's `config.properties`, in the order of the public chart's `configmap-coordinator.yaml`. A spec compares it with
+ * what that chart itself made of the same values.
+ */
+export function coordinatorConfig(values: EngineValues): string {
+  const { server, service, coordinator, additionalConfigProperties } = values;
+  return lines(
+    'coordinator=true',
+    `node-scheduler.include-coordinator=${String(coordinator.includeCoordinator)}`,
+    `http-server.http.port=${service.port}`,
+    'query.max-memory=4GB',
+    `query.max-memory-per-node=${coordinator.maxMemoryPerNode}`,
+    `discovery.uri=http://localhost:${service.port}`,
+    ...(server.authenticationType === null ? [] : [`http-server.authentication.type=${server.authenticationType}`]),
+    ...additionalConfigProperties,
+    server.coordinatorExtraConfig.trimEnd(),
+  );
+}
+
+/** A worker's, as `configmap-worker.yaml` makes it. */
+export function workerConfig({
+  fullnameOverride,
+  service,
+  coordinator,
+  additionalConfigProperties,
+}: EngineValues): string {
+  return lines(
+    'coordinator=false',
+    `http-server.http.port=${service.port}`,
+    'query.max-memory=4GB',
+    `query.max-memory-per-node=${coordinator.maxMemoryPerNode}`,
+    `discovery.uri=http://${fullnameOverride}:${service.port}`,
+    ...additionalConfigProperties,
+  );
+}
+
+function lines(...all: string[]): string {
+  return all.map((line) => `${line}\n`).join('');
+}
