@@ -1,3 +1,4 @@
+import { checkBudget } from '../../src/acl-sync/proof/check.js';
 import { deadRules } from '../../src/acl-sync/proof/dead-rules.js';
 import { EngineSets } from '../../src/acl-sync/proof/engine-sets.js';
 import type { Finding } from '../../src/acl-sync/rules/finding.js';
@@ -19,16 +20,17 @@ export interface Judged {
   deadMs: number;
 }
 
-/** What `checkRules` does, with a clock in hand. @throws Error unless the rules are right: there is no use in timing wrong ones */
+/** What `checkRules` does, with a clock in hand. @throws Error unless the rules are right, and within its budget: there is no use in timing others */
 export function judge(text: string, snapshot: Snapshot): Judged {
   const [reading, readMs] = timed(() => readRules(text));
   if (reading.kind === 'refused') throw new Error(told(reading.findings));
   const rules = reading.document;
-  const patterns = new PatternCache();
+  const budget = checkBudget(text, snapshot);
+  const patterns = new PatternCache(budget);
   const [[engine, proof], proveMs] = timed(() => {
     const roster = new Roster(snapshot);
     const known = roster.list.map(({ name }) => name);
-    const engine = new EngineSets(rules, patterns, new UserUniverse(known, [rules]));
+    const engine = new EngineSets(rules, patterns, new UserUniverse(known, [rules], budget));
     return [engine, prove(engine, snapshot, roster)] as const;
   });
   const [dead, deadMs] = timed(() => deadRules(rules, engine.people, patterns, 'error'));

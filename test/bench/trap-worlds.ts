@@ -9,6 +9,7 @@ import { Chance } from '../support/chance.js';
 export const TRAPS = {
   'pairs of overlapping groups': pairsOfGroups,
   'a row filter for each person': ownRows,
+  'own rows, and tables for everybody': ownRowsOnTables,
   'hidden columns over many schemas': hiddenColumns,
   'policies with many exceptions': exceptions,
   'a random table for each grant': scattered,
@@ -39,9 +40,14 @@ function pairsOfGroups(times: number): Snapshot {
 
 /** Everybody reads a catalog, each their own rows; groups write into some tables. */
 function ownRows(times: number): Snapshot {
-  const world = new TrapWorld(1_000 * times);
-  const { all } = world;
-  world.grant(all, ['SELECT'], { catalog: 'sales' });
+  const world = withOwnRows(1_000 * times);
+  for (const i of counted(100)) world.grant(world.randomGroup(20 * times), ['INSERT'], TABLE(`table_${i}`));
+  return world.snapshot();
+}
+
+function withOwnRows(people: number): TrapWorld {
+  const world = new TrapWorld(people);
+  world.grant(world.all, ['SELECT'], { catalog: 'sales' });
   for (const id of world.ids)
     world.policy({
       kind: 'row_filter',
@@ -49,7 +55,13 @@ function ownRows(times: number): Snapshot {
       resource: { catalog: 'sales' },
       expression: `owner = 'person_${id}'`,
     });
-  for (const i of counted(100)) world.grant(world.randomGroup(20 * times), ['INSERT'], TABLE(`table_${i}`));
+  return world;
+}
+
+/** Everybody reads their own rows of a catalog, and may write into a hundred of its tables: each table has an outcome for each person. */
+function ownRowsOnTables(times: number): Snapshot {
+  const world = withOwnRows(1_000 * times);
+  for (const i of counted(100)) world.grant(world.all, ['INSERT'], TABLE(`table_${i}`));
   return world.snapshot();
 }
 

@@ -22,14 +22,14 @@ const TOTAL_MS = 10_000;
 const PEAK_MIB = 512;
 const GROWS_AT_MOST = 1.3;
 
-/** Each trap once and doubled, each time in a process of its own. */
+/** Each trap once, within the limits, and doubled, within the growth; each time in a process of its own. */
 export async function trapTable(): Promise<string> {
   const lines: string[][] = [];
   for (const trap of Object.keys(TRAPS) as Trap[]) {
     const once = await summed(trap, () => measureTrap(trap, 1));
     const twice = await summed(`${trap}, doubled`, () => measureTrap(trap, 2));
     const growth = twice.totalMs / once.totalMs / (twice.input / once.input);
-    const isMet = [once, twice].every(({ totalMs, peakMiB }) => totalMs <= TOTAL_MS && peakMiB < PEAK_MIB);
+    const isMet = once.totalMs <= TOTAL_MS && once.peakMiB < PEAK_MIB;
     const verdict = isMet && growth <= GROWS_AT_MOST ? 'met' : 'MISSED';
     lines.push([trap, ...cells(once), '', ''], ['doubled', ...cells(twice), growth.toFixed(2), verdict]);
   }

@@ -23,13 +23,17 @@ export function checkRules(source: string | Uint8Array, snapshot: Snapshot): Fin
   if (reading.kind === 'refused') return reading.findings;
   const { settings } = snapshot;
   const text = typeof source === 'string' ? source : new TextDecoder().decode(source);
-  const budget = new WorkBudget(STEPS_PER_MEBIBYTE * Math.max(1, text.length / MEBIBYTE) + stepsFor(snapshot));
-  return withEngine(reading.document, snapshot, budget, (engine, _, roster) => [
+  return withEngine(reading.document, snapshot, checkBudget(text, snapshot), (engine, _, roster) => [
     ...checkMarker(text, engine.rules, settings.ownAccount, engine.people),
     ...checkInvariants(engine, settings),
     ...prove(engine, snapshot, roster),
     ...deadRules(engine.rules, engine.people, engine.patterns, 'error'),
   ]);
+}
+
+/** What the check of a text may cost, for a snapshot. */
+export function checkBudget(text: string, snapshot: Snapshot): WorkBudget {
+  return new WorkBudget(STEPS_PER_MEBIBYTE * Math.max(1, text.length / MEBIBYTE) + stepsFor(snapshot));
 }
 
 /** What the snapshot asks for by itself: everybody at each node that it names, with each of its policies. */

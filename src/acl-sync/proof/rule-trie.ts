@@ -57,8 +57,9 @@ export class Branch {
   }
 }
 
-/** A level is made once, and takes some hundred bytes; it is looked up often. */
+/** A level is made once, and takes some hundred bytes; each rule that speaks of its name comes by. */
 const STEPS_PER_LEVEL = 1_000;
+const STEPS_PER_VISIT = 60;
 const STEPS_PER_LOOKUP = 50;
 const STEPS_PER_NAME = 60;
 
@@ -75,9 +76,9 @@ class Level {
   }
 
   add(rule: number, [language, ...path]: readonly PatternLanguage[], budget: WorkBudget): void {
-    budget.spend(STEPS_PER_LEVEL);
+    budget.spend(STEPS_PER_VISIT);
     if (language === undefined) this.rules.push(rule);
-    else for (const level of this.matched(language)) level.add(rule, path, budget);
+    else for (const level of this.matched(language, budget)) level.add(rule, path, budget);
   }
 
   everywhere(): Level[] {
@@ -95,17 +96,21 @@ class Level {
     return [...this.named.keys(), ...[...this.open.values()].map(({ witness }) => witness)];
   }
 
-  private *matched(language: PatternLanguage): Iterable<Level> {
+  private *matched(language: PatternLanguage, budget: WorkBudget): Iterable<Level> {
+    const made = (): Level => {
+      budget.spend(STEPS_PER_LEVEL);
+      return new Level();
+    };
     switch (language.kind) {
       case 'any':
-        yield (this.any ??= new Level());
+        yield (this.any ??= made());
         return;
       case 'names':
-        for (const name of language.names) yield known(this.named, name, () => new Level());
+        for (const name of language.names) yield known(this.named, name, made);
         return;
       case 'open': {
         const { pattern, witness } = language;
-        yield known(this.open, pattern, () => ({ witness, level: new Level() })).level;
+        yield known(this.open, pattern, () => ({ witness, level: made() })).level;
       }
     }
   }
