@@ -86,7 +86,7 @@ export async function createApplication(
   app.useGlobalPipes(new InputPipe());
   serveApiDescription(server, describeApi(app, VERSION));
   await app.init();
-  const operations = operationsServer(app.get(HealthRegistry), app.get(Registry));
+  const operations = operationsServer(app.get(HealthRegistry), app.get(Registry), new Connections(settings.http, log));
   return { app, operations, close: (cut) => closeApplication(app, drain, cut) };
 }
 

@@ -3,10 +3,13 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ApiClient, somebody } from '../support/api-client.js';
+import { ApiClient, signedUp, somebody } from '../support/api-client.js';
 import { EmbeddedCluster } from '../support/embedded-cluster.js';
+import { column, FakeTrino } from '../support/fake-trino.js';
+import type { ScriptedPage } from '../support/fake-trino-statement.js';
 import { GrantlineProcess } from '../support/grantline-process.js';
 import { NpmStart } from '../support/npm-start.js';
+import { RawConnection } from '../support/raw-connection.js';
 import { SteadyClients } from '../support/steady-clients.js';
 
 describe('the stop', () => {
@@ -78,6 +81,46 @@ describe('the stop', () => {
     await brokenOff;
     expect(code).toBe(1);
     expect(cluster.postmaster()).toBeNull();
+  });
+
+  it('ends within 20 s whatever readers do, and the database is stopped, not killed', async () => {
+    const engine = new FakeTrino();
+    const { hostname, port } = new URL(await engine.listen());
+    const columns = [column('v', 'varchar')];
+    const filler = { text: 'x', bytes: 2 ** 20 };
+    engine.answers('SELECT endless', ...Array<ScriptedPage>(100_000).fill({ columns, data: [['v']] }));
+    engine.answers('SELECT unread', ...Array<ScriptedPage>(100).fill({ columns, data: '[["@filler"]]', filler }));
+    const service = new GrantlineProcess(['serve'], {
+      ...environment,
+      SERVICE_QUERY_HOST: hostname,
+      SERVICE_QUERY_PORT: port,
+    });
+    const url = await service.url();
+    const nobody = new ApiClient(url);
+    const ana = nobody.as((await signedUp(nobody, 'ana')).access_token);
+    const rows = async (sql: string): Promise<RawConnection> => {
+      const path = (await ana.post('/api/queries', { sql })).headers.get('location') ?? '';
+      const connection = await RawConnection.open(url);
+      connection.send(
+        `GET ${path}/rows HTTP/1.1\r\nHost: x\r\nAccept: text/csv\r\nAuthorization: Bearer ${ana.token}\r\n\r\n`,
+      );
+      await connection.reads(/ 200 OK/);
+      return connection;
+    };
+    const endless = await rows('SELECT endless');
+    const unread = (await rows('SELECT unread')).stopReading();
+    const begun = performance.now();
+
+    service.signal('SIGTERM');
+    await service.finished;
+
+    expect((performance.now() - begun) / 1000).toBeLessThan(21);
+    const streamed = engine.statements.filter(({ sql }) => /endless|unread/.test(sql));
+    expect(streamed.map(({ cancelled }) => cancelled)).toEqual([true, true]);
+    expect(cluster.postmaster()).toBeNull();
+    expect(cluster.log()).toContain('LOG:  shutting down'); // as only a server says that writes everything back first
+    for (const connection of [endless, unread]) connection.destroy();
+    await engine.close();
   });
 
   it('during the start leaves no database behind', async () => {

@@ -39,7 +39,9 @@ describe('the drivers of queries', () => {
   });
 
   it('give the last page again after the end, for as long as they remember it', async () => {
-    engine.answers('SELECT few', { raw: JSON.stringify({ id: 'q', columns: NUMBERS, data: [[1]], stats: {} }) });
+    engine.answers('SELECT few', {
+      raw: JSON.stringify({ id: engine.nextId, columns: NUMBERS, data: [[1]], stats: {} }),
+    });
     const id = await drivers.begun('SELECT few');
     const last = await drivers.rows(one, id, 0, 10);
     expect(last).toMatchObject({ kind: 'page', page: { rows: [[1]], next: null } });

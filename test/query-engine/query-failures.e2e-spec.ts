@@ -37,6 +37,22 @@ describe('a query that fails', () => {
     expect((await ana.get('/api/queries?limit=1')).body?.['items']).toEqual(before);
   });
 
+  const BIGINT = '[{"name":"n","type":"bigint"}]';
+  it.each([
+    ['of another query', `{"id":"of_another_person","stats":{},"columns":${BIGINT},"data":[[42]]}`],
+    ['that leads to another query', '{"id":"@","stats":{},"nextUri":"/v1/statement/executing/of_another_person/y1/1"}'],
+    ['with a count beyond 63 bits', '{"id":"@","stats":{},"updateType":"INSERT","updateCount":9223372036854775808}'],
+    ['with a count of a megabyte', `{"id":"@","stats":{},"updateType":"INSERT","updateCount":${'9'.repeat(1e6)}}`],
+  ])('by a page that no engine gives, and hands nothing of it out: %s', async (name, page) => {
+    engine.scripts.set(name, () => [{ raw: page.replace('@', engine.nextId) }]);
+    const path = await submitted(ana, { sql: name });
+
+    const query = await ended(ana, path);
+
+    expect(query).toMatchObject({ state: 'failed' });
+    expect((await ana.get(`${path}/rows`)).status).toBe(409);
+  });
+
   it('says what the person did wrong, and keeps the inside of the engine to itself', async () => {
     engine.answers('SELECT wrong', failed('COLUMN_NOT_FOUND', "Column 'x' cannot be resolved"));
     engine.answers('SELECT broken', failed('GENERIC_INTERNAL_ERROR', "Invalid JSON file '/etc/x'", 'INTERNAL_ERROR'));
@@ -128,7 +144,7 @@ describe('a query that fails', () => {
   });
 
   it('hands out once what the engine sends twice', async () => {
-    const stale = { id: 'q', columns: NUMBERS, data: [[1]], stats: { state: 'RUNNING' } };
+    const stale = { id: engine.nextId, columns: NUMBERS, data: [[1]], stats: { state: 'RUNNING' } };
     engine.answers('SELECT twice', { columns: NUMBERS, data: [[1]] }, { data: [[2]] });
     const path = await submitted(ana, { sql: 'SELECT twice' });
     const first = await ana.get(`${path}/rows`);

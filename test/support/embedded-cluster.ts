@@ -22,6 +22,11 @@ export class EmbeddedCluster {
     return client;
   }
 
+  /** What the server has said. */
+  log(): string {
+    return readFileSync(join(this.description().home, 'server.log'), 'utf8');
+  }
+
   private pidFile(): string[] | null {
     if (!existsSync(join(this.dataDir, 'postgres.json'))) return null;
     const file = join(this.description().home, 'data', 'postmaster.pid');

@@ -44,6 +44,11 @@ export class FakeTrino {
   readonly statements: FakeStatement[] = [];
   private readonly server: Server = createServer((request, response) => void this.serve(request, response));
 
+  /** The id of the statement that comes next. */
+  get nextId(): string {
+    return `20261120_120000_0000${this.statements.length}_fake`;
+  }
+
   /** @returns `http://127.0.0.1:port`. */
   async listen(port = 0): Promise<string> {
     await new Promise<void>((ready) => this.server.listen(port, '127.0.0.1', ready));
@@ -117,12 +122,7 @@ export class FakeTrino {
     if (session.schema !== null && session.catalog === null) {
       return { status: 400, body: 'Error 400 Bad Request: Schema is set but catalog is not' };
     }
-    const statement = new FakeStatement(
-      `20261120_120000_0000${this.statements.length}_fake`,
-      seen.body,
-      session,
-      this.pages(seen.body, session),
-    );
+    const statement = new FakeStatement(this.nextId, seen.body, session, this.pages(seen.body, session));
     this.statements.push(statement);
     const body = statement.first(this.originFor(seen));
     return { headers: { 'Content-Type': 'application/json' }, body };

@@ -22,7 +22,7 @@ export class Connections {
   private readonly connections = new WeakMap<Socket, Connection>();
 
   constructor(
-    private readonly limits: Settings['http'],
+    private readonly limits: Pick<Settings['http'], 'requestSeconds' | 'sendSeconds'>,
     private readonly log: Log,
   ) {}
 

@@ -1,10 +1,18 @@
 import { Registry } from 'prom-client';
 import { HealthRegistry } from '../health.js';
+import { RawConnection, statusesIn } from '../../../test/support/raw-connection.js';
+import { LogBook } from '../../../test/support/log-book.js';
+import { Connections } from './connections.js';
 import { operationsServer } from './operations-server.js';
 
 describe('the second port', () => {
   const health = new HealthRegistry();
-  const server = operationsServer(health, new Registry());
+  const metrics = new Registry();
+  const server = operationsServer(
+    health,
+    metrics,
+    new Connections({ requestSeconds: 30, sendSeconds: 60 }, new LogBook()),
+  );
   let url: string;
   beforeAll(async () => {
     url = await server.listen({ host: '127.0.0.1', port: 0 });
@@ -29,6 +37,32 @@ describe('the second port', () => {
       { status: state, parts: { part: state }, ages: { part: 12 } },
     ]);
     expect((await fetch(`${url}/health/live`)).status).toBe(200);
+  });
+
+  it('makes one answer for all who ask for it at the same time', async () => {
+    let made = 0;
+    let open = (): void => undefined;
+    const opened = new Promise<void>((resolve) => (open = resolve));
+    health.register('part', async () => {
+      made += 1;
+      await opened;
+      return 'up';
+    });
+    const connection = await RawConnection.open(url);
+    connection.send('GET /health/ready HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(16));
+    while (made === 0) await new Promise((resolve) => setImmediate(resolve));
+    open();
+
+    await connection.reads(/(HTTP\/1\.1 200[^]*){16}\}$/);
+    expect(made).toBe(1);
+    connection.destroy();
+  });
+
+  it('closes a connection with more requests in flight than a scraper has', async () => {
+    const connection = await RawConnection.open(url);
+
+    const text = await connection.send('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(17)).closed;
+    expect(statusesIn(text).length).toBeLessThan(17);
   });
 
   it('has nothing else, and says so as the first one does', async () => {

@@ -4,19 +4,35 @@ import type { Registry } from 'prom-client';
 import { Refused } from '../../kernel/errors.js';
 import type { HealthRegistry } from '../health.js';
 import { toProblem } from '../problem.js';
+import type { Connections } from './connections.js';
 
-/** The second port: health and metrics, never public, and so without authentication. */
-export function operationsServer(health: HealthRegistry, metrics: Registry): FastifyInstance {
-  const server = fastify({ logger: false, genReqId: () => randomUUID() });
+/**
+ * The second port: health and metrics, never public, and so without authentication. Who can reach it must not be able to keep the
+ * first one busy all the same.
+ */
+export function operationsServer(health: HealthRegistry, metrics: Registry, connections: Connections): FastifyInstance {
+  const server = fastify({
+    logger: false,
+    genReqId: () => randomUUID(),
+    serverFactory: (answer) => connections.serve(answer),
+  });
+  const report = shared(() => health.report());
+  const text = shared(() => metrics.metrics());
   server.setNotFoundHandler((request, reply) => {
     const problem = toProblem(new Refused('not_found'), request.id);
     void reply.status(problem.status).type('application/problem+json; charset=utf-8').send(JSON.stringify(problem));
   });
   server.get('/health/live', () => ({ status: 'up' }));
   server.get('/health/ready', async (_, reply) => {
-    const report = await health.report();
-    return reply.status(report.status === 'down' ? 503 : 200).send(report);
+    const found = await report();
+    return reply.status(found.status === 'down' ? 503 : 200).send(found);
   });
-  server.get('/metrics', async (_, reply) => reply.type(metrics.contentType).send(await metrics.metrics()));
+  server.get('/metrics', async (_, reply) => reply.type(metrics.contentType).send(await text()));
   return server;
+}
+
+/** Whoever asks while an answer is being made gets that one. */
+function shared<T>(make: () => Promise<T>): () => Promise<T> {
+  let underWay: Promise<T> | null = null;
+  return () => (underWay ??= make().finally(() => (underWay = null)));
 }

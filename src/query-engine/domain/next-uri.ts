@@ -21,3 +21,8 @@ export function pinned(nextUri: string): string {
   if (/%2e|%2f|%5c|%00|\\/i.test(url.pathname)) throw new ProtocolBreach('a nextUri with an encoded path');
   return url.pathname + url.search;
 }
+
+/** Whether a path that was given for one query is asked of that query: the engine's paths name it in a segment of their own. */
+export function belongsTo(path: string, queryId: string): boolean {
+  return path.split(/[/?]/).includes(queryId);
+}

@@ -91,8 +91,15 @@ function parsed(text: string): unknown {
   }
 }
 
-/** A long integer, which exact reading has turned into text where it is very large. */
+/** What a `long` of the engine can hold, and a column of ours. */
+const LARGEST_COUNT = 2n ** 63n - 1n;
+
+/** A long integer, which exact reading has turned into text where it is very large. @throws ProtocolBreach */
 function readCount(value: unknown): bigint | null {
   if (typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value);
-  return typeof value === 'string' && /^\d+$/.test(value) ? BigInt(value) : null;
+  if (typeof value !== 'string' || !/^\d+$/.test(value)) return null;
+  // Without looking at its length first, a number of megabytes would take seconds.
+  const count = value.length > 19 ? null : BigInt(value);
+  if (count === null || count > LARGEST_COUNT) throw new ProtocolBreach('an update count beyond 63 bits');
+  return count;
 }

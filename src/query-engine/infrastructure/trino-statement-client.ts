@@ -2,6 +2,7 @@ import type { Clock } from '../../kernel/clock.js';
 import type { Log } from '../../platform/log.js';
 import { type EngineSession, type HeaderPrefix, readSessionChange, sessionHeaders } from '../domain/engine-session.js';
 import type { Pace } from '../../kernel/pace.js';
+import { belongsTo } from '../domain/next-uri.js';
 import { ProtocolBreach } from '../domain/reading.js';
 import { PATIENCE, pauseBeforeRetry, readRetryAfter, type Setback } from '../domain/retry.js';
 import { type ServiceTokens, TokenUnavailable } from '../domain/service-tokens.js';
@@ -50,7 +51,7 @@ export class TrinoStatementClient extends StatementClient {
   }
 
   override async advance(path: string, session: EngineSession, limits: RequestLimits): Promise<StatementAnswer> {
-    return this.answer(await this.ask('GET', path, session, limits));
+    return this.answer(await this.ask('GET', path, session, limits), path);
   }
 
   override async keepAlive(path: string, session: EngineSession): Promise<void> {
@@ -65,10 +66,14 @@ export class TrinoStatementClient extends StatementClient {
     this.exchange.close();
   }
 
-  private answer(reply: Reply): StatementAnswer {
+  /** @param path what was asked for; null: the statement has only now begun. */
+  private answer(reply: Reply, path: string | null = null): StatementAnswer {
     const header = (name: string): string | null => reply.headers[name] ?? null;
     try {
       const page = readStatementPage(reply.body, this.engine.largestPage * LARGEST_PARSED);
+      // Something on the way that mixes answers up must not show one person's rows to another.
+      const strays = [path, page.nextPath].some((known) => known !== null && !belongsTo(known, page.queryId));
+      if (strays) throw new ProtocolBreach('a page of another query');
       return { page, change: readSessionChange(header, this.engine.headerPrefix) };
     } catch (error) {
       if (error instanceof PageTooHeavy) throw new EngineFault('too-large', error.message);
