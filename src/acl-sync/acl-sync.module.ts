@@ -10,7 +10,7 @@ import { AclSyncController } from './acl-sync.controller.js';
 import { aclSyncScheduler } from './acl-sync.scheduler.js';
 import { ApprovalsService } from './approvals.service.js';
 import { BackgroundRunsService } from './background-runs.service.js';
-import { ThreadedAdmissionProof } from './infrastructure/threaded-admission-proof.js';
+import { SeparateAdmissionProof } from './infrastructure/separate-admission-proof.js';
 import { HistoryGaugesService } from './history-gauges.service.js';
 import { LiveVersionService } from './live-version.service.js';
 import { PublishedSizeForecast } from './published-size-forecast.service.js';
@@ -33,7 +33,7 @@ export class AclSyncModule {
         ApprovalsService,
         BackgroundRunsService,
         LiveVersionService,
-        { provide: AdmissionProof, useFactory: (log: Log) => new ThreadedAdmissionProof(log), inject: [Log] },
+        { provide: AdmissionProof, useFactory: (log: Log) => new SeparateAdmissionProof(log), inject: [Log] },
         HistoryGaugesService,
         { provide: SizeForecast, useClass: PublishedSizeForecast },
         ...(sync.enabled ? [aclSyncScheduler(sync.cron)] : []),

@@ -9,7 +9,7 @@ import { fit } from './rules/size.js';
 
 /**
  * Tells by what is published, and by a generous guess at what was written since, whether the next rules will fit. Only where the
- * guess says that they may not are they compiled, in a thread: a request must not cost what a run costs.
+ * guess says that they may not are they compiled, in a process of their own: a request must not cost what a run costs.
  */
 @Injectable()
 export class PublishedSizeForecast extends SizeForecast {

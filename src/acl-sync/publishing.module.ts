@@ -18,7 +18,7 @@ import { FileRulesTarget } from './infrastructure/file-rules-target.js';
 import { KubernetesApi } from './infrastructure/kubernetes-api.js';
 import { PostgresPublicationHistory } from './infrastructure/postgres-publication-history.js';
 import { PostgresSyncLock } from './infrastructure/postgres-sync-lock.js';
-import { ThreadedRulesPreparer } from './infrastructure/threaded-rules-preparer.js';
+import { SeparateRulesPreparer } from './infrastructure/separate-rules-preparer.js';
 import { PreviewService } from './preview.service.js';
 import { RunReportsService } from './run-reports.service.js';
 import { ServiceAccountNames } from './service-account-names.service.js';
@@ -40,7 +40,7 @@ export class PublishingModule {
         RunReportsService,
         AclSyncMetrics,
         { provide: PublicationHistory, useClass: PostgresPublicationHistory },
-        { provide: RulesPreparer, useFactory: () => new ThreadedRulesPreparer() },
+        { provide: RulesPreparer, useFactory: () => new SeparateRulesPreparer() },
         {
           provide: RulesTarget,
           useFactory: (pace: Pace, log: Log) => rulesTarget(acl.target, pace, log),

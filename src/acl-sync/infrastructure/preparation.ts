@@ -1,4 +1,3 @@
-import { parentPort } from 'node:worker_threads';
 import type { Snapshot } from '../../grants/domain/snapshot.js';
 import { type Preparation, prepare, prepareWithdrawal, refusalOf } from '../domain/candidate.js';
 import { compile } from '../compiler/compile.js';
@@ -11,8 +10,19 @@ export type Task =
   | { kind: 'prove'; snapshot: Snapshot }
   | { kind: 'load' };
 
-// The program of a preparation's thread.
-parentPort?.on('message', (task: Task) => parentPort?.postMessage(answer(task)));
+export type Answer<T> = { result: T } | { thrown: string };
+
+// The program of a preparation's process, which ends when the service has gone.
+process.on('message', (task: Task) => process.send?.(answered(task)));
+process.on('disconnect', () => process.exit());
+
+function answered(task: Task): Answer<unknown> {
+  try {
+    return { result: answer(task) };
+  } catch (error) {
+    return { thrown: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+  }
+}
 
 function answer(task: Task) {
   switch (task.kind) {

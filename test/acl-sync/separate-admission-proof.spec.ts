@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { ThreadedAdmissionProof } from '../../src/acl-sync/infrastructure/threaded-admission-proof.js';
+import { SeparateAdmissionProof } from '../../src/acl-sync/infrastructure/separate-admission-proof.js';
 import type { Snapshot } from '../../src/grants/domain/snapshot.js';
 import { aWorld } from '../support/a-world.js';
 import { LogBook } from '../support/log-book.js';
@@ -12,17 +12,17 @@ const LIMITS = { milliseconds: 20_000, work: 100, waiting: 2, loadMilliseconds: 
 describe('the proof of what is being written', () => {
   let folder: string;
   let log: LogBook;
-  let proof: ThreadedAdmissionProof | null = null;
+  let proof: SeparateAdmissionProof | null = null;
   const snapshot = aWorld().person('ana').may('SELECT', 'sales.eu.orders').snapshot();
   /** Answers a task by what `program` says. */
-  const asked = async (program: string, limits: Partial<typeof LIMITS> = {}): Promise<ThreadedAdmissionProof> => {
+  const asked = async (program: string, limits: Partial<typeof LIMITS> = {}): Promise<SeparateAdmissionProof> => {
     const file = join(folder, 'program.mjs');
-    const head = `import { parentPort } from 'node:worker_threads'; let asked = 0;`;
-    await writeFile(file, `${head} parentPort.on('message', (task) => { ${program} });`);
-    proof = new ThreadedAdmissionProof(log, { ...LIMITS, ...limits }, pathToFileURL(file));
+    const head = `let asked = 0; process.on('disconnect', () => process.exit());`;
+    await writeFile(file, `${head} process.on('message', (task) => { ${program} });`);
+    proof = new SeparateAdmissionProof(log, { ...LIMITS, ...limits }, pathToFileURL(file));
     return proof;
   };
-  const LOADED = `if (task.kind === 'load') return parentPort.postMessage(null);`;
+  const LOADED = `if (task.kind === 'load') return process.send({ result: null });`;
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'admission-proof-'));
@@ -34,7 +34,7 @@ describe('the proof of what is being written', () => {
   });
 
   it('compiles and proves it', async () => {
-    proof = new ThreadedAdmissionProof(log);
+    proof = new SeparateAdmissionProof(log);
     const clash: Snapshot = { ...snapshot, users: [...snapshot.users, { id: 99, name: 'ANA', isActive: true }] };
 
     expect(await proof.refusal(snapshot)).toBeNull();
@@ -43,9 +43,9 @@ describe('the proof of what is being written', () => {
     expect(log.lines).toEqual([]);
   });
 
-  it('is left to the run at its deadline, and the next one has a new thread', async () => {
+  it('is left to the run at its deadline, and the next one has a new process', async () => {
     const stuck = await asked(
-      `${LOADED} if (task.snapshot.users[0].id === 1) for (;;);  parentPort.postMessage(null);`,
+      `${LOADED} if (task.snapshot.users[0].id === 1) for (;;);  process.send({ result: null });`,
       {
         milliseconds: 300,
       },
@@ -58,21 +58,21 @@ describe('the proof of what is being written', () => {
   });
 
   it('refuses what breaks the compiler', async () => {
-    const broken = await asked(`${LOADED} throw new Error('no such case');`);
+    const broken = await asked(`${LOADED} process.send({ thrown: 'no such case' });`);
 
     expect(await broken.refusal(snapshot)).toMatch(/cannot be compiled/);
     expect(log.at('error')).toEqual(['the rules of a change could not be compiled']);
   });
 
-  it('refuses nothing for want of a thread', async () => {
-    const missing = new ThreadedAdmissionProof(log, LIMITS, pathToFileURL(join(folder, 'missing.mjs')));
+  it('refuses nothing for want of a process', async () => {
+    const missing = new SeparateAdmissionProof(log, LIMITS, pathToFileURL(join(folder, 'missing.mjs')));
 
     expect(await missing.refusal(snapshot)).toBeNull();
     expect(log.at('warn')).toHaveLength(1);
   });
 
   it('is left to the run where it takes too much, or too many wait for it', async () => {
-    const refusing = await asked(`${LOADED} parentPort.postMessage({ message: 'refused ' + ++asked });`);
+    const refusing = await asked(`${LOADED} process.send({ result: { message: 'refused ' + ++asked } });`);
     const large = {
       ...snapshot,
       users: Array.from({ length: 101 }, (_, i) => ({ id: i, name: `p${i}`, isActive: true })),

@@ -4,17 +4,17 @@ import type { Snapshot } from '../../grants/domain/snapshot.js';
 import type { Log } from '../../platform/log.js';
 import type { Finding } from '../rules/finding.js';
 import { PreparationExceeded } from '../domain/rules-preparer.js';
-import { PreparationThread } from './preparation-thread.js';
+import { PreparationProcess } from './preparation-process.js';
 
 /**
  * `milliseconds`: for one proof. `people`: rows × people; what has more takes seconds (enterprise's largest catalog: 2.7 million,
- * one second). `waiting`: writes in line for the thread. `loadMilliseconds`: until a new thread has loaded its program.
+ * one second). `waiting`: writes in line for it. `loadMilliseconds`: until a new process has loaded its program.
  */
 const LIMITS = { milliseconds: 2_000, work: 3_000_000, waiting: 8, loadMilliseconds: 30_000, heapMebibytes: 256 };
 
-/** A thread that stays, because loading the compiler takes longer than most proofs. What exceeds a limit is left to the run. */
-export class ThreadedAdmissionProof extends AdmissionProof implements OnApplicationShutdown {
-  private thread: PreparationThread | null = null;
+/** A process that stays, because loading the compiler takes longer than most proofs. What exceeds a limit is left to the run. */
+export class SeparateAdmissionProof extends AdmissionProof implements OnApplicationShutdown {
+  private process: PreparationProcess | null = null;
   private inLine: Promise<unknown> = Promise.resolve();
   private waiting = 0;
 
@@ -47,10 +47,10 @@ export class ThreadedAdmissionProof extends AdmissionProof implements OnApplicat
 
   /** Never rejects. */
   private async proved(snapshot: Snapshot): Promise<string | null> {
-    const thread = await this.ready();
-    if (thread === null) return null;
+    const process = await this.ready();
+    if (process === null) return null;
     try {
-      const finding = await thread.run<Finding | null>({ kind: 'prove', snapshot }, this.limits.milliseconds);
+      const finding = await process.run<Finding | null>({ kind: 'prove', snapshot }, this.limits.milliseconds);
       return finding?.message ?? null;
     } catch (error) {
       await this.discard();
@@ -63,24 +63,24 @@ export class ThreadedAdmissionProof extends AdmissionProof implements OnApplicat
     }
   }
 
-  /** Null: a thread cannot be had, which is not the change's fault. */
-  private async ready(): Promise<PreparationThread | null> {
-    if (this.thread !== null) return this.thread;
-    const thread = new PreparationThread(this.limits.heapMebibytes, this.program);
-    this.thread = thread;
+  /** Null: a process cannot be had, which is not the change's fault. */
+  private async ready(): Promise<PreparationProcess | null> {
+    if (this.process !== null) return this.process;
+    const process = new PreparationProcess(this.limits.heapMebibytes, this.program);
+    this.process = process;
     try {
-      await thread.run({ kind: 'load' }, this.limits.loadMilliseconds);
-      return thread;
+      await process.run({ kind: 'load' }, this.limits.loadMilliseconds);
+      return process;
     } catch (error) {
       await this.discard();
-      this.log.warn('changes are left for the run to prove: there is no thread for it', { err: error });
+      this.log.warn('changes are left for the run to prove: there is no process for it', { err: error });
       return null;
     }
   }
 
   private async discard(): Promise<void> {
-    const { thread } = this;
-    this.thread = null;
-    await thread?.end();
+    const { process } = this;
+    this.process = null;
+    await process?.end();
   }
 }

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { failureOf } from '../../src/acl-sync/domain/publication.js';
-import { ThreadedRulesPreparer } from '../../src/acl-sync/infrastructure/threaded-rules-preparer.js';
+import { SeparateRulesPreparer } from '../../src/acl-sync/infrastructure/separate-rules-preparer.js';
 import { aWorld } from '../support/a-world.js';
 
-describe('the thread that prepares rules', () => {
+describe('the process that prepares rules', () => {
   let folder: string;
   beforeEach(async () => void (folder = await mkdtemp(join(tmpdir(), 'preparer-'))));
   afterEach(() => rm(folder, { recursive: true }));
@@ -14,10 +14,10 @@ describe('the thread that prepares rules', () => {
   const running = async (program: string, limits: { milliseconds: number; heapMebibytes: number }) => {
     const file = join(folder, 'program.mjs');
     await writeFile(file, program);
-    return new ThreadedRulesPreparer(limits, pathToFileURL(file));
+    return new SeparateRulesPreparer(limits, pathToFileURL(file));
   };
   const snapshot = aWorld().snapshot();
-  const failure = async (preparer: ThreadedRulesPreparer) =>
+  const failure = async (preparer: SeparateRulesPreparer) =>
     failureOf(
       await preparer.compile(snapshot).then(
         () => null,
@@ -45,6 +45,6 @@ describe('the thread that prepares rules', () => {
   });
 
   it('answers within its limits', async () => {
-    expect(await new ThreadedRulesPreparer().compile(snapshot)).toContain('"catalogs"');
+    expect(await new SeparateRulesPreparer().compile(snapshot)).toContain('"catalogs"');
   });
 });

@@ -3,13 +3,13 @@ import type { Snapshot } from '../../grants/domain/snapshot.js';
 import type { Candidate, Preparation } from '../domain/candidate.js';
 import { RulesPreparer } from '../domain/rules-preparer.js';
 import type { Task } from './preparation.js';
-import { PreparationThread } from './preparation-thread.js';
+import { PreparationProcess } from './preparation-process.js';
 
 /** The largest world that is measured takes 61 s and less than 1 GiB (docs/benchmarks.md); the schedule comes every 300 s. */
 const LIMITS = { milliseconds: 240_000, heapMebibytes: Math.min(1024, getHeapStatistics().heap_size_limit >> 20) };
 
-/** A thread for each preparation, so that requests are answered meanwhile and its memory is given back. */
-export class ThreadedRulesPreparer extends RulesPreparer {
+/** A process for each preparation, so that requests are answered meanwhile and its memory is given back. */
+export class SeparateRulesPreparer extends RulesPreparer {
   constructor(
     private readonly limits = LIMITS,
     private readonly program?: URL,
@@ -18,24 +18,24 @@ export class ThreadedRulesPreparer extends RulesPreparer {
   }
 
   override prepare(preparation: Preparation): Promise<Candidate> {
-    return this.inThread({ kind: 'prepare', preparation });
+    return this.apart({ kind: 'prepare', preparation });
   }
 
   override compile(snapshot: Snapshot): Promise<string> {
-    return this.inThread({ kind: 'compile', snapshot });
+    return this.apart({ kind: 'compile', snapshot });
   }
 
   override withdraw(preparation: Preparation, how: 'compiled' | 'closed'): Promise<Candidate | null> {
-    return this.inThread({ kind: 'withdraw', preparation, how });
+    return this.apart({ kind: 'withdraw', preparation, how });
   }
 
   /** What the program answers to a task of this kind. */
-  private async inThread<T>(task: Task): Promise<T> {
-    const thread = new PreparationThread(this.limits.heapMebibytes, this.program);
+  private async apart<T>(task: Task): Promise<T> {
+    const process = new PreparationProcess(this.limits.heapMebibytes, this.program);
     try {
-      return await thread.run<T>(task, this.limits.milliseconds);
+      return await process.run<T>(task, this.limits.milliseconds);
     } finally {
-      await thread.end();
+      await process.end();
     }
   }
 }
