@@ -20,6 +20,7 @@ export async function heldBack<T>(
   await rival.query(lock);
   const answers = start();
   for (let blocked = 0; blocked < waiting;) {
+    await source.query('SELECT pg_sleep(0.02)'); // leaves the processor to the requests that it looks for
     const [{ count }] = await source.query<[{ count: number }]>(
       `SELECT count(*)::int FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
     );

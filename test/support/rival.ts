@@ -26,8 +26,9 @@ export async function whileAnother<T>(
   }
 }
 
-/** One look. */
+/** One look, which leaves the processor to the request that it looks for. */
 async function somebodyWaitsFor(rival: Client): Promise<boolean> {
+  await rival.query('SELECT pg_sleep(0.02)');
   const waiting = 'SELECT 1 FROM pg_stat_activity WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid))';
   return (await rival.query(waiting)).rowCount !== 0;
 }
