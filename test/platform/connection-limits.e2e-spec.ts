@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { freshDatabase, type TestDatabase } from '../support/database.js';
 import { GrantlineProcess } from '../support/grantline-process.js';
@@ -37,6 +37,20 @@ describe('connections that do not read their answers', () => {
   /** The most memory that the process has had, in bytes. */
   const peakMemory = (): number =>
     Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${service.pid}/status`, 'utf8'))?.[1]) * 1024;
+
+  it('cost little memory: 1,900 requests on each of 500 connections, which come at once and are closed', async () => {
+    const before = peakMemory();
+    const flood = get('/api/auth/me').repeat(1900);
+    const open = Array.from({ length: 500 }, () =>
+      connect(Number(new URL(url).port), '127.0.0.1').on('error', () => undefined),
+    );
+    for (const socket of open) socket.pause().write(flood);
+    await Promise.all(open.map((socket) => once(socket, 'connect')));
+
+    expect((await fetch(`${url}/api/auth/me`)).status).toBe(401);
+    expect(peakMemory() - before).toBeLessThan(200 * MIB);
+    for (const socket of open) socket.destroy();
+  });
 
   it.each([
     ['100 on each of 3 connections', 3, 100],
