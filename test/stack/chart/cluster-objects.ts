@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-import type { ChartStack } from '../stack.js';
+import { kubectlOf, type ChartStack } from '../stack.js';
 import type { Manifest } from './manifest.js';
 
 const run = promisify(execFile);
@@ -28,6 +28,13 @@ export async function apply(
 
 export function dryRun(stack: ChartStack, objects: readonly Manifest[]): Promise<{ stdout: string; stderr: string }> {
   return apply(stack, objects, '--dry-run=server');
+}
+
+/** So that the API server knows the foreign kinds that the chart can render. */
+export async function defineForeignKinds(stack: ChartStack): Promise<void> {
+  const kubectl = kubectlOf(stack);
+  await kubectl('apply', '--server-side', '--force-conflicts', '--filename', stack.parts.resourceDefinitions);
+  await kubectl('wait', '--for=condition=Established', '--timeout=30s', '--filename', stack.parts.resourceDefinitions);
 }
 
 export function namespace(name: string, labels: Record<string, string> = {}): Manifest {

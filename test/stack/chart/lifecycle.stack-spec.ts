@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 import { kubectlOf, openStack, type ChartStack } from '../stack.js';
-import { apply, namespace } from './cluster-objects.js';
+import { apply, defineForeignKinds, namespace } from './cluster-objects.js';
 import { CHART, HELM_3, HELM_4, RELEASE, VALUE_SETS, valuesFile, type Helm } from './rendering.js';
 
 const stack: ChartStack = openStack(process.env);
@@ -111,6 +111,7 @@ describe.each<[Helm, Helm]>([
 });
 
 it('survives every shape of the chart, by both Helms in turn', async () => {
+  await defineForeignKinds(stack);
   const release = await installed('chart-shapes', HELM_3);
   // The one that names another ConfigMap is refused, as above.
   const sets = VALUE_SETS.filter((name) => name !== 'everything');

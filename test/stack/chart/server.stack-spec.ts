@@ -1,5 +1,5 @@
-import { kubectlOf, openStack, type ChartStack } from '../stack.js';
-import { apply, dryRun, namespace, serviceAccount } from './cluster-objects.js';
+import { openStack, type ChartStack } from '../stack.js';
+import { apply, defineForeignKinds, dryRun, namespace, serviceAccount } from './cluster-objects.js';
 import { only, podsIn, type Manifest, type RenderedPod } from './manifest.js';
 import { RELEASE_NAMESPACE, render, VALUE_SETS } from './rendering.js';
 
@@ -7,9 +7,7 @@ const stack: ChartStack = openStack(process.env);
 const RESTRICTED = 'chart-restricted';
 
 beforeAll(async () => {
-  const kubectl = kubectlOf(stack);
-  await kubectl('apply', '--server-side', '--force-conflicts', '--filename', stack.parts.resourceDefinitions);
-  await kubectl('wait', '--for=condition=Established', '--timeout=30s', '--filename', stack.parts.resourceDefinitions);
+  await defineForeignKinds(stack);
   const enforced = { 'pod-security.kubernetes.io/enforce': 'restricted' };
   const names = ['default', 'grantline', 'grantline-migration', 'data-portal', 'data-portal-migration'];
   const accounts = [RESTRICTED, RELEASE_NAMESPACE].flatMap((in_) => names.map((name) => serviceAccount(name, in_)));
