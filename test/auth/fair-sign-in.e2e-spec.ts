@@ -46,7 +46,8 @@ describe('while one address floods the sign-in', () => {
 
     expect((await login('bob', '203.0.113.7')).status).toBe(200);
 
-    expect(answered - before).toBeLessThanOrEqual(4 * THREADS);
+    // In the order of their arrival all would come first; those that were hashed already may still be answered before.
+    expect(answered - before).toBeLessThanOrEqual(QUEUE / 2);
     await Promise.all(flood);
   });
 
