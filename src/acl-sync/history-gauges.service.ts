@@ -21,23 +21,12 @@ export class HistoryGaugesService implements OnApplicationBootstrap, BeforeAppli
 
   async onApplicationBootstrap(): Promise<void> {
     await this.refresh();
-    this.reading = this.refreshUntilStopped();
+    this.reading = this.pace.every(READ_EVERY_MS, this.stopping.signal, () => this.refresh());
   }
 
   async beforeApplicationShutdown(): Promise<void> {
     this.stopping.abort();
     await this.reading;
-  }
-
-  private async refreshUntilStopped(): Promise<void> {
-    for (;;) {
-      try {
-        await this.pace.wait(READ_EVERY_MS, this.stopping.signal);
-      } catch {
-        return; // stopping
-      }
-      await this.refresh();
-    }
   }
 
   /** What was read last stays where the history cannot be read. */

@@ -61,16 +61,11 @@ export class LiveVersionService implements OnApplicationBootstrap, BeforeApplica
     this.log.info('TRINO_ACL_RULES_LIVE', { version, hash, seconds });
   }
 
-  private async watch(): Promise<void> {
-    for (;;) {
-      try {
-        await this.pace.wait(LOOK_EVERY_MS, this.stopping.signal);
-      } catch {
-        return; // stopping
-      }
-      await this.look().catch((error: unknown) =>
+  private watch(): Promise<void> {
+    return this.pace.every(LOOK_EVERY_MS, this.stopping.signal, () =>
+      this.look().catch((error: unknown) =>
         this.log.warn('the engine could not be asked for its rules', { err: error }),
-      );
-    }
+      ),
+    );
   }
 }

@@ -7,6 +7,17 @@ export abstract class Pace {
    * @throws the signal's reason when it is aborted first.
    */
   abstract wait(milliseconds: number, signal?: AbortSignal): Promise<void>;
+  /** Does `work` again and again, each time so many milliseconds after it has ended, until the signal is aborted. */
+  async every(milliseconds: number, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+    for (;;) {
+      try {
+        await this.wait(milliseconds, signal);
+      } catch {
+        return;
+      }
+      await work();
+    }
+  }
   /** From 0 to below 1: spreads what replicas would otherwise do in step. */
   abstract chance(): number;
 }

@@ -67,15 +67,8 @@ export class DatabaseClock extends Clock implements OnApplicationShutdown {
     this.hasWarned = isFarOff;
   }
 
-  private async keepAligned(): Promise<void> {
-    for (;;) {
-      try {
-        await this.parts.pace.wait(ALIGN_EVERY_MS, this.stopping.signal);
-      } catch {
-        return; // stopping
-      }
-      // Without an answer time goes on from the last one.
-      await this.align().catch(() => undefined);
-    }
+  /** Without an answer time goes on from the last one. */
+  private keepAligned(): Promise<void> {
+    return this.parts.pace.every(ALIGN_EVERY_MS, this.stopping.signal, () => this.align().catch(() => undefined));
   }
 }
