@@ -39,16 +39,16 @@ export class RuleFields {
     return undefined;
   }
 
-  /** SQL: white space says nothing. */
+  /** SQL, which white space is not. */
   expression(key: string): string | undefined {
-    return this.text(key, (text) => text.trim());
+    return this.text(key, /\S/);
   }
 
-  /** A text that must say something: a name. */
-  text(key: string, read = (text: string) => text): string | undefined {
+  /** @param something what it must hold at least; by default any character, as a name. */
+  text(key: string, something = /[^]/): string | undefined {
     const node = this.nodes.get(key);
     const text = node && this.string(key);
-    if (text === undefined || read(text) !== '') return text;
+    if (text === undefined || something.test(text)) return text;
     this.fault('rules-text-empty', `"${key}" is empty`, node);
     return undefined;
   }
