@@ -13,7 +13,7 @@ import {
   type Trigger,
 } from './domain/publication.js';
 import { type PublicationDraft, PublicationHistory } from './domain/publication-history.js';
-import type { Finding } from './rules/finding.js';
+import { type Finding, isError } from './rules/finding.js';
 import { diffRules } from './rules/rules-diff.js';
 import { type LiveRules, RulesTarget, RulesTargetMoved } from './domain/rules-target.js';
 import { type Lease, SyncLock } from './domain/sync-lock.js';
@@ -144,7 +144,7 @@ export class AclSyncService implements BeforeApplicationShutdown {
 }
 
 function errorsOf(candidate: Candidate | null): Finding[] {
-  return candidate?.findings.filter(({ severity }) => severity === 'error') ?? [];
+  return candidate?.findings.filter(isError) ?? [];
 }
 
 type Refusal = Extract<Plan, { kind: 'refused' }>;

@@ -6,6 +6,7 @@ import { PublicationHistory } from './domain/publication-history.js';
 import { RulesPreparer } from './domain/rules-preparer.js';
 import { RulesTarget } from './domain/rules-target.js';
 import { fit } from './rules/size.js';
+import { isError } from './rules/finding.js';
 
 /**
  * Tells by what is published, and by a generous guess at what was written since, whether the next rules will fit. Only where the
@@ -43,7 +44,7 @@ export class PublishedSizeForecast extends SizeForecast {
 }
 
 function isTooLarge({ findings }: ReturnType<typeof fit>): boolean {
-  return findings.some(({ severity }) => severity === 'error');
+  return findings.some(isError);
 }
 
 function told(fitting: ReturnType<typeof fit>): Forecast | null {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { checkRules } from '../acl-sync/proof/check.js';
 import { compile } from '../acl-sync/compiler/compile.js';
-import type { Finding } from '../acl-sync/rules/finding.js';
+import { type Finding, isError } from '../acl-sync/rules/finding.js';
 import { findingText } from '../acl-sync/domain/run-text.js';
 import { ruleCount } from '../acl-sync/rules/rules-document.js';
 import { checkRuleCount } from '../acl-sync/rules/size.js';
@@ -44,7 +44,7 @@ export async function compileSnapshot({ snapshot: file, out, json }: Options): P
   const many = checkRuleCount(document.tables.length, settings.acl.warnTableRules);
   const findings = [...remarks, ...checkRules(text, snapshot), ...many];
   const checked = performance.now();
-  const refused = findings.some(({ severity }) => severity === 'error');
+  const refused = findings.some(isError);
   const path = join(out, 'rules.json');
   if (!refused) {
     await mkdir(out, { recursive: true });

@@ -4,7 +4,7 @@ import type { Snapshot } from '../../grants/domain/snapshot.js';
 import { type AccessChange, compareAccess } from '../proof/access-change.js';
 import { checkRules } from '../proof/check.js';
 import { compile, type CompiledRules } from '../compiler/compile.js';
-import type { Finding } from '../rules/finding.js';
+import { type Finding, isError } from '../rules/finding.js';
 import { ruleCount, type RulesDocument } from '../rules/rules-document.js';
 import { checkAlone, checkRuleCount } from '../rules/size.js';
 import { closedRules } from './closed-rules.js';
@@ -172,13 +172,13 @@ const WITHDRAWAL_IMPOSSIBLE: Finding = {
 };
 
 export function isRefused({ findings }: Pick<Candidate, 'findings'>): boolean {
-  return findings.some(({ severity }) => severity === 'error');
+  return findings.some(isError);
 }
 
 /** Why a run would refuse this snapshot, whatever was published before; null: it would not. */
 export function refusalOf(snapshot: Snapshot): Finding | null {
   const { text, findings } = compile(snapshot);
-  return [...findings, ...checkRules(text, snapshot)].find(({ severity }) => severity === 'error') ?? null;
+  return [...findings, ...checkRules(text, snapshot)].find(isError) ?? null;
 }
 
 function judged(

@@ -1,6 +1,6 @@
 import type { AccessChange } from '../proof/access-change.js';
 import type { Candidate } from './candidate.js';
-import type { Finding } from '../rules/finding.js';
+import { type Finding, isError } from '../rules/finding.js';
 import type { RulesDiff } from '../rules/rules-diff.js';
 import { PreparationExceeded } from './rules-preparer.js';
 import { type LiveRules, RulesTargetMoved, RulesTargetUnavailable, type TargetFailure } from './rules-target.js';
@@ -62,7 +62,7 @@ export function planPublication(
   published: Pick<Publication, 'text'> | null,
 ): Plan {
   const drift = live.text !== (published?.text ?? null);
-  const reasons = candidate.findings.filter(({ severity }) => severity === 'error');
+  const reasons = candidate.findings.filter(isError);
   if (reasons.length > 0) {
     return { kind: 'refused', reasons, drift, awaitsApproval: reasons.every(({ code }) => code === UNEXPLAINED) };
   }

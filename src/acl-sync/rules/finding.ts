@@ -1,4 +1,4 @@
-/** Something a check has to say. An `error` stops a publication. */
+/** Something a check has to say. */
 export interface Finding {
   /** Stable, in kebab-case: `proof-difference`, `dead-rule`, `invariant-section-missing`, `too-large`, … */
   code: string;
@@ -12,4 +12,9 @@ export interface Finding {
   /** 1-based, where the text of a file is what is judged. */
   line?: number;
   column?: number;
+}
+
+/** Whether it stops a publication. */
+export function isError({ severity }: Finding): boolean {
+  return severity === 'error';
 }
