@@ -5,8 +5,8 @@ import type { Snapshot } from '../grants/domain/snapshot.js';
 import { PublicationHistory } from './domain/publication-history.js';
 import { RulesPreparer } from './domain/rules-preparer.js';
 import { RulesTarget } from './domain/rules-target.js';
-import { fit } from './rules/size.js';
 import { isError } from './rules/finding.js';
+import { fit } from './rules/size.js';
 
 /**
  * Tells by what is published, and by a generous guess at what was written since, whether the next rules will fit. Only where the

@@ -24,8 +24,8 @@ const PROVED_GRANTS = 20_000;
 
 /**
  * What is refused when it is written, because a refused publication would leave revoked access open: nodes where nobody may be
- * given anything, principals that are not there, masks that contradict each other, more than the
- * target can hold, rules that could not be proved.
+ * given anything, principals that are not there, masks that contradict each other, more than the target can hold, rules that
+ * could not be proved.
  */
 @Injectable()
 export class AdmissionService {

@@ -1,5 +1,5 @@
-import { resourceNameProblem } from '../kernel/name.js';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { resourceNameProblem } from '../kernel/name.js';
 import { Fits } from '../platform/fits.js';
 import type { Resource } from './domain/resource.js';
 

@@ -1,5 +1,5 @@
-import { resourceNameProblem, sessionPropertyProblem } from '../kernel/name.js';
 import { join, resolve } from 'node:path';
+import { resourceNameProblem, sessionPropertyProblem } from '../kernel/name.js';
 import { Secret } from '../kernel/secret.js';
 import { isWeakSecret } from './domain/weak-secret.js';
 import { type Environment, type Problem, type ReadFile, SettingsReader } from './settings-reader.js';

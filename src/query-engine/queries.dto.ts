@@ -1,7 +1,7 @@
-import { resourceNameProblem } from '../kernel/name.js';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
+import { resourceNameProblem } from '../kernel/name.js';
 import { Fits } from '../platform/fits.js';
 import { Obeys } from '../platform/obeys.js';
 import { readQueryCursor } from './domain/query-cursor.js';

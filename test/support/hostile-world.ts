@@ -10,29 +10,8 @@ import { anyWorld } from './any-world.js';
 const PIECES = [
   ...Array.from('.|()[]{}?*+^$\\-&#/"\'`,:;<>=!@%~ _'),
   ...['\\E', '\\Q', '\\u0041', '(?i)', '(?!', '[^', '&&', '$1', '${user}', '.*', '--', '/*', "''", '\u00a0', '\u3000'],
-  ...[
-    'ß',
-    'ſ',
-    'İ',
-    'ı',
-    'K',
-    'Å',
-    'é',
-    'e\u0301',
-    'σ',
-    'ς',
-    'ǆ',
-    'ǅ',
-    'ﬁ',
-    '日',
-    '本',
-    'א',
-    'ع',
-    '😀',
-    '😁',
-    '𝒜',
-    '👩🏽',
-  ],
+  ...Array.from('ßſİıKÅéσςǆǅﬁ日本אع😀😁𝒜'),
+  ...['e\u0301', '👩🏽'],
   ...['constructor', '__proto__', 'toString', 'null', 'true', 'system', 'jdbc', 'information_schema', 'x'.repeat(60)],
   ...Array.from('0123456789abzABZ'),
 ];
@@ -73,7 +52,7 @@ export function anyHostileWorld(): fc.Arbitrary<Snapshot> {
     .record({ principals, nodes: names(resourceNameProblem), columns: names(resourceNameProblem), expressions })
     .chain(({ principals, nodes, columns, expressions }) =>
       anyWorld(undefined, {
-        people: principals.slice(1).slice(0, 12),
+        people: principals.slice(1, 13),
         engines: principals.slice(0, 1).concat(principals.slice(13)),
         nodes: nodes.slice(0, 20),
         columns: columns.slice(0, 5),

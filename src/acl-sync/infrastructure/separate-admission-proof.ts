@@ -7,7 +7,7 @@ import { PreparationExceeded } from '../domain/rules-preparer.js';
 import { PreparationProcess } from './preparation-process.js';
 
 /**
- * `milliseconds`: for one proof. `people`: rows × people; what has more takes seconds (enterprise's largest catalog: 2.7 million,
+ * `milliseconds`: for one proof. `work`: rows × people; what has more takes seconds (enterprise's largest catalog: 2.7 million,
  * one second). `waiting`: writes in line for it. `loadMilliseconds`: until a new process has loaded its program.
  */
 const LIMITS = { milliseconds: 2_000, work: 3_000_000, waiting: 8, loadMilliseconds: 30_000, heapMebibytes: 256 };
