@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { type Lease, LeaseLost } from '../../src/acl-sync/domain/sync-lock.js';
 import { Secret } from '../../src/kernel/secret.js';
 import { PostgresSyncLock } from '../../src/acl-sync/infrastructure/postgres-sync-lock.js';
-import { freshDatabase, type TestDatabase } from '../support/database.js';
+import { asSuperuser, freshDatabase, type TestDatabase } from '../support/database.js';
 
 describe('one run at a time', () => {
   let database: TestDatabase;
@@ -51,6 +51,26 @@ describe('one run at a time', () => {
     const next = lock.whileHeld(60_000, () => Promise.resolve('mine'));
     await end();
     expect(await next).toEqual({ kind: 'held', result: 'mine' });
+  });
+
+  it('belongs to a transaction, however long that is idle: poolers may change sessions between transactions', async () => {
+    await asSuperuser(
+      `ALTER DATABASE ${new URL(database.url).pathname.slice(1)} SET idle_in_transaction_session_timeout = 1`,
+    );
+    const { lease, end } = await held();
+    await lease.confirm();
+
+    const observer = new Client(database.url);
+    await observer.connect();
+    const { rows } = await observer.query<{ state: string; locks: string[] }>(
+      `SELECT state, array(SELECT locktype FROM pg_locks l WHERE l.pid = a.pid AND granted) AS locks
+         FROM pg_stat_activity a WHERE application_name = 'grantline acl-sync' AND datname = current_database()`,
+    );
+    await observer.end();
+
+    expect(rows).toEqual([{ state: 'idle in transaction', locks: expect.arrayContaining(['advisory']) as string[] }]);
+    await lease.confirm();
+    await end();
   });
 
   it('confirms nothing once its connection is gone', async () => {
