@@ -1,7 +1,7 @@
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { AccessChangesService } from '../users/access-changes.service.js';
 import { Clock } from '../kernel/clock.js';
-import { Pace } from '../kernel/pace.js';
+import { Timers } from '../kernel/timers.js';
 import { Log } from '../platform/log.js';
 import { Settings } from '../platform/settings.js';
 import { AclSyncService } from './acl-sync.service.js';
@@ -23,7 +23,7 @@ export class BackgroundRunsService implements OnApplicationBootstrap, BeforeAppl
   constructor(
     private readonly sync: AclSyncService,
     private readonly changes: AccessChangesService,
-    private readonly pace: Pace,
+    private readonly timers: Timers,
     private readonly clock: Clock,
     private readonly log: Log,
     private readonly settings: Settings,
@@ -80,7 +80,7 @@ export class BackgroundRunsService implements OnApplicationBootstrap, BeforeAppl
   }
 
   private later(trigger: 'change' | 'expiry', ms: number, signal: AbortSignal, begins: () => void): void {
-    this.pace.wait(ms, signal).then(
+    this.timers.wait(ms, signal).then(
       () => {
         begins();
         return this.run(trigger);

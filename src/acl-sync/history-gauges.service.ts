@@ -1,5 +1,5 @@
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { Pace } from '../kernel/pace.js';
+import { Timers } from '../kernel/timers.js';
 import { Log } from '../platform/log.js';
 import { AclSyncMetrics } from './acl-sync.metrics.js';
 import { PublicationHistory } from './domain/publication-history.js';
@@ -15,13 +15,13 @@ export class HistoryGaugesService implements OnApplicationBootstrap, BeforeAppli
   constructor(
     private readonly history: PublicationHistory,
     private readonly metrics: AclSyncMetrics,
-    private readonly pace: Pace,
+    private readonly timers: Timers,
     private readonly log: Log,
   ) {}
 
   async onApplicationBootstrap(): Promise<void> {
     await this.refresh();
-    this.reading = this.pace.every(READ_EVERY_MS, this.stopping.signal, () => this.refresh());
+    this.reading = this.timers.every(READ_EVERY_MS, this.stopping.signal, () => this.refresh());
   }
 
   async beforeApplicationShutdown(): Promise<void> {

@@ -1,6 +1,6 @@
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Clock } from '../kernel/clock.js';
-import { Pace } from '../kernel/pace.js';
+import { Timers } from '../kernel/timers.js';
 import { Log } from '../platform/log.js';
 import { Settings } from '../platform/settings.js';
 import { EngineProbe } from '../query-engine/engine-probe.service.js';
@@ -26,7 +26,7 @@ export class LiveVersionService implements OnApplicationBootstrap, BeforeApplica
     private readonly history: PublicationHistory,
     private readonly probe: EngineProbe,
     private readonly metrics: AclSyncMetrics,
-    private readonly pace: Pace,
+    private readonly timers: Timers,
     private readonly clock: Clock,
     private readonly log: Log,
     private readonly settings: Settings,
@@ -62,7 +62,7 @@ export class LiveVersionService implements OnApplicationBootstrap, BeforeApplica
   }
 
   private watch(): Promise<void> {
-    return this.pace.every(LOOK_EVERY_MS, this.stopping.signal, () =>
+    return this.timers.every(LOOK_EVERY_MS, this.stopping.signal, () =>
       this.look().catch((error: unknown) =>
         this.log.warn('the engine could not be asked for its rules', { err: error }),
       ),

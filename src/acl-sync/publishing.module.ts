@@ -1,7 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AuditModule } from '../audit/audit.module.js';
 import { GrantsModule } from '../grants/grants.module.js';
-import { Pace } from '../kernel/pace.js';
+import { Timers } from '../kernel/timers.js';
 import { DatabaseUrl } from '../platform/database.js';
 import { Log } from '../platform/log.js';
 import type { Settings } from '../platform/settings.js';
@@ -43,8 +43,8 @@ export class PublishingModule {
         { provide: RulesPreparer, useFactory: () => new SeparateRulesPreparer() },
         {
           provide: RulesTarget,
-          useFactory: (pace: Pace, log: Log) => rulesTarget(acl.target, pace, log),
-          inject: [Pace, Log],
+          useFactory: (timers: Timers, log: Log) => rulesTarget(acl.target, timers, log),
+          inject: [Timers, Log],
         },
         { provide: SyncLock, useFactory: (url: DatabaseUrl) => new PostgresSyncLock(url), inject: [DatabaseUrl] },
       ],
@@ -62,8 +62,8 @@ export class PublishingModule {
   }
 }
 
-function rulesTarget(target: Settings['acl']['target'], pace: Pace, log: Log): RulesTarget {
+function rulesTarget(target: Settings['acl']['target'], timers: Timers, log: Log): RulesTarget {
   if (target.kind === 'file') return new FileRulesTarget(target.directory, target.mode);
-  const api = new KubernetesApi(target, 'grantline', pace);
+  const api = new KubernetesApi(target, 'grantline', timers);
   return new ConfigMapRulesTarget(api, target, log);
 }

@@ -6,7 +6,8 @@ import { Registry, collectDefaultMetrics } from 'prom-client';
 import { DataSource } from 'typeorm';
 import { Clock, SystemClock } from '../kernel/clock.js';
 import { Ids, RandomIds } from '../kernel/ids.js';
-import { Pace } from '../kernel/pace.js';
+import { Random, SystemRandom } from '../kernel/random.js';
+import { Timers } from '../kernel/timers.js';
 import { AccessGuard } from './access.guard.js';
 import { type Database, DatabaseUrl } from './database.js';
 import { HealthRegistry } from './health.js';
@@ -16,7 +17,7 @@ import { JsonBodyGuard } from './infrastructure/json-body.guard.js';
 import { pendingMigrations } from './infrastructure/migrator.js';
 import { PooledClient } from './infrastructure/pooled-client.js';
 import { postgresConnection } from './infrastructure/postgres-connection.js';
-import { NodePace } from './infrastructure/node-pace.js';
+import { NodeTimers } from './infrastructure/node-timers.js';
 import { Log } from './log.js';
 import { Settings } from './settings.js';
 import { Transaction } from './transaction.js';
@@ -65,12 +66,13 @@ export class PlatformModule {
         { provide: Log, useValue: log },
         {
           provide: Clock,
-          useFactory: (source: DataSource, pace: Pace, registry: Registry): Promise<Clock> | Clock =>
-            clock ?? DatabaseClock.aligned({ source, pace, log, registry, machine: new SystemClock() }),
-          inject: [DataSource, Pace, Registry],
+          useFactory: (source: DataSource, timers: Timers, registry: Registry): Promise<Clock> | Clock =>
+            clock ?? DatabaseClock.aligned({ source, timers, log, registry, machine: new SystemClock() }),
+          inject: [DataSource, Timers, Registry],
         },
         { provide: Ids, useClass: RandomIds },
-        { provide: Pace, useClass: NodePace },
+        { provide: Timers, useClass: NodeTimers },
+        { provide: Random, useClass: SystemRandom },
         DatabaseSession,
         { provide: Transaction, useExisting: DatabaseSession },
         { provide: Registry, useFactory: metrics },
@@ -84,7 +86,8 @@ export class PlatformModule {
         Log,
         Clock,
         Ids,
-        Pace,
+        Timers,
+        Random,
         Transaction,
         DatabaseSession,
         Registry,

@@ -1,7 +1,7 @@
 import { Cursor } from './cursor.js';
 import { InterfaceError } from './domain/db-api-errors.js';
 import { type EngineSession, folded, type SessionChange } from './domain/engine-session.js';
-import type { Pace } from '../kernel/pace.js';
+import type { Timers } from '../kernel/timers.js';
 import type { StatementClient } from './domain/statement-client.js';
 
 /**
@@ -14,7 +14,7 @@ export class Connection {
 
   constructor(
     private readonly client: StatementClient,
-    private readonly pace: Pace,
+    private readonly timers: Timers,
     private current: EngineSession,
   ) {}
 
@@ -26,7 +26,7 @@ export class Connection {
   /** @throws InterfaceError once the connection is closed. */
   cursor(): Cursor {
     if (this.closed) throw new InterfaceError('the connection is closed');
-    const cursor = new Cursor(this.client, this.pace, this);
+    const cursor = new Cursor(this.client, this.timers, this);
     this.cursors.add(cursor);
     return cursor;
   }

@@ -3,7 +3,7 @@ import { type EngineSession, type SessionChange, UnfitSession } from './domain/e
 import { nativeRows, type NativeValue } from './domain/engine-value.js';
 import type { Column } from './domain/engine-type.js';
 import { Opaque } from '../kernel/secret.js';
-import type { Pace } from '../kernel/pace.js';
+import type { Timers } from '../kernel/timers.js';
 import { ProtocolBreach } from './domain/reading.js';
 import { type Parameter, UnfitParameter, withParameters } from './domain/sql-literal.js';
 import { EngineFault, type StatementAnswer, type StatementClient } from './domain/statement-client.js';
@@ -66,7 +66,7 @@ export class Cursor implements AsyncIterable<Row> {
 
   constructor(
     private readonly client: StatementClient,
-    private readonly pace: Pace,
+    private readonly timers: Timers,
     private readonly connection: Owner,
   ) {}
 
@@ -96,7 +96,7 @@ export class Cursor implements AsyncIterable<Row> {
     if (this.closed) throw new InterfaceError('the cursor is closed');
     await this.cancel();
     const { session } = this.connection;
-    const deadline = this.pace.now() + (options.timeout ?? DEFAULT_TIMEOUT) * 1000;
+    const deadline = this.timers.now() + (options.timeout ?? DEFAULT_TIMEOUT) * 1000;
     const limits = { deadline, ...(options.signal === undefined ? {} : { signal: options.signal }) };
     await this.guarded(async () => {
       const answer = await this.client.submit(withParameters(sql, parameters), session, limits);

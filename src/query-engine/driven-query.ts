@@ -3,7 +3,7 @@ import type { Log } from '../platform/log.js';
 import { PATIENCE, whatIsDue } from './domain/due.js';
 import { type EngineSession, sessionFor } from './domain/engine-session.js';
 import { Opaque } from '../kernel/secret.js';
-import type { Pace } from '../kernel/pace.js';
+import type { Timers } from '../kernel/timers.js';
 import type { PageBudget } from './domain/page-budget.js';
 import { PageRows } from './domain/page-rows.js';
 import { isRepeated, judgePage, standingAfter, stateOf, type TakenPage } from './domain/page-verdict.js';
@@ -18,7 +18,7 @@ import { type FetchedPage, PageFetcher } from './page-fetcher.js';
 export interface DriverContext {
   client: StatementClient;
   store: QueryStore;
-  pace: Pace;
+  timers: Timers;
   clock: Clock;
   log: Log;
   /** This replica. */
@@ -58,7 +58,7 @@ export class DrivenQuery {
     this.session = sessionFor(drive.runAs, { catalog, schema, traceToken });
     const { client, budget } = context;
     this.fetcher = new PageFetcher(client, budget, drive.runAs, this.session, this.leaving.signal);
-    this.aliveToldAt = context.pace.now();
+    this.aliveToldAt = context.timers.now();
   }
 
   /** Where it stands. */
@@ -87,7 +87,7 @@ export class DrivenQuery {
 
   /** Milliseconds since this replica stopped driving it; 0 while it drives. */
   get overFor(): number {
-    return this.overSince === null ? 0 : this.context.pace.now() - this.overSince;
+    return this.overSince === null ? 0 : this.context.timers.now() - this.overSince;
   }
 
   /** Takes the answer to the POST, and drives on from there without being waited for. */
@@ -195,16 +195,16 @@ export class DrivenQuery {
 
   /** Stops driving, without a word to the engine: it has ended, or another replica drives it, or will. */
   leave(): void {
-    this.overSince ??= this.context.pace.now();
+    this.overSince ??= this.context.timers.now();
     if (!this.finished) this.pages.drop();
     this.leaving.abort();
   }
 
   private async keepAlive(): Promise<void> {
-    const { pace, client } = this.context;
+    const { timers, client } = this.context;
     const { pagePath } = this.drive;
-    if (pagePath === null || pace.now() - this.aliveToldAt < PATIENCE.keepAlive) return;
-    this.aliveToldAt = pace.now();
+    if (pagePath === null || timers.now() - this.aliveToldAt < PATIENCE.keepAlive) return;
+    this.aliveToldAt = timers.now();
     await client.keepAlive(pagePath, this.session);
   }
 
@@ -223,7 +223,7 @@ export class DrivenQuery {
     let asked: string | null = null;
     while (!this.isOver() && this.drive.waitingSince === null && this.drive.nextPath !== null) {
       const path = this.drive.nextPath;
-      if (path === asked) await this.context.pace.wait(SAME_PATH_PAUSE, this.leaving.signal);
+      if (path === asked) await this.context.timers.wait(SAME_PATH_PAUSE, this.leaving.signal);
       asked = path;
       const fetched = await this.fetch(path);
       if (isRepeated(fetched.page, path, this.lastTaken)) fetched.page = { ...fetched.page, rows: PageRows.NONE };
@@ -232,9 +232,9 @@ export class DrivenQuery {
   }
 
   private fetch(path: string): Promise<FetchedPage> {
-    const { clock, pace } = this.context;
+    const { clock, timers } = this.context;
     const { deadlineAt, rowsReturned } = this.drive;
-    const deadline = pace.now() + deadlineAt.getTime() - clock.now().getTime();
+    const deadline = timers.now() + deadlineAt.getTime() - clock.now().getTime();
     return this.fetcher.fetch(path, { deadline, rowsHandedOut: rowsReturned > 0 });
   }
 

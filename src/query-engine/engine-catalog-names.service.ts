@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { EngineNames, type EngineNode } from '../grants/domain/engine-names.js';
 import type { Resource } from '../grants/domain/resource.js';
-import { Pace } from '../kernel/pace.js';
+import { Timers } from '../kernel/timers.js';
 import { Settings } from '../platform/settings.js';
 import type { Row } from './cursor.js';
 import { DatabaseError, DbApiError } from './domain/db-api-errors.js';
@@ -23,7 +23,7 @@ type Answer = { kind: 'rows'; rows: Row[] } | { kind: 'error'; error: EngineErro
 export class EngineCatalogNames extends EngineNames {
   constructor(
     private readonly connections: EngineConnections,
-    private readonly pace: Pace,
+    private readonly timers: Timers,
     private readonly settings: Settings,
   ) {
     super();
@@ -112,7 +112,7 @@ export class EngineCatalogNames extends EngineNames {
   /** Ends the work when patience is over, and does not wait for its end: null. */
   private async inTime<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T | null> {
     const [over, done] = [new AbortController(), new AbortController()];
-    const patience = this.pace.wait(PATIENCE_MS, done.signal).then(
+    const patience = this.timers.wait(PATIENCE_MS, done.signal).then(
       () => over.abort(),
       () => undefined,
     );

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Settings } from '../platform/settings.js';
 import { Connection } from './connection.js';
 import { type EngineSession, sessionFor } from './domain/engine-session.js';
-import { Pace } from '../kernel/pace.js';
+import { Timers } from '../kernel/timers.js';
 import { StatementClient } from './domain/statement-client.js';
 
 export type ConnectOptions = Partial<EngineSession>;
@@ -12,12 +12,12 @@ export type ConnectOptions = Partial<EngineSession>;
 export class EngineConnections {
   constructor(
     private readonly client: StatementClient,
-    private readonly pace: Pace,
+    private readonly timers: Timers,
     private readonly settings: Settings,
   ) {}
 
   /** @param options whom to be there (default: the service itself), where, and with what. */
   connect({ user = this.settings.engine.user, ...session }: ConnectOptions = {}): Connection {
-    return new Connection(this.client, this.pace, sessionFor(user, session));
+    return new Connection(this.client, this.timers, sessionFor(user, session));
   }
 }

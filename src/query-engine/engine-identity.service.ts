@@ -4,7 +4,7 @@ import { Settings } from '../platform/settings.js';
 import type { NativeValue } from './domain/engine-value.js';
 import { DbApiError } from './domain/db-api-errors.js';
 import { judgeIdentity, type Identity } from './domain/engine-identity.js';
-import { Pace } from '../kernel/pace.js';
+import { Timers } from '../kernel/timers.js';
 import { ServiceTokens, TokenUnavailable } from './domain/service-tokens.js';
 import { readClaims, tokenProblems } from './domain/token-claims.js';
 import { type ConnectOptions, EngineConnections } from './engine-connections.service.js';
@@ -30,7 +30,7 @@ export class EngineIdentity {
     private readonly connections: EngineConnections,
     private readonly tokens: ServiceTokens,
     private readonly settings: Settings,
-    private readonly pace: Pace,
+    private readonly timers: Timers,
     private readonly log: Log,
   ) {}
 
@@ -46,7 +46,7 @@ export class EngineIdentity {
 
   /** Seconds since the engine was asked last; null: never. */
   get age(): number | null {
-    return this.latest === null ? null : (this.pace.now() - this.latest.at) / 1000;
+    return this.latest === null ? null : (this.timers.now() - this.latest.at) / 1000;
   }
 
   /** Asks the engine whom it sees, again and again until the signal is aborted. */
@@ -55,7 +55,7 @@ export class EngineIdentity {
     this.stopping = signal;
     try {
       await this.checkToken(signal);
-      while (!signal.aborted) await this.pace.wait(ASKED_AGAIN[await this.ask()], signal);
+      while (!signal.aborted) await this.timers.wait(ASKED_AGAIN[await this.ask()], signal);
     } catch (error) {
       if (!signal.aborted) throw error;
     }
@@ -63,7 +63,7 @@ export class EngineIdentity {
 
   private async current(): Promise<Identity> {
     const { latest } = this;
-    return latest !== null && this.pace.now() - latest.at < GOOD_FOR ? latest.identity : this.ask();
+    return latest !== null && this.timers.now() - latest.at < GOOD_FOR ? latest.identity : this.ask();
   }
 
   private ask(): Promise<Identity> {
@@ -80,7 +80,7 @@ export class EngineIdentity {
       user === undefined ? undefined : await this.valueOf('SELECT current_catalog', { catalog: 'system' });
     const { identity, reason } = judgeIdentity(expected, user, catalog, this.settings.engine.headerPrefix);
     if (identity === 'mismatch') this.log.error('ENGINE_IDENTITY_MISMATCH', { expected, seen: user ?? null, reason });
-    this.latest = { identity, at: this.pace.now() };
+    this.latest = { identity, at: this.timers.now() };
     return identity;
   }
 

@@ -25,7 +25,7 @@ export class PageFetcher {
     private readonly left: AbortSignal,
   ) {}
 
-  /** @param deadline by the pace's clock. @throws EngineFault @throws NoRoom */
+  /** @param deadline on the monotonic clock of Timers. @throws EngineFault @throws NoRoom */
   async fetch(path: string, limits: { deadline: number; rowsHandedOut: boolean }): Promise<FetchedPage> {
     const charge = this.budget.open(this.owner);
     const ending = new AbortController();

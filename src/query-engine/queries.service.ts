@@ -6,7 +6,7 @@ import type { CurrentPerson } from '../platform/access.js';
 import { Log } from '../platform/log.js';
 import { Settings } from '../platform/settings.js';
 import { sessionFor, UnfitSession } from './domain/engine-session.js';
-import { Pace } from '../kernel/pace.js';
+import { Timers } from '../kernel/timers.js';
 import { endedBy, isQueryId, type Query, type QueryError } from './domain/query.js';
 import { type Drive, type NewQuery, QueryStore } from './domain/query-store.js';
 import type { QueryCursor } from './domain/query-cursor.js';
@@ -50,7 +50,7 @@ export class QueriesService {
     private readonly client: StatementClient,
     private readonly identity: EngineIdentity,
     private readonly settings: Settings,
-    private readonly pace: Pace,
+    private readonly timers: Timers,
     private readonly clock: Clock,
     private readonly ids: Ids,
     private readonly log: Log,
@@ -165,7 +165,7 @@ export class QueriesService {
   /** Hands the statement to the engine; what it does not take is as if it had never been asked. */
   private async hand(query: NewQuery, asked: Submission, signal: AbortSignal): Promise<StatementAnswer | Submitted> {
     const { id, catalog, schema, traceToken } = query;
-    const deadline = this.pace.now() + this.settings.queries.maxSeconds * 1000;
+    const deadline = this.timers.now() + this.settings.queries.maxSeconds * 1000;
     try {
       const sql = withParameters(asked.sql, asked.parameters);
       return await this.client.submit(sql, sessionFor(query.runAs, { catalog, schema, traceToken }), {

@@ -3,7 +3,7 @@ import { Clock } from '../kernel/clock.js';
 import { Ids } from '../kernel/ids.js';
 import { Log } from '../platform/log.js';
 import { Settings } from '../platform/settings.js';
-import { Pace } from '../kernel/pace.js';
+import { Timers } from '../kernel/timers.js';
 import { PageBudget } from './domain/page-budget.js';
 import { endedBy } from './domain/query.js';
 import { type Drive, QueryStore } from './domain/query-store.js';
@@ -41,7 +41,7 @@ export class QueryDrivers {
   constructor(
     client: StatementClient,
     private readonly store: QueryStore,
-    private readonly pace: Pace,
+    private readonly timers: Timers,
     private readonly clock: Clock,
     private readonly log: Log,
     private readonly settings: Settings,
@@ -50,7 +50,7 @@ export class QueryDrivers {
     this.driver = ids.uuid();
     const { maxRows, maxHeldBytes, maxPageBytes } = settings.queries;
     const budget = new PageBudget(maxHeldBytes, maxPageBytes);
-    this.context = { client, store, pace, clock, log, driver: this.driver, maxRows, budget };
+    this.context = { client, store, timers, clock, log, driver: this.driver, maxRows, budget };
   }
 
   /** Until the signal is aborted. Another replica then goes on, or the next start does, while the engine remembers. */
@@ -62,7 +62,7 @@ export class QueryDrivers {
     signal.addEventListener('abort', leaveAll, { once: true });
     while (!signal.aborted) {
       await this.tick().catch((error: unknown) => this.report(error));
-      await this.pace.wait(TICK, signal).catch(() => undefined);
+      await this.timers.wait(TICK, signal).catch(() => undefined);
     }
     leaveAll();
     await this.store.release(this.driver).catch((error: unknown) => this.report(error));
@@ -100,8 +100,8 @@ export class QueryDrivers {
     const leases = new Map((await this.store.renew(this.driver)).map(({ id, isActive }) => [id, isActive]));
     await Promise.all(present.map(([id, { query }]) => this.tickOne(id, query, leases.get(id))));
     for (const drive of await this.store.claimExpired(this.driver, ADOPTED_AT_ONCE)) await this.adopt(drive);
-    if (this.pace.now() - this.sweptAt < SWEEP_EVERY) return;
-    this.sweptAt = this.pace.now();
+    if (this.timers.now() - this.sweptAt < SWEEP_EVERY) return;
+    this.sweptAt = this.timers.now();
     await this.store.removePast(new Date(this.clock.now().getTime() - this.settings.queries.retentionDays * DAY));
   }
 

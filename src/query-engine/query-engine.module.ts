@@ -5,7 +5,8 @@ import { EngineNames } from '../grants/domain/engine-names.js';
 import { Clock } from '../kernel/clock.js';
 import { Log } from '../platform/log.js';
 import { Settings } from '../platform/settings.js';
-import { Pace } from '../kernel/pace.js';
+import { Random } from '../kernel/random.js';
+import { Timers } from '../kernel/timers.js';
 import { QueryStore } from './domain/query-store.js';
 import { ServiceTokens } from './domain/service-tokens.js';
 import { StatementClient } from './domain/statement-client.js';
@@ -40,25 +41,39 @@ import { RowStreams } from './row-streams.service.js';
     EngineProbe,
     { provide: EngineNames, useClass: EngineCatalogNames },
     { provide: QueryStore, useClass: TypeormQueryStore },
-    { provide: ServiceTokens, useFactory: serviceTokens, inject: [Settings, Pace, Clock, Log] },
-    { provide: StatementClient, useFactory: statementClient, inject: [Settings, ServiceTokens, Pace, Clock, Log] },
+    { provide: ServiceTokens, useFactory: serviceTokens, inject: [Settings, Timers, Random, Clock, Log] },
+    {
+      provide: StatementClient,
+      useFactory: statementClient,
+      inject: [Settings, ServiceTokens, Timers, Random, Clock, Log],
+    },
   ],
   exports: [EngineProbe, EngineConnections, EngineNames],
 })
 export class QueryEngineModule {}
 
-function serviceTokens({ engine }: Settings, pace: Pace, clock: Clock, log: Log): ServiceTokens {
-  return engine.jwt === null ? new NoServiceTokens() : new KeycloakServiceTokens(engine.jwt, pace, clock, log);
+function serviceTokens({ engine }: Settings, timers: Timers, random: Random, clock: Clock, log: Log): ServiceTokens {
+  return engine.jwt === null
+    ? new NoServiceTokens()
+    : new KeycloakServiceTokens(engine.jwt, timers, random, clock, log);
 }
 
 function statementClient(
   { engine, queries }: Settings,
   tokens: ServiceTokens,
-  pace: Pace,
+  timers: Timers,
+  random: Random,
   clock: Clock,
   log: Log,
 ): StatementClient {
   // Without a configured engine nobody gets as far as asking it; the name would lead nowhere (RFC 6761).
   const origin = engine.origin ?? 'http://engine.invalid';
-  return new TrinoStatementClient({ ...engine, origin, largestPage: queries.maxPageBytes }, tokens, pace, clock, log);
+  return new TrinoStatementClient(
+    { ...engine, origin, largestPage: queries.maxPageBytes },
+    tokens,
+    timers,
+    random,
+    clock,
+    log,
+  );
 }

@@ -80,7 +80,7 @@ export class RowReader {
 
   private async nextPage(held: HeldPage | null): Promise<void> {
     const enough = new AbortController();
-    const patience = this.context.pace.wait(READER_PATIENCE, enough.signal).catch(() => undefined);
+    const patience = this.context.timers.wait(READER_PATIENCE, enough.signal).catch(() => undefined);
     await Promise.race([held === null ? this.query.goOn() : this.query.moveOn(), patience]);
     enough.abort();
   }

@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import { SessionsService } from '../auth/sessions.service.js';
-import { Pace } from '../kernel/pace.js';
+import { Timers } from '../kernel/timers.js';
 import type { CurrentPerson } from '../platform/access.js';
 import { Log } from '../platform/log.js';
 import { QueriesService } from './queries.service.js';
@@ -19,7 +19,7 @@ export class RowStreams {
   constructor(
     private readonly queries: QueriesService,
     private readonly sessions: SessionsService,
-    private readonly pace: Pace,
+    private readonly timers: Timers,
     private readonly log: Log,
   ) {}
 
@@ -55,7 +55,7 @@ export class RowStreams {
     this.isStopping = true;
     const all = (): Promise<unknown> => Promise.all(this.open.values());
     const enough = new AbortController();
-    await Promise.race([all(), this.pace.wait(LAST_PIECES, enough.signal).catch(() => undefined)]);
+    await Promise.race([all(), this.timers.wait(LAST_PIECES, enough.signal).catch(() => undefined)]);
     enough.abort();
     for (const response of this.open.keys()) response.destroy();
     await all();

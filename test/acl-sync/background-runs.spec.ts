@@ -2,25 +2,25 @@ import { BackgroundRunsService } from '../../src/acl-sync/background-runs.servic
 import { AccessChangesService } from '../../src/users/access-changes.service.js';
 import { parseSettings } from '../../src/platform/settings-parser.js';
 import { aWorld } from '../support/a-world.js';
-import { FakePace } from '../support/fake-pace.js';
+import { FakeTimers } from '../support/fake-timers.js';
 import { TEST_SECRET } from '../support/service.js';
 import { SyncUnderTest } from './sync-under-test.js';
 
 describe('runs that nobody asks for', () => {
   let sync: SyncUnderTest;
   let changes: AccessChangesService;
-  let pace: FakePace;
+  let timers: FakeTimers;
   let runs: BackgroundRunsService;
 
   const begin = (environment: Record<string, string> = {}) => {
     const { settings } = parseSettings({ AUTH_SECRET_KEY: TEST_SECRET, ...environment });
-    runs = new BackgroundRunsService(sync.service, changes, pace, sync.clock, sync.log, settings);
+    runs = new BackgroundRunsService(sync.service, changes, timers, sync.clock, sync.log, settings);
     runs.onApplicationBootstrap();
   };
   /** Lets `seconds` pass, and whatever that begins come to its end. */
   const pass = async (seconds: number) => {
     sync.clock.advance(seconds);
-    pace.advance(seconds * 1000);
+    timers.advance(seconds * 1000);
     await new Promise((settled) => setImmediate(settled));
     await runs.idle();
   };
@@ -29,7 +29,7 @@ describe('runs that nobody asks for', () => {
   beforeEach(() => {
     sync = new SyncUnderTest(aWorld().person('ana').may('SELECT', 'sales').snapshot());
     changes = new AccessChangesService();
-    pace = new FakePace();
+    timers = new FakeTimers();
   });
   afterEach(() => runs.beforeApplicationShutdown());
 

@@ -6,7 +6,7 @@ import { RulesTargetMoved, RulesTargetUnavailable } from '../../src/acl-sync/dom
 import { ConfigMapRulesTarget } from '../../src/acl-sync/infrastructure/configmap-rules-target.js';
 import { KubernetesApi } from '../../src/acl-sync/infrastructure/kubernetes-api.js';
 import { FakeKubernetesApi } from '../support/fake-kubernetes-api.js';
-import { HastyPace } from '../support/fake-pace.js';
+import { SkippingTimers } from '../support/fake-timers.js';
 import { LogBook } from '../support/log-book.js';
 
 const forever = new AbortController().signal;
@@ -15,7 +15,7 @@ describe('the rules in a ConfigMap', () => {
   let server: FakeKubernetesApi;
   let target: ConfigMapRulesTarget;
   let directory: string;
-  let pace: HastyPace;
+  let timers: SkippingTimers;
   let log: LogBook;
 
   beforeEach(async () => {
@@ -23,9 +23,9 @@ describe('the rules in a ConfigMap', () => {
     const apiUrl = await server.listen();
     directory = await mkdtemp(join(tmpdir(), 'configmap-'));
     await writeToken('token-1\n');
-    pace = new HastyPace();
+    timers = new SkippingTimers();
     log = new LogBook();
-    const api = new KubernetesApi({ apiUrl, caFile: '', tokenFile: tokenFile() }, 'grantline/test', pace);
+    const api = new KubernetesApi({ apiUrl, caFile: '', tokenFile: tokenFile() }, 'grantline/test', timers);
     target = new ConfigMapRulesTarget(api, { namespace: 'engine', name: 'trino-access-control' }, log);
   });
 
@@ -141,7 +141,7 @@ describe('the rules in a ConfigMap', () => {
       { status: 503, headers: { 'retry-after': 'soon' } },
     ];
     await target.read(forever);
-    expect(pace.waits).toEqual([3000, 500]);
+    expect(timers.waits).toEqual([3000, 500]);
 
     server.instead = Array.from({ length: 9 }, () => ({ status: 503 }));
     expect((await failureOf(target.read(forever))).reason).toBe('unreachable');

@@ -6,7 +6,7 @@ import { AclSyncService } from '../../src/acl-sync/acl-sync.service.js';
 import { AclSyncMetrics } from '../../src/acl-sync/acl-sync.metrics.js';
 import { PublicationHistory } from '../../src/acl-sync/domain/publication-history.js';
 import { HistoryGaugesService } from '../../src/acl-sync/history-gauges.service.js';
-import { FakePace } from '../support/fake-pace.js';
+import { FakeTimers } from '../support/fake-timers.js';
 import { LogBook } from '../support/log-book.js';
 import { startService, type TestService } from '../support/service.js';
 
@@ -28,17 +28,17 @@ describe('gauges of what was published', () => {
     const lines = (await registry.metrics()).matchAll(/^grantline_acl_(\w+) (\S+)$/gm);
     return Object.fromEntries(Array.from(lines, ([, name = '', value = '']) => [name, value]));
   };
-  const idle = (pace: FakePace, log = new LogBook(), history = publisher.app.get(PublicationHistory)) => {
+  const idle = (timers: FakeTimers, log = new LogBook(), history = publisher.app.get(PublicationHistory)) => {
     const registry = new Registry();
-    return { registry, service: new HistoryGaugesService(history, new AclSyncMetrics(registry), pace, log) };
+    return { registry, service: new HistoryGaugesService(history, new AclSyncMetrics(registry), timers, log) };
   };
 
   it('are the same in a replica that published nothing, at its start and as time passes', async () => {
-    const pace = new FakePace();
-    const waiting = idle(pace);
+    const timers = new FakeTimers();
+    const waiting = idle(timers);
     expect(await gauges(waiting.registry)).toMatchObject({ rules: 'Nan', published_version: 'Nan', live: 'Nan' });
     await waiting.service.onApplicationBootstrap();
-    await pace.somebodyWaits();
+    await timers.untilWaiting();
     expect(await gauges(waiting.registry)).toMatchObject({ rules: '0', published_version: '0', live: '0' });
 
     expect(await run()).toMatchObject({ outcome: { kind: 'applied' } });
@@ -53,14 +53,14 @@ describe('gauges of what was published', () => {
     expect(await gauges(fresh.app.get(Registry))).toEqual(published);
     await fresh.stop();
 
-    pace.advance(60_000);
-    await pace.somebodyWaits();
+    timers.advance(60_000);
+    await timers.untilWaiting();
     expect(await gauges(waiting.registry)).toEqual(published);
     await waiting.service.beforeApplicationShutdown();
   });
 
   it('stay what they were while the history cannot be read', async () => {
-    const pace = new FakePace();
+    const timers = new FakeTimers();
     const log = new LogBook();
     const history = publisher.app.get(PublicationHistory);
     let isBroken = false;
@@ -68,14 +68,14 @@ describe('gauges of what was published', () => {
       get: (target, name: keyof PublicationHistory) =>
         isBroken ? () => Promise.reject(new Error('no database')) : target[name].bind(target),
     });
-    const { registry, service } = idle(pace, log, failing);
+    const { registry, service } = idle(timers, log, failing);
     await service.onApplicationBootstrap();
-    await pace.somebodyWaits();
+    await timers.untilWaiting();
     const before = await gauges(registry);
 
     isBroken = true;
-    pace.advance(60_000);
-    await pace.somebodyWaits();
+    timers.advance(60_000);
+    await timers.untilWaiting();
 
     expect(await gauges(registry)).toEqual(before);
     expect(log.lines.map(({ message }) => message)).toEqual(['the gauges of publications could not be read']);

@@ -4,7 +4,7 @@ import { LiveVersionService } from '../../src/acl-sync/live-version.service.js';
 import { Settings } from '../../src/platform/settings.js';
 import { EngineProbe } from '../../src/query-engine/engine-probe.service.js';
 import { aWorld } from '../support/a-world.js';
-import { FakePace } from '../support/fake-pace.js';
+import { FakeTimers } from '../support/fake-timers.js';
 import { failed, FakeTrino } from '../support/fake-trino.js';
 import { startService, type TestService } from '../support/service.js';
 import { SyncUnderTest } from './sync-under-test.js';
@@ -31,7 +31,7 @@ describe('the version that the engine uses', () => {
     metrics = new Registry();
     const [probe, settings] = [service.app.get(EngineProbe), service.app.get(Settings)];
     const { history, clock, log } = sync;
-    live = new LiveVersionService(history, probe, new AclSyncMetrics(metrics), new FakePace(), clock, log, settings);
+    live = new LiveVersionService(history, probe, new AclSyncMetrics(metrics), new FakeTimers(), clock, log, settings);
     await sync.run();
   });
 

@@ -5,7 +5,7 @@ import { ConfigMapRulesTarget } from '../../src/acl-sync/infrastructure/configma
 import { FileRulesTarget } from '../../src/acl-sync/infrastructure/file-rules-target.js';
 import { KubernetesApi } from '../../src/acl-sync/infrastructure/kubernetes-api.js';
 import { FakeKubernetesApi } from '../support/fake-kubernetes-api.js';
-import { HastyPace } from '../support/fake-pace.js';
+import { SkippingTimers } from '../support/fake-timers.js';
 import { LogBook } from '../support/log-book.js';
 import { FakeRulesTarget } from '../support/fake-rules-target.js';
 import { describeRulesTarget } from './rules-target.contract.js';
@@ -39,7 +39,7 @@ describeRulesTarget('configmap', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'rules-target-'));
   const tokenFile = join(directory, 'token');
   await writeFile(tokenFile, 'token-1\n');
-  const api = new KubernetesApi({ apiUrl, caFile: '', tokenFile }, 'grantline/test', new HastyPace());
+  const api = new KubernetesApi({ apiUrl, caFile: '', tokenFile }, 'grantline/test', new SkippingTimers());
   return {
     target: new ConfigMapRulesTarget(api, { namespace: 'engine', name: 'trino-access-control' }, new LogBook()),
     former: () => Promise.resolve(server.map?.data?.['rules.json.bak'] ?? null),

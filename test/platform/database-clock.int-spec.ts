@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client';
 import { DataSource } from 'typeorm';
 import { DatabaseClock } from '../../src/platform/infrastructure/database-clock.js';
-import { NodePace } from '../../src/platform/infrastructure/node-pace.js';
+import { NodeTimers } from '../../src/platform/infrastructure/node-timers.js';
 import { testPostgres } from '../support/database.js';
 import { LogBook } from '../support/log-book.js';
 import { TestClock } from '../support/service.js';
@@ -18,7 +18,7 @@ describe('the clock of the service', () => {
     const machine = new TestClock(new Date(now.getTime() - 900_000));
     const [log, registry] = [new LogBook(), new Registry()];
 
-    const clock = await DatabaseClock.aligned({ source, pace: new NodePace(), log, registry, machine });
+    const clock = await DatabaseClock.aligned({ source, timers: new NodeTimers(), log, registry, machine });
     await clock.align();
     clock.onApplicationShutdown();
 
@@ -35,13 +35,13 @@ describe('the clock of the service', () => {
 
   it('goes on while the database does not answer', async () => {
     let isAway = false;
-    const pace = new NodePace();
+    const timers = new NodeTimers();
     const asked = {
       query: (sql: string) => (isAway ? Promise.reject(new Error('away')) : source.query(sql)),
     } as Pick<DataSource, 'query'>;
     const clock = await DatabaseClock.aligned({
       source: asked,
-      pace,
+      timers,
       log: new LogBook(),
       registry: new Registry(),
       machine: new TestClock(),

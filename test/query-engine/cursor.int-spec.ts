@@ -12,14 +12,15 @@ import {
 } from '../../src/query-engine/domain/db-api-errors.js';
 import { sessionFor } from '../../src/query-engine/domain/engine-session.js';
 import { TrinoStatementClient } from '../../src/query-engine/infrastructure/trino-statement-client.js';
-import { HastyPace } from '../support/fake-pace.js';
+import { SkippingTimers } from '../support/fake-timers.js';
+import { FIXED_RANDOM } from '../support/fixed-random.js';
 import { FakeServiceTokens } from '../support/fake-service-tokens.js';
 import { column, FakeTrino, failed } from '../support/fake-trino.js';
 import { LogBook } from '../support/log-book.js';
 
 describe('the DB-API', () => {
   const engine = new FakeTrino();
-  const pace = new HastyPace();
+  const timers = new SkippingTimers();
   let client: TrinoStatementClient;
   let connection: Connection;
 
@@ -32,7 +33,14 @@ describe('the DB-API', () => {
       compression: 'none',
       largestPage: 2 ** 25,
     } as const;
-    client = new TrinoStatementClient(address, new FakeServiceTokens(), pace, new SystemClock(), new LogBook());
+    client = new TrinoStatementClient(
+      address,
+      new FakeServiceTokens(),
+      timers,
+      FIXED_RANDOM,
+      new SystemClock(),
+      new LogBook(),
+    );
   });
   afterAll(async () => {
     client.close();
@@ -41,7 +49,7 @@ describe('the DB-API', () => {
   beforeEach(() => {
     engine.instead = [];
     engine.requests.length = 0;
-    connection = new Connection(client, pace, sessionFor('ana'));
+    connection = new Connection(client, timers, sessionFor('ana'));
     const n = [column('n', 'bigint'), column('d', 'decimal(3, 1)')];
     engine.answers(
       'SELECT n',
@@ -169,7 +177,7 @@ describe('the DB-API', () => {
 
     expect(cursor.rowCount).toBe(3);
     expect(engine.statements.at(-1)?.session).toMatchObject({ catalog: 'lake', schema: 'raw' });
-    expect(new Connection(client, pace, sessionFor('bo')).session.catalog).toBeNull();
+    expect(new Connection(client, timers, sessionFor('bo')).session.catalog).toBeNull();
   });
 
   it('fills question marks on the engine', async () => {
@@ -199,7 +207,7 @@ describe('the DB-API', () => {
   it('throws nothing outside its tree', async () => {
     const closed = connection.cursor();
     await closed.close();
-    const other = new Connection(client, pace, sessionFor(''));
+    const other = new Connection(client, timers, sessionFor(''));
     engine.instead = [{ status: 500 }, { body: 'no JSON' }];
 
     await expect(connection.cursor().execute('SELECT 1')).rejects.toBeInstanceOf(OperationalError);

@@ -11,7 +11,8 @@ import { TypeormQueryStore } from '../../src/query-engine/infrastructure/typeorm
 import { QueryDrivers } from '../../src/query-engine/query-drivers.service.js';
 import type { RowsOutcome } from '../../src/query-engine/row-reader.js';
 import { freshDatabase, type TestDatabase } from '../support/database.js';
-import { FakePace } from '../support/fake-pace.js';
+import { FakeTimers } from '../support/fake-timers.js';
+import { FIXED_RANDOM } from '../support/fixed-random.js';
 import { FakeServiceTokens } from '../support/fake-service-tokens.js';
 import { column, FakeTrino } from '../support/fake-trino.js';
 import { LogBook } from '../support/log-book.js';
@@ -22,7 +23,7 @@ export const NUMBERS = [column('n', 'integer')];
 /** Two replicas that drive ana's queries, on one database and one engine. */
 export class DriversUnderTest {
   clock = new TestClock();
-  pace = new FakePace();
+  timers = new FakeTimers();
   log = new LogBook();
   one: QueryDrivers;
   other: QueryDrivers;
@@ -58,7 +59,14 @@ export class DriversUnderTest {
       largestPage: 2 ** 25,
     } as const;
     const tokens = new FakeServiceTokens();
-    const client = new TrinoStatementClient(address, tokens, new FakePace(), new TestClock(), new LogBook());
+    const client = new TrinoStatementClient(
+      address,
+      tokens,
+      new FakeTimers(),
+      FIXED_RANDOM,
+      new TestClock(),
+      new LogBook(),
+    );
     return new DriversUnderTest(engine, database, source, client);
   }
 
@@ -76,7 +84,7 @@ export class DriversUnderTest {
     this.engine.requests.length = 0;
     this.engine.answers('SELECT n', { columns: NUMBERS, data: [[1], [2], [3]] }, {}, { data: [[4], [5]] });
     this.clock = new TestClock();
-    this.pace = new FakePace();
+    this.timers = new FakeTimers();
     this.log = new LogBook();
     [this.one, this.other] = [this.replica(), this.replica()];
   }
@@ -123,8 +131,8 @@ export class DriversUnderTest {
   }
 
   private replica(): QueryDrivers {
-    const { client, store, pace, clock, log, settings } = this;
-    return new QueryDrivers(client, store, pace, clock, log, settings, new RandomIds());
+    const { client, store, timers, clock, log, settings } = this;
+    return new QueryDrivers(client, store, timers, clock, log, settings, new RandomIds());
   }
 }
 

@@ -4,7 +4,7 @@ import { EngineCatalogNames } from '../../src/query-engine/engine-catalog-names.
 import { EngineConnections } from '../../src/query-engine/engine-connections.service.js';
 import type { ApiClient } from '../support/api-client.js';
 import { administrator, people } from '../support/administrator.js';
-import { FakePace } from '../support/fake-pace.js';
+import { FakeTimers } from '../support/fake-timers.js';
 import { column, failed, FakeTrino } from '../support/fake-trino.js';
 import { startService, type TestService } from '../support/service.js';
 
@@ -99,11 +99,11 @@ describe('names and expressions, as the engine knows them', () => {
 
   it('is not waited for', async () => {
     engine.answers(SCHEMATA, { after: NEVER });
-    const pace = new FakePace();
-    const names = new EngineCatalogNames(service.app.get(EngineConnections), pace, service.app.get(Settings));
+    const timers = new FakeTimers();
+    const names = new EngineCatalogNames(service.app.get(EngineConnections), timers, service.app.get(Settings));
     const answer = names.unknownParts([{ catalog: 'sales', schema: 'us' }]);
-    await pace.somebodyWaits();
-    pace.advance(1_500);
+    await timers.untilWaiting();
+    timers.advance(1_500);
     expect(await answer).toEqual([null]);
   });
 

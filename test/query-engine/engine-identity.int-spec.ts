@@ -1,7 +1,7 @@
 import { parseSettings } from '../../src/platform/settings-parser.js';
 import { EngineConnections } from '../../src/query-engine/engine-connections.service.js';
 import { EngineIdentity } from '../../src/query-engine/engine-identity.service.js';
-import { FakePace } from '../support/fake-pace.js';
+import { FakeTimers } from '../support/fake-timers.js';
 import { LogBook } from '../support/log-book.js';
 import { TEST_SECRET } from '../support/service.js';
 import { StatementClientUnderTest } from './statement-client-under-test.js';
@@ -20,20 +20,20 @@ describe('whom the engine sees', () => {
       SERVICE_QUERY_PORT: '1',
       SERVICE_QUERY_USER: 'service-account-grantline',
     });
-    const [pace, log, stop] = [new FakePace(), new LogBook(), new AbortController()];
-    const connections = new EngineConnections(tested.client(), pace, settings);
-    const identity = new EngineIdentity(connections, tested.tokens, settings, pace, log);
+    const [timers, log, stop] = [new FakeTimers(), new LogBook(), new AbortController()];
+    const connections = new EngineConnections(tested.client(), timers, settings);
+    const identity = new EngineIdentity(connections, tested.tokens, settings, timers, log);
     expect(identity.age).toBeNull();
     tested.engine.answers('SELECT current_user', { columns: [{ name: 'u', type: 'varchar' }], data: [['sombody']] });
     const watching = identity.watch(stop.signal);
-    await pace.somebodyWaits();
+    await timers.untilWaiting();
     expect(identity.lastKnown).toBe('mismatch');
     expect(log.at('error')).toEqual(['ENGINE_IDENTITY_MISMATCH']);
 
     tested.engine.scripts.delete('SELECT current_user');
-    pace.advance(59_999);
+    timers.advance(59_999);
     expect(identity.age).toBeCloseTo(60, 1);
-    await pace.somebodyWaits();
+    await timers.untilWaiting();
 
     expect(identity.lastKnown).toBe('confirmed');
     expect(identity.age).toBe(0);

@@ -1,15 +1,15 @@
-import type { HastyPace } from '../support/fake-pace.js';
+import type { SkippingTimers } from '../support/fake-timers.js';
 import type { FakeTrino } from '../support/fake-trino.js';
 import { ana, StatementClientUnderTest } from './statement-client-under-test.js';
 
 describe('an engine in trouble', () => {
   let tested: StatementClientUnderTest;
   let engine: FakeTrino;
-  let pace: HastyPace;
+  let timers: SkippingTimers;
 
   beforeEach(async () => {
     tested = await StatementClientUnderTest.start();
-    ({ engine, pace } = tested);
+    ({ engine, timers } = tested);
   });
   afterEach(() => tested.stop());
 
@@ -25,7 +25,7 @@ describe('an engine in trouble', () => {
     const answers = await tested.toTheEnd(tested.client(), 'SELECT 1');
 
     expect(answers.flatMap(({ page }) => page.rows.read())).toEqual([[1]]);
-    expect(pace.waits).toEqual([75, 150, 2000, 75, 150]);
+    expect(timers.waits).toEqual([75, 150, 2000, 75, 150]);
   });
 
   it('gets five seconds on a POST and thirty on a GET', async () => {
@@ -34,11 +34,11 @@ describe('an engine in trouble', () => {
     engine.instead = Array.from({ length: 100 }, () => ({ hangUp: true }));
 
     await expect(trino.submit('SELECT 1', ana, tested.inTime())).rejects.toMatchObject({ kind: 'unavailable' });
-    const forThePost = pace.waits.splice(0).reduce((sum, wait) => sum + wait, 0);
+    const forThePost = timers.waits.splice(0).reduce((sum, wait) => sum + wait, 0);
     await expect(trino.advance(page.nextPath ?? '', ana, tested.inTime())).rejects.toMatchObject({
       kind: 'unavailable',
     });
-    const forTheGet = pace.waits.reduce((sum, wait) => sum + wait, 0);
+    const forTheGet = timers.waits.reduce((sum, wait) => sum + wait, 0);
 
     expect(forThePost).toBeGreaterThan(3000);
     expect(forThePost).toBeLessThanOrEqual(5000);
@@ -49,10 +49,10 @@ describe('an engine in trouble', () => {
   it('is not waited for beyond what is left of the statement', async () => {
     engine.instead = [{ status: 429, headers: { 'Retry-After': '3' } }];
 
-    await expect(tested.client().submit('SELECT 1', ana, { deadline: pace.now() + 2000 })).rejects.toMatchObject({
+    await expect(tested.client().submit('SELECT 1', ana, { deadline: timers.now() + 2000 })).rejects.toMatchObject({
       kind: 'unavailable',
     });
-    expect(pace.waits).toEqual([]);
+    expect(timers.waits).toEqual([]);
   });
 
   it.each([

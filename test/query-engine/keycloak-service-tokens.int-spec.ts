@@ -3,27 +3,28 @@ import { TokenUnavailable } from '../../src/query-engine/domain/service-tokens.j
 import { Secret } from '../../src/kernel/secret.js';
 import { KeycloakServiceTokens } from '../../src/query-engine/infrastructure/keycloak-service-tokens.js';
 import { FakeKeycloak } from '../support/fake-keycloak.js';
-import { FakePace } from '../support/fake-pace.js';
+import { FakeTimers } from '../support/fake-timers.js';
+import { FIXED_RANDOM } from '../support/fixed-random.js';
 import { LogBook } from '../support/log-book.js';
 
 const EMPTY = 'service-account token is empty';
 
 describe('KeycloakServiceTokens', () => {
   let keycloak: FakeKeycloak;
-  let pace: FakePace;
+  let timers: FakeTimers;
   let log: LogBook;
   let tokens: KeycloakServiceTokens;
 
   beforeEach(async () => {
     keycloak = new FakeKeycloak();
-    pace = new FakePace();
+    timers = new FakeTimers();
     log = new LogBook();
     const client = {
       issuerUrl: await keycloak.listen(),
       clientId: 'grantline',
       clientSecret: new Secret('grantline-secret'),
     };
-    tokens = new KeycloakServiceTokens(client, pace, new SystemClock(), log);
+    tokens = new KeycloakServiceTokens(client, timers, FIXED_RANDOM, new SystemClock(), log);
   });
   afterEach(async () => {
     tokens.close();
@@ -52,13 +53,13 @@ describe('KeycloakServiceTokens', () => {
 
   it('renews 60 s before expiry, in the background, while the valid token is handed out', async () => {
     await tokens.current();
-    pace.advance(238_999);
+    timers.advance(238_999);
     expect(await tokens.current()).toBe(token(1));
     expect(asked()).toBe(1);
 
     let open: () => void = () => undefined;
     keycloak.gate = new Promise((resolve) => (open = resolve));
-    pace.advance(1);
+    timers.advance(1);
     expect(await tokens.current()).toBe(token(1));
     expect(await tokens.current()).toBe(token(1));
     open();
@@ -70,11 +71,11 @@ describe('KeycloakServiceTokens', () => {
   it('keeps a token fresh while nobody asks', async () => {
     const stop = new AbortController();
     const keeping = tokens.keepFresh(stop.signal);
-    await pace.somebodyWaits();
-    expect(pace.waits).toEqual([239_000]);
+    await timers.untilWaiting();
+    expect(timers.waits).toEqual([239_000]);
 
-    pace.advance(239_000);
-    await pace.somebodyWaits();
+    timers.advance(239_000);
+    await timers.untilWaiting();
     expect(asked()).toBe(2);
     stop.abort();
     await keeping;
@@ -83,13 +84,13 @@ describe('KeycloakServiceTokens', () => {
   it('goes on with the valid token while the provider is down, and backs off', async () => {
     await tokens.current();
     keycloak.instead = Array.from({ length: 3 }, () => ({ status: 503 }));
-    pace.advance(240_000);
+    timers.advance(240_000);
     expect(await tokens.current()).toBe(token(1));
     await said(1);
     expect(await tokens.current()).toBe(token(1));
     expect(asked()).toBe(2);
 
-    pace.advance(59_999);
+    timers.advance(59_999);
     await expect(tokens.current()).rejects.toThrow(TokenUnavailable);
     await expect(tokens.current()).rejects.toThrow('a moment ago');
     expect(tokens.last()).toBe(token(1));
@@ -100,9 +101,9 @@ describe('KeycloakServiceTokens', () => {
   it('waits as long as the provider wishes', async () => {
     keycloak.instead = [{ status: 429, headers: { 'Retry-After': '30' } }];
     await expect(tokens.current()).rejects.toThrow(TokenUnavailable);
-    pace.advance(29_999);
+    timers.advance(29_999);
     await expect(tokens.current()).rejects.toThrow('a moment ago');
-    pace.advance(1);
+    timers.advance(1);
 
     expect(await tokens.current()).toBe(token(1));
   });
@@ -129,7 +130,7 @@ describe('KeycloakServiceTokens', () => {
     async (life) => {
       keycloak.expiresIn = life;
       expect(await Promise.all([tokens.current(), tokens.current()])).toEqual([token(1), token(1)]);
-      pace.advance(1_000);
+      timers.advance(1_000);
 
       expect(await tokens.current()).toBe(token(2));
       expect(log.at('warn')).toEqual(['service-account token has an odd life']);

@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm';
 import type { QueryDrivers } from '../../src/query-engine/query-drivers.service.js';
-import type { FakePace } from '../support/fake-pace.js';
+import type { FakeTimers } from '../support/fake-timers.js';
 import type { FakeTrino } from '../support/fake-trino.js';
 import type { LogBook } from '../support/log-book.js';
 import type { TestClock } from '../support/service.js';
@@ -11,7 +11,7 @@ describe('the drivers of queries', () => {
   let drivers: DriversUnderTest;
   let engine: FakeTrino;
   let clock: TestClock;
-  let pace: FakePace;
+  let timers: FakeTimers;
   let log: LogBook;
   let one: QueryDrivers;
 
@@ -21,7 +21,7 @@ describe('the drivers of queries', () => {
   afterAll(() => drivers.stop());
   beforeEach(async () => {
     await drivers.renew();
-    ({ engine, clock, pace, log, one } = drivers);
+    ({ engine, clock, timers, log, one } = drivers);
   });
 
   it('go on by themselves from a page that was read to its end, and give it again meanwhile', async () => {
@@ -48,7 +48,7 @@ describe('the drivers of queries', () => {
     expect(await drivers.find(id)).toMatchObject({ state: 'finished' });
 
     expect(await drivers.rows(one, id, 0, 10)).toEqual(last);
-    pace.advance(60_001);
+    timers.advance(60_001);
     await one.tick();
     expect(values(await drivers.rows(one, id, 0, 10))).toBe('over');
   });
@@ -73,8 +73,8 @@ describe('the drivers of queries', () => {
     engine.answers('SELECT slow', { columns: NUMBERS, after: new Promise(() => undefined) });
     const id = await drivers.begun('SELECT slow');
     const waiting = drivers.rows(one, id, 0, 10);
-    await pace.somebodyWaits();
-    pace.advance(10_000);
+    await timers.untilWaiting();
+    timers.advance(10_000);
 
     expect(await waiting).toEqual({ kind: 'page', page: { columns: [], rows: [], next: 0 } });
   });

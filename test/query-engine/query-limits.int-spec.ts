@@ -3,7 +3,7 @@ import type { DataSource } from 'typeorm';
 import type { QueryRow } from '../../src/query-engine/infrastructure/query.entity.js';
 import type { TypeormQueryStore } from '../../src/query-engine/infrastructure/typeorm-query-store.js';
 import type { QueryDrivers } from '../../src/query-engine/query-drivers.service.js';
-import type { FakePace } from '../support/fake-pace.js';
+import type { FakeTimers } from '../support/fake-timers.js';
 import type { FakeTrino } from '../support/fake-trino.js';
 import type { TestClock } from '../support/service.js';
 import { DriversUnderTest } from './drivers-under-test.js';
@@ -14,7 +14,7 @@ describe('the drivers of queries, at the limits of a query', () => {
   let source: DataSource;
   let store: TypeormQueryStore;
   let clock: TestClock;
-  let pace: FakePace;
+  let timers: FakeTimers;
   let one: QueryDrivers;
 
   beforeAll(async () => {
@@ -23,17 +23,17 @@ describe('the drivers of queries, at the limits of a query', () => {
   afterAll(() => drivers.stop());
   beforeEach(async () => {
     await drivers.renew();
-    ({ engine, source, store, clock, pace, one } = drivers);
+    ({ engine, source, store, clock, timers, one } = drivers);
   });
 
   it('tell the engine every minute that a page still waits, and cancel what nobody fetches for 300 s', async () => {
     const id = await drivers.begun('SELECT n');
     await drivers.rows(one, id, 0, 1);
     clock.advance(299);
-    pace.advance(59_999);
+    timers.advance(59_999);
     await one.tick();
     expect(drivers.asked('HEAD')).toEqual([]);
-    pace.advance(1);
+    timers.advance(1);
     await one.tick();
     await one.tick();
     expect(drivers.asked('HEAD')).toEqual(['0']);

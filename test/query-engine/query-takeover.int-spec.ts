@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { TypeormQueryStore } from '../../src/query-engine/infrastructure/typeorm-query-store.js';
 import type { QueryDrivers } from '../../src/query-engine/query-drivers.service.js';
-import type { FakePace } from '../support/fake-pace.js';
+import type { FakeTimers } from '../support/fake-timers.js';
 import type { FakeTrino } from '../support/fake-trino.js';
 import type { LogBook } from '../support/log-book.js';
 import type { TestClock } from '../support/service.js';
@@ -12,7 +12,7 @@ describe('the drivers of queries, from one replica to another', () => {
   let engine: FakeTrino;
   let store: TypeormQueryStore;
   let clock: TestClock;
-  let pace: FakePace;
+  let timers: FakeTimers;
   let log: LogBook;
   let one: QueryDrivers;
   let other: QueryDrivers;
@@ -23,7 +23,7 @@ describe('the drivers of queries, from one replica to another', () => {
   afterAll(() => drivers.stop());
   beforeEach(async () => {
     await drivers.renew();
-    ({ engine, store, clock, pace, log, one, other } = drivers);
+    ({ engine, store, clock, timers, log, one, other } = drivers);
   });
 
   it('hand rows on wherever they are asked for: another replica takes over in the middle of a page', async () => {
@@ -58,7 +58,7 @@ describe('the drivers of queries, from one replica to another', () => {
     await drivers.rows(one, id, 0, 1);
     const stop = new AbortController();
     const running = one.run(stop.signal);
-    await pace.somebodyWaits();
+    await timers.untilWaiting();
     stop.abort();
     await running;
     await other.tick();

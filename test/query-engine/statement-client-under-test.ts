@@ -5,7 +5,8 @@ import {
   type TrinoAddress,
   TrinoStatementClient,
 } from '../../src/query-engine/infrastructure/trino-statement-client.js';
-import { HastyPace } from '../support/fake-pace.js';
+import { SkippingTimers } from '../support/fake-timers.js';
+import { FIXED_RANDOM } from '../support/fixed-random.js';
 import { FakeServiceTokens } from '../support/fake-service-tokens.js';
 import { FakeTrino } from '../support/fake-trino.js';
 import { LogBook } from '../support/log-book.js';
@@ -15,7 +16,7 @@ export const ana = sessionFor('ana', { catalog: 'sales', schema: 'eu', traceToke
 
 /** Clients of one engine, in time that jumps over every wait. */
 export class StatementClientUnderTest {
-  readonly pace = new HastyPace();
+  readonly timers = new SkippingTimers();
   readonly tokens = new FakeServiceTokens();
   readonly log = new LogBook();
   private readonly open: TrinoStatementClient[] = [];
@@ -45,14 +46,14 @@ export class StatementClientUnderTest {
       largestPage: 2 ** 25,
       ...given,
     };
-    const made = new TrinoStatementClient(address, this.tokens, this.pace, new SystemClock(), this.log);
+    const made = new TrinoStatementClient(address, this.tokens, this.timers, FIXED_RANDOM, new SystemClock(), this.log);
     this.open.push(made);
     return made;
   }
 
   /** Ten minutes from now. */
   inTime(): RequestLimits {
-    return { deadline: this.pace.now() + 600_000 };
+    return { deadline: this.timers.now() + 600_000 };
   }
 
   async toTheEnd(client: TrinoStatementClient, sql: string): Promise<StatementAnswer[]> {

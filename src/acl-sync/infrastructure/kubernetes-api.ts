@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { Agent } from 'node:https';
 import axios, { type AxiosResponse, isAxiosError } from 'axios';
-import type { Pace } from '../../kernel/pace.js';
+import type { Timers } from '../../kernel/timers.js';
 import { RulesTargetUnavailable } from '../domain/rules-target.js';
 
 export interface KubernetesSettings {
@@ -34,7 +34,7 @@ export class KubernetesApi {
   constructor(
     private readonly settings: KubernetesSettings,
     private readonly userAgent: string,
-    private readonly pace: Pace,
+    private readonly timers: Timers,
   ) {}
 
   get(path: string, signal: AbortSignal): Promise<KubernetesAnswer> {
@@ -60,7 +60,7 @@ export class KubernetesApi {
       if (trouble === null || repeated[trouble] === REPEATS[trouble]) return answerOf(response);
       const wait = trouble === 'unauthorized' ? 0 : (retryAfterMs(response) ?? FIRST_PAUSE_MS * 2 ** repeated[trouble]);
       repeated[trouble] += 1;
-      await this.pace.wait(wait, signal).catch(() => {
+      await this.timers.wait(wait, signal).catch(() => {
         throw outOfTime();
       });
     }

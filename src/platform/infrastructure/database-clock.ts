@@ -2,7 +2,7 @@ import type { OnApplicationShutdown } from '@nestjs/common';
 import { Gauge, type Registry } from 'prom-client';
 import type { DataSource } from 'typeorm';
 import { Clock } from '../../kernel/clock.js';
-import type { Pace } from '../../kernel/pace.js';
+import type { Timers } from '../../kernel/timers.js';
 import type { Log } from '../log.js';
 
 const ALIGN_EVERY_MS = 60_000;
@@ -11,7 +11,7 @@ const WORTH_A_WARNING_MS = 5_000;
 
 export interface ClockParts {
   source: Pick<DataSource, 'query'>;
-  pace: Pace;
+  timers: Timers;
   log: Log;
   registry: Registry;
   /** The machine's own clock, for telling how far off it is. */
@@ -43,7 +43,7 @@ export class DatabaseClock extends Clock implements OnApplicationShutdown {
   }
 
   override now(): Date {
-    return new Date(this.epoch + this.parts.pace.now());
+    return new Date(this.epoch + this.parts.timers.now());
   }
 
   onApplicationShutdown(): void {
@@ -52,12 +52,12 @@ export class DatabaseClock extends Clock implements OnApplicationShutdown {
 
   /** The answer is taken for the middle of the call, so that it is wrong by half of the call at most. */
   async align(): Promise<void> {
-    const { source, pace, machine, log } = this.parts;
-    const asked = pace.now();
+    const { source, timers, machine, log } = this.parts;
+    const asked = timers.now();
     const [{ now }] = await source.query<[{ now: number }]>(
       'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now',
     );
-    this.epoch = now - (asked + pace.now()) / 2;
+    this.epoch = now - (asked + timers.now()) / 2;
     const offset = machine.now().getTime() - this.now().getTime();
     this.offset.set(offset / 1000);
     const isFarOff = Math.abs(offset) > WORTH_A_WARNING_MS;
@@ -69,6 +69,6 @@ export class DatabaseClock extends Clock implements OnApplicationShutdown {
 
   /** Without an answer time goes on from the last one. */
   private keepAligned(): Promise<void> {
-    return this.parts.pace.every(ALIGN_EVERY_MS, this.stopping.signal, () => this.align().catch(() => undefined));
+    return this.parts.timers.every(ALIGN_EVERY_MS, this.stopping.signal, () => this.align().catch(() => undefined));
   }
 }

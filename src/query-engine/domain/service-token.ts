@@ -75,10 +75,10 @@ export function pauseAfterFailure(
   kind: Acquisition,
   failures: number,
   retryAfter: number | null,
-  chance: number,
+  jitter: number,
 ): number {
   const first = kind === 'refused' ? 5_000 : 500;
   const longest = kind === 'refused' ? 60_000 : 15_000;
-  const backoff = Math.min(first * 2 ** Math.min(failures - 1, 16), longest) * (0.75 + chance / 2);
+  const backoff = Math.min(first * 2 ** Math.min(failures - 1, 16), longest) * (0.75 + jitter / 2);
   return Math.max(backoff, Math.min(retryAfter ?? 0, 60_000));
 }

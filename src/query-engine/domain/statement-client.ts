@@ -8,7 +8,7 @@ export interface StatementAnswer {
 }
 
 export interface RequestLimits {
-  /** The statement's own deadline, on the monotonic clock of Pace. */
+  /** The statement's own deadline, on the monotonic clock of Timers. */
   deadline: number;
   signal?: AbortSignal;
   /** Told how many bytes of the answer have come, as they come; whoever has no room for them aborts the signal. */

@@ -1,7 +1,8 @@
 import type { Clock } from '../../kernel/clock.js';
 import type { Log } from '../../platform/log.js';
 import { Opaque, type Secret } from '../../kernel/secret.js';
-import type { Pace } from '../../kernel/pace.js';
+import type { Random } from '../../kernel/random.js';
+import type { Timers } from '../../kernel/timers.js';
 import { isObject } from '../domain/reading.js';
 import { readRetryAfter } from '../domain/retry.js';
 import {
@@ -49,7 +50,8 @@ export class KeycloakServiceTokens extends ServiceTokens {
 
   constructor(
     private readonly client: KeycloakClient,
-    private readonly pace: Pace,
+    private readonly timers: Timers,
+    private readonly random: Random,
     private readonly clock: Clock,
     private readonly log: Log,
   ) {
@@ -57,7 +59,7 @@ export class KeycloakServiceTokens extends ServiceTokens {
   }
 
   override async current(signal?: AbortSignal): Promise<string> {
-    const state = freshness(this.token, this.pace.now());
+    const state = freshness(this.token, this.timers.now());
     if (this.token === null || state === 'expired') return (await unlessAborted(this.acquire(), signal)).value;
     // What a renewal in the background fails at is logged where it fails; the token at hand is still valid.
     if (state === 'renew') this.acquire().catch(() => undefined);
@@ -66,7 +68,7 @@ export class KeycloakServiceTokens extends ServiceTokens {
 
   override async replacing(refused: string | null, signal?: AbortSignal): Promise<string> {
     const newer = this.token !== null && this.token.value !== refused ? this.token : null;
-    if (newer !== null && freshness(newer, this.pace.now()) !== 'expired') return newer.value;
+    if (newer !== null && freshness(newer, this.timers.now()) !== 'expired') return newer.value;
     return (await unlessAborted(this.acquire(), signal)).value;
   }
 
@@ -75,14 +77,14 @@ export class KeycloakServiceTokens extends ServiceTokens {
   }
 
   override isValid(): boolean {
-    return freshness(this.token, this.pace.now()) !== 'expired';
+    return freshness(this.token, this.timers.now()) !== 'expired';
   }
 
   override async keepFresh(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const isFresh = freshness(this.token, this.pace.now()) === 'fresh';
+      const isFresh = freshness(this.token, this.timers.now()) === 'fresh';
       if (!isFresh) await unlessAborted(this.acquire(), signal).catch(() => undefined);
-      await this.pace.wait(this.rest(), signal).catch(() => undefined);
+      await this.timers.wait(this.rest(), signal).catch(() => undefined);
     }
   }
 
@@ -91,7 +93,7 @@ export class KeycloakServiceTokens extends ServiceTokens {
   }
 
   private rest(): number {
-    const now = this.pace.now();
+    const now = this.timers.now();
     const fresh = this.token !== null && freshness(this.token, now) === 'fresh';
     const next = fresh && this.token !== null ? this.token.renewAt : this.notBefore;
     return Math.max(next - now, SHORTEST_REST);
@@ -99,7 +101,7 @@ export class KeycloakServiceTokens extends ServiceTokens {
 
   private acquire(): Promise<ServiceToken> {
     if (this.acquisition !== null) return this.acquisition;
-    if (this.pace.now() < this.notBefore) {
+    if (this.timers.now() < this.notBefore) {
       return Promise.reject(new TokenUnavailable('the identity provider gave none a moment ago'));
     }
     this.acquisition = this.fetch().finally(() => {
@@ -112,8 +114,8 @@ export class KeycloakServiceTokens extends ServiceTokens {
     const outcome = await this.askProvider();
     if ('reason' in outcome) {
       this.failures += 1;
-      const pause = pauseAfterFailure(outcome.kind, this.failures, outcome.retryAfter, this.pace.chance());
-      this.notBefore = this.pace.now() + pause;
+      const pause = pauseAfterFailure(outcome.kind, this.failures, outcome.retryAfter, this.random.fraction());
+      this.notBefore = this.timers.now() + pause;
       // The source document's own words (5.2.3).
       this.log.error('service-account token is empty', { reason: outcome.reason, client_id: this.client.clientId });
       throw new TokenUnavailable(outcome.reason);
@@ -129,7 +131,7 @@ export class KeycloakServiceTokens extends ServiceTokens {
   }
 
   private async askProvider(): Promise<ServiceToken | Failure> {
-    const askedAt = this.pace.now();
+    const askedAt = this.timers.now();
     let reply;
     try {
       reply = await this.exchange.ask({
@@ -152,7 +154,7 @@ export class KeycloakServiceTokens extends ServiceTokens {
       const retryAfter = readRetryAfter(reply.headers['retry-after'], this.clock.now());
       return { kind: judgeProvider(reply.status), reason: `status ${reply.status}${errorCode(answer)}`, retryAfter };
     }
-    const read = readTokenAnswer(answer, askedAt, this.pace.now());
+    const read = readTokenAnswer(answer, askedAt, this.timers.now());
     return read.kind === 'token' ? read.token : { kind: 'trouble', reason: read.reason, retryAfter: null };
   }
 }

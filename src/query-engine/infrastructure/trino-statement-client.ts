@@ -1,10 +1,11 @@
 import type { Clock } from '../../kernel/clock.js';
 import type { Log } from '../../platform/log.js';
 import { type EngineSession, type HeaderPrefix, readSessionChange, sessionHeaders } from '../domain/engine-session.js';
-import type { Pace } from '../../kernel/pace.js';
+import type { Random } from '../../kernel/random.js';
+import type { Timers } from '../../kernel/timers.js';
 import { belongsTo } from '../domain/next-uri.js';
 import { ProtocolBreach } from '../domain/reading.js';
-import { PATIENCE, pauseBeforeRetry, readRetryAfter, type Setback } from '../domain/retry.js';
+import { RETRY_BUDGET, pauseBeforeRetry, readRetryAfter, type FailedAttempt } from '../domain/retry.js';
 import { type ServiceTokens, TokenUnavailable } from '../domain/service-tokens.js';
 import { EngineFault, type RequestLimits, type StatementAnswer, StatementClient } from '../domain/statement-client.js';
 import { PageTooHeavy, readStatementPage } from '../domain/statement-page.js';
@@ -23,7 +24,7 @@ export interface TrinoAddress {
   largestPage: number;
 }
 
-type Method = keyof typeof PATIENCE;
+type Method = keyof typeof RETRY_BUDGET;
 
 /** Milliseconds for one attempt. The engine holds a request for a second at most; the rest is for a busy one. */
 const ATTEMPT = { POST: 20_000, GET: 30_000, HEAD: 5_000, DELETE: 5_000 } as const;
@@ -38,7 +39,8 @@ export class TrinoStatementClient extends StatementClient {
   constructor(
     private readonly engine: TrinoAddress,
     private readonly tokens: ServiceTokens,
-    private readonly pace: Pace,
+    private readonly timers: Timers,
+    private readonly random: Random,
     private readonly clock: Clock,
     private readonly log: Log,
   ) {
@@ -85,7 +87,10 @@ export class TrinoStatementClient extends StatementClient {
   /** For requests whose answer changes nothing. */
   private async tell(method: 'HEAD' | 'DELETE', path: string, session: EngineSession): Promise<void> {
     try {
-      await this.ask(method, path, session, { deadline: this.pace.now() + PATIENCE[method], rowsHandedOut: true });
+      await this.ask(method, path, session, {
+        deadline: this.timers.now() + RETRY_BUDGET[method],
+        rowsHandedOut: true,
+      });
     } catch (error) {
       if (!(error instanceof EngineFault)) throw error;
       if (error.kind !== 'gone') this.log.debug(`the engine did not take a ${method}`, { reason: error.message });
@@ -115,20 +120,20 @@ export class TrinoStatementClient extends StatementClient {
           continue;
         }
       }
-      const setback = this.setback(outcome);
-      const now = this.pace.now();
+      const failure = this.failureOf(outcome);
+      const now = this.timers.now();
       if (now >= limits.deadline) throw outOfTime();
       if (failures === 0) failingSince = now;
       failures += 1;
-      const pause = pauseBeforeRetry(setback, {
+      const pause = pauseBeforeRetry(failure, {
         failures,
         failingFor: now - failingSince,
-        patience: PATIENCE[method],
+        budget: RETRY_BUDGET[method],
         remaining: limits.deadline - now,
-        chance: this.pace.chance(),
+        jitter: this.random.fraction(),
       });
       if (pause === null) throw faultOf(method, outcome, bearer);
-      await this.pace.wait(pause, limits.signal);
+      await this.timers.wait(pause, limits.signal);
     }
   }
 
@@ -138,8 +143,8 @@ export class TrinoStatementClient extends StatementClient {
     headers: Record<string, string>,
     { deadline, signal, onBytes }: RequestLimits,
     body: string | undefined,
-  ): Promise<Outcome> {
-    const remaining = deadline - this.pace.now();
+  ): Promise<AttemptResult> {
+    const remaining = deadline - this.timers.now();
     if (remaining <= 0) throw outOfTime();
     try {
       const reply = await this.exchange.ask({
@@ -191,7 +196,7 @@ export class TrinoStatementClient extends StatementClient {
     }
   }
 
-  private setback(outcome: Outcome): Setback {
+  private failureOf(outcome: AttemptResult): FailedAttempt {
     if (outcome.kind === 'lost') return { kind: 'connection' };
     const { status } = outcome.reply;
     return {
@@ -202,14 +207,14 @@ export class TrinoStatementClient extends StatementClient {
   }
 }
 
-type Outcome = { kind: 'reply'; reply: Reply } | { kind: 'lost'; reason: string };
+type AttemptResult = { kind: 'reply'; reply: Reply } | { kind: 'lost'; reason: string };
 
 function outOfTime(): EngineFault {
   return new EngineFault('deadline', 'the time for the statement is over');
 }
 
 /** Bodies of refusals can hold stack traces and the token itself; only a 401 says something that operators need. */
-function faultOf(method: Method, outcome: Outcome, bearer: string | null): EngineFault {
+function faultOf(method: Method, outcome: AttemptResult, bearer: string | null): EngineFault {
   if (outcome.kind === 'lost') return new EngineFault('unavailable', `${method}: ${outcome.reason}`);
   const { status, body } = outcome.reply;
   const said = `${method} was answered with ${status}`;

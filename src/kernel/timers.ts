@@ -1,5 +1,5 @@
 /** Monotonic time and waiting, handed in so that tests neither sleep nor race. */
-export abstract class Pace {
+export abstract class Timers {
   /** Milliseconds since some fixed moment; never goes back, whatever the wall clock does. */
   abstract now(): number;
   /**
@@ -7,7 +7,8 @@ export abstract class Pace {
    * @throws the signal's reason when it is aborted first.
    */
   abstract wait(milliseconds: number, signal?: AbortSignal): Promise<void>;
-  /** Does `work` again and again, each time so many milliseconds after it has ended, until the signal is aborted. */
+
+  /** Repeats `work`, each time that many milliseconds after it has ended, until the signal is aborted. */
   async every(milliseconds: number, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
     for (;;) {
       try {
@@ -18,6 +19,4 @@ export abstract class Pace {
       await work();
     }
   }
-  /** From 0 to below 1: spreads what replicas would otherwise do in step. */
-  abstract chance(): number;
 }

@@ -1,7 +1,7 @@
-import { Pace } from '../../src/kernel/pace.js';
+import { Timers } from '../../src/kernel/timers.js';
 
-/** Monotonic time that stands still; whoever waits is let go by `advance`, in order. */
-export class FakePace extends Pace {
+/** Monotonic time that only `advance` moves; waits end in order. */
+export class FakeTimers extends Timers {
   /** Every wait that was asked for, in milliseconds. */
   readonly waits: number[] = [];
   private readonly sleepers: { until: number; wake: () => void }[] = [];
@@ -13,10 +13,6 @@ export class FakePace extends Pace {
 
   override now(): number {
     return this.instant;
-  }
-
-  override chance(): number {
-    return 0.5;
   }
 
   override wait(milliseconds: number, signal?: AbortSignal): Promise<void> {
@@ -32,7 +28,7 @@ export class FakePace extends Pace {
     });
   }
 
-  /** Moves time on, and wakes whoever has slept long enough. */
+  /** Moves time on, and ends the waits whose time has come. */
   advance(milliseconds: number): void {
     this.instant += milliseconds;
     for (const sleeper of this.sleepers.filter(({ until }) => until <= this.instant)) {
@@ -41,14 +37,14 @@ export class FakePace extends Pace {
     }
   }
 
-  /** Resolves as soon as somebody waits. */
-  async somebodyWaits(): Promise<void> {
+  /** Resolves as soon as a wait has begun. */
+  async untilWaiting(): Promise<void> {
     if (this.sleepers.length === 0) await new Promise<void>((arrival) => this.arrivals.push(arrival));
   }
 }
 
 /** Time that jumps over every wait: for retries, whose pauses are asserted and not lived through. */
-export class HastyPace extends FakePace {
+export class SkippingTimers extends FakeTimers {
   override wait(milliseconds: number): Promise<void> {
     this.waits.push(milliseconds);
     this.advance(milliseconds);
