@@ -3,7 +3,7 @@ import { ApiBearerAuth, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@ne
 import { authorOf } from '../grants/domain/author.js';
 import { Refused } from '../kernel/errors.js';
 import { AdministratorsOnly, type Client, CurrentClient, type CurrentPerson, CurrentUser } from '../platform/access.js';
-import { Refuses } from '../platform/refuses.js';
+import { ApiProblems } from '../platform/openapi.js';
 import { PageQuery } from '../platform/page.dto.js';
 import { RowId } from '../platform/row-id.js';
 import { ApprovalsService } from './approvals.service.js';
@@ -42,7 +42,7 @@ export class AclSyncController {
     private readonly approvals: ApprovalsService,
   ) {}
 
-  @Refuses('sync_in_progress', 'target_unavailable')
+  @ApiProblems('sync_in_progress', 'target_unavailable')
   @Post('sync')
   @HttpCode(200)
   @ApiOkResponse({ type: SyncResponse })
@@ -52,7 +52,7 @@ export class AclSyncController {
     return toSyncResponse(result.outcome);
   }
 
-  @Refuses('target_unavailable', 'too_many_requests')
+  @ApiProblems('target_unavailable', 'too_many_requests')
   @Post('preview')
   @HttpCode(200)
   @ApiOkResponse({ type: PreviewResponse })
@@ -67,7 +67,7 @@ export class AclSyncController {
   }
 
   /** Takes effect with the next run, which begins some seconds later. */
-  @Refuses('approval_not_awaited')
+  @ApiProblems('approval_not_awaited')
   @Post('approvals')
   @HttpCode(204)
   @ApiNoContentResponse()

@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn, IsOptional, Matches } from 'class-validator';
 import type { Page } from '../kernel/page.js';
-import { Fits, momentProblem } from '../platform/fits.js';
+import { FieldRule, momentProblem } from '../platform/validation.js';
 import { BigPageQuery } from '../platform/page.dto.js';
 import { AUDIT_EVENTS, type AuditEvent, type AuditEventName } from './domain/audit-event.js';
 import type { AuditFilter } from './domain/audit-store.js';
@@ -23,11 +23,11 @@ export class AuditQuery extends BigPageQuery {
   user?: string;
 
   @ApiPropertyOptional({ format: 'date-time', description: 'The first moment.' })
-  @Fits(optionalMoment)
+  @FieldRule(optionalMoment)
   from?: string;
 
   @ApiPropertyOptional({ format: 'date-time', description: 'The moment after the last.' })
-  @Fits(optionalMoment)
+  @FieldRule(optionalMoment)
   to?: string;
 }
 

@@ -9,7 +9,7 @@ import {
   CurrentUser,
   UntilClientGone,
 } from '../platform/access.js';
-import { Refuses } from '../platform/refuses.js';
+import { ApiProblems } from '../platform/openapi.js';
 import { RowId } from '../platform/row-id.js';
 import { toChange, toFilter, toUserPage, UserChangeDto, UserPage, UserQuery } from './administration.dto.js';
 import { AdministrationService } from './administration.service.js';
@@ -41,7 +41,7 @@ export class AdministrationController {
     return toUserResponse(account);
   }
 
-  @Refuses('last_administrator')
+  @ApiProblems('last_administrator')
   @Patch(':id')
   @ApiOkResponse({ type: UserResponse })
   async change(
@@ -72,7 +72,7 @@ export class AdministrationController {
     if (!(await this.administration.endSessions(id, person, client))) throw new Refused('not_found');
   }
 
-  @Refuses('busy')
+  @ApiProblems('busy')
   @Post(':id/one-time-password')
   @HttpCode(200)
   @ApiOkResponse({ type: OneTimePasswordResponse })

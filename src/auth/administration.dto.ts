@@ -2,7 +2,7 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsBoolean, IsIn, IsOptional, ValidateIf } from 'class-validator';
 import type { Page } from '../kernel/page.js';
-import { Obeys, WITHOUT_NUL } from '../platform/obeys.js';
+import { TextRule, WITHOUT_NUL } from '../platform/validation.js';
 import { PageQuery } from '../platform/page.dto.js';
 import { type Account, type Role, ROLES } from '../users/domain/account.js';
 import type { UserFilter } from '../users/domain/user-store.js';
@@ -17,7 +17,7 @@ export class UserQuery extends PageQuery {
     description: 'Part of the username or the e-mail address, in any case.',
   })
   @IsOptional()
-  @Obeys(searchProblem)
+  @TextRule(searchProblem)
   q?: string;
 
   @ApiPropertyOptional({ enum: ROLES })

@@ -3,7 +3,7 @@ import { ApiBearerAuth, ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nest
 import type { FastifyReply } from 'fastify';
 import { Refused } from '../kernel/errors.js';
 import { BeforePasswordChange, type Client, CurrentClient, Public, UntilClientGone } from '../platform/access.js';
-import { Refuses } from '../platform/refuses.js';
+import { ApiProblems } from '../platform/openapi.js';
 import type { Account } from '../users/domain/account.js';
 import { LoginDto, RefreshDto, RegisterDto, TokenResponse, toTokenResponse } from './auth.dto.js';
 import { RegistrationService } from './registration.service.js';
@@ -22,7 +22,7 @@ export class AuthController {
   ) {}
 
   @Public()
-  @Refuses('username_taken', 'email_taken', 'registration_closed', 'too_many_requests', 'busy')
+  @ApiProblems('username_taken', 'email_taken', 'registration_closed', 'too_many_requests', 'busy')
   @Post('register')
   @ApiCreatedResponse({ type: UserResponse })
   async register(
@@ -48,7 +48,7 @@ export class AuthController {
   }
 
   @Public()
-  @Refuses('invalid_credentials', 'account_deactivated', 'too_many_requests', 'busy')
+  @ApiProblems('invalid_credentials', 'account_deactivated', 'too_many_requests', 'busy')
   @Post('login')
   @HttpCode(200)
   @ApiOkResponse({ type: TokenResponse })
@@ -69,7 +69,7 @@ export class AuthController {
   }
 
   @Public()
-  @Refuses('token_invalid', 'token_expired')
+  @ApiProblems('token_invalid', 'token_expired')
   @Post('refresh')
   @HttpCode(200)
   @ApiOkResponse({ type: TokenResponse })

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { anyText, Obeys, WITHOUT_NUL } from '../platform/obeys.js';
+import { anyText, TextRule, WITHOUT_NUL } from '../platform/validation.js';
 import { emailProblem } from '../users/domain/email.js';
 import { usernameProblem } from '../users/domain/username.js';
 import { passwordCharacterProblem, passwordProblem } from './domain/password.js';
@@ -8,11 +8,11 @@ import type { TokenPair } from './tokens.service.js';
 /** Source document 2.1. */
 export class RegisterDto {
   @ApiProperty({ minLength: 3, maxLength: 64, pattern: '^[a-zA-Z0-9_]+$' })
-  @Obeys(usernameProblem)
+  @TextRule(usernameProblem)
   username!: string;
 
   @ApiProperty({ format: 'email', maxLength: 254 })
-  @Obeys(emailProblem)
+  @TextRule(emailProblem)
   email!: string;
 
   @ApiProperty({
@@ -21,25 +21,25 @@ export class RegisterDto {
     pattern: WITHOUT_NUL,
     description: 'Counted in code points, taken exactly as received.',
   })
-  @Obeys(passwordProblem)
+  @TextRule(passwordProblem)
   password!: string;
 }
 
 /** Source document 2.3. No rule of form beyond what could not be stored: who does not exist gets 401, not 400. */
 export class LoginDto {
   @ApiProperty({ pattern: WITHOUT_NUL, description: 'In any case.' })
-  @Obeys(passwordCharacterProblem)
+  @TextRule(passwordCharacterProblem)
   username!: string;
 
   @ApiProperty({ pattern: WITHOUT_NUL })
-  @Obeys(passwordCharacterProblem)
+  @TextRule(passwordCharacterProblem)
   password!: string;
 }
 
 /** Source document 2.5. */
 export class RefreshDto {
   @ApiProperty()
-  @Obeys(anyText)
+  @TextRule(anyText)
   refresh_token!: string;
 }
 

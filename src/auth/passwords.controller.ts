@@ -9,7 +9,7 @@ import {
   CurrentUser,
   UntilClientGone,
 } from '../platform/access.js';
-import { Refuses } from '../platform/refuses.js';
+import { ApiProblems } from '../platform/openapi.js';
 import { EmailChangeDto, PasswordChangeDto } from './passwords.dto.js';
 import { PasswordsService } from './passwords.service.js';
 import { toUserResponse, UserResponse } from './user-response.js';
@@ -21,7 +21,7 @@ export class PasswordsController {
   constructor(private readonly passwords: PasswordsService) {}
 
   @BeforePasswordChange()
-  @Refuses('invalid_credentials', 'too_many_requests', 'busy')
+  @ApiProblems('invalid_credentials', 'too_many_requests', 'busy')
   @Post('password')
   @HttpCode(204)
   @ApiNoContentResponse()
@@ -49,7 +49,7 @@ export class PasswordsController {
     }
   }
 
-  @Refuses('invalid_credentials', 'email_taken', 'too_many_requests', 'busy')
+  @ApiProblems('invalid_credentials', 'email_taken', 'too_many_requests', 'busy')
   @Patch('me')
   @ApiOkResponse({ type: UserResponse })
   async changeEmail(

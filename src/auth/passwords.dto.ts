@@ -1,11 +1,11 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { Obeys, WITHOUT_NUL } from '../platform/obeys.js';
+import { TextRule, WITHOUT_NUL } from '../platform/validation.js';
 import { emailProblem } from '../users/domain/email.js';
 import { passwordCharacterProblem, passwordProblem } from './domain/password.js';
 
 export class PasswordChangeDto {
   @ApiProperty({ pattern: WITHOUT_NUL })
-  @Obeys(passwordCharacterProblem)
+  @TextRule(passwordCharacterProblem)
   current_password!: string;
 
   @ApiProperty({
@@ -14,17 +14,17 @@ export class PasswordChangeDto {
     pattern: WITHOUT_NUL,
     description: 'Counted in code points, taken exactly as received.',
   })
-  @Obeys(passwordProblem)
+  @TextRule(passwordProblem)
   new_password!: string;
 }
 
 export class EmailChangeDto {
   @ApiProperty({ format: 'email', maxLength: 254 })
-  @Obeys(emailProblem)
+  @TextRule(emailProblem)
   email!: string;
 
   @ApiProperty({ pattern: WITHOUT_NUL })
-  @Obeys(passwordCharacterProblem)
+  @TextRule(passwordCharacterProblem)
   current_password!: string;
 }
 

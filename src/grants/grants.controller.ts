@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify';
 import { Clock } from '../kernel/clock.js';
 import { Refused } from '../kernel/errors.js';
 import { AdministratorsOnly, type Client, CurrentClient, type CurrentPerson, CurrentUser } from '../platform/access.js';
-import { Refuses } from '../platform/refuses.js';
+import { ApiProblems } from '../platform/openapi.js';
 import { RowId } from '../platform/row-id.js';
 import { authorOf } from './domain/author.js';
 import { GrantBatchResponse, GrantPageResponse, GrantResponse, toGrantResponse } from './grant.response.js';
@@ -28,7 +28,7 @@ export class GrantsController {
     return { items: items.map((grant) => toGrantResponse(grant, this.clock.now())), next };
   }
 
-  @Refuses('name_taken', 'rules_too_large', 'rules_unprovable')
+  @ApiProblems('name_taken', 'rules_too_large', 'rules_unprovable')
   @Post()
   @ApiCreatedResponse({ type: GrantResponse })
   @ApiOkResponse({ type: GrantResponse, description: 'An equal grant lives already.' })
@@ -45,7 +45,7 @@ export class GrantsController {
     return toGrantResponse(one.grant, this.clock.now(), one.warnings);
   }
 
-  @Refuses('name_taken', 'rules_too_large', 'rules_unprovable')
+  @ApiProblems('name_taken', 'rules_too_large', 'rules_unprovable')
   @Post('batch')
   @HttpCode(200)
   @ApiOkResponse({ type: GrantBatchResponse })

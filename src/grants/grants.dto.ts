@@ -1,8 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { ArrayMaxSize, ArrayNotEmpty, IsArray, IsIn } from 'class-validator';
-import { Fits, idProblem, momentProblem, Part, Parts } from '../platform/fits.js';
-import { WITHOUT_NUL } from '../platform/obeys.js';
+import { FieldRule, idProblem, momentProblem, NestedArray, NestedObject, WITHOUT_NUL } from '../platform/validation.js';
 import { PageQuery } from '../platform/page.dto.js';
 import { descriptionProblem } from './domain/description.js';
 import { GRANT_STATES, type GrantFilter, type GrantState, type NewGrant, orderedPrivileges } from './domain/grant.js';
@@ -15,11 +14,11 @@ const absentOr = (rule: (value: unknown) => string | null) => (value: unknown) =
 
 export class GrantDto {
   @ApiProperty({ type: Object, ...PRINCIPAL })
-  @Part(() => PrincipalDto)
+  @NestedObject(() => PrincipalDto)
   principal!: PrincipalDto;
 
   @ApiProperty()
-  @Part(() => ResourceDto)
+  @NestedObject(() => ResourceDto)
   resource!: ResourceDto;
 
   @ApiProperty({ enum: PRIVILEGES, isArray: true, minItems: 1 })
@@ -34,11 +33,11 @@ export class GrantDto {
     nullable: true,
     description: 'Without effect from then on.',
   })
-  @Fits((moment) => (moment === undefined || moment === null ? null : momentProblem(moment)))
+  @FieldRule((moment) => (moment === undefined || moment === null ? null : momentProblem(moment)))
   expires_at?: string | null;
 
   @ApiPropertyOptional({ type: String, maxLength: 1000, nullable: true, pattern: WITHOUT_NUL })
-  @Fits(descriptionProblem)
+  @FieldRule(descriptionProblem)
   description?: string | null;
 }
 
@@ -47,7 +46,7 @@ const BATCH_MOST = 1000;
 /** All or nothing. */
 export class GrantBatchDto {
   @ApiPropertyOptional({ type: [GrantDto], maxItems: BATCH_MOST })
-  @Parts(() => GrantDto, BATCH_MOST)
+  @NestedArray(() => GrantDto, BATCH_MOST)
   grant: GrantDto[] = [];
 
   @ApiPropertyOptional({
@@ -57,7 +56,7 @@ export class GrantBatchDto {
   })
   @IsArray({ message: 'must be a list' })
   @ArrayMaxSize(BATCH_MOST, { message: `must have at most ${BATCH_MOST} entries` })
-  @Fits((ids) => (Array.isArray(ids) ? (ids.map(idProblem).find((problem) => problem !== null) ?? null) : null))
+  @FieldRule((ids) => (Array.isArray(ids) ? (ids.map(idProblem).find((problem) => problem !== null) ?? null) : null))
   revoke: number[] = [];
 }
 
@@ -67,7 +66,7 @@ export class GrantQuery extends PageQuery {
     pattern: '^((user|group):[0-9]{1,10}|engine:[^\\u0000-\\u001f\\u007f-\\u009f]{1,128})$',
     description: '`user:12`, `group:3` or `engine:NAME`.',
   })
-  @Fits(
+  @FieldRule(
     absentOr((text) =>
       typeof text === 'string' && parsePrincipal(text) !== null ? null : 'must be user:ID, group:ID or engine:NAME',
     ),
@@ -75,15 +74,15 @@ export class GrantQuery extends PageQuery {
   principal?: string;
 
   @ApiPropertyOptional({ type: String })
-  @Fits(absentOr(oneText))
+  @FieldRule(absentOr(oneText))
   catalog?: string;
 
   @ApiPropertyOptional({ type: String })
-  @Fits(absentOr(oneText))
+  @FieldRule(absentOr(oneText))
   schema?: string;
 
   @ApiPropertyOptional({ type: String })
-  @Fits(absentOr(oneText))
+  @FieldRule(absentOr(oneText))
   table?: string;
 
   @ApiPropertyOptional({ enum: GRANT_STATES, default: 'live' })

@@ -2,7 +2,7 @@ import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Put, Query, Res }
 import { ApiBearerAuth, ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { AdministratorsOnly, type Client, CurrentClient, type CurrentPerson, CurrentUser } from '../platform/access.js';
-import { Refuses } from '../platform/refuses.js';
+import { ApiProblems } from '../platform/openapi.js';
 import { PageQuery } from '../platform/page.dto.js';
 import { RowId } from '../platform/row-id.js';
 import { authorOf } from './domain/author.js';
@@ -32,7 +32,7 @@ export class GroupsController {
     return { items: items.map(toGroupResponse), next };
   }
 
-  @Refuses('name_taken')
+  @ApiProblems('name_taken')
   @Post()
   @ApiCreatedResponse({ type: GroupResponse })
   async create(
@@ -52,7 +52,7 @@ export class GroupsController {
     return toGroupResponse(await this.groups.find(id));
   }
 
-  @Refuses('name_taken')
+  @ApiProblems('name_taken')
   @Patch(':id')
   @ApiOkResponse({ type: GroupResponse })
   async change(
@@ -64,7 +64,7 @@ export class GroupsController {
     return toGroupResponse(await this.groups.change(id, toGroupChange(body), authorOf(person, client)));
   }
 
-  @Refuses('group_in_use')
+  @ApiProblems('group_in_use')
   @Delete(':id')
   @HttpCode(204)
   @ApiNoContentResponse()
@@ -86,7 +86,7 @@ export class GroupsController {
   @Put(':id/members/:user_id')
   @HttpCode(204)
   @ApiNoContentResponse()
-  @Refuses('rules_too_large', 'rules_unprovable')
+  @ApiProblems('rules_too_large', 'rules_unprovable')
   addMember(
     @RowId('id') id: number,
     @RowId('user_id') userId: number,

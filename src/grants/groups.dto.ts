@@ -1,6 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { Fits } from '../platform/fits.js';
-import { WITHOUT_NUL } from '../platform/obeys.js';
+import { FieldRule, WITHOUT_NUL } from '../platform/validation.js';
 import { descriptionProblem } from './domain/description.js';
 import type { Group, GroupChange, Member } from './domain/group.js';
 import { principalNameProblem } from './domain/principal.js';
@@ -16,21 +15,21 @@ const DESCRIPTION = { type: String, maxLength: 1000, nullable: true, pattern: WI
 
 export class GroupDto {
   @ApiProperty(NAME)
-  @Fits(principalNameProblem)
+  @FieldRule(principalNameProblem)
   name!: string;
 
   @ApiPropertyOptional(DESCRIPTION)
-  @Fits(descriptionProblem)
+  @FieldRule(descriptionProblem)
   description?: string | null;
 }
 
 export class GroupChangeDto {
   @ApiPropertyOptional(NAME)
-  @Fits((name) => (name === undefined ? null : principalNameProblem(name)))
+  @FieldRule((name) => (name === undefined ? null : principalNameProblem(name)))
   name?: string;
 
   @ApiPropertyOptional(DESCRIPTION)
-  @Fits(descriptionProblem)
+  @FieldRule(descriptionProblem)
   description?: string | null;
 }
 

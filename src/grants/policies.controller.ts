@@ -2,7 +2,7 @@ import { Body, Controller, Delete, Get, HttpCode, Post, Put, Query, Res } from '
 import { ApiBearerAuth, ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { AdministratorsOnly, type Client, CurrentClient, type CurrentPerson, CurrentUser } from '../platform/access.js';
-import { Refuses } from '../platform/refuses.js';
+import { ApiProblems } from '../platform/openapi.js';
 import { PageQuery } from '../platform/page.dto.js';
 import { RowId } from '../platform/row-id.js';
 import { authorOf } from './domain/author.js';
@@ -23,7 +23,7 @@ export class PoliciesController {
     return { items: items.map((policy) => toPolicyResponse(policy)), next };
   }
 
-  @Refuses('name_taken', 'mask_conflict', 'rules_too_large', 'rules_unprovable')
+  @ApiProblems('name_taken', 'mask_conflict', 'rules_too_large', 'rules_unprovable')
   @Post()
   @ApiCreatedResponse({ type: PolicyResponse })
   async create(
@@ -43,7 +43,7 @@ export class PoliciesController {
     return toPolicyResponse(await this.policies.find(id));
   }
 
-  @Refuses('name_taken', 'mask_conflict', 'rules_too_large', 'rules_unprovable')
+  @ApiProblems('name_taken', 'mask_conflict', 'rules_too_large', 'rules_unprovable')
   @Put(':id')
   @ApiOkResponse({ type: PolicyResponse, description: 'Changed in one step.' })
   async replace(

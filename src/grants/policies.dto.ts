@@ -1,8 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { ArrayNotEmpty, IsArray, IsIn, ValidateIf } from 'class-validator';
 import { Refused } from '../kernel/errors.js';
-import { Fits, Part, Parts } from '../platform/fits.js';
-import { WITHOUT_NUL } from '../platform/obeys.js';
+import { FieldRule, NestedArray, NestedObject, WITHOUT_NUL } from '../platform/validation.js';
 import { descriptionProblem } from './domain/description.js';
 import { type NewPolicy, parsePolicyRule, type Policy, POLICY_KINDS, type PolicyKind } from './domain/policy.js';
 import { PRIVILEGES, type Privilege } from './domain/privilege.js';
@@ -24,7 +23,7 @@ export class PolicyDto {
   kind!: PolicyKind;
 
   @ApiProperty({ type: Object, ...SUBJECT })
-  @Part(() => SubjectDto)
+  @NestedObject(() => SubjectDto)
   principal!: SubjectDto;
 
   @ApiPropertyOptional({
@@ -33,15 +32,15 @@ export class PolicyDto {
     maxItems: 1000,
     description: 'Whom the policy leaves alone.',
   })
-  @Parts(() => PrincipalDto, 1000)
+  @NestedArray(() => PrincipalDto, 1000)
   except: PrincipalDto[] = [];
 
   @ApiProperty()
-  @Part(() => PolicyResourceDto)
+  @NestedObject(() => PolicyResourceDto)
   resource!: PolicyResourceDto;
 
   @ApiPropertyOptional({ type: String, maxLength: 10_000, description: 'SQL, of a row filter or a column mask.' })
-  @Fits(expressionTextProblem)
+  @FieldRule(expressionTextProblem)
   expression?: string;
 
   @ApiPropertyOptional({ enum: PRIVILEGES, isArray: true, minItems: 1, description: 'Of a deny; default: all.' })
@@ -52,7 +51,7 @@ export class PolicyDto {
   privileges?: Privilege[];
 
   @ApiPropertyOptional({ type: String, maxLength: 1000, nullable: true, pattern: WITHOUT_NUL })
-  @Fits(descriptionProblem)
+  @FieldRule(descriptionProblem)
   description?: string | null;
 }
 

@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn } from 'class-validator';
-import { Fits, idProblem } from '../platform/fits.js';
+import { FieldRule, idProblem } from '../platform/validation.js';
 import { type PolicySubject, type Principal, principalNameProblem } from './domain/principal.js';
 
 const TYPES = ['user', 'group', 'engine'] as const;
@@ -33,10 +33,10 @@ export class PrincipalDto {
   @IsIn(TYPES, { message: 'must be user, group or engine' })
   type!: (typeof TYPES)[number];
 
-  @Fits<PrincipalDto>((id, { type }) => (hasId(type) ? idProblem(id) : belongs(id)))
+  @FieldRule<PrincipalDto>((id, { type }) => (hasId(type) ? idProblem(id) : belongs(id)))
   id?: number;
 
-  @Fits<PrincipalDto>((name, { type }) => (type === 'engine' ? principalNameProblem(name) : belongs(name)))
+  @FieldRule<PrincipalDto>((name, { type }) => (type === 'engine' ? principalNameProblem(name) : belongs(name)))
   name?: string;
 }
 
@@ -45,10 +45,10 @@ export class SubjectDto {
   @IsIn(SUBJECT_TYPES, { message: 'must be user, group, engine or everyone' })
   type!: (typeof SUBJECT_TYPES)[number];
 
-  @Fits<SubjectDto>((id, { type }) => (hasId(type) ? idProblem(id) : belongs(id)))
+  @FieldRule<SubjectDto>((id, { type }) => (hasId(type) ? idProblem(id) : belongs(id)))
   id?: number;
 
-  @Fits<SubjectDto>((name, { type }) => (type === 'engine' ? principalNameProblem(name) : belongs(name)))
+  @FieldRule<SubjectDto>((name, { type }) => (type === 'engine' ? principalNameProblem(name) : belongs(name)))
   name?: string;
 }
 

@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { resourceNameProblem } from '../kernel/name.js';
-import { Fits } from '../platform/fits.js';
+import { FieldRule } from '../platform/validation.js';
 import type { Resource } from './domain/resource.js';
 
 const NAME = {
@@ -21,22 +21,22 @@ const optional = (value: unknown) => (value === undefined ? null : required(valu
 /** A node of the tree, cut off at the level that is meant. */
 export class ResourceDto implements Resource {
   @ApiProperty(NAME)
-  @Fits(required)
+  @FieldRule(required)
   catalog!: string;
 
   @ApiPropertyOptional(NAME)
-  @Fits<ResourceDto>((schema, { table }) => (table === undefined ? optional(schema) : required(schema)))
+  @FieldRule<ResourceDto>((schema, { table }) => (table === undefined ? optional(schema) : required(schema)))
   schema?: string;
 
   @ApiPropertyOptional(NAME)
-  @Fits(optional)
+  @FieldRule(optional)
   table?: string;
 }
 
 /** A node, or a column name in everything below one. */
 export class PolicyResourceDto extends ResourceDto {
   @ApiPropertyOptional({ ...NAME, description: 'For masks and hidden columns, at any level.' })
-  @Fits(optional)
+  @FieldRule(optional)
   column?: string;
 }
 

@@ -1,15 +1,18 @@
 import type { INestApplication } from '@nestjs/common';
-import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { ApiExtension, DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { type ErrorCode, ERRORS } from '../kernel/errors.js';
 import { STATUS } from './problem.js';
 
-type Operation = NonNullable<OpenAPIObject['paths'][string]['get']> & { 'x-refuses'?: ErrorCode[] };
+type Operation = NonNullable<OpenAPIObject['paths'][string]['get']> & { 'x-problems'?: ErrorCode[] };
+
+/** Names the error codes of a route that do not follow from its shape; `describeApi` adds those that do. */
+export const ApiProblems = (...codes: ErrorCode[]): MethodDecorator => ApiExtension('x-problems', codes);
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 
 const always = (schema: { type: string; minimum?: number }) => ({ required: true, schema });
 
-/** What goes with every refusal of that status. */
+/** The headers of every problem of that status. */
 const HEADERS: Partial<Record<number, Record<string, object>>> = {
   401: { 'WWW-Authenticate': always({ type: 'string' }) },
   415: { Accept: always({ type: 'string' }), 'Accept-Encoding': always({ type: 'string' }) },
@@ -43,7 +46,7 @@ const PROBLEM = {
   },
 };
 
-/** The OpenAPI 3.1 document of the routes as they are, with every refusal that each of them can give. */
+/** The OpenAPI 3.1 document of the routes, with every problem that each of them can answer. */
 export function describeApi(app: INestApplication, version: string): OpenAPIObject {
   const options = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
@@ -61,23 +64,23 @@ export function describeApi(app: INestApplication, version: string): OpenAPIObje
   for (const [path, item] of Object.entries(document.paths)) {
     for (const method of METHODS) {
       const operation: Operation | undefined = item[method];
-      if (operation !== undefined) describeRefusals(operation, path, method);
+      if (operation !== undefined) describeProblems(operation, path, method);
     }
   }
   closeBodies(schemas);
   return document;
 }
 
-/** What comes in has no field that is not named (docs/decisions/0005); classes of bodies and of their parts end in `Dto`. */
+/** Bodies have no further fields (docs/decisions/0005); their classes, and those of nested objects, end in `Dto`. */
 function closeBodies(schemas: NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>): void {
   for (const [name, schema] of Object.entries(schemas)) {
     if (name.endsWith('Dto') && !('$ref' in schema)) schema.additionalProperties = false;
   }
 }
 
-function describeRefusals(operation: Operation, path: string, method: (typeof METHODS)[number]): void {
-  const codes = new Set<ErrorCode>([...(operation['x-refuses'] ?? []), ...refusalsByShape(operation, path, method)]);
-  delete operation['x-refuses'];
+function describeProblems(operation: Operation, path: string, method: (typeof METHODS)[number]): void {
+  const codes = new Set<ErrorCode>([...(operation['x-problems'] ?? []), ...problemsByShape(operation, path, method)]);
+  delete operation['x-problems'];
   const created = operation.responses['201'];
   if (created !== undefined && !('$ref' in created)) created.headers = { Location: always({ type: 'string' }) };
   for (const code of codes) {
@@ -93,8 +96,8 @@ function describeRefusals(operation: Operation, path: string, method: (typeof ME
   }
 }
 
-/** What any route of that shape refuses: bodies, parameters, strangers, people who are no administrators, an absent database. */
-function refusalsByShape(operation: Operation, path: string, method: (typeof METHODS)[number]): ErrorCode[] {
+/** The codes of every route of that shape: of bodies, of parameters, of authentication, of an absent database. */
+function problemsByShape(operation: Operation, path: string, method: (typeof METHODS)[number]): ErrorCode[] {
   const parameters = (operation.parameters ?? []).flatMap((parameter) => ('in' in parameter ? [parameter.in] : []));
   const takesBody = operation.requestBody !== undefined;
   return [

@@ -12,7 +12,7 @@ import {
 import type { FastifyReply } from 'fastify';
 import { Refused } from '../kernel/errors.js';
 import { type Client, CurrentClient, type CurrentPerson, CurrentUser, UntilClientGone } from '../platform/access.js';
-import { Refuses } from '../platform/refuses.js';
+import { ApiProblems } from '../platform/openapi.js';
 import { errorBy, type QueryError } from './domain/query.js';
 import { readQueryCursor } from './domain/query-cursor.js';
 import { readRowCursor } from './domain/row-window.js';
@@ -61,7 +61,7 @@ export class QueriesController {
     private readonly streams: RowStreams,
   ) {}
 
-  @Refuses('impersonation_disabled', 'too_many_queries', 'engine_unavailable', 'engine_forbidden')
+  @ApiProblems('impersonation_disabled', 'too_many_queries', 'engine_unavailable', 'engine_forbidden')
   @Post()
   @ApiCreatedResponse({ type: QueryResponse })
   async submit(
@@ -112,7 +112,7 @@ export class QueriesController {
     if (!(await this.queries.cancel(person, id))) throw new Refused('not_found');
   }
 
-  @Refuses('page_gone', 'query_failed', 'query_cancelled', 'too_many_unread_rows', 'busy', 'engine_unavailable')
+  @ApiProblems('page_gone', 'query_failed', 'query_cancelled', 'too_many_unread_rows', 'busy', 'engine_unavailable')
   @Get(':id/rows')
   @ApiOkResponse({ content: ROWS })
   async rows(

@@ -2,8 +2,7 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
 import { resourceNameProblem } from '../kernel/name.js';
-import { Fits } from '../platform/fits.js';
-import { Obeys } from '../platform/obeys.js';
+import { FieldRule, TextRule } from '../platform/validation.js';
 import { readQueryCursor } from './domain/query-cursor.js';
 import { readRowCursor } from './domain/row-window.js';
 import type { Parameter } from './domain/sql-literal.js';
@@ -23,18 +22,18 @@ export class SubmitQueryDto {
     minLength: 1,
     description: 'One statement, without a semicolon at its end.',
   })
-  @Obeys(sqlProblem)
+  @TextRule(sqlProblem)
   sql!: string;
 
   @ApiPropertyOptional(NAME)
   @IsOptional()
-  @Obeys(resourceNameProblem)
+  @TextRule(resourceNameProblem)
   catalog?: string | null;
 
   @ApiPropertyOptional(NAME)
   @IsOptional()
-  @Obeys(resourceNameProblem)
-  @Fits((_, { catalog }: SubmitQueryDto) => (typeof catalog === 'string' ? null : 'needs a catalog beside it'))
+  @TextRule(resourceNameProblem)
+  @FieldRule((_, { catalog }: SubmitQueryDto) => (typeof catalog === 'string' ? null : 'needs a catalog beside it'))
   schema?: string | null;
 
   @ApiPropertyOptional({
@@ -44,7 +43,7 @@ export class SubmitQueryDto {
     description:
       'For the question marks, in their order; arrays hold such values again. Decimals and integers beyond 2^53 as strings, with a CAST.',
   })
-  @Fits((parameters) => (parameters === undefined ? null : parametersProblem(parameters)))
+  @FieldRule((parameters) => (parameters === undefined ? null : parametersProblem(parameters)))
   parameters: Parameter[] = [];
 }
 
@@ -67,7 +66,7 @@ export class ListQueriesDto {
   limit = 50;
 
   @ApiPropertyOptional({ description: 'The `next` of the page before.' })
-  @Fits(namedBy(readQueryCursor))
+  @FieldRule(namedBy(readQueryCursor))
   after?: string;
 }
 
@@ -80,6 +79,6 @@ export class RowsDto {
   limit = 1000;
 
   @ApiPropertyOptional({ description: 'The `next` of a page; only the newest page can be asked for once more.' })
-  @Fits(namedBy(readRowCursor))
+  @FieldRule(namedBy(readRowCursor))
   after?: string;
 }

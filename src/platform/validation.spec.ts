@@ -1,4 +1,4 @@
-import { idProblem, momentProblem } from './fits.js';
+import { idProblem, momentProblem } from './validation.js';
 
 describe('a moment', () => {
   it.each([

@@ -1,0 +1,72 @@
+import { applyDecorators } from '@nestjs/common';
+import { Type } from 'class-transformer';
+import { ArrayMaxSize, IsArray, IsObject, ValidateBy, ValidateNested } from 'class-validator';
+
+/** What is wrong with a text, as the end of a sentence that begins with the field's name; null: nothing. */
+export type TextProblem = (text: string) => string | null;
+
+/** The same of a field of any type, which may depend on the object around it. Asked for an absent field too. */
+export type FieldProblem<T> = (value: unknown, object: T) => string | null;
+
+/** A required string in which `problemOf` finds nothing wrong. */
+export function TextRule(problemOf: TextProblem): PropertyDecorator {
+  return FieldRule((value) => {
+    if (value === undefined) return 'is required';
+    return typeof value === 'string' ? problemOf(value) : 'must be a string';
+  }, 'textRule');
+}
+
+/** A field in which `problemOf` finds nothing wrong. @param name of the rule: one field has each name once. */
+export function FieldRule<T extends object>(problemOf: FieldProblem<T>, name = 'fieldRule'): PropertyDecorator {
+  return ValidateBy({
+    name,
+    validator: {
+      validate: (value, field) => problemOf(value, field?.object as T) === null,
+      defaultMessage: (field) => problemOf(field?.value, field?.object as T) ?? '',
+    },
+  });
+}
+
+/** An object with rules of its own; never null, never a list. */
+export function NestedObject(type: () => new () => object): PropertyDecorator {
+  return applyDecorators(IsObject({ message: 'must be an object' }), ValidateNested(), Type(type));
+}
+
+/** A list of such objects. */
+export function NestedArray(type: () => new () => object, maxSize: number): PropertyDecorator {
+  return applyDecorators(
+    IsArray({ message: 'must be a list' }),
+    ArrayMaxSize(maxSize, { message: `must have at most ${maxSize} entries` }),
+    IsObject({ each: true, message: 'must be a list of objects' }),
+    ValidateNested({ each: true }),
+    Type(type),
+  );
+}
+
+/** Accepts every string. */
+export const anyText: TextProblem = () => null;
+
+/** For the OpenAPI document: a text that PostgreSQL and bcrypt accept. */
+export const WITHOUT_NUL = '^[^\\u0000]*$';
+
+/** The id of a row: a positive `integer` of PostgreSQL. */
+export function idProblem(value: unknown): string | null {
+  if (value === undefined) return 'is required';
+  return Number.isInteger(value) && Number(value) > 0 && Number(value) < 2 ** 31 ? null : 'must be a positive integer';
+}
+
+/**
+ * A timestamp with its offset from UTC, such as `2026-11-20T08:00:00.000Z` (RFC 3339), in the years 0 to 9999 of UTC: later
+ * ones have no RFC 3339 text. Digits beyond milliseconds are cut.
+ */
+export function momentProblem(value: unknown): string | null {
+  const text = typeof value === 'string' && MOMENT.test(value) ? value : '';
+  const date = new Date(text);
+  if (Number.isNaN(date.getTime())) return 'must be a moment such as 2026-11-20T08:00:00.000Z';
+  // Date reads 30 February as 2 March.
+  const day = new Date(`${text.slice(0, 10)}T00:00:00Z`).toISOString().slice(0, 10);
+  if (day !== text.slice(0, 10)) return 'must be a day that exists';
+  return date.toISOString().length === 24 ? null : 'must be in the years 0000 to 9999 of UTC';
+}
+
+const MOMENT = /^\d{4}-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
