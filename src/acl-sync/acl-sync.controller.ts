@@ -2,7 +2,13 @@ import { Body, Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { authorOf } from '../grants/domain/author.js';
 import { Refused } from '../kernel/errors.js';
-import { AdministratorsOnly, type Client, CurrentClient, type CurrentPerson, CurrentUser } from '../platform/access.js';
+import {
+  AdministratorsOnly,
+  type Client,
+  CurrentClient,
+  type AuthenticatedUser,
+  CurrentUser,
+} from '../platform/access.js';
 import { ApiProblems } from '../platform/openapi.js';
 import { PageQuery } from '../platform/page.dto.js';
 import { RowId } from '../platform/row-id.js';
@@ -46,7 +52,7 @@ export class AclSyncController {
   @Post('sync')
   @HttpCode(200)
   @ApiOkResponse({ type: SyncResponse })
-  async run(@CurrentUser() person: CurrentPerson, @CurrentClient() client: Client): Promise<SyncResponse> {
+  async run(@CurrentUser() person: AuthenticatedUser, @CurrentClient() client: Client): Promise<SyncResponse> {
     const result = await this.sync.run({ trigger: 'route', by: authorOf(person, client), patienceMs: 0 });
     if (result.kind === 'busy') throw new Refused('sync_in_progress');
     return toSyncResponse(result.outcome);
@@ -56,7 +62,7 @@ export class AclSyncController {
   @Post('preview')
   @HttpCode(200)
   @ApiOkResponse({ type: PreviewResponse })
-  async preview(@CurrentUser() person: CurrentPerson): Promise<PreviewResponse> {
+  async preview(@CurrentUser() person: AuthenticatedUser): Promise<PreviewResponse> {
     const result = await this.previews.preview(person.id).catch((error: unknown) => {
       throw refusalOf(failureOf(error));
     });
@@ -73,7 +79,7 @@ export class AclSyncController {
   @ApiNoContentResponse()
   async approve(
     @Body() { hash }: ApprovalDto,
-    @CurrentUser() person: CurrentPerson,
+    @CurrentUser() person: AuthenticatedUser,
     @CurrentClient() client: Client,
   ): Promise<void> {
     await this.approvals.approve(hash, authorOf(person, client));

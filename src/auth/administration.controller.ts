@@ -5,7 +5,7 @@ import {
   AdministratorsOnly,
   type Client,
   CurrentClient,
-  type CurrentPerson,
+  type AuthenticatedUser,
   CurrentUser,
   UntilClientGone,
 } from '../platform/access.js';
@@ -47,10 +47,10 @@ export class AdministrationController {
   async change(
     @RowId('id') id: number,
     @Body() body: UserChangeDto,
-    @CurrentUser() person: CurrentPerson,
+    @CurrentUser() user: AuthenticatedUser,
     @CurrentClient() client: Client,
   ): Promise<UserResponse> {
-    const outcome = await this.administration.change(id, toChange(body), person, client);
+    const outcome = await this.administration.change(id, toChange(body), user, client);
     switch (outcome.kind) {
       case 'changed':
         return toUserResponse(outcome.account);
@@ -66,10 +66,10 @@ export class AdministrationController {
   @ApiNoContentResponse()
   async endSessions(
     @RowId('id') id: number,
-    @CurrentUser() person: CurrentPerson,
+    @CurrentUser() user: AuthenticatedUser,
     @CurrentClient() client: Client,
   ): Promise<void> {
-    if (!(await this.administration.endSessions(id, person, client))) throw new Refused('not_found');
+    if (!(await this.administration.endSessions(id, user, client))) throw new Refused('not_found');
   }
 
   @ApiProblems('busy')
@@ -78,11 +78,11 @@ export class AdministrationController {
   @ApiOkResponse({ type: OneTimePasswordResponse })
   async setOneTimePassword(
     @RowId('id') id: number,
-    @CurrentUser() person: CurrentPerson,
+    @CurrentUser() user: AuthenticatedUser,
     @CurrentClient() client: Client,
     @UntilClientGone() signal: AbortSignal,
   ): Promise<OneTimePasswordResponse> {
-    const made = await this.passwords.setOneTimePassword(id, person, client, signal);
+    const made = await this.passwords.setOneTimePassword(id, user, client, signal);
     if (made === null) throw new Refused('not_found');
     return { one_time_password: made.password, expires_at: made.until.toISOString() };
   }

@@ -3,7 +3,7 @@ import { AuditService } from '../audit/audit.service.js';
 import { type AuditEventName, userSubject } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import { type Page, pageOf, type PageRequest } from '../kernel/page.js';
-import type { Client, CurrentPerson } from '../platform/access.js';
+import type { Client, AuthenticatedUser } from '../platform/access.js';
 import { Transaction } from '../platform/transaction.js';
 import { AccessChangesService } from '../users/access-changes.service.js';
 import type { Account, Role } from '../users/domain/account.js';
@@ -35,7 +35,7 @@ export class AdministrationService {
   async change(
     id: number,
     change: { isActive?: boolean; role?: Role },
-    administrator: CurrentPerson,
+    administrator: AuthenticatedUser,
     client: Client,
   ): Promise<AccountChange> {
     const done = await this.transaction.run(async () => {
@@ -60,7 +60,7 @@ export class AdministrationService {
   }
 
   /** False: there is no such account. */
-  async endSessions(id: number, administrator: CurrentPerson, client: Client): Promise<boolean> {
+  async endSessions(id: number, administrator: AuthenticatedUser, client: Client): Promise<boolean> {
     const account = await this.users.find(id);
     if (account === null) return false;
     await this.transaction.run(async () => {

@@ -9,7 +9,7 @@ import { LoginDto, RefreshDto, RegisterDto, TokenResponse, toTokenResponse } fro
 import { RegistrationService } from './registration.service.js';
 import { SessionsService } from './sessions.service.js';
 import { SignInService } from './sign-in.service.js';
-import { CurrentAccount } from './signed-in.js';
+import { CurrentAccount } from './current-account.decorator.js';
 import { toUserResponse, UserResponse } from './user-response.js';
 
 @ApiTags('auth')

@@ -5,7 +5,7 @@ import {
   BeforePasswordChange,
   type Client,
   CurrentClient,
-  type CurrentPerson,
+  type AuthenticatedUser,
   CurrentUser,
   UntilClientGone,
 } from '../platform/access.js';
@@ -26,13 +26,13 @@ export class PasswordsController {
   @HttpCode(204)
   @ApiNoContentResponse()
   async changePassword(
-    @CurrentUser() person: CurrentPerson,
+    @CurrentUser() user: AuthenticatedUser,
     @Body() body: PasswordChangeDto,
     @CurrentClient() client: Client,
     @UntilClientGone() signal: AbortSignal,
   ): Promise<void> {
     const passwords = { current: body.current_password, next: body.new_password };
-    const change = await this.passwords.changePassword(person, passwords, client, signal);
+    const change = await this.passwords.changePassword(user, passwords, client, signal);
     switch (change.kind) {
       case 'changed':
         return;
@@ -53,13 +53,13 @@ export class PasswordsController {
   @Patch('me')
   @ApiOkResponse({ type: UserResponse })
   async changeEmail(
-    @CurrentUser() person: CurrentPerson,
+    @CurrentUser() user: AuthenticatedUser,
     @Body() body: EmailChangeDto,
     @CurrentClient() client: Client,
     @UntilClientGone() signal: AbortSignal,
   ): Promise<UserResponse> {
     const wanted = { email: body.email, currentPassword: body.current_password };
-    const change = await this.passwords.changeEmail(person, wanted, client, signal);
+    const change = await this.passwords.changeEmail(user, wanted, client, signal);
     switch (change.kind) {
       case 'changed':
         return toUserResponse(change.account);

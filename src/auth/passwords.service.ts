@@ -3,7 +3,7 @@ import { AuditService } from '../audit/audit.service.js';
 import { type AuditEventName, userSubject } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import { Ids } from '../kernel/ids.js';
-import type { Client, CurrentPerson } from '../platform/access.js';
+import type { Client, AuthenticatedUser } from '../platform/access.js';
 import { Transaction } from '../platform/transaction.js';
 import type { Account } from '../users/domain/account.js';
 import { UsersService } from '../users/users.service.js';
@@ -35,21 +35,21 @@ export class PasswordsService {
 
   /** The session that changes it goes on; the others end, a thief's among them. */
   async changePassword(
-    person: CurrentPerson,
+    user: AuthenticatedUser,
     passwords: { current: string; next: string },
     client: Client,
     signal: AbortSignal,
   ): Promise<PasswordChange> {
-    const claim = this.claimOf(person, passwords.current);
+    const claim = this.claimOf(user, passwords.current);
     return outcomeOf(
       await this.credentials.prove<PasswordChange>(claim, client, signal, async ({ passwordHash }, hashing) => {
         if (passwords.next === passwords.current) return { kind: 'same-password' };
         const hash = await hashing.hash(passwords.next);
         return this.transaction.run(async () => {
-          const replaced = await this.users.replaceHash(person.id, passwordHash, { hash, oneTimeUntil: null });
+          const replaced = await this.users.replaceHash(user.id, passwordHash, { hash, oneTimeUntil: null });
           if (!replaced) return null;
-          const ended = await this.sessions.endAllOf(person.id, this.clock.now(), person.sessionId);
-          await this.record('password_changed', person, person, client, { ended });
+          const ended = await this.sessions.endAllOf(user.id, this.clock.now(), user.sessionId);
+          await this.record('password_changed', user, user, client, { ended });
           return { kind: 'changed' };
         });
       }),
@@ -57,19 +57,19 @@ export class PasswordsService {
   }
 
   async changeEmail(
-    person: CurrentPerson,
+    user: AuthenticatedUser,
     { email, currentPassword }: { email: string; currentPassword: string },
     client: Client,
     signal: AbortSignal,
   ): Promise<EmailChange> {
-    const claim = this.claimOf(person, currentPassword);
+    const claim = this.claimOf(user, currentPassword);
     return outcomeOf(
       await this.credentials.prove<EmailChange>(claim, client, signal, ({ account, passwordHash }) =>
         this.transaction.run(async () => {
-          const change = await this.users.changeEmail(person.id, email, passwordHash);
+          const change = await this.users.changeEmail(user.id, email, passwordHash);
           if (change === 'outdated') return null;
           if (change === 'email-taken') return { kind: 'email-taken' };
-          await this.record('email_changed', person, person, client, {});
+          await this.record('email_changed', user, user, client, {});
           return { kind: 'changed', account: { ...account, email } };
         }),
       ),
@@ -82,7 +82,7 @@ export class PasswordsService {
    */
   async setOneTimePassword(
     userId: number,
-    administrator: CurrentPerson,
+    administrator: AuthenticatedUser,
     client: Client,
     signal: AbortSignal,
   ): Promise<{ password: string; until: Date } | null> {
@@ -101,13 +101,13 @@ export class PasswordsService {
   }
 
   /** Counted like a sign-in: whoever has got hold of a session must not be able to try passwords in it. */
-  private claimOf({ id, username }: CurrentPerson, password: string): Claim {
+  private claimOf({ id, username }: AuthenticatedUser, password: string): Claim {
     return { username, password, find: () => this.users.findWithHash(id) };
   }
 
   private async record(
     event: AuditEventName,
-    actor: CurrentPerson,
+    actor: AuthenticatedUser,
     subject: { id: number; username: string },
     client: Client,
     details: Record<string, number>,

@@ -5,7 +5,7 @@ import {
   BeforePasswordChange,
   type Client,
   CurrentClient,
-  type CurrentPerson,
+  type AuthenticatedUser,
   CurrentUser,
 } from '../platform/access.js';
 import { BigPageQuery } from '../platform/page.dto.js';
@@ -22,22 +22,22 @@ export class SessionsController {
   @Post('logout')
   @HttpCode(204)
   @ApiNoContentResponse()
-  async logout(@CurrentUser() person: CurrentPerson, @CurrentClient() client: Client): Promise<void> {
-    await this.sessions.logout(person, client);
+  async logout(@CurrentUser() user: AuthenticatedUser, @CurrentClient() client: Client): Promise<void> {
+    await this.sessions.logout(user, client);
   }
 
   @BeforePasswordChange()
   @Post('logout-all')
   @HttpCode(204)
   @ApiNoContentResponse()
-  async logoutAll(@CurrentUser() person: CurrentPerson, @CurrentClient() client: Client): Promise<void> {
-    await this.sessions.logoutAll(person, client);
+  async logoutAll(@CurrentUser() user: AuthenticatedUser, @CurrentClient() client: Client): Promise<void> {
+    await this.sessions.logoutAll(user, client);
   }
 
   @Get('sessions')
   @ApiOkResponse({ type: SessionPage })
-  async list(@CurrentUser() person: CurrentPerson, @Query() page: BigPageQuery): Promise<SessionPage> {
-    return toSessionPage(await this.sessions.list(person, page), person.sessionId);
+  async list(@CurrentUser() user: AuthenticatedUser, @Query() page: BigPageQuery): Promise<SessionPage> {
+    return toSessionPage(await this.sessions.list(user, page), user.sessionId);
   }
 
   @Delete('sessions/:id')
@@ -45,10 +45,10 @@ export class SessionsController {
   @ApiNoContentResponse()
   async end(
     @Param('id') id: string,
-    @CurrentUser() person: CurrentPerson,
+    @CurrentUser() user: AuthenticatedUser,
     @CurrentClient() client: Client,
   ): Promise<void> {
-    if (!UUID.test(id) || !(await this.sessions.end(person, id, client))) throw new Refused('not_found');
+    if (!UUID.test(id) || !(await this.sessions.end(user, id, client))) throw new Refused('not_found');
   }
 }
 

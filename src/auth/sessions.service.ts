@@ -3,7 +3,7 @@ import { AuditService } from '../audit/audit.service.js';
 import { type AuditSubject, userSubject } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import { type Page, pageOf, type PageRequest } from '../kernel/page.js';
-import type { Client, CurrentPerson } from '../platform/access.js';
+import type { Client, AuthenticatedUser } from '../platform/access.js';
 import { Transaction } from '../platform/transaction.js';
 import { judgeRotation } from './domain/rotation.js';
 import type { PresentedRefresh, SessionView } from './domain/session.js';
@@ -42,39 +42,39 @@ export class SessionsService {
   }
 
   /** Its access tokens are dead from the next request on, its refresh token at once. */
-  async logout(person: CurrentPerson, client: Client): Promise<void> {
-    const subject = sessionSubject(person.sessionId);
+  async logout(user: AuthenticatedUser, client: Client): Promise<void> {
+    const subject = sessionSubject(user.sessionId);
     await this.transaction.run(async () => {
-      if (!(await this.sessions.end(person.sessionId, this.clock.now()))) return;
-      await this.audit.record({ event: 'logout', actor: person, subject, origin: client, details: {} });
+      if (!(await this.sessions.end(user.sessionId, this.clock.now()))) return;
+      await this.audit.record({ event: 'logout', actor: user, subject, origin: client, details: {} });
     });
   }
 
-  async logoutAll(person: CurrentPerson, client: Client): Promise<void> {
+  async logoutAll(user: AuthenticatedUser, client: Client): Promise<void> {
     await this.transaction.run(async () => {
-      const ended = await this.sessions.endAllOf(person.id, this.clock.now(), null);
-      const subject = userSubject(person);
-      await this.audit.record({ event: 'logout_all', actor: person, subject, origin: client, details: { ended } });
+      const ended = await this.sessions.endAllOf(user.id, this.clock.now(), null);
+      const subject = userSubject(user);
+      await this.audit.record({ event: 'logout_all', actor: user, subject, origin: client, details: { ended } });
     });
   }
 
   /** Whether the session that let this person in still would. */
-  async isLive(person: CurrentPerson): Promise<boolean> {
-    return (await this.sessions.admit(person.sessionId, person.id, this.clock.now())) !== null;
+  async isLive(user: AuthenticatedUser): Promise<boolean> {
+    return (await this.sessions.admit(user.sessionId, user.id, this.clock.now())) !== null;
   }
 
-  async list(person: CurrentPerson, { limit, after }: PageRequest): Promise<Page<SessionView>> {
-    const sessions = await this.sessions.ownedBy(person.id).list(this.clock.now(), after, limit + 1);
+  async list(user: AuthenticatedUser, { limit, after }: PageRequest): Promise<Page<SessionView>> {
+    const sessions = await this.sessions.ownedBy(user.id).list(this.clock.now(), after, limit + 1);
     return pageOf(sessions, limit, (session) => session.number);
   }
 
   /** False: the person never had such a session. Ending an ended one is no event. */
-  async end(person: CurrentPerson, sessionId: string, client: Client): Promise<boolean> {
+  async end(user: AuthenticatedUser, sessionId: string, client: Client): Promise<boolean> {
     return this.transaction.run(async () => {
-      const end = await this.sessions.ownedBy(person.id).end(sessionId, this.clock.now());
+      const end = await this.sessions.ownedBy(user.id).end(sessionId, this.clock.now());
       if (end === 'ended') {
         const subject = sessionSubject(sessionId);
-        await this.audit.record({ event: 'session_ended', actor: person, subject, origin: client, details: {} });
+        await this.audit.record({ event: 'session_ended', actor: user, subject, origin: client, details: {} });
       }
       return end !== 'unknown';
     });

@@ -3,7 +3,13 @@ import { ApiBearerAuth, ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse,
 import type { FastifyReply } from 'fastify';
 import { Clock } from '../kernel/clock.js';
 import { Refused } from '../kernel/errors.js';
-import { AdministratorsOnly, type Client, CurrentClient, type CurrentPerson, CurrentUser } from '../platform/access.js';
+import {
+  AdministratorsOnly,
+  type Client,
+  CurrentClient,
+  type AuthenticatedUser,
+  CurrentUser,
+} from '../platform/access.js';
 import { ApiProblems } from '../platform/openapi.js';
 import { RowId } from '../platform/row-id.js';
 import { authorOf } from './domain/author.js';
@@ -34,7 +40,7 @@ export class GrantsController {
   @ApiOkResponse({ type: GrantResponse, description: 'An equal grant lives already.' })
   async grant(
     @Body() body: GrantDto,
-    @CurrentUser() person: CurrentPerson,
+    @CurrentUser() person: AuthenticatedUser,
     @CurrentClient() client: Client,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<GrantResponse> {
@@ -51,7 +57,7 @@ export class GrantsController {
   @ApiOkResponse({ type: GrantBatchResponse })
   async batch(
     @Body() body: GrantBatchDto,
-    @CurrentUser() person: CurrentPerson,
+    @CurrentUser() person: AuthenticatedUser,
     @CurrentClient() client: Client,
   ): Promise<GrantBatchResponse> {
     const asked = body.grant.map((grant, i) => ({ at: `grant.${i}.`, grant: toNewGrant(grant) }));
@@ -76,7 +82,7 @@ export class GrantsController {
   @ApiNoContentResponse({ description: 'Revoked; the row stays.' })
   async revoke(
     @RowId('id') id: number,
-    @CurrentUser() person: CurrentPerson,
+    @CurrentUser() person: AuthenticatedUser,
     @CurrentClient() client: Client,
   ): Promise<void> {
     const grant = await this.grants.revoke(id, authorOf(person, client));

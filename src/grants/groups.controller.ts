@@ -1,7 +1,13 @@
 import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Put, Query, Res } from '@nestjs/common';
 import { ApiBearerAuth, ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { AdministratorsOnly, type Client, CurrentClient, type CurrentPerson, CurrentUser } from '../platform/access.js';
+import {
+  AdministratorsOnly,
+  type Client,
+  CurrentClient,
+  type AuthenticatedUser,
+  CurrentUser,
+} from '../platform/access.js';
 import { ApiProblems } from '../platform/openapi.js';
 import { PageQuery } from '../platform/page.dto.js';
 import { RowId } from '../platform/row-id.js';
@@ -37,7 +43,7 @@ export class GroupsController {
   @ApiCreatedResponse({ type: GroupResponse })
   async create(
     @Body() { name, description }: GroupDto,
-    @CurrentUser() person: CurrentPerson,
+    @CurrentUser() person: AuthenticatedUser,
     @CurrentClient() client: Client,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<GroupResponse> {
@@ -58,7 +64,7 @@ export class GroupsController {
   async change(
     @RowId('id') id: number,
     @Body() body: GroupChangeDto,
-    @CurrentUser() person: CurrentPerson,
+    @CurrentUser() person: AuthenticatedUser,
     @CurrentClient() client: Client,
   ): Promise<GroupResponse> {
     return toGroupResponse(await this.groups.change(id, toGroupChange(body), authorOf(person, client)));
@@ -70,7 +76,7 @@ export class GroupsController {
   @ApiNoContentResponse()
   delete(
     @RowId('id') id: number,
-    @CurrentUser() person: CurrentPerson,
+    @CurrentUser() person: AuthenticatedUser,
     @CurrentClient() client: Client,
   ): Promise<void> {
     return this.groups.delete(id, authorOf(person, client));
@@ -90,7 +96,7 @@ export class GroupsController {
   addMember(
     @RowId('id') id: number,
     @RowId('user_id') userId: number,
-    @CurrentUser() person: CurrentPerson,
+    @CurrentUser() person: AuthenticatedUser,
     @CurrentClient() client: Client,
   ): Promise<void> {
     return this.groups.addMember(id, userId, authorOf(person, client));
@@ -102,7 +108,7 @@ export class GroupsController {
   removeMember(
     @RowId('id') id: number,
     @RowId('user_id') userId: number,
-    @CurrentUser() person: CurrentPerson,
+    @CurrentUser() person: AuthenticatedUser,
     @CurrentClient() client: Client,
   ): Promise<void> {
     return this.groups.removeMember(id, userId, authorOf(person, client));

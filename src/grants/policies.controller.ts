@@ -1,7 +1,13 @@
 import { Body, Controller, Delete, Get, HttpCode, Post, Put, Query, Res } from '@nestjs/common';
 import { ApiBearerAuth, ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { AdministratorsOnly, type Client, CurrentClient, type CurrentPerson, CurrentUser } from '../platform/access.js';
+import {
+  AdministratorsOnly,
+  type Client,
+  CurrentClient,
+  type AuthenticatedUser,
+  CurrentUser,
+} from '../platform/access.js';
 import { ApiProblems } from '../platform/openapi.js';
 import { PageQuery } from '../platform/page.dto.js';
 import { RowId } from '../platform/row-id.js';
@@ -28,7 +34,7 @@ export class PoliciesController {
   @ApiCreatedResponse({ type: PolicyResponse })
   async create(
     @Body() body: PolicyDto,
-    @CurrentUser() person: CurrentPerson,
+    @CurrentUser() person: AuthenticatedUser,
     @CurrentClient() client: Client,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<PolicyResponse> {
@@ -49,7 +55,7 @@ export class PoliciesController {
   async replace(
     @RowId('id') id: number,
     @Body() body: PolicyDto,
-    @CurrentUser() person: CurrentPerson,
+    @CurrentUser() person: AuthenticatedUser,
     @CurrentClient() client: Client,
   ): Promise<PolicyResponse> {
     const { policy, warnings } = await this.policies.replace(id, toNewPolicy(body), authorOf(person, client));
@@ -61,7 +67,7 @@ export class PoliciesController {
   @ApiNoContentResponse()
   remove(
     @RowId('id') id: number,
-    @CurrentUser() person: CurrentPerson,
+    @CurrentUser() person: AuthenticatedUser,
     @CurrentClient() client: Client,
   ): Promise<void> {
     return this.policies.remove(id, authorOf(person, client));

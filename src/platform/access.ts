@@ -2,16 +2,16 @@ import { createParamDecorator, type ExecutionContext, SetMetadata } from '@nestj
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { clientAddress } from './domain/client-address.js';
 
-/** The person behind a request, as the access token and the database say at this moment. */
-export interface CurrentPerson {
+/** The authenticated user of a request, as in the access token and in the database at that moment. */
+export interface AuthenticatedUser {
   id: number;
   username: string;
   role: 'user' | 'admin';
   sessionId: string;
 }
 
-/** Somebody whom the strategy let in. While a one-time password must be changed, only routes that say so are open to them. */
-export interface AdmittedPerson extends CurrentPerson {
+/** As the access-token strategy admits them. Until a one-time password is changed, only routes marked for it are open. */
+export interface AdmittedUser extends AuthenticatedUser {
   mustChangePassword: boolean;
 }
 
@@ -30,17 +30,17 @@ export const BEFORE_PASSWORD_CHANGE = 'grantline:before-password-change';
 /** Opens a route to everybody. Routes are closed by default. */
 export const Public = (): MethodDecorator & ClassDecorator => SetMetadata(PUBLIC, true);
 
-/** Lets only administrators in; others get 403. */
+/** Restricts a route to administrators; others get 403. */
 export const AdministratorsOnly = (): MethodDecorator & ClassDecorator => SetMetadata(ADMINISTRATORS_ONLY, true);
 
-/** Leaves a route open to people whose one-time password must be changed first. */
+/** Opens a route to users who must change their one-time password first. */
 export const BeforePasswordChange = (): MethodDecorator & ClassDecorator => SetMetadata(BEFORE_PASSWORD_CHANGE, true);
 
-export type AuthenticatedRequest = FastifyRequest & { user: AdmittedPerson };
+export type AuthenticatedRequest = FastifyRequest & { user: AdmittedUser };
 
-/** The parameter that holds the caller's identity, a CurrentPerson. */
+/** The parameter that holds the authenticated user. */
 export const CurrentUser = createParamDecorator(
-  (_: unknown, context: ExecutionContext): CurrentPerson =>
+  (_: unknown, context: ExecutionContext): AuthenticatedUser =>
     context.switchToHttp().getRequest<AuthenticatedRequest>().user,
 );
 

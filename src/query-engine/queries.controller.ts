@@ -11,7 +11,13 @@ import {
 } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Refused } from '../kernel/errors.js';
-import { type Client, CurrentClient, type CurrentPerson, CurrentUser, UntilClientGone } from '../platform/access.js';
+import {
+  type Client,
+  CurrentClient,
+  type AuthenticatedUser,
+  CurrentUser,
+  UntilClientGone,
+} from '../platform/access.js';
 import { ApiProblems } from '../platform/openapi.js';
 import { errorBy, type QueryError } from './domain/query.js';
 import { readQueryCursor } from './domain/query-cursor.js';
@@ -66,13 +72,13 @@ export class QueriesController {
   @ApiCreatedResponse({ type: QueryResponse })
   async submit(
     @Body() { sql, catalog, schema, parameters }: SubmitQueryDto,
-    @CurrentUser() person: CurrentPerson,
+    @CurrentUser() user: AuthenticatedUser,
     @CurrentClient() client: Client,
     @UntilClientGone() signal: AbortSignal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<QueryResponse> {
     const asked = { sql, catalog: catalog ?? null, schema: schema ?? null, parameters };
-    const submitted = await this.queries.submit(person, asked, client.requestId, signal);
+    const submitted = await this.queries.submit(user, asked, client.requestId, signal);
     switch (submitted.kind) {
       case 'submitted':
         void reply.header('Location', `/api/queries/${submitted.query.id}`);
@@ -90,17 +96,17 @@ export class QueriesController {
   @ApiOkResponse({ type: QueryListResponse })
   async list(
     @Query() { limit, after }: ListQueriesDto,
-    @CurrentUser() person: CurrentPerson,
+    @CurrentUser() user: AuthenticatedUser,
   ): Promise<QueryListResponse> {
     return toQueryListResponse(
-      await this.queries.list(person, after === undefined ? null : readQueryCursor(after), limit),
+      await this.queries.list(user, after === undefined ? null : readQueryCursor(after), limit),
     );
   }
 
   @Get(':id')
   @ApiOkResponse({ type: QueryResponse })
-  async find(@Param('id') id: string, @CurrentUser() person: CurrentPerson): Promise<QueryResponse> {
-    const query = await this.queries.find(person, id);
+  async find(@Param('id') id: string, @CurrentUser() user: AuthenticatedUser): Promise<QueryResponse> {
+    const query = await this.queries.find(user, id);
     if (query === null) throw new Refused('not_found');
     return toQueryResponse(query);
   }
@@ -108,8 +114,8 @@ export class QueriesController {
   @Delete(':id')
   @HttpCode(204)
   @ApiNoContentResponse()
-  async cancel(@Param('id') id: string, @CurrentUser() person: CurrentPerson): Promise<void> {
-    if (!(await this.queries.cancel(person, id))) throw new Refused('not_found');
+  async cancel(@Param('id') id: string, @CurrentUser() user: AuthenticatedUser): Promise<void> {
+    if (!(await this.queries.cancel(user, id))) throw new Refused('not_found');
   }
 
   @ApiProblems('page_gone', 'query_failed', 'query_cancelled', 'too_many_unread_rows', 'busy', 'engine_unavailable')
@@ -119,7 +125,7 @@ export class QueriesController {
     @Param('id') id: string,
     @Query() { limit, after }: RowsDto,
     @Headers('accept') accept: string | undefined,
-    @CurrentUser() person: CurrentPerson,
+    @CurrentUser() user: AuthenticatedUser,
     @UntilClientGone() gone: AbortSignal,
     @Res() reply: FastifyReply,
   ): Promise<void> {
@@ -127,9 +133,9 @@ export class QueriesController {
     void reply.header('Vary', 'Accept');
     const format = chooseFormat(accept);
     const isStream = format !== 'json';
-    const all = (place: number): Promise<Rows> => this.queries.rows(person, id, place, isStream ? Infinity : limit);
+    const all = (place: number): Promise<Rows> => this.queries.rows(user, id, place, isStream ? Infinity : limit);
     const first = isStream ? await this.firstPage(all, from, gone) : pageOf(await all(from));
-    const stream = new RowStream(first, isStream ? this.streams.source(person, id) : null);
+    const stream = new RowStream(first, isStream ? this.streams.source(user, id) : null);
     this.streams.follow(stream, reply.raw);
     const bytes = stream.bytes(format);
     const beginning = await beginningOf(bytes, !isStream ? 4 : first.length > 0 ? 2 : 1);

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../kernel/clock.js';
 import type { ConcurrencyQuota } from '../kernel/errors.js';
 import { Ids } from '../kernel/ids.js';
-import type { CurrentPerson } from '../platform/access.js';
+import type { AuthenticatedUser } from '../platform/access.js';
 import { Log } from '../platform/log.js';
 import { Settings } from '../platform/settings.js';
 import { sessionFor, UnfitSession } from './domain/engine-session.js';
@@ -57,7 +57,7 @@ export class QueriesService {
   ) {}
 
   /** Answers once the engine has taken the statement. @param signal aborted when the person goes away before that. */
-  async submit(person: CurrentPerson, asked: Submission, requestId: string, signal: AbortSignal): Promise<Submitted> {
+  async submit(user: AuthenticatedUser, asked: Submission, requestId: string, signal: AbortSignal): Promise<Submitted> {
     const { engine, queries } = this.settings;
     // Nothing ever runs a person's SQL as the service account (product.md section 5).
     if (!engine.impersonation) return { kind: 'refused', code: 'impersonation_disabled' };
@@ -66,8 +66,8 @@ export class QueriesService {
     const createdAt = this.clock.now();
     const query: NewQuery = {
       id: this.ids.uuid(),
-      userId: person.id,
-      runAs: person.username,
+      userId: user.id,
+      runAs: user.username,
       sql: asked.sql,
       catalog: asked.catalog,
       schema: asked.schema,
@@ -81,41 +81,41 @@ export class QueriesService {
     const answer = await this.hand(query, asked, signal);
     if ('kind' in answer) return answer;
     await this.begin(query, answer);
-    const submitted = await this.store.ownedBy(person.id).find(query.id);
+    const submitted = await this.store.ownedBy(user.id).find(query.id);
     return submitted === null
       ? { kind: 'refused', code: 'engine_unavailable' }
       : { kind: 'submitted', query: submitted };
   }
 
   /** Null: this person has no such query. */
-  async find(person: CurrentPerson, id: string): Promise<Query | null> {
-    return isQueryId(id) ? this.store.ownedBy(person.id).find(id) : null;
+  async find(user: AuthenticatedUser, id: string): Promise<Query | null> {
+    return isQueryId(id) ? this.store.ownedBy(user.id).find(id) : null;
   }
 
   /** The newest first. */
-  async list(person: CurrentPerson, after: QueryCursor | null, limit: number): Promise<QueryPage> {
-    const found = await this.store.ownedBy(person.id).page(after, limit + 1);
+  async list(user: AuthenticatedUser, after: QueryCursor | null, limit: number): Promise<QueryPage> {
+    const found = await this.store.ownedBy(user.id).page(after, limit + 1);
     const items = found.slice(0, limit);
     return { items, next: found.length > limit ? (items.at(-1) ?? null) : null };
   }
 
   /** False: this person has no such query. One that has ended stays as it is. */
-  cancel(person: CurrentPerson, id: string): Promise<boolean> {
-    return this.endAs('query_cancelled', person, id);
+  cancel(user: AuthenticatedUser, id: string): Promise<boolean> {
+    return this.endAs('query_cancelled', user, id);
   }
 
   /** Nobody reads the rows any more. */
-  async abandon(person: CurrentPerson, id: string): Promise<void> {
-    await this.endAs('query_abandoned', person, id);
+  async abandon(user: AuthenticatedUser, id: string): Promise<void> {
+    await this.endAs('query_abandoned', user, id);
   }
 
   private async endAs(
     code: 'query_cancelled' | 'query_abandoned',
-    person: CurrentPerson,
+    user: AuthenticatedUser,
     id: string,
   ): Promise<boolean> {
     if (!isQueryId(id)) return false;
-    const ended = await this.store.ownedBy(person.id).cancel(id, endedBy(code), this.clock.now());
+    const ended = await this.store.ownedBy(user.id).cancel(id, endedBy(code), this.clock.now());
     if (ended === null) return false;
     this.drivers.forget(id);
     if (ended !== 'ended' && ended.nextPath !== null) {
@@ -126,8 +126,8 @@ export class QueriesService {
   }
 
   /** The rows from that one on, at most so many; waits for them up to 10 s. */
-  async rows(person: CurrentPerson, id: string, from: number, limit: number): Promise<Rows> {
-    const query = await this.find(person, id);
+  async rows(user: AuthenticatedUser, id: string, from: number, limit: number): Promise<Rows> {
+    const query = await this.find(user, id);
     if (query === null) return { kind: 'not-found' };
     const outcome = await this.drivers.rows(id, from, limit);
     switch (outcome.kind) {
@@ -138,12 +138,12 @@ export class QueriesService {
       case 'unknown':
         return { kind: 'unknown-place' };
       case 'over':
-        return this.rowsOfEnded(person, id, from);
+        return this.rowsOfEnded(user, id, from);
     }
   }
 
-  private async rowsOfEnded(person: CurrentPerson, id: string, from: number): Promise<Rows> {
-    const query = await this.find(person, id);
+  private async rowsOfEnded(user: AuthenticatedUser, id: string, from: number): Promise<Rows> {
+    const query = await this.find(user, id);
     if (query === null) return { kind: 'not-found' };
     const columns = query.columns ?? [];
     switch (query.state) {

@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import { SessionsService } from '../auth/sessions.service.js';
 import { Timers } from '../kernel/timers.js';
-import type { CurrentPerson } from '../platform/access.js';
+import type { AuthenticatedUser } from '../platform/access.js';
 import { Log } from '../platform/log.js';
 import { QueriesService } from './queries.service.js';
 import type { RowStream, StreamSource } from './row-stream.js';
@@ -24,14 +24,14 @@ export class RowStreams {
   ) {}
 
   /** What a stream of one person's query is made from; the session is asked before each piece. */
-  source(person: CurrentPerson, id: string): StreamSource {
+  source(user: AuthenticatedUser, id: string): StreamSource {
     return {
       stop: async () => {
         if (this.isStopping) return 'stopping';
-        return (await this.sessions.isLive(person)) ? null : 'session-ended';
+        return (await this.sessions.isLive(user)) ? null : 'session-ended';
       },
-      more: (from) => this.queries.rows(person, id, from, Infinity),
-      abandon: () => this.queries.abandon(person, id),
+      more: (from) => this.queries.rows(user, id, from, Infinity),
+      abandon: () => this.queries.abandon(user, id),
     };
   }
 

@@ -8,7 +8,7 @@ import { ACCESS_TOKEN } from '../../platform/access.guard.js';
 import { judgeClaims } from '../domain/claims.js';
 import { SessionStore } from '../domain/session-store.js';
 import { hasTokenForm } from '../domain/token-form.js';
-import type { SignedInPerson } from '../signed-in.js';
+import type { AdmittedAccount } from '../current-account.decorator.js';
 import { SigningKey } from './signing-key.js';
 import { VerifiedTokens } from './verified-tokens.js';
 
@@ -45,13 +45,13 @@ export class AccessTokenStrategy extends PassportStrategy(Strategy, ACCESS_TOKEN
   }
 
   /** passport calls it with the payload once the signature is good. */
-  validate(request: PassportRequest, payload: unknown): Promise<SignedInPerson> {
+  validate(request: PassportRequest, payload: unknown): Promise<AdmittedAccount> {
     const token = bearerToken(request);
     if (token !== null) this.verified.remember(token, payload);
     return this.admit(payload);
   }
 
-  private async admit(payload: unknown): Promise<SignedInPerson> {
+  private async admit(payload: unknown): Promise<AdmittedAccount> {
     const now = this.clock.now();
     const verdict = judgeClaims(payload, 'access', now);
     if (verdict.kind !== 'good') throw new Refused(verdict.kind === 'expired' ? 'token_expired' : 'token_invalid');

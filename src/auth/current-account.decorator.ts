@@ -1,0 +1,14 @@
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import type { AdmittedUser, AuthenticatedRequest } from '../platform/access.js';
+import type { Account } from '../users/domain/account.js';
+
+/** The user that the access-token strategy puts on a request, with the account that its one query has read. */
+export interface AdmittedAccount extends AdmittedUser {
+  account: Account;
+}
+
+/** The parameter that holds the caller's account, an Account, without asking the database again. */
+export const CurrentAccount = createParamDecorator(
+  (_: unknown, context: ExecutionContext): Account =>
+    context.switchToHttp().getRequest<AuthenticatedRequest & { user: AdmittedAccount }>().user.account,
+);
