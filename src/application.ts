@@ -18,9 +18,9 @@ import { leaveBodiesUnread } from './platform/infrastructure/json-body.js';
 import { NestLog } from './platform/infrastructure/nest-log.js';
 import { requireOneHost } from './platform/infrastructure/one-host.js';
 import { operationsServer } from './platform/infrastructure/operations-server.js';
-import { answerBrokenRequests, refuseTunnels } from './platform/infrastructure/broken-request.js';
+import { clientErrorHandler, refuseTunnels } from './platform/infrastructure/client-error-handler.js';
 import { ProblemFilter } from './platform/infrastructure/problem.filter.js';
-import { RouteTable } from './platform/infrastructure/route-table.js';
+import { AllowedMethods } from './platform/infrastructure/allowed-methods.js';
 import { STANDARD_HEADERS } from './platform/infrastructure/security-headers.js';
 import type { Log } from './platform/log.js';
 import { describeApi } from './platform/openapi.js';
@@ -42,8 +42,8 @@ export async function createApplication(
   log: Log,
   clock?: Clock,
 ): Promise<Application> {
-  const routes = new RouteTable();
-  const problems = new ProblemFilter(routes, log);
+  const methods = new AllowedMethods();
+  const problems = new ProblemFilter(methods, log);
   const connections = new Connections(settings.http, log);
   const adapter = new FastifyAdapter({
     logger: false,
@@ -51,14 +51,14 @@ export async function createApplication(
     genReqId: (request: IncomingMessage) => acceptableRequestId(request.headers['x-request-id']) ?? randomUUID(),
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) =>
       problems.answer(error, request, reply.headers({ ...STANDARD_HEADERS, 'X-Request-Id': request.id })), // before any hook
-    clientErrorHandler: answerBrokenRequests(routes, connections),
+    clientErrorHandler: clientErrorHandler(methods, connections),
     serverFactory: (answer: RequestListener) => connections.serve(answer),
     skipMiddie: true, // no middleware of Express: every request would ask for some
     routerOptions: { maxParamLength: 256 },
     return503OnClosing: false, // requests that arrive while the service stops are answered (ConnectionDrain)
   });
   const server = adapter.getInstance<FastifyInstance>();
-  routes.watch(server);
+  methods.watch(server);
   const drain = new ConnectionDrain(server);
   requireOneHost(server);
   refuseTunnels(server.server);

@@ -6,7 +6,7 @@ import { Ids } from '../kernel/ids.js';
 import { Settings } from '../platform/settings.js';
 import { type ClaimsVerdict, judgeClaims, type TokenType } from './domain/claims.js';
 import type { LivingSession, NewRefreshToken } from './domain/session.js';
-import { hasTokenForm } from './domain/token-form.js';
+import { hasJwsSyntax } from './domain/jws-syntax.js';
 
 /** What a sign-in or a refresh hands out (source document 2.4). */
 export interface TokenPair {
@@ -57,7 +57,7 @@ export class TokensService {
 
   /** Judges a refresh token that came in a body. Access tokens are judged where passport takes them (AccessTokenStrategy). */
   readRefreshToken(token: string): ClaimsVerdict {
-    if (!hasTokenForm(token)) return { kind: 'invalid' };
+    if (!hasJwsSyntax(token)) return { kind: 'invalid' };
     let payload: unknown;
     try {
       payload = this.jwt.verify<Record<string, unknown>>(token);

@@ -7,7 +7,7 @@ import { Refused } from '../../kernel/errors.js';
 import { ACCESS_TOKEN } from '../../platform/access.guard.js';
 import { judgeClaims } from '../domain/claims.js';
 import { SessionStore } from '../domain/session-store.js';
-import { hasTokenForm } from '../domain/token-form.js';
+import { hasJwsSyntax } from '../domain/jws-syntax.js';
 import type { AdmittedAccount } from '../current-account.decorator.js';
 import { SigningKey } from './signing-key.js';
 import { VerifiedTokens } from './verified-tokens.js';
@@ -65,7 +65,7 @@ export class AccessTokenStrategy extends PassportStrategy(Strategy, ACCESS_TOKEN
 
 function wellFormedToken(request: PassportRequest): string | null {
   const token = bearerToken(request);
-  if (token !== null && !hasTokenForm(token)) throw new Refused('token_invalid');
+  if (token !== null && !hasJwsSyntax(token)) throw new Refused('token_invalid');
   return token;
 }
 

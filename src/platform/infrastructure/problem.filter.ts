@@ -5,16 +5,16 @@ import { QueryRunnerAlreadyReleasedError, QueryRunnerProviderAlreadyReleasedErro
 import { Refused } from '../../kernel/errors.js';
 import type { Log } from '../log.js';
 import { problemHeaders, toProblem } from '../problem.js';
-import type { RouteTable } from './route-table.js';
+import type { AllowedMethods } from './allowed-methods.js';
 
-/** Also of another realm, where instanceof says no. */
+/** Also for errors of another realm, for which instanceof is false. */
 const { isNativeError } = types;
 
-/** Everything that is thrown, in Nest or before it is reached, becomes a problem document here, and nowhere else. */
+/** The one place where anything thrown, in Nest or before it, becomes a problem document. */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   constructor(
-    private readonly routes: RouteTable,
+    private readonly methods: AllowedMethods,
     private readonly log: Log,
   ) {}
 
@@ -23,12 +23,11 @@ export class ProblemFilter implements ExceptionFilter {
     this.answer(error, http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>());
   }
 
-  /** Also for what fails in the server before it has found a route, such as a path that cannot be decoded. */
+  /** Also for failures before routing, such as a path that cannot be decoded. */
   answer(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-    const refused = this.refusal(error, request);
+    const refused = this.refused(error, request);
     const problem = toProblem(refused, request.id);
-    // Busy is an answer, not a fault: it has its metric and its request's line, and in a storm a stack for each would cost those
-    // who are served.
+    // Busy is expected and has its metric; a stack for each would slow down the requests that are served.
     if (problem.status >= 500 && problem.code !== 'busy') {
       this.log.error('request failed', { request_id: request.id, code: problem.code, err: refused.cause ?? refused });
     }
@@ -37,7 +36,7 @@ export class ProblemFilter implements ExceptionFilter {
       return;
     }
     if (refused.code === 'method_not_allowed' && !reply.hasHeader('Allow')) {
-      void reply.header('Allow', (this.routes.methodsOf(request.url) ?? []).join(', '));
+      void reply.header('Allow', (this.methods.of(request.url) ?? []).join(', '));
     }
     void reply
       .status(problem.status)
@@ -46,11 +45,11 @@ export class ProblemFilter implements ExceptionFilter {
       .send(JSON.stringify(problem));
   }
 
-  private refusal(error: unknown, request: FastifyRequest): Refused {
+  private refused(error: unknown, request: FastifyRequest): Refused {
     if (error instanceof Refused) return error;
     if (isDatabaseOutage(error)) return new Refused('database_unavailable', { retryAfter: 5, cause: error });
     const status = statusOf(error);
-    if (status === 404) return this.routes.refusal(request.url);
+    if (status === 404) return this.methods.problem(request.url);
     if (status === 413) return new Refused('payload_too_large');
     if (status === 415) return new Refused('unsupported_media_type');
     if (status === 503) return new Refused('busy', { retryAfter: 1, cause: error });
@@ -66,7 +65,7 @@ function statusOf(error: unknown): number {
   return has && typeof error.statusCode === 'number' ? error.statusCode : 500;
 }
 
-/** Connection failures of the driver (Node's socket codes; PostgreSQL's classes 08, 53 and 57P), and its waiting limit. */
+/** Connection failures of the driver (Node's socket codes; PostgreSQL's classes 08, 53 and 57P), and its timeouts. */
 function isDatabaseOutage(error: unknown): boolean {
   if (!isNativeError(error)) return false;
   const source = 'driverError' in error && isNativeError(error.driverError) ? error.driverError : error;
@@ -74,12 +73,12 @@ function isDatabaseOutage(error: unknown): boolean {
   if (/^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|08...|53...|57P0.)$/.test(code)) {
     return 'driverError' in error || 'severity' in source || 'query' in error || 'syscall' in source;
   }
-  // A transaction whose connection is lost: TypeORM gives the connection back at once, and says only that to its next query.
+  // TypeORM releases a transaction's lost connection at once; the next query of the transaction fails with these.
   if (source instanceof QueryRunnerAlreadyReleasedError) return true;
   if (source instanceof QueryRunnerProviderAlreadyReleasedError) return true;
   return LOST_CONNECTION.test(source.message);
 }
 
-/** What the driver says without a code. */
+/** Errors of the driver that have no code. */
 const LOST_CONNECTION =
   /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client (has encountered a connection error|was closed) and is not queryable)/;

@@ -6,12 +6,12 @@ import { Refused } from '../../kernel/errors.js';
 import { type Problem, toProblem } from '../problem.js';
 import type { Connections } from './connections.js';
 import { STANDARD_HEADERS } from './security-headers.js';
-import type { RouteTable } from './route-table.js';
+import type { AllowedMethods } from './allowed-methods.js';
 
-/** Why Node's parser refuses to read on. `rawPacket`: the bytes that came, a Buffer. */
-export type BrokenRequest = Error & { code?: string; rawPacket?: unknown };
+/** The error of Node's HTTP parser. `rawPacket`: the bytes received, a Buffer. */
+export type ClientError = Error & { code?: string; rawPacket?: unknown };
 
-interface LastWord {
+interface RawResponse {
   status: number;
   reason: string;
   problem: Problem;
@@ -20,32 +20,32 @@ interface LastWord {
 }
 
 /**
- * The last word on a connection whose bytes Node takes for no HTTP request: a problem document, and the end. A method that
- * Node does not know, such as QUERY, is a wrong method like any other (405, or 404 where there is nothing).
+ * Answers bytes that Node cannot parse as an HTTP request with a problem document, and closes the connection. A method that
+ * Node does not know, such as QUERY, is handled like any other wrong method: 405, or 404 for an unknown path.
  */
-export function answerBrokenRequests(
-  routes: RouteTable,
+export function clientErrorHandler(
+  methods: AllowedMethods,
   connections: Connections,
-): (error: BrokenRequest, socket: Socket) => void {
+): (error: ClientError, socket: Socket) => void {
   return (error, socket) => {
     if (!socket.writable || error.code === 'ECONNRESET' || !connections.mayAnswer(socket)) {
       socket.destroy();
       return;
     }
     const id = randomUUID();
-    say(socket, wordOnMethod(error, routes, id) ?? wordOnBytes(error, id));
+    respond(socket, unknownMethodResponse(error, methods, id) ?? malformedRequestResponse(error, id));
   };
 }
 
-/** Node closes a connection that asks for a tunnel, whatever its target, without a word. */
+/** Answers CONNECT with 405; Node would close the connection without an answer. */
 export function refuseTunnels(server: Server): void {
   server.on('connect', (_, socket) => {
     const problem = toProblem(new Refused('method_not_allowed'), randomUUID());
-    say(socket, { status: 405, reason: 'Method Not Allowed', problem, allow: '' });
+    respond(socket, { status: 405, reason: 'Method Not Allowed', problem, allow: '' });
   });
 }
 
-function say(socket: Duplex, { status, reason, problem, allow }: LastWord): void {
+function respond(socket: Duplex, { status, reason, problem, allow }: RawResponse): void {
   const body = JSON.stringify(problem);
   const headers = {
     ...STANDARD_HEADERS,
@@ -59,7 +59,7 @@ function say(socket: Duplex, { status, reason, problem, allow }: LastWord): void
   socket.end(`HTTP/1.1 ${status} ${reason}\r\n${lines.join('')}\r\n${body}`);
 }
 
-function wordOnBytes({ code }: BrokenRequest, id: string): LastWord {
+function malformedRequestResponse({ code }: ClientError, id: string): RawResponse {
   const tooLarge = code === 'HPE_HEADER_OVERFLOW';
   const late = code === 'ERR_HTTP_REQUEST_TIMEOUT';
   const status = tooLarge ? 431 : late ? 408 : 400;
@@ -68,12 +68,16 @@ function wordOnBytes({ code }: BrokenRequest, id: string): LastWord {
   return { status, reason, problem: { ...problem, title: reason, status } };
 }
 
-/** Null: it is not a request line in good form that the method alone spoils (RFC 9112 section 3). */
-function wordOnMethod({ code, rawPacket }: BrokenRequest, routes: RouteTable, id: string): LastWord | null {
+/** Null: the request line has other errors than its method (RFC 9112 section 3). */
+function unknownMethodResponse(
+  { code, rawPacket }: ClientError,
+  methods: AllowedMethods,
+  id: string,
+): RawResponse | null {
   if (code !== 'HPE_INVALID_METHOD') return null;
   const [, target] = REQUEST_LINE.exec(Buffer.isBuffer(rawPacket) ? rawPacket.toString('latin1') : '') ?? [];
   if (target === undefined) return null;
-  const allowed = routes.methodsOf(target);
+  const allowed = methods.of(target);
   if (allowed === null) return { status: 404, reason: 'Not Found', problem: toProblem(new Refused('not_found'), id) };
   return {
     status: 405,

@@ -9,7 +9,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
  * base64url, header and payload JSON objects without duplicate names, `alg` HS256, `typ` JWT if any, and no `crit`, since we
  * understand no extension (RFC 7515 section 4.1.11). jsonwebtoken checks the signature and little of this.
  */
-export function hasTokenForm(token: string): boolean {
+export function hasJwsSyntax(token: string): boolean {
   if (token.length > MAX_LENGTH) return false;
   const parts = token.split('.');
   const [header, payload, signature] = parts;

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { hasTokenForm } from './token-form.js';
+import { hasJwsSyntax } from './jws-syntax.js';
 
 const text = (json: string): string => Buffer.from(json).toString('base64url');
 const HEADER = '{"alg":"HS256","typ":"JWT"}';
@@ -15,7 +15,7 @@ describe('the form of a token', () => {
     ['with a parameter that means nothing to us', token('{"alg":"HS256","kid":"../../etc/passwd","jku":"http://x"}')],
     ['with white space between', token(HEADER, '{ "sub" : "12" }')],
     ['with one name at two levels', token(HEADER, '{"sub":"12","a":{"sub":"13"}}')],
-  ])('%s is taken', (_, candidate) => expect(hasTokenForm(candidate)).toBe(true));
+  ])('%s is taken', (_, candidate) => expect(hasJwsSyntax(candidate)).toBe(true));
 
   it.each([
     ['nothing', ''],
@@ -52,14 +52,14 @@ describe('the form of a token', () => {
     ],
     ['a payload nested too deep', token(HEADER, `{"a":${'['.repeat(3000)}${']'.repeat(3000)}}`)],
     ['more than 8 KiB', token(HEADER, JSON.stringify({ sub: 'x'.repeat(8192) }))],
-  ])('%s is refused', (_, candidate) => expect(hasTokenForm(candidate)).toBe(false));
+  ])('%s is refused', (_, candidate) => expect(hasJwsSyntax(candidate)).toBe(false));
 
   it('has one spelling: a token that differs in any character of it is refused or says something else', () => {
     const ours = token();
     fc.assert(
       fc.property(fc.nat(ours.length - 1), fc.string({ minLength: 0, maxLength: 2 }), (at, other) => {
         const spelled = ours.slice(0, at) + other + ours.slice(at + 1);
-        fc.pre(spelled !== ours && hasTokenForm(spelled));
+        fc.pre(spelled !== ours && hasJwsSyntax(spelled));
         const bytes = (candidate: string): string =>
           candidate
             .split('.')
@@ -71,6 +71,6 @@ describe('the form of a token', () => {
   });
 
   it('is judged of any text without an exception', () => {
-    fc.assert(fc.property(fc.oneof(fc.string(), fc.base64String()), (any) => !hasTokenForm(any)));
+    fc.assert(fc.property(fc.oneof(fc.string(), fc.base64String()), (any) => !hasJwsSyntax(any)));
   });
 });

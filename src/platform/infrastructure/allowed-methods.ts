@@ -1,0 +1,69 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { Refused } from '../../kernel/errors.js';
+
+interface Route {
+  methods: readonly string[];
+  pattern: RegExp;
+  path: string;
+}
+
+/** The methods of each path: a wrong method gets 405, a wrong path 404 (RFC 9110 section 15.5.6). */
+export class AllowedMethods {
+  private readonly routes: Route[] = [];
+
+  /** Refuses requests that match no route. To be called before the first route is added. */
+  watch(server: FastifyInstance): void {
+    server.addHook('onRoute', (route) => {
+      if (route.url === '*') return; // the preflight route of @fastify/cors matches every path
+      const methods = [route.method].flat();
+      this.routes.push({ methods, pattern: patternOf(route.url), path: route.url });
+    });
+    // After onRequest, which sets the headers of every answer; before the body is read.
+    server.addHook('preParsing', (request, _, __, done) => {
+      done(this.isAllowed(request) ? null : this.problem(request.url));
+    });
+  }
+
+  /** 404 for an unknown path, 405 for a known one. */
+  problem(url: string): Refused {
+    return new Refused(this.of(url) === null ? 'not_found' : 'method_not_allowed');
+  }
+
+  /**
+   * The methods of a path in alphabetical order, for `Allow`; null: no route has it. A literal path takes precedence over a
+   * parameter: `GET /grants/batch` is a wrong method, not the grant `batch`. A route for all methods allows none.
+   */
+  of(url: string): string[] | null {
+    const path = pathOf(url);
+    const named = this.routes.filter((route) => route.path === path);
+    const found = named.length > 0 ? named : this.routes.filter((route) => route.pattern.test(path));
+    if (found.length === 0) return null;
+    return [...new Set(found.flatMap(({ methods }) => (refusesAllMethods(methods) ? [] : methods)))].sort();
+  }
+
+  private isAllowed({ is404, routeOptions, url }: FastifyRequest): boolean {
+    if (is404) return false;
+    if (refusesAllMethods([routeOptions.method].flat())) return false;
+    const path = pathOf(url);
+    return routeOptions.url === path || !this.routes.some((route) => route.path === path);
+  }
+}
+
+/** Routes that serve a request have one method, or GET with HEAD. */
+function refusesAllMethods(methods: readonly unknown[]): boolean {
+  return methods.length > 2;
+}
+
+/** Targets may be absolute (RFC 9112 section 3.2.2). */
+function pathOf(url: string): string {
+  return url.replace(/^https?:\/\/[^/?#]*/i, '').split(/[?#]/, 1)[0] ?? '';
+}
+
+/** Fastify's `/a/:id` and `/a/*` as a regular expression. */
+function patternOf(path: string): RegExp {
+  const pieces = path.split('/').map((piece) => {
+    if (piece === '*') return '.*';
+    return piece.startsWith(':') ? '[^/]+' : piece.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
+  });
+  return new RegExp(`^${pieces.join('/')}$`);
+}
