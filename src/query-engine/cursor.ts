@@ -1,11 +1,11 @@
 import { databaseError, InterfaceError, InternalError, OperationalError } from './domain/db-api-errors.js';
-import { type EngineSession, type SessionChange, UnfitSession } from './domain/engine-session.js';
+import { type EngineSession, type SessionChange, InvalidSession } from './domain/engine-session.js';
 import { nativeRows, type NativeValue } from './domain/engine-value.js';
 import type { Column } from './domain/engine-type.js';
 import { Opaque } from '../kernel/secret.js';
 import type { Timers } from '../kernel/timers.js';
 import { ProtocolBreach } from './domain/reading.js';
-import { type Parameter, UnfitParameter, withParameters } from './domain/sql-literal.js';
+import { type Parameter, InvalidParameter, withParameters } from './domain/sql-literal.js';
 import { EngineFault, type StatementAnswer, type StatementClient } from './domain/statement-client.js';
 import type { StatementPage } from './domain/statement-page.js';
 
@@ -212,7 +212,7 @@ export class Cursor implements AsyncIterable<Row> {
   }
 
   private translated(error: unknown): unknown {
-    if (error instanceof UnfitParameter || error instanceof UnfitSession) return new InterfaceError(error.message);
+    if (error instanceof InvalidParameter || error instanceof InvalidSession) return new InterfaceError(error.message);
     if (error instanceof ProtocolBreach) return new InternalError(error.message, null, this.queryId);
     if (!(error instanceof EngineFault)) return error;
     const Thrown = error.kind === 'protocol' ? InternalError : OperationalError;

@@ -35,7 +35,7 @@ export class EngineIdentity {
   ) {}
 
   /** False once the engine was seen to take people for somebody else. Unclear is not false: then the statement tells. */
-  async letsPeopleBeThemselves(): Promise<boolean> {
+  async respectsUserHeaders(): Promise<boolean> {
     return (await this.current()) !== 'mismatch';
   }
 

@@ -13,12 +13,12 @@ import { Settings } from '../platform/settings.js';
 import { ServiceTokens } from './domain/service-tokens.js';
 import { StatementClient } from './domain/statement-client.js';
 import { EngineIdentity } from './engine-identity.service.js';
-import { QueryDrivers } from './query-drivers.service.js';
+import { QueryExecutions } from './query-executions.service.js';
 import { RowStreams } from './row-streams.service.js';
 
 /**
- * What runs beside requests, from start to stop: the token is kept fresh, the engine asked whom it sees, and queries
- * are driven. Only where there are requests: a command that borrows the modules for a moment drives nobody's query.
+ * The background work, from start to stop: keeping the token fresh, checking the engine's identity, executing queries. Only
+ * where requests are served: a command that uses these modules for a moment executes no query.
  */
 @Injectable()
 export class EngineLifecycle implements OnModuleInit, BeforeApplicationShutdown, OnApplicationShutdown {
@@ -30,7 +30,7 @@ export class EngineLifecycle implements OnModuleInit, BeforeApplicationShutdown,
     private readonly tokens: ServiceTokens,
     private readonly client: StatementClient,
     private readonly identity: EngineIdentity,
-    private readonly drivers: QueryDrivers,
+    private readonly executions: QueryExecutions,
     private readonly streams: RowStreams,
     private readonly health: HealthRegistry,
     private readonly metrics: Registry,
@@ -43,7 +43,7 @@ export class EngineLifecycle implements OnModuleInit, BeforeApplicationShutdown,
     this.http.listen$.pipe(take(1)).subscribe(() => this.start());
   }
 
-  /** Streams of rows end first: they ask for rows that nothing drives any more, and their readers may never read. */
+  /** Streams of rows end here: their queries are no longer executed, and their readers may never read. */
   async beforeApplicationShutdown(): Promise<void> {
     this.stopping.abort();
     await Promise.all([this.running, this.streams.stop()]);
@@ -55,7 +55,7 @@ export class EngineLifecycle implements OnModuleInit, BeforeApplicationShutdown,
     this.client.close();
   }
 
-  /** How the engine and the identity provider are; neither fails readiness, because their cure may need this service. */
+  /** The engine and the identity provider never fail readiness, because repairing them may need this service. */
   private registerHealth(): void {
     const { identity } = this;
     const isConfirmed = (): boolean => identity.lastKnown === 'confirmed';
@@ -76,13 +76,13 @@ export class EngineLifecycle implements OnModuleInit, BeforeApplicationShutdown,
     this.health.register('identity_provider', () => Promise.resolve(this.tokens.isValid() ? 'up' : 'degraded'));
   }
 
-  /** The service starts without waiting for either. */
+  /** The service starts without waiting for the engine or the provider. */
   private start(): void {
     const { signal } = this.stopping;
-    const works = [this.tokens.keepFresh(signal), this.identity.watch(signal), this.drivers.run(signal)];
+    const works = [this.tokens.keepFresh(signal), this.identity.watch(signal), this.executions.run(signal)];
     this.running = Promise.all(works).catch((error: unknown) => {
       const reason = error instanceof Error ? error.message : 'unknown';
-      this.log.error('what runs beside requests has stopped', { reason });
+      this.log.error('background work has stopped', { reason });
     });
   }
 }

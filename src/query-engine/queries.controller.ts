@@ -19,28 +19,27 @@ import {
   UntilClientGone,
 } from '../platform/access.js';
 import { ApiProblems } from '../platform/openapi.js';
-import { errorBy, type QueryError } from './domain/query.js';
 import { readQueryCursor } from './domain/query-cursor.js';
 import { readRowCursor } from './domain/row-window.js';
 import { chooseFormat, type RowsFormat } from './domain/rows-format.js';
 import { ListQueriesDto, RowsDto, SubmitQueryDto } from './queries.dto.js';
-import { QueriesService, type Rows } from './queries.service.js';
+import { QueriesService } from './queries.service.js';
 import {
   QueryListResponse,
   QueryResponse,
+  queryProblem,
   RowsResponse,
-  toQueryErrorResponse,
   toQueryListResponse,
   toQueryResponse,
 } from './query.response.js';
-import { type RowsPage, RowsBroken } from './row-reader.js';
 import { RowStream } from './row-stream.js';
 import { RowStreams } from './row-streams.service.js';
+import type { RowsPage, RowsResult } from './rows-page.js';
 
-/** Seconds that a person with too many queries is asked to wait. */
-const TRY_AGAIN_AFTER = 5;
+/** Seconds, for `Retry-After`. */
+const RETRY_AFTER = 5;
 
-/** Refusals that another try does not change. */
+/** Problems that a retry does not solve. */
 const PERMANENT: ReadonlySet<string> = new Set(['impersonation_disabled', 'engine_forbidden']);
 
 const ROWS = {
@@ -84,10 +83,10 @@ export class QueriesController {
         void reply.header('Location', `/api/queries/${submitted.query.id}`);
         return toQueryResponse(submitted.query);
       case 'refused':
-        throw new Refused(submitted.code, PERMANENT.has(submitted.code) ? {} : { retryAfter: TRY_AGAIN_AFTER });
+        throw new Refused(submitted.code, PERMANENT.has(submitted.code) ? {} : { retryAfter: RETRY_AFTER });
       case 'too-many':
-        throw new Refused('too_many_queries', { quota: submitted.quota, retryAfter: TRY_AGAIN_AFTER });
-      case 'unfit':
+        throw new Refused('too_many_queries', { quota: submitted.quota, retryAfter: RETRY_AFTER });
+      case 'invalid':
         throw invalid(submitted.field, submitted.message);
     }
   }
@@ -133,7 +132,7 @@ export class QueriesController {
     void reply.header('Vary', 'Accept');
     const format = chooseFormat(accept);
     const isStream = format !== 'json';
-    const all = (place: number): Promise<Rows> => this.queries.rows(user, id, place, isStream ? Infinity : limit);
+    const all = (place: number): Promise<RowsResult> => this.queries.rows(user, id, place, isStream ? Infinity : limit);
     const first = isStream ? await this.firstPage(all, from, gone) : pageOf(await all(from));
     const stream = new RowStream(first, isStream ? this.streams.source(user, id) : null);
     this.streams.follow(stream, reply.raw);
@@ -143,8 +142,12 @@ export class QueriesController {
     await reply.send(beginning.isWhole ? beginning.bytes : Readable.from(joined(beginning.bytes, bytes)));
   }
 
-  /** A stream begins with its columns, so it begins when they are known; until then a failure still has a status. */
-  private async firstPage(all: (place: number) => Promise<Rows>, from: number, gone: AbortSignal): Promise<RowsPage> {
+  /** A stream begins with its columns: until they are known, a failure is still answered with a status. */
+  private async firstPage(
+    all: (place: number) => Promise<RowsResult>,
+    from: number,
+    gone: AbortSignal,
+  ): Promise<RowsPage> {
     for (;;) {
       const page = pageOf(await all(from));
       if (page.columns.length > 0 || page.next === null || gone.aborted) return page;
@@ -152,20 +155,15 @@ export class QueriesController {
   }
 }
 
-/** The first parts of an answer, made before it begins: what goes wrong with them still has a status. */
-async function beginningOf(bytes: AsyncIterator<Buffer>, most: number): Promise<{ bytes: Buffer; isWhole: boolean }> {
+/** The first parts of an answer, made before it is sent, so that their failures are answered with a status. */
+async function beginningOf(bytes: AsyncIterator<Buffer>, count: number): Promise<{ bytes: Buffer; isWhole: boolean }> {
   const parts: Buffer[] = [];
-  try {
-    while (parts.length < most) {
-      const part = await bytes.next();
-      if (part.done === true) return { bytes: Buffer.concat(parts), isWhole: true };
-      parts.push(part.value);
-    }
-    return { bytes: Buffer.concat(parts), isWhole: false };
-  } catch (error) {
-    if (error instanceof RowsBroken) throw ended('failed', errorBy('engine_protocol_error'));
-    throw error;
+  while (parts.length < count) {
+    const part = await bytes.next();
+    if (part.done === true) return { bytes: Buffer.concat(parts), isWhole: true };
+    parts.push(part.value);
   }
+  return { bytes: Buffer.concat(parts), isWhole: false };
 }
 
 async function* joined(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
@@ -173,10 +171,10 @@ async function* joined(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerat
   yield* rest;
 }
 
-function pageOf(rows: Rows): RowsPage {
-  switch (rows.kind) {
+function pageOf(result: RowsResult): RowsPage {
+  switch (result.kind) {
     case 'page':
-      return rows.page;
+      return result.page;
     case 'not-found':
       throw new Refused('not_found');
     case 'unknown-place':
@@ -184,15 +182,8 @@ function pageOf(rows: Rows): RowsPage {
     case 'gone':
       throw new Refused('page_gone', { detail: 'Only the newest page can be asked for again.' });
     case 'ended':
-      throw ended(rows.state, rows.error);
+      throw queryProblem(result.state, result.error);
   }
-}
-
-function ended(state: 'failed' | 'cancelled', error: QueryError): Refused {
-  return new Refused(state === 'failed' ? 'query_failed' : 'query_cancelled', {
-    detail: error.message,
-    members: { error: toQueryErrorResponse(error) },
-  });
 }
 
 function invalid(field: string, message: string): Refused {

@@ -22,7 +22,7 @@ import { TrinoStatementClient } from './infrastructure/trino-statement-client.js
 import { TypeormQueryStore } from './infrastructure/typeorm-query-store.js';
 import { QueriesController } from './queries.controller.js';
 import { QueriesService } from './queries.service.js';
-import { QueryDrivers } from './query-drivers.service.js';
+import { QueryExecutions } from './query-executions.service.js';
 import { RetiredRouteController } from './retired-route.controller.js';
 import { RowStreams } from './row-streams.service.js';
 
@@ -33,7 +33,7 @@ import { RowStreams } from './row-streams.service.js';
   controllers: [QueriesController, RetiredRouteController],
   providers: [
     QueriesService,
-    QueryDrivers,
+    QueryExecutions,
     RowStreams,
     EngineConnections,
     EngineIdentity,

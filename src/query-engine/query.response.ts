@@ -1,4 +1,5 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import { Refused } from '../kernel/errors.js';
 import type { ApiValue } from './domain/engine-value.js';
 import { type Query, QUERY_ERROR_CODES, type QueryError, type QueryState } from './domain/query.js';
 import { writeQueryCursor } from './domain/query-cursor.js';
@@ -122,6 +123,14 @@ export function toQueryResponse(query: Query): QueryResponse {
 export function toQueryErrorResponse(error: QueryError): QueryErrorResponse {
   const { code, message, engineErrorName, line, column } = error;
   return { code, message, engine_error_name: engineErrorName, line, column };
+}
+
+/** The problem of a query that has ended before its rows were read. */
+export function queryProblem(state: 'failed' | 'cancelled', error: QueryError): Refused {
+  return new Refused(state === 'failed' ? 'query_failed' : 'query_cancelled', {
+    detail: error.message,
+    members: { error: toQueryErrorResponse(error) },
+  });
 }
 
 export function toQueryListResponse({ items, next }: QueryPage): QueryListResponse {

@@ -1,45 +1,46 @@
 import { Refused } from '../kernel/errors.js';
 import type { ApiValue } from './domain/engine-value.js';
 import type { Claim } from './domain/page-budget.js';
+import { errorBy } from './domain/query.js';
+import { ProtocolBreach } from './domain/reading.js';
 import { csvLine, publicColumns, type RowsFormat } from './domain/rows-format.js';
 import { writeRowCursor } from './domain/row-window.js';
-import type { Rows } from './queries.service.js';
-import { type QueryErrorResponse, toQueryErrorResponse } from './query.response.js';
-import type { RowsPage } from './row-reader.js';
+import { queryProblem, type QueryErrorResponse, toQueryErrorResponse } from './query.response.js';
+import type { RowsPage, RowsResult } from './rows-page.js';
 
-/** Why a stream may not go on, though its query could. */
+/** Why a stream ends before its query does. */
 export type StreamStop = 'session-ended' | 'stopping';
 
-/** What a stream asks for while it goes on. */
+/** Where a stream gets its further pages. */
 export interface StreamSource {
-  /** Asked before anything is handed out. Null: it may go on. */
+  /** Called before each piece. Null: the stream may continue. */
   stop(): Promise<StreamStop | null>;
-  more(from: number): Promise<Rows>;
-  /** Nobody reads the query any more. */
+  more(from: number): Promise<RowsResult>;
+  /** The reader has gone: ends the query. */
   abandon(): Promise<void>;
 }
 
-/** A stream that cannot be ended well: whoever reads it must not take it for whole. */
-export class BrokenOff extends Error {
-  override readonly name = 'BrokenOff';
+/** A stream whose format has no place for an error: its connection is broken off, so that it is not taken for complete. */
+export class TruncatedStream extends Error {
+  override readonly name = 'TruncatedStream';
 }
 
-type Stop = Exclude<Rows, { kind: 'page' }> | { kind: StreamStop };
+type Stop = Exclude<RowsResult, { kind: 'page' }> | { kind: StreamStop };
 type Part = { kind: 'rows'; rows: readonly ApiValue[][] } | Stop;
 
-/** A piece of an answer takes its bytes twice: one waits in the stream while another is in the socket. */
+/** While one piece is in the socket, the next one waits in the stream. */
 const PIECES_AT_ONCE = 2;
 
 /**
- * One answer with rows on its way, made as its reader takes it: a piece in memory beside the page that is held, whatever
- * the page's size. A stream that ends before its query does, because its reader has gone or must, ends the query.
+ * One answer with rows, made as its reader takes it: a piece in memory beside the page that is held, whatever the page's
+ * size. A stream that ends before its query does ends the query.
  */
 export class RowStream {
   private page: RowsPage;
-  /** Nothing is left to abandon: the rows have ended, or another reads on. */
+  /** Nothing is left to abandon: the rows have ended, or another reader continues. */
   private isOver: boolean;
 
-  /** @param source null: one page is all that was asked for. */
+  /** @param source null: the answer is one page. */
   constructor(
     first: RowsPage,
     private readonly source: StreamSource | null,
@@ -48,17 +49,21 @@ export class RowStream {
     this.isOver = source === null;
   }
 
-  /** The answer's bytes. @throws Refused when there is no room for them. @throws RowsBroken @throws BrokenOff */
+  /** The answer's bytes. @throws Refused for want of memory, and for broken values. @throws TruncatedStream */
   async *bytes(format: RowsFormat): AsyncGenerator<Buffer, void, undefined> {
-    for await (const text of FORMATS[format](this.page, this.parts())) {
-      const bytes = Buffer.from(text);
-      const claim = this.page.claim(bytes.length * PIECES_AT_ONCE);
-      if (claim !== 'granted') throw noRoom(claim);
-      yield bytes;
+    try {
+      for await (const text of FORMATS[format](this.page, this.parts())) {
+        const bytes = Buffer.from(text);
+        const claim = this.page.claim(bytes.length * PIECES_AT_ONCE);
+        if (claim !== 'granted') throw memoryProblem(claim);
+        yield bytes;
+      }
+    } catch (error) {
+      throw error instanceof ProtocolBreach ? queryProblem('failed', errorBy('engine_protocol_error')) : error;
     }
   }
 
-  /** The response has been closed, by whomever. */
+  /** The response has been closed, by either side. */
   async close(): Promise<void> {
     this.page.release();
     if (this.isOver) return;
@@ -66,7 +71,7 @@ export class RowStream {
     await this.source?.abandon();
   }
 
-  /** The pieces of all pages up to the last one, or up to what stood in their way. */
+  /** The pieces of all pages up to the last one, or up to a stop. */
   private async *parts(): AsyncGenerator<Part, void, undefined> {
     for (;;) {
       for (const rows of this.page.pieces) {
@@ -103,7 +108,7 @@ const FORMATS: Readonly<Record<RowsFormat, Writer>> = {
     }
     yield `],"next":${next === null ? 'null' : JSON.stringify(writeRowCursor(next))}}`;
   },
-  /** A line of columns, a line for each row, and a last line that says what went wrong, if something did. */
+  /** A line of columns, a line for each row, and a last line with the error, if there is one. */
   async *ndjson({ columns }, parts) {
     yield `${JSON.stringify({ columns: publicColumns(columns) })}\n`;
     for await (const part of parts) {
@@ -111,11 +116,11 @@ const FORMATS: Readonly<Record<RowsFormat, Writer>> = {
       else yield `${JSON.stringify({ error: errorOf(part) })}\n`;
     }
   },
-  /** With a header (RFC 4180). It has no place for an error, so it is broken off, never ended cleanly. */
+  /** With a header (RFC 4180). It has no place for an error, so it is never ended cleanly then. */
   async *csv({ columns }, parts) {
     yield csvLine(columns.map(({ name }) => name));
     for await (const part of parts) {
-      if (part.kind !== 'rows') throw new BrokenOff('the query did not come to its end');
+      if (part.kind !== 'rows') throw new TruncatedStream('the query ended early');
       yield part.rows.map(csvLine).join('');
     }
   },
@@ -140,6 +145,6 @@ function plainError(code: string, message: string): QueryErrorResponse {
   return { code, message, engine_error_name: null, line: null, column: null };
 }
 
-function noRoom(claim: Exclude<Claim, 'granted'>): Refused {
+function memoryProblem(claim: Exclude<Claim, 'granted'>): Refused {
   return new Refused(claim === 'share' ? 'too_many_unread_rows' : 'busy', { retryAfter: 5 });
 }

@@ -7,10 +7,10 @@ import { Log } from '../platform/log.js';
 import { QueriesService } from './queries.service.js';
 import type { RowStream, StreamSource } from './row-stream.js';
 
-/** Milliseconds that readers have for what is on its way to them when the service stops. */
+/** Milliseconds in which readers can take the last pieces when the service stops. */
 const LAST_PIECES = 3_000;
 
-/** The answers with rows that are on their way: followed until they are closed, and all ended when the service stops. */
+/** The open streams of rows: each is followed until it is closed, and all are ended when the service stops. */
 @Injectable()
 export class RowStreams {
   private readonly open = new Map<Writable, Promise<void>>();
@@ -23,7 +23,7 @@ export class RowStreams {
     private readonly log: Log,
   ) {}
 
-  /** What a stream of one person's query is made from; the session is asked before each piece. */
+  /** The pages of one user's query; the session is checked before each piece. */
   source(user: AuthenticatedUser, id: string): StreamSource {
     return {
       stop: async () => {
@@ -35,7 +35,7 @@ export class RowStreams {
     };
   }
 
-  /** Until the response is closed: then the stream's memory is released, and its query ended if nobody will read on. */
+  /** Releases the stream's memory when the response is closed, and ends its query if it was not read to its end. */
   follow(stream: RowStream, response: Writable): void {
     const closed = new Promise<void>((resolve) => {
       if (response.closed) resolve();
@@ -50,13 +50,13 @@ export class RowStreams {
     this.open.set(response, ended);
   }
 
-  /** Ends every stream: with a last word where its reader reads, without one where it does not. */
+  /** Ends every stream: with an error for readers that still read, by breaking off the others. */
   async stop(): Promise<void> {
     this.isStopping = true;
     const all = (): Promise<unknown> => Promise.all(this.open.values());
-    const enough = new AbortController();
-    await Promise.race([all(), this.timers.wait(LAST_PIECES, enough.signal).catch(() => undefined)]);
-    enough.abort();
+    const done = new AbortController();
+    await Promise.race([all(), this.timers.wait(LAST_PIECES, done.signal).catch(() => undefined)]);
+    done.abort();
     for (const response of this.open.keys()) response.destroy();
     await all();
   }

@@ -72,7 +72,7 @@ describe('a query, page by page', () => {
     expect(engine.statements.at(-1)?.cancelled).toBe(true);
   });
 
-  it('drives a writer to its end whether anybody looks or not, and says how many rows it wrote', async () => {
+  it('runs an INSERT to its end whether it is read or not, and answers the number of rows written', async () => {
     const written = { columns: [column('rows', 'bigint')], data: [[25]], updateType: 'INSERT', updateCount: 25 };
     engine.answers('INSERT', written, {}, {});
     const query = await ended(ana, await submitted(ana, { sql: 'INSERT' }));

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { folded, readSessionChange, sessionFor, sessionHeaders, UnfitSession } from './engine-session.js';
+import { folded, readSessionChange, sessionFor, sessionHeaders, InvalidSession } from './engine-session.js';
 
 const SERVICE = 'service-account-grantline';
 
@@ -39,7 +39,7 @@ describe('sessionHeaders', () => {
   });
 
   it.each(['', ' ', 'a ', 'a\r\nX-Trino-User: root', '名', '\u0000'])('refuses the user %j', (user) => {
-    expect(() => sessionHeaders(sessionFor(user), 'X-Query', SERVICE)).toThrow(UnfitSession);
+    expect(() => sessionHeaders(sessionFor(user), 'X-Query', SERVICE)).toThrow(InvalidSession);
   });
 });
 

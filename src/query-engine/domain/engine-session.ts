@@ -1,6 +1,6 @@
-/** Whom the engine shall see, and what it shall remember between one statement and the next. */
+/** The user of a statement, and what the engine keeps from one statement to the next. */
 export interface EngineSession {
-  /** The person (or the service itself) whose rights count. Never empty: an empty header runs as the service account. */
+  /** The user whose rights apply (or the service itself). Never empty: an empty header runs as the service account. */
   user: string;
   catalog: string | null;
   schema: string | null;
@@ -29,48 +29,48 @@ export function sessionFor(user: string, given: Partial<Omit<EngineSession, 'use
 /** The names of the request headers; the engine refuses a request that mixes the two (Trino 483). */
 export type HeaderPrefix = 'X-Query' | 'X-Trino';
 
-/** A session that no header can carry. The message names the field, not its content. */
-export class UnfitSession extends Error {
-  override readonly name = 'UnfitSession';
+/** A session that headers cannot carry. The message names the field, not its content. */
+export class InvalidSession extends Error {
+  override readonly name = 'InvalidSession';
 }
 
-/** Header fields are ISO 8859-1 to the engine, and it decodes nothing in them: other letters cannot be said there. */
+/** The engine reads header fields as ISO 8859-1 and decodes nothing in them. */
 const HEADER_TEXT = /^[\x20-\x7e\xa0-\xff]+$/;
 
 /**
- * The session as request headers, all of one family (source document 4.6). The service is always named beside the
- * user: then the engine asks its impersonation rules in both verification modes, also where it looks at no token.
+ * The session as request headers, all of one family (source document 4.6). The service is always named as the original
+ * user: then the engine applies its impersonation rules in both verification modes, also where it verifies no token.
  *
- * @throws UnfitSession when a name is empty or has characters that a header cannot carry.
+ * @throws InvalidSession when a name is empty or has characters that a header cannot carry.
  */
 export function sessionHeaders(session: EngineSession, prefix: HeaderPrefix, service: string): Record<string, string> {
   const headers: Record<string, string> = {
-    [`${prefix}-User`]: fit(session.user, 'user'),
-    [`${prefix}-Original-User`]: fit(service, 'original user'),
+    [`${prefix}-User`]: headerText(session.user, 'user'),
+    [`${prefix}-Original-User`]: headerText(service, 'original user'),
     [`${prefix}-Source`]: 'grantline',
     // Without it times are cut to milliseconds, and types are named without their precision.
     [`${prefix}-Client-Capabilities`]: 'PARAMETRIC_DATETIME',
   };
-  if (session.catalog !== null) headers[`${prefix}-Catalog`] = fit(session.catalog, 'catalog');
-  if (session.schema !== null) headers[`${prefix}-Schema`] = fit(session.schema, 'schema');
-  if (session.traceToken !== null) headers[`${prefix}-Trace-Token`] = fit(session.traceToken, 'trace token');
-  if (session.timeZone !== null) headers[`${prefix}-Time-Zone`] = fit(session.timeZone, 'time zone');
+  if (session.catalog !== null) headers[`${prefix}-Catalog`] = headerText(session.catalog, 'catalog');
+  if (session.schema !== null) headers[`${prefix}-Schema`] = headerText(session.schema, 'schema');
+  if (session.traceToken !== null) headers[`${prefix}-Trace-Token`] = headerText(session.traceToken, 'trace token');
+  if (session.timeZone !== null) headers[`${prefix}-Time-Zone`] = headerText(session.timeZone, 'time zone');
   if (session.properties.size > 0) headers[`${prefix}-Session`] = pairs(session.properties);
   if (session.roles.size > 0) headers[`${prefix}-Role`] = pairs(session.roles);
   if (session.preparedStatements.size > 0) headers[`${prefix}-Prepared-Statement`] = pairs(session.preparedStatements);
   return headers;
 }
 
-function fit(value: string, field: string): string {
+function headerText(value: string, field: string): string {
   if (HEADER_TEXT.test(value) && value.trim() === value) return value;
-  throw new UnfitSession(`the ${field} is empty or has characters that no header can carry`);
+  throw new InvalidSession(`the ${field} is empty or has characters that no header can carry`);
 }
 
 function pairs(map: ReadonlyMap<string, string>): string {
   return [...map].map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join(',');
 }
 
-/** What an answer's headers change: USE, SET SESSION, SET ROLE, PREPARE and their opposites. */
+/** What a response's headers change: USE, SET SESSION, SET ROLE, PREPARE and their opposites. */
 export interface SessionChange {
   catalog: string | null;
   schema: string | null;
@@ -117,7 +117,7 @@ function updated(
   return next;
 }
 
-/** Values are percent-encoded, so a comma or an equals sign in them is not one of ours. */
+/** Values are percent-encoded, so commas and equals signs are separators. */
 function readPairs(value: string | null): [string, string][] {
   return (value ?? '').split(',').flatMap((pair) => {
     const at = pair.indexOf('=');

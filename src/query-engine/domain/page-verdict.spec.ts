@@ -1,7 +1,7 @@
 import { JsonScanner } from './json-scanner.js';
 import { PageRows } from './page-rows.js';
-import { isRepeated, judgePage, standingAfter, stateOf } from './page-verdict.js';
-import type { Drive } from './query-store.js';
+import { isRepeated, judgePage, stateAfter, publicState } from './page-verdict.js';
+import type { ExecutionState } from './query-store.js';
 import { EngineFault } from './statement-client.js';
 import type { StatementPage } from './statement-page.js';
 
@@ -53,10 +53,10 @@ describe('isRepeated', () => {
   });
 });
 
-describe('standingAfter', () => {
+describe('stateAfter', () => {
   const now = new Date('2026-11-20T12:00:00Z');
   const columns = [{ name: 'n', type: 'bigint', signature: { rawType: 'bigint' }, shape: { kind: 'bigint' } }] as const;
-  const before: Drive = {
+  const before: ExecutionState = {
     id: '',
     runAs: 'ana',
     catalog: null,
@@ -71,9 +71,9 @@ describe('standingAfter', () => {
     rowsReturned: 7,
     waitingSince: now,
   };
-  const after = (given: Partial<StatementPage>, drive = before): unknown => {
+  const after = (given: Partial<StatementPage>, state = before): unknown => {
     const read = { ...page, ...given };
-    return standingAfter(judgePage(read), read, '/this', drive, now);
+    return stateAfter(judgePage(read), read, '/this', state, now);
   };
 
   it('rows wait where they were found, behind those that were handed out', () => {
@@ -100,7 +100,7 @@ describe('standingAfter', () => {
   });
 });
 
-describe('stateOf', () => {
+describe('publicState', () => {
   it.each([
     ['QUEUED', 'queued'],
     ['WAITING_FOR_RESOURCES', 'queued'],
@@ -108,6 +108,6 @@ describe('stateOf', () => {
     ['FINISHED', 'running'],
     ['A_WORD_OF_A_LATER_VERSION', 'running'],
   ])('%s is %s while it lives', (word, state) => {
-    expect(stateOf(word)).toBe(state);
+    expect(publicState(word)).toBe(state);
   });
 });

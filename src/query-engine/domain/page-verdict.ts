@@ -1,14 +1,14 @@
 import { type Ending, failedOnEngine, type QueryState } from './query.js';
-import type { Drive } from './query-store.js';
+import type { ExecutionState } from './query-store.js';
 import { EngineFault } from './statement-client.js';
 import type { StatementPage } from './statement-page.js';
 
-/** What a driver does with a page: hold it for a reader, ask for the next one, or end the query. */
+/** What to do with a page: hold it for a reader, ask for the next one, or end the query. */
 export type PageVerdict = { kind: 'hold' } | { kind: 'ask-again' } | { kind: 'end'; ending: Ending };
 
 /**
- * Rows wait for a reader, and nothing more is asked for meanwhile. The one row of an INSERT or a CREATE TABLE AS is no
- * such row: it says how many were written, and a writer must come to its end whether somebody reads that or not.
+ * A page with rows waits for a reader. The one row of an INSERT or a CREATE TABLE AS does not: it is the number of rows
+ * written, and such a statement must come to its end whether it is read or not.
  */
 export function judgePage(page: StatementPage): PageVerdict {
   if (page.error !== null) return { kind: 'end', ending: failedOnEngine(page.error) };
@@ -26,8 +26,8 @@ export interface TakenPage {
 }
 
 /**
- * Whether those rows came before, in the page that had rows last: from the same path, or from one that leads to itself
- * with as much in it. The engine's paths lead on from page to page, but a proxy may answer with an older one.
+ * Whether the page repeats the rows of the last one: it has the same path, or a path that leads to itself and as many rows
+ * and bytes. The engine never does that; a proxy may answer with an older page.
  */
 export function isRepeated(page: StatementPage, path: string, last: TakenPage | null): boolean {
   if (last === null || page.rows.length === 0) return false;
@@ -37,20 +37,20 @@ export function isRepeated(page: StatementPage, path: string, last: TakenPage | 
   );
 }
 
-type Standing = Pick<Drive, 'columns' | 'nextPath' | 'pagePath' | 'pageStart' | 'waitingSince'>;
+type PageState = Pick<ExecutionState, 'columns' | 'nextPath' | 'pagePath' | 'pageStart' | 'waitingSince'>;
 
 /**
- * Where a query stands after that page.
- * @param path where the page was found; null: it is the answer to the POST.
+ * The state of the execution after that page.
+ * @param path where the page was found; null: in the answer to the POST.
  * @throws EngineFault for rows without columns.
  */
-export function standingAfter(
+export function stateAfter(
   verdict: PageVerdict,
   page: StatementPage,
   path: string | null,
-  before: Drive,
+  before: ExecutionState,
   now: Date,
-): Standing {
+): PageState {
   const columns = before.columns ?? page.columns;
   const { nextPath } = page;
   if (verdict.kind !== 'hold') {
@@ -62,7 +62,7 @@ export function standingAfter(
 
 const WAITING: ReadonlySet<string> = new Set(['QUEUED', 'WAITING_FOR_RESOURCES', 'DISPATCHING']);
 
-/** The engine's word as one of ours, while the statement lives. */
-export function stateOf(engineState: string): Extract<QueryState, 'queued' | 'running'> {
+/** The API's state for the engine's, while the statement runs. */
+export function publicState(engineState: string): Extract<QueryState, 'queued' | 'running'> {
   return WAITING.has(engineState) ? 'queued' : 'running';
 }

@@ -4,7 +4,7 @@ import type { Ending, Query, QueryState } from './query.js';
 export interface NewQuery {
   id: string;
   userId: number;
-  /** Whom the engine sees. */
+  /** The user of the statement on the engine. */
   runAs: string;
   sql: string;
   catalog: string | null;
@@ -15,8 +15,8 @@ export interface NewQuery {
   deadlineAt: Date;
 }
 
-/** What a replica needs to drive a query, and where it stands. Rows are counted from the query's first. */
-export interface Drive {
+/** What a replica needs to execute a query. Rows are counted from the query's first. */
+export interface ExecutionState {
   id: string;
   runAs: string;
   catalog: string | null;
@@ -36,7 +36,7 @@ export interface Drive {
   waitingSince: Date | null;
 }
 
-/** What a page of the engine changed. */
+/** What a page of the engine changes. */
 export interface QueryProgress {
   state: Extract<QueryState, 'queued' | 'running'>;
   startedAt: Date | null;
@@ -49,45 +49,44 @@ export interface QueryProgress {
   waitingSince: Date | null;
 }
 
-/** What is needed to tell the engine that a query was cancelled. */
-export type Ended = Pick<Drive, 'runAs' | 'catalog' | 'schema' | 'traceToken' | 'nextPath'>;
+/** What it takes to cancel a query on the engine. */
+export type Ended = Pick<ExecutionState, 'runAs' | 'catalog' | 'schema' | 'traceToken' | 'nextPath'>;
 
 /**
- * Where queries are kept, shared by all replicas. One of them drives a query, for as long as it renews its lease; every
- * method that writes on behalf of a driver does nothing for one who is no longer it, and says so.
+ * The queries of all replicas. One replica executes a query, for as long as it renews its lease. Methods that take a replica
+ * change nothing and return false when another one executes the query, or none does.
  */
 export abstract class QueryStore {
-  /** One person's queries, and nobody else's (product.md section 4, per-user isolation). */
+  /** The queries of one user (product.md section 4, per-user isolation). */
   abstract ownedBy(userId: number): OwnQueries;
-  /** False: the person has so many alive already; of many at once no more than that get in. */
-  abstract reserve(query: NewQuery, driver: string, mostAlive: number): Promise<boolean>;
-  /** The engine did not take it: as if it had never been. */
+  /** False: the user has `mostAlive` running ones already, however many are reserved at once. */
+  abstract reserve(query: NewQuery, replica: string, mostAlive: number): Promise<boolean>;
+  /** Removes a query that the engine did not accept. */
   abstract discard(id: string): Promise<void>;
-  abstract progress(id: string, driver: string, progress: QueryProgress): Promise<boolean>;
-  /** The page that waited has been read, and is not to be asked for again. */
-  abstract letGoOfPage(id: string, driver: string): Promise<boolean>;
-  /** Rows from … up to before … go to the reader now. */
-  abstract handOut(id: string, driver: string, from: number, to: number, at: Date): Promise<boolean>;
-  /** False: it had ended, or another drives it. */
-  abstract end(id: string, driver: string, ending: Ending, at: Date): Promise<boolean>;
-  /** Makes this replica the driver of a query that the engine has taken, whoever was before. Null: it has ended. */
-  abstract claim(id: string, driver: string): Promise<Drive | null>;
-  /** Up to so many whose driver has not renewed its lease. */
-  abstract claimExpired(driver: string, most: number): Promise<Drive[]>;
-  /** The queries that this replica still drives, and whether their people are still active. */
-  abstract renew(driver: string): Promise<{ id: string; isActive: boolean }[]>;
-  /** Lets another replica take them over at once. */
-  abstract release(driver: string): Promise<void>;
-  /** Removes what ended before that. @returns how many. */
+  abstract progress(id: string, replica: string, progress: QueryProgress): Promise<boolean>;
+  /** The held page has been read, and cannot be asked for again. */
+  abstract releasePage(id: string, replica: string): Promise<boolean>;
+  /** Rows from … up to before … go to the reader. */
+  abstract handOut(id: string, replica: string, from: number, to: number, at: Date): Promise<boolean>;
+  abstract end(id: string, replica: string, ending: Ending, at: Date): Promise<boolean>;
+  /** Takes over a query that the engine has accepted. Null: it has ended. */
+  abstract claim(id: string, replica: string): Promise<ExecutionState | null>;
+  /** Takes over up to `most` queries whose lease has expired. */
+  abstract claimExpired(replica: string, most: number): Promise<ExecutionState[]>;
+  /** Renews the leases of this replica. @returns the queries that it executes, and whether their users are active. */
+  abstract renew(replica: string): Promise<{ id: string; isActive: boolean }[]>;
+  /** Ends the leases, so that another replica can take over at once. */
+  abstract release(replica: string): Promise<void>;
+  /** Removes queries that ended before. @returns how many. */
   abstract removePast(before: Date): Promise<number>;
 }
 
-/** One person's queries. It cannot be asked for anybody else's. */
+/** The queries of one user; no method can reach another user's. */
 export abstract class OwnQueries {
-  /** Null: this person has no such query. */
+  /** Null: this user has no such query. */
   abstract find(id: string): Promise<Query | null>;
-  /** The newest first, beginning after that one; at most `limit`. */
+  /** Newest first, beginning after that one; at most `limit`. */
   abstract page(after: { createdAt: Date; id: string } | null, limit: number): Promise<Query[]>;
-  /** What was to be cancelled; `ended`: it had ended before; null: this person has no such query. */
+  /** What to cancel on the engine; `ended`: it had ended before; null: this user has no such query. */
   abstract cancel(id: string, ending: Ending, at: Date): Promise<Ended | 'ended' | null>;
 }

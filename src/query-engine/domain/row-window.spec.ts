@@ -18,7 +18,7 @@ describe('judgeAsked', () => {
     [2, 2, 5, 'newest'],
     [0, 2, 5, 'gone'],
     [3, 2, 5, 'gone'],
-    [6, 2, 5, 'unknown'],
+    [6, 2, 5, 'unknown-place'],
   ])('%i, with a newest page from %i to before %i: %s', (row, from, to, asked) => {
     expect(judgeAsked(row, from, to)).toBe(asked);
   });

@@ -1,4 +1,4 @@
-/** A place in a result: how many rows come before it. Readers see it as an opaque text. */
+/** The cursor of a row: how many rows precede it, as opaque text. */
 export function writeRowCursor(row: number): string {
   return Buffer.from(String(row)).toString('base64url');
 }
@@ -11,15 +11,15 @@ export function readRowCursor(text: string): number | null {
 }
 
 /**
- * What a reader may ask for: what comes next, or the newest page once more, because its answer may have been lost. What
- * lies before has left the engine and is kept nowhere. `unknown`: a place that no answer has named.
+ * A reader may ask for the next page, or for the newest one again, whose answer may have been lost. Older pages have left
+ * the engine and are not stored. `unknown-place`: no answer has named that row.
  */
-export type Asked = 'next' | 'newest' | 'gone' | 'unknown';
+export type Asked = 'next' | 'newest' | 'gone' | 'unknown-place';
 
 export function judgeAsked(row: number, newestFrom: number, rowsReturned: number): Asked {
   if (row === rowsReturned) return 'next';
   if (row === newestFrom) return 'newest';
-  return row < rowsReturned ? 'gone' : 'unknown';
+  return row < rowsReturned ? 'gone' : 'unknown-place';
 }
 
 /** The rows of one page of the engine. `start`: how many rows came before it. */

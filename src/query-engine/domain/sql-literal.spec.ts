@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { identifier, UnfitParameter, withParameters } from './sql-literal.js';
+import { identifier, InvalidParameter, withParameters } from './sql-literal.js';
 
 describe('withParameters', () => {
   it('leaves a statement without parameters alone', () => {
@@ -27,7 +27,7 @@ describe('withParameters', () => {
   });
 
   it.each([2 ** 53, -(2 ** 62), new Date(Number.NaN)])('refuses %p', (parameter) => {
-    expect(() => withParameters('SELECT ?', [parameter])).toThrow(UnfitParameter);
+    expect(() => withParameters('SELECT ?', [parameter])).toThrow(InvalidParameter);
   });
 
   it('closes every text that it opens, whatever is in it', () => {

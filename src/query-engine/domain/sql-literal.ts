@@ -2,15 +2,15 @@
 export type Parameter = null | boolean | number | bigint | string | Date | Uint8Array | readonly Parameter[];
 
 /** A parameter that has no literal: NaN has one, an integer that JavaScript has already rounded has none. */
-export class UnfitParameter extends Error {
-  override readonly name = 'UnfitParameter';
+export class InvalidParameter extends Error {
+  override readonly name = 'InvalidParameter';
 }
 
 /**
  * One statement that carries its parameters, so that nothing has to be prepared and forgotten again, and no header grows
  * with them. The literals are built here and never concatenated by callers (Trino's EXECUTE IMMEDIATE).
  *
- * @throws UnfitParameter
+ * @throws InvalidParameter
  */
 export function withParameters(sql: string, parameters: readonly Parameter[]): string {
   if (parameters.length === 0) return sql;
@@ -36,13 +36,13 @@ function literal(value: Parameter): string {
 function number(value: number): string {
   if (Number.isSafeInteger(value)) return Object.is(value, -0) ? "DOUBLE '-0.0'" : String(value);
   if (Number.isInteger(value) && Math.abs(value) < 2 ** 63) {
-    throw new UnfitParameter(`${value} is beyond 2^53 and may have been rounded; send it as text`);
+    throw new InvalidParameter(`${value} is beyond 2^53 and may have been rounded; send it as text`);
   }
   return `DOUBLE '${value}'`;
 }
 
 function instant(value: Date): string {
-  if (Number.isNaN(value.getTime())) throw new UnfitParameter('an invalid date');
+  if (Number.isNaN(value.getTime())) throw new InvalidParameter('an invalid date');
   return value.toISOString().replace('T', ' ').replace('Z', '');
 }
 

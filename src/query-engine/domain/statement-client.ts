@@ -25,7 +25,7 @@ export abstract class StatementClient {
   /**
    * POST /v1/statement. It registers the statement; the engine begins it when the first page is asked for.
    * @throws EngineFault
-   * @throws UnfitSession
+   * @throws InvalidSession
    */
   abstract submit(sql: string, session: EngineSession, limits: RequestLimits): Promise<StatementAnswer>;
   /**

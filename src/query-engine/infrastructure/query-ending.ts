@@ -1,6 +1,6 @@
 import type { Ending } from '../domain/query.js';
 
-/** How a query ends, as `SET …` with values from $3 on. Capabilities of the engine's go with it. */
+/** The columns of an ending, with values from $3 on. Also clears the nextUri paths, which are capabilities. */
 export const ENDING = `state = $3, finished_at = $4, truncated = $5, update_count = $6, error_code = $7, error_message = $8,
   engine_error_name = $9, error_line = $10, error_column = $11,
   progress_percent = CASE $3 WHEN 'finished' THEN 100 ELSE progress_percent END,

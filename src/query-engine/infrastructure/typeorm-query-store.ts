@@ -3,16 +3,22 @@ import { In, LessThan } from 'typeorm';
 import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
 import { readColumns, writeColumns } from '../domain/engine-type.js';
 import type { Ending } from '../domain/query.js';
-import { type Drive, type NewQuery, type OwnQueries, type QueryProgress, QueryStore } from '../domain/query-store.js';
+import {
+  type ExecutionState,
+  type NewQuery,
+  type OwnQueries,
+  type QueryProgress,
+  QueryStore,
+} from '../domain/query-store.js';
 import { QueryRow } from './query.entity.js';
 import { ENDING, endingValues } from './query-ending.js';
 import { TypeormOwnQueries } from './typeorm-own-queries.js';
 
-/** Leases are judged by the database's clock alone, so that replicas need not agree on the time. */
+/** Leases are judged by the database's clock, so that replicas need not agree on the time. */
 const LEASE = `now() + interval '30 seconds'`;
 const ALIVE = `state IN ('queued', 'running')`;
 
-/** What is kept of one person's queries that have ended: the newest, up to so many bytes of text and so many queries. */
+/** The history of one user: the newest queries, within these limits of text and of number. */
 const KEPT = { bytes: 16_777_216, queries: 10_000 } as const;
 const FORGET_OLDEST = `DELETE FROM queries USING (
     SELECT id, row_number() OVER newest_first AS place,
@@ -31,10 +37,10 @@ export class TypeormQueryStore extends QueryStore {
     return new TypeormOwnQueries(this.session, userId);
   }
 
-  override reserve(query: NewQuery, driver: string, mostAlive: number): Promise<boolean> {
+  override reserve(query: NewQuery, replica: string, mostAlive: number): Promise<boolean> {
     return this.session.run(async () => {
       const { manager } = this.session;
-      // One person's submissions one after the other: what the second counts includes the first.
+      // One user's submissions one after the other, so that each counts those before it.
       await manager.query(`SELECT pg_advisory_xact_lock(hashtext('queries'), $1)`, [query.userId]);
       const alive = await manager.countBy(QueryRow, { userId: query.userId, state: In(['queued', 'running']) });
       if (alive >= mostAlive) return false;
@@ -51,7 +57,7 @@ export class TypeormQueryStore extends QueryStore {
           query.traceToken,
           query.createdAt,
           query.deadlineAt,
-          driver,
+          replica,
         ],
       );
       await manager.query(FORGET_OLDEST, [query.userId, KEPT.bytes, KEPT.queries]);
@@ -63,14 +69,14 @@ export class TypeormQueryStore extends QueryStore {
     await this.session.manager.delete(QueryRow, { id });
   }
 
-  override progress(id: string, driver: string, progress: QueryProgress): Promise<boolean> {
+  override progress(id: string, replica: string, progress: QueryProgress): Promise<boolean> {
     return this.changesOne(
       `UPDATE queries SET state = $3, started_at = coalesce(started_at, $4), progress_percent = $5, engine_query_id = $6,
          columns = $7, next_path = $8, page_path = $9, page_start = $10, waiting_since = $11
        WHERE id = $1 AND driver = $2`,
       [
         id,
-        driver,
+        replica,
         progress.state,
         progress.startedAt,
         progress.progressPercent,
@@ -84,58 +90,58 @@ export class TypeormQueryStore extends QueryStore {
     );
   }
 
-  override letGoOfPage(id: string, driver: string): Promise<boolean> {
+  override releasePage(id: string, replica: string): Promise<boolean> {
     return this.changesOne('UPDATE queries SET page_path = NULL, waiting_since = NULL WHERE id = $1 AND driver = $2', [
       id,
-      driver,
+      replica,
     ]);
   }
 
-  override handOut(id: string, driver: string, from: number, to: number, at: Date): Promise<boolean> {
+  override handOut(id: string, replica: string, from: number, to: number, at: Date): Promise<boolean> {
     return this.changesOne(
       'UPDATE queries SET newest_from = $3, rows_returned = $4, waiting_since = $5 WHERE id = $1 AND driver = $2',
-      [id, driver, from, to, at],
+      [id, replica, from, to, at],
     );
   }
 
-  override end(id: string, driver: string, ending: Ending, at: Date): Promise<boolean> {
+  override end(id: string, replica: string, ending: Ending, at: Date): Promise<boolean> {
     return this.changesOne(`UPDATE queries SET ${ENDING} WHERE id = $1 AND driver = $2`, [
       id,
-      driver,
+      replica,
       ...endingValues(ending, at),
     ]);
   }
 
-  override async claim(id: string, driver: string): Promise<Drive | null> {
-    const [rows] = await this.session.manager.query<[DriveColumns[], number]>(
+  override async claim(id: string, replica: string): Promise<ExecutionState | null> {
+    const [rows] = await this.session.manager.query<[StateColumns[], number]>(
       `UPDATE queries SET driver = $2, lease_until = ${LEASE}
        WHERE id = $1 AND ${ALIVE} AND (next_path IS NOT NULL OR page_path IS NOT NULL) RETURNING *`,
-      [id, driver],
+      [id, replica],
     );
-    return rows[0] === undefined ? null : toDrive(rows[0]);
+    return rows[0] === undefined ? null : toState(rows[0]);
   }
 
-  override async claimExpired(driver: string, most: number): Promise<Drive[]> {
-    const [rows] = await this.session.manager.query<[DriveColumns[], number]>(
+  override async claimExpired(replica: string, most: number): Promise<ExecutionState[]> {
+    const [rows] = await this.session.manager.query<[StateColumns[], number]>(
       `UPDATE queries SET driver = $1, lease_until = ${LEASE}
        WHERE id IN (SELECT id FROM queries WHERE ${ALIVE} AND lease_until < now() ORDER BY lease_until LIMIT $2 FOR UPDATE SKIP LOCKED)
        RETURNING *`,
-      [driver, most],
+      [replica, most],
     );
-    return rows.map(toDrive);
+    return rows.map(toState);
   }
 
-  override async renew(driver: string): Promise<{ id: string; isActive: boolean }[]> {
+  override async renew(replica: string): Promise<{ id: string; isActive: boolean }[]> {
     const [rows] = await this.session.manager.query<[{ id: string; isActive: boolean }[], number]>(
       `UPDATE queries q SET lease_until = ${LEASE} FROM users u WHERE q.driver = $1 AND u.id = q.user_id
        RETURNING q.id, u.is_active AS "isActive"`,
-      [driver],
+      [replica],
     );
     return rows;
   }
 
-  override async release(driver: string): Promise<void> {
-    await this.session.manager.query('UPDATE queries SET lease_until = now() WHERE driver = $1', [driver]);
+  override async release(replica: string): Promise<void> {
+    await this.session.manager.query('UPDATE queries SET lease_until = now() WHERE driver = $1', [replica]);
   }
 
   override async removePast(before: Date): Promise<number> {
@@ -148,7 +154,7 @@ export class TypeormQueryStore extends QueryStore {
   }
 }
 
-interface DriveColumns {
+interface StateColumns {
   id: string;
   run_as: string;
   catalog: string | null;
@@ -164,7 +170,7 @@ interface DriveColumns {
   waiting_since: Date | null;
 }
 
-function toDrive(row: DriveColumns): Drive {
+function toState(row: StateColumns): ExecutionState {
   return {
     id: row.id,
     runAs: row.run_as,

@@ -8,8 +8,8 @@ import type { Query } from '../../src/query-engine/domain/query.js';
 import { QueryRow } from '../../src/query-engine/infrastructure/query.entity.js';
 import { TrinoStatementClient } from '../../src/query-engine/infrastructure/trino-statement-client.js';
 import { TypeormQueryStore } from '../../src/query-engine/infrastructure/typeorm-query-store.js';
-import { QueryDrivers } from '../../src/query-engine/query-drivers.service.js';
-import type { RowsOutcome } from '../../src/query-engine/row-reader.js';
+import { QueryExecutions } from '../../src/query-engine/query-executions.service.js';
+import type { RowsResult } from '../../src/query-engine/rows-page.js';
 import { freshDatabase, type TestDatabase } from '../support/database.js';
 import { FakeTimers } from '../support/fake-timers.js';
 import { FIXED_RANDOM } from '../support/fixed-random.js';
@@ -20,13 +20,13 @@ import { TEST_SECRET, TestClock } from '../support/service.js';
 
 export const NUMBERS = [column('n', 'integer')];
 
-/** Two replicas that drive ana's queries, on one database and one engine. */
-export class DriversUnderTest {
+/** Two replicas that execute ana's queries, on one database and one engine. */
+export class ExecutionsUnderTest {
   clock = new TestClock();
   timers = new FakeTimers();
   log = new LogBook();
-  one: QueryDrivers;
-  other: QueryDrivers;
+  one: QueryExecutions;
+  other: QueryExecutions;
   readonly store: TypeormQueryStore;
   private readonly settings = parseSettings({ AUTH_SECRET_KEY: TEST_SECRET }).settings;
 
@@ -40,7 +40,7 @@ export class DriversUnderTest {
     [this.one, this.other] = [this.replica(), this.replica()];
   }
 
-  static async start(): Promise<DriversUnderTest> {
+  static async start(): Promise<ExecutionsUnderTest> {
     const engine = new FakeTrino();
     const origin = await engine.listen();
     const database = await freshDatabase();
@@ -67,7 +67,7 @@ export class DriversUnderTest {
       new TestClock(),
       new LogBook(),
     );
-    return new DriversUnderTest(engine, database, source, client);
+    return new ExecutionsUnderTest(engine, database, source, client);
   }
 
   async stop(): Promise<void> {
@@ -77,7 +77,7 @@ export class DriversUnderTest {
     await this.engine.close();
   }
 
-  /** For each test: no query yet, `SELECT n` with five rows, time at its start, and two replicas that drive nothing. */
+  /** For each test: no query yet, `SELECT n` with five rows, time at its start, and two replicas that execute nothing. */
   async renew(): Promise<void> {
     await this.source.query('DELETE FROM queries');
     await this.source.query('UPDATE users SET is_active = true');
@@ -94,7 +94,7 @@ export class DriversUnderTest {
     const id = randomUUID();
     const query = { id, userId: 1, runAs: 'ana', sql, catalog: null, schema: null, traceToken: 't' };
     const deadlineAt = this.deadlineAt();
-    await this.store.reserve({ ...query, createdAt: this.clock.now(), deadlineAt }, this.one.driver, 5);
+    await this.store.reserve({ ...query, createdAt: this.clock.now(), deadlineAt }, this.one.replica, 5);
     const { page } = await this.client.submit(sql, sessionFor('ana'), { deadline: Infinity });
     const where = { nextPath: page.nextPath, pagePath: null, pageStart: 0, newestFrom: 0, rowsReturned: 0 };
     await this.one.begin({ ...query, ...where, deadlineAt, columns: null, waitingSince: null }, page);
@@ -102,9 +102,9 @@ export class DriversUnderTest {
   }
 
   /** The rows as a reader of that replica gets them. */
-  async rows(replica: QueryDrivers, id: string, from: number, limit: number): Promise<RowsRead> {
+  async rows(replica: QueryExecutions, id: string, from: number, limit: number): Promise<RowsRead> {
     const outcome = await replica.rows(id, from, limit);
-    if (outcome.kind !== 'page') return outcome;
+    if (outcome?.kind !== 'page') return outcome;
     const { columns, pieces, next } = outcome.page;
     const rows = [...pieces].flat();
     outcome.page.release();
@@ -125,21 +125,23 @@ export class DriversUnderTest {
     return requests.map(({ path }) => path.split('/').at(-1) ?? '');
   }
 
-  /** As if the drivers of all queries had died a while ago. */
+  /** As if the replicas of all queries had died a while ago. */
   async expireLeases(): Promise<void> {
     await this.source.query(`UPDATE queries SET lease_until = now() - interval '1 s'`);
   }
 
-  private replica(): QueryDrivers {
+  private replica(): QueryExecutions {
     const { client, store, timers, clock, log, settings } = this;
-    return new QueryDrivers(client, store, timers, clock, log, settings, new RandomIds());
+    return new QueryExecutions(client, store, timers, clock, log, settings, new RandomIds());
   }
 }
 
 /** What a reader gets, read to its end and released; or why there is nothing. */
 export type RowsRead =
   | { kind: 'page'; page: { columns: unknown; rows: unknown[]; next: number | null } }
-  | Exclude<RowsOutcome, { kind: 'page' }>;
+  | Exclude<RowsResult, { kind: 'page' }>
+  | null;
 
-/** The values of the page, or why there is none. */
-export const values = (read: RowsRead): unknown => (read.kind === 'page' ? read.page.rows.flat() : read.kind);
+/** The values of the page, or why there is none. Null: the query has ended. */
+export const values = (read: RowsRead): unknown =>
+  read?.kind === 'page' ? read.page.rows.flat() : (read?.kind ?? null);

@@ -1,0 +1,65 @@
+import type { Clock } from '../kernel/clock.js';
+import { type PageVerdict, publicState, stateAfter } from './domain/page-verdict.js';
+import type { Ending } from './domain/query.js';
+import type { ExecutionState, QueryStore } from './domain/query-store.js';
+import type { StatementPage } from './domain/statement-page.js';
+
+/**
+ * The stored state of a query that this replica executes, written before the next request goes out, so that another replica
+ * can take over at any moment. A write returns false once another replica has, or the query has ended.
+ */
+export class ExecutionRecord {
+  private hasUnstoredRead = false;
+
+  constructor(
+    private readonly store: QueryStore,
+    private readonly clock: Clock,
+    private readonly replica: string,
+    private readonly current: ExecutionState,
+  ) {}
+
+  get state(): Readonly<ExecutionState> {
+    return this.current;
+  }
+
+  /** @param path where the page was found; null: in the answer to the POST. @throws EngineFault */
+  async progress(page: StatementPage, verdict: PageVerdict, path: string | null): Promise<boolean> {
+    const now = this.clock.now();
+    const next = stateAfter(verdict, page, path, this.current, now);
+    const state = page.rows.length > 0 ? 'running' : publicState(page.engineState);
+    const stored = await this.store.progress(this.current.id, this.replica, {
+      ...next,
+      state,
+      startedAt: state === 'running' ? now : null,
+      progressPercent: page.progressPercent,
+      engineQueryId: page.queryId,
+    });
+    if (stored) Object.assign(this.current, verdict.kind === 'end' ? { columns: next.columns } : next);
+    return stored;
+  }
+
+  /** Rows from … up to before … go to the reader. */
+  async handOut(from: number, to: number): Promise<boolean> {
+    const now = this.clock.now();
+    if (!(await this.store.handOut(this.current.id, this.replica, from, to, now))) return false;
+    Object.assign(this.current, { newestFrom: from, rowsReturned: to, waitingSince: now });
+    return true;
+  }
+
+  /** The held page has been read to its end; `releasePage` stores it. */
+  finishPage(): void {
+    this.hasUnstoredRead = true;
+    Object.assign(this.current, { waitingSince: null, pagePath: null });
+  }
+
+  /** To be called before the next page is asked for: from then on the engine does not repeat the old one. */
+  async releasePage(): Promise<boolean> {
+    if (this.hasUnstoredRead && !(await this.store.releasePage(this.current.id, this.replica))) return false;
+    this.hasUnstoredRead = false;
+    return true;
+  }
+
+  end(ending: Ending): Promise<boolean> {
+    return this.store.end(this.current.id, this.replica, ending, this.clock.now());
+  }
+}

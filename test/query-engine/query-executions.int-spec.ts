@@ -1,0 +1,97 @@
+import { DataSource } from 'typeorm';
+import type { QueryExecutions } from '../../src/query-engine/query-executions.service.js';
+import type { FakeTimers } from '../support/fake-timers.js';
+import type { FakeTrino } from '../support/fake-trino.js';
+import type { LogBook } from '../support/log-book.js';
+import type { TestClock } from '../support/service.js';
+import { until } from '../support/until.js';
+import { ExecutionsUnderTest, NUMBERS, values } from './executions-under-test.js';
+
+describe('query executions', () => {
+  let executions: ExecutionsUnderTest;
+  let engine: FakeTrino;
+  let clock: TestClock;
+  let timers: FakeTimers;
+  let log: LogBook;
+  let one: QueryExecutions;
+
+  beforeAll(async () => {
+    executions = await ExecutionsUnderTest.start();
+  });
+  afterAll(() => executions.stop());
+  beforeEach(async () => {
+    await executions.renew();
+    ({ engine, clock, timers, log, one } = executions);
+  });
+
+  it('fetch the next page after one was read to its end, which can be read again meanwhile', async () => {
+    const id = await executions.begun('SELECT n');
+    const first = await executions.rows(one, id, 0, 2);
+    const second = await executions.rows(one, id, 2, 2);
+    clock.advance(5);
+    await one.tick();
+    await until(() => Promise.resolve(executions.asked('GET').length === 3));
+
+    expect(values(first)).toEqual([1, 2]);
+    expect(await executions.rows(one, id, 2, 1)).toEqual(second);
+    expect(values(await executions.rows(one, id, 3, 9))).toEqual([4, 5]);
+    expect(values(await executions.rows(one, id, 2, 1))).toBe('gone');
+  });
+
+  it('keep the last page for a minute after the end', async () => {
+    engine.answers('SELECT few', {
+      raw: JSON.stringify({ id: engine.nextId, columns: NUMBERS, data: [[1]], stats: {} }),
+    });
+    const id = await executions.begun('SELECT few');
+    const last = await executions.rows(one, id, 0, 10);
+    expect(last).toMatchObject({ kind: 'page', page: { rows: [[1]], next: null } });
+    expect(await executions.find(id)).toMatchObject({ state: 'finished' });
+
+    expect(await executions.rows(one, id, 0, 10)).toEqual(last);
+    timers.advance(60_001);
+    await one.tick();
+    expect(values(await executions.rows(one, id, 0, 10))).toBeNull();
+  });
+
+  it('finish a query that was read to its end, though no further page is asked for', async () => {
+    engine.answers('SELECT few', { columns: NUMBERS, data: [[1]] });
+    const id = await executions.begun('SELECT few');
+    const last = await executions.rows(one, id, 0, 10);
+    clock.advance(5);
+    await one.tick();
+    let again = last;
+    await until(async () => {
+      again = await executions.rows(one, id, 0, 10);
+      return again?.kind === 'page' && again.page.next === null;
+    });
+
+    expect(values(again)).toEqual(values(last));
+    expect(await executions.find(id)).toMatchObject({ state: 'finished', rowsReturned: 1 });
+  });
+
+  it('answer an empty page with the same cursor when no rows come in time', async () => {
+    engine.answers('SELECT slow', { columns: NUMBERS, after: new Promise(() => undefined) });
+    const id = await executions.begun('SELECT slow');
+    const waiting = executions.rows(one, id, 0, 10);
+    await timers.untilWaiting();
+    timers.advance(10_000);
+
+    expect(await waiting).toEqual({ kind: 'page', page: { columns: [], rows: [], next: 0 } });
+  });
+
+  it('resume after the database was away', async () => {
+    let open: () => void = () => undefined;
+    engine.answers('SELECT n', { columns: NUMBERS, data: [[1]], after: new Promise((resolve) => (open = resolve)) });
+    const id = await executions.begun('SELECT n');
+    const owner = await new DataSource({ type: 'postgres', url: executions.database.migrationUrl }).initialize();
+    await owner.query('ALTER TABLE queries RENAME TO away');
+    open();
+    while (log.at('warn').length === 0) await new Promise((resolve) => setImmediate(resolve));
+    await owner.query('ALTER TABLE away RENAME TO queries');
+    await owner.destroy();
+    await one.tick();
+
+    expect(values(await executions.rows(one, id, 0, 10))).toEqual([1]);
+    expect(JSON.stringify(log.lines)).not.toContain('/v1/statement/');
+  });
+});
