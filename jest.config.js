@@ -1,28 +1,28 @@
-// Small tests stand beside the source; medium (*.int-spec.ts) and large (*.e2e-spec.ts) ones under test/.
+/** For every spec: how it is run, see spec-runner.js. */
+export const specs = {
+  rootDir: import.meta.dirname,
+  roots: ['<rootDir>/src', '<rootDir>/test'],
+  testEnvironment: 'node',
+  testRunner: '<rootDir>/test/support/spec-runner.js',
+  transform: {},
+};
+
+/** What boots something finds a PostgreSQL, and the service as it was built. */
+export const booted = {
+  ...specs,
+  globalSetup: '<rootDir>/test/support/global-setup.js',
+  globalTeardown: '<rootDir>/test/support/global-teardown.js',
+};
+
+// Small specs stand beside the source; medium and large ones under test/.
 /** @type {import('jest').Config} */
 export default {
-  testEnvironment: 'node',
-  roots: ['<rootDir>/src', '<rootDir>/test'],
-  testRegex: ['/src/.*\\.spec\\.ts$', '/test/(?!stack/|bench/).*\\.(int|e2e)?-?spec\\.ts$'],
-  extensionsToTreatAsEsm: ['.ts'],
-  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
-  transform: {
-    '^.+\\.ts$': [
-      '@swc/jest',
-      {
-        jsc: {
-          parser: { syntax: 'typescript', decorators: true },
-          transform: { legacyDecorator: true, decoratorMetadata: true },
-          target: 'es2022',
-          keepClassNames: true,
-        },
-        module: { type: 'es6' },
-      },
-    ],
-  },
+  projects: [
+    { ...specs, displayName: 'unit', testRegex: ['/(src|test)/(?!stack/|bench/).*\\.spec\\.ts$'] },
+    { ...booted, displayName: 'int', testRegex: ['/test/(?!stack/|bench/).*\\.int-spec\\.ts$'] },
+    { ...booted, displayName: 'e2e', testRegex: ['/test/(?!stack/|bench/).*\\.e2e-spec\\.ts$'] },
+  ],
   // jest leaves a core idle otherwise; specs wait for databases and processes more than they compute.
   maxWorkers: 2,
   testTimeout: 60_000,
-  globalSetup: '<rootDir>/test/support/global-setup.js',
-  globalTeardown: '<rootDir>/test/support/global-teardown.js',
 };

@@ -3,7 +3,7 @@ import { AccessChangesService } from '../../src/users/access-changes.service.js'
 import { parseSettings } from '../../src/platform/settings-parser.js';
 import { aWorld } from '../support/a-world.js';
 import { FakeTimers } from '../support/fake-timers.js';
-import { TEST_SECRET } from '../support/service.js';
+import { TEST_SECRET } from '../support/secrets.js';
 import { SyncUnderTest } from './sync-under-test.js';
 
 describe('runs that nobody asks for', () => {

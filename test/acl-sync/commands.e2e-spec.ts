@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freshDatabase, type TestDatabase } from '../support/database.js';
 import { runGrantline } from '../support/grantline-process.js';
-import { TEST_SECRET } from '../support/service.js';
+import { TEST_SECRET } from '../support/secrets.js';
 
 describe('on the command line', () => {
   let folder: string;

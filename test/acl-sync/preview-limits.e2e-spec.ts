@@ -1,7 +1,6 @@
 import { CandidateService } from '../../src/acl-sync/candidate.service.js';
 import { administrator } from '../support/administrator.js';
 import { startService, type TestService } from '../support/service.js';
-import { jest } from '@jest/globals';
 
 const PREVIEW = '/api/admin/acl/preview';
 
@@ -23,11 +22,11 @@ describe('previews', () => {
     let begun = 0;
     let bothBegun = (): void => undefined;
     const both = new Promise<void>((resolve) => (bothBegun = resolve));
-    jest.spyOn(candidates, 'current').mockImplementation(async () => {
+    candidates.current = async () => {
       if (++begun === 2) bothBegun();
       await opened;
       return current();
-    });
+    };
     const held = [first.post(PREVIEW), second.post(PREVIEW)];
     await both;
 

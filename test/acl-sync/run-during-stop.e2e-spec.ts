@@ -5,7 +5,7 @@ import { Client } from 'pg';
 import { freshDatabase, type TestDatabase } from '../support/database.js';
 import { FakeKubernetesApi } from '../support/fake-kubernetes-api.js';
 import { GrantlineProcess } from '../support/grantline-process.js';
-import { TEST_SECRET } from '../support/service.js';
+import { TEST_SECRET } from '../support/secrets.js';
 import { until } from '../support/until.js';
 
 describe('a run of the sync when the service stops', () => {

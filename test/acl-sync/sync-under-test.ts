@@ -20,7 +20,8 @@ import { Transaction } from '../../src/platform/transaction.js';
 import { FakePublicationHistory } from '../support/fake-publication-history.js';
 import { FakeRulesTarget } from '../support/fake-rules-target.js';
 import { LogBook } from '../support/log-book.js';
-import { TEST_SECRET, TestClock } from '../support/service.js';
+import { TEST_SECRET } from '../support/secrets.js';
+import { TestClock } from '../support/test-clock.js';
 
 /** The sync as a whole, on a world and a target in memory. */
 export class SyncUnderTest {

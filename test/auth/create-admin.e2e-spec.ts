@@ -1,5 +1,6 @@
 import { runGrantline } from '../support/grantline-process.js';
-import { startService, TEST_SECRET, type TestService } from '../support/service.js';
+import { TEST_SECRET } from '../support/secrets.js';
+import { startService, type TestService } from '../support/service.js';
 import { ApiClient, signIn } from '../support/api-client.js';
 
 describe('grantline users create-admin', () => {

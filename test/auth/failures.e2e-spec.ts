@@ -2,7 +2,8 @@ import { Client } from 'pg';
 import { freshDatabase } from '../support/database.js';
 import { GrantlineProcess } from '../support/grantline-process.js';
 import { ownPostgres } from '../support/own-postgres.js';
-import { startService, TEST_SECRET } from '../support/service.js';
+import { TEST_SECRET } from '../support/secrets.js';
+import { startService } from '../support/service.js';
 import { ApiClient, passwordOf, signedUp, signIn } from '../support/api-client.js';
 
 describe('when something fails', () => {

@@ -1,7 +1,7 @@
 import { DataSource } from 'typeorm';
 import { RegistrationService } from '../../src/auth/registration.service.js';
-import { linesWithSecrets } from '../support/secrets.js';
-import { startService, TEST_SECRET, type TestService } from '../support/service.js';
+import { linesWithSecrets, TEST_SECRET } from '../support/secrets.js';
+import { startService, type TestService } from '../support/service.js';
 import { type Answer, ApiClient, passwordOf, signedUp, signIn, somebody, tokensOf } from '../support/api-client.js';
 
 describe('secrets', () => {

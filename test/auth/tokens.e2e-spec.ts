@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { request } from 'node:http';
-import { startService, TEST_SECRET, type TestService } from '../support/service.js';
+import { TEST_SECRET } from '../support/secrets.js';
+import { startService, type TestService } from '../support/service.js';
 import { ApiClient, signedUp, signIn } from '../support/api-client.js';
 
 const encode = (value: unknown): string =>

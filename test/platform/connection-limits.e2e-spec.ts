@@ -5,7 +5,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { freshDatabase, type TestDatabase } from '../support/database.js';
 import { GrantlineProcess } from '../support/grantline-process.js';
 import { RawConnection, statusesIn } from '../support/raw-connection.js';
-import { startService, TEST_SECRET, type TestService } from '../support/service.js';
+import { TEST_SECRET } from '../support/secrets.js';
+import { startService, type TestService } from '../support/service.js';
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 const BUNDLE = get('/api/docs/swagger-ui-bundle.js');

@@ -4,7 +4,7 @@ import { DatabaseClock } from '../../src/platform/infrastructure/database-clock.
 import { NodeTimers } from '../../src/platform/infrastructure/node-timers.js';
 import { testPostgres } from '../support/database.js';
 import { LogBook } from '../support/log-book.js';
-import { TestClock } from '../support/service.js';
+import { TestClock } from '../support/test-clock.js';
 
 describe('the clock of the service', () => {
   let source: DataSource;

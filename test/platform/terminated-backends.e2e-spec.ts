@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { ApiClient, passwordOf, signedUp } from '../support/api-client.js';
 import { freshDatabase, type TestDatabase, testPostgres } from '../support/database.js';
 import { GrantlineProcess } from '../support/grantline-process.js';
-import { TEST_SECRET } from '../support/service.js';
+import { TEST_SECRET } from '../support/secrets.js';
 
 const TERMINATIONS = 20;
 const TERMINATE = 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1';

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ModulesContainer } from '@nestjs/core';
 import { FakeKeycloak } from '../support/fake-keycloak.js';
-import { TEST_SECRET } from '../support/service.js';
+import { TEST_SECRET } from '../support/secrets.js';
 import { visibleTexts } from '../support/visible-texts.js';
 import { NUMBERS, QueriesUnderTest, submitted } from '../query-engine/queries-under-test.js';
 

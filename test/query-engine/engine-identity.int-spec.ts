@@ -3,7 +3,7 @@ import { EngineConnections } from '../../src/query-engine/engine-connections.ser
 import { EngineIdentity } from '../../src/query-engine/engine-identity.service.js';
 import { FakeTimers } from '../support/fake-timers.js';
 import { LogBook } from '../support/log-book.js';
-import { TEST_SECRET } from '../support/service.js';
+import { TEST_SECRET } from '../support/secrets.js';
 import { StatementClientUnderTest } from './statement-client-under-test.js';
 
 describe('whom the engine sees', () => {

@@ -16,7 +16,8 @@ import { FIXED_RANDOM } from '../support/fixed-random.js';
 import { FakeServiceTokens } from '../support/fake-service-tokens.js';
 import { column, FakeTrino } from '../support/fake-trino.js';
 import { LogBook } from '../support/log-book.js';
-import { TEST_SECRET, TestClock } from '../support/service.js';
+import { TEST_SECRET } from '../support/secrets.js';
+import { TestClock } from '../support/test-clock.js';
 
 export const NUMBERS = [column('n', 'integer')];
 

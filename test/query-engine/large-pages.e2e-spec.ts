@@ -4,7 +4,7 @@ import { ApiClient, signedUp } from '../support/api-client.js';
 import { freshDatabase, type TestDatabase } from '../support/database.js';
 import { column, FakeTrino } from '../support/fake-trino.js';
 import { GrantlineProcess } from '../support/grantline-process.js';
-import { TEST_SECRET } from '../support/service.js';
+import { TEST_SECRET } from '../support/secrets.js';
 import { ended, submitted } from './queries-under-test.js';
 import { until } from '../support/until.js';
 

@@ -3,7 +3,7 @@ import type { QueryExecutions } from '../../src/query-engine/query-executions.se
 import type { FakeTimers } from '../support/fake-timers.js';
 import type { FakeTrino } from '../support/fake-trino.js';
 import type { LogBook } from '../support/log-book.js';
-import type { TestClock } from '../support/service.js';
+import type { TestClock } from '../support/test-clock.js';
 import { until } from '../support/until.js';
 import { ExecutionsUnderTest, NUMBERS, values } from './executions-under-test.js';
 

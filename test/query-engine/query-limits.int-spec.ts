@@ -5,7 +5,7 @@ import type { TypeormQueryStore } from '../../src/query-engine/infrastructure/ty
 import type { QueryExecutions } from '../../src/query-engine/query-executions.service.js';
 import type { FakeTimers } from '../support/fake-timers.js';
 import type { FakeTrino } from '../support/fake-trino.js';
-import type { TestClock } from '../support/service.js';
+import type { TestClock } from '../support/test-clock.js';
 import { ExecutionsUnderTest } from './executions-under-test.js';
 
 describe('query executions, at the limits of a query', () => {

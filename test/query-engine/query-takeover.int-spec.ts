@@ -4,7 +4,7 @@ import type { QueryExecutions } from '../../src/query-engine/query-executions.se
 import type { FakeTimers } from '../support/fake-timers.js';
 import type { FakeTrino } from '../support/fake-trino.js';
 import type { LogBook } from '../support/log-book.js';
-import type { TestClock } from '../support/service.js';
+import type { TestClock } from '../support/test-clock.js';
 import { ExecutionsUnderTest, values } from './executions-under-test.js';
 
 describe('query executions, moving between replicas', () => {

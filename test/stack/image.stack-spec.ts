@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 import { ApiClient, signedUp } from '../support/api-client.js';
 import { freshDatabase, type TestDatabase } from '../support/database.js';
-import { TEST_SECRET } from '../support/service.js';
+import { TEST_SECRET } from '../support/secrets.js';
 import { cacheFolder } from './parts/cache.js';
 import { assembleImage, installImageNode } from './parts/image.js';
 import { imageSettings, inImage } from './running/container.js';

@@ -8,16 +8,16 @@ import { FUZZER, SEED } from './fuzz/schemathesis.js';
 import { writeChartReadme } from './chart/readme.js';
 import { cacheFolder } from './parts/cache.js';
 import { installChartTools } from './parts/chart-tools.js';
+import { installImageNode } from './parts/image.js';
 import { install, installForChart } from './parts/install.js';
 import { installSchemathesis } from './parts/schemathesis.js';
 import { duration, say, summed, told } from './progress.js';
 import { assertNothingLeft } from './running/census.js';
 import { Processes } from './running/processes.js';
 import { STACK_FILE, startChartStack, startStack, type StartedStack } from './stack.js';
-import { suite } from './suite.js';
+import { suite, suiteOnNode } from './suite.js';
 
-const USAGE =
-  'usage: run.ts suite [jest argument…] | chart [jest argument…] | chart-readme | fuzz [jest argument…] | demo | install';
+const USAGE = 'usage: run.ts suite|chart|fuzz|image-node [jest argument…] | chart-readme | demo | install';
 const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
 
 /** Known to the set-up of every jest run: the PostgreSQL to run on. */
@@ -52,6 +52,10 @@ const WORKS: Record<string, Work> = {
   fuzz: async (processes, rest) => {
     const fuzzer = await told('Schemathesis', () => installSchemathesis(processes, cacheFolder(process.env)));
     return suite(processes, { [FUZZER]: fuzzer }, ['fuzz\\.stack-spec', ...rest]);
+  },
+  'image-node': async (processes, rest) => {
+    const folder = await told("the image's Node", () => installImageNode(processes, cacheFolder(process.env)));
+    return suiteOnNode(processes, folder, rest);
   },
   demo: (processes) => withStack(processes, (started) => demo(processes, started)),
 };

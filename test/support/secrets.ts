@@ -1,3 +1,6 @@
+/** The signing key of every service under test. */
+export const TEST_SECRET = 'only-for-tests-0123456789-abcdefghijklmnop';
+
 /** What tokens, hashes, Authorization values and database addresses look like, whatever they are. */
 const FORMS = [
   /eyJ[\w-]{10,}\.[\w-]+\.[\w-]*/, // a JWT

@@ -1,26 +1,11 @@
 import type { AddressInfo } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createApplication } from '../../src/application.js';
-import { Clock } from '../../src/kernel/clock.js';
 import { createPino, PinoLog } from '../../src/platform/infrastructure/pino-log.js';
 import { parseSettings } from '../../src/platform/settings-parser.js';
 import { freshDatabase, type TestDatabase } from './database.js';
-import { linesWithSecrets } from './secrets.js';
-
-/** A clock that stands still until a test moves it. */
-export class TestClock extends Clock {
-  constructor(private instant = new Date('2026-11-20T12:00:00.000Z')) {
-    super();
-  }
-
-  override now(): Date {
-    return new Date(this.instant);
-  }
-
-  advance(seconds: number): void {
-    this.instant = new Date(this.instant.getTime() + seconds * 1000);
-  }
-}
+import { linesWithSecrets, TEST_SECRET } from './secrets.js';
+import { TestClock } from './test-clock.js';
 
 export interface TestService {
   /** `http://127.0.0.1:port` of the API. */
@@ -32,8 +17,6 @@ export interface TestService {
   logLines: string[];
   stop(): Promise<void>;
 }
-
-export const TEST_SECRET = 'only-for-tests-0123456789-abcdefghijklmnop';
 
 /** The whole service in this process, on a database of its own; the environment says what differs from the defaults. */
 export async function startService(

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { parseSettings } from '../../src/platform/settings-parser.js';
+import { parseSettings } from './settings-parser.js';
 
 /** What the chart sets itself: from other values, because it holds a secret, or because the pod fixes it. */
 const SET_BY_THE_CHART =

@@ -1,0 +1,35 @@
+import { createRequire, register } from 'node:module';
+import { pathToFileURL } from 'node:url';
+
+const load = createRequire(import.meta.url);
+const { default: runByCircus } = load('jest-circus/runner');
+
+register('./typescript-loader.js', import.meta.url);
+
+/**
+ * jest's `testRunner`: a spec file by jest-circus, in plain Node instead of jest's own module system (record 0016). What is
+ * imported is shared by the files that a worker runs.
+ * @param {unknown} globalConfig
+ * @param {unknown} config
+ * @param {unknown} environment
+ * @param {object} runtime
+ * @param {unknown[]} others the path of the file, and how to report
+ * @returns {Promise<unknown>} jest's TestResult
+ */
+export default function runSpec(globalConfig, config, environment, runtime, ...others) {
+  Reflect.deleteProperty(Error, 'prepareStackTrace'); // jest's knows no source map of what Node has loaded
+  process.setSourceMapsEnabled(true);
+  const plain = Object.assign(runtime, {
+    /** @param {string} path */
+    requireInternalModule(path) {
+      Reflect.deleteProperty(load.cache, path); // it holds the state of one file
+      return load(path);
+    },
+    /** @param {object} globals */
+    setGlobalsForRuntime: (globals) => Object.assign(globalThis, globals),
+    unstable_shouldLoadAsEsm: () => true,
+    /** @param {string} path */
+    unstable_importModule: (path) => import(pathToFileURL(path).href),
+  });
+  return runByCircus(globalConfig, config, environment, plain, ...others);
+}
