@@ -59,7 +59,7 @@ export async function createApplication(
   });
   const server = adapter.getInstance<FastifyInstance>();
   methods.watch(server);
-  const drain = new ConnectionDrain(server);
+  const drain = new ConnectionDrain(server, connections);
   requireOneHost(server);
   refuseTunnels(server.server);
   const app = await NestFactory.create<NestFastifyApplication>(

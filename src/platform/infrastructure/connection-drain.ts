@@ -1,27 +1,27 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
+import type { Connections } from './connections.js';
 
-/** Milliseconds in which clients that are still connected are told that their connection ends, and new ones are let in. */
+/** Milliseconds in which answers announce the end of their connection, and new connections are still accepted. */
 const GRACE = 1_000;
 
 /**
- * Closes a server without breaking off an answer: for a second every answer says `Connection: close`; then connections without a
- * request are closed, the others after their answer. Node's own close destroys connections whose answer is not yet sent.
+ * Closes a server without breaking off an answer: for a second every answer says `Connection: close`; then idle connections
+ * are closed, the others after their answer. Node's own close destroys connections whose answer has not been sent.
  */
 export class ConnectionDrain {
-  /** Requests in flight on each connection. */
-  private readonly connections = new Map<Socket, number>();
   private phase: 'open' | 'grace' | 'closing' = 'open';
   private drained: () => void = () => undefined;
 
-  constructor(private readonly server: FastifyInstance) {
-    server.server.on('connection', (socket) => this.watch(socket));
-    // Before the router's own listener, which may answer at once.
-    server.server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
-      this.count(socket, 1);
-      response.once('close', () => this.count(socket, -1));
-    });
+  constructor(
+    private readonly server: FastifyInstance,
+    private readonly connections: Connections,
+  ) {
+    connections.onIdle = (socket) => {
+      if (this.phase === 'closing') socket.destroySoon();
+      if (connections.open.size === 0) this.drained();
+    };
     server.addHook('onSend', (request, reply, _, done) => {
       if (this.phase !== 'open') this.announceEnd(request.raw.socket, reply.raw);
       done();
@@ -29,29 +29,14 @@ export class ConnectionDrain {
     server.addHook('preClose', () => this.drain());
   }
 
-  /** Breaks off everything that is left. */
+  /** Breaks off all answers that are left. */
   cut(): void {
-    for (const socket of this.connections.keys()) socket.destroy();
+    for (const socket of this.connections.open) socket.destroy();
   }
 
-  private watch(socket: Socket): void {
-    this.connections.set(socket, 0);
-    socket.once('close', () => {
-      this.connections.delete(socket);
-      if (this.connections.size === 0) this.drained();
-    });
-  }
-
-  private count(socket: Socket, change: 1 | -1): void {
-    const requests = this.connections.get(socket);
-    if (requests === undefined) return;
-    this.connections.set(socket, requests + change);
-    if (this.phase === 'closing' && requests + change === 0) socket.destroySoon();
-  }
-
-  /** Not before the last of several pipelined requests: those after it would have no answer. */
+  /** In the last of several pipelined requests only: those after it would get no answer. */
   private announceEnd(socket: Socket, response: ServerResponse): void {
-    if (this.connections.get(socket) === 1) response.setHeader('Connection', 'close');
+    if (this.connections.inFlight(socket) === 1) response.setHeader('Connection', 'close');
     else response.removeHeader('Connection');
   }
 
@@ -59,13 +44,13 @@ export class ConnectionDrain {
     this.phase = 'grace';
     const drained = new Promise<void>((resolve) => (this.drained = resolve));
     const grace = setTimeout(() => this.close(), GRACE);
-    if (this.connections.size > 0) await drained;
+    if (this.connections.open.size > 0) await drained;
     clearTimeout(grace);
   }
 
   private close(): void {
     this.phase = 'closing';
-    NetServer.prototype.close.call(this.server.server); // listens no more; the HTTP server's own close follows the drain
-    for (const [socket, requests] of this.connections) if (requests === 0) socket.destroySoon();
+    NetServer.prototype.close.call(this.server.server); // stops listening; the HTTP server's own close follows the drain
+    for (const socket of this.connections.open) if (this.connections.inFlight(socket) === 0) socket.destroySoon();
   }
 }

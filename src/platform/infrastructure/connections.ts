@@ -3,13 +3,13 @@ import type { Socket } from 'node:net';
 import type { Log } from '../log.js';
 import type { Settings } from '../settings.js';
 
-/** Requests of one connection that were read and are not answered yet. Clients that pipeline at all send a few. */
+/** Requests of one connection that have been read and not answered. Clients that pipeline send a few. */
 const MAX_IN_FLIGHT = 16;
 
-/** Longer than the 60 s of common load balancers, so that it is never this side that closes a connection in use. */
+/** Longer than the 60 s of common load balancers, so that this side never closes a connection in use. */
 const KEEP_ALIVE_MS = 72_000;
 
-/** How often late requests are looked for; Node's own 30 s would be added to the limit. */
+/** How often late requests are checked for; Node's default of 30 s would be added to the limit. */
 const CHECK_MS = 1_000;
 
 interface Exchange {
@@ -20,12 +20,15 @@ interface Exchange {
 interface Connection {
   inFlight: number;
   latest?: Exchange;
-  /** Once it is closed: what stands for every further request of it. */
+  /** Once it is closed: stands for every further request of it. */
   discarded?: Exchange;
 }
 
-/** The HTTP server, and what each of its connections may cost: requests in flight, time to send one, time to read an answer. */
+/** The connections of an HTTP server, with limits for each: requests in flight, time to send one, time to read an answer. */
 export class Connections {
+  readonly open = new Set<Socket>();
+  /** Called when no request of a connection is in flight any more, and when it has closed. */
+  onIdle: (socket: Socket) => void = () => undefined;
   private readonly connections = new WeakMap<Socket, Connection>();
 
   constructor(
@@ -43,24 +46,36 @@ export class Connections {
       connectionsCheckingInterval: CHECK_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
     });
+    server.on('connection', (socket) => {
+      this.open.add(socket);
+      socket.once('close', () => {
+        this.open.delete(socket);
+        this.onIdle(socket);
+      });
+    });
     server.on('request', (request, response) => {
       if (this.admit(request, response)) answer(request, response);
     });
-    // `100 Continue` is sent when the body is wanted, which a stranger's is not (JsonBodyGuard).
+    // `100 Continue` is sent when the body is read: after authentication (JsonBodyGuard).
     server.on('checkContinue', (request, response) => server.emit('request', request, response));
-    // An expectation may be ignored (RFC 9110 section 10.1.1); Node would answer 417 without a header of ours.
+    // Expectations may be ignored (RFC 9110 section 10.1.1); Node would answer 417 without our headers.
     server.on('checkExpectation', (request, response) => server.emit('request', request, response));
-    // No sign of life for so long: Node counts bytes that the peer takes.
+    // Nothing sent or received for that long; bytes that the peer reads count.
     server.setTimeout(sendSeconds * 1000, (socket: Socket) => {
-      const isIdle = this.of(socket).inFlight === 0;
+      const isIdle = this.inFlight(socket) === 0;
       if (isIdle || socket.writableLength > 0) this.close(socket, isIdle ? 'idle' : 'answer not read');
     });
     return server;
   }
 
+  /** Requests that have been read and not answered. */
+  inFlight(socket: Socket): number {
+    return this.of(socket).inFlight;
+  }
+
   /**
-   * Whether an answer that is written to the socket itself is taken for the answer to what is wrong there: not where an earlier
-   * request waits for its own, and not where the request being read has been answered.
+   * Whether an answer written to the socket itself is read as the answer to the bytes that could not be parsed: not while an
+   * earlier request waits for its answer, and not where the request being read has been answered.
    */
   mayAnswer(socket: Socket): boolean {
     const { inFlight, latest } = this.of(socket);
@@ -69,8 +84,8 @@ export class Connections {
   }
 
   /**
-   * Node parses what it has read to the end, also after the connection was closed: 64 KiB hold 1,900 requests, with some kilobytes of
-   * objects each. Those of one connection are one and the same object, which forgets whatever it is given.
+   * Node parses all that it has read, also after the connection was closed: 64 KiB hold 1,900 requests of some kilobytes of
+   * objects each. After the close all of them are one and the same object, which stores nothing.
    */
   private discarding(): { IncomingMessage: typeof IncomingMessage; ServerResponse: typeof ServerResponse } {
     const discarded = (socket: Socket): Exchange | undefined => this.connections.get(socket)?.discarded;
@@ -90,7 +105,7 @@ export class Connections {
     return { IncomingMessage: Request, ServerResponse: Response };
   }
 
-  /** False: the connection has been closed, and with it the rest of what it has sent. */
+  /** False: the connection has been closed, and the request is not answered. */
   private admit(request: IncomingMessage, response: ServerResponse): boolean {
     const { socket } = request;
     if (socket.destroyed) return false;
@@ -102,7 +117,10 @@ export class Connections {
     }
     connection.inFlight += 1;
     connection.latest = { request, response };
-    response.once('close', () => (connection.inFlight -= 1));
+    response.once('close', () => {
+      connection.inFlight -= 1;
+      if (connection.inFlight === 0) this.onIdle(socket);
+    });
     return true;
   }
 
@@ -120,7 +138,7 @@ export class Connections {
   }
 }
 
-/** Makes a request and its response, which nobody handles, keep nothing of what Node's parser tells them. */
+/** Makes a request and its response, which are not handled, store nothing that Node's parser adds to them. */
 function forgetful(request: IncomingMessage, response: ServerResponse): Exchange {
   const nothing =
     <T>(self: T) =>
