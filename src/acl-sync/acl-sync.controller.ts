@@ -1,4 +1,4 @@
-import { Body, Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { authorOf } from '../grants/domain/author.js';
 import { Refused } from '../kernel/errors.js';
@@ -11,7 +11,7 @@ import {
 } from '../platform/access.js';
 import { ApiProblems } from '../platform/openapi.js';
 import { PageQuery } from '../platform/page.dto.js';
-import { RowId } from '../platform/row-id.js';
+import { RowIdPipe } from '../platform/row-id.pipe.js';
 import { ApprovalsService } from './approvals.service.js';
 import { AclSyncService } from './acl-sync.service.js';
 import { failureOf } from './domain/publication.js';
@@ -100,7 +100,7 @@ export class AclSyncController {
 
   @Get('publications/:version')
   @ApiOkResponse({ type: PublicationResponse })
-  async publication(@RowId('version') version: number): Promise<PublicationResponse> {
+  async publication(@Param('version', RowIdPipe) version: number): Promise<PublicationResponse> {
     const publication = await this.statuses.publication(version);
     if (publication === null) throw new Refused('not_found');
     return toPublicationResponse(publication);

@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Query } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { Refused } from '../kernel/errors.js';
 import {
@@ -10,7 +10,7 @@ import {
   UntilClientGone,
 } from '../platform/access.js';
 import { ApiProblems } from '../platform/openapi.js';
-import { RowId } from '../platform/row-id.js';
+import { RowIdPipe } from '../platform/row-id.pipe.js';
 import { toChange, toFilter, toUserPage, UserChangeDto, UserPage, UserQuery } from './administration.dto.js';
 import { AdministrationService } from './administration.service.js';
 import { OneTimePasswordResponse } from './passwords.dto.js';
@@ -35,7 +35,7 @@ export class AdministrationController {
 
   @Get(':id')
   @ApiOkResponse({ type: UserResponse })
-  async find(@RowId('id') id: number): Promise<UserResponse> {
+  async find(@Param('id', RowIdPipe) id: number): Promise<UserResponse> {
     const account = await this.administration.find(id);
     if (account === null) throw new Refused('not_found');
     return toUserResponse(account);
@@ -45,7 +45,7 @@ export class AdministrationController {
   @Patch(':id')
   @ApiOkResponse({ type: UserResponse })
   async change(
-    @RowId('id') id: number,
+    @Param('id', RowIdPipe) id: number,
     @Body() body: UserChangeDto,
     @CurrentUser() user: AuthenticatedUser,
     @CurrentClient() client: Client,
@@ -65,7 +65,7 @@ export class AdministrationController {
   @HttpCode(204)
   @ApiNoContentResponse()
   async endSessions(
-    @RowId('id') id: number,
+    @Param('id', RowIdPipe) id: number,
     @CurrentUser() user: AuthenticatedUser,
     @CurrentClient() client: Client,
   ): Promise<void> {
@@ -77,7 +77,7 @@ export class AdministrationController {
   @HttpCode(200)
   @ApiOkResponse({ type: OneTimePasswordResponse })
   async setOneTimePassword(
-    @RowId('id') id: number,
+    @Param('id', RowIdPipe) id: number,
     @CurrentUser() user: AuthenticatedUser,
     @CurrentClient() client: Client,
     @UntilClientGone() signal: AbortSignal,

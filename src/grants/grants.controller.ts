@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, HttpCode, Post, Query, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiBearerAuth, ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Clock } from '../kernel/clock.js';
@@ -11,7 +11,7 @@ import {
   CurrentUser,
 } from '../platform/access.js';
 import { ApiProblems } from '../platform/openapi.js';
-import { RowId } from '../platform/row-id.js';
+import { RowIdPipe } from '../platform/row-id.pipe.js';
 import { authorOf } from './domain/author.js';
 import { GrantBatchResponse, GrantPageResponse, GrantResponse, toGrantResponse } from './grant.response.js';
 import { GrantBatchDto, GrantDto, GrantQuery, toGrantFilter, toNewGrant } from './grants.dto.js';
@@ -71,7 +71,7 @@ export class GrantsController {
 
   @Get(':id')
   @ApiOkResponse({ type: GrantResponse })
-  async find(@RowId('id') id: number): Promise<GrantResponse> {
+  async find(@Param('id', RowIdPipe) id: number): Promise<GrantResponse> {
     const grant = await this.grants.find(id);
     if (grant === null) throw new Refused('not_found');
     return toGrantResponse(grant, this.clock.now());
@@ -81,7 +81,7 @@ export class GrantsController {
   @HttpCode(204)
   @ApiNoContentResponse({ description: 'Revoked; the row stays.' })
   async revoke(
-    @RowId('id') id: number,
+    @Param('id', RowIdPipe) id: number,
     @CurrentUser() person: AuthenticatedUser,
     @CurrentClient() client: Client,
   ): Promise<void> {

@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Put, Query, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Put, Query, Res } from '@nestjs/common';
 import { ApiBearerAuth, ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import {
@@ -10,7 +10,7 @@ import {
 } from '../platform/access.js';
 import { ApiProblems } from '../platform/openapi.js';
 import { PageQuery } from '../platform/page.dto.js';
-import { RowId } from '../platform/row-id.js';
+import { RowIdPipe } from '../platform/row-id.pipe.js';
 import { authorOf } from './domain/author.js';
 import {
   GroupChangeDto,
@@ -54,7 +54,7 @@ export class GroupsController {
 
   @Get(':id')
   @ApiOkResponse({ type: GroupResponse })
-  async find(@RowId('id') id: number): Promise<GroupResponse> {
+  async find(@Param('id', RowIdPipe) id: number): Promise<GroupResponse> {
     return toGroupResponse(await this.groups.find(id));
   }
 
@@ -62,7 +62,7 @@ export class GroupsController {
   @Patch(':id')
   @ApiOkResponse({ type: GroupResponse })
   async change(
-    @RowId('id') id: number,
+    @Param('id', RowIdPipe) id: number,
     @Body() body: GroupChangeDto,
     @CurrentUser() person: AuthenticatedUser,
     @CurrentClient() client: Client,
@@ -75,7 +75,7 @@ export class GroupsController {
   @HttpCode(204)
   @ApiNoContentResponse()
   delete(
-    @RowId('id') id: number,
+    @Param('id', RowIdPipe) id: number,
     @CurrentUser() person: AuthenticatedUser,
     @CurrentClient() client: Client,
   ): Promise<void> {
@@ -84,7 +84,7 @@ export class GroupsController {
 
   @Get(':id/members')
   @ApiOkResponse({ type: MemberPageResponse })
-  async members(@RowId('id') id: number, @Query() page: PageQuery): Promise<MemberPageResponse> {
+  async members(@Param('id', RowIdPipe) id: number, @Query() page: PageQuery): Promise<MemberPageResponse> {
     const { items, next } = await this.groups.members(id, page);
     return { items: items.map(toMemberResponse), next };
   }
@@ -94,8 +94,8 @@ export class GroupsController {
   @ApiNoContentResponse()
   @ApiProblems('rules_too_large', 'rules_unprovable')
   addMember(
-    @RowId('id') id: number,
-    @RowId('user_id') userId: number,
+    @Param('id', RowIdPipe) id: number,
+    @Param('user_id', RowIdPipe) userId: number,
     @CurrentUser() person: AuthenticatedUser,
     @CurrentClient() client: Client,
   ): Promise<void> {
@@ -106,8 +106,8 @@ export class GroupsController {
   @HttpCode(204)
   @ApiNoContentResponse()
   removeMember(
-    @RowId('id') id: number,
-    @RowId('user_id') userId: number,
+    @Param('id', RowIdPipe) id: number,
+    @Param('user_id', RowIdPipe) userId: number,
     @CurrentUser() person: AuthenticatedUser,
     @CurrentClient() client: Client,
   ): Promise<void> {

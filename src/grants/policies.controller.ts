@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, HttpCode, Post, Put, Query, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query, Res } from '@nestjs/common';
 import { ApiBearerAuth, ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import {
@@ -10,7 +10,7 @@ import {
 } from '../platform/access.js';
 import { ApiProblems } from '../platform/openapi.js';
 import { PageQuery } from '../platform/page.dto.js';
-import { RowId } from '../platform/row-id.js';
+import { RowIdPipe } from '../platform/row-id.pipe.js';
 import { authorOf } from './domain/author.js';
 import { PolicyDto, PolicyPageResponse, PolicyResponse, toNewPolicy, toPolicyResponse } from './policies.dto.js';
 import { PoliciesService } from './policies.service.js';
@@ -45,7 +45,7 @@ export class PoliciesController {
 
   @Get(':id')
   @ApiOkResponse({ type: PolicyResponse })
-  async find(@RowId('id') id: number): Promise<PolicyResponse> {
+  async find(@Param('id', RowIdPipe) id: number): Promise<PolicyResponse> {
     return toPolicyResponse(await this.policies.find(id));
   }
 
@@ -53,7 +53,7 @@ export class PoliciesController {
   @Put(':id')
   @ApiOkResponse({ type: PolicyResponse, description: 'Changed in one step.' })
   async replace(
-    @RowId('id') id: number,
+    @Param('id', RowIdPipe) id: number,
     @Body() body: PolicyDto,
     @CurrentUser() person: AuthenticatedUser,
     @CurrentClient() client: Client,
@@ -66,7 +66,7 @@ export class PoliciesController {
   @HttpCode(204)
   @ApiNoContentResponse()
   remove(
-    @RowId('id') id: number,
+    @Param('id', RowIdPipe) id: number,
     @CurrentUser() person: AuthenticatedUser,
     @CurrentClient() client: Client,
   ): Promise<void> {

@@ -64,7 +64,9 @@ export function describeApi(app: INestApplication, version: string): OpenAPIObje
   for (const [path, item] of Object.entries(document.paths)) {
     for (const method of METHODS) {
       const operation: Operation | undefined = item[method];
-      if (operation !== undefined) describeProblems(operation, path, method);
+      if (operation === undefined) continue;
+      describeRowIds(operation);
+      describeProblems(operation, path, method);
     }
   }
   closeBodies(schemas);
@@ -75,6 +77,14 @@ export function describeApi(app: INestApplication, version: string): OpenAPIObje
 function closeBodies(schemas: NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>): void {
   for (const [name, schema] of Object.entries(schemas)) {
     if (name.endsWith('Dto') && !('$ref' in schema)) schema.additionalProperties = false;
+  }
+}
+
+/** Numbers in paths are ids of rows (RowIdPipe). */
+function describeRowIds({ parameters }: Operation): void {
+  for (const parameter of parameters ?? []) {
+    if (!('in' in parameter) || parameter.in !== 'path' || !parameter.schema || '$ref' in parameter.schema) continue;
+    if (parameter.schema.type === 'number') parameter.schema = { type: 'integer', minimum: 1 };
   }
 }
 
