@@ -9,7 +9,7 @@ import { type Parameter, InvalidParameter, withParameters } from './domain/sql-l
 import { EngineFault, type StatementAnswer, type StatementClient } from './domain/statement-client.js';
 import type { StatementPage } from './domain/statement-page.js';
 
-/** One column of a result (PEP 249, "Cursor attributes"); the engine says no sizes and no nullability. */
+/** One column of a result (PEP 249, "Cursor attributes"); the engine reports no sizes and no nullability. */
 export interface ColumnDescription {
   name: string;
   /** As the engine writes it: `decimal(3, 1)`. */
@@ -37,7 +37,7 @@ interface Owner {
   forget(cursor: Cursor): void;
 }
 
-/** One statement on its way: its rows so far unread, and where the next page is. */
+/** A running statement: its unread rows, and where the next page is. */
 interface Running {
   page: StatementPage;
   session: EngineSession;
@@ -54,12 +54,12 @@ interface Running {
 const DEFAULT_TIMEOUT = 3_600;
 
 /**
- * A DB-API cursor: one statement at a time. A page is asked for when the one before it has been read, so that a slow
- * reader slows the engine down and holds one page in memory. Whoever leaves early ends the statement on the engine.
+ * A DB-API cursor: one statement at a time. A page is fetched when the one before it has been read, so that a slow
+ * reader slows the engine down and holds one page in memory. Leaving an iteration early cancels the statement.
  */
 @Opaque
 export class Cursor implements AsyncIterable<Row> {
-  /** How many rows `fetchMany` returns when it is not told. */
+  /** How many rows `fetchMany` returns by default. */
   arraySize = 1;
   private running: Running | null = null;
   private closed = false;
@@ -82,7 +82,7 @@ export class Cursor implements AsyncIterable<Row> {
     return count === null ? -1 : Number(count);
   }
 
-  /** The engine's name for the statement; null before `execute`. */
+  /** The engine's id of the statement; null before `execute`. */
   get queryId(): string | null {
     return this.running?.page.queryId ?? null;
   }
@@ -167,7 +167,7 @@ export class Cursor implements AsyncIterable<Row> {
     await this.client.cancel(path, this.running.session);
   }
 
-  /** Cancels, and takes no further statement. */
+  /** Cancels, and accepts no further statement. */
   async close(): Promise<void> {
     this.closed = true;
     this.connection.forget(this);
@@ -201,7 +201,7 @@ export class Cursor implements AsyncIterable<Row> {
     running.rows = page.rows.read().map(running.convert);
   }
 
-  /** Whatever goes wrong ends the statement on the engine, and leaves as one of the DB-API's errors. */
+  /** Any failure cancels the statement, and is thrown as one of the DB-API's errors. */
   private async guarded(work: () => Promise<void>): Promise<void> {
     try {
       await work();

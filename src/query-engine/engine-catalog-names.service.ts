@@ -10,14 +10,14 @@ import { KnownNames } from './domain/known-names.js';
 import { identifier, type Parameter } from './domain/sql-literal.js';
 import { EngineConnections } from './engine-connections.service.js';
 
-/** Whoever writes a grant waits no longer than this. */
-const PATIENCE_MS = 1_500;
+/** The longest that writing a grant waits for the engine. */
+const TIMEOUT_MS = 1_500;
 
 type Answer = { kind: 'rows'; rows: Row[] } | { kind: 'error'; error: EngineError | null };
 
 /**
- * Asks the engine as the service account, whom the rules let see all of the catalogs that the settings open to it, and nothing
- * of the others: of those it says nothing. Answers and names of errors as seen on 483.
+ * Looks names up as the service account, to which the rules show all of the catalogs that the settings open to it. Of other
+ * catalogs it reports nothing. Answers and names of errors as seen on Trino 483.
  */
 @Injectable()
 export class EngineCatalogNames extends EngineNames {
@@ -54,7 +54,7 @@ export class EngineCatalogNames extends EngineNames {
     return engine.origin !== null && [...acl.readableCatalogs, ...acl.writableCatalogs].includes(catalog);
   }
 
-  /** One statement for each catalog and one for each schema, however many nodes there are. What was learnt in time counts. */
+  /** One statement for each catalog and one for each schema, however many nodes there are. Names that were read in time count. */
   private async learn(nodes: readonly EngineNode[], known: KnownNames, signal: AbortSignal): Promise<void> {
     for (const catalog of new Set(nodes.map((node) => node.catalog))) {
       const answer = await this.ask(
@@ -109,26 +109,26 @@ export class EngineCatalogNames extends EngineNames {
     }
   }
 
-  /** Ends the work when patience is over, and does not wait for its end: null. */
+  /** Null: the time is over. The work is aborted then, and its end not waited for. */
   private async inTime<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T | null> {
-    const [over, done] = [new AbortController(), new AbortController()];
-    const patience = this.timers.wait(PATIENCE_MS, done.signal).then(
-      () => over.abort(),
+    const [late, done] = [new AbortController(), new AbortController()];
+    const timeout = this.timers.wait(TIMEOUT_MS, done.signal).then(
+      () => late.abort(),
       () => undefined,
     );
-    const working = work(over.signal).catch((error: unknown) => {
-      if (over.signal.aborted) return null;
+    const working = work(late.signal).catch((error: unknown) => {
+      if (late.signal.aborted) return null;
       throw error;
     });
     try {
-      return await Promise.race([patience.then(() => null), working]);
+      return await Promise.race([timeout.then(() => null), working]);
     } finally {
       done.abort();
     }
   }
 }
 
-/** What is missing is told by its name already; a denial says nothing of the expression. */
+/** Missing names are reported otherwise; a denial is no problem of the expression. */
 const NOT_THE_EXPRESSION = [
   'PERMISSION_DENIED',
   'CATALOG_NOT_FOUND',

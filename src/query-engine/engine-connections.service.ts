@@ -16,7 +16,7 @@ export class EngineConnections {
     private readonly settings: Settings,
   ) {}
 
-  /** @param options whom to be there (default: the service itself), where, and with what. */
+  /** @param options the session; the user is the service itself by default. */
   connect({ user = this.settings.engine.user, ...session }: ConnectOptions = {}): Connection {
     return new Connection(this.client, this.timers, sessionFor(user, session));
   }

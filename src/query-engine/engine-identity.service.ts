@@ -9,16 +9,16 @@ import { ServiceTokens, TokenUnavailable } from './domain/service-tokens.js';
 import { readClaims, tokenProblems } from './domain/token-claims.js';
 import { type ConnectOptions, EngineConnections } from './engine-connections.service.js';
 
-/** Milliseconds until the engine is asked again; it may come back with another configuration. */
-const ASKED_AGAIN = { confirmed: 60_000, mismatch: 20_000, unknown: 10_000 } as const;
-/** Milliseconds for which an answer counts where nothing asks in the background. */
-const GOOD_FOR = 120_000;
+/** Milliseconds until the next check: the engine may restart with another configuration. */
+const CHECK_AGAIN = { confirmed: 60_000, mismatch: 20_000, unknown: 10_000 } as const;
+/** Milliseconds for which a result is used where no check runs in the background. */
+const VALID_FOR = 120_000;
 /** Seconds. */
 const STATEMENT_TIMEOUT = 30;
 
 /**
- * Whether the engine sees whom the headers name. An engine without `protocol.v1.alternate-header-name=Query` ignores
- * X-Query headers in silence; in verified mode everybody's SQL would then run as the service account.
+ * Whether the engine applies the user headers. An engine without `protocol.v1.alternate-header-name=Query` silently
+ * ignores X-Query headers; in verified mode all SQL would then run as the service account.
  */
 @Injectable()
 export class EngineIdentity {
@@ -34,28 +34,28 @@ export class EngineIdentity {
     private readonly log: Log,
   ) {}
 
-  /** False once the engine was seen to take people for somebody else. Unclear is not false: then the statement tells. */
+  /** False once the engine was seen to run statements as another user. Unknown counts as true: the statement will fail. */
   async respectsUserHeaders(): Promise<boolean> {
     return (await this.current()) !== 'mismatch';
   }
 
-  /** What the engine said last; an engine that has not said anything yet is unknown. */
+  /** The result of the last check; `unknown` before the first. */
   get lastKnown(): Identity {
     return this.latest?.identity ?? 'unknown';
   }
 
-  /** Seconds since the engine was asked last; null: never. */
+  /** Seconds since the last check; null: there was none. */
   get age(): number | null {
     return this.latest === null ? null : (this.timers.now() - this.latest.at) / 1000;
   }
 
-  /** Asks the engine whom it sees, again and again until the signal is aborted. */
+  /** Checks again and again until the signal is aborted. */
   async watch(signal: AbortSignal): Promise<void> {
     if (this.settings.engine.origin === null) return;
     this.stopping = signal;
     try {
       await this.checkToken(signal);
-      while (!signal.aborted) await this.timers.wait(ASKED_AGAIN[await this.ask()], signal);
+      while (!signal.aborted) await this.timers.wait(CHECK_AGAIN[await this.ask()], signal);
     } catch (error) {
       if (!signal.aborted) throw error;
     }
@@ -63,7 +63,7 @@ export class EngineIdentity {
 
   private async current(): Promise<Identity> {
     const { latest } = this;
-    return latest !== null && this.timers.now() - latest.at < GOOD_FOR ? latest.identity : this.ask();
+    return latest !== null && this.timers.now() - latest.at < VALID_FOR ? latest.identity : this.ask();
   }
 
   private ask(): Promise<Identity> {
@@ -84,7 +84,7 @@ export class EngineIdentity {
     return identity;
   }
 
-  /** Undefined: the engine did not say. */
+  /** Undefined: the engine did not answer. */
   private async valueOf(sql: string, session: ConnectOptions = {}): Promise<NativeValue | undefined> {
     const connection = this.connections.connect(session);
     try {
@@ -101,7 +101,7 @@ export class EngineIdentity {
     }
   }
 
-  /** What the token says about itself, against the settings. */
+  /** Logs what the token's claims show about the settings. */
   private async checkToken(signal: AbortSignal): Promise<void> {
     const { user, jwt } = this.settings.engine;
     if (jwt === null) return;

@@ -7,7 +7,7 @@ import { EngineConnections } from './engine-connections.service.js';
 /** Seconds. */
 const STATEMENT_TIMEOUT = 30;
 
-/** What the sync asks of the engine, as the service account itself. */
+/** Statements of the sync on the engine, run as the service account. */
 @Injectable()
 export class EngineProbe {
   constructor(

@@ -9,8 +9,8 @@ export interface HeldPage extends PageSpan {
 }
 
 /**
- * What one query holds in memory: the page that waits to be read, and the one before it until newer rows are handed
- * out. The budget may take either back at any time: the first is asked of the engine again, the second is gone.
+ * The pages of one query in memory: the one that waits to be read, and the one before it until newer rows are handed
+ * out. The budget may evict either at any time: the first is fetched from the engine again, the second is gone.
  */
 export class HeldPages {
   private current: HeldPage | null = null;

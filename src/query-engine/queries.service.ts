@@ -25,7 +25,7 @@ export interface Submission {
 
 export interface QueryPage {
   items: Query[];
-  /** Where to go on; null: this was the last page. */
+  /** The cursor of the next page; null: this was the last one. */
   next: QueryCursor | null;
 }
 

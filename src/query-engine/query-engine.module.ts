@@ -26,7 +26,7 @@ import { QueryExecutions } from './query-executions.service.js';
 import { RetiredRouteController } from './retired-route.controller.js';
 import { RowStreams } from './row-streams.service.js';
 
-/** Global, because grants come before it and see their port alone. */
+/** Global, because the earlier module `grants` uses its adapter through a port. */
 @Global()
 @Module({
   imports: [AuthModule, TypeOrmModule.forFeature([QueryRow])],
@@ -66,7 +66,7 @@ function statementClient(
   clock: Clock,
   log: Log,
 ): StatementClient {
-  // Without a configured engine nobody gets as far as asking it; the name would lead nowhere (RFC 6761).
+  // Without a configured engine no request is sent; this name resolves nowhere (RFC 6761).
   const origin = engine.origin ?? 'http://engine.invalid';
   return new TrinoStatementClient(
     { ...engine, origin, largestPage: queries.maxPageBytes },

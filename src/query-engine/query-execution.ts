@@ -31,12 +31,12 @@ export interface ExecutionResources {
   budget: PageBudget;
 }
 
-/** Milliseconds before a path that led to itself is asked again. */
+/** Milliseconds before a path that led to itself is fetched again. */
 const SAME_PATH_PAUSE = 100;
 
 /**
- * One query, executed by this replica. It asks the engine for pages until one has rows, holds that page, and asks for no
- * more before it has been read. Its record is always ahead of the engine, so that another replica can take over.
+ * One query, executed by this replica. It fetches pages until one has rows, holds that page, and fetches no more before it
+ * has been read. Its record is always ahead of the engine, so that another replica can take over.
  */
 @Opaque
 export class QueryExecution {
@@ -102,7 +102,7 @@ export class QueryExecution {
 
   /**
    * The rows from that one on, as soon as there are any; an empty page with the same cursor when none come in time. One
-   * reader at a time. Null: released, so that the stored query says what there is to say.
+   * reader at a time. Null: released; the stored query has the result.
    */
   rows(from: number, limit: number): Promise<RowsResult | null> {
     this.readers += 1;

@@ -4,8 +4,8 @@ import { Refused } from '../kernel/errors.js';
 import { Public } from '../platform/access.js';
 
 /**
- * Where the engine's public route once led (source document 4.7): 405 for everybody, and no method that would do. A route for
- * all methods is refused by the route table already, before a body is looked at: SQL as text/plain has no wrong media type here.
+ * The engine's former public route (source document 4.7): 405 for every method. AllowedMethods refuses routes for all
+ * methods before a body is read, so that SQL as text/plain gets no 415 here.
  */
 @Public()
 @ApiExcludeController()

@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { judgeRoute, routeUrls, type RouteVerdict } from './domain/retired-route.js';
 import { RouteProbe, type RouteQuestion } from './domain/route-probe.js';
 
-/** Whoever claims to be somebody on the former host; the engine believed such a header there (source document 4.7). */
+/** The engine trusted a user header on the former host (source document 4.7). */
 const CLAIMED = 'grantline-verification';
 
-/** Verifies that a host which once led to the engine does so no more. */
+/** Verifies that a former host of the engine no longer leads to it. */
 @Injectable()
 export class RetiredRouteService {
   constructor(private readonly probe: RouteProbe) {}

@@ -5,7 +5,7 @@ import type { QueryError } from './domain/query.js';
 import { ProtocolBreach } from './domain/reading.js';
 import type { HeldPage } from './held-pages.js';
 
-/** Rows for one reader, who releases them once they have been sent or will not be. */
+/** Rows for one reader, to be released once they have been sent or will not be. */
 export interface RowsPage {
   columns: readonly Column[];
   length: number;
@@ -18,7 +18,7 @@ export interface RowsPage {
   release(): void;
 }
 
-/** `gone`: older than the newest page. `unknown-place`: no answer named it. `not-found`: this person has no such query. */
+/** `gone`: older than the newest page. `unknown-place`: no answer named it. `not-found`: this user has no such query. */
 export type RowsResult =
   | { kind: 'page'; page: RowsPage }
   | { kind: 'ended'; error: QueryError; state: 'failed' | 'cancelled' }

@@ -1,8 +1,8 @@
 import type { EngineError } from './engine-error.js';
 
 /**
- * The tree of errors of the DB-API (PEP 249, "Exceptions"). Everything that goes wrong with a statement is a
- * DatabaseError; using the interface wrongly is an InterfaceError. Nothing else is thrown, but what aborted a signal.
+ * The errors of the DB-API (PEP 249, "Exceptions"). A statement that fails throws a DatabaseError, wrong use of the
+ * interface an InterfaceError. Nothing else is thrown, except for the reason of an aborted signal.
  */
 export class DbApiError extends Error {
   override name = 'DbApiError';
@@ -17,7 +17,7 @@ export class DatabaseError extends DbApiError {
 
   constructor(
     message: string,
-    /** What the engine said; null when it said nothing, because it could not be reached or understood. */
+    /** The engine's error; null when it could not be reached or its answer could not be read. */
     readonly engine: EngineError | null = null,
     readonly queryId: string | null = null,
   ) {
@@ -25,12 +25,12 @@ export class DatabaseError extends DbApiError {
   }
 }
 
-/** A value that does not fit: out of range, division by zero, a cast that fails. */
+/** A problem of a value: out of range, division by zero, a cast that fails. */
 export class DataError extends DatabaseError {
   override name = 'DataError';
 }
 
-/** Nobody's fault in the statement: the engine is away, short of something, or what it reads from is. */
+/** Not caused by the statement: the engine, or a system that it reads from, is unavailable or short of resources. */
 export class OperationalError extends DatabaseError {
   override name = 'OperationalError';
 }
@@ -47,7 +47,7 @@ export class ProgrammingError extends DatabaseError {
   override name = 'ProgrammingError';
 }
 
-/** The engine's rules do not let this user do that. */
+/** The engine's rules deny it to this user. */
 export class PermissionDenied extends ProgrammingError {
   override name = 'PermissionDenied';
 }

@@ -1,11 +1,11 @@
 import { integerOrNull, isObject, readObject, readText, textOrNull } from './reading.js';
 
-/** A statement that failed, as the engine says it. Only what stands here ever leaves the client of the engine. */
+/** The engine's error for a failed statement. No other part of it ever leaves the engine's client. */
 export interface EngineError {
   /** `PERMISSION_DENIED`, `SYNTAX_ERROR`, … */
   name: string;
   kind: EngineErrorKind;
-  /** The engine's own text for what the person did wrong; for everything else a sentence of ours. */
+  /** The engine's own text for a user error; for all others a sentence of ours. */
   message: string;
   line: number | null;
   column: number | null;
@@ -20,7 +20,7 @@ const KINDS: ReadonlySet<string> = new Set<EngineErrorKind>([
   'EXTERNAL',
 ]);
 
-const OUR_WORDS: Record<Exclude<EngineErrorKind, 'USER_ERROR'>, string> = {
+const MESSAGES: Record<Exclude<EngineErrorKind, 'USER_ERROR'>, string> = {
   INTERNAL_ERROR: 'the engine failed inside',
   INSUFFICIENT_RESOURCES: 'the engine did not have the resources that the statement needs',
   EXTERNAL: 'a system behind the engine failed',
@@ -43,7 +43,7 @@ export function readEngineError(value: unknown): EngineError {
   return {
     name,
     kind,
-    message: kind === 'USER_ERROR' ? (textOrNull(error['message']) ?? name).slice(0, LONGEST_MESSAGE) : OUR_WORDS[kind],
+    message: kind === 'USER_ERROR' ? (textOrNull(error['message']) ?? name).slice(0, LONGEST_MESSAGE) : MESSAGES[kind],
     line: isObject(place) ? integerOrNull(place['lineNumber']) : null,
     column: isObject(place) ? integerOrNull(place['columnNumber']) : null,
   };

@@ -1,12 +1,12 @@
 import type { NativeValue } from './engine-value.js';
 
-/** `unknown`: the engine did not say, for a reason that has nothing to do with whom it sees. */
+/** `unknown`: the engine gave no answer, for reasons that have nothing to do with identity. */
 export type Identity = 'confirmed' | 'mismatch' | 'unknown';
 
 /**
- * Judges what the engine answered to the service itself.
- * @param user what `current_user` was; undefined: no answer.
- * @param catalog what `current_catalog` was, asked with `system` in a header: null means that headers are not read,
+ * Whether the engine applies the user headers, judged by its answers to the service itself.
+ * @param user the value of `current_user`; undefined: no answer.
+ * @param catalog the value of `current_catalog`, with `system` in a header: null means that headers are not read,
  *   which `current_user` cannot show where the user comes out of the token.
  */
 export function judgeIdentity(

@@ -42,7 +42,7 @@ export function readColumns(value: unknown): Column[] {
   });
 }
 
-/** Old engines leave the signature out; the name alone says everything about a type without parts. */
+/** Old engines leave the signature out; a type without arguments is known by its name. */
 function signatureOf(value: unknown, type: string): JsonObject {
   return isObject(value) ? value : { rawType: type.replace(/\(.*/s, '') };
 }

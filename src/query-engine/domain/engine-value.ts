@@ -29,7 +29,7 @@ export function nativeRows(columns: readonly Column[]): Converter<NativeValue[]>
 function rowsBy<T>(cells: readonly Converter<T>[]): Converter<T[]> {
   return (row) => {
     if (!Array.isArray(row) || row.length !== cells.length)
-      throw new ProtocolBreach('a row that its columns do not fit');
+      throw new ProtocolBreach('a row with another number of values than there are columns');
     return cells.map((convert, position) => convert(row[position]));
   };
 }
@@ -114,7 +114,7 @@ function mapKey(type: EngineType): (name: string) => NativeValue {
 function digits(value: unknown): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'number') return String(value);
-  throw new ProtocolBreach('a number that is none');
+  throw new ProtocolBreach('a value that is not a number');
 }
 
 /** `NaN` and the infinities are text in JSON; a long run of digits has become text by exact reading. */
@@ -124,7 +124,7 @@ function float(value: unknown): number | string {
   return /^-?\d/.test(written) ? Number(written) : written;
 }
 
-/** A plugin's own type may be written as an object; its JSON text is what can be said about it. */
+/** A plugin's own type may be an object: its JSON text is the value. */
 function scalar(value: unknown): string | number | boolean {
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value;
   return JSON.stringify(value);
@@ -132,15 +132,15 @@ function scalar(value: unknown): string | number | boolean {
 
 function text(value: unknown): string {
   if (typeof value === 'string') return value;
-  throw new ProtocolBreach('a value that is no text');
+  throw new ProtocolBreach('a value that is not a text');
 }
 
 function list(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value;
-  throw new ProtocolBreach('an array that is none');
+  throw new ProtocolBreach('a value that is not an array');
 }
 
 function entries(value: unknown): [string, unknown][] {
   if (isObject(value)) return Object.entries(value);
-  throw new ProtocolBreach('a map that is none');
+  throw new ProtocolBreach('a value that is not a map');
 }

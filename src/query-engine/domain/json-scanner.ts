@@ -26,7 +26,7 @@ export class JsonScanner {
 
   /** Steps over that character. @throws ProtocolBreach when another one is next. */
   expect(character: ',' | ':' | '[' | ']' | '{' | '}'): void {
-    if (!this.takes(character)) throw new ProtocolBreach('the answer is no JSON');
+    if (!this.takes(character)) throw new ProtocolBreach('the answer is not JSON');
   }
 
   /** Whether that character is next. */
@@ -38,7 +38,7 @@ export class JsonScanner {
   /** @throws ProtocolBreach when anything but blanks is left. */
   expectEnd(): void {
     this.skipBlanks();
-    if (this.at < this.bytes.length) throw new ProtocolBreach('the answer is no JSON');
+    if (this.at < this.bytes.length) throw new ProtocolBreach('the answer is not JSON');
   }
 
   /** Steps over a value. @returns where it began. @throws ProtocolBreach when there is none, or it does not end. */
@@ -49,7 +49,7 @@ export class JsonScanner {
     let at = start;
     do {
       const byte = bytes[at];
-      if (byte === undefined) throw new ProtocolBreach('the answer is no JSON');
+      if (byte === undefined) throw new ProtocolBreach('the answer is not JSON');
       if (byte === QUOTE) {
         at = this.endOfString(at);
         continue;
@@ -65,7 +65,7 @@ export class JsonScanner {
       }
       at += 1;
     } while (depth > 0);
-    if (depth < 0 || at === start) throw new ProtocolBreach('the answer is no JSON');
+    if (depth < 0 || at === start) throw new ProtocolBreach('the answer is not JSON');
     this.at = at;
     this.weight = (at - start) * WEIGHT.byte + containers * WEIGHT.container + values * WEIGHT.value;
     return start;
@@ -75,7 +75,7 @@ export class JsonScanner {
     for (let byte = this.bytes[this.at]; byte !== undefined && byte <= 0x20; byte = this.bytes[this.at]) this.at += 1;
   }
 
-  /** The position after the closing quote: the first quote before which an even number of backslashes stands. */
+  /** The position after the closing quote: the first quote after an even number of backslashes. */
   private endOfString(open: number): number {
     const { bytes } = this;
     for (let close = bytes.indexOf(QUOTE, open + 1); close !== -1; close = bytes.indexOf(QUOTE, close + 1)) {
@@ -83,7 +83,7 @@ export class JsonScanner {
       while (bytes[close - 1 - backslashes] === BACKSLASH) backslashes += 1;
       if (backslashes % 2 === 0) return close + 1;
     }
-    throw new ProtocolBreach('the answer is no JSON');
+    throw new ProtocolBreach('the answer is not JSON');
   }
 
   /** The position after a number, true, false or null outside of any container. */

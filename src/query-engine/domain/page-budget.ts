@@ -1,12 +1,12 @@
-/** `share`: the owner holds too much. `full`: everybody together does, and nobody who holds more can make room now. */
+/** `share`: the owner's share is used up. `full`: the budget is, and no page of an owner who holds more can be evicted. */
 export type Claim = 'granted' | 'share' | 'full';
 
 /** Owners that fill the whole budget together. */
 const OWNERS = 4;
 
 /**
- * The bytes that pages and answers of this replica may hold, with a share for each owner. What rests, held for nobody
- * who reads at the moment, is let go of for owners who hold less; the engine gives such a page again.
+ * The bytes that pages and answers of this replica may hold, with a share for each owner. Pages at rest, which no reader
+ * uses at the moment, are evicted for owners who hold less; the engine gives such a page again.
  */
 export class PageBudget {
   private readonly share: number;
@@ -33,7 +33,7 @@ export class PageBudget {
     return charge;
   }
 
-  /** For charges: so many more bytes for its owner. */
+  /** For charges: claims that many more bytes for its owner. */
   claim({ owner }: PageCharge, bytes: number): Claim {
     if (this.of(owner) + bytes > this.share) return 'share';
     while (this.held + bytes > this.most) {
@@ -45,7 +45,7 @@ export class PageBudget {
     return 'granted';
   }
 
-  /** For charges: it holds nothing any more. */
+  /** For charges: releases its bytes. */
   close(charge: PageCharge, bytes: number): void {
     this.charges.delete(charge);
     this.add(charge.owner, -bytes);
@@ -62,7 +62,7 @@ export class PageBudget {
     else this.byOwner.set(owner, mine);
   }
 
-  /** The oldest page at rest of the owner who holds the most. */
+  /** The oldest page at rest of the owner with the most bytes. */
   private heaviestAtRest(): PageCharge | null {
     let heaviest: PageCharge | null = null;
     for (const charge of this.charges) {
@@ -77,19 +77,19 @@ export class PageBudget {
 export class PageCharge {
   private bytes = 0;
   private holders = 1;
-  private letGo: (() => void) | null = null;
+  private onEvict: (() => void) | null = null;
 
   constructor(
     readonly owner: string,
     private readonly budget: PageBudget,
   ) {}
 
-  /** Held, but by nobody who reads. */
+  /** Held by the execution alone, by no reader. */
   get rests(): boolean {
-    return this.letGo !== null && this.holders === 1;
+    return this.onEvict !== null && this.holders === 1;
   }
 
-  /** It holds that many bytes from now on, or still more. */
+  /** Raises the charge to that many bytes, if it is lower. */
   atLeast(bytes: number): Claim {
     if (bytes <= this.bytes) return 'granted';
     const claim = this.budget.claim(this, bytes - this.bytes);
@@ -97,13 +97,13 @@ export class PageCharge {
     return claim;
   }
 
-  /** @param letGo called when others need the room; the page can be had again without it. */
-  rest(letGo: () => void): void {
-    this.letGo = letGo;
+  /** Allows eviction. @param onEvict called when other owners need the memory. */
+  rest(onEvict: () => void): void {
+    this.onEvict = onEvict;
   }
 
   evict(): void {
-    this.letGo?.();
+    this.onEvict?.();
     this.release();
   }
 
@@ -117,9 +117,9 @@ export class PageCharge {
     };
   }
 
-  /** The first holder needs it no more. Called once. */
+  /** Ends the first hold. Called once. */
   release(): void {
-    this.letGo = null;
+    this.onEvict = null;
     this.leave();
   }
 

@@ -82,7 +82,7 @@ function parsed(rows: string): unknown[] {
     const list = parseExactly(`[${rows}]`);
     if (Array.isArray(list)) return list;
   } catch (cause) {
-    throw new ProtocolBreach('the answer is no JSON', { cause });
+    throw new ProtocolBreach('the answer is not JSON', { cause });
   }
-  throw new ProtocolBreach('the answer is no JSON');
+  throw new ProtocolBreach('the answer is not JSON');
 }

@@ -1,4 +1,4 @@
-/** Where a page of a person's list of queries ended. Survives inserts and deletes. */
+/** The last query of a page of a user's list. Survives inserts and deletes. */
 export interface QueryCursor {
   createdAt: Date;
   id: string;

@@ -5,9 +5,9 @@ import type { EngineFaultKind } from './statement-client.js';
 export type QueryState = 'queued' | 'running' | 'finished' | 'failed' | 'cancelled';
 
 /**
- * Why a query did not end well. `query_failed`: the engine says so, and why. `query_abandoned`: nobody fetched its rows.
- * `query_lost`: the replica that drove it, or the engine, does not know it any more. `page_too_large`: beyond
- * QUERY_MAX_PAGE_BYTES. `too_many_unread_rows`: beyond a person's share of QUERY_MAX_HELD_BYTES.
+ * Why a query failed or was cancelled. `query_failed`: an error of the engine. `query_abandoned`: its rows were not
+ * fetched. `query_lost`: its replica has died, or the engine has forgotten it. `page_too_large`: beyond
+ * QUERY_MAX_PAGE_BYTES. `too_many_unread_rows`: beyond a user's share of QUERY_MAX_HELD_BYTES.
  */
 export const QUERY_ERROR_CODES = [
   'query_failed',
@@ -34,7 +34,7 @@ export interface QueryError {
   column: number | null;
 }
 
-/** A person's statement, as the person sees it. */
+/** A user's statement, as the user sees it. */
 export interface Query {
   id: string;
   state: QueryState;
@@ -47,13 +47,13 @@ export interface Query {
   /** When the engine began to execute it. */
   startedAt: Date | null;
   finishedAt: Date | null;
-  /** From 0 to 100, as far as the engine can say. */
+  /** From 0 to 100; null while the engine reports none. */
   progressPercent: number | null;
   /** Handed out, not produced. */
   rowsReturned: number;
   /** QUERY_MAX_ROWS was reached. */
   truncated: boolean;
-  /** Null until the engine has said them. */
+  /** Null until the engine has named them. */
   columns: readonly Column[] | null;
   /** Rows that the statement changed; null for one that only reads. */
   updateCount: bigint | null;
@@ -66,7 +66,7 @@ export type Ending =
   | { state: 'finished'; truncated: boolean; updateCount: bigint | null }
   | { state: 'failed' | 'cancelled'; error: QueryError };
 
-const OUR_WORDS: Record<Exclude<QueryErrorCode, 'query_failed'>, string> = {
+const MESSAGES: Record<Exclude<QueryErrorCode, 'query_failed'>, string> = {
   query_cancelled: 'The query was cancelled.',
   query_timeout: 'The query took longer than it may.',
   query_abandoned: 'Nobody fetched the rows, so the query was cancelled.',
@@ -87,7 +87,7 @@ const CANCELLED: ReadonlySet<QueryErrorCode> = new Set<QueryErrorCode>([
 ]);
 
 export function errorBy(code: Exclude<QueryErrorCode, 'query_failed'>): QueryError {
-  return { code, message: OUR_WORDS[code], engineErrorName: null, line: null, column: null };
+  return { code, message: MESSAGES[code], engineErrorName: null, line: null, column: null };
 }
 
 export function endedBy(code: Exclude<QueryErrorCode, 'query_failed'>): Ending {
@@ -110,14 +110,14 @@ export function endedByFault(kind: EngineFaultKind): Ending {
   return endedBy(FAULTS[kind]);
 }
 
-/** The engine says that the statement failed; what it says was cleaned when it was read. */
+/** The engine's error, which was cleaned when it was read (readEngineError). */
 export function failedOnEngine({ name, message, line, column }: EngineError): Ending {
   return { state: 'failed', error: { code: 'query_failed', message, engineErrorName: name, line, column } };
 }
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
 
-/** Whether a query could have that id; anything else is nobody's query. */
+/** Whether a text has the form of a query's id. */
 export function isQueryId(text: string): boolean {
   return UUID.test(text);
 }

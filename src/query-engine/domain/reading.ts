@@ -1,4 +1,4 @@
-/** The engine answered something that its protocol does not contain. The text is private: for logs, never for clients. */
+/** An answer that breaks the engine's protocol. The message is private: for logs, never for clients. */
 export class ProtocolBreach extends Error {
   override readonly name = 'ProtocolBreach';
 }
@@ -12,23 +12,23 @@ export function isObject(value: unknown): value is JsonObject {
 /** @throws ProtocolBreach */
 export function readObject(value: unknown, what: string): JsonObject {
   if (isObject(value)) return value;
-  throw new ProtocolBreach(`${what} is no object`);
+  throw new ProtocolBreach(`${what} is not an object`);
 }
 
 /** @throws ProtocolBreach */
 export function readList(value: unknown, what: string): readonly unknown[] {
   if (Array.isArray(value)) return value;
-  throw new ProtocolBreach(`${what} is no list`);
+  throw new ProtocolBreach(`${what} is not a list`);
 }
 
-/** A text that PostgreSQL can keep. @throws ProtocolBreach */
+/** A text that PostgreSQL can store. @throws ProtocolBreach */
 export function readText(value: unknown, what: string): string {
   const text = textOrNull(value);
   if (text !== null) return text;
-  throw new ProtocolBreach(`${what} is no text`);
+  throw new ProtocolBreach(`${what} is not a text`);
 }
 
-/** A text that PostgreSQL can keep: people can bring NUL into the engine's names and messages, and no text has it there. */
+/** A text that PostgreSQL can store: names and messages of the engine can hold NUL, which `text` cannot. */
 export function textOrNull(value: unknown): string | null {
   return typeof value === 'string' ? value.replace(/[\u0000\p{Surrogate}]/gu, '\ufffd') : null;
 }

@@ -1,19 +1,19 @@
-/** What one request to the former host brought. */
+/** The result of one probe of the former host. */
 export type RouteAnswer =
   | { kind: 'answer'; probe: string; status: number; headers: Readonly<Record<string, string>>; body: string }
   | { kind: 'silence'; probe: string; reason: string };
 
 /**
  * `retired`: something answered everything, and nothing in it comes from an engine. `reachable`: a sign of the engine.
- * `unknown`: what had to be asked could not be asked, so nothing is proved.
+ * `unknown`: not every probe was answered, so nothing is proved.
  */
 export interface RouteVerdict {
   verdict: 'retired' | 'reachable' | 'unknown';
-  /** For people: what was asked and what came, a line for each probe. */
+  /** For display: each probe and its result, a line each. */
   lines: string[];
 }
 
-/** What engines say in headers and texts (seen on Trino 483), wherever they stand. */
+/** Headers and texts of engines (seen on Trino 483). */
 const CHALLENGE = /realm="?(trino|presto)|token_type="?jwt/i;
 const HEADER = /^x-(trino|query|presto)-/i;
 const TEXTS = [
@@ -28,7 +28,7 @@ const TEXTS = [
   'com.facebook.presto.',
 ] as const;
 
-/** What of the engine is in an answer; null: nothing. */
+/** The first sign of an engine in an answer; null: there is none. */
 export function signOfEngine(answer: Extract<RouteAnswer, { kind: 'answer' }>): string | null {
   const { headers, body } = answer;
   if (CHALLENGE.test(headers['www-authenticate'] ?? '')) return "the engine's challenge";
@@ -36,7 +36,7 @@ export function signOfEngine(answer: Extract<RouteAnswer, { kind: 'answer' }>): 
   if (header !== undefined) return `the header ${header}`;
   const text = TEXTS.find((known) => body.includes(known));
   if (text !== undefined) return `the engine's text "${text}"`;
-  // Looked for in the text and not in its structure: a long answer is cut off, and is JSON no more.
+  // By text search, because a long answer is cut off and cannot be parsed.
   if (/"nextUri"\s*:/.test(body) && /"id"\s*:/.test(body)) return 'a statement taken by the engine';
   if (/"infoUri"\s*:/.test(body) && /"stats"\s*:/.test(body)) return 'a statement answered by the engine';
   if (/"nodeVersion"\s*:/.test(body) && /"(coordinator|starting|environment)"\s*:/.test(body))

@@ -1,7 +1,7 @@
 import type { RouteAnswer } from './retired-route.js';
 
 export interface RouteQuestion {
-  /** For people: what is asked. */
+  /** For display. */
   probe: string;
   method: 'GET' | 'POST';
   url: string;
@@ -9,7 +9,7 @@ export interface RouteQuestion {
   body: string | null;
 }
 
-/** Asks a host that should not be the engine, as a stranger: no credentials, no redirects followed, the answer capped. */
+/** Sends a request without credentials to a host that should not be the engine; no redirects, the answer capped. */
 export abstract class RouteProbe {
   abstract ask(question: RouteQuestion): Promise<RouteAnswer>;
 }

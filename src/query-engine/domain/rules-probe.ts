@@ -7,8 +7,8 @@ import type { EngineError } from './engine-error.js';
 export type RulesInForce = 'these' | 'others' | 'broken' | 'unclear' | 'unreachable';
 
 /**
- * Reads the answer to `SET SESSION grantline_rules_<hash> = true` (seen on Trino 483): access control is asked first, so
- * only with these rules does the engine come so far as to say that it has no such property.
+ * Reads the answer to `SET SESSION grantline_rules_<hash> = true` (seen on Trino 483): access control comes first, so the
+ * engine reports an unknown property only if these rules allow it.
  */
 export function judgeRulesProbe(error: EngineError | null): RulesInForce {
   if (error === null) return 'unclear';

@@ -8,7 +8,7 @@ export interface ServiceToken {
   renewAt: number;
   /** From here on it is not handed out. */
   expiresAt: number;
-  /** Something about the answer that an operator should know; null when it was as it should be. */
+  /** What operators should know about the answer; null: nothing. */
   oddity: string | null;
 }
 
@@ -19,10 +19,10 @@ const MARGIN = 60_000;
 /** A life of 60 s or less would be all margin, and every request would fetch: there it is a fifth of the life. */
 const SHORT_LIFE = 60_000;
 const UNSTATED_LIFE = 60_000;
-/** An `expires_in` that states no life: the token serves those who wait, and nobody asks again within this second. */
+/** For an invalid `expires_in`: the token is used for the requests that wait, and not renewed within this time. */
 const ODD_LIFE = 1_000;
 const LONGEST_LIFE = 86_400_000;
-/** RFC 6750 section 2.1, b64token: anything else could not stand in an Authorization header. */
+/** RFC 6750 section 2.1, b64token: an Authorization header can hold nothing else. */
 const BEARER = /^[\w\-.~+/]+=*$/;
 
 /**
@@ -30,7 +30,7 @@ const BEARER = /^[\w\-.~+/]+=*$/;
  * that a slow answer never makes a token look younger than it is.
  */
 export function readTokenAnswer(answer: unknown, askedAt: number, receivedAt: number): TokenAnswer {
-  if (!isObject(answer)) return { kind: 'none', reason: 'the answer is no JSON object' };
+  if (!isObject(answer)) return { kind: 'none', reason: 'the answer is not a JSON object' };
   const value = answer['access_token'];
   if (typeof value !== 'string' || value === '') return { kind: 'none', reason: 'the answer holds no access_token' };
   if (!BEARER.test(value)) return { kind: 'none', reason: 'the access_token has characters that no Bearer token has' };
@@ -47,7 +47,7 @@ function aged(value: string, expiresIn: unknown, askedAt: number, receivedAt: nu
   }
   if (typeof expiresIn !== 'number' || !(expiresIn > 0)) {
     const renewAt = receivedAt + ODD_LIFE;
-    return { value, renewAt, expiresAt: renewAt, oddity: 'expires_in is no positive number; renewing at every use' };
+    return { value, renewAt, expiresAt: renewAt, oddity: 'expires_in is not a positive number; renewing at every use' };
   }
   return { value, ...life(askedAt, Math.min(expiresIn * 1000, LONGEST_LIFE)), oddity: null };
 }
@@ -70,7 +70,7 @@ export function judgeProvider(status: number): Acquisition {
   return status >= 400 && status < 500 && status !== 408 && status !== 429 ? 'refused' : 'trouble';
 }
 
-/** Milliseconds before the provider is asked again; meanwhile callers get the token that is left, or a quick no. */
+/** Milliseconds until the provider is asked again; meanwhile callers get the last valid token or a failure at once. */
 export function pauseAfterFailure(
   kind: Acquisition,
   failures: number,

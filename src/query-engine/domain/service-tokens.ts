@@ -6,19 +6,19 @@ export abstract class ServiceTokens {
    * @throws TokenUnavailable when there is none and none can be had.
    */
   abstract current(signal?: AbortSignal): Promise<string | null>;
-  /** After a 401: another token than `refused`. Whoever comes second gets what the first one fetched. */
+  /** After a 401: another token than `refused`. Concurrent callers get the same new one. */
   abstract replacing(refused: string | null, signal?: AbortSignal): Promise<string | null>;
   /** The newest token there was, though it may have expired. */
   abstract last(): string | null;
   /** Whether requests can carry a token that is valid now, or need none. */
   abstract isValid(): boolean;
-  /** Keeps a fresh token at hand, also while nobody asks, until the signal is aborted. Never rejects. */
+  /** Renews the token in the background until the signal is aborted. Never rejects. */
   abstract keepFresh(signal: AbortSignal): Promise<void>;
-  /** Lets go of what is kept open. */
+  /** Closes idle connections. */
   abstract close(): void;
 }
 
-/** The identity provider gives no token at present. The message is private, and holds no secret. */
+/** There is no valid token and none can be obtained. The message is private, and holds no secret. */
 export class TokenUnavailable extends Error {
   override readonly name = 'TokenUnavailable';
 }

@@ -1,14 +1,14 @@
-/** What `execute` takes for its question marks. A Date is an instant; a decimal is best sent as text and cast. */
+/** A value for a question mark. A Date is an instant; decimals are best sent as text and cast. */
 export type Parameter = null | boolean | number | bigint | string | Date | Uint8Array | readonly Parameter[];
 
-/** A parameter that has no literal: NaN has one, an integer that JavaScript has already rounded has none. */
+/** A parameter without a literal, such as an integer that JavaScript has already rounded (NaN has one). */
 export class InvalidParameter extends Error {
   override readonly name = 'InvalidParameter';
 }
 
 /**
- * One statement that carries its parameters, so that nothing has to be prepared and forgotten again, and no header grows
- * with them. The literals are built here and never concatenated by callers (Trino's EXECUTE IMMEDIATE).
+ * One statement with its parameters as literals (Trino's EXECUTE IMMEDIATE), so that nothing has to be prepared and
+ * deallocated, and no header grows with it. Callers never concatenate literals.
  *
  * @throws InvalidParameter
  */

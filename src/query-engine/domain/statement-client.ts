@@ -11,9 +11,9 @@ export interface RequestLimits {
   /** The statement's own deadline, on the monotonic clock of Timers. */
   deadline: number;
   signal?: AbortSignal;
-  /** Told how many bytes of the answer have come, as they come; whoever has no room for them aborts the signal. */
+  /** Called with the bytes received so far; to receive no more, abort the signal. */
   onBytes?: (bytes: number) => void;
-  /** Rows of this statement have left already: nothing is then renewed and repeated behind the reader's back. */
+  /** Rows of this statement have been handed out: the request is then not repeated with a new token. */
   rowsHandedOut?: boolean;
 }
 
@@ -23,29 +23,29 @@ export interface RequestLimits {
  */
 export abstract class StatementClient {
   /**
-   * POST /v1/statement. It registers the statement; the engine begins it when the first page is asked for.
+   * POST /v1/statement. It registers the statement; the engine starts it when the first page is fetched.
    * @throws EngineFault
    * @throws InvalidSession
    */
   abstract submit(sql: string, session: EngineSession, limits: RequestLimits): Promise<StatementAnswer>;
   /**
-   * GET of a page's `nextPath`, held by the engine for up to a second. The newest path may be asked again.
+   * GET of a page's `nextPath`, held by the engine for up to a second. The newest path can be requested again.
    * @throws EngineFault
    */
   abstract advance(path: string, session: EngineSession, limits: RequestLimits): Promise<StatementAnswer>;
-  /** Tells the engine that the page at this path, which was asked for before, still has a reader. Never throws. */
+  /** Keeps the page at this path, which was fetched before, alive on the engine. Never throws. */
   abstract keepAlive(path: string, session: EngineSession): Promise<void>;
-  /** DELETE of `nextPath`: the statement ends. Never throws: an engine that cannot be told forgets it after 5 minutes. */
+  /** DELETE of `nextPath`. Never throws: an engine that cannot be reached ends the statement after 5 minutes. */
   abstract cancel(path: string, session: EngineSession): Promise<void>;
-  /** Lets go of the connections that are kept. */
+  /** Closes idle connections. */
   abstract close(): void;
 }
 
 /**
- * `unavailable`: cannot be reached, or answers as an engine in trouble does. `refused`: it will not have this service
- * (a bad token, a missing header, a setting). `forbidden`: 403. `gone`: it does not know the statement any more.
- * `protocol`: what came is no statement protocol. `deadline`: the statement's own time is over. `too-large`: a page
- * beyond QUERY_MAX_PAGE_BYTES. `share`: the person's unread pages hold too much memory.
+ * `unavailable`: unreachable, or answers with 429 or 5xx. `refused`: rejects this service (a bad token, a missing header,
+ * a setting). `forbidden`: 403. `gone`: the statement is unknown to it. `protocol`: the answer breaks the protocol.
+ * `deadline`: the statement's own time is over. `too-large`: a page beyond QUERY_MAX_PAGE_BYTES. `share`: the user's
+ * unread pages hold too much memory.
  */
 export type EngineFaultKind =
   'unavailable' | 'refused' | 'forbidden' | 'gone' | 'protocol' | 'deadline' | 'too-large' | 'share';

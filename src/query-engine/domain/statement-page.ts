@@ -14,9 +14,9 @@ export interface StatementPage {
   /** Known from some page on, and then on every page. */
   columns: readonly Column[] | null;
   rows: PageRows;
-  /** The engine's word: QUEUED, PLANNING, RUNNING, FINISHED, … Only `nextPath` and `error` decide anything. */
+  /** QUEUED, PLANNING, RUNNING, FINISHED, … For display: only `nextPath` and `error` decide anything. */
   engineState: string;
-  /** From 0 to 100; null while the engine cannot say. */
+  /** From 0 to 100; null while the engine reports none. */
   progressPercent: number | null;
   error: EngineError | null;
   /** INSERT, CREATE TABLE, SET SESSION, …; null for what only reads. It comes before the first row does. */
@@ -35,8 +35,8 @@ export function readStatementPage(body: Buffer, heaviest = Infinity): StatementP
   const page = readObject(envelope, 'the answer');
   const stats = isObject(page['stats']) ? page['stats'] : {};
   const { nextUri, columns, data, error, updateCount } = page;
-  // The spooled protocol puts an object here, but only for those who ask for it.
-  if (data !== undefined && data !== null) throw new ProtocolBreach('data is no list');
+  // The spooled protocol puts an object here, but only for clients that ask for it.
+  if (data !== undefined && data !== null) throw new ProtocolBreach('data is not a list');
   return {
     queryId: readText(page['id'], 'the query id'),
     nextPath: nextUri === undefined || nextUri === null ? null : pinned(readText(nextUri, 'nextUri')),
@@ -87,7 +87,7 @@ function parsed(text: string): unknown {
   try {
     return parseExactly(text);
   } catch (cause) {
-    throw new ProtocolBreach('the answer is no JSON', { cause });
+    throw new ProtocolBreach('the answer is not JSON', { cause });
   }
 }
 

@@ -1,8 +1,6 @@
 import type { Parameter } from './sql-literal.js';
 
-/** Each says what is wrong, as the end of a sentence that begins with the field's name; null: nothing. */
-
-/** What the SQL means is the engine's business; a NUL could not even be kept. */
+/** The SQL is checked by the engine; a text with NUL could not be stored. */
 export function sqlProblem(sql: string): string | null {
   if (sql.trim() === '') return 'must not be blank';
   return sql.includes('\u0000') ? 'must not contain NUL' : null;

@@ -1,6 +1,6 @@
 import { isObject } from './reading.js';
 
-/** What a service-account token says about itself, unverified: for the check at the start and its log lines only. */
+/** The unverified claims of a service-account token, for the check at the start and its log lines only. */
 export interface TokenClaims {
   algorithm: string | null;
   issuer: string | null;
@@ -11,7 +11,7 @@ export interface TokenClaims {
   origins: readonly string[];
 }
 
-/** Null: no JSON Web Token of claims. */
+/** Null: not a JSON Web Token. */
 export function readClaims(token: string): TokenClaims | null {
   const [header, claims] = token.split('.').slice(0, 2).map(decoded);
   if (!isObject(header) || !isObject(claims)) return null;
@@ -42,7 +42,7 @@ function textsIn(object: Record<string, unknown>, name: string): string[] {
   return [object[name]].flat().filter((item) => typeof item === 'string');
 }
 
-/** What the settings lead to expect. */
+/** The claims that the settings imply. */
 export interface ExpectedClaims {
   issuer: string;
   client: string;
@@ -58,8 +58,8 @@ export interface TokenProblem {
 }
 
 /**
- * What is wrong with the client or the settings, as far as a token shows it (source document 4.5, 5.2.4, 5.3). A claim that another
- * provider leaves out is no problem, except for an audience that is asked for.
+ * Problems of the client or the settings that a token shows (source document 4.5, 5.2.4, 5.3). A claim that another
+ * provider leaves out is no problem, except for a configured audience.
  */
 export function tokenProblems(claims: TokenClaims, expected: ExpectedClaims): TokenProblem[] {
   const problems: TokenProblem[] = [];

@@ -12,7 +12,7 @@ export interface Question {
   /** Milliseconds for the whole exchange, connecting and reading included. */
   timeout: number;
   signal?: AbortSignal;
-  /** Told how many bytes of the body have come, as they come; whoever wants no more aborts the signal. */
+  /** Called with the bytes received so far; to receive no more, abort the signal. */
   onBytes?: (bytes: number) => void;
 }
 
@@ -23,12 +23,12 @@ export interface Reply {
   body: Buffer;
 }
 
-/** No answer came, or it broke off. The message is the cause's code (`ECONNREFUSED`): it names no header and no body. */
+/** There was no answer, or it broke off. The message is the cause's code (`ECONNREFUSED`): it names no header and no body. */
 export class LostConnection extends Error {
   override readonly name = 'LostConnection';
 }
 
-/** An answer that is larger than anything the other side has to say. */
+/** An answer beyond the limit. */
 export class OversizedReply extends Error {
   override readonly name = 'OversizedReply';
 }
@@ -91,7 +91,7 @@ export class AxiosExchange {
     }
   }
 
-  /** A body in memory, never more of it than the limit: what a header says of its size is not believed. */
+  /** Reads a body into memory up to the limit, whatever its Content-Length. */
   private async read(stream: Readable, onBytes: Question['onBytes']): Promise<Buffer> {
     const chunks: Buffer[] = [];
     let bytes = 0;

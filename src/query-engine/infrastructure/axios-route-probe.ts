@@ -5,10 +5,10 @@ import { RouteProbe, type RouteQuestion } from '../domain/route-probe.js';
 
 /** Milliseconds for each question. */
 const DEADLINE = 15_000;
-/** Bytes of an answer that are looked at: a sign of the engine stands at its beginning. */
+/** Bytes of an answer that are read: signs of the engine are at the beginning. */
 const ENOUGH = 64 * 1024;
 
-/** Each question over a connection of its own, with the environment's proxies left aside. */
+/** A connection for each request; the environment's proxies are ignored. */
 export class AxiosRouteProbe extends RouteProbe {
   override async ask({ probe, method, url, headers, body }: RouteQuestion): Promise<RouteAnswer> {
     try {
@@ -33,7 +33,7 @@ export class AxiosRouteProbe extends RouteProbe {
   }
 }
 
-/** What came before it broke off or went on for too long counts. */
+/** The first bytes, also of a body that breaks off. */
 async function beginningOf(stream: Readable): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;

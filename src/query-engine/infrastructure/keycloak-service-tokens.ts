@@ -32,7 +32,7 @@ interface Failure {
 /** Milliseconds for one request to the provider. */
 const DEADLINE = 10_000;
 const LARGEST_ANSWER = 256 * 1024;
-/** Between two looks at the token by the background renewal, in milliseconds, at least. */
+/** Milliseconds between two background checks of the token, at least. */
 const SHORTEST_REST = 1_000;
 
 /**
@@ -61,7 +61,7 @@ export class KeycloakServiceTokens extends ServiceTokens {
   override async current(signal?: AbortSignal): Promise<string> {
     const state = freshness(this.token, this.timers.now());
     if (this.token === null || state === 'expired') return (await unlessAborted(this.acquire(), signal)).value;
-    // What a renewal in the background fails at is logged where it fails; the token at hand is still valid.
+    // A failed renewal is logged where it fails; the present token is still valid.
     if (state === 'renew') this.acquire().catch(() => undefined);
     return this.token.value;
   }
@@ -116,7 +116,7 @@ export class KeycloakServiceTokens extends ServiceTokens {
       this.failures += 1;
       const pause = pauseAfterFailure(outcome.kind, this.failures, outcome.retryAfter, this.random.fraction());
       this.notBefore = this.timers.now() + pause;
-      // The source document's own words (5.2.3).
+      // Worded as in the source document (5.2.3).
       this.log.error('service-account token is empty', { reason: outcome.reason, client_id: this.client.clientId });
       throw new TokenUnavailable(outcome.reason);
     }
@@ -167,13 +167,13 @@ function parsed(text: string): unknown {
   }
 }
 
-/** `unauthorized_client` and the like (RFC 6749 section 5.2): a word, never the provider's prose. */
+/** `unauthorized_client` and the like (RFC 6749 section 5.2): a code, never the provider's prose. */
 function errorCode(answer: unknown): string {
   const code = isObject(answer) ? answer['error'] : undefined;
   return typeof code === 'string' && /^\w{1,64}$/.test(code) ? `, ${code}` : '';
 }
 
-/** Each waiter may leave; what it waited for goes on for the others. */
+/** Ends one caller's waiting; the promise continues for the others. */
 async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
   signal.throwIfAborted();

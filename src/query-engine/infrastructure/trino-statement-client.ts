@@ -13,7 +13,7 @@ import { AxiosExchange, LostConnection, OversizedReply, type Reply } from './axi
 import { scrubbed } from './scrubbed.js';
 
 export interface TrinoAddress {
-  /** `http://host:port`; nothing is ever asked of another. */
+  /** `http://host:port`; no request goes to another. */
   origin: string;
   /** The service's own name, sent beside every user as the original user. */
   user: string;
@@ -32,7 +32,7 @@ const ATTEMPT = { POST: 20_000, GET: 30_000, HEAD: 5_000, DELETE: 5_000 } as con
 /** How much more memory than the bytes of the largest page a row may take once it is parsed. */
 const LARGEST_PARSED = 4;
 
-/** The statement protocol over HTTP: which request, which headers, when to repeat. What answers mean is decided in domain/. */
+/** The statement protocol over HTTP: which request, which headers, when to repeat. Answers are interpreted in domain/. */
 export class TrinoStatementClient extends StatementClient {
   private readonly exchange: AxiosExchange;
 
@@ -57,23 +57,23 @@ export class TrinoStatementClient extends StatementClient {
   }
 
   override async keepAlive(path: string, session: EngineSession): Promise<void> {
-    await this.tell('HEAD', path, session);
+    await this.notify('HEAD', path, session);
   }
 
   override async cancel(path: string, session: EngineSession): Promise<void> {
-    await this.tell('DELETE', path, session);
+    await this.notify('DELETE', path, session);
   }
 
   override close(): void {
     this.exchange.close();
   }
 
-  /** @param path what was asked for; null: the statement has only now begun. */
+  /** @param path of the request; null: it was the POST. */
   private answer(reply: Reply, path: string | null = null): StatementAnswer {
     const header = (name: string): string | null => reply.headers[name] ?? null;
     try {
       const page = readStatementPage(reply.body, this.engine.largestPage * LARGEST_PARSED);
-      // Something on the way that mixes answers up must not show one person's rows to another.
+      // A proxy that mixes answers up must not show one user's rows to another.
       const strays = [path, page.nextPath].some((known) => known !== null && !belongsTo(known, page.queryId));
       if (strays) throw new ProtocolBreach('a page of another query');
       return { page, change: readSessionChange(header, this.engine.headerPrefix) };
@@ -84,8 +84,8 @@ export class TrinoStatementClient extends StatementClient {
     }
   }
 
-  /** For requests whose answer changes nothing. */
-  private async tell(method: 'HEAD' | 'DELETE', path: string, session: EngineSession): Promise<void> {
+  /** Sends a request whose failure is only logged. */
+  private async notify(method: 'HEAD' | 'DELETE', path: string, session: EngineSession): Promise<void> {
     try {
       await this.ask(method, path, session, {
         deadline: this.timers.now() + RETRY_BUDGET[method],
@@ -93,7 +93,7 @@ export class TrinoStatementClient extends StatementClient {
       });
     } catch (error) {
       if (!(error instanceof EngineFault)) throw error;
-      if (error.kind !== 'gone') this.log.debug(`the engine did not take a ${method}`, { reason: error.message });
+      if (error.kind !== 'gone') this.log.debug(`the engine did not accept a ${method}`, { reason: error.message });
     }
   }
 
@@ -175,7 +175,7 @@ export class TrinoStatementClient extends StatementClient {
     };
   }
 
-  /** While the provider is down, statements that run go on with the last token: the engine does not look at it there. */
+  /** While the provider is down, running statements use the last token: the engine does not verify it on GET. */
   private async bearer(method: Method, limits: RequestLimits): Promise<string | null> {
     try {
       return await this.tokens.current(limits.signal);
@@ -213,14 +213,14 @@ function outOfTime(): EngineFault {
   return new EngineFault('deadline', 'the time for the statement is over');
 }
 
-/** Bodies of refusals can hold stack traces and the token itself; only a 401 says something that operators need. */
+/** Error bodies can hold stack traces and the token itself; only that of a 401 is of use to operators. */
 function faultOf(method: Method, outcome: AttemptResult, bearer: string | null): EngineFault {
   if (outcome.kind === 'lost') return new EngineFault('unavailable', `${method}: ${outcome.reason}`);
   const { status, body } = outcome.reply;
-  const said = `${method} was answered with ${status}`;
-  if (status === 404 || status === 410) return new EngineFault('gone', said);
-  if (status === 401) return new EngineFault('refused', `${said}: ${scrubbed(body.toString(), bearer)}`);
-  if (status === 403) return new EngineFault('forbidden', said);
-  if (status >= 400 && status < 500 && status !== 429) return new EngineFault('refused', said);
-  return new EngineFault(status >= 500 || status === 429 ? 'unavailable' : 'protocol', said);
+  const summary = `${method} was answered with ${status}`;
+  if (status === 404 || status === 410) return new EngineFault('gone', summary);
+  if (status === 401) return new EngineFault('refused', `${summary}: ${scrubbed(body.toString(), bearer)}`);
+  if (status === 403) return new EngineFault('forbidden', summary);
+  if (status >= 400 && status < 500 && status !== 429) return new EngineFault('refused', summary);
+  return new EngineFault(status >= 500 || status === 429 ? 'unavailable' : 'protocol', summary);
 }

@@ -5,10 +5,10 @@ import { type Ended, OwnQueries } from '../domain/query-store.js';
 import { QueryRow } from './query.entity.js';
 import { ENDING, endingValues } from './query-ending.js';
 
-/** Characters that a list shows of one query: 200 of them are an answer of moderate size. */
+/** Characters of one query in a list: 200 queries make an answer of moderate size. */
 const LONGEST = { sql: 1_000, columns: 4_000 } as const;
 
-/** What a list reads as it is kept. */
+/** The columns that a list reads as they are stored. */
 const LISTED = [
   'id',
   'state',
@@ -29,7 +29,7 @@ const LISTED = [
   'errorColumn',
 ] as const;
 
-/** Every statement of this class carries the owner's id: there is no method that could leave it out. */
+/** Every statement of this class names the owner. */
 export class TypeormOwnQueries extends OwnQueries {
   constructor(
     private readonly session: DatabaseSession,
@@ -62,7 +62,7 @@ export class TypeormOwnQueries extends OwnQueries {
   }
 
   override async cancel(id: string, ending: Ending, at: Date): Promise<Ended | 'ended' | null> {
-    // The path must be read before it is wiped out, and nobody may write another one in between.
+    // The path is read before it is cleared, and must not change in between.
     const [rows] = await this.session.manager.query<[EndedColumns[], number]>(
       `WITH alive AS (
          SELECT id, run_as, catalog, schema, trace_token, next_path FROM queries
