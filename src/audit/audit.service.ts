@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { Cron } from '@nestjs/schedule';
 import { Clock } from '../kernel/clock.js';
 import { type Page, pageOf, type PageRequest } from '../kernel/page.js';
 import { Log } from '../platform/log.js';
@@ -15,19 +16,20 @@ export class AuditService {
     private readonly log: Log,
   ) {}
 
-  /** Writes an event down. Waited for before the caller is answered: what could not be recorded is not confirmed. */
+  /** Stores an event, before the caller is answered: no change is confirmed that could not be recorded. */
   async record(entry: AuditEntry): Promise<void> {
     await this.store.append(entry, this.clock.now());
   }
 
-  /** Removes what is older than AUDIT_RETENTION_DAYS, by the one function of the owner's role. */
+  /** Removes events older than AUDIT_RETENTION_DAYS, by a function of the owner's role. */
+  @Cron('17 3 * * *', { name: 'audit-retention', waitForCompletion: true })
   async removePast(): Promise<void> {
     const { retentionDays } = this.settings.audit;
     const removed = await this.store.removePast(retentionDays);
     this.log.info('removed past audit events', { removed, retention_days: retentionDays });
   }
 
-  /** Where the trail is now: whatever is read after this call holds every change that `since` does not tell of. */
+  /** The present end of the trail: data read after this call includes every change that `since` does not return. */
   position(): Promise<TrailPosition> {
     return this.store.position();
   }

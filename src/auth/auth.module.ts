@@ -18,7 +18,6 @@ import { RegistrationModule } from './registration.module.js';
 import { SessionsController } from './sessions.controller.js';
 import { SessionsService } from './sessions.service.js';
 import { SignInService } from './sign-in.service.js';
-import { SweepScheduler } from './sweep.scheduler.js';
 import { SweepService } from './sweep.service.js';
 import { TokensService } from './tokens.service.js';
 
@@ -46,7 +45,6 @@ import { TokensService } from './tokens.service.js';
     PasswordsService,
     AdministrationService,
     SweepService,
-    SweepScheduler,
     TokensService,
     SigningKey,
     AccessTokenStrategy,

@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
+import { Cron } from '@nestjs/schedule';
 import { Clock } from '../kernel/clock.js';
 import { Log } from '../platform/log.js';
 import { SessionStore } from './domain/session-store.js';
 import { Throttle } from './domain/throttle.js';
 
-/** Removes what is of no use any more. Replicas may do it at once: what one has removed is not there for the other. */
+/** Removes expired sessions, tokens and counters. Replicas may do so at once. */
 @Injectable()
 export class SweepService {
   constructor(
@@ -14,6 +15,7 @@ export class SweepService {
     private readonly log: Log,
   ) {}
 
+  @Cron('7 * * * *', { name: 'auth-sweep', waitForCompletion: true })
   async sweep(): Promise<void> {
     const now = this.clock.now();
     const sessions = await this.sessions.sweep(now);

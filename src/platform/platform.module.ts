@@ -15,8 +15,7 @@ import { DatabaseClock } from './infrastructure/database-clock.js';
 import { DatabaseSession } from './infrastructure/database-session.js';
 import { JsonBodyGuard } from './infrastructure/json-body.guard.js';
 import { pendingMigrations } from './infrastructure/migrator.js';
-import { PooledClient } from './infrastructure/pooled-client.js';
-import { postgresConnection } from './infrastructure/postgres-connection.js';
+import { PooledClient, postgresConnection } from './infrastructure/postgres-connection.js';
 import { NodeTimers } from './infrastructure/node-timers.js';
 import { Log } from './log.js';
 import { Settings } from './settings.js';
@@ -31,7 +30,7 @@ export interface Foundation {
   clock?: Clock | undefined;
 }
 
-/** What every domain stands on. */
+/** The providers that every module uses. */
 @Module({})
 export class PlatformModule {
   static with({ settings, database, log, clock }: Foundation): DynamicModule {

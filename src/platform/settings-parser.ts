@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import { resourceNameProblem, sessionPropertyProblem } from '../kernel/name.js';
 import { Secret } from '../kernel/secret.js';
-import { isWeakSecret } from './domain/weak-secret.js';
+import { readSecretKey } from './secret-key.js';
 import { type Environment, type Problem, type ReadFile, SettingsReader } from './settings-reader.js';
 import type { Settings } from './settings.js';
 
@@ -112,19 +112,6 @@ function readAuth(reader: SettingsReader, production: boolean): Settings['auth']
       registerPerHour: read.integer('AUTH_THROTTLE_REGISTER_PER_HOUR', 200, 1, 1000000),
     },
   };
-}
-
-/** Null: it is missing, which is a problem of the commands that sign tokens. */
-function readSecretKey(read: SettingsReader): Secret | null {
-  const secretKey = read.secret('AUTH_SECRET_KEY') ?? '';
-  if (secretKey === '') read.problem('AUTH_SECRET_KEY', 'is required');
-  else if (isWeakSecret(secretKey)) {
-    read.problem(
-      'AUTH_SECRET_KEY',
-      'is weak: at least 32 random bytes, such as openssl rand -base64 48; no sample, no repetition, no PEM file',
-    );
-  }
-  return secretKey === '' ? null : new Secret(secretKey);
 }
 
 /** @param rules for what decides which name the service has in the rules */

@@ -140,6 +140,6 @@ const NOT_THE_EXPRESSION = [
 function misread(answer: Answer): string | null {
   if (answer.kind !== 'error' || answer.error?.kind !== 'USER_ERROR') return null;
   if (NOT_THE_EXPRESSION.includes(answer.error.name)) return null;
-  // The place is one in our statement.
+  // The position is one in our statement.
   return `the engine cannot read the expression: ${answer.error.message.replace(/^line \d+:\d+: /, '')}`;
 }

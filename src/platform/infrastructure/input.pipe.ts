@@ -1,8 +1,7 @@
-import { type ArgumentMetadata, ValidationPipe } from '@nestjs/common';
-import { Refused } from '../../kernel/errors.js';
-import { droppedFields, fieldErrors } from './field-errors.js';
+import { type ArgumentMetadata, type ValidationError, ValidationPipe } from '@nestjs/common';
+import { type FieldError, Refused } from '../../kernel/errors.js';
 
-/** Bodies and queries are parsed into their classes; what is unknown or wrong is refused, all of it at once. */
+/** Parses bodies and queries into their classes, and refuses all unknown and invalid fields at once. */
 export class InputPipe extends ValidationPipe {
   constructor() {
     super({
@@ -14,7 +13,7 @@ export class InputPipe extends ValidationPipe {
     });
   }
 
-  /** A body that is not there is not an empty one. */
+  /** A missing body is refused, not read as an empty one. */
   override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
     if (metadata.type === 'body' && value === undefined) {
       throw new Refused('malformed_json', { detail: 'The body must be a JSON object.' });
@@ -25,13 +24,40 @@ export class InputPipe extends ValidationPipe {
     return transformed;
   }
 
-  /** Nest would remove `__proto__`, `constructor` and `prototype` in silence; they are refused like any other unknown field. */
+  /** Nest would silently remove `__proto__`, `constructor` and `prototype`; they are refused like other unknown fields. */
   protected override stripProtoKeys(): void {
-    // Nothing reads them: class-transformer copies known fields only.
+    // Harmless: class-transformer copies known fields only.
   }
 
-  /** Path parameters stay the text that they are until their own pipe reads them: `01` and `0x1` are not the id 1. */
+  /** Path parameters stay texts until their own pipe reads them: `01` and `0x1` are not the id 1. */
   protected override transformPrimitive(value: unknown): unknown {
     return value;
   }
+}
+
+const UNKNOWN_FIELD = 'is not a known field';
+
+/** class-validator's tree as a flat list with dotted paths, every message once. */
+function fieldErrors(errors: readonly ValidationError[], path = ''): FieldError[] {
+  return errors.flatMap((error) => {
+    const field = path === '' ? error.property : `${path}.${error.property}`;
+    const own = Object.entries(error.constraints ?? {}).map(([rule, message]) => ({
+      field,
+      message: rule === 'whitelistValidation' ? UNKNOWN_FIELD : message,
+    }));
+    return [...own, ...fieldErrors(error.children ?? [], field)];
+  });
+}
+
+/**
+ * Fields that class-transformer silently drops: names that functions and their prototypes have (`constructor`, `toString`,
+ * `prototype`). Any other unknown field it leaves to be refused.
+ */
+function droppedFields(sent: unknown, taken: unknown, path = ''): FieldError[] {
+  if (typeof sent !== 'object' || sent === null || typeof taken !== 'object' || taken === null) return [];
+  const fields = new Map<string, unknown>(Object.entries(taken));
+  return Object.entries(sent).flatMap(([name, value]) => {
+    const field = path === '' ? name : `${path}.${name}`;
+    return fields.has(name) ? droppedFields(value, fields.get(name), field) : [{ field, message: UNKNOWN_FIELD }];
+  });
 }

@@ -10,7 +10,6 @@ import { type ServiceTokens, TokenUnavailable } from '../domain/service-tokens.j
 import { EngineFault, type RequestLimits, type StatementAnswer, StatementClient } from '../domain/statement-client.js';
 import { PageTooHeavy, readStatementPage } from '../domain/statement-page.js';
 import { AxiosExchange, LostConnection, OversizedReply, type Reply } from './axios-exchange.js';
-import { scrubbed } from './scrubbed.js';
 
 export interface TrinoAddress {
   /** `http://host:port`; no request goes to another. */
@@ -223,4 +222,13 @@ function faultOf(method: Method, outcome: AttemptResult, bearer: string | null):
   if (status === 403) return new EngineFault('forbidden', summary);
   if (status >= 400 && status < 500 && status !== 429) return new EngineFault('refused', summary);
   return new EngineFault(status >= 500 || status === 429 ? 'unavailable' : 'protocol', summary);
+}
+
+const MAX_LOGGED = 200;
+const ANY_JWT = /eyJ[\w-]*(\.[\w-]*){0,2}/g;
+
+/** A foreign text for a log: one short line without tokens. */
+function scrubbed(text: string, secret: string | null): string {
+  const without = secret === null ? text : text.replaceAll(secret, '[token]');
+  return without.replaceAll(ANY_JWT, '[token]').replaceAll(/\s+/g, ' ').trim().slice(0, MAX_LOGGED);
 }

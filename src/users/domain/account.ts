@@ -21,3 +21,12 @@ export interface AccountWithHash {
   account: Account;
   passwordHash: string;
 }
+
+/** Whether a change would leave no active administrator: the account is the last one, and would not be one any more. */
+export function takesLastAdministrator(
+  activeAdministrators: readonly number[],
+  next: Pick<Account, 'id' | 'role' | 'isActive'>,
+): boolean {
+  const staysOne = next.role === 'admin' && next.isActive;
+  return !staysOne && activeAdministrators.length === 1 && activeAdministrators[0] === next.id;
+}

@@ -2,8 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager, SelectQueryBuilder } from 'typeorm';
 import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
 import { violatedConstraint } from '../../platform/violated-constraint.js';
-import type { Account, AccountWithHash, Role } from '../domain/account.js';
-import { takesLastAdministrator } from '../domain/administrators.js';
+import { type Account, type AccountWithHash, type Role, takesLastAdministrator } from '../domain/account.js';
 import {
   type AccountChange,
   type EmailChange,

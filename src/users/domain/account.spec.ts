@@ -1,4 +1,4 @@
-import { takesLastAdministrator } from './administrators.js';
+import { takesLastAdministrator } from './account.js';
 
 describe('the last administrator', () => {
   it.each<[string, number[], boolean, 'admin' | 'user', boolean]>([
