@@ -31,7 +31,7 @@ export interface Application {
   app: NestFastifyApplication;
   /** Health and metrics, on a port of their own. */
   operations: FastifyInstance;
-  /** Stops what runs in the background, then answers the requests in flight; once `cut` is aborted, they are broken off. */
+  /** Stops background work, then answers the requests in flight; once `cut` is aborted, they are broken off. */
   close: (cut: AbortSignal) => Promise<void>;
 }
 
@@ -53,7 +53,7 @@ export async function createApplication(
       problems.answer(error, request, reply.headers({ ...STANDARD_HEADERS, 'X-Request-Id': request.id })), // before any hook
     clientErrorHandler: clientErrorHandler(methods, connections),
     serverFactory: (answer: RequestListener) => connections.serve(answer),
-    skipMiddie: true, // no middleware of Express: every request would ask for some
+    skipMiddie: true, // no Express middleware: looking for it would cost every request
     routerOptions: { maxParamLength: 256 },
     return503OnClosing: false, // requests that arrive while the service stops are answered (ConnectionDrain)
   });
@@ -96,7 +96,7 @@ async function closeApplication(app: INestApplication, drain: ConnectionDrain, c
   await app.close();
 }
 
-/** A caller's request id is kept when it is short and plain, so that it cannot forge log lines. */
+/** A caller's request id is used if it is short and plain, so that it cannot forge log lines. */
 function acceptableRequestId(header: string | string[] | undefined): string | null {
   return typeof header === 'string' && /^[\w.-]{1,128}$/.test(header) ? header : null;
 }
@@ -110,7 +110,7 @@ function logRequests(server: FastifyInstance, log: Log): void {
     log.info('request', {
       request_id: request.id,
       method: request.method,
-      route: request.routeOptions.url ?? null, // never the path itself: people paste tokens into addresses
+      route: request.routeOptions.url ?? null, // never the path: it may hold a token
       status: reply.statusCode,
       ms: Math.round(reply.elapsedTime),
     });

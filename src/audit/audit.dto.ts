@@ -16,17 +16,17 @@ export class AuditQuery extends BigPageQuery {
 
   @ApiPropertyOptional({
     pattern: '^[a-zA-Z0-9_]{1,64}$',
-    description: 'Who acted or was acted upon: the id of an account, or its name in any case.',
+    description: 'The actor or the subject: the id of an account, or its name in any case.',
   })
   @IsOptional()
   @Matches(/^[a-zA-Z0-9_]{1,64}$/, { message: 'must be an id or a username' })
   user?: string;
 
-  @ApiPropertyOptional({ format: 'date-time', description: 'The first moment.' })
+  @ApiPropertyOptional({ format: 'date-time', description: 'Inclusive.' })
   @FieldRule(optionalMoment)
   from?: string;
 
-  @ApiPropertyOptional({ format: 'date-time', description: 'The moment after the last.' })
+  @ApiPropertyOptional({ format: 'date-time', description: 'Exclusive.' })
   @FieldRule(optionalMoment)
   to?: string;
 }
@@ -60,7 +60,7 @@ export class AuditEventResponse {
   @ApiProperty({ enum: AUDIT_EVENTS })
   event!: AuditEventName;
 
-  @ApiProperty({ type: AuditActorResponse, nullable: true, description: 'Null: nobody was signed in.' })
+  @ApiProperty({ type: AuditActorResponse, nullable: true, description: 'Null: no user was signed in.' })
   actor!: AuditActorResponse | null;
 
   @ApiProperty({ type: AuditSubjectResponse, nullable: true })

@@ -11,7 +11,7 @@ import type { AccountChange, UserFilter } from '../users/domain/user-store.js';
 import { UsersService } from '../users/users.service.js';
 import { SessionStore } from './domain/session-store.js';
 
-/** What administrators see and do to accounts. Together with the audit trail the one exception from per-user isolation. */
+/** Administration of accounts: with the audit trail the one exception from per-user isolation. */
 @Injectable()
 export class AdministrationService {
   constructor(
@@ -54,7 +54,7 @@ export class AdministrationService {
       }
       return outcome;
     });
-    // Whoever was deactivated must not stay in the rules.
+    // A deactivated account must leave the rules.
     if (done.kind === 'changed') this.changes.announce();
     return done;
   }

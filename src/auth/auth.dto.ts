@@ -25,7 +25,7 @@ export class RegisterDto {
   password!: string;
 }
 
-/** Source document 2.3. No rule of form beyond what could not be stored: who does not exist gets 401, not 400. */
+/** Source document 2.3. Only texts that cannot be stored are refused by form: unknown users get 401, not 400. */
 export class LoginDto {
   @ApiProperty({ pattern: WITHOUT_NUL, description: 'In any case.' })
   @TextRule(passwordCharacterProblem)

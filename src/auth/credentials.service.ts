@@ -5,11 +5,11 @@ import type { Account, AccountWithHash } from '../users/domain/account.js';
 import { type Hashing, PasswordHasher } from './domain/password-hasher.js';
 import { type CountedAttempt, Throttle, type ThrottledAttempt } from './domain/throttle.js';
 
-/** A name and a password that somebody presents. */
-export interface Claim {
+/** A presented name and password. */
+export interface PresentedCredentials {
   username: string;
   password: string;
-  /** Asked again where the account changed meanwhile. `passwordHash` null: the account has no password that may be used. */
+  /** Called again if the account has changed meanwhile. `passwordHash` null: the account has no usable password. */
   find: () => Promise<{ account: Account; passwordHash: string | null } | null>;
 }
 
@@ -22,10 +22,10 @@ export type Proof<T> =
 /** Does something with the account in one transaction, on condition that the hash is still its own; null: it is not. */
 export type Act<T> = (account: AccountWithHash, hashing: Hashing) => Promise<T | null>;
 
-/** How often a password is checked anew, because other sign-ins renew its hash. */
+/** How often a password is checked again because another sign-in has renewed its hash. */
 const MOST_CHECKS = 3;
 
-/** The one way from a presented password to what it opens. */
+/** Admits, throttles and checks every presented password. */
 @Injectable()
 export class CredentialsService {
   constructor(
@@ -34,20 +34,20 @@ export class CredentialsService {
   ) {}
 
   /**
-   * Throttles, admits to hashing, checks the password (the same work whether there is such an account or not), and acts.
+   * Throttles, admits to hashing, checks the password (with the same work for unknown users), and acts.
    * @throws Refused `busy`; the attempt does not count then, unless the client went away.
    */
-  async prove<T>(claim: Claim, client: Client, signal: AbortSignal, act: Act<T>): Promise<Proof<T>> {
-    const attempt = await this.throttle.login(claim.username, client.address);
+  async prove<T>(presented: PresentedCredentials, client: Client, signal: AbortSignal, act: Act<T>): Promise<Proof<T>> {
+    const attempt = await this.throttle.login(presented.username, client.address);
     if (attempt.kind === 'throttled') return attempt;
     return this.admitted(attempt, client, signal, async (hashing) => {
-      const proof = await this.check(claim, hashing, act);
+      const proof = await this.check(presented, hashing, act);
       if (proof.kind === 'proved') await this.throttle.succeeded(attempt);
       return proof;
     });
   }
 
-  /** Admits work that was counted. */
+  /** Admits work whose attempt was counted. */
   async admitted<T>(
     attempt: CountedAttempt,
     client: Client,
@@ -62,7 +62,7 @@ export class CredentialsService {
     }
   }
 
-  private async check<T>({ password, find }: Claim, hashing: Hashing, act: Act<T>): Promise<Proof<T>> {
+  private async check<T>({ password, find }: PresentedCredentials, hashing: Hashing, act: Act<T>): Promise<Proof<T>> {
     for (let checks = 0; checks < MOST_CHECKS; checks += 1) {
       const found = await find();
       const passwordHash = found?.passwordHash ?? null;

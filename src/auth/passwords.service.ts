@@ -7,19 +7,19 @@ import type { Client, AuthenticatedUser } from '../platform/access.js';
 import { Transaction } from '../platform/transaction.js';
 import type { Account } from '../users/domain/account.js';
 import { UsersService } from '../users/users.service.js';
-import { type Claim, CredentialsService, type Proof } from './credentials.service.js';
+import { type PresentedCredentials, CredentialsService, type Proof } from './credentials.service.js';
 import { PasswordHasher } from './domain/password-hasher.js';
 import { SessionStore } from './domain/session-store.js';
 
-type Refusal = Exclude<Proof<never>, { kind: 'proved' }>;
+type FailedProof = Exclude<Proof<never>, { kind: 'proved' }>;
 
-export type PasswordChange = { kind: 'changed' } | { kind: 'same-password' } | Refusal;
-export type EmailChange = { kind: 'changed'; account: Account } | { kind: 'email-taken' } | Refusal;
+export type PasswordChange = { kind: 'changed' } | { kind: 'same-password' } | FailedProof;
+export type EmailChange = { kind: 'changed'; account: Account } | { kind: 'email-taken' } | FailedProof;
 
 /** How long a one-time password can be used to sign in (ASVS 6.4.1: initial passwords are short-lived). */
 const ONE_TIME_MS = 24 * 3_600_000;
 
-/** What only somebody who knows the present password may do, and what an administrator does for somebody who does not. */
+/** Changes that require the current password, and the one-time password that replaces a forgotten one. */
 @Injectable()
 export class PasswordsService {
   constructor(
@@ -33,16 +33,16 @@ export class PasswordsService {
     private readonly ids: Ids,
   ) {}
 
-  /** The session that changes it goes on; the others end, a thief's among them. */
+  /** All other sessions end, a thief's among them. */
   async changePassword(
     user: AuthenticatedUser,
     passwords: { current: string; next: string },
     client: Client,
     signal: AbortSignal,
   ): Promise<PasswordChange> {
-    const claim = this.claimOf(user, passwords.current);
+    const presented = this.credentialsOf(user, passwords.current);
     return outcomeOf(
-      await this.credentials.prove<PasswordChange>(claim, client, signal, async ({ passwordHash }, hashing) => {
+      await this.credentials.prove<PasswordChange>(presented, client, signal, async ({ passwordHash }, hashing) => {
         if (passwords.next === passwords.current) return { kind: 'same-password' };
         const hash = await hashing.hash(passwords.next);
         return this.transaction.run(async () => {
@@ -62,9 +62,9 @@ export class PasswordsService {
     client: Client,
     signal: AbortSignal,
   ): Promise<EmailChange> {
-    const claim = this.claimOf(user, currentPassword);
+    const presented = this.credentialsOf(user, currentPassword);
     return outcomeOf(
-      await this.credentials.prove<EmailChange>(claim, client, signal, ({ account, passwordHash }) =>
+      await this.credentials.prove<EmailChange>(presented, client, signal, ({ account, passwordHash }) =>
         this.transaction.run(async () => {
           const change = await this.users.changeEmail(user.id, email, passwordHash);
           if (change === 'outdated') return null;
@@ -77,8 +77,8 @@ export class PasswordsService {
   }
 
   /**
-   * Replaces somebody's password by one that opens nothing but its own change, and ends their sessions.
-   * @returns the password, which is in this answer and nowhere else; null: there is no such account.
+   * Replaces a user's password by one that allows only its own change, and ends the user's sessions.
+   * @returns the password, which is stored nowhere; null: there is no such account.
    */
   async setOneTimePassword(
     userId: number,
@@ -100,8 +100,8 @@ export class PasswordsService {
     return { password, until };
   }
 
-  /** Counted like a sign-in: whoever has got hold of a session must not be able to try passwords in it. */
-  private claimOf({ id, username }: AuthenticatedUser, password: string): Claim {
+  /** Counted like a sign-in: a stolen session must not serve to guess passwords. */
+  private credentialsOf({ id, username }: AuthenticatedUser, password: string): PresentedCredentials {
     return { username, password, find: () => this.users.findWithHash(id) };
   }
 
@@ -116,6 +116,6 @@ export class PasswordsService {
   }
 }
 
-function outcomeOf<T>(proof: Proof<T>): T | Refusal {
+function outcomeOf<T>(proof: Proof<T>): T | FailedProof {
   return proof.kind === 'proved' ? proof.outcome : proof;
 }

@@ -22,10 +22,10 @@ export interface Registrant {
 
 export type RegistrationOutcome = Registration | { kind: 'closed' } | ThrottledAttempt;
 
-/** Whose place among the hashing threads the command line takes. */
+/** The address under which the command line takes its turn. */
 const LOOPBACK = '127.0.0.1';
 
-/** How accounts come to be. */
+/** Creates accounts. */
 @Injectable()
 export class RegistrationService {
   constructor(
@@ -38,7 +38,7 @@ export class RegistrationService {
     private readonly settings: Settings,
   ) {}
 
-  /** Expects what the rules of the source document, section 2.1, have been asked about. */
+  /** Expects a validated registrant (source document 2.1). */
   async register(registrant: Registrant, client: Client, signal: AbortSignal): Promise<RegistrationOutcome> {
     if (!this.settings.auth.registrationEnabled) return { kind: 'closed' };
     const attempt = await this.throttle.registration(client.address);

@@ -52,5 +52,5 @@ export class SessionsController {
   }
 }
 
-/** What is no UUID is the id of nothing, and would be an error to PostgreSQL. */
+/** A malformed id gets 404, like an unknown one; to PostgreSQL it would be an error. */
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;

@@ -9,7 +9,7 @@ export class SessionResponse {
   @ApiProperty({ format: 'date-time' })
   created_at!: string;
 
-  @ApiProperty({ format: 'date-time', description: 'When it was begun or last refreshed.' })
+  @ApiProperty({ format: 'date-time', description: 'When it was started or last refreshed.' })
   last_used_at!: string;
 
   @ApiProperty({ format: 'date-time', description: 'However often it is refreshed, it ends then.' })
@@ -21,7 +21,7 @@ export class SessionResponse {
   @ApiProperty()
   address!: string;
 
-  @ApiProperty({ description: 'The one that asks.' })
+  @ApiProperty({ description: 'The session of this request.' })
   current!: boolean;
 }
 

@@ -16,7 +16,7 @@ export type Refresh =
 const INVALID: Refresh = { kind: 'refused', code: 'token_invalid' };
 const EXPIRED: Refresh = { kind: 'refused', code: 'token_expired' };
 
-/** How sessions go on and end. */
+/** Refreshes, lists and ends sessions. */
 @Injectable()
 export class SessionsService {
   constructor(
@@ -41,7 +41,7 @@ export class SessionsService {
     return this.refuse(found, client);
   }
 
-  /** Its access tokens are dead from the next request on, its refresh token at once. */
+  /** Its access tokens are refused from the next request on, its refresh token at once. */
   async logout(user: AuthenticatedUser, client: Client): Promise<void> {
     const subject = sessionSubject(user.sessionId);
     await this.transaction.run(async () => {
@@ -58,7 +58,7 @@ export class SessionsService {
     });
   }
 
-  /** Whether the session that let this person in still would. */
+  /** Whether the session of this request is still live. */
   async isLive(user: AuthenticatedUser): Promise<boolean> {
     return (await this.sessions.admit(user.sessionId, user.id, this.clock.now())) !== null;
   }
@@ -68,7 +68,7 @@ export class SessionsService {
     return pageOf(sessions, limit, (session) => session.number);
   }
 
-  /** False: the person never had such a session. Ending an ended one is no event. */
+  /** False: the user never had such a session. Ending an ended one is no event. */
   async end(user: AuthenticatedUser, sessionId: string, client: Client): Promise<boolean> {
     return this.transaction.run(async () => {
       const end = await this.sessions.ownedBy(user.id).end(sessionId, this.clock.now());
@@ -80,7 +80,7 @@ export class SessionsService {
     });
   }
 
-  /** Why a token was not exchanged. One that is live by now became so after it had been asked for. */
+  /** The reason why a token was not exchanged. */
   private async refuse({ session, presented, current }: PresentedRefresh, client: Client): Promise<Refresh> {
     const verdict = judgeRotation(presented, current, this.clock.now().getTime());
     if (verdict === 'expired') return EXPIRED;

@@ -38,8 +38,8 @@ export class SignInService {
   ) {}
 
   async signIn(username: string, password: string, client: Client, signal: AbortSignal): Promise<SignIn> {
-    const claim = { username, password, find: () => this.find(username) };
-    const proof = await this.credentials.prove(claim, client, signal, (found, hashing) =>
+    const presented = { username, password, find: () => this.find(username) };
+    const proof = await this.credentials.prove(presented, client, signal, (found, hashing) =>
       this.begin(found, password, client, hashing),
     );
     switch (proof.kind) {
@@ -55,7 +55,7 @@ export class SignInService {
     }
   }
 
-  /** A one-time password that was not used in time is no password any more. */
+  /** An expired one-time password counts as none. */
   private async find(username: string): Promise<{ account: Account; passwordHash: string | null } | null> {
     const found = await this.users.findForLogin(username);
     const isSpent =
@@ -97,7 +97,7 @@ export class SignInService {
     });
   }
 
-  /** A hash of another cost is made anew now that the password is at hand. @returns the hash to expect. */
+  /** Replaces a hash of another cost while the password is known. @returns the stored hash. */
   private async renewHash(
     { account, passwordHash }: AccountWithHash,
     password: string,
@@ -112,7 +112,7 @@ export class SignInService {
     return renewed ? hash : passwordHash;
   }
 
-  /** Without the name that was typed: people type passwords there. An account that exists is named by its own name. */
+  /** Without the typed name, which may be a password. An existing account is recorded by its own name. */
   private async record(
     event: AuditEventName,
     account: Account | null,

@@ -14,7 +14,7 @@ export interface TokenPair {
   refreshToken: string;
 }
 
-/** A refresh token to be: what will be in it, and what is stored of it before it is handed out. */
+/** A refresh token before it is issued: its id, and what is stored of it. */
 export interface NextRefresh {
   jti: string;
   stored: NewRefreshToken;

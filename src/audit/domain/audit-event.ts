@@ -40,20 +40,20 @@ export const AUDIT_EVENTS = [
 
 export type AuditEventName = (typeof AUDIT_EVENTS)[number];
 
-/** Who acted. Null where nobody was signed in, or where the service or its command line acted by itself. */
+/** The account that acted. Null: no user was signed in, or the service or its command line acted. */
 export interface AuditActor {
   id: number;
   username: string;
 }
 
-/** What was acted upon. `name` is for readers: what it was called at that moment. */
+/** The object of the action. `name` is for display: its name at that time. */
 export interface AuditSubject {
   type: 'user' | 'session' | 'group' | 'grant' | 'policy' | 'publication' | 'principal';
   id: string;
   name: string | null;
 }
 
-/** What happened. Nothing in it may be a secret: no password, no token, no hash, and no text that somebody typed into a sign-in. */
+/** An event to record. Holds no secret: no password, token or hash, and no text that was typed into a sign-in. */
 export interface AuditEntry {
   event: AuditEventName;
   actor: AuditActor | null;

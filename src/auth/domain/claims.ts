@@ -1,4 +1,4 @@
-/** What our tokens say: who (`sub`), for what (`type`), in which session (`sid`), which one (`jti`), from when until when. */
+/** The claims of our tokens: user (`sub`), purpose (`type`), session (`sid`), id (`jti`) and lifetime. */
 export interface Claims {
   type: TokenType;
   userId: number;
@@ -16,8 +16,8 @@ const INVALID: ClaimsVerdict = { kind: 'invalid' };
 
 /**
  * Judges the payload of a token whose signature is good (source document 2.6; RFC 7519 section 4.1). The signature library
- * lets pass a missing or absurd `exp`, a future `iat` and a payload that is no object; here every claim that we rely on must
- * be there in its only form. A token with an `aud` is meant for somebody else: we have no name in it.
+ * accepts a missing or absurd `exp`, a future `iat` and a payload that is not an object; here every claim that we use must
+ * be there in its only form. A token with an `aud` is for another party: we have no audience name.
  */
 export function judgeClaims(payload: unknown, type: TokenType, now: Date): ClaimsVerdict {
   if (typeof payload !== 'object' || payload === null) return INVALID;

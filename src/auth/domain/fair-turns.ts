@@ -1,7 +1,7 @@
-/** A request's right to wait for turns: one at a time, as many as it needs. */
+/** A request's admission: it may wait for turns, one at a time, as many as it needs. */
 export interface Place {
   readonly owner: Owner;
-  /** It has had a turn; from then on the place is its own until it leaves. */
+  /** It has had a turn, and cannot be displaced any more. */
   begun: boolean;
   displaced: boolean;
 }
@@ -103,7 +103,7 @@ export class FairTurns {
     }
   }
 
-  /** False: nobody has more places than `share`, or all of theirs have begun. */
+  /** False: no owner has more places than `share`, or all of theirs have begun. */
   private displace(share: number): boolean {
     let largest: Owner | null = null;
     for (const owner of this.owners.values()) {

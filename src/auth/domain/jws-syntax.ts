@@ -1,11 +1,11 @@
 import { type JsonMember, readJson } from '../../kernel/json-reader.js';
 
-/** Ours have some 300 characters; what is larger is not even decoded. */
+/** Our tokens have some 300 characters; larger ones are not even decoded. */
 const MAX_LENGTH = 8192;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Whether a text has the only form that our tokens have (RFC 7515 section 3.1, RFC 7519 section 7.2): three parts in canonical
+ * Whether a text has the syntax of our tokens (RFC 7515 section 3.1, RFC 7519 section 7.2): three parts in canonical
  * base64url, header and payload JSON objects without duplicate names, `alg` HS256, `typ` JWT if any, and no `crit`, since we
  * understand no extension (RFC 7515 section 4.1.11). jsonwebtoken checks the signature and little of this.
  */
@@ -24,7 +24,7 @@ export function hasJwsSyntax(token: string): boolean {
 
 function decode(part: string): Buffer | null {
   const bytes = Buffer.from(part, 'base64url');
-  // Node skips what is no base64url and reads padding and stray final bits; only what it would write itself is canonical.
+  // Node's decoder ignores foreign characters, padding and stray bits; only what it encodes itself is canonical.
   return part !== '' && bytes.toString('base64url') === part ? bytes : null;
 }
 

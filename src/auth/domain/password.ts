@@ -1,7 +1,7 @@
 /**
  * Source document 2.1 and NIST SP 800-63B 3.1.1.2: 8 to 128 code points, taken exactly as received. NUL is refused because
  * bcrypt repeats its key: P and P NUL P have one hash. Lone surrogates are refused because they have no UTF-8.
- * Says what is wrong, or null.
+ * @returns what is wrong, or null.
  */
 export function passwordProblem(text: string): string | null {
   const characterProblem = passwordCharacterProblem(text);
@@ -10,7 +10,7 @@ export function passwordProblem(text: string): string | null {
   return length < 8 || length > 128 ? 'must be 8 to 128 characters long' : null;
 }
 
-/** What a presented password must not hold either, whatever its length: it could be no one's. */
+/** Characters that no stored password can have; checked for presented ones too. */
 export function passwordCharacterProblem(text: string): string | null {
   if (text.includes('\0')) return 'must not hold the character NUL';
   if (/\p{Surrogate}/u.test(text)) return 'must be valid Unicode, without lone surrogates';

@@ -7,7 +7,7 @@ export interface RefreshRow {
   usedAt: number | null;
 }
 
-/** What a refresh token is. Only a live one is exchanged; `reuse` ends the whole session, `late-tab` does not. */
+/** The state of a presented refresh token. Only a live one is exchanged; `reuse` ends the whole session, `late-tab` does not. */
 export type Rotation = 'live' | 'expired' | 'reuse' | 'late-tab';
 
 /** How long after its use a direct parent is taken for a second browser tab's. */
@@ -16,7 +16,7 @@ export const PARENT_GRACE_MS = 10_000;
 /**
  * Judges a presented refresh token against its stored row and the session's live one.
  * A used token is a theft signal (OAuth 2.0 BCP, RFC 9700 4.14.2), unless it is the direct parent of the current one and was
- * used less than ten seconds ago: then a second tab lost the race, and nobody stole anything.
+ * used less than ten seconds ago: then a second browser tab lost the race, and it is no theft.
  */
 export function judgeRotation(presented: RefreshRow, current: RefreshRow | null, now: number): Rotation {
   if (presented.expiresAt <= now) return 'expired';

@@ -14,27 +14,27 @@ export abstract class SessionStore {
   abstract findRefresh(tokenId: string, now: Date): Promise<PresentedRefresh | null>;
   /**
    * Marks a live token used and stores the next, or neither. @returns its session; null when it was not live: used before or
-   * just now by somebody faster, expired, not of this session and account, or those do not live.
+   * just now by a concurrent request, expired, of another session or account, or those have ended.
    */
   abstract rotate(
     tokenId: string,
     of: Pick<Session, 'id' | 'userId'>,
     next: NewRefreshToken,
   ): Promise<LivingSession | null>;
-  /** Ends a session whoever's it is: theft, or logout by its own token. False: it was not living. */
+  /** Ends a session of any user: after theft, or by logout. False: it had ended. */
   abstract end(sessionId: string, now: Date): Promise<boolean>;
   /** Ends all of an account's, but for the one that is named. @returns how many. */
   abstract endAllOf(userId: number, now: Date, except: string | null): Promise<number>;
-  /** The sessions of one person, and nobody else's (product.md section 4, per-user isolation). */
+  /** The sessions of one user (product.md section 4, per-user isolation). */
   abstract ownedBy(userId: number): OwnSessions;
-  /** Removes what cannot be used any more. @returns how many sessions. */
+  /** Removes expired and ended sessions and tokens. @returns how many sessions. */
   abstract sweep(now: Date): Promise<number>;
 }
 
-/** One person's sessions. It cannot be asked for anybody else's. */
+/** The sessions of one user; no method can reach another user's. */
 export abstract class OwnSessions {
   /** Living ones, the newest first, beginning below the number `after` (null: at the newest), at most `limit`. */
   abstract list(now: Date, after: number | null, limit: number): Promise<SessionView[]>;
-  /** `unknown`: this person never had such a session, or it was swept away since. */
+  /** `unknown`: this user never had such a session, or it has been removed since. */
   abstract end(sessionId: string, now: Date): Promise<'ended' | 'had-ended' | 'unknown'>;
 }

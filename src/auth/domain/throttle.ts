@@ -1,6 +1,6 @@
 import type { Quota } from '../../kernel/errors.js';
 
-/** One counter's window: what an attempt added there is given back there, never to a later window. */
+/** The window of a counter in which an attempt was counted, and is taken back: never a later one. */
 export interface CounterWindow {
   key: string;
   /** Milliseconds since 1970, by the database's clock. */
@@ -25,11 +25,11 @@ export type Attempt = CountedAttempt | ThrottledAttempt;
 
 /**
  * Counts attempts before any work is done for them, for all replicas together. An attempt counts as a failure until it is
- * taken back, so that guesses made at once cannot pass together. Names that nobody has are counted like others. A counter past
+ * taken back, so that concurrent guesses cannot pass together. Unknown names are counted like others. A counter past
  * its limit is read and no longer written.
  */
 export abstract class Throttle {
-  /** Per (name, address) and per address: from elsewhere nobody can lock out somebody else. */
+  /** Per (name, address) and per address: another address cannot lock a user out. */
   abstract login(username: string, address: string): Promise<Attempt>;
   abstract registration(address: string): Promise<Attempt>;
   /** Of a login: forgets the name's failures; on the address takes only this one back, so that a success buys no tries on other names. */

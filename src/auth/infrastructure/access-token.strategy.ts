@@ -15,7 +15,7 @@ import { VerifiedTokens } from './verified-tokens.js';
 /** What passport hands on is Fastify's; its types think of Express. */
 type PassportRequest = Parameters<Strategy['authenticate']>[0];
 
-/** Who may come in: a good signature, good claims, a living session of an active account. */
+/** Admits a valid signature with valid claims, of a live session of an active account. */
 @Injectable()
 export class AccessTokenStrategy extends PassportStrategy(Strategy, ACCESS_TOKEN) {
   private readonly verified = new VerifiedTokens();
@@ -36,7 +36,7 @@ export class AccessTokenStrategy extends PassportStrategy(Strategy, ACCESS_TOKEN
     });
   }
 
-  /** passport's way in. A token whose form and signature were proved before goes straight to what is asked every time. */
+  /** Called by passport. A token whose syntax and signature were verified before is judged by its claims and session only. */
   override authenticate(request: PassportRequest, options?: unknown): void {
     const token = bearerToken(request);
     const payload = token === null ? undefined : this.verified.payloadOf(token);
@@ -71,7 +71,7 @@ function wellFormedToken(request: PassportRequest): string | null {
 
 /**
  * The token of the one `Authorization: Bearer` header (RFC 6750 section 2.1: one b64token and nothing else). Null: no bearer
- * token was sent. Node keeps the first of several such headers without a word; here several are refused.
+ * token was sent. Node silently keeps the first of several such headers; here several are refused.
  */
 function bearerToken(request: PassportRequest): string | null {
   const { headers, rawHeaders } = (request as unknown as FastifyRequest).raw;

@@ -11,7 +11,7 @@ import { type Hashing, PasswordHasher } from '../domain/password-hasher.js';
 import { countedAddress } from '../domain/throttle.js';
 import type work from './password.worker.js';
 
-/** bcryptjs in worker threads, one for each core. The pool gets no more than it has threads: who is next is decided here. */
+/** bcryptjs in worker threads, one for each core. The pool gets no more tasks than it has threads: FairTurns decides which is next. */
 @Injectable()
 export class PiscinaPasswordHasher extends PasswordHasher implements OnApplicationShutdown {
   private readonly pool: Piscina<Parameters<typeof work>[0], ReturnType<typeof work>>;
@@ -22,7 +22,7 @@ export class PiscinaPasswordHasher extends PasswordHasher implements OnApplicati
   private readonly cost: number;
   private readonly places: number;
   private readonly turns: FairTurns;
-  /** Of a hash, lately. The pool's own histogram works out all its figures whenever it is asked for one, a quarter of a millisecond. */
+  /** A moving average of one hash. Reading the pool's own histogram takes a quarter of a millisecond. */
   private typicalMs = 0;
 
   constructor(settings: Settings, metrics: Registry, health: HealthRegistry) {
@@ -85,7 +85,7 @@ export class PiscinaPasswordHasher extends PasswordHasher implements OnApplicati
     await this.pool.destroy();
   }
 
-  /** A hash that has begun is finished, whoever goes away: to abort it would end its thread. */
+  /** A hash that has begun is finished even if the client has gone: to abort it would end its thread. */
   private async run(task: Parameters<typeof work>[0], place: Place, signal: AbortSignal): Promise<string | boolean> {
     const asked = performance.now();
     const turn = await this.turns.turn(place, signal);
@@ -106,13 +106,13 @@ export class PiscinaPasswordHasher extends PasswordHasher implements OnApplicati
     return new Refused('busy', { retryAfter: this.secondsOfQueue() });
   }
 
-  /** To have no place left says no to some; taking the replica away would say no to all. */
+  /** Without free places some sign-ins are refused; a replica that is not ready would refuse all. */
   private health(): Health {
     if (this.pool.threads.length === 0) return 'down';
     return this.turns.taken >= this.places ? 'degraded' : 'up';
   }
 
-  /** How long those who were let in take, by what hashes took so far. */
+  /** The estimated seconds until all admitted hashes are done. */
   private secondsOfQueue(): number {
     return Math.ceil((this.turns.taken * this.typicalMs) / this.pool.maxThreads / 1000) || 1;
   }

@@ -43,7 +43,7 @@ export class PostgresThrottle extends Throttle {
 
   override login(username: string, address: string): Promise<Attempt> {
     const { windowSeconds, perName, perAddress } = this.settings;
-    // An attempt that its own name refuses does not use up what others behind the same address have.
+    // An attempt that is refused for its name does not count for other users behind the same address.
     return this.attempt([
       counter({ name: 'login-name', limit: perName, windowSeconds }, nameKey(username, address)),
       counter({ name: 'login-address', limit: perAddress, windowSeconds }, countedAddress(address)),

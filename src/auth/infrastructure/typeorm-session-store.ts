@@ -119,7 +119,7 @@ export class TypeormSessionStore extends SessionStore {
   }
 
   override async sweep(now: Date): Promise<number> {
-    // A day late, so that nothing is taken away under a rotation that is just going on.
+    // A day late, so that no row of a rotation in progress is removed.
     const [, removed] = await this.session.manager.query<[unknown, number]>(
       `WITH tokens AS (DELETE FROM refresh_tokens WHERE expires_at < $1::timestamptz - interval '1 day')
        DELETE FROM sessions WHERE expires_at < $1::timestamptz - interval '1 day' OR ended_at < $1::timestamptz - interval '1 day'`,

@@ -4,9 +4,9 @@ import { hash } from 'node:crypto';
 const MAX_LENGTH = 512;
 
 /**
- * The payloads of tokens whose form and signature were found good, so that they need not be proved again at the next request:
- * neither can change while the key lives. Everything else about a token is judged at every request, and by others.
- * Kept by digest: no token lies in memory, and an entry has less than a kibibyte whatever came in around it.
+ * A cache of the payloads of tokens whose syntax and signature were verified: neither can change while the key is the same.
+ * Claims and session are judged at every request. Keyed by digest, so that no token stays in memory, and an entry has less
+ * than a kibibyte.
  */
 export class VerifiedTokens {
   private readonly payloads = new Map<string, unknown>();
@@ -14,12 +14,12 @@ export class VerifiedTokens {
   /** @param capacity how many are remembered; the oldest is forgotten first. */
   constructor(private readonly capacity = 10_000) {}
 
-  /** Undefined: it must be proved. */
+  /** Undefined: it must be verified. */
   payloadOf(token: string): unknown {
     return this.payloads.get(digest(token));
   }
 
-  /** To be called with what the very token was proved to say. */
+  /** To be called with the verified payload of this token. */
   remember(token: string, payload: unknown): void {
     if (token.length > MAX_LENGTH) return;
     if (this.payloads.size >= this.capacity) {
