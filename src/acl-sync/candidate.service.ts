@@ -46,7 +46,7 @@ export class CandidateService {
       return await this.preparer.prepare(preparation);
     } catch (error) {
       if (preparation.former === null) throw error;
-      this.log.error('the rules could not be prepared', { err: error });
+      this.log.error('rules could not be prepared', { err: error });
       return unprepared(preparation);
     }
   }
@@ -55,7 +55,7 @@ export class CandidateService {
     try {
       return await this.preparer.withdraw(preparation, 'compiled');
     } catch (error) {
-      this.log.error('what was taken away could not be compiled', { err: error });
+      this.log.error('withdrawal could not be compiled', { err: error });
       return this.preparer.withdraw(preparation, 'closed');
     }
   }

@@ -34,7 +34,7 @@ export class HistoryGaugesService implements OnApplicationBootstrap, BeforeAppli
     try {
       await this.metrics.showHistory(this.history);
     } catch (error) {
-      this.log.warn('the gauges of publications could not be read', { err: error });
+      this.log.warn('publication gauges could not be refreshed', { err: error });
     }
   }
 }

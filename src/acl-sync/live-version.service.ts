@@ -63,9 +63,7 @@ export class LiveVersionService implements OnApplicationBootstrap, BeforeApplica
 
   private watch(): Promise<void> {
     return this.timers.every(LOOK_EVERY_MS, this.stopping.signal, () =>
-      this.look().catch((error: unknown) =>
-        this.log.warn('the engine could not be asked for its rules', { err: error }),
-      ),
+      this.look().catch((error: unknown) => this.log.warn('live version check failed', { err: error })),
     );
   }
 }

@@ -61,7 +61,7 @@ export class RunReportsService {
     this.metrics.ran(outcome.kind, trigger);
     if (unexplained !== undefined) {
       this.metrics.publishedUnexplained();
-      this.log.warn('TRINO_ACL_UNEXPLAINED_CHANGE', { trigger });
+      this.log.warn('TRINO_ACL_UNEXPLAINED_CHANGE', { trigger, ...loggedFinding(unexplained) });
     }
     if (isNewEdit) this.metrics.foundDrift();
     await this.metrics.showHistory(this.history);

@@ -20,6 +20,6 @@ export class SweepService {
     const now = this.clock.now();
     const sessions = await this.sessions.sweep(now);
     const counters = await this.throttle.sweep();
-    this.log.info('swept', { sessions, counters });
+    this.log.info('removed expired sessions and throttle counters', { sessions, counters });
   }
 }

@@ -1,3 +1,4 @@
+import type { LogMarker } from '../kernel/log-marker.js';
 import { Secret } from '../kernel/secret.js';
 import { joinEmbeddedPostgres } from './infrastructure/embedded-postgres.js';
 import type { Settings } from './settings.js';
@@ -13,7 +14,7 @@ export interface Database {
 }
 
 /** @throws Error with a text for people when the embedded database cannot start. */
-export async function openDatabase(settings: Settings, say: (line: string) => void): Promise<Database> {
+export async function openDatabase(settings: Settings, say: (line: LogMarker) => void): Promise<Database> {
   const { url, migrationUrl } = settings.database;
   if (url === null || migrationUrl === null) return joinEmbeddedPostgres(settings.dataDir, say);
   return { url: url.reveal(), migrationUrl: migrationUrl.reveal(), release: () => Promise.resolve() };

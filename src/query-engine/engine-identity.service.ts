@@ -94,7 +94,7 @@ export class EngineIdentity {
       return (await cursor.fetchOne())?.[0];
     } catch (error) {
       if (!(error instanceof DbApiError)) throw error;
-      this.log.warn('the engine did not say whom it sees', { reason: error.message });
+      this.log.warn('engine identity check failed', { reason: error.message });
       return undefined;
     } finally {
       await connection.close();

@@ -1,4 +1,5 @@
 import type { Clock } from '../kernel/clock.js';
+import type { LogMarker } from '../kernel/log-marker.js';
 import { Opaque } from '../kernel/secret.js';
 import type { Timers } from '../kernel/timers.js';
 import type { Log } from '../platform/log.js';
@@ -297,7 +298,7 @@ export class QueryExecution {
   }
 
   /** Without the error itself: a database's error carries the values that it was given, and paths are among them. */
-  private warn(message: string, error: unknown): void {
+  private warn(message: LogMarker, error: unknown): void {
     const reason = error instanceof Error ? `${error.name}: ${error.message}` : 'unknown';
     this.resources.log.warn(message, { query_id: this.record.state.id, reason });
   }

@@ -44,7 +44,9 @@ export class RowStreams {
     const ended = closed
       .then(() => stream.close())
       .catch((error: unknown) => {
-        this.log.warn('a query could not be abandoned', { reason: error instanceof Error ? error.message : 'unknown' });
+        this.log.warn('abandoned query could not be cancelled', {
+          reason: error instanceof Error ? error.message : 'unknown',
+        });
       })
       .finally(() => this.open.delete(response));
     this.open.set(response, ended);

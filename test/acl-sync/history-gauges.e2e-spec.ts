@@ -78,7 +78,7 @@ describe('gauges of what was published', () => {
     await timers.untilWaiting();
 
     expect(await gauges(registry)).toEqual(before);
-    expect(log.lines.map(({ message }) => message)).toEqual(['the gauges of publications could not be read']);
+    expect(log.lines.map(({ message }) => message)).toEqual(['publication gauges could not be refreshed']);
     await service.beforeApplicationShutdown();
   });
 });

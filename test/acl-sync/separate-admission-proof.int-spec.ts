@@ -52,7 +52,7 @@ describe('the proof of what is being written', () => {
     );
 
     expect(await stuck.refusal(snapshot)).toBeNull();
-    expect(log.at('warn')).toEqual(['a change is left for the run to prove']);
+    expect(log.at('warn')).toEqual(['admission proof skipped: over its limits']);
     expect(await stuck.refusal({ ...snapshot, users: [{ id: 2, name: 'bo', isActive: true }] })).toBeNull();
     expect(log.lines).toHaveLength(1);
   });
@@ -61,7 +61,7 @@ describe('the proof of what is being written', () => {
     const broken = await asked(`${LOADED} process.send({ thrown: 'no such case' });`);
 
     expect(await broken.refusal(snapshot)).toMatch(/cannot be compiled/);
-    expect(log.at('error')).toEqual(['the rules of a change could not be compiled']);
+    expect(log.at('error')).toEqual(['admission proof failed: rules could not be compiled']);
   });
 
   it('refuses nothing for want of a process', async () => {

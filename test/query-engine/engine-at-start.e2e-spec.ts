@@ -105,7 +105,7 @@ describe('the engine at the start', () => {
   it('may be in trouble: the service starts, and says so', async () => {
     engine.instead = Array.from({ length: 10 }, () => ({ method: 'POST', status: 500 }));
     const running = await started();
-    await said('the engine did not say whom it sees');
+    await said('engine identity check failed');
 
     expect((await running.app.get(HealthRegistry).report()).status).toBe('degraded');
   });

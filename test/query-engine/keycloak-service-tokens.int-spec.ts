@@ -133,7 +133,7 @@ describe('KeycloakServiceTokens', () => {
       timers.advance(1_000);
 
       expect(await tokens.current()).toBe(token(2));
-      expect(log.at('warn')).toEqual(['service-account token has an odd life']);
+      expect(log.at('warn')).toEqual(['service-account token has no usable expires_in']);
     },
   );
 

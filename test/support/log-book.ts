@@ -1,3 +1,4 @@
+import type { LogMarker } from '../../src/kernel/log-marker.js';
 import { Log, type LogFields } from '../../src/platform/log.js';
 
 /** Keeps every line for a test to read. */
@@ -8,15 +9,15 @@ export class LogBook extends Log {
     this.lines.push({ level: 'debug', message, fields });
   }
 
-  override info(message: string, fields: LogFields = {}): void {
+  override info(message: LogMarker, fields: LogFields = {}): void {
     this.lines.push({ level: 'info', message, fields });
   }
 
-  override warn(message: string, fields: LogFields = {}): void {
+  override warn(message: LogMarker, fields: LogFields = {}): void {
     this.lines.push({ level: 'warn', message, fields });
   }
 
-  override error(message: string, fields: LogFields = {}): void {
+  override error(message: LogMarker, fields: LogFields = {}): void {
     this.lines.push({ level: 'error', message, fields });
   }
 

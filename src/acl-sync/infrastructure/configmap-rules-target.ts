@@ -74,9 +74,7 @@ export class ConfigMapRulesTarget extends RulesTarget {
     if (Buffer.byteLength(next.text) + Buffer.byteLength(live.text) <= LIMIT_BYTES) {
       return { data: { [FORMER]: live.text }, binaryData: { [FORMER]: null } };
     }
-    this.log.info(
-      `${FORMER} is kept compressed (gzip, in binaryData): both texts together exceed ${LIMIT_BYTES} bytes`,
-    );
+    this.log.info('former rules are kept compressed', { key: `binaryData.${FORMER}`, limit_bytes: LIMIT_BYTES });
     return { data: { [FORMER]: null }, binaryData: { [FORMER]: gzipSync(live.text).toString('base64') } };
   }
 

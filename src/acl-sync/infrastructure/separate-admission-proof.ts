@@ -55,10 +55,10 @@ export class SeparateAdmissionProof extends AdmissionProof implements OnApplicat
     } catch (error) {
       await this.discard();
       if (error instanceof PreparationExceeded) {
-        this.log.warn('a change is left for the run to prove', { reason: error.message });
+        this.log.warn('admission proof skipped: over its limits', { reason: error.message });
         return null;
       }
-      this.log.error('the rules of a change could not be compiled', { err: error });
+      this.log.error('admission proof failed: rules could not be compiled', { err: error });
       return 'the rules that follow from this change cannot be compiled; the log says why';
     }
   }
@@ -73,7 +73,7 @@ export class SeparateAdmissionProof extends AdmissionProof implements OnApplicat
       return process;
     } catch (error) {
       await this.discard();
-      this.log.warn('changes are left for the run to prove: there is no process for it', { err: error });
+      this.log.warn('admission proof skipped: no process for it', { err: error });
       return null;
     }
   }

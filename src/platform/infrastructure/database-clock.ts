@@ -62,7 +62,7 @@ export class DatabaseClock extends Clock implements OnApplicationShutdown {
     this.offset.set(offset / 1000);
     const isFarOff = Math.abs(offset) > WORTH_A_WARNING_MS;
     if (isFarOff && !this.hasWarned) {
-      log.warn("this machine's clock differs from the database's, which counts", { offset_seconds: offset / 1000 });
+      log.warn("this machine's clock differs from the database's", { offset_seconds: offset / 1000 });
     }
     this.hasWarned = isFarOff;
   }

@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import type { LogMarker } from '../../kernel/log-marker.js';
 import { type Account, databaseAccount, isReachable, isReplaceable, runAs } from './database-account.js';
 import { type Binaries, packagedBinaries, runnableBinaries } from './embedded-binaries.js';
 import { ownFolder } from './own-folder.js';
@@ -37,7 +38,7 @@ type Passwords = Record<'postgres' | 'grantline_owner' | 'grantline', string>;
  */
 export async function prepareCluster(
   dataDir: string,
-  say: (line: string) => void,
+  say: (line: LogMarker) => void,
   packaged?: Binaries,
 ): Promise<Cluster> {
   const account = databaseAccount();

@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
+import type { LogMarker } from '../../kernel/log-marker.js';
 import { runAs, runningAs } from './database-account.js';
 import type { Binaries } from './embedded-binaries.js';
 import { type Cluster, prepareCluster } from './embedded-cluster.js';
@@ -36,7 +37,7 @@ const UNLOCK = 'SELECT pg_advisory_unlock(7471001)';
  */
 export async function joinEmbeddedPostgres(
   dataDir: string,
-  say: (line: string) => void,
+  say: (line: LogMarker) => void,
   options: readonly string[] = [],
   binaries?: Binaries,
 ): Promise<EmbeddedDatabase> {

@@ -10,12 +10,12 @@ export class NestLog implements LoggerService {
   }
 
   warn(message: unknown, context?: string): void {
-    this.target.warn(String(message), { context });
+    this.target.warn('message of the framework', { text: String(message), context });
   }
 
   error(message: unknown, ...rest: unknown[]): void {
-    if (message instanceof Error) this.target.error(message.message, { err: message });
-    else this.target.error(String(message), { context: rest.at(-1) });
+    if (message instanceof Error) this.target.error('message of the framework', { err: message });
+    else this.target.error('message of the framework', { text: String(message), context: rest.at(-1) });
   }
 
   debug(): void {

@@ -1,6 +1,7 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
 import { PinoPretty } from 'pino-pretty';
 import { Log, type LogFields } from '../log.js';
+import type { LogMarker } from '../../kernel/log-marker.js';
 import type { Settings } from '../settings.js';
 import { loggedError } from './logged-error.js';
 
@@ -30,15 +31,15 @@ export class PinoLog extends Log {
     this.pino.debug(fields, message);
   }
 
-  override info(message: string, fields: LogFields = {}): void {
-    this.pino.info(fields, message);
+  override info(marker: LogMarker, fields: LogFields = {}): void {
+    this.pino.info(fields, marker);
   }
 
-  override warn(message: string, fields: LogFields = {}): void {
-    this.pino.warn(fields, message);
+  override warn(marker: LogMarker, fields: LogFields = {}): void {
+    this.pino.warn(fields, marker);
   }
 
-  override error(message: string, fields: LogFields = {}): void {
-    this.pino.error(fields, message);
+  override error(marker: LogMarker, fields: LogFields = {}): void {
+    this.pino.error(fields, marker);
   }
 }

@@ -1,3 +1,4 @@
+import type { LogMarker } from '../../kernel/log-marker.js';
 import { isObject } from './reading.js';
 
 /** The unverified claims of a service-account token, for the check at the start and its log lines only. */
@@ -51,7 +52,7 @@ export interface ExpectedClaims {
 }
 
 export interface TokenProblem {
-  message: string;
+  message: LogMarker;
   expected: string | null;
   seen: string | readonly string[];
   reason?: string;
@@ -63,7 +64,7 @@ export interface TokenProblem {
  */
 export function tokenProblems(claims: TokenClaims, expected: ExpectedClaims): TokenProblem[] {
   const problems: TokenProblem[] = [];
-  const compare = (message: string, wanted: string, seen: string | null): void => {
+  const compare = (message: LogMarker, wanted: string, seen: string | null): void => {
     if (seen !== null && seen !== wanted) problems.push({ message, expected: wanted, seen });
   };
   compare('service-account token is not signed with RS256', 'RS256', claims.algorithm);
@@ -78,7 +79,7 @@ export function tokenProblems(claims: TokenClaims, expected: ExpectedClaims): To
     problems.push({ message: 'service-account token lacks the audience', expected: audience, seen: claims.audience });
   }
   if (claims.origins.length > 0) {
-    const message = 'service-account client has web origins, which it does not need';
+    const message: LogMarker = 'service-account client has web origins, which it does not need';
     problems.push({ message, expected: null, seen: claims.origins });
   }
   return problems;

@@ -124,7 +124,7 @@ export class KeycloakServiceTokens extends ServiceTokens {
     this.notBefore = 0;
     this.token = outcome;
     if (outcome.oddity !== null && outcome.oddity !== this.oddity) {
-      this.log.warn('service-account token has an odd life', { oddity: outcome.oddity });
+      this.log.warn('service-account token has no usable expires_in', { oddity: outcome.oddity });
     }
     this.oddity = outcome.oddity;
     return outcome;
