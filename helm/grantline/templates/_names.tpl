@@ -1,11 +1,14 @@
-{{/* 38 characters: a CronJob's name ends at 52, and the longest suffix is `-retired-route`. */}}
+{{/* 38 characters: a CronJob's name ends at 52, and the longest suffix is `-retired-route`. A Service's name has no dots. */}}
 {{- define "grantline.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride -}}
-{{- else if contains .Chart.Name .Release.Name -}}
-{{- .Release.Name | trunc 38 | trimSuffix "-" -}}
 {{- else -}}
-{{- printf "%s-%s" (.Release.Name | trunc 28 | trimSuffix "-") .Chart.Name -}}
+{{- $release := .Release.Name | replace "." "-" -}}
+{{- if contains .Chart.Name $release -}}
+{{- $release | trunc 38 | trimAll "-" -}}
+{{- else -}}
+{{- printf "%s-%s" ($release | trunc 28 | trimAll "-") .Chart.Name -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 
@@ -13,7 +16,7 @@
 {{- if .Values.serviceAccount.create -}}
 {{- .Values.serviceAccount.name | default (include "grantline.fullname" .) -}}
 {{- else -}}
-{{- .Values.serviceAccount.name | default "default" -}}
+{{- .Values.serviceAccount.name -}}
 {{- end -}}
 {{- end -}}
 
@@ -23,28 +26,33 @@
 
 {{/* What selects all pods of the release; with `component` those of one kind. */}}
 {{- define "grantline.selectorLabels" -}}
-app.kubernetes.io/name: {{ .Chart.Name }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ .Chart.Name | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 
 {{- define "grantline.labels" -}}
-{{- with .Values.commonLabels }}
+{{- include "grantline.labelsWith" (list . dict) -}}
+{{- end -}}
+
+{{/* Call with (list . further): further labels win over the common ones, and neither over the chart's own. */}}
+{{- define "grantline.labelsWith" -}}
+{{- $root := index . 0 -}}
+{{- with merge dict (index . 1 | default dict) ($root.Values.commonLabels | default dict) }}
 {{- toYaml . }}
 {{ end -}}
+{{- with $root -}}
 {{ include "grantline.selectorLabels" . }}
-app.kubernetes.io/version: {{ .Values.image.tag | default .Chart.AppVersion | trunc 63 | quote }}
-app.kubernetes.io/managed-by: {{ .Release.Service }}
-app.kubernetes.io/part-of: {{ .Chart.Name }}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+app.kubernetes.io/version: {{ .Values.image.tag | default .Chart.AppVersion | trunc 63 | trimAll "._-" | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service | quote }}
+app.kubernetes.io/part-of: {{ .Chart.Name | quote }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | quote }}
+{{- end -}}
 {{- end -}}
 
 {{/* Call with (list . "component"). Pods carry no version: a label that changes with the chart would restart all of them. */}}
 {{- define "grantline.podLabels" -}}
 {{- $root := index . 0 -}}
-{{- with $root.Values.podLabels }}
-{{- toYaml . }}
-{{ end -}}
-{{- with $root.Values.commonLabels }}
+{{- with merge dict ($root.Values.podLabels | default dict) ($root.Values.commonLabels | default dict) }}
 {{- toYaml . }}
 {{ end -}}
 {{ include "grantline.selectorLabels" $root }}

@@ -31,13 +31,13 @@ nodeSelector: {{- toYaml . | nindent 2 }}
 tolerations: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- with $root.Values.priorityClassName }}
-priorityClassName: {{ . }}
+priorityClassName: {{ . | quote }}
 {{- end }}
 {{- end -}}
 
 {{- define "grantline.containerBasics" -}}
 image: {{ include "grantline.image" . | quote }}
-imagePullPolicy: {{ .Values.image.pullPolicy }}
+imagePullPolicy: {{ .Values.image.pullPolicy | quote }}
 securityContext: {{- include "grantline.containerSecurityContext" . | nindent 2 }}
 {{- end -}}
 
@@ -46,7 +46,7 @@ securityContext: {{- include "grantline.containerSecurityContext" . | nindent 2 
 {{- $pattern := index . 1 -}}
 {{- range $name, $value := (index . 0).Values.settings }}
 {{- if and (regexMatch $pattern $name) (not (kindIs "invalid" $value)) (ne (toString $value) "") }}
-- name: {{ $name }}
+- name: {{ $name | quote }}
   value: {{ ternary (int64 $value) $value (kindIs "float64" $value) | toString | quote }}
 {{- end }}
 {{- end }}
@@ -70,12 +70,12 @@ securityContext: {{- include "grantline.containerSecurityContext" . | nindent 2 
 {{- define "grantline.secretsVolume" -}}
 - name: secrets
   secret:
-    secretName: {{ include "grantline.secretName" (list (index . 0) (index . 2)) }}
+    secretName: {{ include "grantline.secretName" (list (index . 0) (index . 2)) | quote }}
     defaultMode: 288 # 0440
     items:
       {{- range $path, $key := index . 1 }}
-      - key: {{ $key }}
-        path: {{ $path }}
+      - key: {{ $key | quote }}
+        path: {{ $path | quote }}
       {{- end }}
 {{- end -}}
 

@@ -15,6 +15,12 @@
 {{- end -}}
 {{- end -}}
 {{- end -}}
+{{- if not (regexMatch "^[a-z]" (include "grantline.fullname" .)) -}}
+{{- $problems = append $problems "fullnameOverride is required: a Service's name begins with a letter, and the release's does not" -}}
+{{- end -}}
+{{- if not (or $values.serviceAccount.create $values.serviceAccount.name) -}}
+{{- $problems = append $problems "serviceAccount.name is required while serviceAccount.create is false: what the account may do, every pod with it may" -}}
+{{- end -}}
 {{- range $owner := ternary (list "service" "migration") (list "service") $values.migration.enabled -}}
 {{- $source := index $values.secrets $owner -}}
 {{- $sources := 0 -}}
@@ -51,12 +57,15 @@
 {{- end -}}
 {{- end -}}
 {{- /* A revision without the kept ConfigMap, and a rollback past it, empties the rules. */ -}}
+{{- /* By the release, since the Deployment's name may change. Without a cluster, as in a dry run on the client, there is none. */ -}}
 {{- if .Release.IsUpgrade -}}
 {{- $rules := printf "%s/%s" (include "grantline.rulesNamespace" .) $values.accessControl.configMap.name -}}
-{{- $installed := lookup "apps/v1" "Deployment" .Release.Namespace (include "grantline.fullname" .) -}}
-{{- $former := dig "metadata" "annotations" "grantline.io/access-control" $rules (default dict $installed) -}}
-{{- if ne $former $rules -}}
+{{- range (lookup "apps/v1" "Deployment" .Release.Namespace "").items -}}
+{{- $annotations := .metadata.annotations | default dict -}}
+{{- $former := get $annotations "grantline.io/access-control" | default $rules -}}
+{{- if and (eq (get $annotations "meta.helm.sh/release-name") $.Release.Name) (ne $former $rules) -}}
 {{- $problems = append $problems (printf "accessControl.configMap cannot become %s by an upgrade: this release publishes to %s. Uninstall it, which keeps that ConfigMap, and install it again" $rules $former) -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- if $problems -}}

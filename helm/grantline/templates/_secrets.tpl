@@ -20,21 +20,21 @@
 apiVersion: external-secrets.io/v1
 kind: ExternalSecret
 metadata:
-  name: {{ $name }}
-  namespace: {{ $root.Release.Namespace }}
+  name: {{ $name | quote }}
+  namespace: {{ $root.Release.Namespace | quote }}
   labels: {{- include "grantline.labels" $root | nindent 4 }}
   {{- if eq $owner "migration" }}
   annotations: {{- include "grantline.beforeMigration" $root | nindent 4 }}
   {{- end }}
 spec:
-  refreshInterval: {{ .refreshInterval | default "1h" }}
+  refreshInterval: {{ .refreshInterval | default "1h" | quote }}
   secretStoreRef: {{- toYaml .secretStoreRef | nindent 4 }}
   target:
-    name: {{ $name }}
+    name: {{ $name | quote }}
     creationPolicy: Owner
   data:
     {{- range $key, $ref := .remoteRefs }}
-    - secretKey: {{ $key }}
+    - secretKey: {{ $key | quote }}
       remoteRef: {{- toYaml $ref | nindent 8 }}
     {{- end }}
 {{- end }}
@@ -42,8 +42,8 @@ spec:
 apiVersion: bitnami.com/v1alpha1
 kind: SealedSecret
 metadata:
-  name: {{ $name }}
-  namespace: {{ $root.Release.Namespace }}
+  name: {{ $name | quote }}
+  namespace: {{ $root.Release.Namespace | quote }}
   labels: {{- include "grantline.labels" $root | nindent 4 }}
   {{- if or .annotations (eq $owner "migration") }}
   annotations:
@@ -58,8 +58,8 @@ spec:
   encryptedData: {{- toYaml .encryptedData | nindent 4 }}
   template:
     metadata:
-      name: {{ $name }}
-      namespace: {{ $root.Release.Namespace }}
+      name: {{ $name | quote }}
+      namespace: {{ $root.Release.Namespace | quote }}
 {{- end }}
 {{- end -}}
 

@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -34,15 +36,38 @@ export interface Rendering {
   objects: Manifest[];
 }
 
+/** Of everything that a rendering follows from, besides the values: specs that ask for the same one share it. */
+const CHART_DIGEST = digestOf(CHART);
+
 /** @param more further arguments, such as `--set` and what follows it */
 export async function render(
-  { parts }: ChartStack,
+  { parts, folder }: ChartStack,
   set: string,
-  { helm = HELM_4, more = [] }: { helm?: Helm; more?: readonly string[] } = {},
+  { helm = HELM_4, release = RELEASE, more = [] }: { helm?: Helm; release?: string; more?: readonly string[] } = {},
 ): Promise<Rendering> {
-  const args = ['template', RELEASE, CHART, `--namespace=${RELEASE_NAMESPACE}`, `--values=${valuesFile(set)}`, ...more];
-  const { stdout } = await run(join(parts.clusterTools, helm), args, { maxBuffer: 2 ** 26 });
-  return { text: stdout, objects: manifestsIn(stdout) };
+  const args = ['template', release, CHART, `--namespace=${RELEASE_NAMESPACE}`, `--values=${valuesFile(set)}`, ...more];
+  const key = createHash('sha256')
+    .update(JSON.stringify([CHART_DIGEST, helm, args]))
+    .digest('hex');
+  const file = join(folder, 'renderings', key);
+  const kept = await readFile(file, 'utf8').catch(() => undefined);
+  const text = kept ?? (await run(join(parts.clusterTools, helm), args, { maxBuffer: 2 ** 26 })).stdout;
+  if (kept === undefined) {
+    await mkdir(join(folder, 'renderings'), { recursive: true });
+    const whole = `${file}.${process.hrtime.bigint()}`;
+    await writeFile(whole, text);
+    await rename(whole, file);
+  }
+  return { text, objects: manifestsIn(text) };
+}
+
+function digestOf(folder: string): string {
+  const digest = createHash('sha256');
+  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()) {
+    const path = join(folder, name);
+    if (statSync(path).isFile()) digest.update(`${name}\0`).update(readFileSync(path));
+  }
+  return digest.digest('hex');
 }
 
 /** As kubectl reads them: YAML 1.1, and documents without content are none. */

@@ -30,6 +30,31 @@ describe.each(VALUE_SETS)('the API server and the value set %s', (set) => {
   });
 });
 
+describe.each<[string, string]>([
+  ['team.data.grantline', 'portal'],
+  ['a'.repeat(53), 'chart-names'],
+  ['123-data', '4711'],
+  ['grantline', 'n'.repeat(63)],
+])('the API server and the release %s in the namespace %s', (release, inNamespace) => {
+  it('would take every object of the largest value set', async () => {
+    const accounts = ['default', 'data-portal', 'data-portal-migration'];
+    await apply(stack, [namespace(inNamespace), namespace('42')]);
+    await apply(
+      stack,
+      accounts.map((name) => serviceAccount(name, inNamespace)),
+    );
+    const named = /^[a-z]/.test(release) ? '--set=fullnameOverride=' : '--set=fullnameOverride=data-portal';
+    const more = [`--namespace=${inNamespace}`, '--set-string=accessControl.configMap.namespace=42', named];
+    const { objects } = await render(stack, 'everything', { release, more });
+    const { stdout, stderr } = await dryRun(
+      stack,
+      objects.filter(({ kind }) => kind !== 'Pod'),
+    );
+    expect(stderr).toBe('');
+    expect(stdout.trim().split('\n').length).toBeGreaterThan(20);
+  });
+});
+
 it('refuses what is not restricted, so that the tests above can fail', async () => {
   const { objects } = await render(stack, 'default');
   const pod = asPod(

@@ -1,8 +1,15 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { parse } from 'yaml';
+
 import { openStack } from '../stack.js';
 import { CHART, HELMS, refusal, RELEASE, render, valuesFile } from './rendering.js';
 
 const stack = openStack(process.env);
 const DEFAULT = ['template', RELEASE, CHART, '--values', valuesFile('default')];
+const NULL_MEANS_NONE =
+  /^(replicaCount|(.*\.)?resources(\..*)?|podSecurityContext\..*|settings\.SERVICE_QUERY_JWT_CLIENT_ID)$/;
 const SECRET = 'a-Planted/Secret+that-nobody-may-Read';
 
 describe.each(HELMS)('%s', (helm) => {
@@ -26,6 +33,14 @@ describe.each(HELMS)('%s', (helm) => {
     ['service.type="LoadBalancer"', 'type'],
     ['podLabels={"app.kubernetes.io/component":"engine"}', 'app.kubernetes.io/component'],
     ['rbac.rules=[{"verbs":["*"]}]', 'rules'],
+    ['settings=null', 'settings'],
+    ['networkPolicy.database=null', 'database'],
+    ['migration.enabled=null', 'enabled'],
+    ['networkPolicy.database.ports=[]', 'ports'],
+    ['image.tag="-1"', 'tag'],
+    ['priorityClassName="high\\n      hostNetwork: true"', 'priorityClassName'],
+    ['accessControl.admissionPolicy.breakGlassGroup="a\\" || true"', 'breakGlassGroup'],
+    ['extraObjects=[{"apiVersion":"v1","kind":"ConfigMap","metadata":"mine"}]', 'metadata'],
   ])('refuses %s', async (value, named) => {
     expect(await set(value)).toContain(named);
   });
@@ -53,6 +68,7 @@ describe.each(HELMS)('%s', (helm) => {
     [['monitoring.serviceMonitor.enabled=true'], 'networkPolicy.operations.from is required'],
     [['retiredRoute.enabled=true'], 'retiredRoute.url is required'],
     [['httpRoute.enabled=true'], 'httpRoute.parentRefs'],
+    [['serviceAccount.create=false'], 'serviceAccount.name is required'],
   ])('refuses what does not fit together: %j', async (values, named) => {
     expect(await set(...values)).toContain(named);
   });
@@ -76,6 +92,9 @@ describe.each(HELMS)('%s', (helm) => {
     'extraEnv=[{"name":"HTTPS_PROXY","value":"http://user:$@proxy.example.org"}]',
     'extraObjects=[{"apiVersion":"v1","kind":"Secret","metadata":{"name":"mine"},"stringData":{"key":"$"}}]',
     'retiredRoute.url="https://user:$@trino.example.org"',
+    'extraContainers=[{"name":"a","image":"a","env":[{"name":"API_TOKEN","value":"$"}]}]',
+    'extraInitContainers=[{"name":"a","image":"a","env":[{"name":"PROXY","value":"http://a:$@proxy.example.org"}]}]',
+    'podAnnotations={"example.org/proxy":"http://user:$@proxy.example.org"}',
   ])('does not render the secret in %s', async (value) => {
     const answer = await set(value.replace('$', SECRET));
     expect(answer).not.toBe('');
@@ -88,6 +107,7 @@ describe.each(HELMS)('%s', (helm) => {
     'ingress.annotations={"alb.ingress.kubernetes.io/actions.trino":"{}"}',
     'ingress.annotations={"traefik.ingress.kubernetes.io/router.middlewares":"engine-trino@kubernetescrd"}',
     'ingress.annotations={"external-dns.alpha.kubernetes.io/target":"trino.example.org"}',
+    'ingress.className="nginx\\n  defaultBackend: {service: {name: trino, port: {number: 8080}}}"',
     'ingress.backend={"service":{"name":"trino"}}',
     'ingress.hosts=["a.example.org/v1/statement"]',
     'ingress.paths=[{"path":"/v1/statement"}]',
@@ -104,4 +124,28 @@ describe.each(HELMS)('%s', (helm) => {
   ])('renders no way past Grantline: %s', async (value) => {
     expect(await set(value)).not.toBe('');
   });
+});
+
+interface ObjectSchema {
+  type?: unknown;
+  additionalProperties?: unknown;
+  required?: string[];
+  properties?: Record<string, ObjectSchema>;
+}
+
+// Null takes a default away, as `--reuse-values` does with those of a newer chart; a template would stumble over it.
+it('needs every default that a template reads', () => {
+  const missing = (schema: ObjectSchema, values: Record<string, unknown>, path: string): string[] =>
+    Object.entries(values).flatMap(([name, value]) => {
+      const [here, inner] = [`${path}${name}`, schema.properties?.[name]];
+      const isEmpty = value === '' || value === null || (typeof value === 'object' && Object.keys(value).length === 0);
+      if (isEmpty || NULL_MEANS_NONE.test(here)) return [];
+      const own = schema.required?.includes(name) === true ? [] : [here];
+      if (inner?.type !== 'object' || inner.additionalProperties !== false || inner.properties === undefined)
+        return own;
+      return [...own, ...missing(inner, value as Record<string, unknown>, `${here}.`)];
+    });
+  const schema = JSON.parse(readFileSync(join(CHART, 'values.schema.json'), 'utf8')) as ObjectSchema;
+  const values = parse(readFileSync(join(CHART, 'values.yaml'), 'utf8')) as Record<string, unknown>;
+  expect(missing(schema, values, '')).toEqual([]);
 });
