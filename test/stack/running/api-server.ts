@@ -12,6 +12,23 @@ import { until } from './until.js';
 
 const START_DEADLINE = 120_000;
 
+/** Who changed which ConfigMap, without its content. */
+const AUDIT_POLICY = {
+  apiVersion: 'audit.k8s.io/v1',
+  kind: 'Policy',
+  omitStages: ['RequestReceived'],
+  rules: [
+    { level: 'None', verbs: ['get', 'list', 'watch'] },
+    { level: 'Metadata', resources: [{ group: '', resources: ['configmaps'] }] },
+    { level: 'None' },
+  ],
+};
+
+/** The API server's, of a run in this folder: one JSON object a line. */
+export function auditLog(runFolder: string): string {
+  return join(runFolder, 'logs', 'kubernetes-audit.log');
+}
+
 export interface ApiServer {
   url: string;
   caFile: string;
@@ -35,6 +52,9 @@ export async function startApiServer(processes: Processes, parts: ChartParts): P
   const signingKey = join(folder, 'service-accounts.key');
   await writeFile(signingKey, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
   await writeFile(join(folder, 'service-accounts.pub'), publicKey.export({ type: 'spki', format: 'pem' }));
+
+  const auditPolicy = join(folder, 'audit-policy.json');
+  await writeFile(auditPolicy, JSON.stringify(AUDIT_POLICY));
 
   const [client, peer, port] = [await freePort(), await freePort(), await freePort()];
   const etcd = processes.launch({
@@ -62,6 +82,7 @@ export async function startApiServer(processes: Processes, parts: ChartParts): P
         `--service-account-signing-key-file=${signingKey}`,
       ],
       ...[`--service-account-key-file=${join(folder, 'service-accounts.pub')}`, '--profiling=false'],
+      ...[`--audit-policy-file=${auditPolicy}`, `--audit-log-path=${auditLog(processes.folder)}`],
     ],
   });
 
