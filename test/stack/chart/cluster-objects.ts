@@ -3,7 +3,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-import { kubectlOf, type ChartStack } from '../stack.js';
+import { kubectlFor } from '../running/kubectl.js';
+import type { ChartStack } from '../stack.js';
 import type { Manifest } from './manifest.js';
 
 const run = promisify(execFile);
@@ -32,7 +33,7 @@ export function dryRun(stack: ChartStack, objects: readonly Manifest[]): Promise
 
 /** So that the API server knows the foreign kinds that the chart can render. */
 export async function defineForeignKinds(stack: ChartStack): Promise<void> {
-  const kubectl = kubectlOf(stack);
+  const kubectl = kubectlFor(join(stack.parts.clusterTools, 'kubectl'), stack.cluster.kubeconfig);
   await kubectl('apply', '--server-side', '--force-conflicts', '--filename', stack.parts.resourceDefinitions);
   await kubectl('wait', '--for=condition=Established', '--timeout=30s', '--filename', stack.parts.resourceDefinitions);
 }

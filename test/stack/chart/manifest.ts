@@ -30,7 +30,7 @@ export interface Container {
 export interface Volume {
   name: string;
   secret?: { secretName: string; items: { key: string; path: string }[] };
-  projected?: unknown;
+  projected?: { sources: { serviceAccountToken?: { path: string }; configMap?: { name: string } }[] };
 }
 
 export interface PodTemplate {
