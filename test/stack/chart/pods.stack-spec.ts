@@ -10,6 +10,7 @@ import axios from 'axios';
 import { loadSettings, type SettingsUser } from '../../../src/platform/settings-loader.js';
 import { asSuperuser, testPostgres } from '../../support/database.js';
 import { GrantlineProcess, runGrantline } from '../../support/grantline-process.js';
+import { startPod, type PodProcess } from '../running/pods.js';
 import { kubectlOf, openStack, type ChartStack } from '../stack.js';
 import { apply, namespace } from './cluster-objects.js';
 import { environmentOf, only, podsIn, type RenderedPod } from './manifest.js';
@@ -30,11 +31,8 @@ const SECRETS: Record<string, string> = {
   'database-migration-url': testPostgres().migrationUrl.replace(/\/grantline$/, `/${DATABASE}`),
 };
 
-/**
- * The environment that a kubelet would give to the pod's process, and the files of its volumes. They lie elsewhere here, so the
- * settings that name them are moved along; what is not rendered is not there.
- */
-function startedFrom(pod: RenderedPod): Record<string, string> {
+/** The pod's environment with its Secrets' files in a folder of their own, without a cluster in which it could be started. */
+function settingsOf(pod: RenderedPod): Record<string, string> {
   const folder = join(stack.folder, `pod-${randomUUID()}`);
   mkdirSync(folder);
   const files = (pod.spec.volumes ?? []).flatMap(({ secret }) => secret?.items ?? []);
@@ -45,17 +43,6 @@ function startedFrom(pod: RenderedPod): Record<string, string> {
   return { ...Object.fromEntries(moved), ...byKubernetes };
 }
 
-/** Where the pod mounts its token, if it does. */
-async function withToken(pod: RenderedPod, environment: Record<string, string>): Promise<Record<string, string>> {
-  const mount = '/var/run/secrets/kubernetes.io/serviceaccount';
-  if (!pod.spec.containers.some(({ volumeMounts }) => volumeMounts?.some(({ mountPath }) => mountPath === mount))) {
-    return environment;
-  }
-  const file = join(stack.folder, `token-${randomUUID()}`);
-  writeFileSync(file, await kubectl('create', 'token', pod.spec.serviceAccountName ?? '', `--namespace=${OWN}`));
-  return { ...environment, KUBERNETES_TOKEN_FILE: file, KUBERNETES_CA_FILE: stack.cluster.caFile };
-}
-
 const COMMANDS: Record<string, SettingsUser> = { api: 'serve', migration: 'migrate', 'acl-sync': 'acl sync' };
 
 describe.each(VALUE_SETS)('the pods of the value set %s', (set) => {
@@ -63,7 +50,7 @@ describe.each(VALUE_SETS)('the pods of the value set %s', (set) => {
     const pods = podsIn((await render(stack, set)).objects).filter(({ component }) => component in COMMANDS);
     expect(pods.length).toBeGreaterThan(1);
     for (const pod of pods) {
-      const settings = await loadSettings(COMMANDS[pod.component] ?? 'serve', startedFrom(pod));
+      const settings = await loadSettings(COMMANDS[pod.component] ?? 'serve', settingsOf(pod));
       expect(settings.production).toBe(true);
     }
   });
@@ -83,13 +70,15 @@ describe.each(VALUE_SETS)('the pods of the value set %s', (set) => {
 describe('from an empty database', () => {
   const closed = createServer((_, response) => response.writeHead(404).end('nothing here'));
   let pods: RenderedPod[];
+  /** The service's. */
+  let pod: PodProcess;
   let service: GrantlineProcess;
   let url: string;
   let operations: string;
 
   const podOf = (component: string) =>
     only(
-      pods.filter((pod) => pod.component === component),
+      pods.filter((candidate) => candidate.component === component),
       component,
     );
 
@@ -106,10 +95,14 @@ describe('from an empty database', () => {
     });
     pods = podsIn(objects);
     await apply(stack, [namespace(OWN), namespace(ENGINE)]);
-    await apply(
-      stack,
-      objects.filter(({ kind }) => ['ServiceAccount', 'Role', 'RoleBinding', 'ConfigMap'].includes(kind)),
-    );
+    const secrets = ['grantline', 'grantline-migration'].map((name) => ({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name, namespace: OWN },
+      stringData: SECRETS,
+    }));
+    const needed = objects.filter(({ kind }) => ['ServiceAccount', 'Role', 'RoleBinding', 'ConfigMap'].includes(kind));
+    await apply(stack, [...secrets, ...needed]);
   });
 
   afterAll(async () => {
@@ -120,17 +113,16 @@ describe('from an empty database', () => {
   });
 
   it('the migration pod migrates', async () => {
-    const pod = podOf('migration');
-    const { code, stderr } = await runGrantline(pod.spec.containers[0]?.args ?? [], startedFrom(pod));
+    const { args, environment } = await startPod(stack, podOf('migration'), OWN);
+    const { code, stderr } = await runGrantline(args, environment);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   });
 
   it('the service listens, and is ready', async () => {
-    const pod = podOf('api');
-    const environment = await withToken(pod, startedFrom(pod));
+    pod = await startPod(stack, podOf('api'), OWN);
     // The machine is not the pod's own: any port of the loopback interface, and no run but those asked for.
     const here = { HOST: '127.0.0.1', PORT: '0', OPERATIONS_PORT: '0', ACL_SYNC_ENABLED: 'false' };
-    service = new GrantlineProcess(pod.spec.containers[0]?.args ?? [], { ...environment, ...here });
+    service = new GrantlineProcess(pod.args, { ...pod.environment, ...here });
     url = await service.url();
     const [, found = ''] = await service.says(/"operations":"([^"]+)"/);
     operations = found.replace('localhost', '127.0.0.1');
@@ -141,14 +133,13 @@ describe('from an empty database', () => {
     const notes = readFileSync(join(CHART, 'templates', 'NOTES.txt'), 'utf8');
     expect(notes).toContain('-- node dist/main.js users create-admin --username NAME --email ADDRESS');
     const args = ['users', 'create-admin', '--username', 'boss', '--email', 'boss@example.org'];
-    const { code } = await runGrantline(args, startedFrom(podOf('api')), 'a password for the administrator\n');
+    const { code } = await runGrantline(args, pod.environment, 'a password for the administrator\n');
     expect(code).toBe(0);
   });
 
   it('a run by hand publishes, with the token of the account and nothing else', async () => {
-    const pod = podOf('acl-sync');
-    const environment = await withToken(pod, startedFrom(pod));
-    const { code, stdout } = await runGrantline(pod.spec.containers[0]?.args ?? [], environment);
+    const { args, environment } = await startPod(stack, podOf('acl-sync'), OWN);
+    const { code, stdout } = await runGrantline(args, environment);
     expect(stdout).toContain('TRINO_ACL_SYNC_APPLIED');
     expect(code).toBe(0);
     const rules = await kubectl('get', 'configmap', 'trino-access-control', `--namespace=${ENGINE}`, '--output=json');
@@ -157,8 +148,8 @@ describe('from an empty database', () => {
   });
 
   it('the retired route is verified', async () => {
-    const pod = podOf('retired-route');
-    expect((await runGrantline(pod.spec.containers[0]?.args ?? [], startedFrom(pod))).code).toBe(0);
+    const { args, environment } = await startPod(stack, podOf('retired-route'), OWN);
+    expect((await runGrantline(args, environment)).code).toBe(0);
   });
 
   it('the pods of helm test tell a good service from none', async () => {
