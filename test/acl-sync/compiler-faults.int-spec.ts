@@ -42,23 +42,31 @@ describe('the proof, against a compiler with one fault', () => {
   });
 
   it.each(Object.entries(FAULTS))('stops one that %s', async (_, fault) => {
-    expect(await told(copyOfTheCode(fault))).toMatch(fault.found);
+    expect(await told(copyOfTheCode(fault), fault.found)).toMatch(fault.found);
   });
 });
 
-/** Compiles each world with the code in `copy`, and checks what came out: everything that would stop a publication. */
-async function told(copy: string): Promise<string> {
-  const worker = new Worker(IN_A_COPY, { eval: true, workerData: { copy, worlds: WORLDS } });
+/**
+ * Compiles each world with the code in `copy`, and checks what came out: everything that would stop a publication, up to the
+ * world of which `enough` is found.
+ */
+async function told(copy: string, enough?: RegExp): Promise<string> {
+  const worker = new Worker(IN_A_COPY, { eval: true, workerData: { copy, worlds: WORLDS, enough } });
   return new Promise((answer, fail) => worker.once('message', answer).once('error', fail));
 }
 
 const WORLDS = [aBusyWorld(), aWorldOfTwins(), skewedWorld(scaled(SIZES.enterprise, 0.04), 'real-like')];
 
 const IN_A_COPY = `
-  const { parentPort, workerData: { copy, worlds } } = require('node:worker_threads');
+  const { parentPort, workerData: { copy, worlds, enough } } = require('node:worker_threads');
   const load = (name) => import(copy + '/acl-sync/' + name + '.js');
   Promise.all(['compiler/compile', 'proof/check'].map(load)).then(([{ compile }, { checkRules }]) => {
-    const findings = worlds.flatMap((world) => checkRules(compile(world).text, world));
-    parentPort.postMessage(findings.filter(({ severity }) => severity === 'error').map(({ message }) => message).join('\\n'));
+    let found = '';
+    for (const world of worlds) {
+      const findings = checkRules(compile(world).text, world).filter(({ severity }) => severity === 'error');
+      found += findings.map(({ message }) => message + '\\n').join('');
+      if (enough?.test(found)) break;
+    }
+    parentPort.postMessage(found);
   });
 `;
