@@ -1,15 +1,15 @@
 #!/usr/bin/env node
 import 'reflect-metadata';
 import { Command } from 'commander';
-import { compileSnapshot } from './commands/acl-compile.js';
-import { syncRules } from './commands/acl-sync.js';
-import { createAdministrator } from './commands/create-administrator.js';
-import { applyMigrations } from './commands/migrate.js';
 import { remark } from './commands/output.js';
-import { serve } from './commands/serve.js';
-import { verifyRetiredRoute } from './commands/verify-retired-route.js';
 import { SettingsRefused } from './platform/settings-loader.js';
 import { VERSION } from './version.js';
+
+/** A command whose modules are loaded when it is run: those of the service take seconds, and most commands need few of them. */
+const loaded =
+  <A extends unknown[]>(load: () => Promise<(...args: A) => Promise<void>>) =>
+  async (...args: A): Promise<void> =>
+    (await load())(...args);
 
 const program = new Command('grantline')
   .description('Who may see which data, compiled, proved and published.')
@@ -21,8 +21,14 @@ program.configureOutput({ writeErr: (text) => remark(text.trimEnd()) }).exitOver
   process.exit(stop.exitCode === 0 ? 0 : 2);
 });
 
-program.command('serve').description('run the service').action(serve);
-program.command('migrate').description('apply pending migrations and stop').action(applyMigrations);
+program
+  .command('serve')
+  .description('run the service')
+  .action(loaded(async () => (await import('./commands/serve.js')).serve));
+program
+  .command('migrate')
+  .description('apply pending migrations and stop')
+  .action(loaded(async () => (await import('./commands/migrate.js')).applyMigrations));
 program
   .command('users')
   .description('accounts')
@@ -32,7 +38,7 @@ program
   .requiredOption('--email <address>')
   .option('--password-file <file>', 'read the password from a file instead')
   .option('--json', 'print the account as JSON')
-  .action(createAdministrator);
+  .action(loaded(async () => (await import('./commands/create-administrator.js')).createAdministrator));
 
 const acl = program.command('acl').description('the rules that the engine enforces');
 acl
@@ -40,21 +46,21 @@ acl
   .description('one run: compile, prove, publish')
   .option('--dry-run', 'only say what would be published')
   .option('--json', 'print the outcome as JSON')
-  .action(syncRules);
+  .action(loaded(async () => (await import('./commands/acl-sync.js')).syncRules));
 acl
   .command('compile')
   .description('make rules.json out of a snapshot file, through every check')
   .requiredOption('--snapshot <file>', 'JSON or YAML')
   .requiredOption('--out <directory>')
   .option('--json', 'print a summary as JSON')
-  .action(compileSnapshot);
+  .action(loaded(async () => (await import('./commands/acl-compile.js')).compileSnapshot));
 
 program
   .command('verify-retired-route')
   .argument('<url>', 'where the engine could once be reached')
   .description('run a real SQL statement there: nothing of an engine may answer')
   .option('--json', 'print the verdict as JSON')
-  .action(verifyRetiredRoute);
+  .action(loaded(async () => (await import('./commands/verify-retired-route.js')).verifyRetiredRoute));
 
 try {
   await program.parseAsync();
