@@ -1,5 +1,4 @@
 import type { AddressInfo } from 'node:net';
-import { createApplication } from '../application.js';
 import { openDatabase } from '../platform/database.js';
 import { migrate } from '../platform/infrastructure/migrator.js';
 import { createPino, PinoLog } from '../platform/infrastructure/pino-log.js';
@@ -29,6 +28,7 @@ async function start(settings: Settings, log: Log, lifetime: Lifetime): Promise<
     const applied = await migrate(database.migrationUrl, database.url, settings.audit.retentionDays);
     if (applied.length > 0) log.info('migrated', { applied });
   }
+  const { createApplication } = await import('../application.js'); // seconds, which refused settings need not wait for
   const { app, operations } = await lifetime.open(
     createApplication(settings, database, log),
     async ({ operations, close }, cut) => {
