@@ -10,6 +10,7 @@ export class AclSyncMetrics {
   private readonly lastSuccess: Gauge;
   private readonly lastPublication: Gauge;
   private readonly live: Gauge;
+  private readonly rulesBroken: Gauge;
   private readonly grantToLive: Histogram;
   private readonly publishedVersion: Gauge;
   private readonly rules: Gauge;
@@ -36,6 +37,10 @@ export class AclSyncMetrics {
     this.lastSuccess = gauge('last_success_timestamp_seconds', 'When a run last published or found nothing to change.');
     this.lastPublication = gauge('last_publication_timestamp_seconds', 'When rules were last published.');
     this.live = gauge('live', 'Whether the engine was seen to use the version that was published last (1) or not (0).');
+    this.rulesBroken = gauge(
+      'rules_broken',
+      'Whether the engine could not use its rules file (1): no statement works then.',
+    );
     this.grantToLive = new Histogram({
       name: 'grantline_acl_grant_to_live_seconds',
       help: 'From a change of grants to the moment at which the engine was seen to use it.',
@@ -95,6 +100,10 @@ export class AclSyncMetrics {
     this.publishedVersion.set(published?.version ?? 0);
     this.rules.set(published?.rules ?? 0);
     this.bytes.set(published?.bytes ?? 0);
+  }
+
+  showBroken(isBroken: boolean): void {
+    this.rulesBroken.set(isBroken ? 1 : 0);
   }
 
   wentLive(secondsAfterChange: number): void {

@@ -1,6 +1,7 @@
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Clock } from '../kernel/clock.js';
 import { Timers } from '../kernel/timers.js';
+import { HealthRegistry } from '../platform/health.js';
 import { Log } from '../platform/log.js';
 import { Settings } from '../platform/settings.js';
 import { EngineProbe } from '../query-engine/engine-probe.service.js';
@@ -30,7 +31,11 @@ export class LiveVersionService implements OnApplicationBootstrap, BeforeApplica
     private readonly clock: Clock,
     private readonly log: Log,
     private readonly settings: Settings,
-  ) {}
+    health: HealthRegistry,
+  ) {
+    if (settings.engine.origin === null) return;
+    health.register('rules', () => Promise.resolve(this.isBroken ? 'degraded' : 'up'));
+  }
 
   onApplicationBootstrap(): void {
     if (this.settings.engine.origin !== null) this.watching = this.watch();
@@ -44,13 +49,25 @@ export class LiveVersionService implements OnApplicationBootstrap, BeforeApplica
   /** Looks once: does the engine use what was published last? Nothing is asked when that is known already. */
   async look(): Promise<void> {
     const [latest] = (await this.history.list({ limit: 1, after: null })).items;
-    if (latest?.liveAt !== null) return;
+    if (latest?.liveAt !== null) {
+      this.countBroken(0);
+      return;
+    }
     const inForce = await this.probe.rulesInForce(`grantline_rules_${latest.hash}`);
-    this.brokenTimes = inForce === 'broken' ? this.brokenTimes + 1 : 0;
+    this.countBroken(inForce === 'broken' ? this.brokenTimes + 1 : 0);
     if (this.brokenTimes === BROKEN_TIMES) {
       this.log.error('TRINO_ACL_RULES_BROKEN', { version: latest.version, hash: latest.hash });
     }
     if (inForce === 'these') await this.confirm(latest);
+  }
+
+  private get isBroken(): boolean {
+    return this.brokenTimes >= BROKEN_TIMES;
+  }
+
+  private countBroken(times: number): void {
+    this.brokenTimes = times;
+    this.metrics.showBroken(this.isBroken);
   }
 
   private async confirm({ version, hash, changedAt, publishedAt }: PublicationSummary): Promise<void> {

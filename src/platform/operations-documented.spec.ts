@@ -37,7 +37,8 @@ describe('docs/operations.md', () => {
 
     const metrics = new Set(names(rowsOf('Metrics')));
     const series = codeInGuide().flatMap(
-      (code) => code.match(/\bgrantline_[a-z_]+_(?:total|seconds|bytes|live|rules|length|confirmed|version)\b/g) ?? [],
+      (code) =>
+        code.match(/\bgrantline_[a-z_]+_(?:total|seconds|bytes|live|rules|length|confirmed|version|broken)\b/g) ?? [],
     );
     expect(series.filter((name) => !metrics.has(name))).toEqual([]);
   });

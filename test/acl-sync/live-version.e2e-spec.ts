@@ -1,6 +1,7 @@
 import { Registry } from 'prom-client';
 import { AclSyncMetrics } from '../../src/acl-sync/acl-sync.metrics.js';
 import { LiveVersionService } from '../../src/acl-sync/live-version.service.js';
+import { HealthRegistry } from '../../src/platform/health.js';
 import { Settings } from '../../src/platform/settings.js';
 import { EngineProbe } from '../../src/query-engine/engine-probe.service.js';
 import { aWorld } from '../support/a-world.js';
@@ -14,6 +15,7 @@ describe('the version that the engine uses', () => {
   let service: TestService;
   let sync: SyncUnderTest;
   let metrics: Registry;
+  let health: HealthRegistry;
   let live: LiveVersionService;
 
   beforeAll(async () => {
@@ -31,7 +33,9 @@ describe('the version that the engine uses', () => {
     metrics = new Registry();
     const [probe, settings] = [service.app.get(EngineProbe), service.app.get(Settings)];
     const { history, clock, log } = sync;
-    live = new LiveVersionService(history, probe, new AclSyncMetrics(metrics), new FakeTimers(), clock, log, settings);
+    const shown = new AclSyncMetrics(metrics);
+    health = new HealthRegistry();
+    live = new LiveVersionService(history, probe, shown, new FakeTimers(), clock, log, settings, health);
     await sync.run();
   });
 
@@ -79,9 +83,17 @@ describe('the version that the engine uses', () => {
     await live.look();
     await live.look();
     expect(sync.log.at('error')).toEqual([]);
+    expect(await metrics.metrics()).toMatch(/^grantline_acl_rules_broken 0$/m);
     await live.look();
     await live.look();
     expect(sync.log.at('error')).toEqual(['TRINO_ACL_RULES_BROKEN']);
     expect(await confirmed()).toBeNull();
+    expect(await metrics.metrics()).toMatch(/^grantline_acl_rules_broken 1$/m);
+    expect(await health.report()).toMatchObject({ status: 'degraded', parts: { rules: 'degraded' } });
+
+    await engineSays('INVALID_SESSION_PROPERTY');
+    await live.look();
+    expect(await metrics.metrics()).toMatch(/^grantline_acl_rules_broken 0$/m);
+    expect(await health.report()).toMatchObject({ status: 'up' });
   });
 });
