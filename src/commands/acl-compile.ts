@@ -34,13 +34,13 @@ export async function compileSnapshot({ snapshot: file, out, json }: Options): P
     return;
   }
   const { grants, policies } = snapshot;
-  // Smaller ones have ended before anybody wonders.
-  const say = grants.length + policies.length > TAKES_SECONDS ? remark : () => undefined;
-  say(`compiling ${grants.length} grants and ${policies.length} policies`);
+  // Smaller ones end within two seconds.
+  const report = grants.length + policies.length > TAKES_SECONDS ? remark : () => undefined;
+  report(`compiling ${grants.length} grants and ${policies.length} policies`);
   const begun = performance.now();
   const { text, hash, document, findings: remarks } = compile(snapshot);
   const compiled = performance.now();
-  say(`checking ${document.tables.length} table rules`);
+  report(`checking ${document.tables.length} table rules`);
   const many = checkRuleCount(document.tables.length, settings.acl.warnTableRules);
   const findings = [...remarks, ...checkRules(text, snapshot), ...many];
   const checked = performance.now();
@@ -58,10 +58,10 @@ export async function compileSnapshot({ snapshot: file, out, json }: Options): P
   process.exitCode = refused ? 1 : 0;
 }
 
-/** So many grants and policies take longer than two seconds on a small machine. */
+/** Grants and policies that take longer than two seconds on a small machine. */
 const TAKES_SECONDS = 2_000;
 
-/** Null: it cannot be read, and every problem has been told. */
+/** Null: it cannot be read, and every problem has been printed. */
 async function read(file: string, settings: Settings): Promise<Snapshot | null> {
   const defaults = { settings: snapshotSettings(settings), at: new SystemClock().now() };
   const reading = readSnapshot(parsed(await readFile(file, 'utf8')), defaults);

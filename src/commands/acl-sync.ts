@@ -7,7 +7,7 @@ import { type Preview, previewForm, PreviewService } from '../acl-sync/preview.s
 import { StatusService } from '../acl-sync/status.service.js';
 import { Clock } from '../kernel/clock.js';
 import type { Settings } from '../platform/settings.js';
-import { print, remark, told } from './output.js';
+import { print, remark, withProgress } from './output.js';
 import { withModules } from './with-modules.js';
 
 interface Options {
@@ -15,8 +15,8 @@ interface Options {
   json?: true;
 }
 
-/** A run that is under way gets so long to end. */
-const PATIENCE_MS = 60_000;
+/** How long another run that holds the lock is waited for. */
+const LOCK_TIMEOUT_MS = 60_000;
 const EXIT: Record<Outcome['kind'], number> = { applied: 0, no_change: 0, refused: 1, failed: 2 };
 
 /** One run of the sync. Exit code 0: published, or nothing to change; 1: refused by a check; 2: the target or another run is in the way. */
@@ -24,10 +24,10 @@ export async function syncRules({ dryRun, json }: Options): Promise<void> {
   const needs = { command: 'acl sync', module: (settings: Settings) => PublishingModule.with(settings) } as const;
   process.exitCode = await withModules(needs, async (modules) => {
     if (dryRun) return show(modules.get(PreviewService), json === true);
-    const order = { trigger: 'cli', by: { actor: null, origin: null }, patienceMs: PATIENCE_MS } as const;
-    const result = await told('the run is under way', modules.get(AclSyncService).run(order));
+    const order = { trigger: 'cli', by: { actor: null, origin: null }, patienceMs: LOCK_TIMEOUT_MS } as const;
+    const result = await withProgress('the run is under way', modules.get(AclSyncService).run(order));
     if (result.kind === 'busy') {
-      remark(`another run has been under way for ${PATIENCE_MS / 1000} s`);
+      remark(`another run has been under way for ${LOCK_TIMEOUT_MS / 1000} s`);
       return 2;
     }
     const { outcome } = result;
@@ -41,7 +41,7 @@ export async function syncRules({ dryRun, json }: Options): Promise<void> {
 async function show(previews: PreviewService, json: boolean): Promise<number> {
   let preview: Preview;
   try {
-    const result = await told('compiling and checking', previews.preview(null));
+    const result = await withProgress('compiling and checking', previews.preview(null));
     if (result.kind === 'too-many') throw new Error('a command makes one preview');
     preview = result.preview;
   } catch (error) {

@@ -40,7 +40,7 @@ export async function createAdministrator({ username, email, passwordFile, json 
   });
 }
 
-/** From standard input; at a terminal it is asked for and not shown. */
+/** From standard input; at a terminal with a prompt and without echo. */
 async function askPassword(): Promise<string> {
   if (!process.stdin.isTTY) return finalNewlineCut(await text(process.stdin));
   process.stderr.write('password: ');
@@ -54,7 +54,7 @@ async function askPassword(): Promise<string> {
   }
 }
 
-/** What `echo` adds is no part of the password. */
+/** The newline that `echo` adds is not part of the password. */
 function finalNewlineCut(content: string): string {
   return content.replace(/\r?\n$/, '');
 }

@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import type { Log } from '../platform/log.js';
 
-/** Milliseconds after the signal; Kubernetes kills after 30 s. At `cut` what still runs is broken off, at `abandon` it is left behind. */
+/** Milliseconds after the signal; Kubernetes kills after 30 s. At `cut` running work is broken off, at `abandon` no longer waited for. */
 const STOP = { cut: 15_000, abandon: 17_000, exit: 20_000 };
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
@@ -35,7 +35,7 @@ export class Lifetime {
     }
   }
 
-  /** Waits for the opening. What it gives is closed at the end, also an end that comes meanwhile; the caller then goes no further. */
+  /** Waits for the opening, and closes its result at the end. An end that comes meanwhile stops the caller here. */
   async open<T>(opening: Promise<T>, close: (opened: T, cut: AbortSignal) => Promise<void>): Promise<T> {
     this.opened.push(
       opening.then(

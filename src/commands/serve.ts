@@ -8,8 +8,8 @@ import type { Settings } from '../platform/settings.js';
 import { Lifetime } from './lifetime.js';
 
 /**
- * The service, until SIGTERM or SIGINT. In production the schema is somebody else's step (`grantline migrate`), so that
- * starting replicas never race for it.
+ * The service, until SIGTERM or SIGINT. In production migrating is a separate step (`grantline migrate`), so that starting
+ * replicas never race for it.
  */
 export async function serve(): Promise<void> {
   const settings = await loadSettings('serve');
@@ -33,7 +33,7 @@ async function start(settings: Settings, log: Log, lifetime: Lifetime): Promise<
     createApplication(settings, database, log),
     async ({ operations, close }, cut) => {
       await close(cut);
-      await operations.close(); // last, so that health can be asked until then
+      await operations.close(); // last, so that health checks work until then
     },
   );
   await operations.listen({ host: settings.operations.host, port: settings.operations.port });

@@ -5,22 +5,22 @@ import { print, remark } from './output.js';
 
 const EXIT = { retired: 0, reachable: 1, unknown: 2 } as const;
 
-const WORDS = {
+const SUMMARIES = {
   retired: 'the route is retired: nothing that answered is an engine',
   reachable: 'THE ENGINE ANSWERS: the route is not retired',
-  unknown: 'nothing is proved: not everything that was asked was answered',
+  unknown: 'nothing is proved: not every probe was answered',
 } as const;
 
-/** Needs no settings, no database and no engine. Exit codes: 0 retired, 1 a sign of the engine, 2 could not be asked. */
+/** Needs no settings, no database and no engine. Exit codes: 0 retired, 1 a sign of the engine, 2 not every probe was answered. */
 export async function verifyRetiredRoute(url: string, { json }: { json?: true }): Promise<void> {
   const modules = await NestFactory.createApplicationContext(RetiredRouteModule, { logger: false });
   const found = await modules.get(RetiredRouteService).verify(url);
   await modules.close();
   if (found === null) {
-    remark(`${url} is no web address such as https://trino.example.org`);
+    remark(`${url} is not a web address such as https://trino.example.org`);
     process.exitCode = 2;
     return;
   }
-  print(json ? JSON.stringify(found) : [...found.lines, WORDS[found.verdict]].join('\n'));
+  print(json ? JSON.stringify(found) : [...found.lines, SUMMARIES[found.verdict]].join('\n'));
   process.exitCode = EXIT[found.verdict];
 }

@@ -6,7 +6,7 @@ import type { Settings } from '../platform/settings.js';
 import { Lifetime } from './lifetime.js';
 import { remark } from './output.js';
 
-/** What a command that needs the database works with. */
+/** The context of a command that uses the database. */
 export interface CommandContext {
   settings: Settings;
   /** To standard error: standard output is the command's answer. */
@@ -15,7 +15,7 @@ export interface CommandContext {
   lifetime: Lifetime;
 }
 
-/** Runs a command's work on the database, and lets go of that also when the work fails or a signal ends it. */
+/** Runs a command's work on the database, which is released also when the work fails or a signal ends it. */
 export async function withDatabase<T>(
   command: SettingsUser,
   work: (context: CommandContext) => Promise<T>,

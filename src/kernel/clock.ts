@@ -1,4 +1,4 @@
-/** The present moment, handed in wherever time matters, so that tests can stand still or step forward. */
+/** Wall-clock time, handed in so that tests can control it. */
 export abstract class Clock {
   abstract now(): Date;
 }

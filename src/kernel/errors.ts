@@ -1,4 +1,4 @@
-/** What kind of refusal a code is. platform/problem.ts maps every kind to one HTTP status. */
+/** The kind of an error code. platform/problem.ts maps every kind to one HTTP status. */
 export type ErrorKind =
   | 'invalid'
   | 'unauthenticated'
@@ -14,7 +14,7 @@ export type ErrorKind =
   | 'unavailable'
   | 'internal';
 
-/** Every code that a client can meet, with its kind and what is said where nothing more exact is. Codes are stable; the texts may change. */
+/** Every public error code, with its kind and default text. Codes are stable; the texts may change. */
 export const ERRORS = {
   bad_request: { kind: 'invalid', text: 'Bad request' },
   malformed_json: { kind: 'invalid', text: 'Malformed JSON' },
@@ -48,7 +48,7 @@ export const ERRORS = {
   unsupported_media_type: { kind: 'unsupported-media-type', text: 'Unsupported media type' },
   too_many_requests: { kind: 'too-many', text: 'Too many requests' },
   too_many_queries: { kind: 'too-many', text: 'Too many queries' },
-  too_many_unread_rows: { kind: 'too-many', text: 'Too many rows that nobody has read' },
+  too_many_unread_rows: { kind: 'too-many', text: 'Too many unread rows' },
   busy: { kind: 'busy', text: 'Busy' },
   engine_unavailable: { kind: 'unavailable', text: 'Query engine unavailable' },
   target_unavailable: { kind: 'unavailable', text: 'Rules target unavailable' },
@@ -58,25 +58,25 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** One thing that is wrong with one field; `field` is a dotted path in the body or the query. */
+/** A problem of one field; `field` is a dotted path in the body or the query. */
 export interface FieldError {
   field: string;
   message: string;
 }
 
-/** A limit that was reached, as the `RateLimit` headers say it. */
+/** A limit that was reached, for the `RateLimit` headers. */
 export interface Quota {
   name: string;
-  /** So many in so many seconds. */
+  /** Requests in a window. */
   limit: number;
   windowSeconds: number;
 }
 
-/** A limit on what is there at one time, such as running queries. */
+/** A limit on concurrent items, such as running queries. */
 export type ConcurrencyQuota = Omit<Quota, 'windowSeconds'>;
 
 export interface RefusalDetails {
-  /** Public: one sentence that the client's user can act on. Never a secret, never another person's data. */
+  /** Public: one sentence that the client's user can act on. Never a secret, never another user's data. */
   detail?: string;
   errors?: FieldError[];
   /** Seconds, for `Retry-After`. */
@@ -88,7 +88,7 @@ export interface RefusalDetails {
   cause?: unknown;
 }
 
-/** A request that is refused for a reason on the list. Anything else that is thrown is an `internal_error`. */
+/** A request that is refused with one of these codes. Anything else that is thrown is an `internal_error`. */
 export class Refused extends Error {
   readonly detail: string | undefined;
   readonly errors: FieldError[] | undefined;

@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 
-/** Fresh identifiers, handed in so that tests can know them beforehand. */
+/** New identifiers, handed in so that tests can fix them. */
 export abstract class Ids {
   abstract uuid(): string;
-  /** 24 characters of base64url that nobody can guess: 144 random bits. */
+  /** 24 unguessable characters of base64url: 144 random bits. */
   abstract secret(): string;
 }
 

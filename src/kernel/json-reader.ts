@@ -1,4 +1,4 @@
-/** A JSON value and where it stands: `at` is the UTF-16 offset of its first character. */
+/** A JSON value; `at` is the UTF-16 offset of its first character. */
 export type JsonNode =
   | { kind: 'object'; at: number; members: JsonMember[] }
   | { kind: 'array'; at: number; items: JsonNode[] }
@@ -19,21 +19,21 @@ export interface JsonFault {
   at: number;
 }
 
-/** `root` is null where the text cannot be read to its end; the last fault says why. */
+/** `root` is null where the text cannot be read to its end; the last fault is the reason. */
 export interface JsonReading {
   root: JsonNode | null;
   faults: JsonFault[];
 }
 
-/** Where reading stops, before the rest of the text costs anything. */
+/** Limits at which reading stops. */
 export interface JsonLimits {
   maxValues: number;
   maxFaults: number;
 }
 
 /**
- * Reads exactly one JSON value (RFC 8259) and remembers where everything stands. Unlike the engine's reader it reports
- * duplicate keys, of which the engine silently takes the last, and halves of characters outside the basic plane.
+ * Reads exactly one JSON value (RFC 8259) with all positions. Unlike the engine's reader it reports duplicate keys, of which
+ * the engine silently uses the last, and lone surrogates.
  */
 export function readJson(text: string, limits: JsonLimits = UNLIMITED): JsonReading {
   const reader = new Reader(text, limits);
@@ -47,7 +47,7 @@ export function readJson(text: string, limits: JsonLimits = UNLIMITED): JsonRead
   }
 }
 
-/** Ends the reading. `fault` null: the last of those that were noted on the way. */
+/** Ends the reading. `fault` null: it is the last of those noted before. */
 class Stopped extends Error {
   constructor(readonly fault: JsonFault | null) {
     super(fault?.message);
@@ -89,10 +89,10 @@ class Reader {
   ) {}
 
   end(): void {
-    if (this.next() !== undefined) throw new Unreadable('there is more text after the end of the document', this.at);
+    if (this.next() !== undefined) throw new Unreadable('unexpected text after the JSON value', this.at);
   }
 
-  /** Notes what does not keep the rest from being read. */
+  /** Notes a fault after which reading can continue. */
   private note(fault: JsonFault): void {
     this.faults.push(fault);
     if (this.faults.length >= this.limits.maxFaults) throw new Stopped(null);
@@ -108,7 +108,7 @@ class Reader {
     }
     switch (sign) {
       case undefined:
-        throw new Unreadable('the text ends where a value should stand', at);
+        throw new Unreadable('unexpected end of the text: a value is missing', at);
       case '{':
         return { kind: 'object', at, members: this.members(depth) };
       case '[':
@@ -120,7 +120,7 @@ class Reader {
     }
   }
 
-  /** Skips white space; the character that follows. */
+  /** The next character after white space, which is skipped. */
   private next(): string | undefined {
     while (' \t\n\r'.includes(this.text[this.at] ?? 'x')) this.at++;
     return this.text[this.at];
@@ -130,15 +130,15 @@ class Reader {
     const members: JsonMember[] = [];
     const seen = new Set<string>();
     this.list('}', () => {
-      if (this.next() !== '"') throw new Unreadable('a key in double quotes is missing', this.at);
+      if (this.next() !== '"') throw new Unreadable('expected a key in double quotes', this.at);
       const at = this.at;
       const key = this.string();
       if (seen.has(key)) {
         const shown = key.length > MAX_SHOWN ? `${key.slice(0, MAX_SHOWN)}…` : key;
-        this.note({ code: 'json-duplicate-key', message: `the key "${shown}" stands twice`, at });
+        this.note({ code: 'json-duplicate-key', message: `duplicate key "${shown}"`, at });
       }
       seen.add(key);
-      if (this.next() !== ':') throw new Unreadable('a colon is missing after the key', this.at);
+      if (this.next() !== ':') throw new Unreadable('expected a colon after the key', this.at);
       this.at++;
       members.push({ key, at, value: this.value(depth + 1) });
     });
@@ -160,7 +160,7 @@ class Reader {
     for (;;) {
       readOne();
       const sign = this.next();
-      if (sign !== ',' && sign !== close) throw new Unreadable(`a comma or ${close} is missing`, this.at);
+      if (sign !== ',' && sign !== close) throw new Unreadable(`expected a comma or ${close}`, this.at);
       this.at++;
       if (sign === close) return;
     }
@@ -176,12 +176,12 @@ class Reader {
       this.at += plain.length;
       const sign = this.text[this.at++];
       if (sign === '"') break;
-      if (sign === undefined) throw new Unreadable('a string is not closed', start);
-      if (sign !== '\\') throw new Unreadable('a control character stands in a string', this.at - 1);
+      if (sign === undefined) throw new Unreadable('unterminated string', start);
+      if (sign !== '\\') throw new Unreadable('unescaped control character in a string', this.at - 1);
       value += this.escape();
     }
     if (LONE_SURROGATE.test(value)) {
-      this.note({ code: 'json-lone-surrogate', message: 'half a character stands in a string', at: start });
+      this.note({ code: 'json-lone-surrogate', message: 'lone surrogate in a string', at: start });
     }
     return value;
   }
@@ -189,12 +189,13 @@ class Reader {
   private escape(): string {
     const sign = this.text[this.at++] ?? '';
     if (sign !== 'u') {
-      const meant = ESCAPES[sign];
-      if (meant === undefined) throw new Unreadable('a backslash that JSON does not know', this.at - 2);
-      return meant;
+      const character = ESCAPES[sign];
+      if (character === undefined) throw new Unreadable('invalid escape sequence', this.at - 2);
+      return character;
     }
     const digits = this.text.slice(this.at, this.at + 4);
-    if (!/^[0-9a-fA-F]{4}$/.test(digits)) throw new Unreadable('\\u needs four hexadecimal digits', this.at - 2);
+    if (!/^[0-9a-fA-F]{4}$/.test(digits))
+      throw new Unreadable('invalid escape sequence: \\u needs four hexadecimal digits', this.at - 2);
     this.at += 4;
     return String.fromCharCode(parseInt(digits, 16));
   }

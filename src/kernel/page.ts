@@ -1,4 +1,4 @@
-/** A piece of a list that is ordered by an integer key. `after` is the key of the last item that the caller has. */
+/** A page of a list that is ordered by an integer key. `after` is the key of the last item of the page before. */
 export interface PageRequest {
   limit: number;
   after: number | null;
@@ -6,23 +6,23 @@ export interface PageRequest {
 
 export interface Page<T> {
   items: T[];
-  /** Hand it back as `after`; null: that was all. */
+  /** To be sent as `after`; null: this was the last page. */
   next: string | null;
 }
 
-/** The page out of `limit + 1` rows: the one more only tells that there is more. */
+/** The page of `limit + 1` rows: the additional row shows that there is a next page. */
 export function pageOf<T>(rows: readonly T[], limit: number, keyOf: (row: T) => number): Page<T> {
   const items = rows.slice(0, limit);
   const last = items.at(-1);
   return { items, next: rows.length > limit && last !== undefined ? cursorOf(keyOf(last)) : null };
 }
 
-/** Opaque, so that nobody builds on what is inside. */
+/** Opaque, so that clients do not depend on its content. */
 export function cursorOf(key: number): string {
   return Buffer.from(`after:${key}`).toString('base64url');
 }
 
-/** Null: not a cursor of ours. */
+/** Null: not one of our cursors. */
 export function keyOfCursor(cursor: string): number | null {
   const [, digits] = /^after:([0-9]{1,15})$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
   return digits !== undefined && cursorOf(Number(digits)) === cursor ? Number(digits) : null;

@@ -1,7 +1,7 @@
 /** node:util's `inspect.custom`. */
 const INSPECT = Symbol.for('nodejs.util.inspect.custom');
 
-/** A text that no log, error or JSON shows by accident: it leaves by `reveal` alone. */
+/** A text that no log, error or JSON shows by accident: only `reveal` returns it. */
 export class Secret {
   readonly #text: string;
 
@@ -27,7 +27,7 @@ export class Secret {
 }
 
 /**
- * Of a class that holds secrets, tokens or nextUris, whatever its fields are: inspect and JSON show the class's name and nothing else.
+ * For classes that hold secrets, tokens or nextUris: inspect and JSON show the name of the class and nothing else.
  */
 export function Opaque(target: { readonly name: string; readonly prototype: object }): void {
   const show = { value: () => `[${target.name}]`, configurable: true };

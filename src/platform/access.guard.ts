@@ -10,7 +10,7 @@ const { isNativeError } = types;
 /** The name under which `auth` registers its passport strategy. */
 export const ACCESS_TOKEN = 'access-token';
 
-/** Closed by default: every route wants a valid access token, unless it opens itself with @Public(). */
+/** Closed by default: every route requires a valid access token, unless it is marked @Public(). */
 @Injectable()
 export class AccessGuard extends AuthGuard(ACCESS_TOKEN) {
   constructor(private readonly reflector: Reflector) {
@@ -28,7 +28,7 @@ export class AccessGuard extends AuthGuard(ACCESS_TOKEN) {
     return true;
   }
 
-  /** What the strategy threw goes on; only somebody comes in. passport-jwt says "No auth token" where none was sent. */
+  /** Passes on the strategy's errors. passport-jwt's message is "No auth token" where none was sent. */
   override handleRequest<T>(error: unknown, user: T | false | null | undefined, info: unknown): T {
     if (isNativeError(error)) throw error;
     if (typeof user === 'object' && user !== null) return user;

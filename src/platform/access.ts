@@ -15,7 +15,7 @@ export interface AdmittedUser extends AuthenticatedUser {
   mustChangePassword: boolean;
 }
 
-/** Where a request comes from: for audit, sessions and throttling. */
+/** The origin of a request: for audit, sessions and throttling. */
 export interface Client {
   /** Normalised (clientAddress). */
   address: string;
@@ -27,7 +27,7 @@ export const PUBLIC = 'grantline:public';
 export const ADMINISTRATORS_ONLY = 'grantline:administrators-only';
 export const BEFORE_PASSWORD_CHANGE = 'grantline:before-password-change';
 
-/** Opens a route to everybody. Routes are closed by default. */
+/** Opens a route to unauthenticated requests. Routes are closed by default. */
 export const Public = (): MethodDecorator & ClassDecorator => SetMetadata(PUBLIC, true);
 
 /** Restricts a route to administrators; others get 403. */
@@ -44,7 +44,7 @@ export const CurrentUser = createParamDecorator(
     context.switchToHttp().getRequest<AuthenticatedRequest>().user,
 );
 
-/** The parameter that holds where the request comes from, a Client. */
+/** The parameter that holds the origin of the request, a Client. */
 export const CurrentClient = createParamDecorator((_: unknown, context: ExecutionContext): Client => {
   const request = context.switchToHttp().getRequest<FastifyRequest>();
   return {
@@ -54,7 +54,7 @@ export const CurrentClient = createParamDecorator((_: unknown, context: Executio
   };
 });
 
-/** The parameter that is aborted when the client goes away before it is answered, an AbortSignal. */
+/** The parameter that is aborted when the client disconnects before it is answered, an AbortSignal. */
 export const UntilClientGone = createParamDecorator((_: unknown, context: ExecutionContext): AbortSignal => {
   const { raw } = context.switchToHttp().getResponse<FastifyReply>();
   const gone = new AbortController();

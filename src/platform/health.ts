@@ -1,25 +1,25 @@
-/** One part's state. `down` fails readiness; `degraded` does not: the cure needs this service. */
+/** The state of a part. `down` fails readiness; `degraded` does not: its repair needs this service. */
 export type Health = 'up' | 'degraded' | 'down';
 
 export interface HealthReport {
   status: Health;
   parts: Record<string, Health>;
-  /** Seconds since a part that is asked in the background was asked last. */
+  /** Seconds since the last check, of parts that are checked in the background. */
   ages: Record<string, number | null>;
 }
 
-/** Where modules say how their part is; asked by the operations port. */
+/** The health checks of all modules, for the operations port. */
 export class HealthRegistry {
   private readonly checks = new Map<string, () => Promise<Health>>();
   private readonly ages = new Map<string, () => number | null>();
 
-  /** @param age seconds since the answer was found, for a part that is asked in the background; null: not yet. */
+  /** @param age seconds since the last check, of a part that is checked in the background; null: not yet. */
   register(part: string, check: () => Promise<Health>, age?: () => number | null): void {
     this.checks.set(part, check);
     if (age !== undefined) this.ages.set(part, age);
   }
 
-  /** Asks every part; one that throws or takes longer than two seconds is `down`. */
+  /** Checks every part; one that throws or takes longer than two seconds is `down`. */
   async report(): Promise<HealthReport> {
     const parts: Record<string, Health> = {};
     await Promise.all(

@@ -34,7 +34,7 @@ const PROBLEM = {
     code: { type: 'string', enum: Object.keys(ERRORS) },
     errors: {
       type: 'array',
-      description: 'The first of what is wrong, one entry for each.',
+      description: 'The first problems, one entry for each.',
       maxItems: 20,
       items: {
         type: 'object',

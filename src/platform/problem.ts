@@ -45,10 +45,10 @@ export function toProblem(refused: Refused, requestId: string): Problem {
   };
 }
 
-/** So many are named; nobody reads more. */
+/** Errors in one answer. */
 const MAX_ERRORS = 20;
 
-/** Characters of a field's name or a message, which may hold what was sent. */
+/** Characters of a field's name or a message, which may hold input. */
 const MAX_TEXT = 200;
 
 /** With all the rest of it, the answer to a refused body stays below 8 KiB. */
@@ -64,7 +64,7 @@ function cut(text: string): string {
   return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT).replace(/[\ud800-\udbff]$/, '')}…` : text;
 }
 
-/** What is wrong with a token that was sent (RFC 6750 section 3.1). A person without one, or without a password, hears none of it. */
+/** Bearer errors (RFC 6750 section 3.1), for requests that sent a token. */
 const BEARER_ERRORS: Partial<Record<ErrorCode, string>> = {
   token_invalid: 'invalid_token',
   token_expired: 'invalid_token',

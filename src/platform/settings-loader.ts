@@ -12,7 +12,7 @@ export class SettingsRefused extends Error {
   }
 }
 
-/** Which parts a command needs: of the others it uses nothing, so what is wrong with them does not concern it. */
+/** The parts of the settings that a command uses; problems of the others are ignored. */
 export const NEEDS = {
   serve: ['process', 'database', 'http', 'signing', 'hashing', 'sessions', 'engine', 'rules', 'publishing'],
   migrate: ['process', 'database'],

@@ -114,7 +114,7 @@ function readAuth(reader: SettingsReader, production: boolean): Settings['auth']
   };
 }
 
-/** @param rules for what decides which name the service has in the rules */
+/** @param rules for the settings that determine the service's name in the rules */
 function readEngine(read: SettingsReader, rules: SettingsReader): Settings['engine'] {
   const host = read.text('SERVICE_QUERY_HOST');
   const port = read.integer('SERVICE_QUERY_PORT', 8080, 1, 65535);

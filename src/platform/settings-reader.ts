@@ -6,19 +6,19 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** The text of a file; null: it cannot be read. */
 export type ReadFile = (path: string) => string | null;
 
-/** Which commands a setting concerns: each names the parts that it needs. */
+/** A part of the settings. Each command names the parts that it uses. */
 export type Part =
   'process' | 'database' | 'http' | 'signing' | 'hashing' | 'sessions' | 'engine' | 'rules' | 'publishing';
 
 export interface Problem {
   part: Part;
-  /** The setting's name, and what is wrong with it. */
+  /** The setting's name and its problem. */
   text: string;
 }
 
 /**
- * Reads named texts into typed values and collects everything that is wrong, so that one start shows all of it.
- * Every name that was asked for is remembered: `.env.example` is held equal to that list by a test.
+ * Reads named texts into typed values and collects all problems, so that one start shows them all. The names that were read
+ * are collected too: a test compares them with `.env.example`.
  */
 export class SettingsReader {
   constructor(
@@ -98,7 +98,7 @@ export class SettingsReader {
       .filter((entry) => entry !== '');
   }
 
-  /** A name that the engine knows. */
+  /** A name on the engine. */
   name(setting: string, problemOf = nameProblem): string | null {
     return this.named(setting, this.text(setting), problemOf);
   }

@@ -1,6 +1,6 @@
 import type { Secret } from '../kernel/secret.js';
 
-/** Everything that can be set, parsed once at the start and frozen. Names and meanings: `.env.example`. */
+/** All settings, parsed once at the start and frozen. Names and meanings: `.env.example`. */
 export abstract class Settings {
   abstract readonly production: boolean;
   abstract readonly dataDir: string;
@@ -53,7 +53,7 @@ export abstract class Settings {
     maxRows: number;
     /** One page of the engine. */
     maxPageBytes: number;
-    /** All pages that this replica holds; a quarter of it, or one page, for each person. */
+    /** All pages that this replica holds; a quarter of it, or one page, for each user. */
     maxHeldBytes: number;
     retentionDays: number;
   };

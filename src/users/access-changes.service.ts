@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
 
 /**
- * Tells whoever publishes that what people may see has changed, or who may. Only this process's changes: the schedule finds the
- * others.
+ * Notifies the publisher of changed accounts, groups, grants and policies. Only of this process's changes: the schedule finds
+ * the others.
  */
 @Injectable()
 export class AccessChangesService {
   private readonly listeners = new Set<() => void>();
 
-  /** @returns the way out. */
+  /** @returns a function that unsubscribes. */
   subscribe(listener: () => void): () => void {
     this.listeners.add(listener);
     return () => void this.listeners.delete(listener);

@@ -13,7 +13,7 @@ import {
   UserStore,
 } from './domain/user-store.js';
 
-/** Who people are, and who may hold which name. */
+/** Accounts, and the names that they and engine principals hold. */
 @Injectable()
 export class UsersService {
   constructor(
@@ -34,7 +34,7 @@ export class UsersService {
     return this.store.register({ ...newAccount, createdAt: this.clock.now() });
   }
 
-  /** What a registration would meet now, before the work of a hash is spent on it. */
+  /** What would make a registration fail now, checked before a hash is computed for it. */
   taken(username: string, email: string): Promise<Taken | null> {
     return this.store.taken(username, email);
   }

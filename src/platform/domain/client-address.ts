@@ -1,4 +1,4 @@
-/** Whatever is no address is counted as this one, so that inventing such texts gets nobody around a limit. */
+/** Texts that are no address are counted as this one, so that invented texts do not circumvent a limit. */
 export const UNKNOWN_ADDRESS = 'unknown';
 
 /**

@@ -28,11 +28,11 @@ const PAGE = `<!doctype html>
 
 const START = `SwaggerUIBundle({ url: '/api/openapi.json', domNode: document.getElementById('api'), deepLinking: true });\n`;
 
-/** The page runs only what this server serves. Swagger UI sets inline styles and draws its icons from data: URLs. */
+/** Scripts from this server only. Swagger UI sets inline styles and has icons in data: URLs. */
 const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'";
 
-/** The OpenAPI document, and a page that shows it, from a kept package's files: it works without the internet. */
+/** Serves the OpenAPI document, and Swagger UI from its package: works without the internet. */
 export function serveApiDescription(server: FastifyInstance, document: OpenAPIObject): void {
   const serve = (path: string, content: Buffer | string, type: string): void => {
     const body = new StaticBody(content, type);

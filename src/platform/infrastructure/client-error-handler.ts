@@ -15,7 +15,7 @@ interface RawResponse {
   status: number;
   reason: string;
   problem: Problem;
-  /** For 405: what `Allow` says. */
+  /** For 405: the `Allow` header. */
   allow?: string;
 }
 

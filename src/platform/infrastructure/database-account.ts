@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** Whom the database runs as. Null: the process's own account. */
+/** The operating-system account that runs the database. Null: the process's own. */
 export type Account = { name: string; uid: number; gid: number } | null;
 
 /**

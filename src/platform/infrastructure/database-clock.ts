@@ -6,7 +6,7 @@ import type { Timers } from '../../kernel/timers.js';
 import type { Log } from '../log.js';
 
 const ALIGN_EVERY_MS = 60_000;
-/** A machine whose own clock is further off than this is worth a warning. */
+/** The offset of the machine's clock from which on it is logged. */
 const WORTH_A_WARNING_MS = 5_000;
 
 export interface ClockParts {
@@ -14,13 +14,13 @@ export interface ClockParts {
   timers: Timers;
   log: Log;
   registry: Registry;
-  /** The machine's own clock, for telling how far off it is. */
+  /** The machine's own clock, whose offset is measured. */
   machine: Clock;
 }
 
 /**
- * The database's clock, asked every minute and counted on in between by time that never goes back. What all replicas share
- * (expiries, sessions, leases, windows) is judged by one clock, however wrong that of a machine is.
+ * The database's clock, read every minute and continued in between by monotonic time, so that all replicas judge what they
+ * share (expiries, sessions, leases, windows) by one clock, however wrong that of a machine is.
  */
 export class DatabaseClock extends Clock implements OnApplicationShutdown {
   private readonly stopping = new AbortController();
@@ -34,7 +34,7 @@ export class DatabaseClock extends Clock implements OnApplicationShutdown {
     this.offset = new Gauge({ name: 'grantline_clock_offset_seconds', help, registers: [parts.registry] });
   }
 
-  /** @throws when the database cannot be asked: without a first answer there is no time. */
+  /** @throws when the database cannot be reached: the first reading is required. */
   static async aligned(parts: ClockParts): Promise<DatabaseClock> {
     const clock = new DatabaseClock(parts);
     await clock.align();
@@ -50,7 +50,7 @@ export class DatabaseClock extends Clock implements OnApplicationShutdown {
     this.stopping.abort();
   }
 
-  /** The answer is taken for the middle of the call, so that it is wrong by half of the call at most. */
+  /** The reading is assigned to the middle of the call: its error is half of the call at most. */
   async align(): Promise<void> {
     const { source, timers, machine, log } = this.parts;
     const asked = timers.now();
@@ -67,7 +67,7 @@ export class DatabaseClock extends Clock implements OnApplicationShutdown {
     this.hasWarned = isFarOff;
   }
 
-  /** Without an answer time goes on from the last one. */
+  /** Failed readings are skipped: time continues from the last one. */
   private keepAligned(): Promise<void> {
     return this.parts.timers.every(ALIGN_EVERY_MS, this.stopping.signal, () => this.align().catch(() => undefined));
   }

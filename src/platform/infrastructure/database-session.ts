@@ -5,7 +5,7 @@ import { DataSource, type EntityManager } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { Transaction } from '../transaction.js';
 
-/** The transaction that a request or run is in, kept with its asynchronous context. Stores ask `manager` for their queries. */
+/** The transaction of the current asynchronous context. Stores run their queries on `manager`. */
 @Injectable()
 export class DatabaseSession extends Transaction {
   private readonly current = new AsyncLocalStorage<EntityManager>();
@@ -15,14 +15,14 @@ export class DatabaseSession extends Transaction {
     super();
   }
 
-  /** For one call of a store: the running transaction's, or one that is in none. Never kept. */
+  /** For one call of a store: that of the running transaction, if there is one. Never stored. */
   get manager(): EntityManager {
     return this.current.getStore() ?? this.source.manager;
   }
 
   /**
-   * For what nearly every request asks: prepared once on each connection, and without the ORM around it, which takes as long
-   * as the query does. In a transaction it is asked there, unprepared.
+   * For the queries of nearly every request: prepared once on each connection, and without the ORM, which takes as long as
+   * the query itself. In a transaction the query runs there, unprepared.
    */
   async prepared<Row extends QueryResultRow>(name: string, text: string, values: unknown[]): Promise<Row[]> {
     const transaction = this.current.getStore();
@@ -37,8 +37,8 @@ export class DatabaseSession extends Transaction {
   }
 
   /**
-   * Before Node 24 following a context takes a tenth of the time of every request of the process, also of those that are in no
-   * transaction; so it ends with the last transaction that runs, and begins again with the next.
+   * Before Node 24 an AsyncLocalStorage in use takes a tenth of the time of every request of the process, also outside of
+   * transactions; so it is disabled after the last running transaction, and enabled by the next.
    */
   private async followed<T>(manager: EntityManager, work: () => Promise<T>): Promise<T> {
     this.running += 1;

@@ -41,7 +41,7 @@ export async function runnableBinaries(packaged: Binaries, account: Account, hom
   return { initdb: join(bin, 'initdb'), pg_ctl: join(bin, 'pg_ctl'), postgres: join(bin, 'postgres') };
 }
 
-/** Under its name a copy is whole. Whoever makes it second keeps the first one. */
+/** Copies under another name first, so that a copy is complete. A copy that exists by then is kept. */
 function copyWhole(from: string, to: string): void {
   const staging = mkdtempSync(`${to}-`);
   try {

@@ -38,7 +38,7 @@ type Passwords = Record<'postgres' | 'grantline_owner' | 'grantline', string>;
  */
 export async function prepareCluster(
   dataDir: string,
-  say: (line: LogMarker) => void,
+  report: (line: LogMarker) => void,
   packaged?: Binaries,
 ): Promise<Cluster> {
   const account = databaseAccount();
@@ -52,7 +52,7 @@ export async function prepareCluster(
   const binaries = await runnableBinaries(packaged ?? (await packagedBinaries()), account, home);
   const cluster = { home, data: join(home, 'data'), passwords, account, binaries };
   if (!existsSync(join(cluster.data, 'PG_VERSION'))) {
-    say('making the embedded database (once, a few seconds)');
+    report('making the embedded database (once, a few seconds)');
     await initialise(cluster);
   }
   if (!lstatSync(cluster.data).isDirectory()) throw new Error(`${cluster.data} is a link: remove it`);

@@ -15,7 +15,7 @@ export interface EmbeddedDatabase {
   url: string;
   /** As the role that owns the schema. */
   migrationUrl: string;
-  /** Lets go of the database. The last process to let go stops it. */
+  /** Disconnects. The last process to disconnect stops the database. */
   release(): Promise<void>;
 }
 
@@ -31,17 +31,17 @@ const UNLOCK = 'SELECT pg_advisory_unlock(7471001)';
 
 /**
  * The database of a machine with nothing but Node: made on first use in DATA_DIR, on a loopback port, with SCRAM.
- * A running one is joined, also one that a killed process left behind; whoever leaves last stops it.
+ * A running one is joined, also one that a killed process left behind; the last process to leave stops it.
  * @param options further server settings, such as `fsync=off` for tests.
  * @param binaries other programs than the packaged ones: for tests on another version.
  */
 export async function joinEmbeddedPostgres(
   dataDir: string,
-  say: (line: LogMarker) => void,
+  report: (line: LogMarker) => void,
   options: readonly string[] = [],
   binaries?: Binaries,
 ): Promise<EmbeddedDatabase> {
-  const cluster = await prepareCluster(dataDir, say, binaries);
+  const cluster = await prepareCluster(dataDir, report, binaries);
   const deadline = performance.now() + START_DEADLINE_MS;
   let launchAt = 0;
   for (;;) {
@@ -59,7 +59,7 @@ export async function joinEmbeddedPostgres(
         `the embedded database did not start within ${START_DEADLINE_MS / 1000} s; see ${logFile(cluster)}`,
       );
     }
-    // Whether a server runs already is judged by PostgreSQL, as its own account: what the pid file says is that account's.
+    // PostgreSQL itself decides whether a server runs already: the pid file belongs to the database's account.
     if (performance.now() >= launchAt) {
       launchAt = performance.now() + RELAUNCH_MS;
       await launch(cluster, options);
@@ -99,7 +99,7 @@ function recordedPort({ account, data }: Cluster): number | null {
   return Number.isInteger(port) && port > 0 && port < 65_536 ? port : null;
 }
 
-/** A connection that shows this process's presence. Null: no server answers, or whoever left last is stopping it. */
+/** A connection that shows this process's presence. Null: no server answers, or it is being stopped. */
 async function present(cluster: Cluster, port: number): Promise<Client | null> {
   const client = await connect(cluster, port, PRESENCE);
   if (client === null) return null;
@@ -120,7 +120,7 @@ async function connect(cluster: Cluster, port: number, name: string): Promise<Cl
     query_timeout: 10_000,
     keepAlive: true,
   });
-  client.on('error', () => undefined); // the server went away: the next query says so
+  client.on('error', () => undefined); // the server went away: the next query fails with it
   try {
     await client.connect();
     return client;
@@ -142,9 +142,9 @@ async function ensureDatabase(client: Client, { passwords }: Cluster): Promise<v
   await client.query(UNLOCK);
 }
 
-/** Stops the server when nobody else is present. The lock is held until it has stopped, so that nobody joins or leaves meanwhile. */
+/** Stops the server if no other process is present. The lock is held until then, so that none joins or leaves meanwhile. */
 async function leave(presence: Client, cluster: Cluster, port: number): Promise<void> {
-  // A lost connection says nothing about the others: a new one asks.
+  // A lost connection is no sign of the other processes: a new one counts them.
   const client = await presence.query('SELECT').then(
     () => presence,
     () => connect(cluster, port, LEAVING),
@@ -161,7 +161,7 @@ async function isLast(client: Client): Promise<boolean> {
   return others.rowCount === 0;
 }
 
-/** As the database's account: a pid file that somebody has edited reaches that account's processes and no others. */
+/** As the database's account: an edited pid file can only reach processes of that account. */
 async function stop({ account, binaries, data, home }: Cluster): Promise<void> {
   const flags = ['--mode=fast', '--wait', `--timeout=${STOP_DEADLINE_SECONDS}`];
   await runAs(account, home, binaries.pg_ctl, ['stop', `--pgdata=${data}`, ...flags]).catch(() => undefined); // stopped already

@@ -2,12 +2,12 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { readJsonBody } from './json-body.js';
 
-/** Methods whose bodies mean something here; any other's is left unread (RFC 9110 section 9.3.1). */
+/** Methods whose bodies are read; those of others are ignored (RFC 9110 section 9.3.1). */
 const WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 
 /**
- * Reads the body: after the access guard, so that a stranger gets 401 and makes nobody read or parse anything, and before
- * validation. A guard and not an interceptor, because the first interceptor makes every request pay for observables.
+ * Reads the body: after the access guard, so that the bodies of unauthenticated requests are never read, and before
+ * validation. A guard and not an interceptor, because the first interceptor adds observables to every request.
  */
 @Injectable()
 export class JsonBodyGuard implements CanActivate {

@@ -5,14 +5,14 @@ import { type JsonNode, readJson } from '../../kernel/json-reader.js';
 /** A batch of a thousand grants has 16,000. Validation takes some 20 microseconds for each, and nothing else runs meanwhile. */
 const MAX_VALUES = 20_000;
 
-/** Bytes, by route and not by what was written for it, which may be escaped (docs/decisions/0005). */
+/** Bytes. @param path of the route, not of the request, which may be escaped (docs/decisions/0005). */
 function bodyLimit(path: string): number {
   if (path.startsWith('/api/auth/')) return 16 * 1024;
   if (path.startsWith('/api/queries')) return Math.floor(1.1 * 1024 * 1024);
   return 1024 * 1024;
 }
 
-/** Fastify would read bodies before anybody is authenticated: to it no method has one (see JsonBodyGuard). */
+/** Fastify would read bodies before authentication: it is told that no method has one (see JsonBodyGuard). */
 export function leaveBodiesUnread(server: FastifyInstance): void {
   for (const method of server.supportedMethods) {
     server.addHttpMethod(method, { hasBody: false, overrideExisting: true });
@@ -46,8 +46,8 @@ async function readBytes({ raw, headers }: FastifyRequest, limit: number): Promi
       chunks.push(chunk);
     }
   } catch (cause) {
-    raw.resume(); // the rest is thrown away as it comes, so that the connection can go on
-    throw cause === tooLarge ? tooLarge : new Refused('bad_request', { detail: 'The body broke off.', cause });
+    raw.resume(); // discards the rest, so that the connection stays usable
+    throw cause === tooLarge ? tooLarge : new Refused('bad_request', { detail: 'The body ended early.', cause });
   }
   return Buffer.concat(chunks);
 }
@@ -79,7 +79,7 @@ function parseBody(bytes: Buffer): unknown {
   if (fault?.code === 'json-too-many-values') {
     throw new Refused('payload_too_large', { detail: `A body has at most ${MAX_VALUES} values.` });
   }
-  if (fault !== undefined) throw malformed(`The body is not JSON as taken here: ${fault.message}.`);
+  if (fault !== undefined) throw malformed(`Invalid JSON: ${fault.message}.`);
   if (root?.kind !== 'object') throw malformed('The body must be a JSON object.');
   return toPlain(root);
 }

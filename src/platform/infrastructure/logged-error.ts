@@ -1,4 +1,4 @@
-/** As a log may hold an error: by named fields, because others can be anything. */
+/** An error in a log: only named fields, because others can hold any value. */
 interface LoggedError {
   type: string;
   message: string;
@@ -12,7 +12,7 @@ const DEEPEST = 4;
 
 /**
  * A database's error carries its statement with the values that were given (`parameters`) and rows (`detail`), and an
- * HTTP client's error its request with every header: password hashes, SQL of people's, tokens. None of that is taken over.
+ * HTTP client's error its request with every header: password hashes, SQL of people's, tokens. None of that is copied.
  */
 export function loggedError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return typeof error === 'string' ? error : 'not an Error';

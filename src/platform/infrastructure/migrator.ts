@@ -5,8 +5,8 @@ import { sqlMigrations } from './sql-migrations.js';
 const LOCK = 7_471_002;
 
 /**
- * Applies pending migrations as the owner's role and lets the service's role use what they made.
- * @param leastRetentionDays for how long the service's role has to keep audit events; undefined: as it was
+ * Applies pending migrations as the owner's role, and grants the service's role its rights.
+ * @param leastRetentionDays the minimum for which the service's role keeps audit events; undefined: unchanged
  * @returns the names of those that were applied.
  */
 export async function migrate(
@@ -25,7 +25,7 @@ export async function migrate(
   try {
     await runner.query('SELECT pg_advisory_lock($1)', [LOCK]);
     const applied = await source.runMigrations();
-    await letServiceUse(runner.query.bind(runner), new URL(serviceUrl).username);
+    await grantServiceRights(runner.query.bind(runner), new URL(serviceUrl).username);
     if (leastRetentionDays !== undefined) {
       await runner.query('UPDATE audit_retention SET least_days = $1 WHERE least_days <> $1', [leastRetentionDays]);
     }
@@ -49,10 +49,10 @@ export async function pendingMigrations(source: DataSource): Promise<number> {
 }
 
 /**
- * Rows, not tables: the service's role reads and writes, and may only add to the audit trail. What is past retention it removes
- * by the owner's function, which nobody else may execute.
+ * The service's role reads and writes rows, changes no tables, and only adds to the audit trail. Events past retention it
+ * removes by the owner's function, which no other role may execute.
  */
-async function letServiceUse(query: (sql: string) => Promise<unknown>, encoded: string): Promise<void> {
+async function grantServiceRights(query: (sql: string) => Promise<unknown>, encoded: string): Promise<void> {
   const role = decodeURIComponent(encoded);
   const [{ owner }] = (await query('SELECT current_user AS owner')) as [{ owner: string }];
   if (role === '' || role === owner) return;

@@ -1,7 +1,7 @@
 import type { LoggerService } from '@nestjs/common';
 import type { Log } from '../log.js';
 
-/** Nest's own lines (start-up, scheduler) through the one log; its chatter about routes is worth `debug`. */
+/** Nest's own lines (start-up, scheduler) through the one log; its lines about routes are `debug`. */
 export class NestLog implements LoggerService {
   constructor(private readonly target: Log) {}
 
@@ -19,7 +19,7 @@ export class NestLog implements LoggerService {
   }
 
   debug(): void {
-    // Nest's debug lines say nothing that ours do not.
+    // Nest's debug lines add nothing to ours.
   }
 
   verbose(): void {

@@ -2,8 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import { Refused } from '../../kernel/errors.js';
 
 /**
- * A request of HTTP/1.1 has exactly one Host header, or is answered with 400 (RFC 9112 section 3.2). Node keeps the first of
- * several without a word, and refuses none with an empty answer: its own check must be off.
+ * A request of HTTP/1.1 has exactly one Host header, or is answered with 400 (RFC 9112 section 3.2). Node silently
+ * keeps the first of several, and answers a missing one without a body: its own check must be off.
  */
 export function requireOneHost(server: FastifyInstance): void {
   server.addHook('preParsing', ({ raw }, _, __, done) => {

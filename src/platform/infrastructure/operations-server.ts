@@ -7,8 +7,8 @@ import { toProblem } from '../problem.js';
 import type { Connections } from './connections.js';
 
 /**
- * The second port: health and metrics, never public, and so without authentication. Who can reach it must not be able to keep the
- * first one busy all the same.
+ * The second port: health and metrics, never public, and so without authentication. Its requests must not be able to slow
+ * down the first port: concurrent ones share an answer.
  */
 export function operationsServer(health: HealthRegistry, metrics: Registry, connections: Connections): FastifyInstance {
   const server = fastify({
@@ -31,7 +31,7 @@ export function operationsServer(health: HealthRegistry, metrics: Registry, conn
   return server;
 }
 
-/** Whoever asks while an answer is being made gets that one. */
+/** Concurrent calls share one result. */
 function shared<T>(make: () => Promise<T>): () => Promise<T> {
   let underWay: Promise<T> | null = null;
   return () => (underWay ??= make().finally(() => (underWay = null)));

@@ -6,7 +6,7 @@ const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = consta
 /** A link; a pipe without a reader. */
 const NOT_PLAIN = new Set<string | null>(['ELOOP', 'ENXIO']);
 
-/** Read no further, whatever somebody has put there. */
+/** No more is read, whatever the file's size. */
 const MAX_BYTES = 65_536;
 
 /** Reads a small file of one owner; by default of this process's account. @throws Error if it is a link, a pipe or another's. */
@@ -38,7 +38,7 @@ function openPlain(path: string, flags: number, isTrusted: (found: Stats) => boo
   throw notPlain(path);
 }
 
-/** Without O_NONBLOCK a pipe that nobody writes would hold the process for ever. */
+/** Without O_NONBLOCK a pipe without a writer would block the process. */
 function openUnfollowed(path: string, flags: number): number {
   try {
     return openSync(path, flags | O_NOFOLLOW | O_NONBLOCK, 0o600);

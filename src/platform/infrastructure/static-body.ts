@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 
 const compress = promisify(gzip);
 
-/** A body that never changes: held once, compressed once, and the same bytes for everybody who asks. */
+/** A body that never changes: stored once, compressed once. */
 export class StaticBody {
   private readonly plain: Buffer;
   private compressed: Promise<Buffer> | undefined;

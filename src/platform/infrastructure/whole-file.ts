@@ -16,7 +16,7 @@ export async function replaceFile(path: string, content: string | Uint8Array, mo
   await publishStaged(path, content, mode, rename);
 }
 
-/** Makes a file that nobody ever sees half-written. A file that is there already stays as it is. */
+/** Creates a file that is complete as soon as it is visible. An existing file is not changed. */
 export async function createFile(path: string, content: string | Uint8Array, mode: number): Promise<void> {
   if (await lstat(path).catch(() => null)) return;
   await publishStaged(path, content, mode, async (staged) => {
@@ -36,7 +36,7 @@ async function publishStaged(
   mode: number,
   publish: (staged: string, path: string) => Promise<void>,
 ): Promise<void> {
-  // Nobody can foresee the name, so nobody can have put a link there.
+  // The name cannot be foreseen, so no link can have been put there.
   const staged = `${path}.${randomBytes(16).toString('hex')}.next`;
   const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
   let stagedAt: number;

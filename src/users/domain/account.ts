@@ -1,7 +1,7 @@
 export const ROLES = ['user', 'admin'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** A person's account. Username and e-mail as they were typed; both are unique without regard to case. */
+/** A user's account. Username and e-mail as they were typed; both are unique without regard to case. */
 export interface Account {
   id: number;
   username: string;
@@ -11,12 +11,12 @@ export interface Account {
   createdAt: Date;
   /**
    * The password is a one-time password that an administrator set, good for signing in until then; it must be changed
-   * before anything else. Null: the person's own password.
+   * before anything else. Null: the user's own password.
    */
   oneTimeUntil: Date | null;
 }
 
-/** What signing in needs beside the account. The hash stays between the store and the hasher. */
+/** An account for signing in. The hash stays between the store and the hasher. */
 export interface AccountWithHash {
   account: Account;
   passwordHash: string;

@@ -5,7 +5,7 @@ const LABEL = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/i;
  * An e-mail address as people have them: RFC 5322's addr-spec with a dot-atom before the @ and a host name of two labels
  * or more after it, ASCII, within the lengths of RFC 5321 section 4.5.3.1 (64 before the @, 255 after it, 254 in all) and of
  * RFC 1035 (63 a label). No display names, comments, quoted strings, address literals, white space or look-alikes.
- * Says what is wrong, or null.
+ * @returns what is wrong, or null.
  */
 export function emailProblem(text: string): string | null {
   const at = text.lastIndexOf('@');

@@ -1,11 +1,11 @@
-/** Who holds a name, and how it is spelled there. */
+/** The holder of a name, and its spelling. */
 export interface HeldName {
   name: string;
   holder: 'account' | 'engine';
 }
 
 /**
- * The one table of names: whoever claims a name first holds it for good, in any case of its letters.
+ * The one table of names: the first holder of a name has it for good, in any case of its letters.
  * Accounts claim theirs when they register (UserStore.register).
  */
 export abstract class PrincipalNames {

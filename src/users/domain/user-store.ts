@@ -14,7 +14,7 @@ export interface NewHash {
   oneTimeUntil: Date | null;
 }
 
-/** Which of two unique things somebody else has already; when it is both, the username is named. */
+/** The unique field that another account has already; of both, the username. */
 export type Taken = 'username-taken' | 'email-taken';
 export type Registration = { kind: 'registered'; account: Account } | { kind: Taken };
 
@@ -35,7 +35,7 @@ export type AccountChange =
 export abstract class UserStore {
   /** Claims the name and makes the account, or neither; of many at once exactly one succeeds. */
   abstract register(newAccount: NewAccount): Promise<Registration>;
-  /** What a registration would meet now; null: nothing is in its way. */
+  /** What would make a registration fail now; null: nothing. */
   abstract taken(username: string, email: string): Promise<Taken | null>;
   abstract findByUsername(username: string): Promise<AccountWithHash | null>;
   abstract findById(id: number): Promise<AccountWithHash | null>;

@@ -86,7 +86,7 @@ export class TypeormUserStore extends UserStore {
 
   override change(id: number, change: { isActive?: boolean; role?: Role }): Promise<AccountChange> {
     return this.session.manager.transaction(async (tx) => {
-      // Every change that could take an administrator away locks all of them, in one order: the second of two sees what the first left.
+      // Every change that could take an administrator away locks all of them, in one order: the second of two sees the first one's result.
       const administrators = await tx
         .createQueryBuilder(UserRow, 'u')
         .where(`u.role = 'admin' AND u.is_active`)
@@ -107,7 +107,7 @@ export class TypeormUserStore extends UserStore {
 
 async function insertAccount(tx: EntityManager, newAccount: NewAccount): Promise<Account> {
   const { username, createdAt } = newAccount;
-  // The name first: when the e-mail is taken too, the name is what the person hears of.
+  // The name first: if both are taken, the name is reported.
   await tx.insert(PrincipalNameRow, { name: username, holder: 'account', claimedAt: createdAt });
   const row = tx.create(UserRow, { ...newAccount, oneTimeUntil: null, isActive: true });
   await tx.insert(UserRow, row);
