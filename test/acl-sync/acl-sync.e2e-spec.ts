@@ -5,7 +5,7 @@ import { AuditService } from '../../src/audit/audit.service.js';
 import type { AuditEventName } from '../../src/audit/domain/audit-event.js';
 import { type ApiClient, signIn } from '../support/api-client.js';
 import { administrator, people } from '../support/administrator.js';
-import { whileAnother } from '../support/rival.js';
+import { duringTransaction } from '../support/concurrent-transaction.js';
 import { startService, type TestService } from '../support/service.js';
 
 const ACL = '/api/admin/acl';
@@ -211,8 +211,8 @@ describe('publishing through the API', () => {
   });
 
   it('does not begin while another run is under way', async () => {
-    const answer = await whileAnother(service.database.url, async (rival) => {
-      await rival.query('SELECT pg_advisory_xact_lock(7471060)');
+    const answer = await duringTransaction(service.database.url, async (other) => {
+      await other.query('SELECT pg_advisory_xact_lock(7471060)');
       return () => admin.post(`${ACL}/sync`);
     });
     expect(answer.body).toMatchObject({ status: 409, code: 'sync_in_progress' });

@@ -50,17 +50,17 @@ describe('when something fails', () => {
         DATABASE_URL: database.url,
         DATABASE_MIGRATION_URL: database.migrationUrl,
       });
-    const rival = new Client(database.url);
-    await rival.connect();
-    closing.push(() => rival.end());
+    const other = new Client(database.url);
+    await other.connect();
+    closing.push(() => other.end());
     const count = async (sql: string): Promise<number> =>
-      Number((await rival.query<[number]>({ text: sql, rowMode: 'array' })).rows[0]?.[0]);
+      Number((await other.query<[number]>({ text: sql, rowMode: 'array' })).rows[0]?.[0]);
 
     const killed = start();
     const before = new ApiClient(await killed.url());
     const { refresh_token } = await signedUp(before, 'ana');
-    await rival.query('BEGIN');
-    await rival.query('SELECT FROM refresh_tokens FOR UPDATE');
+    await other.query('BEGIN');
+    await other.query('SELECT FROM refresh_tokens FOR UPDATE');
     const cut = before.post('/api/auth/refresh', { refresh_token }).catch(() => 'cut off');
     const monitor = new Client(database.url);
     await monitor.connect();
@@ -69,7 +69,7 @@ describe('when something fails', () => {
     while ((await monitor.query(waiting)).rowCount === 0);
     killed.signal('SIGKILL');
     expect(await cut).toBe('cut off');
-    await rival.query('COMMIT');
+    await other.query('COMMIT');
 
     const next = start();
     closing.push(() => {

@@ -2,7 +2,7 @@ import { DataSource } from 'typeorm';
 import { SweepService } from '../../src/auth/sweep.service.js';
 import { startService, type TestService } from '../support/service.js';
 import { type Answer, ApiClient, signedUp, signIn, tokensOf } from '../support/api-client.js';
-import { heldBack } from './held-back.js';
+import { throughLockBarrier } from './lock-barrier.js';
 
 describe('refreshes at once', () => {
   let service: TestService;
@@ -20,7 +20,7 @@ describe('refreshes at once', () => {
     const { refresh_token } = await signedUp(nobody, 'ana');
 
     // Held back until each of them has seen the token alive, so that all fifty really meet at the update.
-    const answers = await heldBack(service, 'SELECT FROM refresh_tokens FOR UPDATE', 50, () =>
+    const answers = await throughLockBarrier(service, 'SELECT FROM refresh_tokens FOR UPDATE', 50, () =>
       Array.from({ length: 50 }, () => refresh(refresh_token)),
     );
 

@@ -1,6 +1,6 @@
 import { startService, type TestService } from '../support/service.js';
 import { ApiClient, somebody } from '../support/api-client.js';
-import { heldBack } from './held-back.js';
+import { throughLockBarrier } from './lock-barrier.js';
 
 describe('registrations at once', () => {
   let service: TestService;
@@ -17,7 +17,7 @@ describe('registrations at once', () => {
     Array.from(text, (letter, place) => ((at >> (place % 6)) % 2 === 0 ? letter : letter.toUpperCase())).join('');
 
   it('of fifty of one name in mixed case exactly one succeeds', async () => {
-    const answers = await heldBack(service, LOCK, 50, () =>
+    const answers = await throughLockBarrier(service, LOCK, 50, () =>
       Array.from({ length: 50 }, (_, at) =>
         nobody.post('/api/auth/register', somebody(spelled('mixed_case', at), { email: `person${at}@example.org` })),
       ),
@@ -27,7 +27,7 @@ describe('registrations at once', () => {
   });
 
   it('of fifty of one address in mixed case exactly one succeeds', async () => {
-    const answers = await heldBack(service, LOCK, 50, () =>
+    const answers = await throughLockBarrier(service, LOCK, 50, () =>
       Array.from({ length: 50 }, (_, at) =>
         nobody.post('/api/auth/register', somebody(`person_${at}`, { email: spelled('one@example.org', at) })),
       ),

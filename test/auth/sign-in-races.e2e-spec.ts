@@ -3,9 +3,9 @@ import type { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { administrator } from '../support/administrator.js';
 import { type Answer, ApiClient, passwordOf, signedUp, type Tokens, tokensOf } from '../support/api-client.js';
-import { whileAnother } from '../support/rival.js';
+import { duringTransaction } from '../support/concurrent-transaction.js';
 import { startService, type TestService } from '../support/service.js';
-import { heldBack } from './held-back.js';
+import { throughLockBarrier } from './lock-barrier.js';
 
 const COST = 5;
 
@@ -35,17 +35,17 @@ describe('a password that was right when it was read', () => {
     service.app.get(DataSource).query<object[]>(sql, values);
   const living = async (id: number): Promise<number> =>
     (await query('SELECT FROM sessions WHERE user_id = $1 AND ended_at IS NULL', [id])).length;
-  const setHash = (rival: Client, id: number, password: string) =>
-    rival.query('UPDATE users SET password_hash = $2 WHERE id = $1', [id, hashSync(password, COST)]);
-  const endSessions = (rival: Client, id: number) =>
-    rival.query('UPDATE sessions SET ended_at = now() WHERE user_id = $1', [id]);
+  const setHash = (other: Client, id: number, password: string) =>
+    other.query('UPDATE users SET password_hash = $2 WHERE id = $1', [id, hashSync(password, COST)]);
+  const endSessions = (other: Client, id: number) =>
+    other.query('UPDATE sessions SET ended_at = now() WHERE user_id = $1', [id]);
 
   it('makes no session when it was changed meanwhile', async () => {
     const { id, name } = await person();
 
-    const answer = await whileAnother(service.database.url, async (rival) => {
-      await setHash(rival, id, 'another password');
-      await endSessions(rival, id);
+    const answer = await duringTransaction(service.database.url, async (other) => {
+      await setHash(other, id, 'another password');
+      await endSessions(other, id);
       return () => login(name);
     });
 
@@ -57,9 +57,9 @@ describe('a password that was right when it was read', () => {
   it('makes no session for an account that was deactivated meanwhile, to revive when it is active again', async () => {
     const { id, name } = await person();
 
-    const answer = await whileAnother(service.database.url, async (rival) => {
-      await rival.query('UPDATE users SET is_active = false WHERE id = $1', [id]);
-      await endSessions(rival, id);
+    const answer = await duringTransaction(service.database.url, async (other) => {
+      await other.query('UPDATE users SET is_active = false WHERE id = $1', [id]);
+      await endSessions(other, id);
       return () => login(name);
     });
 
@@ -72,8 +72,8 @@ describe('a password that was right when it was read', () => {
     const oldCost = hashSync(passwordOf(name), COST - 1);
     await query('UPDATE users SET password_hash = $2 WHERE id = $1', [id, oldCost]);
 
-    const answer = await whileAnother(service.database.url, async (rival) => {
-      await setHash(rival, id, passwordOf(name));
+    const answer = await duringTransaction(service.database.url, async (other) => {
+      await setHash(other, id, passwordOf(name));
       return () => login(name);
     });
 
@@ -90,9 +90,9 @@ describe('a password that was right when it was read', () => {
     const before = await query('SELECT email, password_hash FROM users WHERE id = $1', [id]);
     const me = nobody.as(access_token);
 
-    const answer = await whileAnother(service.database.url, async (rival) => {
+    const answer = await duringTransaction(service.database.url, async (other) => {
       for (const [column, value] of Object.entries(update)) {
-        await rival.query(`UPDATE users SET ${column} = $2 WHERE id = $1`, [id, value]);
+        await other.query(`UPDATE users SET ${column} = $2 WHERE id = $1`, [id, value]);
       }
       const current_password = passwordOf(name);
       return what === 'password'
@@ -121,10 +121,15 @@ describe('a password that was right when it was read', () => {
     const earlier = await login(ana.name);
 
     // Neither can commit before its event is recorded.
-    const [signedIn, changed] = await heldBack(service, 'LOCK TABLE audit_events IN EXCLUSIVE MODE', 2, () => {
-      const storing = login(ana.name);
-      return [storing, lockWaits(1).then(() => change(ana))];
-    });
+    const [signedIn, changed] = await throughLockBarrier(
+      service,
+      'LOCK TABLE audit_events IN EXCLUSIVE MODE',
+      2,
+      () => {
+        const storing = login(ana.name);
+        return [storing, lockWaits(1).then(() => change(ana))];
+      },
+    );
 
     expect(signedIn?.status).toBe(200);
     expect(changed?.status).toBeLessThan(300);

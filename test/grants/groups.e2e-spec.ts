@@ -2,7 +2,7 @@ import { AuditService } from '../../src/audit/audit.service.js';
 import type { AuditEventName } from '../../src/audit/domain/audit-event.js';
 import { type Answer, type ApiClient, signIn } from '../support/api-client.js';
 import { administrator, people } from '../support/administrator.js';
-import { whileAnother } from '../support/rival.js';
+import { duringTransaction } from '../support/concurrent-transaction.js';
 import { startService, type TestService } from '../support/service.js';
 
 const GROUPS = '/api/admin/groups';
@@ -133,8 +133,8 @@ describe('groups', () => {
     const path = await create('raced');
     const principal = { type: 'group', id: idOf(path) };
 
-    const given = await whileAnother(service.database.url, async (rival) => {
-      await rival.query('UPDATE groups SET deleted_at = now() WHERE id = $1', [principal.id]);
+    const given = await duringTransaction(service.database.url, async (other) => {
+      await other.query('UPDATE groups SET deleted_at = now() WHERE id = $1', [principal.id]);
       return () =>
         admin.post('/api/admin/grants', { principal, resource: { catalog: 'raced' }, privileges: ['SELECT'] });
     });

@@ -1,7 +1,7 @@
 import { AuditService } from '../../src/audit/audit.service.js';
 import type { ApiClient } from '../support/api-client.js';
 import { administrator, people } from '../support/administrator.js';
-import { whileAnother } from '../support/rival.js';
+import { duringTransaction } from '../support/concurrent-transaction.js';
 import { startService, type TestService } from '../support/service.js';
 
 const POLICIES = '/api/admin/policies';
@@ -188,9 +188,9 @@ describe('policies', () => {
     const { headers } = await admin.post(POLICIES, mask('raced', { principal: { type: 'user', id: ids.alice } }));
     const id = headers.get('location')?.split('/').at(-1);
 
-    const created = await whileAnother(service.database.url, async (rival) => {
-      await rival.query('SELECT pg_advisory_xact_lock(7471020)');
-      await rival.query('UPDATE policies SET user_id = $1 WHERE id = $2', [ids.bob, id]);
+    const created = await duringTransaction(service.database.url, async (other) => {
+      await other.query('SELECT pg_advisory_xact_lock(7471020)');
+      await other.query('UPDATE policies SET user_id = $1 WHERE id = $2', [ids.bob, id]);
       return () => admin.post(POLICIES, mask('raced', { principal: { type: 'user', id: ids.bob }, expression: '1' }));
     });
 

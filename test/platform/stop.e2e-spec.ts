@@ -25,13 +25,13 @@ describe('the stop', () => {
 
   /** A registration that waits for a lock, and the release of that lock. */
   const heldRegistration = async (url: string) => {
-    const rival = await cluster.connect();
-    await rival.query('BEGIN');
-    await rival.query('LOCK TABLE users IN ACCESS EXCLUSIVE MODE');
+    const other = await cluster.connect();
+    await other.query('BEGIN');
+    await other.query('LOCK TABLE users IN ACCESS EXCLUSIVE MODE');
     const registration = new ApiClient(url).post('/api/auth/register', somebody('ana'));
     const waits = `SELECT FROM pg_locks WHERE NOT granted AND relation = 'users'::regclass`;
-    while ((await rival.query(waits)).rowCount === 0);
-    return { registration, release: () => rival.end() };
+    while ((await other.query(waits)).rowCount === 0);
+    return { registration, release: () => other.end() };
   };
 
   it('by Ctrl-C at the terminal of npm start, under load: every request is answered, and nothing of ours is left', async () => {

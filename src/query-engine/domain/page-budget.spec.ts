@@ -55,8 +55,8 @@ describe('PageBudget', () => {
       if (owner !== 'di') page.retain();
     }
 
-    const rival = of.open('ed');
-    expect(rival.atLeast(60)).toBe('granted');
+    const third = of.open('ed');
+    expect(third.atLeast(60)).toBe('granted');
     expect(gone).toEqual(['di']);
     expect(of.open('fay').atLeast(50)).toBe('full');
   });
