@@ -8,7 +8,7 @@ describe('.env.example', () => {
     expect(Object.keys(sampleEnvironment()).sort()).toEqual([...names].sort());
   });
 
-  it('says the default of each, to readers that know no comments behind values', () => {
+  it('has the default of each, without comments behind values', () => {
     expect(parseSettings(sampleEnvironment())).toEqual(parseSettings({}));
   });
 });

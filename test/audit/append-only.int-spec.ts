@@ -35,7 +35,7 @@ describe('the audit trail', () => {
     await expect(service.query(`ALTER TABLE audit_events DISABLE TRIGGER ALL`)).rejects.toThrow('must be owner');
   });
 
-  it('keeps for as long as the owner says, whatever the service asks for', async () => {
+  it('keeps events for the minimum that the owner has set, whatever the service requests', async () => {
     await migrate(database.migrationUrl, database.url, 30);
     await expect(service.query('SELECT remove_past_audit_events(29)')).rejects.toThrow('kept for 30 day(s) at least');
     for (const statement of ['UPDATE audit_retention SET least_days = 1', 'DELETE FROM audit_retention']) {

@@ -25,7 +25,7 @@ describe.each([
     await database.drop();
   });
 
-  it('removes what is older than the setting says, and nothing else does', async () => {
+  it('removes events older than the setting, and there is no other way to remove them', async () => {
     const admin = await administrator(service);
     for (const days of [400, 31, 29]) {
       await client.query(

@@ -5,28 +5,28 @@ import { ApiClient, passwordOf, signedUp, signIn } from '../support/api-client.j
 
 describe('administration of accounts', () => {
   let service: TestService;
-  let nobody: ApiClient;
+  let anonymous: ApiClient;
   let boss: ApiClient;
   beforeAll(async () => {
     service = await startService();
-    nobody = new ApiClient(service.url);
+    anonymous = new ApiClient(service.url);
     await service.app
       .get(RegistrationService)
       .createAdministrator({ username: 'boss', email: 'boss@example.org', password: passwordOf('boss') });
-    boss = nobody.as((await signIn(nobody, 'boss')).access_token);
+    boss = anonymous.as((await signIn(anonymous, 'boss')).access_token);
   });
   afterAll(() => service.stop());
 
-  const statusOf = async (token: string): Promise<number> => (await nobody.as(token).get('/api/auth/me')).status;
+  const statusOf = async (token: string): Promise<number> => (await anonymous.as(token).get('/api/auth/me')).status;
 
   it('is for administrators', async () => {
-    const ana = await signedUp(nobody, 'ana');
-    const answer = await nobody.as(ana.access_token).get('/api/admin/users');
+    const ana = await signedUp(anonymous, 'ana');
+    const answer = await anonymous.as(ana.access_token).get('/api/admin/users');
     expect([answer.status, answer.body?.['code']]).toEqual([403, 'administrator_required']);
   });
 
   it('finds people by part of their name or address, role and state, in pages that survive new ones', async () => {
-    for (const name of ['find_1', 'find_2', 'find_3', 'findx4']) await signedUp(nobody, name);
+    for (const name of ['find_1', 'find_2', 'find_3', 'findx4']) await signedUp(anonymous, name);
     const names = async (query: string): Promise<unknown> => {
       const { body } = await boss.get(`/api/admin/users?${query}`);
       return (body?.['items'] as { username: string }[]).map(({ username }) => username);
@@ -38,7 +38,7 @@ describe('administration of accounts', () => {
     expect(await names('q=find&is_active=false')).toEqual([]);
 
     const first = await boss.get('/api/admin/users?q=find&limit=2');
-    await signedUp(nobody, 'find_5');
+    await signedUp(anonymous, 'find_5');
     expect(await names(`q=find&limit=50&after=${String(first.body?.['next'])}`)).toEqual([
       'find_3',
       'findx4',
@@ -57,15 +57,15 @@ describe('administration of accounts', () => {
   );
 
   it('a deactivated account is out at once, and its old sessions do not come back', async () => {
-    const carl = await signedUp(nobody, 'carl');
+    const carl = await signedUp(anonymous, 'carl');
     const path = `/api/admin/users/${carl.id}`;
 
     const answer = await boss.patch(path, { is_active: false });
 
     expect([answer.status, answer.body?.['is_active']]).toEqual([200, false]);
     expect(await statusOf(carl.access_token)).toBe(401);
-    expect((await nobody.post('/api/auth/refresh', { refresh_token: carl.refresh_token })).status).toBe(401);
-    const login = (password: string) => nobody.post('/api/auth/login', { username: 'carl', password });
+    expect((await anonymous.post('/api/auth/refresh', { refresh_token: carl.refresh_token })).status).toBe(401);
+    const login = (password: string) => anonymous.post('/api/auth/login', { username: 'carl', password });
     expect((await login(passwordOf('carl'))).body?.['code']).toBe('account_deactivated');
     expect((await login('a wrong password')).body?.['code']).toBe('invalid_credentials');
 
@@ -74,8 +74,8 @@ describe('administration of accounts', () => {
     expect((await login(passwordOf('carl'))).status).toBe(200);
   });
 
-  it('a deactivation is told to whoever publishes rules', async () => {
-    const { id } = await signedUp(nobody, 'quinn');
+  it('a deactivation notifies the publisher of the rules', async () => {
+    const { id } = await signedUp(anonymous, 'quinn');
     let told = 0;
     const unsubscribe = service.app.get(AccessChangesService).subscribe(() => told++);
     await boss.patch(`/api/admin/users/${id}`, { is_active: false });
@@ -84,8 +84,8 @@ describe('administration of accounts', () => {
   });
 
   it('a role holds from the next request on', async () => {
-    const dora = await signedUp(nobody, 'dora');
-    const list = () => nobody.as(dora.access_token).get('/api/admin/users');
+    const dora = await signedUp(anonymous, 'dora');
+    const list = () => anonymous.as(dora.access_token).get('/api/admin/users');
 
     await boss.patch(`/api/admin/users/${dora.id}`, { role: 'admin' });
     expect((await list()).status).toBe(200);
@@ -101,8 +101,8 @@ describe('administration of accounts', () => {
     }
   });
 
-  it('ends the sessions of a person', async () => {
-    const emma = await signedUp(nobody, 'emma');
+  it('ends the sessions of a user', async () => {
+    const emma = await signedUp(anonymous, 'emma');
     expect((await boss.delete(`/api/admin/users/${emma.id}/sessions`)).status).toBe(204);
     expect(await statusOf(emma.access_token)).toBe(401);
     expect((await boss.delete(`/api/admin/users/${emma.id}/sessions`)).status).toBe(204);
@@ -110,34 +110,34 @@ describe('administration of accounts', () => {
   });
 
   it('a one-time password opens nothing but its own change, for a day', async () => {
-    const fred = await signedUp(nobody, 'fred');
+    const fred = await signedUp(anonymous, 'fred');
     const made = await boss.post(`/api/admin/users/${fred.id}/one-time-password`);
     const password = String(made.body?.['one_time_password']);
 
     expect(made.status).toBe(200);
     expect(made.headers.get('cache-control')).toBe('no-store');
     expect(await statusOf(fred.access_token)).toBe(401);
-    const tokens = await signIn(nobody, 'fred', password);
-    const me = nobody.as(tokens.access_token);
+    const tokens = await signIn(anonymous, 'fred', password);
+    const me = anonymous.as(tokens.access_token);
     expect((await me.get('/api/auth/me')).status).toBe(200);
     const closed = await me.get('/api/auth/sessions');
     expect([closed.status, closed.body?.['code']]).toEqual([403, 'password_change_required']);
     const change = { current_password: password, new_password: 'one of my own' };
     expect((await me.post('/api/auth/password', change)).status).toBe(204);
     expect((await me.get('/api/auth/sessions')).status).toBe(200);
-    expect((await nobody.post('/api/auth/login', { username: 'fred', password })).status).toBe(401);
+    expect((await anonymous.post('/api/auth/login', { username: 'fred', password })).status).toBe(401);
 
     const again = await boss.post(`/api/admin/users/${fred.id}/one-time-password`);
     service.clock.advance(86_400);
     const late = { username: 'fred', password: again.body?.['one_time_password'] };
-    expect((await nobody.post('/api/auth/login', late)).status).toBe(401);
-    boss = nobody.as((await signIn(nobody, 'boss')).access_token);
+    expect((await anonymous.post('/api/auth/login', late)).status).toBe(401);
+    boss = anonymous.as((await signIn(anonymous, 'boss')).access_token);
   });
 
   it('leaves a trail that can be filtered, without a secret in it', async () => {
-    const gus = await signedUp(nobody, 'gus');
-    await nobody.post('/api/auth/login', { username: 'gus', password: 'a wrong password' });
-    await nobody.post('/api/auth/login', { username: 'my secret in the wrong field', password: 'whatever it is' });
+    const gus = await signedUp(anonymous, 'gus');
+    await anonymous.post('/api/auth/login', { username: 'gus', password: 'a wrong password' });
+    await anonymous.post('/api/auth/login', { username: 'my secret in the wrong field', password: 'whatever it is' });
     await boss.patch(`/api/admin/users/${gus.id}`, { role: 'admin' });
     const events = async (query: string): Promise<Record<string, unknown>[]> =>
       (await boss.get(`/api/admin/audit?${query}`)).body?.['items'] as Record<string, unknown>[];
@@ -160,6 +160,6 @@ describe('administration of accounts', () => {
     expect(await events('to=2026-01-01T00:00:00Z')).toEqual([]);
     expect(JSON.stringify(await events('limit=200'))).not.toContain('my secret in the wrong field');
     expect((await boss.get('/api/admin/audit?event=nothing')).status).toBe(400);
-    expect((await nobody.as(gus.access_token).get('/api/admin/audit?limit=1')).status).toBe(200);
+    expect((await anonymous.as(gus.access_token).get('/api/admin/audit?limit=1')).status).toBe(200);
   });
 });

@@ -5,13 +5,13 @@ import { Registry } from 'prom-client';
 import { DataSource } from 'typeorm';
 import { PasswordHasher } from '../../src/auth/domain/password-hasher.js';
 import { startService, type TestService } from '../support/service.js';
-import { type Answer, ApiClient, passwordOf, signedUp, signIn, somebody } from '../support/api-client.js';
+import { type Answer, ApiClient, passwordOf, signedUp, signIn, registrant } from '../support/api-client.js';
 
 const QUEUE = 64;
 
 describe('while too many wait for the hashing threads', () => {
   let service: TestService;
-  let nobody: ApiClient;
+  let anonymous: ApiClient;
   let disperse: () => Promise<unknown>;
   beforeAll(async () => {
     service = await startService({
@@ -20,7 +20,7 @@ describe('while too many wait for the hashing threads', () => {
       AUTH_THROTTLE_PER_NAME: '2',
       AUTH_THROTTLE_REGISTER_PER_HOUR: '2',
     });
-    nobody = new ApiClient(service.url);
+    anonymous = new ApiClient(service.url);
   });
   afterEach(() => disperse());
   afterAll(() => service.stop());
@@ -49,17 +49,18 @@ describe('while too many wait for the hashing threads', () => {
   const queueLength = async (is: (length: number) => boolean): Promise<void> => {
     while (!is(await metric('grantline_password_hash_queue_length'))) await nextTurn();
   };
-  const login = (): Promise<Answer> => nobody.post('/api/auth/login', { username: 'ana', password: passwordOf('ana') });
+  const login = (): Promise<Answer> =>
+    anonymous.post('/api/auth/login', { username: 'ana', password: passwordOf('ana') });
 
-  it('says so to everybody who needs one, counts it, logs no failure, and takes nobody’s tries', async () => {
-    const ana = await signedUp(nobody, 'ana');
+  it('answers 503 to all who need one, counts that, logs no failure, and counts no attempt', async () => {
+    const ana = await signedUp(anonymous, 'ana');
     disperse = crowd(QUEUE + availableParallelism());
 
     const change = { current_password: passwordOf('ana'), new_password: 'another password' };
     const attempts = () => [
       login(),
-      nobody.post('/api/auth/register', somebody('bob')),
-      nobody.as(ana.access_token).post('/api/auth/password', change),
+      anonymous.post('/api/auth/register', registrant('bob')),
+      anonymous.as(ana.access_token).post('/api/auth/password', change),
     ];
     const answers = await Promise.all([...attempts(), ...attempts(), ...attempts()]);
 
@@ -69,10 +70,10 @@ describe('while too many wait for the hashing threads', () => {
     }
     expect(await metric('grantline_password_hash_turned_away_total')).toBe(answers.length);
     expect(service.logLines.filter((line) => line.includes('"level":"error"'))).toEqual([]);
-    expect((await nobody.as(ana.access_token).get('/api/auth/me')).status).toBe(200);
+    expect((await anonymous.as(ana.access_token).get('/api/auth/me')).status).toBe(200);
     await disperse();
     expect((await login()).status).toBe(200);
-    expect((await nobody.post('/api/auth/register', somebody('bob'))).status).toBe(201);
+    expect((await anonymous.post('/api/auth/register', registrant('bob'))).status).toBe(201);
   });
 
   it('nothing is hashed for a client that went away', async () => {
@@ -90,7 +91,7 @@ describe('while too many wait for the hashing threads', () => {
     await queueLength((length) => length < QUEUE);
     expect(service.logLines.filter((line) => line.includes('"level":"error"'))).toEqual([]);
     await disperse();
-    await signIn(nobody, 'ana'); // behind the one that left, had it stayed in the queue
+    await signIn(anonymous, 'ana'); // behind the one that left, had it stayed in the queue
     expect(await logins()).toBe(before + 1);
   });
 });

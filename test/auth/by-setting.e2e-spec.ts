@@ -1,5 +1,5 @@
 import { administrator } from '../support/administrator.js';
-import { ApiClient, somebody } from '../support/api-client.js';
+import { ApiClient, registrant } from '../support/api-client.js';
 import { startService, type TestService } from '../support/service.js';
 
 const OURS = 'https://app.example.org';
@@ -11,14 +11,14 @@ describe('what settings open and close', () => {
   });
   afterAll(() => service.stop());
 
-  it('registration is closed: 403 for everybody, and administrators are still made on the command line', async () => {
-    const answer = await new ApiClient(service.url).post('/api/auth/register', somebody('ana'));
+  it('registration is closed: 403, and administrators are still made on the command line', async () => {
+    const answer = await new ApiClient(service.url).post('/api/auth/register', registrant('ana'));
 
     expect([answer.status, answer.body?.['code']]).toEqual([403, 'registration_closed']);
     expect((await (await administrator(service)).get('/api/auth/me')).status).toBe(200);
   });
 
-  it('a closed registration is no answer to a body that nobody could register with', async () => {
+  it('a closed registration is not the answer to an invalid body', async () => {
     expect((await new ApiClient(service.url).post('/api/auth/register', { username: 'ana' })).status).toBe(400);
   });
 

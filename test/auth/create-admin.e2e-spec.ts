@@ -26,15 +26,15 @@ describe('grantline users create-admin', () => {
     const made = await createAdmin('boss', 'the password of boss\n');
     expect(made).toEqual({ code: 0, stdout: 'administrator boss has the id 1\n', stderr: '' });
 
-    const nobody = new ApiClient(service.url);
-    const boss = nobody.as((await signIn(nobody, 'boss')).access_token);
+    const anonymous = new ApiClient(service.url);
+    const boss = anonymous.as((await signIn(anonymous, 'boss')).access_token);
     expect((await boss.get('/api/auth/me')).body).toMatchObject({ username: 'boss', role: 'admin' });
 
     const again = await createAdmin('BOSS', 'another password');
     expect(again).toEqual({ code: 1, stdout: '', stderr: 'the name BOSS is taken\n' });
   });
 
-  it('says everything that is wrong', async () => {
+  it('reports all problems at once', async () => {
     const refused = await createAdmin('b', 'short');
     expect(refused).toEqual({
       code: 2,

@@ -12,18 +12,18 @@ describe('when something fails', () => {
     for (const close of closing.splice(0).reverse()) await close();
   });
 
-  it('the database goes away: 503 for everybody, and all is well by itself when it is back', async () => {
+  it('the database goes away: 503, and the service recovers by itself when it is back', async () => {
     const postgres = await ownPostgres();
     closing.push(() => postgres.drop());
     const service = await startService({}, { database: postgres });
     closing.push(() => service.stop());
-    const nobody = new ApiClient(service.url);
-    const ana = await signedUp(nobody, 'ana');
+    const anonymous = new ApiClient(service.url);
+    const ana = await signedUp(anonymous, 'ana');
     const attempts = () =>
       Promise.all([
-        nobody.as(ana.access_token).get('/api/auth/me'),
-        nobody.post('/api/auth/login', { username: 'ana', password: passwordOf('ana') }),
-        nobody.post('/api/auth/refresh', { refresh_token: ana.refresh_token }),
+        anonymous.as(ana.access_token).get('/api/auth/me'),
+        anonymous.post('/api/auth/login', { username: 'ana', password: passwordOf('ana') }),
+        anonymous.post('/api/auth/refresh', { refresh_token: ana.refresh_token }),
       ]);
 
     await postgres.crash();
@@ -33,11 +33,11 @@ describe('when something fails', () => {
     }
 
     postgres.startAgain();
-    while ((await nobody.as(ana.access_token).get('/api/auth/me')).status === 503);
+    while ((await anonymous.as(ana.access_token).get('/api/auth/me')).status === 503);
     expect((await attempts()).map(({ status }) => status)).toEqual([200, 200, 200]);
   });
 
-  it('the process is killed in the middle of a rotation: one live token at most, and the person can sign in', async () => {
+  it('the process is killed in the middle of a rotation: one live token at most, and the user can sign in', async () => {
     const database = await freshDatabase();
     closing.push(() => database.drop());
     const start = () =>

@@ -11,7 +11,7 @@ const staying = new AbortController().signal;
 
 describe('while one address floods the sign-in', () => {
   let service: TestService;
-  let nobody: ApiClient;
+  let anonymous: ApiClient;
   beforeAll(async () => {
     service = await startService({
       AUTH_BCRYPT_COST: '8',
@@ -20,14 +20,14 @@ describe('while one address floods the sign-in', () => {
       AUTH_THROTTLE_PER_ADDRESS: String(PLACES * 2),
       TRUSTED_PROXY_HOPS: '1',
     });
-    nobody = new ApiClient(service.url);
-    await signedUp(nobody, 'ana');
-    await signedUp(nobody, 'bob');
+    anonymous = new ApiClient(service.url);
+    await signedUp(anonymous, 'ana');
+    await signedUp(anonymous, 'bob');
   });
   afterAll(() => service.stop());
 
   const login = (username: string, address: string, password = passwordOf(username)): Promise<Answer> =>
-    nobody.send('POST', '/api/auth/login', { username, password }, { 'X-Forwarded-For': address });
+    anonymous.send('POST', '/api/auth/login', { username, password }, { 'X-Forwarded-For': address });
   const points = async (address: string): Promise<number[]> => {
     const sql = `SELECT points FROM throttle_counters WHERE key LIKE '%:${address}' AND points > 0`;
     return (await service.app.get(DataSource).query<{ points: number }[]>(sql)).map((row) => row.points);
@@ -51,7 +51,7 @@ describe('while one address floods the sign-in', () => {
     await Promise.all(flood);
   });
 
-  it('with more than there are places, it loses places to whoever comes from elsewhere, and no tries', async () => {
+  it('with more requests than places, an address loses places to other addresses, and no attempts', async () => {
     const flood = Array.from({ length: PLACES + 10 }, () => login('ana', '198.51.100.2'));
     await Promise.race(flood); // the ten that found no place are the first to be answered
 

@@ -7,18 +7,18 @@ import { ApiClient, passwordOf, signedUp, signIn, type Tokens } from '../support
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 const QUERY = '7d1f2ad0-1111-4222-8333-944445555666';
 
-describe('what belongs to one person', () => {
+describe('the data of one user', () => {
   let service: TestService;
-  let nobody: ApiClient;
+  let anonymous: ApiClient;
   let owner: ApiClient;
   let others: [string, ApiClient][];
   let session: string;
   let routes: { method: string; path: string }[];
   beforeAll(async () => {
     service = await startService();
-    nobody = new ApiClient(service.url);
-    const tokens = await signedUp(nobody, 'the_owner');
-    owner = nobody.as(tokens.access_token);
+    anonymous = new ApiClient(service.url);
+    const tokens = await signedUp(anonymous, 'the_owner');
+    owner = anonymous.as(tokens.access_token);
     session = sessionOf(tokens);
     await service.app.get(DataSource).query(
       `INSERT INTO queries (id, user_id, run_as, state, sql, trace_token, created_at, finished_at, deadline_at)
@@ -29,10 +29,10 @@ describe('what belongs to one person', () => {
       .get(RegistrationService)
       .createAdministrator({ username: 'boss', email: 'boss@example.org', password: passwordOf('boss') });
     others = [
-      ['a second person', nobody.as((await signedUp(nobody, 'somebody_else')).access_token)],
-      ['an administrator', nobody.as((await signIn(nobody, 'boss')).access_token)],
+      ['a second person', anonymous.as((await signedUp(anonymous, 'somebody_else')).access_token)],
+      ['an administrator', anonymous.as((await signIn(anonymous, 'boss')).access_token)],
     ];
-    const document = (await nobody.get('/api/openapi.json')).body as unknown as OpenAPIObject;
+    const document = (await anonymous.get('/api/openapi.json')).body as unknown as OpenAPIObject;
     routes = Object.entries(document.paths).flatMap(([path, item]) =>
       METHODS.filter((method) => item[method] !== undefined).map((method) => ({ method, path })),
     );
@@ -55,16 +55,16 @@ describe('what belongs to one person', () => {
   };
   const isOwned = (path: string): boolean => path.includes('{') && !path.startsWith('/api/admin/');
 
-  it('is not there for anybody else, administrators included', async () => {
+  it('does not exist for other users, administrators included', async () => {
     for (const [name, client] of others) {
       const found = await answers(client, isOwned);
       expect(found.length).toBeGreaterThan(2);
       expect({ name, found: found.filter((line) => !line.endsWith(' 404')) }).toEqual({ name, found: [] });
     }
-    expect((await answers(nobody, isOwned)).filter((line) => !line.endsWith(' 401'))).toEqual([]);
+    expect((await answers(anonymous, isOwned)).filter((line) => !line.endsWith(' 401'))).toEqual([]);
   });
 
-  it('is in nobody else’s lists', async () => {
+  it('is in no other user’s lists', async () => {
     const lists = routes.filter(
       ({ method, path }) => method === 'get' && !path.includes('{') && !path.startsWith('/api/admin/'),
     );
@@ -83,8 +83,8 @@ describe('what belongs to one person', () => {
     expect((await owner.delete(`/api/auth/sessions/${session}`)).status).toBe(204);
   });
 
-  it('administration is closed to the second person, whatever it is about', async () => {
-    const [, second] = others[0] ?? ['', nobody];
+  it('administration is closed to the second user, whatever it concerns', async () => {
+    const [, second] = others[0] ?? ['', anonymous];
     const admin = routes.filter(({ path }) => path.startsWith('/api/admin/'));
     expect(admin.length).toBeGreaterThan(10);
     for (const { method, path } of admin) {

@@ -1,6 +1,6 @@
 import { hashSync } from 'bcryptjs';
 import { DataSource } from 'typeorm';
-import { ApiClient, somebody } from '../support/api-client.js';
+import { ApiClient, registrant } from '../support/api-client.js';
 import { startService, type TestService } from '../support/service.js';
 
 const PASSWORD = 'correct horse battery';
@@ -8,10 +8,10 @@ const SALT = 'abcdefghijklmnopqrstuu';
 
 describe('a password hash from elsewhere', () => {
   let service: TestService;
-  let nobody: ApiClient;
+  let anonymous: ApiClient;
   beforeAll(async () => {
     service = await startService({ AUTH_BCRYPT_COST: '5' });
-    nobody = new ApiClient(service.url);
+    anonymous = new ApiClient(service.url);
   });
   afterAll(() => service.stop());
 
@@ -23,27 +23,30 @@ describe('a password hash from elsewhere', () => {
     return rows[0]?.password_hash ?? '';
   };
 
-  it.each(['2a', '2b', '2y'])('of the form $%s$ signs its person in, and is made anew with our cost', async (form) => {
-    const username = `from_${form}`;
-    await nobody.post('/api/auth/register', somebody(username));
-    const foreign = hashSync(PASSWORD, `$${form}$04$${SALT}`);
-    await query('UPDATE users SET password_hash = $1 WHERE username = $2', [foreign, username]);
-    const login = (password: string) => nobody.post('/api/auth/login', { username, password });
+  it.each(['2a', '2b', '2y'])(
+    'of the form $%s$ signs its user in, and is replaced by one of our cost',
+    async (form) => {
+      const username = `from_${form}`;
+      await anonymous.post('/api/auth/register', registrant(username));
+      const foreign = hashSync(PASSWORD, `$${form}$04$${SALT}`);
+      await query('UPDATE users SET password_hash = $1 WHERE username = $2', [foreign, username]);
+      const login = (password: string) => anonymous.post('/api/auth/login', { username, password });
 
-    expect((await login('correct horse batters')).status).toBe(401);
-    expect(await hashOf(username)).toBe(foreign);
-    expect((await login(PASSWORD)).status).toBe(200);
-    const renewed = await hashOf(username);
-    expect(renewed).toMatch(/^\$2b\$05\$/);
-    expect((await login(PASSWORD)).status).toBe(200);
-    expect(await hashOf(username)).toBe(renewed);
-  });
+      expect((await login('correct horse batters')).status).toBe(401);
+      expect(await hashOf(username)).toBe(foreign);
+      expect((await login(PASSWORD)).status).toBe(200);
+      const renewed = await hashOf(username);
+      expect(renewed).toMatch(/^\$2b\$05\$/);
+      expect((await login(PASSWORD)).status).toBe(200);
+      expect(await hashOf(username)).toBe(renewed);
+    },
+  );
 
   it('of our cost stays as it is', async () => {
-    await nobody.post('/api/auth/register', somebody('settled', { password: PASSWORD }));
+    await anonymous.post('/api/auth/register', registrant('settled', { password: PASSWORD }));
     const before = await hashOf('settled');
 
-    await nobody.post('/api/auth/login', { username: 'settled', password: PASSWORD });
+    await anonymous.post('/api/auth/login', { username: 'settled', password: PASSWORD });
 
     expect(await hashOf('settled')).toBe(before);
   });

@@ -35,7 +35,7 @@ describe('the hashing pool', () => {
   const queueLength = async (): Promise<number> =>
     (await metrics.getSingleMetric('grantline_password_hash_queue_length')?.get())?.values[0]?.value ?? NaN;
 
-  it('says busy and for how long when too many wait, for people who exist and for those who do not', async () => {
+  it('refuses as busy, with a Retry-After, when too many wait, for known and unknown users', async () => {
     const stored = await hash('a password');
     const waiting = Array.from({ length: QUEUE + availableParallelism() }, () => matches('x', stored));
 
@@ -52,7 +52,7 @@ describe('the hashing pool', () => {
     expect((await health.report()).parts).toEqual({ 'password hashing': 'up' });
   });
 
-  it('lets in no more at once than it has places, also before any of them has come to a hash', async () => {
+  it('admits no more at once than it has places, also before any of them hashes', async () => {
     let finish = (): void => undefined;
     const finished = new Promise<void>((resolve) => (finish = resolve));
     const places = Array.from({ length: QUEUE + availableParallelism() }, () =>
@@ -69,7 +69,7 @@ describe('the hashing pool', () => {
     await hasher.admit(HERE, staying, () => finished);
   });
 
-  it('forgets those who went away while they waited, and finishes what has begun', async () => {
+  it('forgets clients that disconnect while they wait, and finishes hashes that have begun', async () => {
     const gone = new AbortController();
     const waiting = Array.from({ length: 20 }, () => hash('x', gone.signal));
     const answers = Promise.allSettled(waiting);
@@ -82,7 +82,7 @@ describe('the hashing pool', () => {
     expect(await hash('still working')).toMatch(/^\$2b\$09\$/);
   });
 
-  it('tells how long they waited', async () => {
+  it('measures how long they waited', async () => {
     expect(await metrics.getSingleMetricAsString('grantline_password_hash_wait_seconds')).toMatch(
       /grantline_password_hash_wait_seconds_count [1-9]/,
     );

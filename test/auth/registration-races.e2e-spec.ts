@@ -1,13 +1,13 @@
 import { startService, type TestService } from '../support/service.js';
-import { ApiClient, somebody } from '../support/api-client.js';
+import { ApiClient, registrant } from '../support/api-client.js';
 import { throughLockBarrier } from './lock-barrier.js';
 
 describe('registrations at once', () => {
   let service: TestService;
-  let nobody: ApiClient;
+  let anonymous: ApiClient;
   beforeAll(async () => {
     service = await startService({ DATABASE_POOL_MAX: '60' });
-    nobody = new ApiClient(service.url);
+    anonymous = new ApiClient(service.url);
   });
   afterAll(() => service.stop());
 
@@ -19,7 +19,10 @@ describe('registrations at once', () => {
   it('of fifty of one name in mixed case exactly one succeeds', async () => {
     const answers = await throughLockBarrier(service, LOCK, 50, () =>
       Array.from({ length: 50 }, (_, at) =>
-        nobody.post('/api/auth/register', somebody(spelled('mixed_case', at), { email: `person${at}@example.org` })),
+        anonymous.post(
+          '/api/auth/register',
+          registrant(spelled('mixed_case', at), { email: `person${at}@example.org` }),
+        ),
       ),
     );
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
@@ -29,7 +32,7 @@ describe('registrations at once', () => {
   it('of fifty of one address in mixed case exactly one succeeds', async () => {
     const answers = await throughLockBarrier(service, LOCK, 50, () =>
       Array.from({ length: 50 }, (_, at) =>
-        nobody.post('/api/auth/register', somebody(`person_${at}`, { email: spelled('one@example.org', at) })),
+        anonymous.post('/api/auth/register', registrant(`person_${at}`, { email: spelled('one@example.org', at) })),
       ),
     );
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);

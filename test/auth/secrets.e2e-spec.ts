@@ -2,16 +2,16 @@ import { DataSource } from 'typeorm';
 import { RegistrationService } from '../../src/auth/registration.service.js';
 import { linesWithSecrets, TEST_SECRET } from '../support/secrets.js';
 import { startService, type TestService } from '../support/service.js';
-import { type Answer, ApiClient, passwordOf, signedUp, signIn, somebody, tokensOf } from '../support/api-client.js';
+import { type Answer, ApiClient, passwordOf, signedUp, signIn, registrant, tokensOf } from '../support/api-client.js';
 
 describe('secrets', () => {
   let service: TestService;
-  let nobody: ApiClient;
+  let anonymous: ApiClient;
   const secrets: string[] = [TEST_SECRET];
   const answers: Answer[] = [];
   beforeAll(async () => {
     service = await startService({ LOG_LEVEL: 'trace' });
-    nobody = new ApiClient(service.url);
+    anonymous = new ApiClient(service.url);
     await service.app
       .get(RegistrationService)
       .createAdministrator({ username: 'boss', email: 'boss@example.org', password: passwordOf('boss') });
@@ -24,30 +24,32 @@ describe('secrets', () => {
   };
 
   it('of a life with everything in it stay out of logs, answers and the audit trail', async () => {
-    const ana = await signedUp(nobody, 'ana');
-    const me = nobody.as(ana.access_token);
-    const boss = nobody.as((await signIn(nobody, 'boss')).access_token);
-    const next = tokensOf(await nobody.post('/api/auth/refresh', { refresh_token: ana.refresh_token }));
+    const ana = await signedUp(anonymous, 'ana');
+    const me = anonymous.as(ana.access_token);
+    const boss = anonymous.as((await signIn(anonymous, 'boss')).access_token);
+    const next = tokensOf(await anonymous.post('/api/auth/refresh', { refresh_token: ana.refresh_token }));
     const oneTime = await boss.post(`/api/admin/users/${ana.id}/one-time-password`);
     const password = String(oneTime.body?.['one_time_password']);
     secrets.push(ana.access_token, ana.refresh_token, next.access_token, next.refresh_token, password);
     secrets.push('a wrong password', 'my next password', 'password typed as a name', passwordOf('ana'));
 
-    await keep(nobody.post('/api/auth/register', somebody('ana')));
-    await keep(nobody.post('/api/auth/register', somebody('x', { password: 'my next password', email: 'no' })));
-    await keep(nobody.post('/api/auth/login', { username: 'ana', password: 'a wrong password' }));
-    await keep(nobody.post('/api/auth/login', { username: 'password typed as a name', password: 'a wrong password' }));
-    await keep(nobody.post('/api/auth/login', { username: 'ana', password: 'a wrong password', extra: password }));
-    await keep(nobody.post('/api/auth/login', `{"username":"ana","password":"${passwordOf('ana')}"`));
-    await keep(nobody.post('/api/auth/refresh', { refresh_token: ana.refresh_token }));
-    await keep(nobody.post('/api/auth/refresh', { refresh_token: `${ana.refresh_token}x` }));
+    await keep(anonymous.post('/api/auth/register', registrant('ana')));
+    await keep(anonymous.post('/api/auth/register', registrant('x', { password: 'my next password', email: 'no' })));
+    await keep(anonymous.post('/api/auth/login', { username: 'ana', password: 'a wrong password' }));
+    await keep(
+      anonymous.post('/api/auth/login', { username: 'password typed as a name', password: 'a wrong password' }),
+    );
+    await keep(anonymous.post('/api/auth/login', { username: 'ana', password: 'a wrong password', extra: password }));
+    await keep(anonymous.post('/api/auth/login', `{"username":"ana","password":"${passwordOf('ana')}"`));
+    await keep(anonymous.post('/api/auth/refresh', { refresh_token: ana.refresh_token }));
+    await keep(anonymous.post('/api/auth/refresh', { refresh_token: `${ana.refresh_token}x` }));
     await keep(me.get('/api/auth/me'));
     await keep(me.get(`/api/auth/me?access_token=${ana.access_token}`));
-    await keep(nobody.get(`/api/nowhere/${ana.access_token}?token=${ana.access_token}`));
-    await keep(nobody.send('GET', '/api/auth/me', undefined, { Authorization: `Basic ${password}` }));
-    const signedIn = await signIn(nobody, 'ana', password);
+    await keep(anonymous.get(`/api/nowhere/${ana.access_token}?token=${ana.access_token}`));
+    await keep(anonymous.send('GET', '/api/auth/me', undefined, { Authorization: `Basic ${password}` }));
+    const signedIn = await signIn(anonymous, 'ana', password);
     secrets.push(signedIn.access_token, signedIn.refresh_token);
-    const mine = nobody.as(signedIn.access_token);
+    const mine = anonymous.as(signedIn.access_token);
     await keep(mine.post('/api/auth/password', { current_password: password, new_password: 'my next password' }));
     await keep(mine.post('/api/auth/password', { current_password: password, new_password: 'my next password' }));
     await keep(mine.get('/api/auth/sessions'));

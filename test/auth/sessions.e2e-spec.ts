@@ -1,26 +1,26 @@
 import { startService, type TestService } from '../support/service.js';
-import { ApiClient, passwordOf, signedUp, signIn, somebody } from '../support/api-client.js';
+import { ApiClient, passwordOf, signedUp, signIn, registrant } from '../support/api-client.js';
 
 describe('sessions and passwords', () => {
   let service: TestService;
-  let nobody: ApiClient;
+  let anonymous: ApiClient;
   beforeAll(async () => {
     service = await startService();
-    nobody = new ApiClient(service.url);
+    anonymous = new ApiClient(service.url);
   });
   afterAll(() => service.stop());
 
   const listed = async (token: string): Promise<Record<string, unknown>[]> => {
-    const { body } = await nobody.as(token).get('/api/auth/sessions');
+    const { body } = await anonymous.as(token).get('/api/auth/sessions');
     return body?.['items'] as Record<string, unknown>[];
   };
-  const statusOf = async (token: string): Promise<number> => (await nobody.as(token).get('/api/auth/me')).status;
+  const statusOf = async (token: string): Promise<number> => (await anonymous.as(token).get('/api/auth/me')).status;
 
-  it('lists the living ones of the person, the newest first, and says which one asks', async () => {
-    const first = await signedUp(nobody, 'ana');
+  it('lists the live ones of the user, newest first, and marks that of the request', async () => {
+    const first = await signedUp(anonymous, 'ana');
     service.clock.advance(60);
-    const second = await signIn(nobody, 'ana');
-    await signedUp(nobody, 'a_stranger');
+    const second = await signIn(anonymous, 'ana');
+    await signedUp(anonymous, 'a_stranger');
 
     const sessions = await listed(first.access_token);
 
@@ -36,15 +36,15 @@ describe('sessions and passwords', () => {
     });
 
     service.clock.advance(60);
-    await nobody.post('/api/auth/refresh', { refresh_token: second.refresh_token });
+    await anonymous.post('/api/auth/refresh', { refresh_token: second.refresh_token });
     expect((await listed(first.access_token))[0]?.['last_used_at']).toBe('2026-11-20T12:02:00.000Z');
   });
 
   it('lists them in pages', async () => {
-    await nobody.post('/api/auth/register', somebody('paged'));
-    const { access_token } = await signIn(nobody, 'paged');
-    for (let more = 0; more < 4; more += 1) await signIn(nobody, 'paged');
-    const me = nobody.as(access_token);
+    await anonymous.post('/api/auth/register', registrant('paged'));
+    const { access_token } = await signIn(anonymous, 'paged');
+    for (let more = 0; more < 4; more += 1) await signIn(anonymous, 'paged');
+    const me = anonymous.as(access_token);
 
     const first = await me.get('/api/auth/sessions?limit=3');
     const second = await me.get(`/api/auth/sessions?limit=3&after=${String(first.body?.['next'])}`);
@@ -55,26 +55,26 @@ describe('sessions and passwords', () => {
   });
 
   it('ends one, also the second time; what is not one of theirs is not there', async () => {
-    const bea = await signedUp(nobody, 'bea');
-    const other = await signIn(nobody, 'bea');
-    const thief = await signedUp(nobody, 'thief');
+    const bea = await signedUp(anonymous, 'bea');
+    const other = await signIn(anonymous, 'bea');
+    const thief = await signedUp(anonymous, 'thief');
     const [newest] = await listed(bea.access_token);
     const path = `/api/auth/sessions/${String(newest?.['id'])}`;
 
-    expect((await nobody.as(thief.access_token).delete(path)).status).toBe(404);
+    expect((await anonymous.as(thief.access_token).delete(path)).status).toBe(404);
     expect(await statusOf(other.access_token)).toBe(200);
-    expect((await nobody.as(bea.access_token).delete(path)).status).toBe(204);
+    expect((await anonymous.as(bea.access_token).delete(path)).status).toBe(204);
     expect(await statusOf(other.access_token)).toBe(401);
-    expect((await nobody.as(bea.access_token).delete(path)).status).toBe(204);
-    expect((await nobody.as(bea.access_token).delete('/api/auth/sessions/no-uuid')).status).toBe(404);
+    expect((await anonymous.as(bea.access_token).delete(path)).status).toBe(204);
+    expect((await anonymous.as(bea.access_token).delete('/api/auth/sessions/no-uuid')).status).toBe(404);
   });
 
-  it('logout-all ends all of the person, and nobody else', async () => {
-    const cleo = await signedUp(nobody, 'cleo');
-    const other = await signIn(nobody, 'cleo');
-    const stranger = await signedUp(nobody, 'stranger');
+  it('logout-all ends all of the user, and no others', async () => {
+    const cleo = await signedUp(anonymous, 'cleo');
+    const other = await signIn(anonymous, 'cleo');
+    const stranger = await signedUp(anonymous, 'stranger');
 
-    expect((await nobody.as(cleo.access_token).post('/api/auth/logout-all')).status).toBe(204);
+    expect((await anonymous.as(cleo.access_token).post('/api/auth/logout-all')).status).toBe(204);
 
     expect(await statusOf(cleo.access_token)).toBe(401);
     expect(await statusOf(other.access_token)).toBe(401);
@@ -82,26 +82,26 @@ describe('sessions and passwords', () => {
   });
 
   it('a session ends after its days, however often it is refreshed', async () => {
-    let tokens = await signedUp(nobody, 'dauer');
+    let tokens = await signedUp(anonymous, 'dauer');
     for (let week = 0; week < 4; week += 1) {
       service.clock.advance(6 * 86_400);
-      const { body } = await nobody.post('/api/auth/refresh', { refresh_token: tokens.refresh_token });
+      const { body } = await anonymous.post('/api/auth/refresh', { refresh_token: tokens.refresh_token });
       tokens = { ...tokens, ...(body as { access_token: string; refresh_token: string }) };
     }
     service.clock.advance(6 * 86_400 - 1);
-    const { body } = await nobody.post('/api/auth/refresh', { refresh_token: tokens.refresh_token });
+    const { body } = await anonymous.post('/api/auth/refresh', { refresh_token: tokens.refresh_token });
     expect(await statusOf(String(body?.['access_token']))).toBe(200);
 
     service.clock.advance(1);
 
     expect(await statusOf(String(body?.['access_token']))).toBe(401);
-    expect((await nobody.post('/api/auth/refresh', { refresh_token: body?.['refresh_token'] })).status).toBe(401);
+    expect((await anonymous.post('/api/auth/refresh', { refresh_token: body?.['refresh_token'] })).status).toBe(401);
   });
 
   it('a changed password ends the other sessions', async () => {
-    const emil = await signedUp(nobody, 'emil');
-    const other = await signIn(nobody, 'emil');
-    const me = nobody.as(emil.access_token);
+    const emil = await signedUp(anonymous, 'emil');
+    const other = await signIn(anonymous, 'emil');
+    const me = anonymous.as(emil.access_token);
 
     const wrong = await me.post('/api/auth/password', {
       current_password: 'wrong one',
@@ -123,13 +123,17 @@ describe('sessions and passwords', () => {
     ]);
     expect(await statusOf(emil.access_token)).toBe(200);
     expect(await statusOf(other.access_token)).toBe(401);
-    expect((await nobody.post('/api/auth/login', { username: 'emil', password: passwordOf('emil') })).status).toBe(401);
-    expect((await nobody.post('/api/auth/login', { username: 'emil', password: 'a new password' })).status).toBe(200);
+    expect((await anonymous.post('/api/auth/login', { username: 'emil', password: passwordOf('emil') })).status).toBe(
+      401,
+    );
+    expect((await anonymous.post('/api/auth/login', { username: 'emil', password: 'a new password' })).status).toBe(
+      200,
+    );
   });
 
   it('a changed address needs the password, and must be free', async () => {
-    const { access_token } = await signedUp(nobody, 'frida');
-    const me = nobody.as(access_token);
+    const { access_token } = await signedUp(anonymous, 'frida');
+    const me = anonymous.as(access_token);
     const change = (email: string, current_password: string) => me.patch('/api/auth/me', { email, current_password });
 
     expect((await change('new@example.org', 'not the password')).status).toBe(401);

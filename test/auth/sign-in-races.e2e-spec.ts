@@ -14,12 +14,12 @@ type Person = Tokens & { id: number; name: string };
 /** The concurrent transaction holds what the request has already read, and commits once the request waits for it. */
 describe('a password that was right when it was read', () => {
   let service: TestService;
-  let nobody: ApiClient;
+  let anonymous: ApiClient;
   let boss: ApiClient;
   let people = 0;
   beforeAll(async () => {
     service = await startService({ AUTH_BCRYPT_COST: String(COST) });
-    nobody = new ApiClient(service.url);
+    anonymous = new ApiClient(service.url);
     boss = await administrator(service);
   });
   afterAll(() => service.stop());
@@ -27,10 +27,10 @@ describe('a password that was right when it was read', () => {
   const person = async (): Promise<Person> => {
     people += 1;
     const name = `person_${people}`;
-    return { ...(await signedUp(nobody, name)), name };
+    return { ...(await signedUp(anonymous, name)), name };
   };
   const login = (name: string, password = passwordOf(name)): Promise<Answer> =>
-    nobody.post('/api/auth/login', { username: name, password });
+    anonymous.post('/api/auth/login', { username: name, password });
   const query = (sql: string, values: unknown[] = []): Promise<object[]> =>
     service.app.get(DataSource).query<object[]>(sql, values);
   const living = async (id: number): Promise<number> =>
@@ -88,7 +88,7 @@ describe('a password that was right when it was read', () => {
   ])('changes no %s when it was %s meanwhile', async (what, _, update, code) => {
     const { id, name, access_token } = await person();
     const before = await query('SELECT email, password_hash FROM users WHERE id = $1', [id]);
-    const me = nobody.as(access_token);
+    const me = anonymous.as(access_token);
 
     const answer = await duringTransaction(service.database.url, async (other) => {
       for (const [column, value] of Object.entries(update)) {
@@ -108,7 +108,7 @@ describe('a password that was right when it was read', () => {
 
   const changes = {
     changed: ({ name, access_token }: Person) =>
-      nobody.as(access_token).post('/api/auth/password', {
+      anonymous.as(access_token).post('/api/auth/password', {
         current_password: passwordOf(name),
         new_password: 'another password',
       }),
@@ -134,8 +134,8 @@ describe('a password that was right when it was read', () => {
     expect(signedIn?.status).toBe(200);
     expect(changed?.status).toBeLessThan(300);
     for (const { access_token, refresh_token } of [tokensOf(earlier), tokensOf(signedIn)]) {
-      expect((await nobody.as(access_token).get('/api/auth/me')).status).toBe(401);
-      expect((await nobody.post('/api/auth/refresh', { refresh_token })).status).toBe(401);
+      expect((await anonymous.as(access_token).get('/api/auth/me')).status).toBe(401);
+      expect((await anonymous.post('/api/auth/refresh', { refresh_token })).status).toBe(401);
     }
   });
 

@@ -1,17 +1,17 @@
 import { startService, type TestService } from '../support/service.js';
-import { ApiClient, passwordOf, signedUp, signIn, somebody, tokensOf } from '../support/api-client.js';
+import { ApiClient, passwordOf, signedUp, signIn, registrant, tokensOf } from '../support/api-client.js';
 
 describe('the four routes of the source document', () => {
   let service: TestService;
-  let nobody: ApiClient;
+  let anonymous: ApiClient;
   beforeAll(async () => {
     service = await startService();
-    nobody = new ApiClient(service.url);
+    anonymous = new ApiClient(service.url);
   });
   afterAll(() => service.stop());
 
-  it('register answers 201 with the person and never with the password', async () => {
-    const answer = await nobody.post('/api/auth/register', somebody('Ana_1', { email: 'Ana@Example.org' }));
+  it('register answers 201 with the user and never with the password', async () => {
+    const answer = await anonymous.post('/api/auth/register', registrant('Ana_1', { email: 'Ana@Example.org' }));
 
     expect(answer.status).toBe(201);
     expect(answer.headers.get('location')).toBe('/api/auth/me');
@@ -26,11 +26,11 @@ describe('the four routes of the source document', () => {
   });
 
   it('register answers 409 for a name or an address in any case, the name first', async () => {
-    await nobody.post('/api/auth/register', somebody('taken'));
+    await anonymous.post('/api/auth/register', registrant('taken'));
 
-    const name = await nobody.post('/api/auth/register', somebody('TAKEN', { email: 'free@example.org' }));
-    const address = await nobody.post('/api/auth/register', somebody('free', { email: 'TAKEN@example.ORG' }));
-    const both = await nobody.post('/api/auth/register', somebody('Taken', { email: 'taken@example.org' }));
+    const name = await anonymous.post('/api/auth/register', registrant('TAKEN', { email: 'free@example.org' }));
+    const address = await anonymous.post('/api/auth/register', registrant('free', { email: 'TAKEN@example.ORG' }));
+    const both = await anonymous.post('/api/auth/register', registrant('Taken', { email: 'taken@example.org' }));
 
     expect([name, address, both].map(({ status, body }) => [status, body?.['code']])).toEqual([
       [409, 'username_taken'],
@@ -41,7 +41,7 @@ describe('the four routes of the source document', () => {
   });
 
   it('register names everything that is wrong at once', async () => {
-    const answer = await nobody.post('/api/auth/register', { username: 'a b', password: 'short', admin: true });
+    const answer = await anonymous.post('/api/auth/register', { username: 'a b', password: 'short', admin: true });
 
     expect(answer.status).toBe(400);
     expect(answer.body?.['errors']).toEqual([
@@ -53,9 +53,9 @@ describe('the four routes of the source document', () => {
   });
 
   it('login answers 200 with a pair, in any case of the name, and nothing may store it', async () => {
-    await nobody.post('/api/auth/register', somebody('bo'.repeat(2)));
+    await anonymous.post('/api/auth/register', registrant('bo'.repeat(2)));
 
-    const answer = await nobody.post('/api/auth/login', { username: 'BOBO', password: passwordOf('bobo') });
+    const answer = await anonymous.post('/api/auth/login', { username: 'BOBO', password: passwordOf('bobo') });
 
     expect(answer.status).toBe(200);
     expect(Object.keys(answer.body ?? {})).toEqual(['access_token', 'refresh_token', 'token_type']);
@@ -63,11 +63,14 @@ describe('the four routes of the source document', () => {
     expect(answer.headers.get('cache-control')).toBe('no-store');
   });
 
-  it('login says the same of a wrong password and of nobody', async () => {
-    await nobody.post('/api/auth/register', somebody('carla'));
+  it('login answers the same to a wrong password and to an unknown user', async () => {
+    await anonymous.post('/api/auth/register', registrant('carla'));
 
-    const wrong = await nobody.post('/api/auth/login', { username: 'carla', password: 'not the password' });
-    const unknown = await nobody.post('/api/auth/login', { username: 'nobody at all', password: 'not the password' });
+    const wrong = await anonymous.post('/api/auth/login', { username: 'carla', password: 'not the password' });
+    const unknown = await anonymous.post('/api/auth/login', {
+      username: 'nobody at all',
+      password: 'not the password',
+    });
 
     for (const answer of [wrong, unknown]) {
       expect(answer.status).toBe(401);
@@ -76,22 +79,22 @@ describe('the four routes of the source document', () => {
     }
   });
 
-  it('me answers with the person of the token', async () => {
-    const dora = await signedUp(nobody, 'dora');
+  it('me answers with the user of the token', async () => {
+    const dora = await signedUp(anonymous, 'dora');
 
-    const answer = await nobody.as(dora.access_token).get('/api/auth/me');
+    const answer = await anonymous.as(dora.access_token).get('/api/auth/me');
 
     expect(answer.status).toBe(200);
     expect(answer.body).toMatchObject({ id: dora.id, username: 'dora', role: 'user' });
   });
 
   it('me wants an access token: 401 for none, for a refresh token, and for one that is past its time', async () => {
-    const edda = await signedUp(nobody, 'edda');
+    const edda = await signedUp(anonymous, 'edda');
 
-    const none = await nobody.get('/api/auth/me');
-    const refresh = await nobody.as(edda.refresh_token).get('/api/auth/me');
+    const none = await anonymous.get('/api/auth/me');
+    const refresh = await anonymous.as(edda.refresh_token).get('/api/auth/me');
     service.clock.advance(30 * 60);
-    const late = await nobody.as(edda.access_token).get('/api/auth/me');
+    const late = await anonymous.as(edda.access_token).get('/api/auth/me');
 
     expect([none, refresh, late].map(({ status, body }) => [status, body?.['code']])).toEqual([
       [401, 'token_missing'],
@@ -103,37 +106,37 @@ describe('the four routes of the source document', () => {
   });
 
   it('refresh hands out a new pair, once', async () => {
-    const first = await signedUp(nobody, 'finn');
+    const first = await signedUp(anonymous, 'finn');
 
-    const answer = await nobody.post('/api/auth/refresh', { refresh_token: first.refresh_token });
+    const answer = await anonymous.post('/api/auth/refresh', { refresh_token: first.refresh_token });
     const second = tokensOf(answer);
-    const replay = await nobody.post('/api/auth/refresh', { refresh_token: first.refresh_token });
+    const replay = await anonymous.post('/api/auth/refresh', { refresh_token: first.refresh_token });
 
     expect(answer.status).toBe(200);
     expect(answer.headers.get('cache-control')).toBe('no-store');
     expect(second.refresh_token).not.toBe(first.refresh_token);
     expect(second.access_token).not.toBe(first.access_token);
     expect([replay.status, replay.body?.['code']]).toEqual([401, 'token_invalid']);
-    expect((await nobody.as(second.access_token).get('/api/auth/me')).status).toBe(200);
+    expect((await anonymous.as(second.access_token).get('/api/auth/me')).status).toBe(200);
   });
 
   it('a replay after ten seconds ends the session and its access tokens', async () => {
-    const first = await signedUp(nobody, 'gero');
-    const second = tokensOf(await nobody.post('/api/auth/refresh', { refresh_token: first.refresh_token }));
+    const first = await signedUp(anonymous, 'gero');
+    const second = tokensOf(await anonymous.post('/api/auth/refresh', { refresh_token: first.refresh_token }));
     service.clock.advance(10);
 
-    await nobody.post('/api/auth/refresh', { refresh_token: first.refresh_token });
+    await anonymous.post('/api/auth/refresh', { refresh_token: first.refresh_token });
 
-    expect((await nobody.post('/api/auth/refresh', { refresh_token: second.refresh_token })).status).toBe(401);
-    expect((await nobody.as(second.access_token).get('/api/auth/me')).status).toBe(401);
+    expect((await anonymous.post('/api/auth/refresh', { refresh_token: second.refresh_token })).status).toBe(401);
+    expect((await anonymous.as(second.access_token).get('/api/auth/me')).status).toBe(401);
   });
 
   it('refresh takes no access token, and none that is past its time', async () => {
-    const tokens = await signedUp(nobody, 'hanna');
+    const tokens = await signedUp(anonymous, 'hanna');
 
-    const access = await nobody.post('/api/auth/refresh', { refresh_token: tokens.access_token });
+    const access = await anonymous.post('/api/auth/refresh', { refresh_token: tokens.access_token });
     service.clock.advance(7 * 86_400);
-    const late = await nobody.post('/api/auth/refresh', { refresh_token: tokens.refresh_token });
+    const late = await anonymous.post('/api/auth/refresh', { refresh_token: tokens.refresh_token });
 
     expect([access, late].map(({ status, body }) => [status, body?.['code']])).toEqual([
       [401, 'token_invalid'],
@@ -142,14 +145,14 @@ describe('the four routes of the source document', () => {
   });
 
   it('logout ends the session at once', async () => {
-    const tokens = await signedUp(nobody, 'ilse');
-    const other = await signIn(nobody, 'ilse');
+    const tokens = await signedUp(anonymous, 'ilse');
+    const other = await signIn(anonymous, 'ilse');
 
-    const answer = await nobody.as(tokens.access_token).post('/api/auth/logout');
+    const answer = await anonymous.as(tokens.access_token).post('/api/auth/logout');
 
     expect(answer.status).toBe(204);
-    expect((await nobody.as(tokens.access_token).get('/api/auth/me')).status).toBe(401);
-    expect((await nobody.post('/api/auth/refresh', { refresh_token: tokens.refresh_token })).status).toBe(401);
-    expect((await nobody.as(other.access_token).get('/api/auth/me')).status).toBe(200);
+    expect((await anonymous.as(tokens.access_token).get('/api/auth/me')).status).toBe(401);
+    expect((await anonymous.post('/api/auth/refresh', { refresh_token: tokens.refresh_token })).status).toBe(401);
+    expect((await anonymous.as(other.access_token).get('/api/auth/me')).status).toBe(200);
   });
 });

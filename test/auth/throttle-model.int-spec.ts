@@ -51,7 +51,7 @@ describe('the throttle', () => {
   });
   afterAll(() => service.stop());
 
-  it('counts as its rules say, whatever is tried in whatever order', async () => {
+  it('counts like its model, in any order of attempts', async () => {
     const throttle = service.app.get(Throttle);
     await fc.assert(
       fc.asyncProperty(fc.array(anyAttempt, { maxLength: 30 }), async (attempts) => {

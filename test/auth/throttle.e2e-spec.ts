@@ -3,7 +3,7 @@ import { Throttle } from '../../src/auth/domain/throttle.js';
 import { SweepService } from '../../src/auth/sweep.service.js';
 import { freshDatabase, type TestDatabase } from '../support/database.js';
 import { startService, type TestService } from '../support/service.js';
-import { type Answer, ApiClient, passwordOf, signedUp, somebody } from '../support/api-client.js';
+import { type Answer, ApiClient, passwordOf, signedUp, registrant } from '../support/api-client.js';
 
 const LIMITS = {
   AUTH_THROTTLE_PER_NAME: '3',
@@ -15,13 +15,13 @@ const LIMITS = {
 describe('throttling', () => {
   let database: TestDatabase;
   let replicas: TestService[];
-  let nobody: ApiClient;
+  let anonymous: ApiClient;
   let addresses = 0;
   beforeAll(async () => {
     database = await freshDatabase();
     replicas = [await startService(LIMITS, { database }), await startService(LIMITS, { database })];
-    nobody = new ApiClient(replicas[0]?.url ?? '');
-    for (const name of ['ana', 'bob', 'cleo']) await signedUp(nobody, name);
+    anonymous = new ApiClient(replicas[0]?.url ?? '');
+    for (const name of ['ana', 'bob', 'cleo']) await signedUp(anonymous, name);
   });
   afterAll(async () => {
     await Promise.all(replicas.map((replica) => replica.stop()));
@@ -46,7 +46,7 @@ describe('throttling', () => {
     );
   const guess = (username: string, address: string): Promise<Answer> => login(username, 'a wrong guess', address);
 
-  it('refuses the fourth guess, also the right one, and says for how long', async () => {
+  it('refuses the fourth guess, also the right one, with a Retry-After', async () => {
     const address = newAddress();
     for (let tries = 0; tries < 3; tries += 1) expect((await guess('ana', address)).status).toBe(401);
 
@@ -60,20 +60,20 @@ describe('throttling', () => {
     expect(answer.headers.get('ratelimit')).toBe(`"login-name";r=0;t=${retryAfter}`);
   });
 
-  it('locks nobody out from elsewhere', async () => {
+  it('does not lock a user out from another address', async () => {
     const thief = newAddress();
     for (let tries = 0; tries < 5; tries += 1) await guess('ana', thief);
     expect((await login('ana', passwordOf('ana'), newAddress())).status).toBe(200);
   });
 
-  it('tells nothing about who exists', async () => {
+  it('does not reveal which users exist', async () => {
     const address = newAddress();
     const answers: Answer[] = [];
     for (let tries = 0; tries < 4; tries += 1) answers.push(await guess('who_is_that', address));
     expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 429]);
   });
 
-  it('lets no more guesses through when they come at once, on two replicas', async () => {
+  it('admits no more guesses when they are concurrent, on two replicas', async () => {
     const address = newAddress();
 
     const answers = await Promise.all(
@@ -114,10 +114,10 @@ describe('throttling', () => {
     expect(statuses).toEqual([401, 401, 401, 429]);
   });
 
-  it('counts a person in a session like one at the door', async () => {
-    const { access_token } = await signedUp(nobody, 'dieter');
+  it('counts passwords within a session like those of a sign-in', async () => {
+    const { access_token } = await signedUp(anonymous, 'dieter');
     const change = () =>
-      nobody.as(access_token).post('/api/auth/password', {
+      anonymous.as(access_token).post('/api/auth/password', {
         current_password: 'a wrong guess',
         new_password: 'another password',
       });
@@ -186,7 +186,7 @@ describe('throttling', () => {
   it('limits registrations per address', async () => {
     const address = newAddress();
     const register = (username: string) =>
-      nobody.send('POST', '/api/auth/register', somebody(username), { 'X-Forwarded-For': address });
+      anonymous.send('POST', '/api/auth/register', registrant(username), { 'X-Forwarded-For': address });
     for (let count = 0; count < 20; count += 1) expect((await register(`flood_${count}`)).status).toBe(201);
     expect((await register('flood_20')).status).toBe(429);
   });

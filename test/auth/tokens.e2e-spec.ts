@@ -17,21 +17,21 @@ function forge(payload: unknown, header: unknown = { alg: 'HS256', typ: 'JWT' },
 
 describe('an access token', () => {
   let service: TestService;
-  let nobody: ApiClient;
+  let anonymous: ApiClient;
   let ana: { id: number; access_token: string; refresh_token: string };
   let claims: Record<string, unknown>;
   beforeAll(async () => {
     service = await startService();
-    nobody = new ApiClient(service.url);
-    ana = await signedUp(nobody, 'ana');
-    await signedUp(nobody, 'bob');
+    anonymous = new ApiClient(service.url);
+    ana = await signedUp(anonymous, 'ana');
+    await signedUp(anonymous, 'bob');
     claims = claimsOf(ana.access_token);
     // Let in before: whatever is remembered of a good token must help none that only looks like it.
     expect(await statusOf(ana.access_token)).toBe(200);
   });
   afterAll(() => service.stop());
 
-  const statusOf = async (token: string): Promise<number> => (await nobody.as(token).get('/api/auth/me')).status;
+  const statusOf = async (token: string): Promise<number> => (await anonymous.as(token).get('/api/auth/me')).status;
 
   it('is the control: forged from the same claims with the real secret it is good', async () => {
     expect(await statusOf(forge(claims))).toBe(200);
@@ -63,7 +63,7 @@ describe('an access token', () => {
     ['of 9 KiB', () => forge({ ...claims, x: 'x'.repeat(9 * 1024) })],
     ['with a megabyte of dots', () => '.'.repeat(8000)],
   ])('is refused %s', async (_, token) => {
-    const answer = await nobody.as(token()).get('/api/auth/me');
+    const answer = await anonymous.as(token()).get('/api/auth/me');
     expect([answer.status, answer.body?.['code']]).toEqual([401, 'token_invalid']);
     expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="grantline", error="invalid_token"');
   });
@@ -86,26 +86,28 @@ describe('an access token', () => {
 
   it('comes from nowhere else', async () => {
     const path = `/api/auth/me?access_token=${ana.access_token}`;
-    expect((await nobody.get(path)).status).toBe(401);
-    const cookie = await nobody.send('GET', '/api/auth/me', undefined, { Cookie: `access_token=${ana.access_token}` });
+    expect((await anonymous.get(path)).status).toBe(401);
+    const cookie = await anonymous.send('GET', '/api/auth/me', undefined, {
+      Cookie: `access_token=${ana.access_token}`,
+    });
     expect(cookie.status).toBe(401);
   });
 
   it('is let in as often as it comes, and judged anew each time: it expires, and it dies with its session', async () => {
-    const other = await signIn(nobody, 'ana');
+    const other = await signIn(anonymous, 'ana');
     for (const token of [ana.access_token, other.access_token, ana.access_token])
       expect(await statusOf(token)).toBe(200);
 
-    await nobody.as(other.access_token).post('/api/auth/logout');
-    expect((await nobody.as(other.access_token).get('/api/auth/me')).body?.['code']).toBe('token_invalid');
+    await anonymous.as(other.access_token).post('/api/auth/logout');
+    expect((await anonymous.as(other.access_token).get('/api/auth/me')).body?.['code']).toBe('token_invalid');
     expect(await statusOf(ana.access_token)).toBe(200);
 
     service.clock.advance(30 * 60);
-    expect((await nobody.as(ana.access_token).get('/api/auth/me')).body?.['code']).toBe('token_expired');
+    expect((await anonymous.as(ana.access_token).get('/api/auth/me')).body?.['code']).toBe('token_expired');
   });
 
   it('dies with a change of the key, and the session can only be begun anew', async () => {
-    const { access_token, refresh_token } = await signIn(nobody, 'ana');
+    const { access_token, refresh_token } = await signIn(anonymous, 'ana');
     const changed = await startService({ AUTH_SECRET_KEY: `${TEST_SECRET}-another` }, { database: service.database });
     const there = new ApiClient(changed.url);
     try {

@@ -3,15 +3,15 @@ import { startService, type TestService } from '../support/service.js';
 
 describe('people behind a proxy', () => {
   let service: TestService;
-  let nobody: ApiClient;
+  let anonymous: ApiClient;
   beforeAll(async () => {
     service = await startService({
       TRUSTED_PROXY_HOPS: '1',
       AUTH_THROTTLE_PER_ADDRESS: '5',
       AUTH_THROTTLE_PER_NAME: '5',
     });
-    nobody = new ApiClient(service.url);
-    await signedUp(nobody, 'some_user');
+    anonymous = new ApiClient(service.url);
+    await signedUp(anonymous, 'some_user');
   });
   afterAll(() => service.stop());
 
@@ -19,7 +19,7 @@ describe('people behind a proxy', () => {
     const found: number[] = [];
     for (const [at, address] of addresses.entries()) {
       const guess = { username: `guess_${at}`, password: 'a wrong password' };
-      found.push((await nobody.send('POST', '/api/auth/login', guess, { 'X-Forwarded-For': address })).status);
+      found.push((await anonymous.send('POST', '/api/auth/login', guess, { 'X-Forwarded-For': address })).status);
     }
     return found;
   };
@@ -38,8 +38,10 @@ describe('people behind a proxy', () => {
 
   it('see in their sessions the address itself', async () => {
     const login = { username: 'some_user', password: passwordOf('some_user') };
-    const { body } = await nobody.send('POST', '/api/auth/login', login, { 'X-Forwarded-For': '[2001:DB8::9]:4711' });
-    const { body: sessions } = await nobody.as(String(body?.['access_token'])).get('/api/auth/sessions');
+    const { body } = await anonymous.send('POST', '/api/auth/login', login, {
+      'X-Forwarded-For': '[2001:DB8::9]:4711',
+    });
+    const { body: sessions } = await anonymous.as(String(body?.['access_token'])).get('/api/auth/sessions');
 
     expect((sessions?.['items'] as { address: string }[]).map(({ address }) => address)).toContain('2001:db8::9');
   });

@@ -137,14 +137,14 @@ describe('limits of a connection', () => {
     expect(text.toLowerCase()).toContain('content-type: application/problem+json');
   });
 
-  it('closes without a word where the late request was answered before', async () => {
+  it('closes without an answer if the late request was answered before', async () => {
     const connection = await RawConnection.open(service.url);
     connection.send('POST /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: 9999\r\n\r\n{');
 
     expect(statusesIn(await connection.closed)).toEqual([404]);
   });
 
-  it('closes without a word where broken bytes follow a request that waits for its answer', async () => {
+  it('closes without an answer if malformed bytes follow a request that waits for its answer', async () => {
     const connection = await RawConnection.open(service.url);
     connection.send(`${get('/api/auth/me')}broken bytes\r\n\r\n`);
 

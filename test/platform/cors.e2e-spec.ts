@@ -30,7 +30,7 @@ describe('a web application of another origin', () => {
     expect(headers.get('access-control-allow-origin')).not.toBe('https://elsewhere.example.org');
   });
 
-  it('is told of an unknown path that it is unknown', async () => {
+  it('gets 404 for an unknown path', async () => {
     expect((await get('/nowhere', ORIGIN)).status).toBe(404);
   });
 });

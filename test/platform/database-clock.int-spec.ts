@@ -13,7 +13,7 @@ describe('the clock of the service', () => {
   });
   afterAll(() => source.destroy());
 
-  it("is the database's, however wrong that of the machine is, which is told", async () => {
+  it("is the database's, however wrong that of the machine is, which is logged", async () => {
     const [{ now }] = await source.query<[{ now: Date }]>('SELECT clock_timestamp() AS now');
     const machine = new TestClock(new Date(now.getTime() - 900_000));
     const [log, registry] = [new LogBook(), new Registry()];

@@ -118,7 +118,7 @@ describe('the embedded database', () => {
     await expect(joinDatabase()).rejects.toThrow(/data is a link/);
   });
 
-  it('signals nobody but its account, whatever the pid file says', async () => {
+  it('signals only processes of its account, whatever the pid file has', async () => {
     const database = await joinDatabase();
     const pid = cluster.postmaster() ?? 0;
     // An ordinary user's own processes are within that user's reach anyway: there the number is one of root's.

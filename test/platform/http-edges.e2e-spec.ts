@@ -215,28 +215,28 @@ describe('HTTP edges', () => {
     },
   );
 
-  it('says of an unsupported body what would do', async () => {
+  it('answers an unsupported body with the types that are supported', async () => {
     const { headers } = await fetch(`${service.url}/api/auth/login`, { method: 'POST', body: 'a=b' });
 
     expect([headers.get('accept'), headers.get('accept-encoding')]).toEqual(['application/json', 'identity']);
   });
 
-  it('says of a token that does not open a route that it lacks something', async () => {
-    const nobody = new ApiClient(service.url);
-    const user = nobody.as((await signedUp(nobody, 'some_user')).access_token);
+  it('answers a token that does not open a route with insufficient_scope', async () => {
+    const anonymous = new ApiClient(service.url);
+    const user = anonymous.as((await signedUp(anonymous, 'some_user')).access_token);
     const { status, headers, body } = await user.get('/api/admin/users');
 
     expect({ status, title: body?.['title'] }).toEqual({ status: 403, title: 'Forbidden' });
     expect(headers.get('www-authenticate')).toBe('Bearer realm="grantline", error="insufficient_scope"');
   });
 
-  it('lets nobody keep an answer', async () => {
+  it('forbids caches to store an answer', async () => {
     for (const path of ['/api/auth/me', '/api/admin/users', '/nowhere']) {
       expect((await admin.get(path)).headers.get('cache-control')).toBe('no-store');
     }
   });
 
-  it('tells a stranger nothing about a body', async () => {
+  it('reveals nothing about a body to an unauthenticated client', async () => {
     const answer = await fetch(`${service.url}/api/admin/groups`, { method: 'POST', body: 'no JSON' });
 
     expect(answer.status).toBe(401);

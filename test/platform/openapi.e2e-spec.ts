@@ -29,7 +29,7 @@ describe('the OpenAPI document', () => {
     });
   });
 
-  it('speaks of every route that a stranger is kept out of, and of no other', async () => {
+  it('marks exactly the routes that require a token', async () => {
     const closed: string[] = [];
     for (const { method, path } of operations()) {
       const answer = await fetch(service.url + path.replaceAll(/\{\w+\}/g, '1'), { method: method.toUpperCase() });
@@ -40,7 +40,7 @@ describe('the OpenAPI document', () => {
     expect(closed).toEqual(described.map(({ method, path }) => `${method} ${path}`));
   });
 
-  it('knows every route that the service has, and no other', () => {
+  it('has exactly the routes of the service', () => {
     const server: FastifyInstance = service.app.getHttpAdapter().getInstance();
     const served = routesIn(server.printRoutes({ commonPrefix: false })).filter((route) => route.includes(' /api/'));
     const described = operations().flatMap(({ method, path }) => {
@@ -75,7 +75,7 @@ describe('the OpenAPI document', () => {
     ]);
   });
 
-  it('says of every route how it succeeds and how it is refused', () => {
+  it('has the success and the problems of every route', () => {
     for (const { method, path, operation } of operations()) {
       const statuses = Object.keys(operation.responses);
       expect({ method, path, succeeds: statuses.some((status) => status.startsWith('2')) }).toMatchObject({

@@ -18,7 +18,7 @@ describe('the schema', () => {
     expect(upQueries.map(({ query }) => query).filter((query) => !OF_THE_MIGRATIONS.test(query))).toEqual([]);
   });
 
-  it('says of every table what it is for', async () => {
+  it('has a comment on every table', async () => {
     const source = service.app.get(DataSource);
     const tables = await source.query<{ name: string }[]>(
       `SELECT c.relname AS name FROM pg_class c WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace

@@ -96,7 +96,7 @@ describe('starting without the optional embedded database', () => {
   const dataUrl = (source: string): string => `data:text/javascript;base64,${Buffer.from(source).toString('base64')}`;
   const withoutIt = `--import=${dataUrl(`import { register } from 'node:module'; register('${dataUrl(hooks)}');`)}`;
 
-  it('says in one line how to get it', async () => {
+  it('explains in one line how to get it', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'grantline-start-'));
     const { code, stdout, stderr } = await runGrantline(['migrate'], { DATA_DIR: folder, NODE_OPTIONS: withoutIt });
     rmSync(folder, { recursive: true });

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ApiClient, signedUp, somebody } from '../support/api-client.js';
+import { ApiClient, signedUp, registrant } from '../support/api-client.js';
 import { EmbeddedCluster } from '../support/embedded-cluster.js';
 import { column, FakeTrino } from '../support/fake-trino.js';
 import type { ScriptedPage } from '../support/fake-trino-statement.js';
@@ -28,7 +28,7 @@ describe('the stop', () => {
     const other = await cluster.connect();
     await other.query('BEGIN');
     await other.query('LOCK TABLE users IN ACCESS EXCLUSIVE MODE');
-    const registration = new ApiClient(url).post('/api/auth/register', somebody('ana'));
+    const registration = new ApiClient(url).post('/api/auth/register', registrant('ana'));
     const waits = `SELECT FROM pg_locks WHERE NOT granted AND relation = 'users'::regclass`;
     while ((await other.query(waits)).rowCount === 0);
     return { registration, release: () => other.end() };
@@ -96,8 +96,8 @@ describe('the stop', () => {
       SERVICE_QUERY_PORT: port,
     });
     const url = await service.url();
-    const nobody = new ApiClient(url);
-    const ana = nobody.as((await signedUp(nobody, 'ana')).access_token);
+    const anonymous = new ApiClient(url);
+    const ana = anonymous.as((await signedUp(anonymous, 'ana')).access_token);
     const rows = async (sql: string): Promise<RawConnection> => {
       const path = (await ana.post('/api/queries', { sql })).headers.get('location') ?? '';
       const connection = await RawConnection.open(url);

@@ -31,14 +31,16 @@ describe('backends that an administrator terminates', () => {
       PORT: '0',
       OPERATIONS_PORT: '0',
     });
-    const nobody = new ApiClient(await service.url());
-    const ana = nobody.as((await signedUp(nobody, 'ana')).access_token);
+    const anonymous = new ApiClient(await service.url());
+    const ana = anonymous.as((await signedUp(anonymous, 'ana')).access_token);
     const answers: string[] = [];
     let isOver = false;
     const clients = Array.from({ length: 12 }, async (_, at) => {
       while (!isOver) {
         const login = { username: 'ana', password: passwordOf('ana') };
-        const { status, body } = await (at % 2 === 0 ? ana.get('/api/auth/me') : nobody.post('/api/auth/login', login));
+        const { status, body } = await (at % 2 === 0
+          ? ana.get('/api/auth/me')
+          : anonymous.post('/api/auth/login', login));
         answers.push(status === 200 ? '200' : `${status} ${String(body?.['code'])}`);
       }
     });

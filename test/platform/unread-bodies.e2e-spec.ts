@@ -2,7 +2,7 @@ import { administrator } from '../support/administrator.js';
 import { RawConnection, statusesIn } from '../support/raw-connection.js';
 import { startService, type TestService } from '../support/service.js';
 
-describe('bodies that nobody has a use for', () => {
+describe('bodies that are not read', () => {
   let service: TestService;
   let token: string;
   beforeAll(async () => {

@@ -153,7 +153,7 @@ describe('the DB-API', () => {
     expect(engine.statements.at(-1)?.cancelled).toBe(true);
   });
 
-  it('tells the engine nothing when everything was read', async () => {
+  it('sends no DELETE when all rows were read', async () => {
     const cursor = connection.cursor();
     await cursor.execute('SELECT n');
     await cursor.fetchAll();
@@ -162,7 +162,7 @@ describe('the DB-API', () => {
     expect(asked('DELETE')).toBe(0);
   });
 
-  it('counts what a statement changes, and shares its session with nobody', async () => {
+  it('counts the changed rows, and does not share its session', async () => {
     engine.answers('USE lake.raw', { headers: { 'X-Query-Set-Catalog': 'lake', 'X-Query-Set-Schema': 'raw' } });
     engine.answers('INSERT', {
       columns: [column('rows', 'bigint')],

@@ -55,7 +55,7 @@ describe('the engine at the start', () => {
     return [status, body?.['code'] ?? null];
   }
 
-  it('is asked whom it sees, and found well', async () => {
+  it('is checked for the user headers, and confirmed', async () => {
     engine.mode = { kind: 'verified', refusalOf: () => null };
     const running = await started();
     while (engine.statements.filter(({ cancelled }) => cancelled).length < 2) {
@@ -70,7 +70,7 @@ describe('the engine at the start', () => {
     });
   });
 
-  it('that sees somebody else is told of, and runs nobody’s SQL', async () => {
+  it('that runs statements as another user is logged, and gets no SQL', async () => {
     engine.mode = { kind: 'verified', refusalOf: () => null };
     const running = await started({ SERVICE_QUERY_USER: 'somebody' });
     engine.answers('SELECT current_user', {
@@ -78,7 +78,7 @@ describe('the engine at the start', () => {
       data: [['service-account-grantline']],
     });
 
-    expect(await said('the engine sees somebody else')).toMatchObject({
+    expect(await said('the engine runs statements as another user')).toMatchObject({
       level: 'error',
       msg: 'ENGINE_IDENTITY_MISMATCH',
       expected: 'somebody',
@@ -90,7 +90,7 @@ describe('the engine at the start', () => {
     );
   });
 
-  it('that ignores our headers in silence is found out, and runs nobody’s SQL as the service', async () => {
+  it('that silently ignores our headers is detected, and runs no SQL as the service', async () => {
     engine.mode = { kind: 'verified', refusalOf: () => null };
     engine.alternateHeader = null;
     const running = await started();
@@ -102,7 +102,7 @@ describe('the engine at the start', () => {
     expect(engine.statements.map(({ sql }) => sql)).not.toContain('SELECT 1');
   });
 
-  it('may be in trouble: the service starts, and says so', async () => {
+  it('may be in trouble: the service starts, and logs it', async () => {
     engine.instead = Array.from({ length: 10 }, () => ({ method: 'POST', status: 500 }));
     const running = await started();
     await said('engine identity check failed');
@@ -129,7 +129,7 @@ describe('the engine at the start', () => {
     expect(keycloak.requests).toEqual([]);
   });
 
-  it('runs nobody’s SQL while impersonation is off', async () => {
+  it('gets no SQL while impersonation is off', async () => {
     expect(await submits(await started({ SERVICE_QUERY_IMPERSONATION_ENABLED: 'false' }))).toEqual([
       403,
       'impersonation_disabled',

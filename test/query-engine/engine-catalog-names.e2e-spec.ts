@@ -79,7 +79,7 @@ describe('names and expressions, as the engine knows them', () => {
     expect(engine.statements).toHaveLength(before + 2);
   });
 
-  it('a policy is told which column is unknown, and what the engine cannot read', async () => {
+  it('a policy gets warnings of unknown columns, and of expressions that the engine cannot read', async () => {
     const orders = { catalog: 'sales', schema: 'eu', table: 'orders' };
     const policy = (rule: object) => admin.post('/api/admin/policies', { principal: { type: 'everyone' }, ...rule });
     const hidden = await policy({ kind: 'hidden_column', resource: { ...orders, column: 'card' } });

@@ -6,14 +6,14 @@ import { LogBook } from '../support/log-book.js';
 import { TEST_SECRET } from '../support/secrets.js';
 import { StatementClientUnderTest } from './statement-client-under-test.js';
 
-describe('whom the engine sees', () => {
+describe('the identity check of the engine', () => {
   let tested: StatementClientUnderTest;
   beforeAll(async () => {
     tested = await StatementClientUnderTest.start();
   });
   afterAll(() => tested.stop());
 
-  it('is asked in the background: right within a minute after a mismatch, though nobody submits', async () => {
+  it('runs in the background: correct within a minute after a mismatch, without any query', async () => {
     const { settings } = parseSettings({
       AUTH_SECRET_KEY: TEST_SECRET,
       SERVICE_QUERY_HOST: '127.0.0.1',

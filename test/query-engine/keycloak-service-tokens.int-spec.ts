@@ -68,7 +68,7 @@ describe('KeycloakServiceTokens', () => {
     expect(asked()).toBe(2);
   });
 
-  it('keeps a token fresh while nobody asks', async () => {
+  it('keeps a token fresh without any request', async () => {
     const stop = new AbortController();
     const keeping = tokens.keepFresh(stop.signal);
     await timers.untilWaiting();
@@ -137,7 +137,7 @@ describe('KeycloakServiceTokens', () => {
     },
   );
 
-  it('replaces a refused token once for all who were refused', async () => {
+  it('replaces a refused token once for all requests that were refused', async () => {
     const first = await tokens.current();
     const all = await Promise.all([tokens.replacing(first), tokens.replacing(first), tokens.replacing(first)]);
 
@@ -146,7 +146,7 @@ describe('KeycloakServiceTokens', () => {
     expect(asked()).toBe(2);
   });
 
-  it('lets one who waits leave without the others', async () => {
+  it('ends the waiting of one caller alone', async () => {
     let open: () => void = () => undefined;
     keycloak.gate = new Promise((resolve) => (open = resolve));
     const caller = new AbortController();

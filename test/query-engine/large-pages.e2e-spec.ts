@@ -64,7 +64,7 @@ describe('a service with 512 MB, and pages that are larger than that', () => {
     );
   }
 
-  it('lives through five statements of one person with values of 240 MB, and says what is wrong', async () => {
+  it('survives five statements of one user with values of 240 MB, and reports the problem', async () => {
     engine.answers('SELECT huge', { columns, data: '[["@filler"]]', filler: { text: 'x', bytes: 240 * MIB } });
     const paths = await Promise.all(Array.from({ length: 5 }, () => submitted(person(0), { sql: 'SELECT huge' })));
 
@@ -104,7 +104,7 @@ describe('a service with 512 MB, and pages that are larger than that', () => {
     await lives();
   });
 
-  it('holds what people do not read within its budget, and lets nobody else wait for it', async () => {
+  it('holds unread pages within its budget, and other users do not wait for them', async () => {
     engine.answers(
       'SELECT big',
       { columns, data: '[["@filler"]]', filler: { text: 'é', bytes: 15 * MIB } },

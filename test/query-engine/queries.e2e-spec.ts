@@ -18,7 +18,7 @@ describe('queries', () => {
   });
   afterAll(() => queries.stop());
 
-  it('runs under the name of the person, with the service beside it, on every request', async () => {
+  it('runs under the name of the user, with the service as original user, on every request', async () => {
     const first = engine.requests.length;
     const path = await submitted(bo, { sql: 'SELECT 1', catalog: 'sales', schema: 'eu' });
     await bo.get(`${path}/rows`);
@@ -69,7 +69,7 @@ describe('queries', () => {
     });
   });
 
-  it('waits for nobody: the answer to the POST does not need the first page', async () => {
+  it('does not wait for the first page to answer the POST', async () => {
     let open: () => void = () => undefined;
     engine.answers('SELECT slow', { columns: NUMBERS, data: [[1]], after: new Promise((resolve) => (open = resolve)) });
     const path = await submitted(ana, { sql: 'SELECT slow' });

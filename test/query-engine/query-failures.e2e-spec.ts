@@ -19,7 +19,7 @@ describe('a query that fails', () => {
     Object.assign(engine, { instead: [], mayImpersonate: () => true });
   });
 
-  it('is refused by the engine where the person may not be impersonated', async () => {
+  it('is refused by the engine where the user may not be impersonated', async () => {
     engine.mayImpersonate = (_, user) => user !== 'ana';
 
     expect(await ended(ana, await submitted(ana, { sql: 'SELECT 1' }))).toMatchObject({
@@ -53,7 +53,7 @@ describe('a query that fails', () => {
     expect((await ana.get(`${path}/rows`)).status).toBe(409);
   });
 
-  it('says what the person did wrong, and keeps the inside of the engine to itself', async () => {
+  it('reports user errors, and hides the internals of the engine', async () => {
     engine.answers('SELECT wrong', failed('COLUMN_NOT_FOUND', "Column 'x' cannot be resolved"));
     engine.answers('SELECT broken', failed('GENERIC_INTERNAL_ERROR', "Invalid JSON file '/etc/x'", 'INTERNAL_ERROR'));
     const wrong = await ended(ana, await submitted(ana, { sql: 'SELECT wrong' }));
@@ -84,7 +84,7 @@ describe('a query that fails', () => {
     });
   });
 
-  it('keeps what the engine says, though it holds what no text of the database can', async () => {
+  it('stores the engine’s message, though it has characters that the database cannot store', async () => {
     const typeSignature = {
       rawType: 'row',
       arguments: [
@@ -109,7 +109,7 @@ describe('a query that fails', () => {
     });
   });
 
-  it('tells an engine that forbids from one that is away, and without an error line', async () => {
+  it('distinguishes an engine that forbids from one that is away, without an error line', async () => {
     engine.instead = [{ method: 'POST', status: 403, body: 'Authentication over HTTP is not enabled' }];
 
     const answer = await ana.post('/api/queries', { sql: 'SELECT 1' });

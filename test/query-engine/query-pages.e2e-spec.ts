@@ -52,7 +52,7 @@ describe('a query, page by page', () => {
     await ana.delete(path);
   });
 
-  it('holds the page that nobody has read, and asks for no more', async () => {
+  it('holds an unread page, and fetches no more', async () => {
     engine.answers('SELECT held', { columns: NUMBERS, data: [[1]] }, { data: [[2]] });
     const path = await submitted(ana, { sql: 'SELECT held' });
     await until(async () => (await ana.get(path)).body?.['state'] === 'running');

@@ -17,7 +17,7 @@ describe('a query as a stream', () => {
     return fetch(queries.service.url + path, { headers: { Accept: accept, Authorization: `Bearer ${ana.token}` } });
   }
 
-  it('streams lines of JSON, and says in the last one what went wrong midway', async () => {
+  it('streams lines of JSON, with an error of the way in the last one', async () => {
     const pages = [{ columns: NUMBERS, data: '[[1],[9223372036854775807]]' }, { data: [[3]] }];
     engine.answers('SELECT lines', ...pages);
     engine.answers('SELECT torn', ...pages, failed('DIVISION_BY_ZERO', 'Division by zero'));

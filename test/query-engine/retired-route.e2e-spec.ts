@@ -96,7 +96,7 @@ describe('the retired route', () => {
     expect(await verification.verify(withSign)).toMatchObject({ verdict: 'reachable' });
   });
 
-  it('proves nothing where nobody listens', async () => {
+  it('proves nothing where no server listens', async () => {
     expect(await verification.verify('http://127.0.0.1:1')).toMatchObject({ verdict: 'unknown' });
     expect(await verification.verify('no address')).toBeNull();
   });

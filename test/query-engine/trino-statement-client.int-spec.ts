@@ -20,7 +20,7 @@ describe('TrinoStatementClient', () => {
     { headerPrefix: 'X-Query', forwardedProto: 'https' },
     { headerPrefix: 'X-Trino', forwardedProto: 'https' },
   ] as const)('with %j', ({ headerPrefix, forwardedProto }) => {
-    it('says on every request who asks, for whom, and with which token', async () => {
+    it('sends the user, the original user and the token on every request', async () => {
       if (forwardedProto === 'https') engine.mode = { kind: 'verified', refusalOf: () => null };
       const answers = await tested.toTheEnd(tested.client({ headerPrefix, forwardedProto }), 'SELECT 1');
 
@@ -52,7 +52,7 @@ describe('TrinoStatementClient', () => {
     expect(engine.requests).toEqual([]);
   });
 
-  it('reads compressed pages when it is told to ask for them', async () => {
+  it('reads compressed pages if so configured', async () => {
     const answers = await tested.toTheEnd(tested.client({ compression: 'gzip' }), 'SELECT 1');
 
     expect(answers.flatMap(({ page }) => page.rows.read())).toEqual([[1]]);
@@ -104,7 +104,7 @@ describe('TrinoStatementClient', () => {
     expect(answers.flatMap(({ page }) => page.rows.read())).toEqual([['9223372036854775807'], ['-9007199254740993']]);
   });
 
-  it('hands on what the person did wrong, and nothing of the engine inside', async () => {
+  it('passes on user errors, and no internals of the engine', async () => {
     engine.answers('SELECT mine', failed('COLUMN_NOT_FOUND', "Column 'mine' cannot be resolved"));
     engine.answers('SELECT broken', failed('GENERIC_INTERNAL_ERROR', "Invalid JSON file '/etc/x'", 'INTERNAL_ERROR'));
 

@@ -1,5 +1,5 @@
 import { RegistrationService } from '../../src/auth/registration.service.js';
-import { ApiClient, passwordOf, signIn, somebody } from './api-client.js';
+import { ApiClient, passwordOf, signIn, registrant } from './api-client.js';
 import type { TestService } from './service.js';
 
 /** A client that is signed in as an administrator of its own. */
@@ -16,7 +16,7 @@ export async function people<N extends string>(service: TestService, ...names: N
   const client = new ApiClient(service.url);
   const ids: [N, number][] = [];
   for (const name of names) {
-    const { body } = await client.post('/api/auth/register', somebody(name));
+    const { body } = await client.post('/api/auth/register', registrant(name));
     ids.push([name, Number(body?.['id'])]);
   }
   return Object.fromEntries(ids) as Record<N, number>;

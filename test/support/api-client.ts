@@ -85,7 +85,7 @@ export function tokensOf(answer: Answer | undefined): Tokens {
 }
 
 /** The registration of somebody valid; say only what matters. */
-export function somebody(username: string, overrides: Record<string, unknown> = {}): Record<string, unknown> {
+export function registrant(username: string, overrides: Record<string, unknown> = {}): Record<string, unknown> {
   return { username, email: `${username}@example.org`, password: passwordOf(username), ...overrides };
 }
 
@@ -95,7 +95,7 @@ export function passwordOf(username: string): string {
 
 /** Registers a person and signs them in. */
 export async function signedUp(client: ApiClient, username: string): Promise<Tokens & { id: number }> {
-  const { status, body } = await client.post('/api/auth/register', somebody(username));
+  const { status, body } = await client.post('/api/auth/register', registrant(username));
   if (status !== 201) throw new Error(`${username} was not registered: ${JSON.stringify(body)}`);
   const tokens = await signIn(client, username);
   return { ...tokens, id: Number(body?.['id']) };

@@ -104,7 +104,7 @@ describe('fair turns', () => {
     expect(await Promise.all([first, small, newcomer])).toEqual(['granted', 'granted', 'granted']);
   });
 
-  it('displaces nobody who has had a turn', async () => {
+  it('displaces no place that has had a turn', async () => {
     const turns = new FairTurns(1, 2);
     const [begun, other] = [turns.enter('a'), turns.enter('a')];
     if (begun === null || other === null) throw new Error('there were two places');
@@ -119,7 +119,7 @@ describe('fair turns', () => {
     expect(await again).toBe('granted');
   });
 
-  it('forgets those who leave while they wait, and those who had left before', async () => {
+  it('forgets requests that are aborted while they wait, or were before', async () => {
     const requests = new Requests(1);
     const leaving = new AbortController();
     const [runs, waits] = [requests.arrive('a', leaving.signal), requests.arrive('a', leaving.signal)];

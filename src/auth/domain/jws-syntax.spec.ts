@@ -7,7 +7,7 @@ const PAYLOAD = '{"sub":"12"}';
 const token = (header = HEADER, payload = PAYLOAD, signature = 'c2ln'): string =>
   `${text(header)}.${text(payload)}.${signature}`;
 
-describe('the form of a token', () => {
+describe('the syntax of a token', () => {
   it.each([
     ['ours', token()],
     ['without typ', token('{"alg":"HS256"}')],
@@ -54,7 +54,7 @@ describe('the form of a token', () => {
     ['more than 8 KiB', token(HEADER, JSON.stringify({ sub: 'x'.repeat(8192) }))],
   ])('%s is refused', (_, candidate) => expect(hasJwsSyntax(candidate)).toBe(false));
 
-  it('has one spelling: a token that differs in any character of it is refused or says something else', () => {
+  it('has one spelling: a token that differs in any character is refused or has another content', () => {
     const ours = token();
     fc.assert(
       fc.property(fc.nat(ours.length - 1), fc.string({ minLength: 0, maxLength: 2 }), (at, other) => {

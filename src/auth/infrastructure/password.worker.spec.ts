@@ -29,7 +29,7 @@ describe('password hashes', () => {
     expect(matches({ password: 'correct house', hash: foreign, cost: COST })).toBe(false);
   });
 
-  it('of nobody match nothing', () => {
+  it('of unknown users match nothing', () => {
     expect(matches({ password: 'correct horse', hash: null, cost: COST })).toBe(false);
   });
 });

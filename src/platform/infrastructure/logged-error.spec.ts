@@ -12,7 +12,7 @@ function logged(err: unknown): string {
 }
 
 describe('an error in the log', () => {
-  it('says what failed in the database, and none of the values that it was given', () => {
+  it('names the failure of the database, without the values of the statement', () => {
     const driver = Object.assign(new Error('duplicate key'), {
       code: '23505',
       constraint: 'users_pkey',
@@ -25,7 +25,7 @@ describe('an error in the log', () => {
     expect(line).not.toMatch(/value-/);
   });
 
-  it('says what failed on the way to another service, and no header of the request', () => {
+  it('names the failure of a request, without its headers', () => {
     const headers = new AxiosHeaders({ Authorization: 'Bearer value-3' });
     const line = logged(new AxiosError('socket hang up', 'ECONNRESET', { headers, data: 'value-4' }));
 

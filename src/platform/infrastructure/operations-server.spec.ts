@@ -39,7 +39,7 @@ describe('the second port', () => {
     expect((await fetch(`${url}/health/live`)).status).toBe(200);
   });
 
-  it('makes one answer for all who ask for it at the same time', async () => {
+  it('makes one answer for concurrent requests', async () => {
     let made = 0;
     let open = (): void => undefined;
     const opened = new Promise<void>((resolve) => (open = resolve));
@@ -65,7 +65,7 @@ describe('the second port', () => {
     expect(statusesIn(text).length).toBeLessThan(17);
   });
 
-  it('has nothing else, and says so as the first one does', async () => {
+  it('answers other paths with the same problem as the first port', async () => {
     const answer = await fetch(`${url}/api/auth/me`);
 
     expect(answer.status).toBe(404);

@@ -16,7 +16,7 @@ export function judgeIdentity(
   prefix: string,
 ): { identity: Identity; reason: string | null } {
   if (typeof user !== 'string') return { identity: 'unknown', reason: null };
-  if (user !== expected) return { identity: 'mismatch', reason: 'the engine sees somebody else' };
+  if (user !== expected) return { identity: 'mismatch', reason: 'the engine runs statements as another user' };
   if (catalog === null) return { identity: 'mismatch', reason: `the engine does not read ${prefix} headers` };
   return { identity: 'confirmed', reason: null };
 }

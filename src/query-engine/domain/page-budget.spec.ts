@@ -32,7 +32,7 @@ describe('PageBudget', () => {
     expect(of.bytes).toBe(90);
   });
 
-  it('lets go of what rests with those who hold the most, for one who holds less', () => {
+  it('evicts pages at rest of the owners with the most bytes, for an owner with fewer', () => {
     const of = budget();
     const gone: string[] = [];
     for (const owner of ['ana', 'bo', 'cy', 'di']) {
@@ -46,7 +46,7 @@ describe('PageBudget', () => {
     expect(of.bytes).toBeLessThanOrEqual(400);
   });
 
-  it('takes nothing from a reader, nor from those who hold no more', () => {
+  it('evicts no page that is read, and none of owners with as few bytes', () => {
     const of = budget();
     const gone: string[] = [];
     for (const owner of ['ana', 'bo', 'cy', 'di']) {

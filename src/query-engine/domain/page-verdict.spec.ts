@@ -107,7 +107,7 @@ describe('publicState', () => {
     ['PLANNING', 'running'],
     ['FINISHED', 'running'],
     ['A_WORD_OF_A_LATER_VERSION', 'running'],
-  ])('%s is %s while it lives', (word, state) => {
-    expect(publicState(word)).toBe(state);
+  ])('%s is %s while it lives', (engineState, state) => {
+    expect(publicState(engineState)).toBe(state);
   });
 });

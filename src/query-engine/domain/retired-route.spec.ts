@@ -56,7 +56,7 @@ describe('judgeRoute', () => {
     expect(judgeRoute(answers).verdict).toBe(verdict);
   });
 
-  it('says what answered', () => {
+  it('names the server that answered', () => {
     expect(judgeRoute([foreign, silence]).lines).toEqual([
       'SELECT 1: 405, nothing of an engine, from nginx, redirected to https://www.example.org/',
       'SELECT 1: not answered (ECONNREFUSED)',

@@ -13,7 +13,7 @@ describe('judgeRulesProbe', () => {
     expect(judgeRulesProbe({ name, kind, message: '', line: null, column: null })).toBe(inForce);
   });
 
-  it('is not told anything by an engine that takes the property', () => {
+  it('learns nothing from an engine that accepts the property', () => {
     expect(judgeRulesProbe(null)).toBe('unclear');
   });
 });

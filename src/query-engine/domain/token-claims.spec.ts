@@ -42,7 +42,7 @@ describe('what is wrong with a service-account token', () => {
     return read === null ? ['unreadable'] : tokenProblems(read, expected).map(({ message }) => message);
   };
 
-  it('nothing, where it is as the settings say, and of what it leaves out only the audience', () => {
+  it('nothing if it agrees with the settings; of missing claims only the audience', () => {
     expect(messages(good)).toEqual([]);
     expect(messages({})).toEqual(['service-account token lacks the audience']);
   });
