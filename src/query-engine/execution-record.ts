@@ -1,7 +1,7 @@
 import type { Clock } from '../kernel/clock.js';
 import { type PageVerdict, publicState, stateAfter } from './domain/page-verdict.js';
 import type { Ending } from './domain/query.js';
-import type { ExecutionState, QueryStore } from './domain/query-store.js';
+import type { ExecutionState, QueryProgress, QueryStore } from './domain/query-store.js';
 import type { StatementPage } from './domain/statement-page.js';
 
 /**
@@ -22,20 +22,21 @@ export class ExecutionRecord {
     return this.current;
   }
 
-  /** @param path where the page was found; null: in the answer to the POST. @throws EngineFault */
-  async progress(page: StatementPage, verdict: PageVerdict, path: string | null): Promise<boolean> {
+  /** @param path where the page was found; null: in the answer to the POST. @returns null: false. @throws EngineFault */
+  async progress(page: StatementPage, verdict: PageVerdict, path: string | null): Promise<QueryProgress | null> {
     const now = this.clock.now();
     const next = stateAfter(verdict, page, path, this.current, now);
     const state = page.rows.length > 0 ? 'running' : publicState(page.engineState);
-    const stored = await this.store.progress(this.current.id, this.replica, {
+    const progress = {
       ...next,
       state,
       startedAt: state === 'running' ? now : null,
       progressPercent: page.progressPercent,
       engineQueryId: page.queryId,
-    });
-    if (stored) Object.assign(this.current, verdict.kind === 'end' ? { columns: next.columns } : next);
-    return stored;
+    } as const;
+    if (!(await this.store.progress(this.current.id, this.replica, progress))) return null;
+    Object.assign(this.current, verdict.kind === 'end' ? { columns: next.columns } : next);
+    return progress;
   }
 
   /** Rows from … up to before … go to the reader. */

@@ -8,7 +8,13 @@ import { Settings } from '../platform/settings.js';
 import { sessionFor, InvalidSession } from './domain/engine-session.js';
 import { Timers } from '../kernel/timers.js';
 import { endedBy, isQueryId, type Query } from './domain/query.js';
-import { type ExecutionState, type NewQuery, QueryStore } from './domain/query-store.js';
+import {
+  type ExecutionState,
+  type NewQuery,
+  type QueryProgress,
+  QueryStore,
+  startedQuery,
+} from './domain/query-store.js';
 import type { QueryCursor } from './domain/query-cursor.js';
 import { type Parameter, InvalidParameter, withParameters } from './domain/sql-literal.js';
 import { EngineFault, type StatementAnswer, StatementClient } from './domain/statement-client.js';
@@ -58,14 +64,9 @@ export class QueriesService {
     if (engine.origin === null) return { kind: 'refused', code: 'engine_unavailable' };
     if (!(await this.identity.respectsUserHeaders())) return { kind: 'refused', code: 'engine_unavailable' };
     const createdAt = this.clock.now();
+    const { sql, catalog, schema } = asked;
     const query: NewQuery = {
-      id: this.ids.uuid(),
-      userId: user.id,
-      runAs: user.username,
-      sql: asked.sql,
-      catalog: asked.catalog,
-      schema: asked.schema,
-      traceToken: requestId,
+      ...{ id: this.ids.uuid(), userId: user.id, runAs: user.username, sql, catalog, schema, traceToken: requestId },
       createdAt,
       deadlineAt: new Date(createdAt.getTime() + queries.maxSeconds * 1000),
     };
@@ -74,8 +75,9 @@ export class QueriesService {
     }
     const answer = await this.submitToEngine(query, asked, signal);
     if ('kind' in answer) return answer;
-    await this.begin(query, answer);
-    const submitted = await this.store.ownedBy(user.id).find(query.id);
+    const progress = await this.begin(query, answer);
+    // The store has the end of one that has ended at once.
+    const submitted = progress === null ? await this.find(user, query.id) : startedQuery(query, progress);
     return submitted === null
       ? { kind: 'refused', code: 'engine_unavailable' }
       : { kind: 'submitted', query: submitted };
@@ -155,10 +157,8 @@ export class QueriesService {
     const deadline = this.timers.now() + this.settings.queries.maxSeconds * 1000;
     try {
       const sql = withParameters(asked.sql, asked.parameters);
-      return await this.client.submit(sql, sessionFor(query.runAs, { catalog, schema, traceToken }), {
-        deadline,
-        signal,
-      });
+      const session = sessionFor(query.runAs, { catalog, schema, traceToken });
+      return await this.client.submit(sql, session, { deadline, signal });
     } catch (error) {
       await this.store.discard(id);
       if (error instanceof InvalidParameter) return { kind: 'invalid', field: 'parameters', message: error.message };
@@ -174,7 +174,7 @@ export class QueriesService {
     }
   }
 
-  private async begin(query: NewQuery, { page }: StatementAnswer): Promise<void> {
+  private async begin(query: NewQuery, { page }: StatementAnswer): Promise<QueryProgress | null> {
     const { id, runAs, catalog, schema, traceToken, deadlineAt } = query;
     const state: ExecutionState = {
       ...{ id, runAs, catalog, schema, traceToken, deadlineAt },
@@ -182,7 +182,7 @@ export class QueriesService {
       waitingSince: null,
     };
     try {
-      await this.executions.begin(state, page);
+      return await this.executions.begin(state, page);
     } catch (error) {
       // No replica can execute it: cancelled at once, not when the engine's timeout ends it.
       if (page.nextPath !== null) await this.client.cancel(page.nextPath, sessionFor(runAs, { traceToken }));

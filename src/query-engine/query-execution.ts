@@ -9,7 +9,7 @@ import type { PageBudget } from './domain/page-budget.js';
 import { PageRows } from './domain/page-rows.js';
 import { isRepeated, judgePage, type TakenPage } from './domain/page-verdict.js';
 import { type Ending, endedBy, endedByFault } from './domain/query.js';
-import type { ExecutionState, QueryStore } from './domain/query-store.js';
+import type { ExecutionState, QueryProgress, QueryStore } from './domain/query-store.js';
 import { covers, cutPage, judgeAsked } from './domain/row-window.js';
 import { EngineFault, type StatementClient } from './domain/statement-client.js';
 import type { StatementPage } from './domain/statement-page.js';
@@ -81,13 +81,15 @@ export class QueryExecution {
     return this.releasedAt === null ? 0 : this.resources.timers.now() - this.releasedAt;
   }
 
-  /** Takes the answer to the POST; further pages are fetched in the background. */
-  async begin(page: StatementPage): Promise<void> {
+  /** Takes the answer to the POST; further pages are fetched in the background. @returns null: it has ended. */
+  async begin(page: StatementPage): Promise<QueryProgress | null> {
     const { client, budget } = this.resources;
-    const isOurs = await this.take({ page, charge: budget.open(this.record.state.runAs) }, null);
+    const progress = await this.take({ page, charge: budget.open(this.record.state.runAs) }, null);
     // Ended while its POST was under way: no other replica knows the path that cancels it.
-    if (!isOurs && page.nextPath !== null) await client.cancel(page.nextPath, this.session);
+    if (progress === null && page.nextPath !== null) await client.cancel(page.nextPath, this.session);
+    const hasEnded = this.isReleased();
     void this.resume();
+    return hasEnded ? null : progress;
   }
 
   /** Fetches pages until one has rows or the query ends. Never rejects. */
@@ -253,20 +255,21 @@ export class QueryExecution {
     return this.fetcher.fetch(path, { deadline, rowsHandedOut: rowsReturned > 0 });
   }
 
-  /** @param path where the page was found; null: in the answer to the POST. @returns false: not ours to execute. */
-  private async take(fetched: FetchedPage, path: string | null): Promise<boolean> {
+  /** @param path where the page was found; null: in the answer to the POST. @returns null: not ours to execute. */
+  private async take(fetched: FetchedPage, path: string | null): Promise<QueryProgress | null> {
     const { page, charge } = fetched;
     const verdict = judgePage(page);
     let isHeld = false;
     try {
-      if (!(await this.record.progress(page, verdict, path))) {
+      const progress = await this.record.progress(page, verdict, path);
+      if (progress === null) {
         this.release();
-        return false;
+        return null;
       }
       if (verdict.kind === 'end') await this.end(verdict.ending, false);
       isHeld = verdict.kind === 'hold' && !this.isReleased();
       if (isHeld) this.hold(this.record.state.pageStart, fetched, path);
-      return true;
+      return progress;
     } finally {
       if (!isHeld) charge.release();
     }

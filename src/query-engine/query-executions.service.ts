@@ -6,7 +6,7 @@ import { Log } from '../platform/log.js';
 import { Settings } from '../platform/settings.js';
 import { PageBudget } from './domain/page-budget.js';
 import { endedBy } from './domain/query.js';
-import { type ExecutionState, QueryStore } from './domain/query-store.js';
+import { type ExecutionState, type QueryProgress, QueryStore } from './domain/query-store.js';
 import { StatementClient } from './domain/statement-client.js';
 import type { StatementPage } from './domain/statement-page.js';
 import { type ExecutionResources, QueryExecution } from './query-execution.js';
@@ -63,9 +63,9 @@ export class QueryExecutions {
     await this.store.release(this.replica).catch((error: unknown) => this.warn(error));
   }
 
-  /** Executes a query from the answer to its POST on. @throws EngineFault for rows without columns. */
-  async begin(state: ExecutionState, page: StatementPage): Promise<void> {
-    await this.execute(state).begin(page);
+  /** Executes a query from the answer to its POST on. @returns null: it has ended. @throws EngineFault for rows without columns. */
+  begin(state: ExecutionState, page: StatementPage): Promise<QueryProgress | null> {
+    return this.execute(state).begin(page);
   }
 
   /** The rows of a query from that one on; this replica takes it over if another executes it. Null: it has ended. */

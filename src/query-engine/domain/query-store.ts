@@ -49,6 +49,15 @@ export interface QueryProgress {
   waitingSince: Date | null;
 }
 
+/** The query as it is stored after its first page. */
+export function startedQuery({ id, sql, catalog, schema, createdAt }: NewQuery, progress: QueryProgress): Query {
+  const { state, startedAt, progressPercent, columns, engineQueryId } = progress;
+  return {
+    ...{ id, sql, catalog, schema, createdAt, state, startedAt, progressPercent, columns, engineQueryId },
+    ...{ sqlTruncated: false, finishedAt: null, rowsReturned: 0, truncated: false, updateCount: null, error: null },
+  };
+}
+
 /** What it takes to cancel a query on the engine. */
 export type Ended = Pick<ExecutionState, 'runAs' | 'catalog' | 'schema' | 'traceToken' | 'nextPath'>;
 
