@@ -14,7 +14,7 @@ import { ConnectionDrain } from './platform/infrastructure/connection-drain.js';
 import { serveApiDescription } from './platform/infrastructure/api-description.js';
 import { Connections } from './platform/infrastructure/connections.js';
 import { InputPipe } from './platform/infrastructure/input.pipe.js';
-import { leaveBodiesUnread } from './platform/infrastructure/json-body.js';
+import { leaveBodiesUnread } from './platform/infrastructure/json-body.guard.js';
 import { NestLog } from './platform/infrastructure/nest-log.js';
 import { requireOneHost } from './platform/infrastructure/one-host.js';
 import { operationsServer } from './platform/infrastructure/operations-server.js';

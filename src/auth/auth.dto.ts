@@ -5,6 +5,13 @@ import { usernameProblem } from '../users/domain/username.js';
 import { passwordCharacterProblem, passwordProblem } from './domain/password.js';
 import type { TokenPair } from './tokens.service.js';
 
+export const NEW_PASSWORD = {
+  minLength: 8,
+  maxLength: 128,
+  pattern: WITHOUT_NUL,
+  description: 'Counted in code points, taken exactly as received.',
+};
+
 /** Source document 2.1. */
 export class RegisterDto {
   @ApiProperty({ minLength: 3, maxLength: 64, pattern: '^[a-zA-Z0-9_]+$' })
@@ -15,12 +22,7 @@ export class RegisterDto {
   @TextRule(emailProblem)
   email!: string;
 
-  @ApiProperty({
-    minLength: 8,
-    maxLength: 128,
-    pattern: WITHOUT_NUL,
-    description: 'Counted in code points, taken exactly as received.',
-  })
+  @ApiProperty(NEW_PASSWORD)
   @TextRule(passwordProblem)
   password!: string;
 }

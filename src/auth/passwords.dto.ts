@@ -1,6 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { TextRule, WITHOUT_NUL } from '../platform/validation.js';
 import { emailProblem } from '../users/domain/email.js';
+import { NEW_PASSWORD } from './auth.dto.js';
 import { passwordCharacterProblem, passwordProblem } from './domain/password.js';
 
 export class PasswordChangeDto {
@@ -8,12 +9,7 @@ export class PasswordChangeDto {
   @TextRule(passwordCharacterProblem)
   current_password!: string;
 
-  @ApiProperty({
-    minLength: 8,
-    maxLength: 128,
-    pattern: WITHOUT_NUL,
-    description: 'Counted in code points, taken exactly as received.',
-  })
+  @ApiProperty(NEW_PASSWORD)
   @TextRule(passwordProblem)
   new_password!: string;
 }

@@ -89,13 +89,8 @@ export class RegistrationService {
 
   private async recordThrottled(first: boolean, client: Client): Promise<void> {
     if (!first) return; // once in a window: a flood must not fill the audit trail
-    await this.audit.record({
-      event: 'registration_throttled',
-      actor: null,
-      subject: null,
-      origin: client,
-      details: {},
-    });
+    const event = 'registration_throttled';
+    await this.audit.record({ event, actor: null, subject: null, origin: client, details: {} });
   }
 }
 

@@ -89,16 +89,10 @@ export class SessionsService {
   }
 
   private async endStolen({ id, userId }: PresentedRefresh['session'], client: Client): Promise<void> {
-    const details = { user_id: userId };
+    const [subject, details] = [sessionSubject(id), { user_id: userId }];
     await this.transaction.run(async () => {
       if (!(await this.sessions.end(id, this.clock.now()))) return;
-      await this.audit.record({
-        event: 'refresh_reused',
-        actor: null,
-        subject: sessionSubject(id),
-        origin: client,
-        details,
-      });
+      await this.audit.record({ event: 'refresh_reused', actor: null, subject, origin: client, details });
     });
   }
 }

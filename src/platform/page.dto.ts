@@ -4,10 +4,11 @@ import { Transform } from 'class-transformer';
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
 import { keyOfCursor, type PageRequest } from '../kernel/page.js';
 
-class PageLimit {
+/** `?limit=` of a list. */
+export class PageLimit {
   @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 200, default: 50 })
   @Transform(({ value }: { value: unknown }) =>
-    typeof value === 'string' && /^[0-9]{1,4}$/.test(value) ? Number(value) : value,
+    typeof value === 'string' && /^[0-9]{1,9}$/.test(value) ? Number(value) : value,
   )
   @IsInt({ message: 'must be a whole number' })
   @Min(1, { message: 'must be at least 1' })

@@ -2,6 +2,7 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
 import { resourceNameProblem } from '../kernel/name.js';
+import { PageLimit } from '../platform/page.dto.js';
 import { FieldRule, TextRule } from '../platform/validation.js';
 import { readQueryCursor } from './domain/query-cursor.js';
 import { readRowCursor } from './domain/row-window.js';
@@ -47,9 +48,6 @@ export class SubmitQueryDto {
   parameters: Parameter[] = [];
 }
 
-const toNumber = ({ value }: { value: unknown }): unknown =>
-  typeof value === 'string' && /^[0-9]{1,5}$/.test(value) ? Number(value) : value;
-
 const namedBy =
   (read: (text: string) => unknown) =>
   (after: unknown): string | null =>
@@ -57,14 +55,7 @@ const namedBy =
       ? null
       : 'must be the `next` of an earlier page';
 
-export class ListQueriesDto {
-  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 200, default: 50 })
-  @Transform(toNumber)
-  @IsInt({ message: 'must be a whole number' })
-  @Min(1, { message: 'must be at least 1' })
-  @Max(200, { message: 'must be at most 200' })
-  limit = 50;
-
+export class ListQueriesDto extends PageLimit {
   @ApiPropertyOptional({ description: 'The `next` of the page before.' })
   @FieldRule(namedBy(readQueryCursor))
   after?: string;
@@ -72,7 +63,9 @@ export class ListQueriesDto {
 
 export class RowsDto {
   @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 10_000, default: 1000 })
-  @Transform(toNumber)
+  @Transform(({ value }: { value: unknown }) =>
+    typeof value === 'string' && /^[0-9]{1,9}$/.test(value) ? Number(value) : value,
+  )
   @IsInt({ message: 'must be a whole number' })
   @Min(1, { message: 'must be at least 1' })
   @Max(10_000, { message: 'must be at most 10000' })

@@ -51,10 +51,6 @@ export class UsersService {
     return (await this.store.findById(id))?.account ?? null;
   }
 
-  async findNamed(username: string): Promise<Account | null> {
-    return (await this.store.findByUsername(username))?.account ?? null;
-  }
-
   page(filter: UserFilter, after: number | null, limit: number): Promise<Account[]> {
     return this.store.page(filter, after, limit);
   }

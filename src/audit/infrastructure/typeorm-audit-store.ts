@@ -41,17 +41,13 @@ export class TypeormAuditStore extends AuditStore {
     if (from !== null) query.andWhere('e.at >= :from', { from });
     if (to !== null) query.andWhere('e.at < :to', { to });
     if (typeof user === 'number') {
-      query.andWhere(`(e.actor_id = :user OR (e.subject_type = 'user' AND e.subject_id = :text))`, {
-        user,
-        text: String(user),
-      });
+      const values = { user, text: String(user) };
+      query.andWhere(`(e.actor_id = :user OR (e.subject_type = 'user' AND e.subject_id = :text))`, values);
     }
     if (typeof user === 'string') {
       query.andWhere(
         `lower(:user) IN (lower(e.actor_name), CASE e.subject_type WHEN 'user' THEN lower(e.subject_name) END)`,
-        {
-          user,
-        },
+        { user },
       );
     }
     return (await query.getMany()).map(toEvent);

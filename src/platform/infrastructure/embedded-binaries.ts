@@ -21,9 +21,7 @@ export async function packagedBinaries(): Promise<Binaries> {
   } catch (cause) {
     throw new Error(
       `no embedded PostgreSQL (${name}): run npm ci without --omit=optional, or set DATABASE_URL to a PostgreSQL of your own`,
-      {
-        cause,
-      },
+      { cause },
     );
   }
 }

@@ -197,12 +197,8 @@ export class TrinoStatementClient extends StatementClient {
 
   private failureOf(outcome: AttemptResult): FailedAttempt {
     if (outcome.kind === 'lost') return { kind: 'connection' };
-    const { status } = outcome.reply;
-    return {
-      kind: 'status',
-      status,
-      retryAfter: readRetryAfter(outcome.reply.headers['retry-after'], this.clock.now()),
-    };
+    const { status, headers } = outcome.reply;
+    return { kind: 'status', status, retryAfter: readRetryAfter(headers['retry-after'], this.clock.now()) };
   }
 }
 

@@ -38,29 +38,19 @@ export class TypeormQueryStore extends QueryStore {
   }
 
   override reserve(query: NewQuery, replica: string, mostAlive: number): Promise<boolean> {
+    const { id, userId, runAs, sql, catalog, schema, traceToken, createdAt, deadlineAt } = query;
     return this.session.run(async () => {
       const { manager } = this.session;
       // One user's submissions one after the other, so that each counts those before it.
-      await manager.query(`SELECT pg_advisory_xact_lock(hashtext('queries'), $1)`, [query.userId]);
-      const alive = await manager.countBy(QueryRow, { userId: query.userId, state: In(['queued', 'running']) });
+      await manager.query(`SELECT pg_advisory_xact_lock(hashtext('queries'), $1)`, [userId]);
+      const alive = await manager.countBy(QueryRow, { userId, state: In(['queued', 'running']) });
       if (alive >= mostAlive) return false;
       await manager.query(
         `INSERT INTO queries (id, user_id, run_as, state, sql, catalog, schema, trace_token, created_at, deadline_at, driver, lease_until)
          VALUES ($1, $2, $3, 'queued', $4, $5, $6, $7, $8, $9, $10, ${LEASE})`,
-        [
-          query.id,
-          query.userId,
-          query.runAs,
-          query.sql,
-          query.catalog,
-          query.schema,
-          query.traceToken,
-          query.createdAt,
-          query.deadlineAt,
-          replica,
-        ],
+        [id, userId, runAs, sql, catalog, schema, traceToken, createdAt, deadlineAt, replica],
       );
-      await manager.query(FORGET_OLDEST, [query.userId, KEPT.bytes, KEPT.queries]);
+      await manager.query(FORGET_OLDEST, [userId, KEPT.bytes, KEPT.queries]);
       return true;
     });
   }
@@ -70,6 +60,8 @@ export class TypeormQueryStore extends QueryStore {
   }
 
   override progress(id: string, replica: string, progress: QueryProgress): Promise<boolean> {
+    const { state, startedAt, progressPercent, engineQueryId, nextPath, pagePath, pageStart, waitingSince } = progress;
+    const columns = progress.columns && writeColumns(progress.columns);
     return this.changesOne(
       `UPDATE queries SET state = $3, started_at = coalesce(started_at, $4), progress_percent = $5, engine_query_id = $6,
          columns = $7, next_path = $8, page_path = $9, page_start = $10, waiting_since = $11
@@ -77,15 +69,15 @@ export class TypeormQueryStore extends QueryStore {
       [
         id,
         replica,
-        progress.state,
-        progress.startedAt,
-        progress.progressPercent,
-        progress.engineQueryId,
-        progress.columns === null ? null : writeColumns(progress.columns),
-        progress.nextPath,
-        progress.pagePath,
-        progress.pageStart,
-        progress.waitingSince,
+        state,
+        startedAt,
+        progressPercent,
+        engineQueryId,
+        columns,
+        nextPath,
+        pagePath,
+        pageStart,
+        waitingSince,
       ],
     );
   }
