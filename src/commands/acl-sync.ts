@@ -74,7 +74,7 @@ function previewText({ plan, candidate, diff }: Preview): string {
   const { rules, bytes, findings, access } = candidate;
   return [
     `the next run would ${WOULD[plan.kind]}: ${rules} rules, ${bytes} bytes`,
-    ...(plan.drift ? ['  somebody has edited the live rules by hand'] : []),
+    ...(plan.drift ? ['  the live rules have been edited by hand'] : []),
     ...diff.removed.map((rule) => `- ${rule}`),
     ...diff.added.map((rule) => `+ ${rule}`),
     ...(access === null ? [] : accessLines(access)),

@@ -64,13 +64,13 @@ export class EngineLifecycle implements OnModuleInit, BeforeApplicationShutdown,
       () => Promise.resolve(isConfirmed() ? 'up' : 'degraded'),
       () => identity.age,
     );
-    gauge(this.metrics, 'grantline_engine_identity_confirmed', 'Whether the engine sees whom the service names.', () =>
+    gauge(this.metrics, 'grantline_engine_identity_confirmed', 'Whether the engine applies the user headers.', () =>
       isConfirmed() ? 1 : 0,
     );
     gauge(
       this.metrics,
       'grantline_engine_identity_age_seconds',
-      'Since the engine was asked whom it sees.',
+      'Since the last check of the user headers.',
       () => identity.age ?? Number.NaN,
     );
     this.health.register('identity_provider', () => Promise.resolve(this.tokens.isValid() ? 'up' : 'degraded'));

@@ -137,7 +137,7 @@ function errorOf(stop: Stop): QueryErrorResponse {
     case 'gone':
     case 'unknown-place':
     case 'not-found':
-      return plainError('page_gone', 'Somebody else read on.');
+      return plainError('page_gone', 'Another reader has read on.');
   }
 }
 

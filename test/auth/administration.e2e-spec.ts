@@ -76,10 +76,10 @@ describe('administration of accounts', () => {
 
   it('a deactivation notifies the publisher of the rules', async () => {
     const { id } = await signedUp(anonymous, 'quinn');
-    let told = 0;
-    const unsubscribe = service.app.get(AccessChangesService).subscribe(() => told++);
+    let notifications = 0;
+    const unsubscribe = service.app.get(AccessChangesService).subscribe(() => notifications++);
     await boss.patch(`/api/admin/users/${id}`, { is_active: false });
-    expect(told).toBe(1);
+    expect(notifications).toBe(1);
     unsubscribe();
   });
 

@@ -66,15 +66,15 @@ describe('the transaction of an asynchronous context', () => {
   });
 
   it('is rolled back when its work fails, and those that run beside it go on', async () => {
-    let goOn = (): void => undefined;
-    const waiting = new Promise<void>((resolve) => (goOn = resolve));
+    let resume = (): void => undefined;
+    const waiting = new Promise<void>((resolve) => (resume = resolve));
     const beside = session.run(async () => {
       const before = await plainly();
       await waiting;
       return [before, await plainly()];
     });
     await expect(session.run(() => Promise.reject(new Error('undone')))).rejects.toThrow('undone');
-    goOn();
+    resume();
 
     const [before, after] = await beside;
     expect(after).toBe(before);

@@ -188,11 +188,11 @@ describe('HTTP edges', () => {
     ['unknown fields of a login', '/api/auth/login', fields(1500, String), 'validation_failed', 20],
   ])('names the first 20 errors, in less than 8 KiB: %s', async (_, path, body, code, errors) => {
     const answer = await admin.send('POST', path, body);
-    const told = (answer.body?.['errors'] ?? []) as unknown[];
+    const reported = (answer.body?.['errors'] ?? []) as unknown[];
 
     expect({ status: answer.status, code: answer.body?.['code'] }).toEqual({ status: 400, code });
-    expect(told.length).toBeLessThanOrEqual(20);
-    expect(told.length).toBeGreaterThanOrEqual(errors);
+    expect(reported.length).toBeLessThanOrEqual(20);
+    expect(reported.length).toBeGreaterThanOrEqual(errors);
     expect(Number(answer.headers.get('content-length'))).toBeLessThan(8 * 1024);
   });
 

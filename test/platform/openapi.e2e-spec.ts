@@ -40,6 +40,21 @@ describe('the OpenAPI document', () => {
     expect(closed).toEqual(described.map(({ method, path }) => `${method} ${path}`));
   });
 
+  it('describes the id of a row, in a path, as a positive integer', () => {
+    const schemas = new Map(
+      operations().flatMap(({ path, operation: { parameters = [] } }) =>
+        parameters.flatMap((each) =>
+          'in' in each && each.in === 'path' ? [[`${path} ${each.name}`, each.schema] as const] : [],
+        ),
+      ),
+    );
+
+    expect(schemas.get('/api/admin/users/{id} id')).toEqual({ type: 'integer', minimum: 1 });
+    expect([...schemas.values()].filter((schema) => schema && 'type' in schema && schema.type === 'number')).toEqual(
+      [],
+    );
+  });
+
   it('has exactly the routes of the service', () => {
     const server: FastifyInstance = service.app.getHttpAdapter().getInstance();
     const served = routesIn(server.printRoutes({ commonPrefix: false })).filter((route) => route.includes(' /api/'));
@@ -59,8 +74,8 @@ describe('the OpenAPI document', () => {
       for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND']) {
         if (allowed.includes(method)) continue;
         const answer = await fetch(service.url + path.replaceAll(/\{\w+\}/g, '1'), { method });
-        const told = { method, path, status: answer.status, allow: answer.headers.get('allow') };
-        expect(told).toEqual({ method, path, status: 405, allow: allowed.sort().join(', ') });
+        const answered = { method, path, status: answer.status, allow: answer.headers.get('allow') };
+        expect(answered).toEqual({ method, path, status: 405, allow: allowed.sort().join(', ') });
       }
     }
   });

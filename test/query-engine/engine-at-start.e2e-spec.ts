@@ -39,8 +39,8 @@ describe('the engine at the start', () => {
     return service;
   }
 
-  /** The lines that say so, once there are any. */
-  async function said(text: string): Promise<Record<string, unknown>> {
+  /** The log lines with that text, once there are any. */
+  async function logged(text: string): Promise<Record<string, unknown>> {
     for (;;) {
       const line = service?.logLines.find((candidate) => candidate.includes(text));
       if (line !== undefined) return JSON.parse(line) as Record<string, unknown>;
@@ -78,7 +78,7 @@ describe('the engine at the start', () => {
       data: [['service-account-grantline']],
     });
 
-    expect(await said('the engine runs statements as another user')).toMatchObject({
+    expect(await logged('the engine runs statements as another user')).toMatchObject({
       level: 'error',
       msg: 'ENGINE_IDENTITY_MISMATCH',
       expected: 'somebody',
@@ -95,7 +95,7 @@ describe('the engine at the start', () => {
     engine.alternateHeader = null;
     const running = await started();
 
-    expect(await said('ENGINE_IDENTITY_MISMATCH')).toMatchObject({
+    expect(await logged('ENGINE_IDENTITY_MISMATCH')).toMatchObject({
       reason: 'the engine does not read X-Query headers',
     });
     expect(await submits(running)).toEqual([503, 'engine_unavailable']);
@@ -105,7 +105,7 @@ describe('the engine at the start', () => {
   it('may be in trouble: the service starts, and logs it', async () => {
     engine.instead = Array.from({ length: 10 }, () => ({ method: 'POST', status: 500 }));
     const running = await started();
-    await said('engine identity check failed');
+    await logged('engine identity check failed');
 
     expect((await running.app.get(HealthRegistry).report()).status).toBe('degraded');
   });
@@ -114,7 +114,7 @@ describe('the engine at the start', () => {
     keycloak.secret = 'another-secret';
     const running = await started();
 
-    expect(await said('service-account token is empty')).toMatchObject({ level: 'error' });
+    expect(await logged('service-account token is empty')).toMatchObject({ level: 'error' });
     expect(await submits(running)).toEqual([503, 'engine_unavailable']);
     expect(engine.requests).toEqual([]);
     expect(running.logLines.join('')).not.toContain('grantline-secret');

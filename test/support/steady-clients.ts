@@ -26,16 +26,16 @@ export class SteadyClients {
   }
 
   private one(url: string, headers: Record<string, string>, agent: Agent): Promise<boolean> {
-    return new Promise((goOn) => {
+    return new Promise((resolve) => {
       const failed = (error: Error): void => {
         this.failures.push(error.message);
-        goOn(false);
+        resolve(false);
       };
       request(url, { agent, headers }, (response) => {
         response.on('error', failed);
         response.on('end', () => {
           this.answers.push(response.statusCode ?? 0);
-          goOn(response.headers.connection !== 'close');
+          resolve(response.headers.connection !== 'close');
         });
         response.resume();
       })

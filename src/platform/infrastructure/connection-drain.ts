@@ -7,7 +7,7 @@ import type { Connections } from './connections.js';
 const GRACE = 1_000;
 
 /**
- * Closes a server without breaking off an answer: for a second every answer says `Connection: close`; then idle connections
+ * Closes a server without breaking off an answer: for a second every answer has `Connection: close`; then idle connections
  * are closed, the others after their answer. Node's own close destroys connections whose answer has not been sent.
  */
 export class ConnectionDrain {

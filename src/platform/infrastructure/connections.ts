@@ -20,7 +20,7 @@ interface Exchange {
 interface Connection {
   inFlight: number;
   latest?: Exchange;
-  /** Once it is closed: stands for every further request of it. */
+  /** Once it is closed: replaces every further request of it. */
   discarded?: Exchange;
 }
 

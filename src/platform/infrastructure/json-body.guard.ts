@@ -13,7 +13,7 @@ function bodyLimit(path: string): number {
   return 1024 * 1024;
 }
 
-/** Fastify would read bodies before authentication: it is told that no method has one (see JsonBodyGuard). */
+/** Fastify would read bodies before authentication: so no method has one for it (see JsonBodyGuard). */
 export function leaveBodiesUnread(server: FastifyInstance): void {
   for (const method of server.supportedMethods) {
     server.addHttpMethod(method, { hasBody: false, overrideExisting: true });

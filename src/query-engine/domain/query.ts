@@ -68,14 +68,13 @@ export type Ending =
 
 const MESSAGES: Record<Exclude<QueryErrorCode, 'query_failed'>, string> = {
   query_cancelled: 'The query was cancelled.',
-  query_timeout: 'The query took longer than it may.',
-  query_abandoned: 'Nobody fetched the rows, so the query was cancelled.',
+  query_timeout: 'The query exceeded its time limit.',
+  query_abandoned: 'The rows were not fetched, so the query was cancelled.',
   query_lost: 'The query was lost; run it again.',
   page_too_large: 'The engine sent more at once than this service takes; select fewer or smaller values.',
-  too_many_unread_rows:
-    'Your queries hold too many rows that nobody has read; read or cancel some, then run this again.',
+  too_many_unread_rows: 'Your queries hold too many unread rows; read or cancel some, then run this again.',
   account_deactivated: 'The account was deactivated.',
-  engine_unavailable: 'The query engine could not be reached any more.',
+  engine_unavailable: 'The query engine is no longer reachable.',
   engine_forbidden: 'The query engine does not admit this service.',
   engine_protocol_error: 'The query engine answered something that is not its protocol.',
 };

@@ -25,7 +25,7 @@ describe('pauseBeforeRetry', () => {
     expect(pauseBeforeRetry(setback, state)).toBe(pause);
   });
 
-  it('always ends: the pauses of one request fit into its budget', () => {
+  it('always ends: the pauses of one request stay within its budget', () => {
     fc.assert(
       fc.property(fc.double({ min: 0, max: 0.999, noNaN: true }), fc.nat(60_000), (jitter, budget) => {
         let failingFor = 0;
