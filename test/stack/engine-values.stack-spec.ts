@@ -1,12 +1,15 @@
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { only, podsIn } from './chart/manifest.js';
+import { render } from './chart/rendering.js';
 import { launchNode, MODES, untilStarted } from './running/engine.js';
-import { coordinatorConfig, engineValues, workerConfig } from './running/engine-values.js';
+import { coordinatorConfig, engineValues, rulesMount, workerConfig } from './running/engine-values.js';
 import { freePort } from './running/free-port.js';
 import { Processes } from './running/processes.js';
 import { openStack } from './stack.js';
 
+const stack = openStack(process.env);
 const FOLDER = { insecure: 'in-cluster', verified: 'verified' };
 
 /** What the public chart itself (trino 1.42.2, Helm 3.17.3) made of `helm/engine`. */
@@ -28,43 +31,59 @@ describe.each(MODES)('the values for the engine, %s', (mode) => {
   });
 });
 
-describe('a worker', () => {
-  const stack = openStack(process.env);
-  const processes = new Processes(mkdtempSync(join(stack.folder, 'workers-')));
+it('the values let the pods of Grantline in that ask the engine, and mount the ConfigMap that its chart makes', async () => {
+  const { objects } = await render(stack, 'default');
+  const values = engineValues('insecure');
+  const { podSelector } = only(
+    values.networkPolicy.ingress.flatMap(({ from }) => from),
+    'a peer',
+  );
+  const matching = podsIn(objects).filter(({ metadata: { labels } }) =>
+    Object.entries(podSelector.matchLabels).every(([name, value]) => labels[name] === value),
+  );
+  expect(matching.map(({ component }) => component)).toEqual(['api']);
+  const { name } = rulesMount(values).volume;
+  expect(objects).toContainEqual(
+    expect.objectContaining({ kind: 'ConfigMap', metadata: expect.objectContaining({ name }) as object }),
+  );
+});
+
+describe.each(MODES)('a worker, %s', (mode) => {
+  const processes = new Processes(mkdtempSync(join(stack.folder, `workers-${mode}-`)));
   afterAll(() => processes.stopAll());
 
-  const start = async (name: string, config: (values: ReturnType<typeof engineValues>) => string) => {
-    const values = engineValues('insecure');
-    const coordinator = new URL(stack.engines.insecure);
+  /** @param shared what both roles get beyond our values */
+  const start = async (name: string, shared: readonly string[] = []) => {
+    const values = engineValues(mode);
+    const coordinator = new URL(stack.engines[mode]);
     const port = await freePort();
-    const text = config({
+    const config = workerConfig({
       ...values,
       fullnameOverride: coordinator.hostname,
       service: { port },
       coordinator: { ...values.coordinator, maxMemoryPerNode: '300MB' },
+      additionalConfigProperties: [...values.additionalConfigProperties, ...shared],
     }).replace(/^discovery.uri=.*$/m, `discovery.uri=${coordinator.origin}`);
-    const node = await launchNode(processes, stack.parts, { name, config: text, issuer: stack.issuer });
+    const node = await launchNode(processes, stack.parts, { name, config, issuer: stack.issuer });
     return { node, url: `http://127.0.0.1:${port}` };
   };
-
   it('starts with its part of the values', async () => {
-    const { node, url } = await start('worker', workerConfig);
+    const { node, url } = await start('worker');
     await untilStarted(node, url);
     await node.stop();
   });
 
-  it('does not start with the properties that are the coordinator’s, where they stand in what both roles share', async () => {
-    const { node } = await start('misplaced', (values) => {
-      const jwt = values.server.coordinatorExtraConfig.split('\n').filter((line) => line.includes('.jwt.'));
-      return workerConfig({
-        ...values,
-        additionalConfigProperties: [...values.additionalConfigProperties, ...jwt],
-      });
-    });
-
+  // Only without the type, which the public chart gives to the coordinator alone: a node that has both starts.
+  it('does not start with the JWT properties of the coordinator in what both roles share', async () => {
+    const jwt = engineValues(mode)
+      .server.coordinatorExtraConfig.split('\n')
+      .filter((line) => line.includes('.jwt.'));
+    expect(jwt.length).toBeGreaterThan(2);
+    const { node } = await start('misplaced', jwt);
     expect((await node.ended).exitCode).not.toBe(0);
-    expect(readFileSync(node.log, 'utf8')).toMatch(
-      /Configuration property 'http-server\.authentication\.jwt\.key-file' was not used/,
-    );
+    const log = readFileSync(node.log, 'utf8');
+    for (const name of jwt.map((line) => line.split('=', 1)[0] ?? '')) {
+      expect(log).toContain(`Configuration property '${name}' was not used`);
+    }
   });
 });

@@ -45,14 +45,14 @@ describe('the projection of the ConfigMap', () => {
     until(`${name} is projected`, 30_000, () => Promise.resolve(projected(name) === text ? true : undefined));
   afterEach(() => emptyRules(kubectlOf(stack)));
 
-  it('follows its data and its binary data', async () => {
-    const rules = '{"catalogs": []}';
-    await patch({
-      data: { 'rules.json': rules },
-      binaryData: { 'rules.json.bak': Buffer.from('former').toString('base64') },
-    });
-    await shows('rules.json', rules);
-    expect(projected('rules.json.bak')).toBe('former');
+  it('follows its data and its binary data, and shows the rules alone', async () => {
+    const [text, binary] = ['{"catalogs": []}', '{"catalogs":[]}'];
+    await patch({ data: { 'rules.json': text, 'rules.json.bak': 'former' } });
+    await shows('rules.json', text);
+    expect(() => projected('rules.json.bak')).toThrow('ENOENT');
+    const base64 = Buffer.from(binary).toString('base64');
+    await patch({ data: { 'rules.json': null }, binaryData: { 'rules.json': base64 } });
+    await shows('rules.json', binary);
   });
 
   it('lets nobody do anything while the ConfigMap is empty', async () => {

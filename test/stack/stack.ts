@@ -4,12 +4,13 @@ import { join } from 'node:path';
 
 import type { ChartParts, Parts } from './parts/install.js';
 import { told } from './progress.js';
-import { startCluster } from './running/cluster.js';
+import { startCluster, type Cluster } from './running/cluster.js';
 import { startEngine, type Mode } from './running/engine.js';
 import { startIdentityProvider } from './running/identity-provider.js';
 import { kubectlFor, type Kubectl } from './running/kubectl.js';
 import type { Processes } from './running/processes.js';
 import { newRealm, type Realm } from './running/realm.js';
+import { Release } from './running/release.js';
 import { RulesProjection } from './running/rules-projection.js';
 
 /** In the environment of the specs: the file that says where everything is. */
@@ -22,7 +23,7 @@ export interface Stack {
   issuer: string;
   realm: Realm;
   engines: Record<Mode, string>;
-  cluster: { url: string; caFile: string; tokenFile: string; kubeconfig: string };
+  cluster: { url: string; caFile: string; kubeconfig: string };
   /** What the engines' rules are read from. */
   rulesVolume: string;
   parts: Parts;
@@ -37,43 +38,38 @@ export interface StartedStack {
 }
 
 /**
- * Starts everything. The engines come last: each reads the provider's keys at its start, and needs a rules file then.
- * Both of them, one for each way of telling who asks, read the same rules.
+ * Starts everything. The engines come last: each reads the provider's keys at its start, and needs a rules file then, which
+ * is read from the ConfigMap of Grantline's chart. Both of them, one for each way of telling who asks, read the same rules.
  */
 export async function startStack(processes: Processes, parts: Parts): Promise<StartedStack> {
   const realm = newRealm();
   const rulesVolume = join(processes.folder, 'rules');
-  const [issuer, [cluster, projection]] = await processes.together(
+  const [issuer, cluster] = await processes.together(
     told('Keycloak', () => startIdentityProvider(processes, parts, realm)),
     told('Kubernetes API', async () => {
       const started = await startCluster(processes, parts);
-      const rules = new RulesProjection(started.api, rulesVolume, processes.ending);
-      await rules.start();
-      return [started, rules] as const;
+      await Release.install(chartStack(processes, parts, started), 'default');
+      await new RulesProjection(started.api, rulesVolume, processes.ending).start();
+      return started;
     }),
   );
   const engine = (mode: Mode) =>
-    told(`Trino, ${mode}`, () => startEngine(processes, parts, { mode, issuer, rulesFile: projection.rulesFile }));
+    told(`Trino, ${mode}`, () => startEngine(processes, parts, { mode, issuer, rulesFolder: rulesVolume }));
   const [insecure, verified] = await processes.together(engine('insecure'), engine('verified'));
 
-  const { api, tokenFile, kubeconfig } = cluster;
-  const stack: Stack = {
-    folder: processes.folder,
-    issuer,
-    realm,
-    engines: { insecure, verified },
-    cluster: { url: api.url, caFile: api.caFile, tokenFile, kubeconfig },
-    rulesVolume,
-    parts,
-  };
+  const engines = { insecure, verified };
+  const stack: Stack = { ...chartStack(processes, parts, cluster), parts, issuer, realm, engines, rulesVolume };
   return { stack, file: await writeStack(stack) };
 }
 
 /** @returns the file that tells the specs where everything is */
 export async function startChartStack(processes: Processes, parts: ChartParts): Promise<string> {
-  const { api, tokenFile, kubeconfig } = await told('Kubernetes API', () => startCluster(processes, parts));
-  const cluster = { url: api.url, caFile: api.caFile, tokenFile, kubeconfig };
-  return writeStack({ folder: processes.folder, cluster, parts });
+  const cluster = await told('Kubernetes API', () => startCluster(processes, parts));
+  return writeStack(chartStack(processes, parts, cluster));
+}
+
+function chartStack({ folder }: Processes, parts: ChartParts, { api, kubeconfig }: Cluster): ChartStack {
+  return { folder, cluster: { url: api.url, caFile: api.caFile, kubeconfig }, parts };
 }
 
 async function writeStack(stack: ChartStack): Promise<string> {

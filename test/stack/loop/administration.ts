@@ -20,9 +20,11 @@ export async function publish(world: World): Promise<keyof typeof MARKER> {
   return outcome;
 }
 
-/** The same on the command line. */
-export async function publishByCommand(world: World): Promise<string> {
-  const { outcome } = JSON.parse(await world.grantline.command(['acl', 'sync', '--json'])) as { outcome: string };
+/** The same by a Job of the chart's CronJob. */
+export async function publishByJob(world: World): Promise<keyof typeof MARKER> {
+  const log = await world.grantline.syncByHand();
+  const outcome = (['applied', 'no_change'] as const).find((known) => log.includes(MARKER[known]));
+  if (outcome === undefined) throw new Error(`the Job's log tells of no outcome: ${log}`);
   await world.untilLive();
   return outcome;
 }

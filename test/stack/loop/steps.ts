@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 
 import { READABLE_CATALOG, WRITABLE_CATALOG } from '../running/grantline.js';
-import { grant, makeGroup, publish, publishByCommand, revokeGrantsOf } from './administration.js';
+import { grant, makeGroup, publish, publishByJob, revokeGrantsOf } from './administration.js';
 import type { Answer } from './statement.js';
 import { ADMINISTRATOR, type QueryOutcome, type World } from './world.js';
 
@@ -114,11 +114,11 @@ export const LOOP: readonly Step[] = [
     run: async (world) => {
       const former = (await world.configMap()).data['rules.json'];
       await revokeGrantsOf(world, 'ana');
-      assert.equal(await publishByCommand(world), 'applied');
+      assert.equal(await publishByJob(world), 'applied');
       assert.equal((await world.configMap()).data['rules.json.bak'], former);
       const refusal = assertRefused(await world.query('ana', COUNT_GRANTED));
       await assertNeverSeen(world, 'ben');
-      return `ana again: "${refusal}"; this time the run was started on the command line`;
+      return `ana again: "${refusal}"; this time the run was a Job made from the CronJob`;
     },
   },
 ];

@@ -39,10 +39,10 @@ export class World {
     this.visitor = new ApiClient(grantline.url);
   }
 
-  /** Made on the command line, beside the running service, with the password from standard input. */
+  /** Made on the command line, in the pod of the running service, with the password from standard input. */
   async makeAdministrator(): Promise<void> {
     const command = ['users', 'create-admin', '--username', ADMINISTRATOR, '--email', `${ADMINISTRATOR}@example.org`];
-    await this.grantline.command(command, passwordOf(ADMINISTRATOR));
+    await this.grantline.execute(command, passwordOf(ADMINISTRATOR));
     const { access_token } = await signIn(this.visitor, ADMINISTRATOR);
     const client = this.visitor.as(access_token);
     this.people.set(ADMINISTRATOR, { id: Number((await client.get('/api/auth/me')).body?.['id']), client });

@@ -1,4 +1,3 @@
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import type { ChartParts } from '../parts/install.js';
@@ -10,21 +9,15 @@ const OBJECTS = join(import.meta.dirname, 'cluster.yaml');
 
 export interface Cluster {
   api: ApiServer;
-  /** Of the service account that may get and patch the one ConfigMap. */
-  tokenFile: string;
   /** The administrator's. */
   kubeconfig: string;
 }
 
-/** An API server with the objects that Grantline finds in a cluster, and a bound token of its service account. */
+/** An API server with the namespaces into which the chart is installed, and nothing of the chart's. */
 export async function startCluster(processes: Processes, parts: ChartParts): Promise<Cluster> {
   const api = await startApiServer(processes, parts);
-  const folder = join(processes.folder, 'kubernetes');
-  const kubeconfig = await writeKubeconfig(folder, api);
+  const kubeconfig = await writeKubeconfig(join(processes.folder, 'kubernetes'), api);
   const kubectl = kubectlFor(join(parts.clusterTools, 'kubectl'), kubeconfig);
   await kubectl('create', '--filename', OBJECTS);
-  const tokenFile = join(folder, 'grantline.token');
-  const token = await kubectl('create', 'token', 'grantline', '--namespace=portal', '--duration=24h');
-  await writeFile(tokenFile, token, { mode: 0o600 });
-  return { api, tokenFile, kubeconfig };
+  return { api, kubeconfig };
 }

@@ -27,8 +27,8 @@ export async function rulesConfigMap(kubectl: Kubectl): Promise<ConfigMap> {
   };
 }
 
-/** Makes the ConfigMap as empty as it was in the beginning. */
+/** Makes the ConfigMap as empty as the chart made it. */
 export async function emptyRules(kubectl: Kubectl): Promise<void> {
-  await kubectl('delete', 'configmap', RULES_CONFIGMAP, `--namespace=${RULES_NAMESPACE}`);
-  await kubectl('create', 'configmap', RULES_CONFIGMAP, `--namespace=${RULES_NAMESPACE}`);
+  const patch = '--patch={"data":null,"binaryData":null}';
+  await kubectl('patch', 'configmap', RULES_CONFIGMAP, `--namespace=${RULES_NAMESPACE}`, '--type=merge', patch);
 }

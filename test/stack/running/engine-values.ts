@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 
+import { only } from '../chart/manifest.js';
 import type { Mode } from './engine.js';
 
 const FOLDER = join(import.meta.dirname, '..', '..', '..', 'helm', 'engine');
@@ -15,7 +16,19 @@ export interface EngineValues {
   accessControl: { type: string; properties: string };
   server: { coordinatorExtraConfig: string; authenticationType: string | null };
   service: { port: number };
-  coordinator: { includeCoordinator: boolean; maxMemoryPerNode: string };
+  networkPolicy: { ingress: { from: { podSelector: { matchLabels: Record<string, string> } }[] }[] };
+  coordinator: {
+    includeCoordinator: boolean;
+    maxMemoryPerNode: string;
+    additionalVolumes: { name: string; configMap: RulesVolume }[];
+    additionalVolumeMounts: { name: string; mountPath: string }[];
+  };
+}
+
+/** The ConfigMap that the coordinator mounts, and which of its keys. */
+export interface RulesVolume {
+  name: string;
+  items: { key: string; path: string }[];
 }
 
 /** What is left out of our files, as the public chart has it. */
@@ -33,8 +46,16 @@ export function engineValues(mode: Mode): EngineValues {
     ...common,
     server: { ...CHART_DEFAULTS.server, ...own.server },
     service: CHART_DEFAULTS.service,
-    coordinator: CHART_DEFAULTS.coordinator,
+    coordinator: { ...CHART_DEFAULTS.coordinator, ...common.coordinator },
   };
+}
+
+/** The one volume of the coordinator, and where it is mounted. @throws unless there is exactly one of each */
+export function rulesMount({ coordinator }: EngineValues): { volume: RulesVolume; mountPath: string } {
+  const volume = only(coordinator.additionalVolumes, 'a volume of the coordinator');
+  const mount = only(coordinator.additionalVolumeMounts, 'a mount of the coordinator');
+  if (mount.name !== volume.name) throw new Error(`${mount.name} is mounted, and no volume`);
+  return { volume: volume.configMap, mountPath: mount.mountPath };
 }
 
 function read(file: string): EngineValues {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import type { Parts } from '../parts/install.js';
 import { TRINO_VERSION } from '../parts/trino.js';
-import { coordinatorConfig, engineValues } from './engine-values.js';
+import { coordinatorConfig, engineValues, rulesMount } from './engine-values.js';
 import { freePort } from './free-port.js';
 import type { Processes, Running } from './processes.js';
 import { until } from './until.js';
@@ -23,8 +23,8 @@ const SHARED_SECRET = 'between-the-nodes-of-the-engines-of-one-run';
 interface EngineSettings {
   mode: Mode;
   issuer: string;
-  /** Where the rules are projected to; the file must be there before the engine starts. */
-  rulesFile: string;
+  /** Where the ConfigMap is projected to; the rules must be there before the engine starts. */
+  rulesFolder: string;
 }
 
 /**
@@ -32,14 +32,14 @@ interface EngineSettings {
  * @returns its URL
  */
 export async function startEngine(processes: Processes, parts: Parts, settings: EngineSettings): Promise<string> {
-  const { mode, issuer, rulesFile } = settings;
+  const { mode, issuer, rulesFolder } = settings;
   const port = await freePort();
   const values = engineValues(mode);
   // What a node of its own, of 1 GB, on a port of its own, needs otherwise; and nobody waits a minute for new rules.
   values.service.port = port;
-  values.coordinator = { includeCoordinator: true, maxMemoryPerNode: '300MB' };
+  values.coordinator = { ...values.coordinator, includeCoordinator: true, maxMemoryPerNode: '300MB' };
   const accessControl = values.accessControl.properties
-    .replace('/etc/trino/access-control/rules.json', rulesFile)
+    .replace(rulesMount(values).mountPath, rulesFolder)
     .replace('refresh-period=60s', 'refresh-period=1s');
   const trino = await launchNode(processes, parts, {
     name: `trino-${mode}`,

@@ -1,13 +1,16 @@
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { runGrantline } from '../../support/grantline-process.js';
+import type { PodTemplate } from '../chart/manifest.js';
 import type { Family } from '../loop/statement.js';
-import type { Stack } from '../stack.js';
-import { RULES_CONFIGMAP, RULES_NAMESPACE } from './config-map.js';
+import { kubectlOf, type Stack } from '../stack.js';
 import type { Mode } from './engine.js';
+import { startPod } from './pods.js';
+import { startPostgres, type Postgres } from './postgres.js';
 import type { Processes, Running } from './processes.js';
-import { ENGINE_AUDIENCE } from './realm.js';
+import { Release } from './release.js';
 import { until } from './until.js';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
@@ -17,18 +20,23 @@ const START_DEADLINE = 120_000;
 export const WRITABLE_CATALOG = 'memory';
 export const READABLE_CATALOG = 'tpch';
 
+/** Of the chart, for each kind of engine. */
+const VALUE_SETS: Record<Mode, string> = { insecure: 'default', verified: 'verified-engine' };
+
 export interface Grantline {
   url: string;
   /** Everything that it has logged so far. */
   log(): string;
-  /** Runs one command beside it. @returns its standard output. @throws unless it ends with exit code 0 */
-  command(args: readonly string[], input?: string): Promise<string>;
+  /** Runs one command in its pod, as `kubectl exec` does. @returns its standard output. @throws unless it ends with exit code 0 */
+  execute(args: readonly string[], input?: string): Promise<string>;
+  /** Makes a Job of the chart's CronJob, and runs its pod. @returns its log. @throws unless it ends with exit code 0 */
+  syncByHand(): Promise<string>;
   stop(): Promise<void>;
 }
 
 /**
- * Starts the built service with an embedded database of its own. It publishes only when asked, so that each publication has
- * one cause.
+ * Installs the chart for one of the run's engines, and runs its pods with what it rendered for them: first the migration's, on a
+ * database of its own, then the service's.
  * @param name also the name of its folder and its logs; use each once
  */
 export async function startGrantline(
@@ -36,26 +44,76 @@ export async function startGrantline(
   stack: Stack,
   { name, mode, family }: { name: string; mode: Mode; family: Family },
 ): Promise<Grantline> {
-  const env = environmentFor(stack, mode, family, join(processes.folder, name));
+  const database = await startPostgres(processes, `${name}-database`);
+  const settings = settingsFor(stack, mode, family);
+  const release = await Release.install(stack, VALUE_SETS[mode], settings, secretsFor(stack, database));
+  const start = (template: PodTemplate) => startPod(stack, template, release.namespace);
+
+  const migration = await start(release.pod('migration'));
+  await complete(migration.args, migration.environment);
+  const pod = await start(release.pod('api'));
   const service = processes.launch({
     name,
     command: process.execPath,
-    args: [join(ROOT, 'dist', 'main.js'), 'serve'],
-    env,
+    args: [join(ROOT, 'dist', 'main.js'), ...pod.args],
+    // A pod has an address of its own; here it is any port of the loopback interface.
+    env: { ...pod.environment, HOST: '127.0.0.1', PORT: '0', OPERATIONS_PORT: '0' },
     ownEnvironment: true,
     cwd: ROOT,
   });
-  const url = await addressOf(service);
   return {
-    url,
+    url: await addressOf(service),
     log: () => readFileSync(service.log, 'utf8'),
-    command: async (args, input) => {
-      const { code, stdout, stderr } = await runGrantline(args, env, input);
-      if (code !== 0) throw new Error(`grantline ${args.join(' ')}: exit code ${code ?? 'unknown'}\n${stderr}`);
-      return stdout;
+    execute: (args, input) => complete(args, pod.environment, input),
+    syncByHand: async () => {
+      const job = await start(await jobFromCronJob(stack, release));
+      return complete(job.args, job.environment);
     },
-    stop: () => service.stop(),
+    stop: async () => {
+      await service.stop();
+      await database.process.stop();
+    },
   };
+}
+
+function settingsFor(stack: Stack, mode: Mode, family: Family): Record<string, string | number> {
+  const engine = new URL(stack.engines[mode]);
+  return {
+    AUTH_BCRYPT_COST: 10,
+    SERVICE_QUERY_HOST: engine.hostname,
+    SERVICE_QUERY_PORT: Number(engine.port),
+    SERVICE_QUERY_HEADER_PREFIX: family,
+    SERVICE_QUERY_JWT_ISSUER_URL: stack.issuer,
+    SERVICE_QUERY_JWT_CLIENT_ID: stack.realm.grantline.id,
+    ACL_WRITABLE_CATALOGS: WRITABLE_CATALOG,
+    ACL_READABLE_CATALOGS: READABLE_CATALOG,
+  };
+}
+
+/** As docs/install.md makes them. */
+function secretsFor({ realm }: Stack, { url, migrationUrl }: Postgres): Record<string, Record<string, string>> {
+  return {
+    grantline: {
+      'database-url': url,
+      'auth-secret-key': randomBytes(48).toString('base64'),
+      'client-secret': realm.grantline.secret,
+    },
+    'grantline-migration': { 'database-url': url, 'database-migration-url': migrationUrl },
+  };
+}
+
+/** @returns the template of the Job's pod */
+async function jobFromCronJob(stack: Stack, { namespace }: Release): Promise<PodTemplate> {
+  const name = `acl-sync-by-hand-${randomBytes(3).toString('hex')}`;
+  const from = '--from=cronjob/grantline-acl-sync';
+  const text = await kubectlOf(stack)('create', 'job', `--namespace=${namespace}`, from, name, '--output=json');
+  return (JSON.parse(text) as { spec: { template: PodTemplate } }).spec.template;
+}
+
+async function complete(args: readonly string[], environment: Record<string, string>, input = ''): Promise<string> {
+  const { code, stdout, stderr } = await runGrantline(args, environment, input);
+  if (code !== 0) throw new Error(`grantline ${args.join(' ')}: exit code ${code ?? 'unknown'}\n${stdout}${stderr}`);
+  return stdout;
 }
 
 function addressOf(service: Running): Promise<string> {
@@ -64,35 +122,4 @@ function addressOf(service: Running): Promise<string> {
     const port = /listening on http:\/\/localhost:(\d+)/.exec(readFileSync(service.log, 'utf8'))?.[1];
     return Promise.resolve(port === undefined ? undefined : `http://127.0.0.1:${port}`);
   });
-}
-
-function environmentFor(stack: Stack, mode: Mode, family: Family, folder: string): Record<string, string> {
-  const engine = new URL(stack.engines[mode]);
-  return {
-    DATA_DIR: folder,
-    PORT: '0',
-    OPERATIONS_PORT: '0',
-    LOG_FORMAT: 'json',
-    AUTH_BCRYPT_COST: '4',
-    SERVICE_QUERY_HOST: engine.hostname,
-    SERVICE_QUERY_PORT: engine.port,
-    SERVICE_QUERY_HEADER_PREFIX: family,
-    SERVICE_QUERY_JWT_ENABLED: 'true',
-    SERVICE_QUERY_JWT_ISSUER_URL: stack.issuer,
-    SERVICE_QUERY_JWT_CLIENT_ID: stack.realm.grantline.id,
-    SERVICE_QUERY_JWT_CLIENT_SECRET: stack.realm.grantline.secret,
-    ...(mode === 'verified'
-      ? { SERVICE_QUERY_FORWARDED_PROTO: 'https', SERVICE_QUERY_JWT_AUDIENCE: ENGINE_AUDIENCE }
-      : {}),
-    ACL_SYNC_ENABLED: 'false',
-    ACL_TARGET: 'configmap',
-    ACL_CONFIGMAP_NAMESPACE: RULES_NAMESPACE,
-    ACL_CONFIGMAP_NAME: RULES_CONFIGMAP,
-    KUBERNETES_API_URL: stack.cluster.url,
-    KUBERNETES_CA_FILE: stack.cluster.caFile,
-    KUBERNETES_TOKEN_FILE: stack.cluster.tokenFile,
-    ACL_WRITABLE_CATALOGS: WRITABLE_CATALOG,
-    ACL_READABLE_CATALOGS: READABLE_CATALOG,
-    ACL_METADATA_CATALOG: 'none',
-  };
 }
