@@ -1,0 +1,67 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runGrantline } from '../support/grantline-process.js';
+
+describe('acl compile', () => {
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'acl-compile-'));
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  const compile = async (snapshot: string, ...options: string[]) => {
+    const file = join(folder, 'snapshot');
+    await writeFile(file, snapshot);
+    const all = ['acl', 'compile', '--snapshot', file, '--out', join(folder, 'out'), ...options];
+    return runGrantline(all, { ACL_WARN_TABLE_RULES: '2' });
+  };
+  const alice = `
+version: 1
+users: [{id: 1, name: alice}]
+grants: [{principal: {type: user, name: alice}, resource: {catalog: sales}, privileges: [SELECT]}]
+settings: {own_account: service-account-grantline}
+`;
+
+  it('makes rules out of a snapshot file, and says how large and how fast', async () => {
+    const { code, stdout } = await compile(alice, '--json');
+
+    const text = await readFile(join(folder, 'out', 'rules.json'), 'utf8');
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      file: join(folder, 'out', 'rules.json'),
+      bytes: Buffer.byteLength(text),
+      hash: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+      findings: [{ code: 'many-table-rules', severity: 'warning' }],
+    });
+    expect(text).toContain('{"user":"alice","catalog":"sales","privileges":["SELECT"]}');
+    expect((await compile(alice)).stdout).toMatch(/rules[.]json: \d+ rules, \d+ bytes, compiled in \d+ ms/);
+    expect(await readFile(join(folder, 'out', 'rules.json'), 'utf8')).toBe(text);
+  });
+
+  it('says how far it is with many grants, beside the answer', async () => {
+    const grants = Array.from({ length: 2_001 }, (_, i) => ({
+      principal: { type: 'user', id: 1 },
+      resource: { catalog: 'sales', schema: 'eu', table: `t${i}` },
+      privileges: ['SELECT'],
+    }));
+    const snapshot = { version: 1, users: [{ id: 1, name: 'ana' }], grants };
+
+    const { stdout, stderr } = await compile(JSON.stringify(snapshot), '--json');
+
+    expect(JSON.parse(stdout)).toMatchObject({ findings: [{ code: 'many-table-rules' }] });
+    expect(stderr).toMatch(/^compiling 2001 grants and 0 policies\nchecking \d+ table rules\n$/);
+  });
+
+  it('lists every problem of a file that is no snapshot, and ends with 2', async () => {
+    const { code, stdout, stderr } = await compile('{version: 2, users: [{id: 1}]}');
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain('version must be 1');
+    expect(stderr).toContain('users[0].name');
+    expect((await compile('version: [')).code).toBe(2);
+    expect((await runGrantline(['acl', 'compile', '--snapshot', join(folder, 'none'), '--out', folder], {})).code).toBe(
+      2,
+    );
+    expect((await runGrantline(['acl', 'compile'], {})).code).toBe(2);
+  });
+});
