@@ -1,6 +1,6 @@
 // The one direction (docs/decisions/0002): controller → service → domain ← infrastructure, and modules in this order,
 // each importing only earlier ones. Type-only imports count.
-const MODULES = ['kernel', 'platform', 'audit', 'users', 'auth', 'grants', 'query-engine', 'acl-sync'];
+const MODULES = ['kernel', 'trino-rules', 'platform', 'audit', 'users', 'auth', 'grants', 'query-engine', 'acl-sync'];
 
 const moduleOrder = MODULES.slice(0, -1).map((name, position) => ({
   name: `module-order-${name}`,
@@ -11,7 +11,10 @@ const moduleOrder = MODULES.slice(0, -1).map((name, position) => ({
 }));
 
 // Decisions: plain data in, plain data out.
-const PURE = '^src/[^/]+/(domain|rules|compiler|proof)/';
+const PURE = '^src/(trino-rules/|[^/]+/domain/)';
+
+// What a finding rests on. Nothing of the compiler can be reached from here.
+const JUDGING = '^src/trino-rules/(engine|diff|lint|verify)/';
 
 module.exports = {
   forbidden: [
@@ -38,24 +41,38 @@ module.exports = {
       to: { pathNot: ['^src/kernel/', PURE, 'node_modules/refa/', '^(node:)?crypto$'] },
     },
     {
+      name: 'trino-rules-is-a-library',
+      comment: 'usable without the service: docs/decisions/0016',
+      severity: 'error',
+      from: { path: '^src/trino-rules/', pathNot: '[.]spec[.]ts$' },
+      to: { pathNot: ['^src/(kernel|trino-rules)/', 'node_modules/refa/', '^(node:)?crypto$'] },
+    },
+    {
       name: 'the-proof-shares-nothing-with-the-compiler',
       comment: 'docs/decisions/0006: what one of the two gets wrong the other must not',
       severity: 'error',
-      from: { path: '^src/acl-sync/proof/', pathNot: '[.]spec[.]ts$' },
-      to: { path: '^src/acl-sync/compiler/', reachable: true },
+      from: { path: JUDGING, pathNot: '[.]spec[.]ts$' },
+      to: { path: '^src/trino-rules/compile/', reachable: true },
     },
     {
       name: 'the-compiler-reads-no-specification',
       comment: 'docs/decisions/0006: it states the values that both need once more',
       severity: 'error',
-      from: { path: '^src/acl-sync/compiler/', pathNot: '[.]spec[.]ts$' },
-      to: { path: '^src/grants/domain/', dependencyTypesNot: ['type-only'] },
+      from: { path: '^src/trino-rules/compile/', pathNot: '[.]spec[.]ts$' },
+      to: { path: '^src/trino-rules/model/', dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'the-compiler-knows-no-proof',
       severity: 'error',
-      from: { path: '^src/acl-sync/compiler/', pathNot: '[.]spec[.]ts$' },
-      to: { path: '^src/acl-sync/proof/', reachable: true },
+      from: { path: '^src/trino-rules/compile/', pathNot: '[.]spec[.]ts$' },
+      to: { path: JUDGING, reachable: true },
+    },
+    {
+      name: 'trino-rules-order',
+      comment: 'model, document, then the engine, and what judges by its answers',
+      severity: 'error',
+      from: { path: '^src/trino-rules/(model|document|engine)/', pathNot: '[.]spec[.]ts$' },
+      to: { path: '^src/trino-rules/(diff|lint|verify)/' },
     },
     {
       name: 'services-see-ports',

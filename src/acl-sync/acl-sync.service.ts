@@ -2,19 +2,12 @@ import { createHash } from 'node:crypto';
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import type { Author } from '../grants/domain/author.js';
 import { Clock } from '../kernel/clock.js';
+import { diffRules } from '../trino-rules/diff/rules-diff.js';
+import { type Finding, isError } from '../trino-rules/document/finding.js';
 import { CandidateService, type Prepared } from './candidate.service.js';
 import { type Candidate, isRefused } from './domain/candidate.js';
-import {
-  failureOf,
-  type Outcome,
-  type Plan,
-  planPublication,
-  type Publication,
-  type Trigger,
-} from './domain/publication.js';
 import { type PublicationDraft, PublicationHistory } from './domain/publication-history.js';
-import { type Finding, isError } from './rules/finding.js';
-import { diffRules } from './rules/rules-diff.js';
+import { failureOf, type Outcome, type Plan, planPublication, type Publication, type Trigger } from './domain/publication.js';
 import { type LiveRules, RulesTarget, RulesTargetMoved } from './domain/rules-target.js';
 import { type Lease, SyncLock } from './domain/sync-lock.js';
 import { fitted } from './fitting.js';

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
+import { fit } from '../trino-rules/document/size.js';
 import type { Candidate } from './domain/candidate.js';
-import { fit } from './rules/size.js';
 
 /** The candidate with what there is to say about its size beside the text that is live now. */
 export function fitted(candidate: Candidate, live: string | null, limitBytes: number | null): Candidate {

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { ConcurrencyQuota } from '../kernel/errors.js';
+import { diffRules, type RulesDiff } from '../trino-rules/diff/rules-diff.js';
+import type { Finding } from '../trino-rules/document/finding.js';
 import { CandidateService } from './candidate.service.js';
 import { accessForm, type AccessForm } from './domain/access-text.js';
 import type { Candidate } from './domain/candidate.js';
-import { type Plan, planPublication } from './domain/publication.js';
 import { PublicationHistory } from './domain/publication-history.js';
-import type { Finding } from './rules/finding.js';
-import { diffRules, type RulesDiff } from './rules/rules-diff.js';
+import { type Plan, planPublication } from './domain/publication.js';
 import { RulesTarget } from './domain/rules-target.js';
 import { fitted } from './fitting.js';
 

@@ -1,8 +1,8 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import type { AccessChange } from './proof/access-change.js';
-import type { ChangedAccess } from './proof/access-ledger.js';
+import type { AccessChange } from '../trino-rules/diff/access-change.js';
+import type { ChangedAccess } from '../trino-rules/diff/access-ledger.js';
+import type { Finding } from '../trino-rules/document/finding.js';
 import { accessForm, type AccessForm } from './domain/access-text.js';
-import type { Finding } from './rules/finding.js';
 import { type Publication, type PublicationSummary, type Trigger, TRIGGERS } from './domain/publication.js';
 
 const MOMENT = { type: String, format: 'date-time' };

@@ -1,12 +1,12 @@
 import { gzipSync } from 'node:zlib';
 import { Injectable } from '@nestjs/common';
 import { type Forecast, type Growth, SizeForecast } from '../grants/domain/size-forecast.js';
-import type { Snapshot } from '../grants/domain/snapshot.js';
+import { isError } from '../trino-rules/document/finding.js';
+import { fit } from '../trino-rules/document/size.js';
+import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { PublicationHistory } from './domain/publication-history.js';
 import { RulesPreparer } from './domain/rules-preparer.js';
 import { RulesTarget } from './domain/rules-target.js';
-import { isError } from './rules/finding.js';
-import { fit } from './rules/size.js';
 
 /**
  * Tells by what is published, and by a generous guess at what was written since, whether the next rules will fit. Only where the

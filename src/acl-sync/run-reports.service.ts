@@ -1,18 +1,18 @@
 import { Injectable } from '@nestjs/common';
-import type { AuditEventName } from '../audit/domain/audit-event.js';
 import { AuditService } from '../audit/audit.service.js';
+import type { AuditEventName } from '../audit/domain/audit-event.js';
 import type { Author } from '../grants/domain/author.js';
 import { Log } from '../platform/log.js';
 import { Transaction } from '../platform/transaction.js';
+import type { AccessChange } from '../trino-rules/diff/access-change.js';
+import type { ChangedAccess } from '../trino-rules/diff/access-ledger.js';
+import type { Finding } from '../trino-rules/document/finding.js';
+import { withoutSql } from '../trino-rules/engine/deed.js';
 import { AclSyncMetrics } from './acl-sync.metrics.js';
 import { accessForm, type AccessForm } from './domain/access-text.js';
+import { PublicationHistory } from './domain/publication-history.js';
 import { type Drift, type Outcome, type Publication, reasonsOf, type Run, type Trigger } from './domain/publication.js';
 import { APPROVED, UNEXPLAINED } from './domain/surprise.js';
-import type { AccessChange } from './proof/access-change.js';
-import type { ChangedAccess } from './proof/access-ledger.js';
-import { withoutSql } from './proof/deed.js';
-import type { Finding } from './rules/finding.js';
-import { PublicationHistory } from './domain/publication-history.js';
 
 /** A run that ended. */
 export interface RunReport {

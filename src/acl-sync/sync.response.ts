@@ -1,15 +1,9 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Matches } from 'class-validator';
 import { Refused } from '../kernel/errors.js';
-import type { Finding } from './rules/finding.js';
+import type { Finding } from '../trino-rules/document/finding.js';
 import type { Outcome, Run, RunFailure, Trigger } from './domain/publication.js';
-import {
-  AccessChangeResponse,
-  FindingResponse,
-  PublicationSummaryResponse,
-  RulesDiffResponse,
-  toSummaryResponse,
-} from './publication.response.js';
+import { AccessChangeResponse, FindingResponse, PublicationSummaryResponse, RulesDiffResponse, toSummaryResponse } from './publication.response.js';
 import type { SyncStatus } from './status.service.js';
 
 const NULLABLE_MOMENT = { type: String, format: 'date-time', nullable: true };

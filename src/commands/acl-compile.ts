@@ -1,19 +1,19 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { checkRules } from '../acl-sync/proof/check.js';
-import { compile } from '../acl-sync/compiler/compile.js';
-import { type Finding, isError } from '../acl-sync/rules/finding.js';
 import { findingText } from '../acl-sync/domain/run-text.js';
-import { ruleCount } from '../acl-sync/rules/rules-document.js';
-import { checkRuleCount } from '../acl-sync/rules/size.js';
 import { snapshotSettings } from '../grants/snapshot.service.js';
-import { readSnapshot } from '../grants/domain/snapshot-file.js';
-import type { Snapshot } from '../grants/domain/snapshot.js';
 import { SystemClock } from '../kernel/clock.js';
 import { readJson } from '../kernel/json-reader.js';
 import { loadSettings } from '../platform/settings-loader.js';
 import type { Settings } from '../platform/settings.js';
+import { compile } from '../trino-rules/compile/compile.js';
+import { type Finding, isError } from '../trino-rules/document/finding.js';
+import { ruleCount } from '../trino-rules/document/rules-document.js';
+import { checkRuleCount } from '../trino-rules/document/size.js';
+import { readSnapshot } from '../trino-rules/model/snapshot-file.js';
+import type { Snapshot } from '../trino-rules/model/snapshot.js';
+import { checkRules } from '../trino-rules/verify/check.js';
 import { print, remark } from './output.js';
 
 interface Options {

@@ -1,14 +1,14 @@
 import { Injectable, Optional } from '@nestjs/common';
 import { type FieldError, Refused } from '../kernel/errors.js';
 import { Settings } from '../platform/settings.js';
+import { maskConflict } from '../trino-rules/model/mask-conflict.js';
+import { type PolicySubject, principalText } from '../trino-rules/model/principal.js';
+import { closedProblem, type Resource } from '../trino-rules/model/resource.js';
 import { UsersService } from '../users/users.service.js';
 import { AdmissionProof } from './domain/admission-proof.js';
 import { EngineNames, type EngineNode } from './domain/engine-names.js';
-import { maskConflict } from './domain/mask-conflict.js';
 import type { PolicyRule } from './domain/policy.js';
-import { type PolicySubject, principalText } from './domain/principal.js';
 import { PrincipalDirectory } from './domain/principal-directory.js';
-import { closedProblem, type Resource } from './domain/resource.js';
 import { SizeForecast } from './domain/size-forecast.js';
 import type { Touched } from './domain/snapshot-store.js';
 import { SnapshotService } from './snapshot.service.js';

@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { PRIVILEGES, type Privilege } from '../trino-rules/model/privilege.js';
 import { GRANT_STATES, type Grant, type GrantState, stateOf } from './domain/grant.js';
-import { PRIVILEGES, type Privilege } from './domain/privilege.js';
 import { PrincipalResponse } from './principal.dto.js';
 import { ResourceDto } from './resource.dto.js';
 

@@ -3,9 +3,9 @@ import { Transform } from 'class-transformer';
 import { ArrayMaxSize, ArrayNotEmpty, IsArray, IsIn } from 'class-validator';
 import { FieldRule, idProblem, momentProblem, NestedArray, NestedObject, WITHOUT_NUL } from '../platform/validation.js';
 import { PageQuery } from '../platform/page.dto.js';
+import { orderedPrivileges, PRIVILEGES, type Privilege } from '../trino-rules/model/privilege.js';
 import { descriptionProblem } from './domain/description.js';
-import { GRANT_STATES, type GrantFilter, type GrantState, type NewGrant, orderedPrivileges } from './domain/grant.js';
-import { PRIVILEGES, type Privilege } from './domain/privilege.js';
+import { GRANT_STATES, type GrantFilter, type GrantState, type NewGrant } from './domain/grant.js';
 import { parsePrincipal, PRINCIPAL, PrincipalDto, toPrincipal } from './principal.dto.js';
 import { ResourceDto, toResource } from './resource.dto.js';
 

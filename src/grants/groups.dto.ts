@@ -1,8 +1,8 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { FieldRule, WITHOUT_NUL } from '../platform/validation.js';
+import { principalNameProblem } from '../trino-rules/model/principal.js';
 import { descriptionProblem } from './domain/description.js';
 import type { Group, GroupChange, Member } from './domain/group.js';
-import { principalNameProblem } from './domain/principal.js';
 
 const NAME = {
   type: String,

@@ -2,19 +2,10 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { ArrayNotEmpty, IsArray, IsIn, ValidateIf } from 'class-validator';
 import { Refused } from '../kernel/errors.js';
 import { FieldRule, NestedArray, NestedObject, WITHOUT_NUL } from '../platform/validation.js';
+import { PRIVILEGES, type Privilege } from '../trino-rules/model/privilege.js';
 import { descriptionProblem } from './domain/description.js';
 import { type NewPolicy, parsePolicyRule, type Policy, POLICY_KINDS, type PolicyKind } from './domain/policy.js';
-import { PRIVILEGES, type Privilege } from './domain/privilege.js';
-import {
-  PRINCIPAL,
-  PrincipalDto,
-  PrincipalResponse,
-  SUBJECT,
-  SubjectDto,
-  SubjectResponse,
-  toPrincipal,
-  toSubject,
-} from './principal.dto.js';
+import { PRINCIPAL, PrincipalDto, PrincipalResponse, SUBJECT, SubjectDto, SubjectResponse, toPrincipal, toSubject } from './principal.dto.js';
 import { PolicyResourceDto, toResource } from './resource.dto.js';
 
 export class PolicyDto {

@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn } from 'class-validator';
 import { FieldRule, idProblem } from '../platform/validation.js';
-import { type PolicySubject, type Principal, principalNameProblem } from './domain/principal.js';
+import { type PolicySubject, type Principal, principalNameProblem } from '../trino-rules/model/principal.js';
 
 const TYPES = ['user', 'group', 'engine'] as const;
 const SUBJECT_TYPES = [...TYPES, 'everyone'] as const;

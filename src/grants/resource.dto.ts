@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { resourceNameProblem } from '../kernel/name.js';
 import { FieldRule } from '../platform/validation.js';
-import type { Resource } from './domain/resource.js';
+import type { Resource } from '../trino-rules/model/resource.js';
 
 const NAME = {
   type: String,

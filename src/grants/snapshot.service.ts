@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../kernel/clock.js';
 import { Settings } from '../platform/settings.js';
+import type { Snapshot, SnapshotSettings } from '../trino-rules/model/snapshot.js';
 import type { Growth } from './domain/size-forecast.js';
-import type { Snapshot, SnapshotSettings } from './domain/snapshot.js';
 import { SnapshotStore, type Touched } from './domain/snapshot-store.js';
 
 /** Everything that the rules follow from, at this moment. */

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { EngineNames, type EngineNode } from '../grants/domain/engine-names.js';
-import type { Resource } from '../grants/domain/resource.js';
 import { Timers } from '../kernel/timers.js';
 import { Settings } from '../platform/settings.js';
+import type { Resource } from '../trino-rules/model/resource.js';
 import type { Row } from './cursor.js';
 import { DatabaseError, DbApiError } from './domain/db-api-errors.js';
 import type { EngineError } from './domain/engine-error.js';

@@ -1,6 +1,6 @@
-import { checkRules } from '../../src/acl-sync/proof/check.js';
 import { RulesTargetUnavailable } from '../../src/acl-sync/domain/rules-target.js';
 import { LeaseLost } from '../../src/acl-sync/domain/sync-lock.js';
+import { checkRules } from '../../src/trino-rules/verify/check.js';
 import { aWorld } from '../support/a-world.js';
 import { SyncUnderTest } from './sync-under-test.js';
 

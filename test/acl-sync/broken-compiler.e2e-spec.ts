@@ -8,19 +8,19 @@ import { plant, type PlantedFault } from '../support/planted-fault.js';
 /** One fault each, in a copy of the built service; `found` is what the log must say of it. */
 const FAULTS = {
   'drops what the other group gives': {
-    file: 'acl-sync/compiler/access-state.js',
+    file: 'trino-rules/compile/access-state.js',
     from: 'given | withContained(statement.privileges)',
     to: 'withContained(statement.privileges)',
     found: /boris may SELECT .*?sales\.eu\.orders.*?group/,
   },
   'does not escape a dot': {
-    file: 'acl-sync/compiler/name-pattern.js',
+    file: 'trino-rules/compile/name-pattern.js',
     from: '/[.$|?*+(){}]|',
     to: '/[$|?*+(){}]|',
     found: /a dot stands for any character/,
   },
   'leaves out a section': {
-    file: 'acl-sync/compiler/rules-text.js',
+    file: 'trino-rules/compile/rules-text.js',
     from: "    functions: ['user', 'catalog', 'schema', 'function', 'privileges'],\n",
     to: '',
     found: /functions/,

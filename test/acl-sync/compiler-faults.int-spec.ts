@@ -31,7 +31,7 @@ describe('the proof, against a compiler with one fault', () => {
   /** A copy of the pure code, with a fault or without one. */
   function copyOfTheCode(fault?: PlantedFault): string {
     const copy = mkdtempSync(join(folder, 'copy-'));
-    for (const room of ['kernel', 'grants/domain', 'acl-sync/rules', 'acl-sync/compiler', 'acl-sync/proof'])
+    for (const room of ['kernel', 'trino-rules'])
       cpSync(join('dist', room), join(copy, room), { recursive: true, filter: (path) => !path.endsWith('.map') });
     if (fault) plant(copy, fault);
     return copy;
@@ -59,8 +59,8 @@ const WORLDS = [aBusyWorld(), aWorldOfTwins(), skewedWorld(scaled(SIZES.enterpri
 
 const IN_A_COPY = `
   const { parentPort, workerData: { copy, worlds, enough } } = require('node:worker_threads');
-  const load = (name) => import(copy + '/acl-sync/' + name + '.js');
-  Promise.all(['compiler/compile', 'proof/check'].map(load)).then(([{ compile }, { checkRules }]) => {
+  const load = (name) => import(copy + '/trino-rules/' + name + '.js');
+  Promise.all(['compile/compile', 'verify/check'].map(load)).then(([{ compile }, { checkRules }]) => {
     let found = '';
     for (const world of worlds) {
       const findings = checkRules(compile(world).text, world).filter(({ severity }) => severity === 'error');

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { SeparateAdmissionProof } from '../../src/acl-sync/infrastructure/separate-admission-proof.js';
-import type { Snapshot } from '../../src/grants/domain/snapshot.js';
+import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import { aWorld } from '../support/a-world.js';
 import { LogBook } from '../support/log-book.js';
 

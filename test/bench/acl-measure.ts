@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { compile } from '../../src/acl-sync/compiler/compile.js';
-import { rulesText } from '../../src/acl-sync/compiler/rules-text.js';
-import type { Snapshot } from '../../src/grants/domain/snapshot.js';
+import { compile } from '../../src/trino-rules/compile/compile.js';
+import { rulesText } from '../../src/trino-rules/compile/rules-text.js';
+import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import { snapshotOf, type Way, type World } from './acl-world.js';
 import { floor } from './floor.js';
 import { cpuMs, judge } from './judging.js';

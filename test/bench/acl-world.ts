@@ -1,4 +1,4 @@
-import type { Snapshot } from '../../src/grants/domain/snapshot.js';
+import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import { SIZES, scaled, skewedWorld } from '../support/skewed-world.js';
 
 /** A generated world of the measurements, in words that fit a command line. */

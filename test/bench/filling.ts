@@ -1,6 +1,6 @@
 import { Client } from 'pg';
-import type { PolicySubject } from '../../src/grants/domain/principal.js';
-import type { Snapshot } from '../../src/grants/domain/snapshot.js';
+import type { PolicySubject } from '../../src/trino-rules/model/principal.js';
+import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 
 /** Of a password that nobody knows. */
 const HASH = `$2b$04$${'.'.repeat(53)}`;

@@ -1,8 +1,8 @@
-import { anyOf } from '../../src/acl-sync/compiler/name-pattern.js';
-import { siblingNodes } from '../../src/acl-sync/compiler/table-rules.js';
-import type { Bits } from '../../src/acl-sync/compiler/bits.js';
-import { intentSets } from '../../src/acl-sync/compiler/intent-sets.js';
-import type { Snapshot } from '../../src/grants/domain/snapshot.js';
+import type { Bits } from '../../src/trino-rules/compile/bits.js';
+import { intentSets } from '../../src/trino-rules/compile/intent-sets.js';
+import { anyOf } from '../../src/trino-rules/compile/name-pattern.js';
+import { siblingNodes } from '../../src/trino-rules/compile/table-rules.js';
+import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 
 /**
  * What no table rules of people × siblings can go below: for each parent and outcome, everybody whom a rule must tell has to

@@ -1,13 +1,13 @@
 import { fork } from 'node:child_process';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import { compile } from '../../src/acl-sync/compiler/compile.js';
 import { refusalOf } from '../../src/acl-sync/domain/candidate.js';
-import { checkRules } from '../../src/acl-sync/proof/check.js';
-import { Evaluator } from '../../src/acl-sync/proof/evaluator.js';
-import { Listings } from '../../src/acl-sync/proof/listings.js';
-import { anyRules } from '../support/any-rules.js';
+import { compile } from '../../src/trino-rules/compile/compile.js';
+import { Evaluator } from '../../src/trino-rules/engine/evaluator.js';
+import { Listings } from '../../src/trino-rules/engine/listings.js';
+import { checkRules } from '../../src/trino-rules/verify/check.js';
 import { aWorld } from '../support/a-world.js';
+import { anyRules } from '../support/any-rules.js';
 import { anyWorld } from '../support/any-world.js';
 import { byEvaluator } from '../support/by-evaluator.js';
 import { byIntent } from '../support/by-intent.js';

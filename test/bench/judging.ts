@@ -1,15 +1,15 @@
-import { checkBudget } from '../../src/acl-sync/proof/check.js';
-import { deadRules } from '../../src/acl-sync/proof/dead-rules.js';
-import { EngineSets } from '../../src/acl-sync/proof/engine-sets.js';
-import type { Finding } from '../../src/acl-sync/rules/finding.js';
-import { checkInvariants } from '../../src/acl-sync/proof/invariants.js';
-import { PatternCache } from '../../src/acl-sync/rules/pattern-cache.js';
-import { UserUniverse } from '../../src/acl-sync/proof/user-universe.js';
-import { prove } from '../../src/acl-sync/proof/proof.js';
-import type { RulesDocument } from '../../src/acl-sync/rules/rules-document.js';
-import { Roster } from '../../src/acl-sync/proof/roster.js';
-import { readRules } from '../../src/acl-sync/rules/rules-reader.js';
-import type { Snapshot } from '../../src/grants/domain/snapshot.js';
+import type { Finding } from '../../src/trino-rules/document/finding.js';
+import { PatternCache } from '../../src/trino-rules/document/pattern-cache.js';
+import type { RulesDocument } from '../../src/trino-rules/document/rules-document.js';
+import { readRules } from '../../src/trino-rules/document/rules-reader.js';
+import { EngineSets } from '../../src/trino-rules/engine/engine-sets.js';
+import { UserUniverse } from '../../src/trino-rules/engine/user-universe.js';
+import { deadRules } from '../../src/trino-rules/lint/dead-rules.js';
+import { checkInvariants } from '../../src/trino-rules/lint/invariants.js';
+import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
+import { checkBudget } from '../../src/trino-rules/verify/check.js';
+import { prove } from '../../src/trino-rules/verify/proof.js';
+import { Roster } from '../../src/trino-rules/verify/roster.js';
 
 /** How long each check took: see `cpuMs`. */
 export interface Judged {

@@ -1,10 +1,10 @@
-import { literal } from '../../src/acl-sync/compiler/name-pattern.js';
-import type { RulesDocument, SchemaRule, TableRule } from '../../src/acl-sync/rules/rules-document.js';
-import { serviceAccountRules } from '../../src/acl-sync/compiler/service-account-rules.js';
-import { siblingNodes } from '../../src/acl-sync/compiler/table-rules.js';
-import { Bits } from '../../src/acl-sync/compiler/bits.js';
-import { intentSets, type IntentSets, type NamedNode } from '../../src/acl-sync/compiler/intent-sets.js';
-import type { Snapshot } from '../../src/grants/domain/snapshot.js';
+import { Bits } from '../../src/trino-rules/compile/bits.js';
+import { intentSets, type IntentSets, type NamedNode } from '../../src/trino-rules/compile/intent-sets.js';
+import { literal } from '../../src/trino-rules/compile/name-pattern.js';
+import { serviceAccountRules } from '../../src/trino-rules/compile/service-account-rules.js';
+import { siblingNodes } from '../../src/trino-rules/compile/table-rules.js';
+import type { RulesDocument, SchemaRule, TableRule } from '../../src/trino-rules/document/rules-document.js';
+import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 
 /** What ours is measured against: correct rules too, one for each node and outcome, every name in full. */
 export function namesInFull(snapshot: Snapshot): RulesDocument {

@@ -1,9 +1,9 @@
-import type { EngineSets } from '../../src/acl-sync/proof/engine-sets.js';
-import { FRESH_PREFIX as FRESH } from '../../src/acl-sync/rules/pattern-cache.js';
-import { intentSets } from '../../src/acl-sync/compiler/intent-sets.js';
-import type { NodeAccess } from '../../src/acl-sync/compiler/node-access.js';
-import type { Principal } from '../../src/grants/domain/principal.js';
-import type { Snapshot } from '../../src/grants/domain/snapshot.js';
+import { intentSets } from '../../src/trino-rules/compile/intent-sets.js';
+import type { NodeAccess } from '../../src/trino-rules/compile/node-access.js';
+import { FRESH_PREFIX as FRESH } from '../../src/trino-rules/document/pattern-cache.js';
+import type { EngineSets } from '../../src/trino-rules/engine/engine-sets.js';
+import type { Principal } from '../../src/trino-rules/model/principal.js';
+import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import { Chance } from '../support/chance.js';
 import type { Question } from '../support/engine-question.js';
 

@@ -1,4 +1,4 @@
-import { compile } from '../../src/acl-sync/compiler/compile.js';
+import { compile } from '../../src/trino-rules/compile/compile.js';
 import { cpuMs, judge } from './judging.js';
 import { inputOf, TRAPS, type Trap } from './trap-worlds.js';
 import type { MeasuredTrap } from './traps.js';

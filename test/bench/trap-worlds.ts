@@ -1,7 +1,7 @@
-import type { Principal } from '../../src/grants/domain/principal.js';
-import { PRIVILEGES, type Privilege } from '../../src/grants/domain/privilege.js';
-import type { Resource } from '../../src/grants/domain/resource.js';
-import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from '../../src/grants/domain/snapshot.js';
+import type { Principal } from '../../src/trino-rules/model/principal.js';
+import { PRIVILEGES, type Privilege } from '../../src/trino-rules/model/privilege.js';
+import type { Resource } from '../../src/trino-rules/model/resource.js';
+import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from '../../src/trino-rules/model/snapshot.js';
 import { NOW, SETTINGS } from '../support/a-world.js';
 import { Chance } from '../support/chance.js';
 

@@ -11,6 +11,10 @@ const { forbidden } = require('../../.dependency-cruiser.cjs') as { forbidden: {
 const BREACHES: Record<string, [file: string, text: string]> = {
   'no-circular': ['src/kernel/ring-a.ts', `import { b } from './ring-b.js'; export const a = (): unknown => b;`],
   'module-order-kernel': ['src/kernel/order.ts', `import type { Log } from '../platform/log.js'; export type A = Log;`],
+  'module-order-trino-rules': [
+    'src/trino-rules/order.ts',
+    `import type { Log } from '../platform/log.js'; export type A = Log;`,
+  ],
   'module-order-platform': [
     'src/platform/order.ts',
     `import type { Planted } from '../audit/planted.service.js'; export type A = Planted;`,
@@ -47,17 +51,25 @@ const BREACHES: Record<string, [file: string, text: string]> = {
     'src/grants/domain/impure.ts',
     `import type { Injectable } from '@nestjs/common'; export type A = typeof Injectable;`,
   ],
+  'trino-rules-is-a-library': [
+    'src/trino-rules/document/framework.ts',
+    `import type { Injectable } from '@nestjs/common'; export type A = typeof Injectable;`,
+  ],
+  'trino-rules-order': [
+    'src/trino-rules/engine/upwards.ts',
+    `import type { Finding } from '../verify/check.js'; export type A = Finding;`,
+  ],
   'the-proof-shares-nothing-with-the-compiler': [
-    'src/acl-sync/proof/proof-of-nothing.ts',
-    `import type { Audience } from '../rules/detour.js'; export type A = Audience;`,
+    'src/trino-rules/verify/proof-of-nothing.ts',
+    `import type { Audience } from '../document/detour.js'; export type A = Audience;`,
   ],
   'the-compiler-reads-no-specification': [
-    'src/acl-sync/compiler/shortcut.ts',
-    `import { accessOf } from '../../grants/domain/intent.js'; export const a = accessOf;`,
+    'src/trino-rules/compile/shortcut.ts',
+    `import { accessOf } from '../model/intent.js'; export const a = accessOf;`,
   ],
   'the-compiler-knows-no-proof': [
-    'src/acl-sync/compiler/detour.ts',
-    `import type { prove } from '../proof/proof.js'; export type A = typeof prove;`,
+    'src/trino-rules/compile/detour.ts',
+    `import type { prove } from '../verify/proof.js'; export type A = typeof prove;`,
   ],
   'services-see-ports': [
     'src/users/impure.service.ts',
@@ -86,7 +98,7 @@ const SUPPORT: Record<string, string> = {
       'export interface Planted { it: true }',
     ]),
   ),
-  'src/acl-sync/rules/detour.ts': `import type { audience } from '../compiler/audience.js'; export type Audience = typeof audience;`,
+  'src/trino-rules/document/detour.ts': `import type { audience } from '../compile/audience.js'; export type Audience = typeof audience;`,
   'src/users/infrastructure/planted.ts': 'export interface Planted { it: true }',
 };
 

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 
-import { compile } from '../../src/acl-sync/compiler/compile.js';
+import { compile } from '../../src/trino-rules/compile/compile.js';
 import { refusalOf } from '../../src/acl-sync/domain/candidate.js';
-import { Evaluator } from '../../src/acl-sync/proof/evaluator.js';
-import { Listings } from '../../src/acl-sync/proof/listings.js';
-import { proveRules } from '../../src/acl-sync/proof/proof.js';
-import type { RulesDocument } from '../../src/acl-sync/rules/rules-document.js';
-import { readRules } from '../../src/acl-sync/rules/rules-reader.js';
-import type { Snapshot } from '../../src/grants/domain/snapshot.js';
+import { Evaluator } from '../../src/trino-rules/engine/evaluator.js';
+import { Listings } from '../../src/trino-rules/engine/listings.js';
+import { proveRules } from '../../src/trino-rules/verify/proof.js';
+import type { RulesDocument } from '../../src/trino-rules/document/rules-document.js';
+import { readRules } from '../../src/trino-rules/document/rules-reader.js';
+import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import { anyHostileWorld } from '../support/hostile-world.js';
 import { anyRules, RULE_NAMES } from '../support/any-rules.js';
 import { anyWorld } from '../support/any-world.js';

@@ -1,14 +1,7 @@
-import type { PolicySubject, Principal } from '../../src/grants/domain/principal.js';
-import { PRIVILEGES, type Privilege } from '../../src/grants/domain/privilege.js';
-import type { ColumnResource, Resource } from '../../src/grants/domain/resource.js';
-import type {
-  Snapshot,
-  SnapshotGrant,
-  SnapshotGroup,
-  SnapshotPolicy,
-  SnapshotSettings,
-  SnapshotUser,
-} from '../../src/grants/domain/snapshot.js';
+import type { PolicySubject, Principal } from '../../src/trino-rules/model/principal.js';
+import { PRIVILEGES, type Privilege } from '../../src/trino-rules/model/privilege.js';
+import type { ColumnResource, Resource } from '../../src/trino-rules/model/resource.js';
+import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy, SnapshotSettings, SnapshotUser } from '../../src/trino-rules/model/snapshot.js';
 
 export const NOW = new Date('2026-11-20T12:00:00.000Z');
 

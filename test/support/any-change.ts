@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { PRIVILEGES } from '../../src/grants/domain/privilege.js';
-import type { RulesDocument, TableRule } from '../../src/acl-sync/rules/rules-document.js';
+import type { RulesDocument, TableRule } from '../../src/trino-rules/document/rules-document.js';
+import { PRIVILEGES } from '../../src/trino-rules/model/privilege.js';
 
 /** One slip of a compiler: a rule lost, doubled, moved, widened, or given to somebody else. */
 export function anyChange(): fc.Arbitrary<(rules: RulesDocument) => RulesDocument> {

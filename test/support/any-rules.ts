@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { PRIVILEGES } from '../../src/grants/domain/privilege.js';
-import type { ColumnRule, RulesDocument } from '../../src/acl-sync/rules/rules-document.js';
+import type { ColumnRule, RulesDocument } from '../../src/trino-rules/document/rules-document.js';
+import { PRIVILEGES } from '../../src/trino-rules/model/privilege.js';
 
 /** Names that patterns of `anyPattern` are likely to match. */
 export const RULE_NAMES = [

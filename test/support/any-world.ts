@@ -1,15 +1,8 @@
 import fc from 'fast-check';
-import type { PolicySubject, Principal } from '../../src/grants/domain/principal.js';
-import { PRIVILEGES, type Privilege } from '../../src/grants/domain/privilege.js';
-import type { Resource } from '../../src/grants/domain/resource.js';
-import type {
-  Snapshot,
-  SnapshotGrant,
-  SnapshotGroup,
-  SnapshotPolicy,
-  SnapshotSettings,
-  SnapshotUser,
-} from '../../src/grants/domain/snapshot.js';
+import type { PolicySubject, Principal } from '../../src/trino-rules/model/principal.js';
+import { PRIVILEGES, type Privilege } from '../../src/trino-rules/model/privilege.js';
+import type { Resource } from '../../src/trino-rules/model/resource.js';
+import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy, SnapshotSettings, SnapshotUser } from '../../src/trino-rules/model/snapshot.js';
 import { NOW, SETTINGS } from './a-world.js';
 
 /** Hostile names: signs of patterns and of SQL, letters outside ASCII, one a prefix, a tail or a digit of another. */

@@ -1,4 +1,4 @@
-import type { Snapshot } from '../../src/grants/domain/snapshot.js';
+import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import { aWorld, NOW } from './a-world.js';
 
 /** Something of everything that the access model knows. */

@@ -1,5 +1,5 @@
-import type { Evaluator } from '../../src/acl-sync/proof/evaluator.js';
-import type { Listings } from '../../src/acl-sync/proof/listings.js';
+import type { Evaluator } from '../../src/trino-rules/engine/evaluator.js';
+import type { Listings } from '../../src/trino-rules/engine/listings.js';
 import type { Answer, Question } from './engine-question.js';
 
 /** What our evaluator answers to a question for the engine. */

@@ -1,14 +1,8 @@
-import {
-  catalogMode,
-  intentAt,
-  mayImpersonate,
-  reachesSomething,
-  type Intent,
-} from '../../src/grants/domain/intent.js';
-import type { Principal } from '../../src/grants/domain/principal.js';
-import type { Privilege } from '../../src/grants/domain/privilege.js';
-import type { Resource } from '../../src/grants/domain/resource.js';
-import type { Snapshot } from '../../src/grants/domain/snapshot.js';
+import { catalogMode, intentAt, mayImpersonate, reachesSomething, type Intent } from '../../src/trino-rules/model/intent.js';
+import type { Principal } from '../../src/trino-rules/model/principal.js';
+import type { Privilege } from '../../src/trino-rules/model/privilege.js';
+import type { Resource } from '../../src/trino-rules/model/resource.js';
+import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import type { Answer, Question } from './engine-question.js';
 
 /**

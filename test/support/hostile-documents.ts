@@ -1,4 +1,4 @@
-import { NO_RULES, type RulesDocument, type TableRule } from '../../src/acl-sync/rules/rules-document.js';
+import { NO_RULES, type RulesDocument, type TableRule } from '../../src/trino-rules/document/rules-document.js';
 
 /** Texts of about one mebibyte that ask for as much work as so many bytes can: readable, but for the last two. */
 export function hostileDocuments(): Record<string, string> {

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
-import { effective } from '../../src/grants/domain/effective-snapshot.js';
-import { readSnapshot, writeSnapshot } from '../../src/grants/domain/snapshot-file.js';
-import type { Snapshot } from '../../src/grants/domain/snapshot.js';
-import { expressionProblem } from '../../src/grants/domain/sql-expression.js';
 import { nameProblem, resourceNameProblem } from '../../src/kernel/name.js';
+import { effective } from '../../src/trino-rules/model/effective-snapshot.js';
+import { readSnapshot, writeSnapshot } from '../../src/trino-rules/model/snapshot-file.js';
+import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
+import { expressionProblem } from '../../src/trino-rules/model/sql-expression.js';
 import { anyWorld } from './any-world.js';
 
 /** What patterns, replacement texts, SQL, JSON or JavaScript read in a way of their own, and letters that change with their case. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { RecordedEvent } from '../../src/acl-sync/domain/last-words.js';
 import { grantFacts, policyFacts } from '../../src/grants/domain/facts.js';
-import type { Snapshot } from '../../src/grants/domain/snapshot.js';
+import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import { NOW } from './a-world.js';
 import { anyWorld } from './any-world.js';
 

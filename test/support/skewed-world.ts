@@ -1,7 +1,7 @@
-import type { PolicySubject, Principal } from '../../src/grants/domain/principal.js';
-import type { Privilege } from '../../src/grants/domain/privilege.js';
-import type { Resource } from '../../src/grants/domain/resource.js';
-import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from '../../src/grants/domain/snapshot.js';
+import type { PolicySubject, Principal } from '../../src/trino-rules/model/principal.js';
+import type { Privilege } from '../../src/trino-rules/model/privilege.js';
+import type { Resource } from '../../src/trino-rules/model/resource.js';
+import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from '../../src/trino-rules/model/snapshot.js';
 import { NOW, SETTINGS } from './a-world.js';
 import { Chance } from './chance.js';
 import { numberedNames, realisticNames, type WorldNames } from './world-names.js';

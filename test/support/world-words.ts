@@ -1,8 +1,8 @@
-import { intentAt } from '../../src/grants/domain/intent.js';
-import type { Resource } from '../../src/grants/domain/resource.js';
-import type { Snapshot } from '../../src/grants/domain/snapshot.js';
-import type { Subject } from '../../src/grants/domain/subject.js';
-import { subjectsOf } from '../../src/acl-sync/compiler/subjects.js';
+import { subjectsOf } from '../../src/trino-rules/compile/subjects.js';
+import { intentAt } from '../../src/trino-rules/model/intent.js';
+import type { Resource } from '../../src/trino-rules/model/resource.js';
+import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
+import type { Subject } from '../../src/trino-rules/model/subject.js';
 import type { Words, Worth } from './engine-question.js';
 
 /** Names of the world, names that are nobody's, and names that differ by a character or by case. */

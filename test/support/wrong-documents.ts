@@ -1,6 +1,6 @@
-import { compile } from '../../src/acl-sync/compiler/compile.js';
-import type { RulesDocument, TableRule } from '../../src/acl-sync/rules/rules-document.js';
-import type { Snapshot } from '../../src/grants/domain/snapshot.js';
+import { compile } from '../../src/trino-rules/compile/compile.js';
+import type { RulesDocument, TableRule } from '../../src/trino-rules/document/rules-document.js';
+import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import { aWorld } from './a-world.js';
 import type { Question } from './engine-question.js';
 

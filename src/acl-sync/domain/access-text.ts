@@ -1,5 +1,5 @@
-import type { AccessChange } from '../proof/access-change.js';
-import type { ChangedAccess } from '../proof/access-ledger.js';
+import type { AccessChange } from '../../trino-rules/diff/access-change.js';
+import type { ChangedAccess } from '../../trino-rules/diff/access-ledger.js';
 
 /** `ana, bo (+3): SELECT from sales.eu.orders` */
 export function changedText({ what, people, others }: ChangedAccess): string {

@@ -1,5 +1,5 @@
 import { aWorld, NOW } from '../../../test/support/a-world.js';
-import type { Snapshot } from '../../grants/domain/snapshot.js';
+import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import { type Candidate, prepare } from './candidate.js';
 
 const later = (seconds: number) => new Date(NOW.getTime() + seconds * 1000);

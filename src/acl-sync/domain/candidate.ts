@@ -1,26 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { TrailPosition } from '../../audit/domain/audit-store.js';
-import type { Snapshot } from '../../grants/domain/snapshot.js';
-import { type AccessChange, compareAccess } from '../proof/access-change.js';
-import { checkRules } from '../proof/check.js';
-import { compile, type CompiledRules } from '../compiler/compile.js';
-import { type Finding, isError } from '../rules/finding.js';
-import { ruleCount, type RulesDocument } from '../rules/rules-document.js';
-import { checkAlone, checkRuleCount } from '../rules/size.js';
+import { compile, type CompiledRules } from '../../trino-rules/compile/compile.js';
+import { type AccessChange, compareAccess } from '../../trino-rules/diff/access-change.js';
+import { type Finding, isError } from '../../trino-rules/document/finding.js';
+import { ruleCount, type RulesDocument } from '../../trino-rules/document/rules-document.js';
+import { checkAlone, checkRuleCount } from '../../trino-rules/document/size.js';
+import type { Snapshot } from '../../trino-rules/model/snapshot.js';
+import { checkRules } from '../../trino-rules/verify/check.js';
 import { closedRules } from './closed-rules.js';
-import {
-  approved,
-  type Basis,
-  documentOf,
-  type Former,
-  needsApproval,
-  passing,
-  surpriseIn,
-  unexplained,
-  type Worlds,
-  worldsOf,
-  writtenSnapshot,
-} from './surprise.js';
+import { approved, type Basis, documentOf, type Former, needsApproval, passing, surpriseIn, unexplained, type Worlds, worldsOf, writtenSnapshot } from './surprise.js';
 import { takings } from './takings.js';
 import { withdrawal } from './withdrawal.js';
 

@@ -1,11 +1,11 @@
-import { canBeImpersonated } from '../../grants/domain/intent.js';
-import { literal } from '../compiler/name-pattern.js';
-import { rulesHash, rulesText } from '../compiler/rules-text.js';
-import { compareAccess } from '../proof/access-change.js';
-import { Evaluator } from '../proof/evaluator.js';
-import { MARKER } from '../proof/marker.js';
-import type { RulesDocument } from '../rules/rules-document.js';
-import { readRules } from '../rules/rules-reader.js';
+import { literal } from '../../trino-rules/compile/name-pattern.js';
+import { rulesHash, rulesText } from '../../trino-rules/compile/rules-text.js';
+import { compareAccess } from '../../trino-rules/diff/access-change.js';
+import type { RulesDocument } from '../../trino-rules/document/rules-document.js';
+import { readRules } from '../../trino-rules/document/rules-reader.js';
+import { Evaluator } from '../../trino-rules/engine/evaluator.js';
+import { MARKER } from '../../trino-rules/engine/rights.js';
+import { canBeImpersonated } from '../../trino-rules/model/intent.js';
 import type { Taking, Takings } from './takings.js';
 
 export interface ClosedRules {

@@ -1,12 +1,6 @@
-import { effective } from '../../grants/domain/effective-snapshot.js';
 import { grantFacts, policyFacts, sameFacts } from '../../grants/domain/facts.js';
-import type {
-  Snapshot,
-  SnapshotGrant,
-  SnapshotGroup,
-  SnapshotPolicy,
-  SnapshotUser,
-} from '../../grants/domain/snapshot.js';
+import { effective } from '../../trino-rules/model/effective-snapshot.js';
+import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy, SnapshotUser } from '../../trino-rules/model/snapshot.js';
 import type { LastWords } from './last-words.js';
 import { pairs } from './pairs.js';
 

@@ -1,6 +1,6 @@
 import type { AuditEvent, AuditEventName } from '../../audit/domain/audit-event.js';
 import { factsText, grantFacts, policyFacts } from '../../grants/domain/facts.js';
-import type { SnapshotGrant, SnapshotPolicy } from '../../grants/domain/snapshot.js';
+import type { SnapshotGrant, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 
 export type RecordedEvent = Pick<AuditEvent, 'event' | 'subject' | 'details' | 'at'>;
 

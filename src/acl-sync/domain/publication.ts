@@ -1,7 +1,7 @@
-import type { AccessChange } from '../proof/access-change.js';
+import type { AccessChange } from '../../trino-rules/diff/access-change.js';
+import type { RulesDiff } from '../../trino-rules/diff/rules-diff.js';
+import { type Finding, isError } from '../../trino-rules/document/finding.js';
 import type { Candidate } from './candidate.js';
-import { type Finding, isError } from '../rules/finding.js';
-import type { RulesDiff } from '../rules/rules-diff.js';
 import { PreparationExceeded } from './rules-preparer.js';
 import { type LiveRules, RulesTargetMoved, RulesTargetUnavailable, type TargetFailure } from './rules-target.js';
 import { UNEXPLAINED } from './surprise.js';

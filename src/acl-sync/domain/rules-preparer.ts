@@ -1,4 +1,4 @@
-import type { Snapshot } from '../../grants/domain/snapshot.js';
+import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import type { Candidate, Preparation } from './candidate.js';
 
 /** The rules could not be prepared within a limit, which is there for worlds that nobody foresaw. */

@@ -1,4 +1,4 @@
-import type { Finding } from '../rules/finding.js';
+import type { Finding } from '../../trino-rules/document/finding.js';
 import type { Outcome, PublicationSummary } from './publication.js';
 
 /** A run's outcome for people at a terminal; the first word is the marker that the log has. */

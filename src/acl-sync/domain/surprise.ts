@@ -1,15 +1,15 @@
 import type { TrailPosition } from '../../audit/domain/audit-store.js';
-import { effective } from '../../grants/domain/effective-snapshot.js';
-import { readSnapshot, writeSnapshot } from '../../grants/domain/snapshot-file.js';
-import type { Snapshot } from '../../grants/domain/snapshot.js';
-import { type AccessChange, compareAccess } from '../proof/access-change.js';
+import { compile, type CompiledRules } from '../../trino-rules/compile/compile.js';
+import { type AccessChange, compareAccess } from '../../trino-rules/diff/access-change.js';
+import type { Finding } from '../../trino-rules/document/finding.js';
+import { NO_RULES, type RulesDocument } from '../../trino-rules/document/rules-document.js';
+import { readRules } from '../../trino-rules/document/rules-reader.js';
+import { effective } from '../../trino-rules/model/effective-snapshot.js';
+import { readSnapshot, writeSnapshot } from '../../trino-rules/model/snapshot-file.js';
+import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import { firstChanges } from './access-text.js';
-import { compile, type CompiledRules } from '../compiler/compile.js';
 import { explainedWorld } from './explained-world.js';
-import type { Finding } from '../rules/finding.js';
 import { LastWords, type RecordedEvent } from './last-words.js';
-import { NO_RULES, type RulesDocument } from '../rules/rules-document.js';
-import { readRules } from '../rules/rules-reader.js';
 
 /** The last version that was published whole: what recorded changes are counted from. */
 export interface Basis {

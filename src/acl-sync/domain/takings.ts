@@ -1,10 +1,10 @@
-import { covers } from '../../grants/domain/applies.js';
-import { effective } from '../../grants/domain/effective-snapshot.js';
 import { grantFacts, policyFacts, sameFacts } from '../../grants/domain/facts.js';
-import { accessOf } from '../../grants/domain/intent.js';
-import type { PolicySubject } from '../../grants/domain/principal.js';
-import type { Resource } from '../../grants/domain/resource.js';
-import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../../grants/domain/snapshot.js';
+import { covers } from '../../trino-rules/model/applies.js';
+import { effective } from '../../trino-rules/model/effective-snapshot.js';
+import { accessOf } from '../../trino-rules/model/intent.js';
+import type { PolicySubject } from '../../trino-rules/model/principal.js';
+import type { Resource } from '../../trino-rules/model/resource.js';
+import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 import { pairs } from './pairs.js';
 
 /** People and engine principals who lose something on a node, as the engine knows them. */

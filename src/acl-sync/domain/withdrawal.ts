@@ -1,7 +1,7 @@
-import { covers, depth } from '../../grants/domain/applies.js';
 import { grantFacts, policyFacts, sameFacts } from '../../grants/domain/facts.js';
-import type { PolicySubject } from '../../grants/domain/principal.js';
-import type { Snapshot, SnapshotGroup, SnapshotPolicy } from '../../grants/domain/snapshot.js';
+import { covers, depth } from '../../trino-rules/model/applies.js';
+import type { PolicySubject } from '../../trino-rules/model/principal.js';
+import type { Snapshot, SnapshotGroup, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 import { pairs } from './pairs.js';
 
 /**

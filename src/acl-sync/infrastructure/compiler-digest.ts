@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** All that rules follow from, besides a snapshot: the compiler and the decisions about grants, as they were built. */
-const PROGRAMS = [new URL('../compiler/', import.meta.url), new URL('../../grants/domain/', import.meta.url)];
+/** All that rules follow from, besides a snapshot: the compiler and the model of access, as they were built. */
+const PROGRAMS = ['compile', 'model'].map((room) => new URL(`../../trino-rules/${room}/`, import.meta.url));
 
 /**
  * Which compiler this is: a digest of its program, because a version number is somebody's promise. Where it is the same, equal

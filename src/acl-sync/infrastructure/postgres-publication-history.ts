@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { type Page, type PageRequest, pageOf } from '../../kernel/page.js';
 import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
-import type { Finding } from '../rules/finding.js';
-import type { Outcome, Publication, PublicationSummary, Run, Trigger } from '../domain/publication.js';
+import type { AccessChange } from '../../trino-rules/diff/access-change.js';
+import type { RulesDiff } from '../../trino-rules/diff/rules-diff.js';
+import type { Finding } from '../../trino-rules/document/finding.js';
 import { type PublicationDraft, PublicationHistory, type RunSummary } from '../domain/publication-history.js';
-import type { AccessChange } from '../proof/access-change.js';
+import type { Outcome, Publication, PublicationSummary, Run, Trigger } from '../domain/publication.js';
 import type { Basis } from '../domain/surprise.js';
-import type { RulesDiff } from '../rules/rules-diff.js';
 
 interface SummaryRow {
   version: number;

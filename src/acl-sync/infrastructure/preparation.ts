@@ -1,6 +1,6 @@
-import type { Snapshot } from '../../grants/domain/snapshot.js';
+import { compile } from '../../trino-rules/compile/compile.js';
+import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import { type Preparation, prepare, prepareWithdrawal, refusalOf } from '../domain/candidate.js';
-import { compile } from '../compiler/compile.js';
 import { compilerDigest } from './compiler-digest.js';
 
 export type Task =

@@ -1,8 +1,8 @@
 import type { OnApplicationShutdown } from '@nestjs/common';
 import { AdmissionProof } from '../../grants/domain/admission-proof.js';
-import type { Snapshot } from '../../grants/domain/snapshot.js';
 import type { Log } from '../../platform/log.js';
-import type { Finding } from '../rules/finding.js';
+import type { Finding } from '../../trino-rules/document/finding.js';
+import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import { PreparationExceeded } from '../domain/rules-preparer.js';
 import { PreparationProcess } from './preparation-process.js';
 

@@ -1,9 +1,9 @@
 import { getHeapStatistics } from 'node:v8';
-import type { Snapshot } from '../../grants/domain/snapshot.js';
+import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import type { Candidate, Preparation } from '../domain/candidate.js';
 import { RulesPreparer } from '../domain/rules-preparer.js';
-import type { Task } from './preparation.js';
 import { PreparationProcess } from './preparation-process.js';
+import type { Task } from './preparation.js';
 
 /** The largest world that is measured takes 61 s and less than 1 GiB (docs/benchmarks.md); the schedule comes every 300 s. */
 const LIMITS = { milliseconds: 240_000, heapMebibytes: Math.min(1024, getHeapStatistics().heap_size_limit >> 20) };

@@ -1,4 +1,4 @@
-import type { Snapshot } from './snapshot.js';
+import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 
 /** Whether what is being written could be compiled and proved. `acl-sync` provides it, because it knows compiler and proof. */
 export abstract class AdmissionProof {

@@ -1,4 +1,4 @@
-import type { Resource } from './resource.js';
+import type { Resource } from '../../trino-rules/model/resource.js';
 
 /** A node, or a column in everything below it. */
 export type EngineNode = Resource & { column?: string };

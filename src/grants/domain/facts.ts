@@ -1,7 +1,7 @@
+import { type PolicySubject, principalText } from '../../trino-rules/model/principal.js';
+import type { Privilege } from '../../trino-rules/model/privilege.js';
+import type { Resource } from '../../trino-rules/model/resource.js';
 import type { PolicyDraft } from './policy.js';
-import { type PolicySubject, principalText } from './principal.js';
-import type { Privilege } from './privilege.js';
-import type { Resource } from './resource.js';
 
 /** What somebody says when giving something: what the audit trail holds, and what a row can be compared with. */
 export type Facts = Readonly<Record<string, unknown>>;

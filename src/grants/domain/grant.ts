@@ -1,7 +1,7 @@
 import type { Page, PageRequest } from '../../kernel/page.js';
-import type { NamedPrincipal, Principal } from './principal.js';
-import { PRIVILEGES, type Privilege } from './privilege.js';
-import type { Resource } from './resource.js';
+import type { NamedPrincipal, Principal } from '../../trino-rules/model/principal.js';
+import type { Privilege } from '../../trino-rules/model/privilege.js';
+import type { Resource } from '../../trino-rules/model/resource.js';
 
 /** Who did something; null: nobody was signed in (the command line). */
 export type Doer = { id: number; name: string } | null;
@@ -49,10 +49,6 @@ export abstract class GrantStore {
   abstract find(id: number): Promise<Grant | null>;
   /** By id, the oldest first. */
   abstract list(filter: GrantFilter, page: PageRequest, at: Date): Promise<Page<Grant>>;
-}
-
-export function orderedPrivileges(privileges: readonly Privilege[]): Privilege[] {
-  return PRIVILEGES.filter((privilege) => privileges.includes(privilege));
 }
 
 export function stateOf(grant: Grant, at: Date): Exclude<GrantState, 'all'> {

@@ -1,9 +1,9 @@
 import type { FieldError } from '../../kernel/errors.js';
 import type { Page, PageRequest } from '../../kernel/page.js';
-import type { NamedPrincipal, NamedSubject, PolicySubject, Principal } from './principal.js';
-import { PRIVILEGES, type Privilege } from './privilege.js';
-import type { ColumnResource, Resource } from './resource.js';
-import { expressionProblem } from './sql-expression.js';
+import type { NamedPrincipal, NamedSubject, PolicySubject, Principal } from '../../trino-rules/model/principal.js';
+import { PRIVILEGES, type Privilege } from '../../trino-rules/model/privilege.js';
+import type { ColumnResource, Resource } from '../../trino-rules/model/resource.js';
+import { expressionProblem } from '../../trino-rules/model/sql-expression.js';
 
 export const POLICY_KINDS = ['row_filter', 'column_mask', 'hidden_column', 'deny'] as const;
 export type PolicyKind = (typeof POLICY_KINDS)[number];

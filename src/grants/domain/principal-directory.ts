@@ -1,4 +1,4 @@
-import type { PolicySubject } from './principal.js';
+import type { PolicySubject } from '../../trino-rules/model/principal.js';
 
 /** Who there is to be named. */
 export abstract class PrincipalDirectory {

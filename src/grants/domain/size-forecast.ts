@@ -1,4 +1,4 @@
-import type { Snapshot } from './snapshot.js';
+import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 
 /** What was written since some moment, in a generous guess at what it adds to the rules. */
 export interface Growth {

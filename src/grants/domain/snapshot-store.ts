@@ -1,5 +1,5 @@
+import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import type { Growth } from './size-forecast.js';
-import type { Snapshot } from './snapshot.js';
 
 /** What is written down, at one moment; the settings come from elsewhere. */
 export type WrittenSnapshot = Omit<Snapshot, 'settings' | 'at'>;

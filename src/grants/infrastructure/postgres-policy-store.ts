@@ -1,17 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { type Page, type PageRequest, pageOf } from '../../kernel/page.js';
 import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
+import type { NamedPrincipal, Principal } from '../../trino-rules/model/principal.js';
+import type { Privilege } from '../../trino-rules/model/privilege.js';
 import { type NewPolicy, type Policy, type PolicyKind, type PolicyRule, PolicyStore } from '../domain/policy.js';
-import type { NamedPrincipal, Principal } from '../domain/principal.js';
-import type { Privilege } from '../domain/privilege.js';
-import {
-  type PrincipalColumns,
-  principalColumns,
-  principalJoins,
-  principalOf,
-  principalValues,
-  subjectOf,
-} from './principal-columns.js';
+import { type PrincipalColumns, principalColumns, principalJoins, principalOf, principalValues, subjectOf } from './principal-columns.js';
 import { type ResourceColumns, resourceOf, resourceValues } from './resource-columns.js';
 
 export interface PolicyRuleColumns extends ResourceColumns {

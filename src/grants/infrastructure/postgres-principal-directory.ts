@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
-import type { PolicySubject } from '../domain/principal.js';
+import type { PolicySubject } from '../../trino-rules/model/principal.js';
 import { PrincipalDirectory } from '../domain/principal-directory.js';
 
 @Injectable()

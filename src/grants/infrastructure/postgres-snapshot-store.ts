@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
-import type { PolicySubject, Principal } from '../domain/principal.js';
-import type { Privilege } from '../domain/privilege.js';
-import type { SnapshotGrant, SnapshotGroup, SnapshotPolicy, SnapshotUser } from '../domain/snapshot.js';
+import type { PolicySubject, Principal } from '../../trino-rules/model/principal.js';
+import type { Privilege } from '../../trino-rules/model/privilege.js';
+import type { SnapshotGrant, SnapshotGroup, SnapshotPolicy, SnapshotUser } from '../../trino-rules/model/snapshot.js';
 import type { Growth } from '../domain/size-forecast.js';
 import { SnapshotStore, type Touched, type WrittenSnapshot } from '../domain/snapshot-store.js';
 import { type PolicyRuleColumns, ruleOf } from './postgres-policy-store.js';

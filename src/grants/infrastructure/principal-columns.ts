@@ -1,4 +1,4 @@
-import type { NamedPrincipal, NamedSubject, PolicySubject } from '../domain/principal.js';
+import type { NamedPrincipal, NamedSubject, PolicySubject } from '../../trino-rules/model/principal.js';
 
 /** A principal as the tables hold it, one of three columns, with the names that it has now. */
 export interface PrincipalColumns {

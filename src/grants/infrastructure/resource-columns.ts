@@ -1,4 +1,4 @@
-import type { Resource } from '../domain/resource.js';
+import type { Resource } from '../../trino-rules/model/resource.js';
 
 export interface ResourceColumns {
   catalog_name: string;

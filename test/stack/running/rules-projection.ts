@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-import { NO_RULES } from '../../../src/acl-sync/rules/rules-document.js';
+import { NO_RULES } from '../../../src/trino-rules/document/rules-document.js';
 import { say } from '../progress.js';
 import type { ApiServer } from './api-server.js';
 import { RULES_NAMESPACE, type ConfigMap } from './config-map.js';

@@ -1,4 +1,0 @@
-import type { TableRule } from '../rules/rules-document.js';
-
-/** What a table rule gives: everything of it but whom and where. */
-export type Outcome = Pick<TableRule, 'privileges' | 'columns' | 'filter'>;

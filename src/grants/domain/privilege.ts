@@ -1,4 +1,0 @@
-/** The engine's table privileges, in its own order (Trino, file-based access control). */
-export const PRIVILEGES = ['SELECT', 'INSERT', 'DELETE', 'UPDATE', 'OWNERSHIP', 'GRANT_SELECT'] as const;
-
-export type Privilege = (typeof PRIVILEGES)[number];

@@ -1,0 +1,199 @@
+import type { ColumnRule } from '../document/rules-document.js';
+import type { Privilege } from '../model/privilege.js';
+import { TABLE_PRIVILEGES } from './engine-terms.js';
+import type { Outcome } from './outcome.js';
+
+/** What one grant or policy says, whomever it means; of a mask also how deep the node lies that it is said of. */
+export type Statement =
+  | { kind: 'give' | 'take'; privileges: readonly Privilege[] }
+  | { kind: 'filter'; expression: string }
+  | { kind: 'hide'; column: string }
+  | { kind: 'mask'; column: string; expression: string; depth: number };
+
+/**
+ * All that has been said of somebody from the catalog down to one node. Interned: people of whom the same was said share one
+ * state, so that what it comes to is worked out once for all of them, however many nodes lie below.
+ */
+export class AccessState {
+  private worked: Outcome | null = null;
+
+  private constructor(
+    private readonly restrictions: Restrictions,
+    private readonly given: number,
+    private readonly taken: number,
+  ) {}
+
+  /** Nothing has been said. */
+  static nothing(): AccessState {
+    return AccessState.of(new Restrictions(null, null), 0, 0);
+  }
+
+  and(statement: Statement): AccessState {
+    const { restrictions, given, taken } = this;
+    switch (statement.kind) {
+      case 'give':
+        return AccessState.of(restrictions, given | withContained(statement.privileges), taken);
+      case 'take':
+        return AccessState.of(restrictions, given, taken | withContaining(statement.privileges));
+      case 'filter':
+      case 'hide':
+      case 'mask':
+        return AccessState.of(restrictions.and(statement), given, taken);
+    }
+  }
+
+  has(privilege: Privilege): boolean {
+    return (this.held & bit(privilege)) !== 0;
+  }
+
+  /** Which mode of the catalog it takes to use what is held: 0 none, 1 reading, 2 all. */
+  get need(): 0 | 1 | 2 {
+    if (this.held === 0) return 0;
+    return this.held === bit('SELECT') ? 1 : 2;
+  }
+
+  /** Equal outcomes of one snapshot are one object. */
+  get outcome(): Outcome {
+    return (this.worked ??= this.restrictions.outcome(this.held));
+  }
+
+  /** Columns that two masks at the same distance claim; none for those who have nothing here. */
+  get conflicts(): readonly string[] {
+    return this.held === 0 ? [] : this.restrictions.columns.conflicts;
+  }
+
+  private get held(): number {
+    return this.given & ~this.taken;
+  }
+
+  private static of(restrictions: Restrictions, given: number, taken: number): AccessState {
+    return known(restrictions.states, (given << TABLE_PRIVILEGES.length) | taken, () => {
+      return new AccessState(restrictions, given, taken);
+    });
+  }
+}
+
+type Restriction = Exclude<Statement, { kind: 'give' | 'take' }>;
+
+interface Columns {
+  rules: readonly ColumnRule[];
+  conflicts: readonly string[];
+}
+
+/** The policies but for denies that have been said of somebody, in their order: a list that shares its beginning with others. */
+class Restrictions {
+  readonly states = new Map<number, AccessState>();
+  private readonly after = new Map<string, Restrictions>();
+  private readonly interned: Map<string, Outcome>;
+  private workedColumns: Columns | null = null;
+  private workedFilter: string | null = null;
+
+  constructor(
+    private readonly above: Restrictions | null,
+    private readonly last: Restriction | null,
+  ) {
+    this.interned = above?.interned ?? new Map<string, Outcome>();
+  }
+
+  and(restriction: Restriction): Restrictions {
+    return known(this.after, keyOf(restriction), () => new Restrictions(this, restriction));
+  }
+
+  outcome(held: number): Outcome {
+    const outcome = { privileges: written(held), ...(held === 0 ? {} : this.restricting()) };
+    return known(this.interned, JSON.stringify(outcome), () => outcome);
+  }
+
+  get columns(): Columns {
+    return (this.workedColumns ??= columnsOf([...Restrictions.upFrom(this)]));
+  }
+
+  private restricting(): Omit<Outcome, 'privileges'> {
+    const { rules } = this.columns;
+    this.workedFilter ??= filterOf([...Restrictions.upFrom(this)]);
+    return {
+      ...(rules.length > 0 && { columns: [...rules] }),
+      ...(this.workedFilter !== '' && { filter: this.workedFilter }),
+    };
+  }
+
+  /** The last first. */
+  private static *upFrom(end: Restrictions): Iterable<Restriction> {
+    for (let each: Restrictions | null = end; each?.last; each = each.above) yield each.last;
+  }
+}
+
+/** GRANT_SELECT lets its holder read as well (seen on 483): SELECT beside it says nothing. */
+function written(held: number): Privilege[] {
+  const silent = (held & bit('GRANT_SELECT')) === 0 ? 0 : bit('SELECT');
+  return TABLE_PRIVILEGES.filter((privilege) => (held & ~silent & bit(privilege)) !== 0);
+}
+
+/** A row must pass all filters; one text for the same ones, whatever their order. Empty: the rows are not filtered. */
+function filterOf(restrictions: readonly Restriction[]): string {
+  const expressions = new Set(restrictions.flatMap((each) => (each.kind === 'filter' ? [each.expression] : [])));
+  return Array.from(expressions)
+    .sort()
+    .map((expression) => `(${expression})`)
+    .join(' AND ');
+}
+
+/**
+ * Hidden columns add up and beat masks. Of the masks of one column the nearest node's counts; two there hide it.
+ * @param restrictions those of the nearest node first
+ */
+function columnsOf(restrictions: readonly Restriction[]): Columns {
+  const rules = new Map<string, ColumnRule>();
+  const nearest = new Map<string, Restriction & { kind: 'mask' }>();
+  const conflicts = new Set<string>();
+  for (const each of restrictions) {
+    if (each.kind === 'hide') rules.set(each.column, { name: each.column, allow: false });
+    if (each.kind !== 'mask') continue;
+    const known = nearest.get(each.column);
+    if (known !== undefined && known.depth > each.depth) continue;
+    if (known !== undefined && known.expression !== each.expression) conflicts.add(each.column);
+    nearest.set(each.column, each);
+  }
+  for (const column of conflicts) rules.set(column, { name: column, allow: false });
+  for (const [name, { expression: mask }] of nearest) if (!rules.has(name)) rules.set(name, { name, mask });
+  return {
+    rules: [...rules.values()].sort((a, b) => (a.name < b.name ? -1 : 1)),
+    conflicts: [...conflicts].sort(),
+  };
+}
+
+function keyOf(restriction: Restriction): string {
+  switch (restriction.kind) {
+    case 'filter':
+      return JSON.stringify([restriction.expression]);
+    case 'hide':
+      return JSON.stringify([restriction.column, 'hidden']);
+    case 'mask':
+      return JSON.stringify([restriction.column, restriction.depth, restriction.expression]);
+  }
+}
+
+function withContained(privileges: readonly Privilege[]): number {
+  return bits(privileges.includes('GRANT_SELECT') ? [...privileges, 'SELECT'] : privileges);
+}
+
+/** A deny of SELECT takes GRANT_SELECT too. */
+function withContaining(privileges: readonly Privilege[]): number {
+  return bits(privileges.includes('SELECT') ? [...privileges, 'GRANT_SELECT'] : privileges);
+}
+
+function bits(privileges: readonly Privilege[]): number {
+  return privileges.reduce((all, privilege) => all | bit(privilege), 0);
+}
+
+function bit(privilege: Privilege): number {
+  return 1 << TABLE_PRIVILEGES.indexOf(privilege);
+}
+
+function known<K, T>(map: Map<K, T>, key: K, make: () => T): T {
+  const found = map.get(key);
+  if (found !== undefined) return found;
+  const made = make();
+  map.set(key, made);
+  return made;
+}

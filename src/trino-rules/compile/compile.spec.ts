@@ -1,0 +1,215 @@
+import fc from 'fast-check';
+import { aWorld, NOW } from '../../../test/support/a-world.js';
+import { anyWorld } from '../../../test/support/any-world.js';
+import { Chance } from '../../../test/support/chance.js';
+import { Evaluator } from '../engine/evaluator.js';
+import type { Snapshot, SnapshotGrant } from '../model/snapshot.js';
+import { compile } from './compile.js';
+import { intentSets } from './intent-sets.js';
+
+describe('compiled rules', () => {
+  it('merge what two groups give on one table', () => {
+    const world = aWorld()
+      .group('readers', ['ana', 'bo'])
+      .may('SELECT', 'sales.eu.orders')
+      .group('writers', ['bo', 'cy'])
+      .may('INSERT', 'sales.eu.orders')
+      .snapshot();
+
+    const { tables } = compile(world).document;
+
+    const at = { catalog: 'sales', schema: 'eu', table: 'orders' };
+    expect(tables.filter(({ table }) => table === 'orders')).toEqual([
+      { user: 'bo', ...at, privileges: ['SELECT', 'INSERT'] },
+      { user: 'cy', ...at, privileges: ['INSERT'] },
+      { user: 'ana', ...at, privileges: ['SELECT'] },
+    ]);
+  });
+
+  it('put the narrowest node first, and there only those who get something else', () => {
+    const world = aWorld()
+      .group('staff', ['ana', 'bo'])
+      .may('SELECT', 'sales')
+      .person('bo')
+      .mayNot('sales.eu.orders')
+      .seesMasked('sales.eu', 'ssn', 'NULL')
+      .snapshot();
+
+    const { tables } = compile(world).document;
+
+    expect(tables.filter(({ catalog }) => catalog === 'sales')).toEqual([
+      { user: 'bo', catalog: 'sales', schema: 'eu', table: 'orders', privileges: [] },
+      { user: 'bo', catalog: 'sales', schema: 'eu', privileges: ['SELECT'], columns: [{ name: 'ssn', mask: 'NULL' }] },
+      { user: 'ana|bo', catalog: 'sales', privileges: ['SELECT'] },
+    ]);
+  });
+
+  it('hold every section, closed for a world without grants', () => {
+    const { document, hash, text } = compile(aWorld().person('ana').snapshot());
+
+    const user = 'service-account-grantline';
+    expect(document).toEqual({
+      catalogs: [
+        { user, catalog: 'lake', allow: 'all' },
+        { user, catalog: 'tpch', allow: 'read-only' },
+        { user, catalog: 'system', allow: 'read-only' },
+        { allow: 'none' },
+      ],
+      schemas: [
+        { user, catalog: 'lake', owner: true },
+        { user, catalog: 'tpch', owner: false },
+        { user, catalog: 'system', owner: false },
+      ],
+      tables: [
+        { user, catalog: 'lake', privileges: ['SELECT', 'INSERT', 'DELETE', 'UPDATE', 'OWNERSHIP', 'GRANT_SELECT'] },
+        { user, catalog: 'tpch', privileges: ['SELECT'] },
+        { user, catalog: 'system', schema: 'jdbc|metadata', privileges: ['SELECT'] },
+      ],
+      queries: [{ user, allow: ['execute'] }],
+      impersonation: [],
+      functions: [],
+      procedures: [],
+      system_session_properties: [
+        { user, property: `grantline_rules_${hash}`, allow: true },
+        { property: 'grantline_rules_.*', allow: false },
+        { user, allow: true },
+      ],
+      catalog_session_properties: [{ user, catalog: 'lake|tpch', allow: true }],
+    });
+    expect(text.split('\n').slice(0, 4)).toEqual([
+      '{',
+      '"catalogs":[',
+      `{"user":"${user}","catalog":"lake","allow":"all"},`,
+      `{"user":"${user}","catalog":"tpch","allow":"read-only"},`,
+    ]);
+  });
+
+  it('let our own account become those who reach something, and people set what the settings list', () => {
+    const world = aWorld().person('ana').may('SELECT', 'sales').person('x$y').may('SELECT', 'sales').person('bo');
+
+    const { document, findings } = compile(world.with({ sessionProperties: ['query_max_run_time'] }).snapshot());
+
+    const own = 'service-account-grantline';
+    expect(document.impersonation).toEqual([{ original_user: own, new_user: 'ana', allow: true }]);
+    expect(document.system_session_properties.at(-1)).toEqual({
+      user: 'ana|x[$]y',
+      property: 'query_max_run_time',
+      allow: true,
+    });
+    expect(findings).toMatchObject([{ code: 'impersonation-name', severity: 'warning' }]);
+  });
+
+  it('say what a snapshot asks for in vain', () => {
+    const world = aWorld()
+      .person('ana')
+      .may('SELECT', 'grantline.public')
+      .may('SELECT', 'sales')
+      .seesMasked('sales', 'ssn', 'a')
+      .everyone()
+      .seesMasked('sales', 'ssn', 'b')
+      .engine('ANA')
+      .may('SELECT', 'sales')
+      .snapshot();
+
+    expect(compile(world).findings.map(({ severity, code, message }) => `${severity} ${code}: ${message}`)).toEqual([
+      'error name-clash: one name means two principals: person ana, engine ANA',
+      'warning closed-catalog: grants and policies on grantline.public have no effect: nobody may be given anything in that catalog',
+      'warning mask-conflict: two masks at the same distance claim column ssn of sales for ana: it is hidden from them',
+    ]);
+  });
+
+  it('are the same bytes for the same world in any order', () => {
+    fc.assert(
+      fc.property(anyWorld(), fc.nat(), (snapshot, seed) => {
+        expect(compile(inAnyOrder(snapshot, new Chance(seed))).text).toBe(compile(snapshot).text);
+      }),
+    );
+  });
+
+  it('are the same bytes without what has expired or was revoked', () => {
+    fc.assert(
+      fc.property(anyWorld(), (snapshot) => {
+        const isOver = ({ expiresAt, revokedAt }: SnapshotGrant) =>
+          revokedAt !== null || (expiresAt !== null && expiresAt <= NOW);
+        const grants = snapshot.grants.filter((grant) => !isOver(grant));
+        expect(rulesOf({ ...snapshot, grants })).toBe(rulesOf(snapshot));
+      }),
+    );
+  });
+
+  it('come back to the same bytes when a grant is revoked, and change for one person only', () => {
+    const granted = fc
+      .tuple(anyWorld(), anyWorld())
+      .filter(([snapshot, other]) => snapshot.users.length > 0 && other.grants.length > 0);
+    fc.assert(
+      fc.property(granted, ([snapshot, other]) => {
+        const [person] = snapshot.users;
+        const resource = other.grants[0]?.resource;
+        if (!person || !resource) throw new Error('filtered above');
+        const privileges = other.grants[0]?.privileges ?? [];
+        const row = {
+          id: 99,
+          principal: { type: 'user', id: person.id },
+          resource,
+          privileges,
+          expiresAt: null,
+        } as const;
+        const before = compile(snapshot);
+        const given = { ...snapshot, grants: [...snapshot.grants, { ...row, revokedAt: null }] };
+        const taken = { ...snapshot, grants: [...snapshot.grants, { ...row, revokedAt: NOW }] };
+
+        expect(rulesOf(taken)).toBe(rulesOf(snapshot));
+        const known = intentSets(given).subjects.list.map(({ name }) => name);
+        const after = compile(given);
+        for (const name of [...known, 'a stranger'].filter((each) => each !== person.name)) {
+          expect(accessOf(new Evaluator(after.document), name, given)).toEqual(
+            accessOf(new Evaluator(before.document), name, given),
+          );
+        }
+      }),
+    );
+  });
+});
+
+function rulesOf(snapshot: Snapshot): string {
+  return compile(snapshot).text;
+}
+
+/** Everything that one person has on every node that the world names, and on fresh names beside them. */
+function accessOf(engine: Evaluator, user: string, snapshot: Snapshot): unknown[] {
+  const fresh = { catalog: 'fresh', schema: 'fresh', table: 'fresh' };
+  const named = [...snapshot.grants, ...snapshot.policies].map(({ resource }) => resource);
+  return named.map((node) => {
+    const place = { ...fresh, ...node };
+    const rule = engine.rules.tables[engine.tableRule(user, place) ?? -1];
+    const held = [rule?.privileges ?? [], rule?.filter, rule?.columns];
+    return [
+      engine.catalogMode(user, place.catalog),
+      engine.ownsSchema(user, place),
+      engine.mayWithQueries(user, 'execute'),
+      held,
+    ];
+  });
+}
+
+function inAnyOrder(snapshot: Snapshot, chance: Chance): Snapshot {
+  const shuffled = <T>(items: readonly T[]): T[] =>
+    items
+      .map((item) => ({ item, order: chance.next() }))
+      .sort((a, b) => a.order - b.order)
+      .map(({ item }) => item);
+  return {
+    users: shuffled(snapshot.users),
+    groups: shuffled(snapshot.groups.map((group) => ({ ...group, members: shuffled(group.members) }))),
+    grants: shuffled(snapshot.grants.map((grant) => ({ ...grant, privileges: shuffled(grant.privileges) }))),
+    policies: shuffled(snapshot.policies.map((policy) => ({ ...policy, except: shuffled(policy.except) }))),
+    settings: {
+      ...snapshot.settings,
+      serviceAccounts: shuffled(snapshot.settings.serviceAccounts),
+      writableCatalogs: shuffled(snapshot.settings.writableCatalogs),
+      readableCatalogs: shuffled(snapshot.settings.readableCatalogs),
+      sessionProperties: shuffled(snapshot.settings.sessionProperties),
+    },
+    at: snapshot.at,
+  };
+}

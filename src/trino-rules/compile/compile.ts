@@ -1,0 +1,80 @@
+import type { Finding } from '../document/finding.js';
+import type { RulesDocument, SystemSessionPropertyRule } from '../document/rules-document.js';
+import type { Snapshot } from '../model/snapshot.js';
+import { audience } from './audience.js';
+import { catalogRules } from './catalog-rules.js';
+import { compilerFindings } from './compiler-findings.js';
+import { isReplacementSafe } from './engine-terms.js';
+import { intentSets, type IntentSets } from './intent-sets.js';
+import { anyOf } from './name-pattern.js';
+import { rulesHash, rulesText } from './rules-text.js';
+import { schemaRules } from './schema-rules.js';
+import { serviceAccountRules } from './service-account-rules.js';
+import { tableRules } from './table-rules.js';
+
+export interface CompiledRules {
+  document: RulesDocument;
+  /** The canonical text of the document: equal snapshots give equal bytes. */
+  text: string;
+  /** SHA-256 over the text without the marker rule: 64 hexadecimal digits. */
+  hash: string;
+  findings: Finding[];
+}
+
+/**
+ * Turns what a snapshot means into the engine's rules: pure and deterministic, every section present and closed by default.
+ * The engine takes the first rule that matches in a section, so the service accounts' rules come first, then the narrowest.
+ */
+export function compile(snapshot: Snapshot): CompiledRules {
+  const intent = intentSets(snapshot);
+  const unmarked = unmarkedDocument(snapshot, intent);
+  const hash = rulesHash(rulesText(unmarked));
+  const properties = [...marker(snapshot.settings.ownAccount, hash), ...unmarked.system_session_properties];
+  const document = { ...unmarked, system_session_properties: properties };
+  return { document, text: rulesText(document), hash, findings: compilerFindings(snapshot, intent) };
+}
+
+function unmarkedDocument({ settings }: Snapshot, intent: IntentSets): RulesDocument {
+  const accounts = serviceAccountRules(settings);
+  const { list, activePeople, serviceAccounts } = intent.subjects;
+  const insiders = audience(intent.reachesSomething, list);
+  // The service accounts' own rule has decided for them before.
+  const others = intent.reachesSomething.minus(serviceAccounts);
+  const people = intent.reachesSomething
+    .and(activePeople)
+    .members()
+    .flatMap((position) => list[position]?.name ?? []);
+  const impersonated = settings.impersonation ? people.filter(isReplacementSafe) : [];
+  return {
+    // The engine opens `system` to everybody at the end of a list of catalogs, unless a rule of ours has decided before.
+    catalogs: [...accounts.catalogs, ...catalogRules(intent), { allow: 'none' }],
+    schemas: [...accounts.schemas, ...schemaRules(intent)],
+    tables: [...accounts.tables, ...tableRules(intent)],
+    queries: [{ user: insiders, allow: ['execute'] }],
+    impersonation:
+      impersonated.length > 0
+        ? [{ original_user: anyOf([settings.ownAccount]), new_user: anyOf(impersonated), allow: true }]
+        : [],
+    // Built-in functions need no rule (seen on 483); pass-through table functions and procedures stay closed.
+    functions: [],
+    procedures: [],
+    system_session_properties: [
+      { user: anyOf(settings.serviceAccounts), allow: true },
+      ...(settings.sessionProperties.length > 0 && !others.isEmpty()
+        ? [{ user: audience(others, list), property: anyOf(settings.sessionProperties), allow: true }]
+        : []),
+    ],
+    catalog_session_properties: accounts.catalog_session_properties,
+  };
+}
+
+/**
+ * Grantline's own `SET SESSION grantline_rules_<hash>` is answered INVALID_SESSION_PROPERTY exactly when this version is in
+ * force, and PERMISSION_DENIED when another is (seen on 483). The marker grants nothing: there is no such property.
+ */
+function marker(ownAccount: string, hash: string): SystemSessionPropertyRule[] {
+  return [
+    { user: anyOf([ownAccount]), property: `grantline_rules_${hash}`, allow: true },
+    { property: 'grantline_rules_.*', allow: false },
+  ];
+}

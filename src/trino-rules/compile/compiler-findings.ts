@@ -1,0 +1,101 @@
+import type { Finding } from '../document/finding.js';
+import type { Resource } from '../model/resource.js';
+import type { Snapshot } from '../model/snapshot.js';
+import type { Subject } from '../model/subject.js';
+import { isReplacementSafe } from './engine-terms.js';
+import type { IntentSets, NamedNode } from './intent-sets.js';
+
+/** What the compiler has to say about a snapshot. Only a name that means two principals stops the publication. */
+export function compilerFindings(snapshot: Snapshot, intent: IntentSets): Finding[] {
+  return [
+    ...nameClashes(intent),
+    ...closedCatalogs(snapshot),
+    ...unwritableNames(snapshot, intent),
+    ...conflictsOfMasks(snapshot, intent),
+  ];
+}
+
+/** The engine knows people by name alone, and two people must not look alike in any case (product description, section 4). */
+function nameClashes({ subjects }: IntentSets): Finding[] {
+  const byName = new Map<string, Subject[]>();
+  for (const subject of subjects.list) {
+    const name = subject.name.toLowerCase();
+    byName.set(name, [...(byName.get(name) ?? []), subject]);
+  }
+  return [...byName.values()]
+    .filter((named) => named.length > 1)
+    .map((named) => ({
+      code: 'name-clash',
+      severity: 'error',
+      message: `one name means two principals: ${named.map(({ kind, name }) => `${kind} ${name}`).join(', ')}`,
+    }));
+}
+
+function closedCatalogs({ settings, grants, policies }: Snapshot): Finding[] {
+  const closed = (catalog: string) => catalog === settings.metadataCatalog || catalog === 'system';
+  const set = [...settings.writableCatalogs, ...settings.readableCatalogs].filter(closed).map((catalog) => ({
+    code: 'closed-catalog',
+    severity: 'error' as const,
+    message: `the settings open catalog ${catalog} to the service accounts, in which nobody may be given anything`,
+  }));
+  const said = [...grants, ...policies].filter(({ resource }) => closed(resource.catalog));
+  const ignored = [...new Set(said.map(({ resource }) => path(resource)))].sort().map((where) => ({
+    code: 'closed-catalog',
+    severity: 'warning' as const,
+    message: `grants and policies on ${where} have no effect: nobody may be given anything in that catalog`,
+  }));
+  return [...set, ...ignored];
+}
+
+function unwritableNames({ settings }: Snapshot, { subjects, reachesSomething }: IntentSets): Finding[] {
+  if (!settings.impersonation) return [];
+  const names = reachesSomething
+    .and(subjects.activePeople)
+    .members()
+    .flatMap((position) => subjects.list[position]?.name ?? []);
+  return names
+    .filter((name) => !isReplacementSafe(name))
+    .map((name) => ({
+      code: 'impersonation-name',
+      severity: 'warning',
+      message: `${name} cannot run queries through the service: the engine's impersonation rules cannot hold a name with $, \\, ^, [ or ]`,
+    }));
+}
+
+/** Looks where two masks of one column are said of one node: a conflict begins nowhere else. */
+function conflictsOfMasks({ policies }: Snapshot, intent: IntentSets): Finding[] {
+  const claimed = new Set<string>();
+  const suspects = new Set<string>();
+  for (const { kind, resource } of policies) {
+    if (kind !== 'column_mask') continue;
+    const key = JSON.stringify([resource.catalog, resource.schema, resource.table, resource.column]);
+    if (claimed.has(key)) suspects.add(resource.catalog);
+    claimed.add(key);
+  }
+  const catalogs = [...intent.catalogs()].filter(({ resource }) => suspects.has(resource.catalog));
+  return catalogs.flatMap((catalog) => maskConflicts(catalog, intent));
+}
+
+/** A conflict is told once, at the node where it begins, for those who reach something there. */
+function maskConflicts({ resource, access, children }: NamedNode, intent: IntentSets): Finding[] {
+  const claimed = new Map<string, string[]>();
+  for (const { position, from, to } of access.changes) {
+    const name = intent.subjects.list[position]?.name ?? '';
+    for (const column of to.conflicts) {
+      if (from.conflicts.includes(column)) continue;
+      const names = claimed.get(column);
+      if (names) names.push(name);
+      else claimed.set(column, [name]);
+    }
+  }
+  const here = [...claimed].map(([column, names]): Finding => {
+    const whom = names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ');
+    const message = `two masks at the same distance claim column ${column} of ${path(resource)} for ${whom}: it is hidden from them`;
+    return { code: 'mask-conflict', severity: 'warning', message };
+  });
+  return [...here, ...[...children()].flatMap((child) => maskConflicts(child, intent))];
+}
+
+function path({ catalog, schema, table }: Resource): string {
+  return [catalog, schema, table].filter((name) => name !== undefined).join('.');
+}

@@ -1,0 +1,107 @@
+import fc from 'fast-check';
+import { aWorld } from '../../../test/support/a-world.js';
+import { anyWorld } from '../../../test/support/any-world.js';
+import { catalogMode, intentAt, reachesSomething } from '../model/intent.js';
+import type { Principal } from '../model/principal.js';
+import { PRIVILEGES } from '../model/privilege.js';
+import type { Resource } from '../model/resource.js';
+import type { Snapshot } from '../model/snapshot.js';
+import type { Subject } from '../model/subject.js';
+import { intentSets, type IntentSets, type NamedNode } from './intent-sets.js';
+import type { NodeAccess } from './node-access.js';
+
+describe('the intent as sets of people', () => {
+  it('says what the plain intent says, of everybody, on every named node and on fresh names below', () => {
+    fc.assert(
+      fc.property(anyWorld(), (snapshot) => {
+        expectToSayThePlainIntent(snapshot);
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  it('ends a conflict of masks where a nearer one decides', () => {
+    const world = aWorld().person('ana').may('SELECT', 'sales');
+    world.seesMasked('sales', 'ssn', 'a').seesMasked('sales', 'ssn', 'b').seesMasked('sales.eu', 'ssn', 'c');
+
+    const nodes = expectToSayThePlainIntent(world.snapshot());
+
+    const eu = nodes.find(({ resource }) => resource.schema === 'eu');
+    expect(eu?.access.states.map(({ outcome }) => outcome.columns)).toContainEqual([{ name: 'ssn', mask: 'c' }]);
+  });
+
+  it('knows who may enter which catalog, and who may enter at all', () => {
+    fc.assert(
+      fc.property(anyWorld(), (snapshot) => {
+        const sets = intentSets(snapshot);
+        for (const [position, subject] of sets.subjects.list.entries()) {
+          const principal = principalOf(subject);
+          expect(sets.reachesSomething.has(position)).toBe(reachesSomething(snapshot, principal));
+          for (const catalog of new Set(everyNode(sets).map(({ resource }) => resource.catalog)).add(
+            'nobody named this',
+          )) {
+            const { all, readOnly } = sets.catalogModes(catalog);
+            const mode = all.has(position) ? 'all' : readOnly.has(position) ? 'read-only' : 'none';
+            expect([catalog, mode]).toEqual([catalog, catalogMode(snapshot, principal, catalog)]);
+          }
+        }
+      }),
+    );
+  });
+});
+
+/** A node below which nothing is named says the same of whatever is there. */
+function expectToSayThePlainIntent(snapshot: Snapshot): NamedNode[] {
+  const sets = intentSets(snapshot);
+  const nodes = everyNode(sets);
+  for (const node of nodes) {
+    for (const place of [node.resource, ...freshBelow(node.resource)])
+      expect(told(sets, node.access)).toEqual(toldPlainly(sets, snapshot, place));
+  }
+  return nodes;
+}
+
+function everyNode(sets: IntentSets): NamedNode[] {
+  const withBelow = (node: NamedNode): NamedNode[] => [node, ...[...node.children()].flatMap(withBelow)];
+  return [...sets.catalogs()].flatMap(withBelow);
+}
+
+function freshBelow({ catalog, schema, table }: Resource): Resource[] {
+  if (table !== undefined) return [];
+  const fresh = { catalog, schema: schema ?? 'nobody named this', table: 'nor this' };
+  return schema === undefined ? [{ catalog, schema: fresh.schema }, fresh] : [fresh];
+}
+
+function told(sets: IntentSets, { states }: NodeAccess): object[] {
+  return sets.subjects.list.map(({ name }, position) => {
+    const state = states[position];
+    const columns = state?.outcome.columns ?? [];
+    return {
+      name,
+      privileges: PRIVILEGES.filter((privilege) => state?.has(privilege)),
+      filter: state?.outcome.filter === undefined ? [] : [state.outcome.filter],
+      hidden: columns.filter(({ allow }) => allow === false).map((column) => column.name),
+      conflicts: state?.conflicts,
+      masks: columns.flatMap(({ name: column, mask }) => (mask === undefined ? [] : [`${column}: ${mask}`])).sort(),
+    };
+  });
+}
+
+function toldPlainly(sets: IntentSets, snapshot: Snapshot, node: Resource): object[] {
+  return sets.subjects.list.map((subject) => {
+    const { privileges, filters, hidden, conflicts, masks } = intentAt(snapshot, principalOf(subject), node);
+    const maskTexts = masks.map(({ column, expression }) => `${column}: ${expression}`).sort();
+    return {
+      name: subject.name,
+      privileges,
+      filter: filters.length === 0 ? [] : [filters.map((expression) => `(${expression})`).join(' AND ')],
+      hidden,
+      conflicts,
+      masks: maskTexts,
+    };
+  });
+}
+
+function principalOf(subject: Subject): Principal {
+  return subject.kind === 'person' ? { type: 'user', id: subject.userId } : { type: 'engine', name: subject.name };
+}

@@ -1,0 +1,135 @@
+import type { Privilege } from '../model/privilege.js';
+import type { Resource } from '../model/resource.js';
+import type { Snapshot } from '../model/snapshot.js';
+import { Bits } from './bits.js';
+import { FILTERED_SYSTEM_SCHEMAS, TABLE_PRIVILEGES } from './engine-terms.js';
+import { NodeAccess, type Saying } from './node-access.js';
+import { resourceTree, type TreeNode } from './resource-tree.js';
+import { subjectsOf, type Subjects } from './subjects.js';
+
+/** A node that something in the snapshot names (or that lies above one), with the named nodes below it, sorted by name. */
+export interface NamedNode {
+  resource: Resource;
+  access: NodeAccess;
+  children: () => Iterable<NamedNode>;
+}
+
+/** The intent for everybody at once. It says what `intentAt` says, as sets of people. */
+export interface IntentSets {
+  subjects: Subjects;
+  /** Service accounts, and everybody who has anything anywhere. */
+  reachesSomething: Bits;
+  /** Above all catalogs, where nobody has anything. */
+  top: NodeAccess;
+  /** Every named catalog, sorted, `system` among them; nodes are computed while they are walked, and not kept. */
+  catalogs: () => Iterable<NamedNode>;
+  /** Who needs which mode: the sets do not meet. Those in neither may not enter the catalog. */
+  catalogModes(catalog: string): { all: Bits; readOnly: Bits };
+}
+
+/** Works out who gets what, once for all nodes and everybody. */
+export function intentSets(snapshot: Snapshot): IntentSets {
+  const subjects = subjectsOf(snapshot);
+  const start = NodeAccess.ofNobody(subjects.list.length);
+  const tree = resourceTree(sayings(snapshot, subjects));
+  const modes = new Map([...tree].map(([name, node]) => [name, modesIn(node, start, subjects.list.length)]));
+  const reachesSomething = [...modes.values()].reduce(
+    (all, mode) => all.or(mode.all).or(mode.readOnly),
+    subjects.serviceAccounts,
+  );
+  addSystem(tree, reachesSomething);
+  modes.set('system', { all: subjects.none, readOnly: reachesSomething });
+
+  const catalogs = [...tree.values()];
+  return {
+    subjects,
+    reachesSomething,
+    top: start,
+    catalogs: () => walk(catalogs, start),
+    catalogModes: (catalog) => modes.get(catalog) ?? { all: subjects.none, readOnly: subjects.none },
+  };
+}
+
+function* walk(nodes: Iterable<TreeNode<Saying>>, above: NodeAccess): Generator<NamedNode> {
+  for (const { resource, said, children } of nodes) {
+    const access = above.below(said);
+    yield { resource, access, children: () => walk(children.values(), access) };
+  }
+}
+
+/** Everything that the snapshot says of a node, settings first. What it says of the two closed catalogs counts for nothing. */
+function sayings(snapshot: Snapshot, subjects: Subjects): Saying[] {
+  const { writableCatalogs, readableCatalogs, metadataCatalog } = snapshot.settings;
+  const means = subjects.serviceAccounts;
+  const writable = writableCatalogs.map(
+    (catalog) => ({ kind: 'give', privileges: TABLE_PRIVILEGES, resource: { catalog }, means }) as const,
+  );
+  const readable = readableCatalogs.map(
+    (catalog) => ({ kind: 'give', privileges: READ, resource: { catalog }, means }) as const,
+  );
+  const grants = snapshot.grants
+    // Said here again: the proof asks `isLive`, and a slip must not be made on both sides of it.
+    .filter(({ revokedAt, expiresAt }) => revokedAt === null && (expiresAt === null || expiresAt > snapshot.at))
+    .map(
+      ({ principal, resource, privileges }) =>
+        ({ kind: 'give', privileges, resource, means: subjects.meant(principal) }) as const,
+    );
+  const policies = snapshot.policies.map((policy): Saying => {
+    const of = { resource: policy.resource, means: subjects.meantByPolicy(policy) };
+    switch (policy.kind) {
+      case 'deny':
+        return { ...of, kind: 'take', privileges: policy.privileges };
+      case 'row_filter':
+        return { ...of, kind: 'filter', expression: policy.expression };
+      case 'hidden_column':
+        return { ...of, kind: 'hide', column: policy.resource.column };
+      case 'column_mask':
+        return {
+          ...of,
+          kind: 'mask',
+          column: policy.resource.column,
+          expression: policy.expression,
+          depth: depthOf(policy.resource),
+        };
+    }
+  });
+  return [...writable, ...readable, ...grants, ...policies].filter(
+    ({ resource: { catalog } }) => catalog !== metadataCatalog && catalog !== 'system',
+  );
+}
+
+const READ: readonly Privilege[] = ['SELECT'];
+
+/** Only a table mask is nearer than a schema mask, and that nearer than a catalog mask. */
+function depthOf({ schema, table }: Resource): number {
+  return table !== undefined ? 2 : schema !== undefined ? 1 : 0;
+}
+
+/** Who needs which mode of a catalog: what anybody has anywhere in it. Nobody has more at a node than above it unless it changes there. */
+function modesIn(catalog: TreeNode<Saying>, start: NodeAccess, count: number): { all: Bits; readOnly: Bits } {
+  const needs = new Uint8Array(count);
+  note([catalog], start);
+  const needing = (mode: number): Bits => {
+    const positions = Array.from(needs.keys()).filter((position) => needs[position] === mode);
+    return Bits.of(count, positions);
+  };
+  return { all: needing(2), readOnly: needing(1) };
+
+  function note(nodes: Iterable<TreeNode<Saying>>, above: NodeAccess): void {
+    for (const { said, children } of nodes) {
+      const access = above.below(said);
+      for (const { position, to } of access.changes) needs[position] = Math.max(needs[position] ?? 0, to.need);
+      note(children.values(), access);
+    }
+  }
+}
+
+function addSystem(tree: Map<string, TreeNode<Saying>>, means: Bits): void {
+  const open = FILTERED_SYSTEM_SCHEMAS.map((schema): Saying => ({
+    kind: 'give',
+    privileges: READ,
+    resource: { catalog: 'system', schema },
+    means,
+  }));
+  for (const [name, node] of resourceTree(open)) tree.set(name, node);
+}

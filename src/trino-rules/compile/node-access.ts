@@ -1,0 +1,112 @@
+import type { Resource } from '../model/resource.js';
+import { AccessState, type Statement } from './access-state.js';
+import { Bits } from './bits.js';
+import type { Outcome } from './outcome.js';
+
+/** A statement, the node that it is made of, and the set of those whom it means. */
+export type Saying = Statement & { resource: Resource; means: Bits };
+
+/** Somebody who has something else at a node than at the node above. */
+export interface Change {
+  position: number;
+  from: AccessState;
+  to: AccessState;
+}
+
+/** What everybody has at one node, and below it wherever nothing narrower is named: what the node above gives, but for changes. */
+export class NodeAccess {
+  private worked: readonly AccessState[] | null = null;
+  private workedReached: Bits | null = null;
+  private workedOutcomes: ReadonlyMap<Outcome, Bits> | null = null;
+
+  private constructor(
+    /** Where nothing has changed it answers for this node too. */
+    private readonly above: NodeAccess | null,
+    readonly changes: readonly Change[],
+    private readonly places: Uint32Array,
+  ) {}
+
+  static ofNobody(count: number): NodeAccess {
+    const top = new NodeAccess(null, [], new Uint32Array(count));
+    top.worked = new Array<AccessState>(count).fill(AccessState.nothing());
+    return top;
+  }
+
+  below(said: readonly Saying[]): NodeAccess {
+    const changes = said.length === 0 ? [] : changed(this.states, said, this.places);
+    return new NodeAccess(this.changes.length === 0 ? (this.above ?? this) : this, changes, this.places);
+  }
+
+  /** By position. */
+  get states(): readonly AccessState[] {
+    return (this.worked ??= withChanges(this.above?.states ?? [], this.changes));
+  }
+
+  /** The sets do not meet, and together are everybody. */
+  get outcomes(): ReadonlyMap<Outcome, Bits> {
+    return (this.workedOutcomes ??= this.sameAsAbove()?.outcomes ?? byOutcome(this.states));
+  }
+
+  /** Whoever has anything. */
+  get reached(): Bits {
+    return (this.workedReached ??= this.sameAsAbove()?.reached ?? reaching(this.outcomes, this.states.length));
+  }
+
+  private sameAsAbove(): NodeAccess | null {
+    return this.changes.length === 0 ? this.above : null;
+  }
+}
+
+function withChanges(above: readonly AccessState[], changes: readonly Change[]): readonly AccessState[] {
+  if (changes.length === 0) return above;
+  const states = above.slice();
+  for (const { position, to } of changes) states[position] = to;
+  return states;
+}
+
+/**
+ * Looks at those alone whom something means.
+ * @param places a zero for everybody, and so again afterwards: a map of thousands for each of thousands of nodes takes longer
+ */
+function changed(above: readonly AccessState[], said: readonly Saying[], places: Uint32Array): Change[] {
+  const found: Change[] = [];
+  for (const saying of said) {
+    const after = new Map<AccessState, AccessState>();
+    let last: AccessState | null = null;
+    let next: AccessState | null = null;
+    saying.means.forEach((position) => {
+      const place = places[position] ?? 0;
+      const known = place === 0 ? undefined : found[place - 1];
+      const before = known?.to ?? above[position];
+      if (before === undefined) return;
+      // Most of those in a row have had the same before.
+      if (before !== last || next === null) {
+        next = after.get(before) ?? before.and(saying);
+        after.set(before, next);
+        last = before;
+      }
+      if (known) known.to = next;
+      else places[position] = found.push({ position, from: before, to: next });
+    });
+  }
+  for (const { position } of found) places[position] = 0;
+  return found.some(({ from, to }) => from === to) ? found.filter(({ from, to }) => from !== to) : found;
+}
+
+function byOutcome(states: readonly AccessState[]): Map<Outcome, Bits> {
+  const positions = new Map<Outcome, number[]>();
+  for (let position = 0; position < states.length; position++) {
+    const outcome = states[position]?.outcome;
+    if (outcome === undefined) continue;
+    const known = positions.get(outcome);
+    if (known) known.push(position);
+    else positions.set(outcome, [position]);
+  }
+  return new Map([...positions].map(([outcome, list]) => [outcome, Bits.of(states.length, list)]));
+}
+
+function reaching(outcomes: ReadonlyMap<Outcome, Bits>, count: number): Bits {
+  let reached = Bits.none(count);
+  for (const [{ privileges }, people] of outcomes) if (privileges.length > 0) reached = reached.or(people);
+  return reached;
+}

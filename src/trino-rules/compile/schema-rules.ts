@@ -1,0 +1,44 @@
+import type { SchemaRule } from '../document/rules-document.js';
+import { Bits } from './bits.js';
+import type { IntentSets, NamedNode } from './intent-sets.js';
+import { literal } from './name-pattern.js';
+import type { Sibling } from './rectangles.js';
+import { SiblingRules } from './sibling-rules.js';
+
+/** Who owns a schema: whoever has OWNERSHIP on it or on its catalog. Schemas first, then catalogs. */
+export function schemaRules({ subjects, ...intent }: IntentSets): SchemaRule[] {
+  const { none, serviceAccounts } = subjects;
+  const write = new SiblingRules({ subjects, ...intent });
+  const narrow: SchemaRule[] = [];
+  const wide: Sibling<Owner>[] = [];
+  for (const catalog of intent.catalogs()) {
+    const name = catalog.resource.catalog;
+    const above = sibling(name, catalog, none);
+    const schemas = [...catalog.children()].map((schema) =>
+      sibling(schema.resource.schema ?? '', schema, above.holders),
+    );
+    narrow.push(...write.of(schemas, 'schema', { catalog: literal(name) }));
+    wide.push(above);
+  }
+  return [...narrow, ...write.of(wide, 'catalog', {})];
+
+  /** @param owners of the node above. */
+  function sibling(name: string, { access: { changes } }: NamedNode, owners: Bits): Sibling<Owner> {
+    const changed = (owns: boolean): Bits => {
+      const those = changes.filter(({ from, to }) => from.has('OWNERSHIP') !== owns && to.has('OWNERSHIP') === owns);
+      return Bits.of(
+        none.size,
+        those.map(({ position }) => position),
+      ).minus(serviceAccounts);
+    };
+    const [gained, lost] = [changed(true), changed(false)];
+    const holders = owners.minus(lost).or(gained);
+    const parts = [
+      { outcome: { owner: true }, rank: 1, must: gained, may: holders },
+      { outcome: { owner: false }, rank: 0, must: lost, may: lost },
+    ];
+    return { name, parts, holders };
+  }
+}
+
+type Owner = Pick<SchemaRule, 'owner'>;

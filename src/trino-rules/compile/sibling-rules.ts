@@ -1,0 +1,55 @@
+import type { Subject } from '../model/subject.js';
+import { audience } from './audience.js';
+import type { IntentSets } from './intent-sets.js';
+import { anyOf, typicalLength } from './name-pattern.js';
+import { rectangles, type Sibling } from './rectangles.js';
+import type { WideRule } from './rule-order.js';
+
+/** What rules about siblings have in common: whom they are for, and where the siblings lie. */
+export interface SiblingRule {
+  user?: string;
+  catalog?: string;
+  schema?: string;
+  table?: string;
+}
+
+export type Level = 'catalog' | 'schema' | 'table';
+
+/** Writes the rules of a section for some siblings: few of them, in the order in which the engine must find them. */
+export class SiblingRules {
+  private readonly person: number;
+
+  private readonly list: readonly Subject[];
+
+  constructor({ subjects, reachesSomething }: IntentSets) {
+    this.list = subjects.list;
+    // Of those alone whom rules can name: who has nothing must leave no trace in the bytes.
+    this.person = typicalLength(reachesSomething.members().flatMap((position) => this.list[position]?.name ?? []));
+  }
+
+  /** @param where the patterns of the levels above. */
+  of<O extends object>(siblings: readonly Sibling<O>[], level: Level, where: SiblingRule): (SiblingRule & O)[] {
+    return this.about(siblings, level, where).map(({ rule }) => rule);
+  }
+
+  /** The same, each with the names of the siblings that it is about. */
+  about<O extends object>(
+    siblings: readonly Sibling<O>[],
+    level: Level,
+    where: SiblingRule,
+  ): WideRule<SiblingRule & O>[] {
+    const told = siblings.filter(({ parts }) => parts.some(({ must }) => !must.isEmpty()));
+    const cost = {
+      person: this.person,
+      sibling: typicalLength(told.map(({ name }) => name)),
+      rule: (outcome: O) => JSON.stringify({ user: '', ...where, [level]: '', ...outcome }).length + SEPARATOR,
+    };
+    return rectangles(told, cost).map(({ outcome, people, names }) => {
+      const user = people && { user: audience(people, this.list) };
+      return { names, rule: { ...user, ...where, [level]: anyOf(names), ...outcome } };
+    });
+  }
+}
+
+/** A comma and the end of the line. */
+const SEPARATOR = 2;

@@ -1,0 +1,87 @@
+import type { PolicySubject } from '../model/principal.js';
+import type { Snapshot, SnapshotPolicy } from '../model/snapshot.js';
+import type { Subject } from '../model/subject.js';
+import { Bits } from './bits.js';
+
+/** Everybody whom a snapshot names, numbered; a principal is the set of the numbers that it means. */
+export interface Subjects {
+  /** Sorted by kind, then by name; a position is the bit in every set. */
+  list: readonly Subject[];
+  none: Bits;
+  serviceAccounts: Bits;
+  /** People who are active. */
+  activePeople: Bits;
+  /** Whom a grant or a policy means: active people and engine principals, never a service account. */
+  meant(named: PolicySubject): Bits;
+  /** Whom a policy means, without its exceptions. */
+  meantByPolicy(policy: SnapshotPolicy): Bits;
+}
+
+/** Numbers everybody. */
+export function subjectsOf(snapshot: Snapshot): Subjects {
+  const list = listSubjects(snapshot);
+  const positions = (pick: (subject: Subject) => boolean) =>
+    Bits.of(
+      list.length,
+      list.flatMap((subject, i) => (pick(subject) ? [i] : [])),
+    );
+  const none = positions(() => false);
+  const serviceAccounts = positions(({ kind }) => kind === 'service-account');
+  const activePeople = positions((subject) => subject.kind === 'person' && subject.isActive);
+  const everyone = activePeople.or(positions(({ kind }) => kind === 'engine'));
+
+  const byUser = new Map(
+    list.flatMap((subject, i) => (subject.kind === 'person' ? [[subject.userId, i] as const] : [])),
+  );
+  const byEngineName = new Map(list.flatMap(({ kind, name }, i) => (kind === 'engine' ? [[name, i] as const] : [])));
+  const people = (ids: readonly number[]) =>
+    Bits.of(
+      list.length,
+      ids.flatMap((id) => byUser.get(id) ?? []),
+    ).and(activePeople);
+  const byGroup = new Map(snapshot.groups.map(({ id, members }) => [id, people(members)]));
+
+  const meant = (named: PolicySubject): Bits => {
+    switch (named.type) {
+      case 'everyone':
+        return everyone;
+      case 'user':
+        return people([named.id]);
+      case 'group':
+        return byGroup.get(named.id) ?? none;
+      case 'engine': {
+        const position = byEngineName.get(named.name);
+        return position === undefined ? none : Bits.of(list.length, [position]);
+      }
+    }
+  };
+  // Exceptions may be thousands of single people: one set of them, and not one for each.
+  const meantByPolicy = ({ principal, except }: SnapshotPolicy): Bits => {
+    const ids: number[] = [];
+    for (const excepted of except) if (excepted.type === 'user') ids.push(excepted.id);
+    const others = new Set(except.filter(({ type }) => type !== 'user').map(meant));
+    return [people(ids), ...others].reduce((rest, excepted) => rest.minus(excepted), meant(principal));
+  };
+  return { list, none, serviceAccounts, activePeople, meant, meantByPolicy };
+}
+
+function listSubjects({ users, grants, policies, settings }: Snapshot): Subject[] {
+  const serviceAccounts = new Set(settings.serviceAccounts);
+  const engines = new Set<string>();
+  const note = (principal: PolicySubject): void => {
+    if (principal.type === 'engine') engines.add(principal.name);
+  };
+  for (const { principal } of [...grants, ...policies]) note(principal);
+  for (const { except } of policies) except.forEach(note);
+  const known: KnownSubject[] = [
+    ...users.map(({ id, name, isActive }) => ({ kind: 'person', name, userId: id, isActive }) as const),
+    ...[...engines].filter((name) => !serviceAccounts.has(name)).map((name) => ({ kind: 'engine', name }) as const),
+    ...[...serviceAccounts].map((name) => ({ kind: 'service-account', name }) as const),
+  ];
+  known.sort((a, b) => ORDER[a.kind] - ORDER[b.kind] || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+  return known;
+}
+
+type KnownSubject = Exclude<Subject, { kind: 'stranger' }>;
+
+const ORDER: Record<KnownSubject['kind'], number> = { person: 0, engine: 1, 'service-account': 2 };

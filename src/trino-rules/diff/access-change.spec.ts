@@ -1,0 +1,154 @@
+import fc from 'fast-check';
+import { aWorld } from '../../../test/support/a-world.js';
+import { anyChange } from '../../../test/support/any-change.js';
+import { anyWorld } from '../../../test/support/any-world.js';
+import { compile } from '../compile/compile.js';
+import type { RulesDocument } from '../document/rules-document.js';
+import { Evaluator } from '../engine/evaluator.js';
+import type { Snapshot } from '../model/snapshot.js';
+import { compareAccess } from './access-change.js';
+import type { ChangedAccess } from './access-ledger.js';
+
+describe('the change of access', () => {
+  it('is empty between equal rules', () => {
+    fc.assert(
+      fc.property(anyWorld(), (snapshot) => {
+        const { document } = compile(snapshot);
+        expect(compareAccess(document, document)).toMatchObject({ gained: [], lost: [], changedPairs: 0 });
+      }),
+    );
+  });
+
+  it('is what a new grant gives, and gone again with it', () => {
+    const after = story((world) => world.person('cy').may('INSERT', 'sales.eu.orders'));
+    const gained = [
+      { what: 'execute queries', people: ['cy'], others: 0 },
+      { what: 'impersonate cy', people: ['service-account-grantline'], others: 0 },
+      { what: 'enter the catalog sales in the mode read-only', people: ['cy'], others: 0 },
+      { what: 'INSERT into sales.eu.orders', people: ['cy'], others: 0 },
+      { what: 'SELECT from system.jdbc.(any other table)', people: ['cy'], others: 0 },
+      { what: 'SELECT from system.metadata.(any other table)', people: ['cy'], others: 0 },
+      { what: 'enter the catalog system in the mode read-only', people: ['cy'], others: 0 },
+    ];
+    const change = compared(story(), after);
+    expect(change).toMatchObject({ lost: [], changedPairs: 7 });
+    expect(new Set(change.gained)).toEqual(new Set(gained));
+    expect(compared(after, story())).toMatchObject({
+      gained: [],
+      lost: change.gained,
+      changedPairs: 7,
+      allPairs: change.allPairs,
+    });
+  });
+
+  it.each<[string, (world: World) => Snapshot, string]>([
+    ['a filter', without('row_filter'), "not: may SELECT only those rows of sales.eu.orders for which (region = 'EU')"],
+    ['a mask', without('column_mask'), 'not: may SELECT the column card of sales.eu.orders only as NULL'],
+    ['a hidden column', without('hidden_column'), 'not: may not SELECT the column email of sales.eu.orders'],
+    ['a deny', without('deny'), 'SELECT from sales.eu.salaries'],
+  ])('counts as gained what %s kept back', (_name, after, what) => {
+    const gained = [{ what, people: ['ana', 'bo'], others: 0 }];
+    expect(compared(story(), after(readers()))).toMatchObject({ gained, lost: [], changedPairs: 2 });
+    expect(compared(after(readers()), story())).toMatchObject({ gained: [], lost: gained, changedPairs: 2 });
+  });
+
+  it('loses with one more filter, and gains nothing by a column that is hidden instead of masked', () => {
+    const more = story((world) =>
+      world.everyone().seesOnly('sales.eu.orders', 'open').doesNotSee('sales.eu.orders', 'card'),
+    );
+    const whats = [
+      'not: may SELECT only those rows of sales.eu.orders for which (open)',
+      'not: may not SELECT the column card of sales.eu.orders',
+    ];
+    const lost = whats.map((what) => ({ what, people: ['ana', 'bo'], others: 0 }));
+    expect(compared(story(), more)).toMatchObject({ gained: [], lost });
+    expect(compared(more, story())).toMatchObject({ gained: lost, lost: [] });
+  });
+
+  it('writes down as much as anybody reads, and counts all of it', () => {
+    const { gained, gainedInAll } = compareAccess(document(empty()), document(story()), { things: 2, people: 1 });
+    expect(gained).toEqual([
+      { what: 'SELECT from sales.eu.(any other table)', people: ['ana'], others: 1 },
+      { what: 'SELECT from sales.eu.orders', people: ['ana'], others: 1 },
+    ]);
+    expect(gainedInAll).toBe(9);
+  });
+
+  it('counts pairs of people and nodes on named tables, and once for all others of a schema', () => {
+    // ana and bo: orders, any other table of eu, the catalog, system twice and its catalog, queries; and they are impersonated.
+    const readers = 2 * (2 + 1 + 3 + 1) + 2;
+    const { allPairs } = compared(story(), story());
+    expect(allPairs - compared(empty(), empty()).allPairs).toBe(readers);
+  });
+
+  it('names whatever an answer changes for', () => {
+    fc.assert(
+      fc.property(anyWorld(), anyChange(), (snapshot, change) => {
+        const former = compile(snapshot).document;
+        const next = change(former);
+        const { gained, lost } = compareAccess(former, next, { things: Infinity, people: Infinity });
+        const [had, has] = [new Evaluator(former), new Evaluator(next)];
+        for (const { resource } of snapshot.grants) {
+          const { catalog, schema, table } = resource;
+          if (schema === undefined || table === undefined || schema === 'information_schema') continue;
+          for (const { name } of snapshot.users) {
+            const where = { catalog, schema, table };
+            const told = (changes: readonly ChangedAccess[], ...nodes: string[]): boolean =>
+              changes.some(
+                (each) => nodes.map((node) => `INSERT into ${node}`).includes(each.what) && each.people.includes(name),
+              );
+            const exactly = `${catalog}.${schema}.${table}`;
+            const anyOther = [
+              `${catalog}.${schema}`,
+              `${catalog}.(any other schema)`,
+              '(any other catalog).(any other schema)',
+            ];
+            const [did, does] = [had, has].map((each) => each.mayWriteTable(name, where, 'INSERT'));
+            const direction = did === does ? 'none' : does ? 'gained' : 'lost';
+            if (direction === 'none') expect([told(gained, exactly), told(lost, exactly)]).toEqual([false, false]);
+            else {
+              const changes = direction === 'gained' ? gained : lost;
+              expect(told(changes, exactly, ...anyOther.map((schema) => `${schema}.(any other table)`))).toBe(true);
+            }
+          }
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+type World = ReturnType<typeof aWorld>;
+
+function readers(): World {
+  return aWorld()
+    .group('readers', ['ana', 'bo'])
+    .may('SELECT', 'sales.eu')
+    .seesOnly('sales.eu.orders', "region = 'EU'")
+    .seesMasked('sales.eu.orders', 'card', 'NULL')
+    .doesNotSee('sales.eu.orders', 'email')
+    .mayNot('sales.eu.salaries');
+}
+
+function story(more: (world: World) => World = (world) => world): Snapshot {
+  return more(readers()).snapshot();
+}
+
+function empty(): Snapshot {
+  return aWorld().snapshot();
+}
+
+function without(kind: string): (world: World) => Snapshot {
+  return (world) => {
+    const snapshot = world.snapshot();
+    return { ...snapshot, policies: snapshot.policies.filter((policy) => policy.kind !== kind) };
+  };
+}
+
+function compared(former: Snapshot, next: Snapshot) {
+  return compareAccess(document(former), document(next));
+}
+
+function document(snapshot: Snapshot): RulesDocument {
+  return compile(snapshot).document;
+}

@@ -1,0 +1,80 @@
+import { CharSet, DFA, getIntersectionWords, NFA, TooManyNodesError, type Concatenation, type Element, type NoParent } from 'refa';
+import type { Pattern, PatternPiece } from './pattern.js';
+
+/** What a rule matches: a pattern for each of its fields, null for any name. */
+export type RuleFields = readonly (Pattern | null)[];
+
+export type Coverage = { kind: 'covered' } | { kind: 'witness'; names: string[] } | { kind: 'undecided' };
+
+/**
+ * Whether all that a rule matches is matched by earlier rules together: inclusion of regular languages, a rule being the
+ * language of its fields with a separator between them. `undecided` when the automata outgrow the budget of nodes.
+ */
+export function coverage(rule: RuleFields, earlier: readonly RuleFields[], budget: number): Coverage {
+  try {
+    const asked = NFA.fromRegex([concatenation(rule)], CHARACTERS, {}, new NFA.LimitedNodeFactory(budget));
+    const taken = NFA.fromRegex(earlier.map(concatenation), CHARACTERS, {}, new NFA.LimitedNodeFactory(budget));
+    const left = DFA.fromFA(taken, new DFA.LimitedNodeFactory(budget));
+    left.complement();
+    for (const word of getIntersectionWords(asked, left, budget)) {
+      return { kind: 'witness', names: String.fromCharCode(...word).split(SEPARATOR) };
+    }
+    return { kind: 'covered' };
+  } catch (error) {
+    if (error instanceof TooManyNodesError) return { kind: 'undecided' };
+    throw error;
+  }
+}
+
+const CHARACTERS = { maxCharacter: 0xffff };
+/** No name has a control character. */
+const SEPARATOR = '\u0000';
+const LINE_ENDS = ['\n', '\r', '\u0085', '\u2028', '\u2029'];
+const ANY = characters(SEPARATOR).negate();
+const DOT = characters(SEPARATOR, ...LINE_ENDS).negate();
+
+function concatenation(fields: RuleFields): NoParent<Concatenation> {
+  const elements = fields.flatMap((field, i) => [...(i > 0 ? [one(characters(SEPARATOR))] : []), inField(field)]);
+  return { type: 'Concatenation', elements };
+}
+
+function inField(pattern: Pattern | null): NoParent<Element> {
+  // A name is never empty.
+  return pattern === null ? repeated([sequence([one(ANY)])], 1, Infinity) : alternatives(pattern.options);
+}
+
+function alternatives(options: readonly (readonly PatternPiece[])[]): NoParent<Element> {
+  return { type: 'Alternation', alternatives: options.map((pieces) => sequence(pieces.flatMap(elements))) };
+}
+
+function elements(piece: PatternPiece): NoParent<Element>[] {
+  switch (piece.kind) {
+    case 'literal':
+      return Array.from({ length: piece.text.length }, (_, i) => one(characters(piece.text.charAt(i))));
+    case 'class':
+      return [one(characters(...Array.from(piece.oneOf)))];
+    case 'choice':
+      return [alternatives(piece.options)];
+    case 'optional':
+      return [repeated([sequence(elements(piece.piece))], 0, 1)];
+    case 'rest':
+      return [repeated([sequence([one(DOT)])], 0, Infinity)];
+  }
+}
+
+function sequence(list: NoParent<Element>[]): NoParent<Concatenation> {
+  return { type: 'Concatenation', elements: list };
+}
+
+function repeated(options: NoParent<Concatenation>[], min: number, max: number): NoParent<Element> {
+  return { type: 'Quantifier', alternatives: options, min, max, lazy: false };
+}
+
+function one(set: CharSet): NoParent<Element> {
+  return { type: 'CharacterClass', characters: set };
+}
+
+function characters(...signs: string[]): CharSet {
+  const ranges = signs.map((sign) => ({ min: sign.charCodeAt(0), max: sign.charCodeAt(0) }));
+  return CharSet.empty(CHARACTERS.maxCharacter).union(ranges);
+}

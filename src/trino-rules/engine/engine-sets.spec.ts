@@ -1,0 +1,104 @@
+import fc from 'fast-check';
+import { anyRules, RULE_NAMES } from '../../../test/support/any-rules.js';
+import { PatternCache } from '../document/pattern-cache.js';
+import { NO_RULES, type RulesDocument } from '../document/rules-document.js';
+import { PRIVILEGES } from '../model/privilege.js';
+import { EngineSets } from './engine-sets.js';
+import { Evaluator, type TableName } from './evaluator.js';
+import { WordMarks, type Words } from './people-set.js';
+import { SchemaTables } from './schema-tables.js';
+import type { TableOutcome } from './table-outcome.js';
+import { UserUniverse } from './user-universe.js';
+
+const USERS = ['a', 'ab', 'b0', 'b1', 'axb', 'nobody'];
+const NODES = [...RULE_NAMES, 'unnamed'];
+
+describe('the engine, asked for everybody at once', () => {
+  it('says of each table what it says to each person', () => {
+    const table = fc.record({
+      catalog: fc.constantFrom(...NODES),
+      schema: fc.constantFrom(...NODES.filter((name) => name !== 'information_schema')),
+      table: fc.constantFrom(...NODES),
+    });
+    fc.assert(
+      fc.property(anyRules(), fc.array(table, { minLength: 10, maxLength: 10 }), (rules, tables) => {
+        const engine = engineOf(rules);
+        const evaluator = new Evaluator(rules);
+        for (const place of tables) expect(toldAtOnce(engine, place)).toEqual(toldToEach(evaluator, place));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('tells open patterns apart that let in the same new name', () => {
+    const tables: RulesDocument['tables'] = [
+      { catalog: 'a.*', privileges: [] },
+      { catalog: 'a?.*', privileges: [], filter: 'true' },
+    ];
+    const rules = { ...NO_RULES, tables };
+    const place = { catalog: 'b0', schema: 'a', table: 'a' };
+    expect(toldAtOnce(engineOf(rules), place)).toEqual(toldToEach(new Evaluator(rules), place));
+  });
+
+  it('says of each catalog and schema what it says to each person', () => {
+    fc.assert(
+      fc.property(anyRules(), fc.constantFrom(...NODES), fc.constantFrom(...NODES), (rules, catalog, schema) => {
+        const engine = engineOf(rules);
+        const evaluator = new Evaluator(rules);
+        const modes = engine.modes(catalog);
+        const owners = engine.schemaOwners(catalog, schema, modes);
+        for (const [position, user] of USERS.entries()) {
+          const mode = has(modes.all, position) ? 'all' : has(modes.readOnly, position) ? 'read-only' : 'none';
+          expect([user, mode]).toEqual([user, evaluator.catalogMode(user, catalog)]);
+          expect([user, has(owners, position)]).toEqual([user, evaluator.ownsSchema(user, { catalog, schema })]);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+function engineOf(rules: RulesDocument): EngineSets {
+  return new EngineSets(rules, new PatternCache(), new UserUniverse(USERS, [rules]));
+}
+
+function toldAtOnce(engine: EngineSets, { catalog, schema, table }: TableName): unknown[] {
+  const tables = new SchemaTables(engine, catalog, schema);
+  const told = USERS.map((_, position) => at(tables.everywhere, position));
+  const marks = new WordMarks(engine.width);
+  tables.mark(table, marks);
+  const active = marks.take();
+  const outcome = tables.at(table, active);
+  for (const position of USERS.keys()) if (active.includes(position >>> 5)) told[position] = at(outcome, position);
+  return told;
+}
+
+function at({ given, filters, hidden, masks }: TableOutcome, position: number): unknown {
+  const keys = (sets: ReadonlyMap<string, Words>) =>
+    [...sets].flatMap(([key, set]) => (has(set, position) ? [key] : []));
+  return {
+    privileges: PRIVILEGES.filter((privilege) => has(given[privilege], position)),
+    filter: keys(filters),
+    hidden: keys(hidden).sort(),
+    masks: [...masks].flatMap(([column, sets]) => keys(sets).map((mask) => [column, mask])).sort(),
+  };
+}
+
+function toldToEach(evaluator: Evaluator, place: TableName): unknown[] {
+  return USERS.map((user) => {
+    const index = evaluator.tableRule(user, place);
+    const { privileges = [], filter, columns = [] } = (index === null ? null : evaluator.rules.tables[index]) ?? {};
+    return {
+      privileges: PRIVILEGES.filter((privilege) => privileges.includes(privilege)),
+      filter: filter === undefined ? [] : [filter],
+      hidden: columns.flatMap(({ name, allow }) => (allow === false ? [name] : [])).sort(),
+      masks: columns
+        .flatMap(({ name, allow, mask }) => (allow === false || mask === undefined ? [] : [[name, mask]]))
+        .sort(),
+    };
+  });
+}
+
+function has(words: Words, position: number): boolean {
+  return ((words[position >>> 5] ?? 0) & (1 << (position & 31))) !== 0;
+}

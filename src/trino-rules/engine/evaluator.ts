@@ -1,0 +1,175 @@
+import type { CatalogRule, RulesDocument, TableRule } from '../document/rules-document.js';
+import type { Privilege } from '../model/privilege.js';
+import { FirstMatch, type Deciding } from './first-match.js';
+
+export interface SchemaName {
+  catalog: string;
+  schema: string;
+}
+
+export interface TableName extends SchemaName {
+  table: string;
+}
+
+export interface FunctionName extends SchemaName {
+  function: string;
+}
+
+export interface ProcedureName extends SchemaName {
+  procedure: string;
+}
+
+/** Trino's own schema of names, which table rules do not govern: once a catalog may be read, so may this. */
+export const INFORMATION_SCHEMA = 'information_schema';
+
+/**
+ * What Trino's file access control answers to one person at a time, written from the engine's documented behaviour
+ * (the first rule of a section that matches decides; catalog modes gate everything below them) and compared with the
+ * engine's own classes by the stack suite. Names are as the engine hands them in: objects in lower case, users as typed.
+ * Knows nothing of groups and roles, which a document that `readRules` accepts never uses.
+ */
+export class Evaluator {
+  private readonly first = new FirstMatch();
+
+  /** @param rules what `readRules` made of a text; the evaluator never sees what the compiler meant. */
+  constructor(readonly rules: RulesDocument) {}
+
+  catalogRule(user: string, catalog: string): Deciding {
+    return this.first.index(this.rules.catalogs, { user, catalog });
+  }
+
+  catalogMode(user: string, catalog: string): CatalogRule['allow'] {
+    const rule = this.first.rule(this.rules.catalogs, { user, catalog });
+    // Where there is a catalogs section, the engine adds a last rule of its own: everybody, `system`, all.
+    return rule?.allow ?? (catalog === 'system' ? 'all' : 'none');
+  }
+
+  schemaRule(user: string, { catalog, schema }: SchemaName): Deciding {
+    return this.first.index(this.rules.schemas, { user, catalog, schema });
+  }
+
+  /** CREATE, DROP and RENAME SCHEMA, SHOW CREATE SCHEMA. */
+  ownsSchema(user: string, { catalog, schema }: SchemaName): boolean {
+    if (!this.mayWrite(user, catalog)) return false;
+    return this.first.rule(this.rules.schemas, { user, catalog, schema })?.owner === true;
+  }
+
+  tableRule(user: string, { catalog, schema, table }: TableName): Deciding {
+    return this.first.index(this.rules.tables, { user, catalog, schema, table });
+  }
+
+  /** SELECT of these columns; every one of them must be open, and `SELECT *` touches all. */
+  maySelect(user: string, table: TableName, columns: readonly string[]): boolean {
+    if (!this.mayRead(user, table.catalog)) return false;
+    return table.schema === INFORMATION_SCHEMA || opensColumns(this.deciding(user, table), columns);
+  }
+
+  /** INSERT, UPDATE, DELETE (and TRUNCATE); OWNERSHIP: create, drop and alter tables and views, SHOW CREATE TABLE. */
+  mayWriteTable(user: string, table: TableName, privilege: Exclude<Privilege, 'SELECT' | 'GRANT_SELECT'>): boolean {
+    if (!this.mayWrite(user, table.catalog)) return false;
+    return table.schema === INFORMATION_SCHEMA || this.deciding(user, table)?.privileges.includes(privilege) === true;
+  }
+
+  /** Asked of a view's owner when somebody else reads the view: the owner needs the catalog mode `all`. */
+  mayShareInView(owner: string, table: TableName, columns: readonly string[]): boolean {
+    if (!this.mayWrite(owner, table.catalog)) return false;
+    if (table.schema === INFORMATION_SCHEMA) return true;
+    const rule = this.deciding(owner, table);
+    return opensColumns(rule, columns) && rule?.privileges.includes('GRANT_SELECT') === true;
+  }
+
+  rowFilter(user: string, table: TableName): string | null {
+    return table.schema === INFORMATION_SCHEMA ? null : (this.deciding(user, table)?.filter ?? null);
+  }
+
+  columnMask(user: string, table: TableName, column: string): string | null {
+    if (table.schema === INFORMATION_SCHEMA) return null;
+    return this.deciding(user, table)?.columns?.find(({ name }) => name === column)?.mask ?? null;
+  }
+
+  queryRule(user: string): Deciding {
+    return this.first.index(this.rules.queries, { user });
+  }
+
+  impersonationRule(original_user: string, new_user: string): Deciding {
+    return this.first.index(this.rules.impersonation, { original_user, new_user });
+  }
+
+  functionRule(user: string, { catalog, schema, function: name }: FunctionName): Deciding {
+    return this.first.index(this.rules.functions, { user, catalog, schema, function: name });
+  }
+
+  procedureRule(user: string, { catalog, schema, procedure }: ProcedureName): Deciding {
+    return this.first.index(this.rules.procedures, { user, catalog, schema, procedure });
+  }
+
+  systemPropertyRule(user: string, property: string): Deciding {
+    return this.first.index(this.rules.system_session_properties, { user, property });
+  }
+
+  catalogPropertyRule(user: string, catalog: string, property: string): Deciding {
+    return this.first.index(this.rules.catalog_session_properties, { user, catalog, property });
+  }
+
+  /** `view` and `kill` are about other people's queries; one's own the engine opens without asking. */
+  mayWithQueries(user: string, right: 'execute' | 'view' | 'kill'): boolean {
+    return this.first.rule(this.rules.queries, { user })?.allow.includes(right) === true;
+  }
+
+  /** May `original_user` become `new_user`, another name than its own? */
+  mayImpersonate(original_user: string, new_user: string): boolean {
+    return this.first.rule(this.rules.impersonation, { original_user, new_user })?.allow === true;
+  }
+
+  /** A connector's function or table function; those built in are open to everybody. */
+  mayExecuteFunction(user: string, name: FunctionName): boolean {
+    if (!this.mayRead(user, name.catalog)) return false;
+    const rule = this.first.rule(this.rules.functions, { user, ...name });
+    return rule?.privileges.some((privilege) => privilege !== 'OWNERSHIP') === true;
+  }
+
+  /** Asked of a view's owner when somebody else reads the view. */
+  mayShareFunctionInView(owner: string, name: FunctionName): boolean {
+    if (!this.mayRead(owner, name.catalog)) return false;
+    return (
+      this.first.rule(this.rules.functions, { user: owner, ...name })?.privileges.includes('GRANT_EXECUTE') === true
+    );
+  }
+
+  mayExecuteProcedure(user: string, name: ProcedureName): boolean {
+    if (!this.mayRead(user, name.catalog)) return false;
+    // GRANT_EXECUTE contains EXECUTE.
+    return (this.first.rule(this.rules.procedures, { user, ...name })?.privileges.length ?? 0) > 0;
+  }
+
+  maySetSystemSessionProperty(user: string, property: string): boolean {
+    return this.first.rule(this.rules.system_session_properties, { user, property })?.allow === true;
+  }
+
+  maySetCatalogSessionProperty(user: string, catalog: string, property: string): boolean {
+    if (!this.mayRead(user, catalog)) return false;
+    return this.first.rule(this.rules.catalog_session_properties, { user, catalog, property })?.allow === true;
+  }
+
+  mayRead(user: string, catalog: string): boolean {
+    return this.catalogMode(user, catalog) !== 'none';
+  }
+
+  mayWrite(user: string, catalog: string): boolean {
+    return this.catalogMode(user, catalog) === 'all';
+  }
+
+  private deciding(user: string, { catalog, schema, table }: TableName): TableRule | undefined {
+    return this.first.rule(this.rules.tables, { user, catalog, schema, table });
+  }
+}
+
+function opensColumns(rule: TableRule | undefined, columns: readonly string[]): boolean {
+  if (rule === undefined) return false;
+  const reads = rule.privileges.includes('SELECT') || rule.privileges.includes('GRANT_SELECT');
+  return reads && columns.every((column) => !hides(rule, column));
+}
+
+export function hides(rule: TableRule, column: string): boolean {
+  return rule.columns?.some(({ name, allow }) => name === column && allow === false) === true;
+}

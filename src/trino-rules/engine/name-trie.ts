@@ -1,0 +1,92 @@
+import type { Pattern, PatternPiece } from '../document/pattern.js';
+import type { WorkBudget } from '../document/work-budget.js';
+
+/** Numbered names by their characters, so that a pattern finds those it matches without being spelled out. */
+export class NameTrie {
+  private readonly root = new TrieNode();
+
+  add(name: string, position: number): void {
+    let node = this.root;
+    for (let at = 0; at < name.length; at++) node = node.childOrNew(name.charCodeAt(at));
+    node.positions.push(position);
+  }
+
+  /** The positions of a name. */
+  at(name: string): readonly number[] {
+    return this.root.below(name)?.positions ?? NONE;
+  }
+
+  /**
+   * Whom a finite pattern matches. `ways` counts in how many ways it spells their names: a pattern that spells as many names
+   * in all (`sizeOf`) matches nobody else.
+   */
+  matching({ options }: Pattern, budget: WorkBudget): { positions: number[]; ways: number } {
+    const positions: number[] = [];
+    let ways = 0;
+    for (const pieces of options) {
+      for (const node of walk(pieces, [this.root], budget)) {
+        if (node.positions.length > 0) ways++;
+        for (const position of node.positions) positions.push(position);
+      }
+    }
+    return { positions, ways };
+  }
+}
+
+class TrieNode {
+  readonly positions: number[] = [];
+  private readonly children = new Map<number, TrieNode>();
+
+  childOrNew(character: number): TrieNode {
+    const known = this.children.get(character) ?? new TrieNode();
+    this.children.set(character, known);
+    return known;
+  }
+
+  below(text: string): TrieNode | undefined {
+    let children: ReadonlyMap<number, TrieNode> | undefined = this.children;
+    let node: TrieNode | undefined;
+    for (let at = 0; at < text.length; at++) {
+      node = children?.get(text.charCodeAt(at));
+      children = node?.children;
+    }
+    return node;
+  }
+}
+
+/** Nodes that a sequence leads to, once for each way. */
+function walk(pieces: readonly PatternPiece[], from: readonly TrieNode[], budget: WorkBudget): readonly TrieNode[] {
+  let nodes = from;
+  for (const piece of pieces) {
+    if (nodes.length === 0) break;
+    nodes = step(piece, nodes, budget);
+  }
+  return nodes;
+}
+
+function step(piece: PatternPiece, from: readonly TrieNode[], budget: WorkBudget): readonly TrieNode[] {
+  switch (piece.kind) {
+    case 'literal':
+      return below(from, piece.text, budget);
+    case 'class':
+      return Array.from(piece.oneOf).flatMap((character) => below(from, character, budget));
+    case 'choice':
+      return piece.options.flatMap((option) => walk(option, from, budget));
+    case 'optional':
+      return [...from, ...step(piece.piece, from, budget)];
+    case 'rest':
+      throw new RangeError('a pattern with .* is not finite');
+  }
+}
+
+function below(from: readonly TrieNode[], text: string, budget: WorkBudget): TrieNode[] {
+  budget.spend(from.length * text.length);
+  const nodes: TrieNode[] = [];
+  for (const node of from) {
+    const found = node.below(text);
+    if (found) nodes.push(found);
+  }
+  return nodes;
+}
+
+const NONE: readonly number[] = [];

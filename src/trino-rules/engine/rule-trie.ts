@@ -1,0 +1,127 @@
+import type { PatternLanguage } from '../document/pattern-cache.js';
+import { matches } from '../document/pattern-meaning.js';
+import type { Pattern } from '../document/pattern.js';
+import { WorkBudget } from '../document/work-budget.js';
+
+/** Rules by the names of the objects they speak of, level by level; at each level a rule may speak of any name. */
+export class RuleTrie {
+  private readonly root = new Level();
+
+  constructor(private readonly budget = new WorkBudget()) {}
+
+  /** Rules must be added in their order. Each combination of the names on the path costs. */
+  add(rule: number, path: readonly PatternLanguage[]): void {
+    this.root.add(rule, path, this.budget);
+  }
+
+  /** The rules that speak of this very path, in their order. */
+  at(path: readonly string[]): number[] {
+    return ordered(this.below(path));
+  }
+
+  /** What is one level below a path. */
+  branch(path: readonly string[]): Branch {
+    return new Branch(this.below(path), this.budget);
+  }
+
+  private below(path: readonly string[]): Level[] {
+    let levels: Level[] = [this.root];
+    for (const name of path) levels = levels.flatMap((level) => [...level.everywhere(), ...level.only(name)]);
+    this.budget.spend(STEPS_PER_LOOKUP + levels.reduce((sum, level) => sum + level.size, 0));
+    return levels;
+  }
+}
+
+/** The rules below one path, told apart by whether they speak of any name or of some. */
+export class Branch {
+  /** Rules that speak of any name here, in their order. */
+  readonly everywhere: readonly number[];
+
+  constructor(
+    private readonly levels: readonly Level[],
+    private readonly budget: WorkBudget,
+  ) {
+    this.everywhere = ordered(levels.flatMap((level) => level.everywhere()));
+  }
+
+  /** Rules that speak of this name and not of any, in their order. */
+  only(name: string): number[] {
+    return ordered(this.levels.flatMap((level) => level.only(name)));
+  }
+
+  /** The names that rules spell out here; for an open pattern, one that it lets in. */
+  names(): Set<string> {
+    const names = this.levels.flatMap((level) => level.names());
+    this.budget.spend(names.length * STEPS_PER_NAME);
+    return new Set(names);
+  }
+}
+
+/** A level is made once, and takes some hundred bytes; each rule that speaks of its name comes by. */
+const STEPS_PER_LEVEL = 1_000;
+const STEPS_PER_VISIT = 60;
+const STEPS_PER_LOOKUP = 50;
+const STEPS_PER_NAME = 60;
+
+class Level {
+  readonly rules: number[] = [];
+  private any: Level | null = null;
+  private readonly named = new Map<string, Level>();
+  /** By the pattern itself: two of them may let in the same witness. */
+  private readonly open = new Map<Pattern, { witness: string; level: Level }>();
+
+  /** How many rules and names lie right below. */
+  get size(): number {
+    return this.rules.length + this.named.size + this.open.size;
+  }
+
+  add(rule: number, [language, ...path]: readonly PatternLanguage[], budget: WorkBudget): void {
+    budget.spend(STEPS_PER_VISIT);
+    if (language === undefined) this.rules.push(rule);
+    else for (const level of this.matched(language, budget)) level.add(rule, path, budget);
+  }
+
+  everywhere(): Level[] {
+    return this.any ? [this.any] : [];
+  }
+
+  only(name: string): Level[] {
+    const exact = this.named.get(name);
+    const levels = exact ? [exact] : [];
+    for (const [pattern, { level }] of this.open) if (matches(pattern, name)) levels.push(level);
+    return levels;
+  }
+
+  names(): string[] {
+    return [...this.named.keys(), ...[...this.open.values()].map(({ witness }) => witness)];
+  }
+
+  private *matched(language: PatternLanguage, budget: WorkBudget): Iterable<Level> {
+    const made = (): Level => {
+      budget.spend(STEPS_PER_LEVEL);
+      return new Level();
+    };
+    switch (language.kind) {
+      case 'any':
+        yield (this.any ??= made());
+        return;
+      case 'names':
+        for (const name of language.names) yield known(this.named, name, made);
+        return;
+      case 'open': {
+        const { pattern, witness } = language;
+        yield known(this.open, pattern, () => ({ witness, level: made() })).level;
+      }
+    }
+  }
+}
+
+function known<K, T>(map: Map<K, T>, key: K, make: () => T): T {
+  const found = map.get(key) ?? make();
+  map.set(key, found);
+  return found;
+}
+
+function ordered(levels: readonly Level[]): number[] {
+  return levels.flatMap(({ rules }) => rules).sort((a, b) => a - b);
+}

@@ -1,0 +1,76 @@
+import type { TableRule } from '../document/rules-document.js';
+import { STEPS_PER_RULE, type EngineSets } from './engine-sets.js';
+import { addWord, wordAt, type PeopleSet, type WordMarks, type Words } from './people-set.js';
+import type { Branch } from './rule-trie.js';
+import { TableOutcome } from './table-outcome.js';
+
+/**
+ * The tables of one schema. Rules that speak of any table are evaluated once, for everybody; at one table only those
+ * people are looked at of whom something is said there, by a rule or by a grant: all others get what any table gives.
+ */
+export class SchemaTables {
+  /** What a table gives of which no rule speaks by name. */
+  readonly everywhere: TableOutcome;
+  private readonly branch: Branch;
+  private readonly before = new Map<number, Words>();
+  private readonly here: TableOutcome;
+  private dirty: Uint32Array = NONE;
+
+  constructor(
+    private readonly engine: EngineSets,
+    catalog: string,
+    schema: string,
+  ) {
+    this.branch = engine.tables.branch([catalog, schema]);
+    const { budget } = engine.patterns;
+    this.everywhere = new TableOutcome(engine.width, budget);
+    for (const { rule, people } of this.rules(this.branch.everywhere)) this.everywhere.decide(rule, people, null);
+    this.here = new TableOutcome(engine.width, budget);
+  }
+
+  names(): Set<string> {
+    return this.branch.names();
+  }
+
+  /** Marks the words of people of whom a rule says something at this very table; all others get what any table gives. */
+  mark(table: string, marks: WordMarks): void {
+    for (const { people } of this.rules(this.branch.only(table))) marks.add(people);
+  }
+
+  /** What one table gives at these words, all marked ones among them. It is written over by the next call. */
+  at(table: string, active: Uint32Array): TableOutcome {
+    this.here.clear(this.dirty);
+    this.dirty = active;
+    for (const { index, rule, people } of this.rules(this.branch.only(table))) {
+      this.here.decide(rule, people, this.decidedBefore(index));
+    }
+    this.here.inherit(this.everywhere, active);
+    return this.here;
+  }
+
+  private rules(indexes: readonly number[]): { index: number; rule: TableRule; people: PeopleSet }[] {
+    return indexes.flatMap((index) => {
+      const rule = this.engine.rules.tables[index];
+      if (rule === undefined) return [];
+      const people = this.engine.usersOf(rule.user);
+      const sets = rule.privileges.length + (rule.columns?.length ?? 0) + (rule.filter === undefined ? 0 : 1);
+      this.engine.spend(STEPS_PER_RULE + (sets + 1) * people.at.length);
+      return [{ index, rule, people }];
+    });
+  }
+
+  /** Those whom rules about any table have decided before the rule at `index` is reached. */
+  private decidedBefore(index: number): Words {
+    const earlier = this.branch.everywhere.filter((each) => each < index);
+    const known = this.before.get(earlier.length);
+    if (known) return known;
+    const decided = new Uint32Array(this.engine.width);
+    for (const { people } of this.rules(earlier)) {
+      for (let i = 0; i < people.at.length; i++) addWord(decided, wordAt(people.at, i), wordAt(people.words, i));
+    }
+    this.before.set(earlier.length, decided);
+    return decided;
+  }
+}
+
+const NONE = new Uint32Array(0);

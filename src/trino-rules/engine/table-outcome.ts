@@ -1,0 +1,103 @@
+import type { TableRule } from '../document/rules-document.js';
+import type { WorkBudget } from '../document/work-budget.js';
+import { PRIVILEGES, type Privilege } from '../model/privilege.js';
+import { conjuncts } from './filter-conjuncts.js';
+import { addWord, EmptySets, wordAt, type PeopleSet, type Words } from './people-set.js';
+
+/** What the first rules that match give at one table, to whom. Sets are written word by word, and only where somebody asks. */
+export class TableOutcome {
+  /** Everybody whom a rule has matched so far. */
+  readonly decided: Words;
+  readonly given: Readonly<Record<Privilege, Words>>;
+  /** By conjunct: in which order a text joins them is all the same. */
+  readonly filters = new Map<string, Words>();
+  readonly hidden = new Map<string, Words>();
+  readonly masks = new Map<string, Map<string, Words>>();
+  private readonly hitAt: Uint32Array;
+  private readonly hitWords: Words;
+  private readonly empty: EmptySets;
+
+  constructor(
+    private readonly width: number,
+    private readonly budget: WorkBudget,
+  ) {
+    this.empty = new EmptySets(width);
+    const set = (): Words => new Uint32Array(width);
+    this.decided = set();
+    this.given = { SELECT: set(), INSERT: set(), DELETE: set(), UPDATE: set(), OWNERSHIP: set(), GRANT_SELECT: set() };
+    this.hitAt = set();
+    this.hitWords = set();
+  }
+
+  /** Lets a rule decide for those of its people whom neither an earlier rule here nor one of `before` has decided. */
+  decide(rule: TableRule, people: PeopleSet, before: Words | null): void {
+    const hits = this.hit(people, before);
+    if (hits === 0) return;
+    for (const privilege of rule.privileges) this.record(this.given[privilege], hits);
+    for (const conjunct of rule.filter === undefined ? [] : conjuncts(rule.filter))
+      this.record(this.setOf(this.filters, conjunct), hits);
+    for (const { name, allow, mask } of rule.columns ?? []) {
+      if (allow === false) this.record(this.setOf(this.hidden, name), hits);
+      else if (mask !== undefined) this.record(this.setOf(getOrMake(this.masks, name), mask), hits);
+    }
+  }
+
+  /** Takes over from `wider`, at these words, what it gives those whom no rule has decided here. */
+  inherit(wider: TableOutcome, active: Uint32Array): void {
+    for (const privilege of PRIVILEGES) this.takeOver(this.given[privilege], wider.given[privilege], active);
+    for (const [text, words] of wider.filters) this.takeOver(this.setOf(this.filters, text), words, active);
+    for (const [column, words] of wider.hidden) this.takeOver(this.setOf(this.hidden, column), words, active);
+    for (const [column, byText] of wider.masks) {
+      const masks = getOrMake(this.masks, column);
+      for (const [text, words] of byText) this.takeOver(this.setOf(masks, text), words, active);
+    }
+  }
+
+  /** Makes it new again; everything else has been left as it was. */
+  clear(active: Uint32Array): void {
+    for (const words of [this.decided, ...Object.values(this.given)]) for (const index of active) words[index] = 0;
+    this.filters.clear();
+    this.hidden.clear();
+    this.masks.clear();
+  }
+
+  private hit({ at, words }: PeopleSet, before: Words | null): number {
+    let hits = 0;
+    for (let i = 0; i < at.length; i++) {
+      const index = wordAt(at, i);
+      const taken = wordAt(this.decided, index) | (before === null ? 0 : wordAt(before, index));
+      const hit = wordAt(words, i) & ~taken;
+      if (hit === 0) continue;
+      addWord(this.decided, index, hit);
+      this.hitAt[hits] = index;
+      this.hitWords[hits++] = hit;
+    }
+    return hits;
+  }
+
+  private record(into: Words, hits: number): void {
+    for (let i = 0; i < hits; i++) addWord(into, wordAt(this.hitAt, i), wordAt(this.hitWords, i));
+  }
+
+  private takeOver(into: Words, wider: Words, active: Uint32Array): void {
+    for (const index of active) addWord(into, index, wordAt(wider, index) & ~wordAt(this.decided, index));
+  }
+
+  private setOf(sets: Map<string, Words>, key: string): Words {
+    const known = sets.get(key);
+    if (known !== undefined) return known;
+    this.budget.spend(STEPS_PER_SET + this.width);
+    const made = this.empty.take();
+    sets.set(key, made);
+    return made;
+  }
+}
+
+/** To make a set and to keep it under a name. */
+const STEPS_PER_SET = 100;
+
+function getOrMake(masks: Map<string, Map<string, Words>>, column: string): Map<string, Words> {
+  const known = masks.get(column) ?? new Map<string, Words>();
+  masks.set(column, known);
+  return known;
+}

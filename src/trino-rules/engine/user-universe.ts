@@ -1,0 +1,123 @@
+import { FRESH_PREFIX, freshAmong, parsed, witness } from '../document/pattern-cache.js';
+import { expand, matches, sizeOf } from '../document/pattern-meaning.js';
+import type { Pattern } from '../document/pattern.js';
+import type { RulesDocument } from '../document/rules-document.js';
+import { WorkBudget } from '../document/work-budget.js';
+import { NameTrie } from './name-trie.js';
+import { peopleSet, type PeopleSet } from './people-set.js';
+
+const MAX_STRANGERS = 100_000;
+/** To make a stranger's name, to number and to keep it: our own rules name none. */
+const STEPS_PER_STRANGER = 4_000;
+
+/**
+ * Everybody who is asked about, numbered: the users that the snapshot knows, every other name that a pattern of users matches, and
+ * one stranger whom no pattern spells out. Patterns become sets of numbers at once.
+ */
+export class UserUniverse {
+  /** Names that the snapshot does not know, in the order of their numbers, which follow those of the known. */
+  readonly strangers: string[] = [];
+  private readonly all: string[] = [];
+  private readonly trie = new NameTrie();
+  private readonly sets = new Map<string, PeopleSet>();
+  private readonly open = new Map<string, Pattern>();
+  private readonly everybody: PeopleSet;
+
+  /** @param known names by their numbers; a name may stand there twice. */
+  constructor(
+    known: readonly string[],
+    documents: readonly RulesDocument[],
+    private readonly budget = new WorkBudget(),
+  ) {
+    for (const name of known) this.enter(name);
+    for (const rules of documents) for (const pattern of userPatterns(rules)) this.learn(pattern);
+    this.meet(freshAmong(new Set(this.all.filter((name) => name.startsWith(FRESH_PREFIX)))));
+    this.everybody = peopleSet(this.all.map((_, position) => position));
+  }
+
+  get count(): number {
+    return this.all.length;
+  }
+
+  /** By their numbers. */
+  names(): readonly string[] {
+    return this.all;
+  }
+
+  /** Those whom a pattern of users in the documents matches; an absent one matches everybody. */
+  matching(pattern: string | undefined): PeopleSet {
+    if (pattern === undefined) return this.everybody;
+    const known = this.sets.get(pattern) ?? peopleSet(this.letIn(pattern));
+    this.sets.set(pattern, known);
+    return known;
+  }
+
+  /** False where a pattern matches users who are not numbered here: it has `.*`, or names too many. */
+  isComplete(pattern: string | undefined): boolean {
+    return pattern === undefined || !this.open.has(pattern);
+  }
+
+  /** Those of this very name: two where the snapshot gives a name twice. */
+  named(name: string): readonly number[] {
+    return this.trie.at(name);
+  }
+
+  private learn(text: string): void {
+    if (this.sets.has(text) || this.open.has(text)) return;
+    const pattern = parsed(text);
+    if (!pattern.isFinite) {
+      this.leaveOpen(text, pattern);
+      return;
+    }
+    this.budget.spend(text.length);
+    const size = sizeOf(pattern);
+    const known = size.names <= this.all.length ? this.trie.matching(pattern, this.budget) : null;
+    if (known?.ways === size.names) {
+      this.sets.set(text, peopleSet(known.positions));
+      return;
+    }
+    const steps = size.names * STEPS_PER_STRANGER + size.characters;
+    const names = this.budget.canAfford(steps) ? expand(pattern, MAX_STRANGERS) : null;
+    if (names === null) {
+      this.leaveOpen(text, pattern);
+      return;
+    }
+    this.budget.spend(steps);
+    this.sets.set(text, peopleSet([...names].flatMap((name) => this.meet(name))));
+  }
+
+  /** Somebody whom it lets in is asked about all the same, where documents are compared that nobody has proved. */
+  private leaveOpen(text: string, pattern: Pattern): void {
+    this.open.set(text, pattern);
+    this.meet(witness(pattern));
+  }
+
+  private letIn(text: string): number[] {
+    const pattern = this.open.get(text);
+    if (pattern === undefined) throw new Error('a pattern of users that none of the documents holds');
+    return this.all.flatMap((name, position) => (matches(pattern, name) ? [position] : []));
+  }
+
+  private meet(name: string): readonly number[] {
+    const known = this.trie.at(name);
+    if (known.length > 0) return known;
+    this.strangers.push(name);
+    return [this.enter(name)];
+  }
+
+  private enter(name: string): number {
+    const position = this.all.push(name) - 1;
+    this.trie.add(name, position);
+    return position;
+  }
+}
+
+/** Every pattern that users are matched with, impersonation's two among them. */
+function userPatterns(rules: RulesDocument): string[] {
+  const { impersonation, ...others } = rules;
+  const user = Object.values<readonly { user?: string }[]>(others).flatMap((section) =>
+    section.map((rule) => rule.user),
+  );
+  const impersonating = impersonation.flatMap(({ original_user, new_user }) => [original_user, new_user]);
+  return [...user, ...impersonating].filter((pattern) => pattern !== undefined);
+}

@@ -1,0 +1,13 @@
+/** What `grantline/trino-rules` exports: access rules of the Trino engine as a library, without the service around it. */
+export { compile, type CompiledRules } from './compile/compile.js';
+export { compareAccess, type AccessChange } from './diff/access-change.js';
+export { diffRules, type RulesDiff } from './diff/rules-diff.js';
+export { isError, type Finding } from './document/finding.js';
+export type { RulesDocument } from './document/rules-document.js';
+export { readRules, type RulesReading } from './document/rules-reader.js';
+export { Evaluator } from './engine/evaluator.js';
+export { Listings } from './engine/listings.js';
+export { decide, type Decision } from './model/intent.js';
+export { readSnapshot, writeSnapshot, type SnapshotDefaults, type SnapshotReading } from './model/snapshot-file.js';
+export type { Snapshot, SnapshotSettings } from './model/snapshot.js';
+export { checkRules } from './verify/check.js';

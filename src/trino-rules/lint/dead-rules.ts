@@ -1,0 +1,98 @@
+import type { Finding } from '../document/finding.js';
+import { FRESH_PREFIX, parsed, type PatternCache } from '../document/pattern-cache.js';
+import { coverage, type Coverage } from '../document/rule-language.js';
+import { patternOf, RULE_PATTERNS } from '../document/rule-patterns.js';
+import { ruleText } from '../document/rule-text.js';
+import type { RulesDocument } from '../document/rules-document.js';
+import { shown } from '../engine/deed.js';
+import type { UserUniverse } from '../engine/user-universe.js';
+import { livingRules } from './living-rules.js';
+
+/** What an open pattern of somebody else's file may cost: nodes of an automaton, and characters to make it of. */
+const BUDGET = { nodes: 10_000, characters: 20_000, steps: 20_000_000 };
+
+/**
+ * Rules that never decide, because earlier ones match whatever they match. In our own output that is an error; in anybody
+ * else's file it is worth knowing. Names are enumerated; open patterns are judged as languages, within a budget.
+ * @param people everybody whom the rules spell out
+ * @param severity of a rule that is dead for certain
+ */
+export function deadRules(
+  rules: RulesDocument,
+  people: UserUniverse,
+  patterns: PatternCache,
+  severity: 'error' | 'warning',
+): Finding[] {
+  const width = (people.count + 31) >>> 5;
+  return RULE_PATTERNS.flatMap(([section, ...keys]): Finding[] => {
+    const fields = rules[section].map((rule) => keys.map((key) => patternOf(rule, key)));
+    const reaches = fields.map(([user, ...objects]) => ({
+      people: people.matching(user),
+      path: (objects.length === 0 ? [undefined] : objects).map((pattern) => patterns.language(pattern)),
+    }));
+    const lives = livingRules(reaches, width, patterns);
+    // Where no pattern is open, enumerating has found somebody for every rule that decides.
+    const isOpen = fields.map(([user, ...objects], index) => {
+      const path = reaches[index]?.path ?? [];
+      return !people.isComplete(user) || objects.some((_, level) => path[level]?.kind === 'open');
+    });
+    return fields.flatMap((_, index): Finding[] => {
+      if (lives[index] === true) return [];
+      const isCertain = !isOpen.some((open, other) => open && other <= index);
+      const verdict = isCertain ? ({ kind: 'covered' } as const) : judged(fields, index, patterns);
+      const at = `${section}[${index}]`;
+      const told = { rule: at, witness: ruleText(rules[section][index] ?? {}) };
+      if (verdict.kind === 'witness') return [];
+      if (verdict.kind === 'undecided') {
+        const message = `whether ${at} ever decides could not be found out: its pattern, or one before it, is too intricate`;
+        return [{ code: 'dead-rule-undecided', severity: 'info', message, ...told }];
+      }
+      const message = `${at} never decides: earlier rules match whatever it matches, ${example(section, fields, index, patterns)}`;
+      return [{ code: 'dead-rule', severity, message, ...told }];
+    });
+  });
+}
+
+type Fields = readonly (string | undefined)[];
+
+/** Whether earlier rules cover a rule, judged as languages: with open patterns there may be somebody whom nobody has asked about. */
+function judged(fields: readonly Fields[], index: number, patterns: PatternCache): Coverage {
+  const rule = fields[index] ?? [];
+  const asked = [rule, ...fields.slice(0, index).filter((each) => mayMeet(each, rule, patterns))];
+  const length = asked.flat().reduce((sum, pattern) => sum + (pattern?.length ?? 0), 0);
+  if (length > BUDGET.characters) return { kind: 'undecided' };
+  patterns.budget.spend(BUDGET.steps);
+  const [own = [], ...others] = asked.map((each) =>
+    each.map((pattern) => (pattern === undefined ? null : parsed(pattern))),
+  );
+  return coverage(own, others, BUDGET.nodes);
+}
+
+/** False only if two rules can match nothing alike. */
+function mayMeet(a: Fields, b: Fields, patterns: PatternCache): boolean {
+  return a.every((pattern, i) => {
+    const other = b[i];
+    const [mine, theirs] = [patterns.language(pattern), patterns.language(other)];
+    const [listed, matching] = mine.kind === 'names' ? [mine, other] : [theirs, pattern];
+    if (listed.kind !== 'names') return true;
+    patterns.budget.spend(listed.names.size * STEPS_PER_NAME);
+    return [...listed.names].some((name) => patterns.matches(matching, name));
+  });
+}
+
+/** `for example tables[3] for ana and sales.eu.orders` */
+function example(section: string, fields: readonly Fields[], index: number, patterns: PatternCache): string {
+  const names = (fields[index] ?? []).map((pattern) => someName(pattern, patterns));
+  patterns.budget.spend(fields.length * names.length * STEPS_PER_NAME);
+  const decider = fields.findIndex((each) => each.every((pattern, i) => patterns.matches(pattern, names[i] ?? '')));
+  const [user = '', ...objects] = names.map((name) => shown(name, 'anybody'));
+  return `for example ${section}[${decider}] for ${[user, objects.join('.')].filter((text) => text !== '').join(' and ')}`;
+}
+
+function someName(pattern: string | undefined, patterns: PatternCache): string {
+  const [name = FRESH_PREFIX] = patterns.spelled(pattern);
+  return name;
+}
+
+/** To look a name up. */
+const STEPS_PER_NAME = 20;

@@ -1,0 +1,72 @@
+import type { PatternCache, PatternLanguage } from '../document/pattern-cache.js';
+import { addWord, wordAt, type PeopleSet, type Words } from '../engine/people-set.js';
+import { RuleTrie, type Branch } from '../engine/rule-trie.js';
+
+/** A rule as far as matching goes: for whom, and of what, level by level (at least one). */
+export interface Reach {
+  people: PeopleSet;
+  path: readonly PatternLanguage[];
+}
+
+/**
+ * Which rules of a section decide for somebody somewhere: for a person and a path of names that no earlier rule matches.
+ * Asked for everybody on every combination of names that the rules spell out, and on a fresh name at each level; that is
+ * complete where no pattern is open.
+ * @param width how many words a set of all people has
+ */
+export function livingRules(reaches: readonly Reach[], width: number, patterns: PatternCache): boolean[] {
+  const { budget } = patterns;
+  const fresh = patterns.fresh();
+  const trie = new RuleTrie(budget);
+  reaches.forEach(({ path }, index) => trie.add(index, path));
+  const lives = reaches.map(() => false);
+  const levels = reaches[0]?.path.length ?? 0;
+  if (levels > 0) walk([]);
+  return lives;
+
+  function walk(path: readonly string[]): void {
+    const branch = trie.branch(path);
+    if (path.length === levels - 1) everyName(branch);
+    else for (const name of branch.names().add(fresh)) walk([...path, name]);
+  }
+
+  /** Rules about any name are asked once; a name is asked only about the rules that spell it out. */
+  function everyName(branch: Branch): void {
+    const { everywhere } = branch;
+    const decided: Words = new Uint32Array(width);
+    for (const index of everywhere) decide(index, null, decided);
+    for (const name of branch.names().add(fresh)) {
+      const own = branch.only(name);
+      if (own.every((index) => lives[index])) continue;
+      budget.spend(width);
+      const here: Words = new Uint32Array(width);
+      for (const index of own) decide(index, decidedBefore(everywhere, index), here);
+    }
+  }
+
+  function decide(index: number, before: Words | null, decided: Words): void {
+    const { at, words } = reaches[index]?.people ?? { at: NONE, words: NONE };
+    budget.spend(at.length);
+    for (let i = 0; i < at.length; i++) {
+      const word = wordAt(at, i);
+      const hit = wordAt(words, i) & ~(wordAt(decided, word) | (before === null ? 0 : wordAt(before, word)));
+      if (hit === 0) continue;
+      lives[index] = true;
+      addWord(decided, word, hit);
+    }
+  }
+
+  function decidedBefore(everywhere: readonly number[], index: number): Words {
+    budget.spend(width);
+    const decided: Words = new Uint32Array(width);
+    for (const earlier of everywhere) {
+      if (earlier > index) break;
+      const { at, words } = reaches[earlier]?.people ?? { at: NONE, words: NONE };
+      budget.spend(at.length);
+      for (let i = 0; i < at.length; i++) addWord(decided, wordAt(at, i), wordAt(words, i));
+    }
+    return decided;
+  }
+}
+
+const NONE: Words = new Uint32Array(0);

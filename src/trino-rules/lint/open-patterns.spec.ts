@@ -1,0 +1,19 @@
+import { byEvaluator } from '../../../test/support/by-evaluator.js';
+import { byIntent } from '../../../test/support/by-intent.js';
+import { wrongDocuments, wronged } from '../../../test/support/wrong-documents.js';
+import { Evaluator } from '../engine/evaluator.js';
+import { Listings } from '../engine/listings.js';
+import { proveRules } from '../verify/proof.js';
+
+describe('rules that look closed and are not', () => {
+  it.each(Object.entries(wrongDocuments()))('are refused: %s', (_, { rules, shownBy }) => {
+    const evaluator = new Evaluator(rules);
+    expect(byIntent(wronged, shownBy)).toBe(false);
+    expect(byEvaluator(evaluator, new Listings(evaluator), shownBy)).toBe(true);
+
+    const codes = proveRules(rules, wronged).map(({ code }) => code);
+
+    expect(codes.length).toBeGreaterThan(0);
+    expect(['proof-undecided', 'proof-difference']).toEqual(expect.arrayContaining([...new Set(codes)]));
+  });
+});

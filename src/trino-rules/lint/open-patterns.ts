@@ -1,0 +1,29 @@
+import type { Finding } from '../document/finding.js';
+import type { PatternCache } from '../document/pattern-cache.js';
+import { patternOf, RULE_PATTERNS } from '../document/rule-patterns.js';
+import { ruleText } from '../document/rule-text.js';
+import type { RulesDocument } from '../document/rules-document.js';
+import type { UserUniverse } from '../engine/user-universe.js';
+import { isMarkerDenial } from './marker.js';
+
+/**
+ * What must hold before anything is proved: each pattern is absent or a complete list of names. Any other (`.*`, `a.*`, names too
+ * many) matches names that no question asks about; only the marker's denial, at its own place, may.
+ */
+export function openPatterns(rules: RulesDocument, patterns: PatternCache, users: UserUniverse): Finding[] {
+  return RULE_PATTERNS.flatMap(([section, ...keys]) =>
+    rules[section].flatMap((rule, index) =>
+      keys.flatMap((key): Finding[] => {
+        const pattern = patternOf(rule, key);
+        const isClosed = USER_KEYS.has(key) ? users.isComplete(pattern) : patterns.language(pattern).kind !== 'open';
+        if (isClosed || (section === 'system_session_properties' && isMarkerDenial(rule, index))) return [];
+        const at = `${section}[${index}]`;
+        const why = pattern?.includes('.*') === true ? 'holds .*' : 'means more names than can be listed';
+        const message = `the ${key} of rule ${at} ${why}, so that nothing can be proved`;
+        return [{ code: 'proof-undecided', severity: 'error', message, rule: at, witness: ruleText(rule) }];
+      }),
+    ),
+  );
+}
+
+const USER_KEYS: ReadonlySet<string> = new Set(['user', 'original_user', 'new_user']);

@@ -1,0 +1,55 @@
+import { isLive } from './applies.js';
+import type { PolicySubject } from './principal.js';
+import { orderedPrivileges } from './privilege.js';
+import { closedProblem } from './resource.js';
+import type { Snapshot } from './snapshot.js';
+
+/**
+ * The same without whatever has no effect: grants that have ended, rows on nodes where nobody may be given anything, rows that
+ * name nobody or a service account. Rows stand by their ids and privileges in the engine's order, so that two snapshots that mean
+ * the same are written the same. It can always be read back (`snapshot-file.ts`), also when settings have changed under the rows.
+ */
+export function effective(snapshot: Snapshot): Snapshot {
+  const { settings, at } = snapshot;
+  const users = byId(snapshot.users);
+  const userIds = new Set(users.map(({ id }) => id));
+  const groupIds = new Set(snapshot.groups.map(({ id }) => id));
+  const isNamed = (subject: PolicySubject): boolean => {
+    switch (subject.type) {
+      case 'user':
+        return userIds.has(subject.id);
+      case 'group':
+        return groupIds.has(subject.id);
+      case 'engine':
+        return !settings.serviceAccounts.includes(subject.name);
+      case 'everyone':
+        return true;
+    }
+  };
+  const isOpen = ({ resource }: Snapshot['grants'][number] | Snapshot['policies'][number]): boolean =>
+    closedProblem(resource, settings.metadataCatalog) === null;
+  return {
+    users,
+    groups: byId(snapshot.groups).map(({ id, name, members }) => ({
+      id,
+      name,
+      members: members.filter((member) => userIds.has(member)).sort((a, b) => a - b),
+    })),
+    grants: byId(snapshot.grants)
+      .filter((grant) => isLive(grant, at) && isOpen(grant) && isNamed(grant.principal))
+      .map((grant) => ({ ...grant, privileges: orderedPrivileges(grant.privileges) })),
+    policies: byId(snapshot.policies)
+      .filter((policy) => isOpen(policy) && isNamed(policy.principal))
+      .map((policy) => ({
+        ...policy,
+        ...(policy.kind === 'deny' && { privileges: orderedPrivileges(policy.privileges) }),
+        except: policy.except.filter(isNamed),
+      })),
+    settings,
+    at,
+  };
+}
+
+function byId<T extends { id: number }>(rows: readonly T[]): T[] {
+  return [...rows].sort((a, b) => a.id - b.id);
+}

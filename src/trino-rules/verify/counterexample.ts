@@ -1,0 +1,127 @@
+import type { Finding } from '../document/finding.js';
+import type { RulesDocument } from '../document/rules-document.js';
+import { isRestriction, type Aspect, type Place, type Restriction } from '../engine/aspect.js';
+import { decidingRule, nameOfRule, textOfRule, type RuleAt } from '../engine/deciding-rule.js';
+import { deed, restricted, shown } from '../engine/deed.js';
+import { Evaluator } from '../engine/evaluator.js';
+import { decide, type Decision } from '../model/intent.js';
+import type { Privilege } from '../model/privilege.js';
+import type { Snapshot } from '../model/snapshot.js';
+import type { Subject } from '../model/subject.js';
+import type { Difference } from './difference.js';
+
+/** Puts differences into words: who, where, what, by which grant, and which rule says otherwise. */
+export class Counterexamples {
+  private readonly evaluator: Evaluator;
+
+  constructor(
+    private readonly rules: RulesDocument,
+    private readonly snapshot: Snapshot,
+  ) {
+    this.evaluator = new Evaluator(rules);
+  }
+
+  finding(difference: Difference): Finding {
+    const { aspect, somebody } = difference;
+    const rule = decidingRule(this.evaluator, aspect, somebody.name);
+    return {
+      code: 'proof-difference',
+      severity: 'error',
+      message: isRestriction(aspect)
+        ? this.restriction(difference, aspect, rule)
+        : this.permission(difference, aspect, rule),
+      ...(rule && { rule: nameOfRule(rule), witness: textOfRule(this.rules, rule) }),
+    };
+  }
+
+  private permission(
+    { somebody, others, byRules }: Difference,
+    aspect: Exclude<Aspect, Restriction>,
+    rule: RuleAt | null,
+  ) {
+    const why = this.because(aspect, somebody, !byRules);
+    const who = whoever(somebody, others);
+    if (!byRules) return `${who} may ${deed(aspect)}${why}, but ${this.denying(aspect, somebody, rule)}`;
+    const gives = rule ? `rule ${nameOfRule(rule)} gives it` : 'the engine itself gives it where no rule matches';
+    return `${who} may not ${deed(aspect)}${why}, but ${gives}`;
+  }
+
+  private restriction({ somebody, others, byRules }: Difference, aspect: Restriction, rule: RuleAt | null): string {
+    const who = whoever(somebody, others);
+    const at = rule ? `rule ${nameOfRule(rule)}` : 'the rules';
+    if (!byRules)
+      return `${who} ${restricted(aspect)}${this.because(aspect, somebody, true)}, but ${at} does not see to it`;
+    return `by ${at} ${who} ${restricted(aspect)}, but no policy says so`;
+  }
+
+  /** What the deciding rule says instead of what somebody may. */
+  private denying(aspect: Aspect, somebody: Subject, rule: RuleAt | null): string {
+    if (rule === null) return `no rule gives it`;
+    const at = `rule ${nameOfRule(rule)}`;
+    const who = shown(somebody.name, 'a stranger');
+    if (rule.section === 'catalogs') {
+      return `${at} lets ${who} into the catalog in the mode ${this.rules.catalogs[rule.index]?.allow ?? 'none'}`;
+    }
+    if (aspect.about !== 'privilege') return `${at} does not give it`;
+    const privileges = this.rules.tables[rule.index]?.privileges ?? [];
+    return privileges.length > 0 ? `${at} lets ${who} only ${privileges.join(', ')}` : `${at} gives ${who} nothing`;
+  }
+
+  /** The grants, denies, policies and settings behind what is meant. */
+  private because(aspect: Aspect, somebody: Subject, isGiven: boolean): string {
+    if (somebody.kind === 'stranger') return ' (no grant means anybody of that name)';
+    if (somebody.kind === 'person' && !somebody.isActive) return ' (the account is deactivated)';
+    const principal =
+      somebody.kind === 'person'
+        ? ({ type: 'user', id: somebody.userId } as const)
+        : ({ type: 'engine', name: somebody.name } as const);
+    const asked = question(aspect);
+    if (asked === null) return isGiven ? '' : ` (${STANDING[aspect.about]})`;
+    const decision = decide(this.snapshot, principal, asked.place, asked.privilege);
+    return isRestriction(aspect) ? byPolicies(decision, aspect) : byGrants(decision, isGiven);
+  }
+}
+
+/** Why somebody has none of what no grant speaks of. */
+const STANDING: Record<Aspect['about'], string> = {
+  queries: "only those who reach something may execute, and nobody sees another's queries",
+  impersonation: "only the service's own account becomes others, and only active people who reach something",
+  routine: 'nobody may',
+  'session-property': 'the settings do not say so',
+  'catalog-mode': 'nothing there needs it',
+  'schema-ownership': 'no grant gives it',
+  privilege: 'no grant gives it',
+  'row-filter': 'no policy says so',
+  'hidden-column': 'no policy says so',
+  'column-mask': 'no policy says so',
+};
+
+function question(aspect: Aspect): { place: Place; privilege: Privilege } | null {
+  if (aspect.about === 'privilege') return aspect;
+  if (aspect.about === 'schema-ownership') return { place: aspect.place, privilege: 'OWNERSHIP' };
+  return isRestriction(aspect) ? { place: aspect.place, privilege: 'SELECT' } : null;
+}
+
+function byPolicies({ intent }: Decision, { about }: Restriction): string {
+  const kind = (
+    { 'row-filter': 'row_filter', 'hidden-column': 'hidden_column', 'column-mask': 'column_mask' } as const
+  )[about];
+  const ids = intent.policies.flatMap(({ source }) => (source.kind === kind ? [source.id] : []));
+  if (ids.length === 0) return '';
+  return ` by ${ids.length > 1 ? 'policies' : 'policy'} ${ids.join(', ')}`;
+}
+
+function byGrants({ grants, denies, intent }: Decision, isGiven: boolean): string {
+  if (isGiven && intent.standing === 'service-account') return ' as a service account';
+  if (isGiven && intent.standing === 'reaches-something') return ' like everybody who reaches something';
+  const [deny] = denies;
+  if (deny && !isGiven) return ` (deny ${deny.source.id} takes it)`;
+  const [grant, ...more] = grants;
+  if (grant === undefined || !isGiven) return ' (no grant gives it)';
+  const through = typeof grant.through === 'object' ? ` (group ${grant.through.group.name})` : '';
+  return ` by grant ${grant.source.id}${through}${more.length > 0 ? ` and ${more.length} more` : ''}`;
+}
+
+function whoever(somebody: Subject, others: number): string {
+  return shown(somebody.name, 'a stranger') + (others > 0 ? ` (and ${others} more)` : '');
+}

@@ -1,0 +1,71 @@
+import { addWord, EmptySets, wordAt, type PeopleSet, type Words } from '../engine/people-set.js';
+import type { Access } from '../model/intent.js';
+import { PRIVILEGES, type Privilege } from '../model/privilege.js';
+
+/** What the grants mean at one node, to whom: the counterpart of `TableOutcome`, with which the proof compares it; they share no code. */
+export class MeantOutcome {
+  readonly given: Readonly<Record<Privilege, Words>>;
+  /** Everybody with any privilege; whoever is not in it has no filter, no hidden column and no mask either. */
+  readonly reached: Words;
+  /** By conjunct: an expression in its parentheses. */
+  readonly filters = new Map<string, Words>();
+  readonly hidden = new Map<string, Words>();
+  readonly masks = new Map<string, Map<string, Words>>();
+
+  private readonly empty: EmptySets;
+
+  constructor(width: number) {
+    this.empty = new EmptySets(width);
+    const set = (): Words => new Uint32Array(width);
+    this.reached = set();
+    this.given = { SELECT: set(), INSERT: set(), DELETE: set(), UPDATE: set(), OWNERSHIP: set(), GRANT_SELECT: set() };
+  }
+
+  /** Writes down what these people have, of whom nothing is written yet. */
+  add(people: PeopleSet, { privileges, filters, hidden, masks }: Access): void {
+    const record = (into: Words): void => {
+      for (let i = 0; i < people.at.length; i++) addWord(into, wordAt(people.at, i), wordAt(people.words, i));
+    };
+    for (const privilege of privileges) record(this.given[privilege]);
+    if (privileges.length > 0) record(this.reached);
+    for (const expression of filters) record(this.setOf(this.filters, `(${expression})`));
+    for (const column of hidden) record(this.setOf(this.hidden, column));
+    for (const { column, expression } of masks) record(this.setOf(this.masksOf(column), expression));
+  }
+
+  /** Takes over, at these words, what the node above means to everybody of whom nothing is said here. */
+  inherit(above: MeantOutcome, active: Uint32Array, saidHere: Words): void {
+    const takeOver = (into: Words, from: Words): void => {
+      for (const index of active) addWord(into, index, wordAt(from, index) & ~wordAt(saidHere, index));
+    };
+    for (const privilege of PRIVILEGES) takeOver(this.given[privilege], above.given[privilege]);
+    takeOver(this.reached, above.reached);
+    for (const [text, words] of above.filters) takeOver(this.setOf(this.filters, text), words);
+    for (const [column, words] of above.hidden) takeOver(this.setOf(this.hidden, column), words);
+    for (const [column, byText] of above.masks) {
+      for (const [text, words] of byText) takeOver(this.setOf(this.masksOf(column), text), words);
+    }
+  }
+
+  /** Makes it new again; everything else has been left as it was. */
+  clear(active: Uint32Array): void {
+    for (const words of [this.reached, ...Object.values(this.given)]) for (const index of active) words[index] = 0;
+    this.filters.clear();
+    this.hidden.clear();
+    this.masks.clear();
+  }
+
+  private masksOf(column: string): Map<string, Words> {
+    const known = this.masks.get(column) ?? new Map<string, Words>();
+    this.masks.set(column, known);
+    return known;
+  }
+
+  private setOf(sets: Map<string, Words>, key: string): Words {
+    const known = sets.get(key);
+    if (known !== undefined) return known;
+    const made = this.empty.take();
+    sets.set(key, made);
+    return made;
+  }
+}

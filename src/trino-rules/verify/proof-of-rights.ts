@@ -1,0 +1,92 @@
+import type { EngineSets } from '../engine/engine-sets.js';
+import { wordAt, wordsOf, type Words } from '../engine/people-set.js';
+import { MARKER, everyRight, holders, type Right } from '../engine/rights.js';
+import { canBeImpersonated } from '../model/intent.js';
+import type { Snapshot } from '../model/snapshot.js';
+import type { Differences } from './difference.js';
+import type { Roster } from './roster.js';
+
+/**
+ * Queries, impersonation, functions, procedures and session properties, for everybody (access model, sections 1 and 2).
+ * @param reaching who reaches something: see `proveData`
+ */
+export function proveRights(
+  engine: EngineSets,
+  snapshot: Snapshot,
+  roster: Roster,
+  reaching: Words,
+  differences: Differences,
+): void {
+  const meant = new MeantRights(engine, snapshot, roster, reaching);
+  for (const right of everyRight([engine], snapshot.settings.sessionProperties)) {
+    differences.compare(() => right, engine.everyWord, holders(engine, right), meant.holders(right));
+  }
+}
+
+class MeantRights {
+  private readonly own: Words;
+  private readonly serviceAccounts: Words;
+  private readonly activePeople: Words;
+  /** Catalogs whose session properties are the service accounts' to set. */
+  private readonly theirs: ReadonlySet<string>;
+  private readonly live: string | undefined;
+
+  constructor(
+    private readonly engine: EngineSets,
+    private readonly snapshot: Snapshot,
+    roster: Roster,
+    private readonly reaching: Words,
+  ) {
+    const { width, people, rules } = engine;
+    const { ownAccount, writableCatalogs, readableCatalogs, metadataCatalog } = snapshot.settings;
+    this.own = wordsOf(width, people.named(ownAccount));
+    this.serviceAccounts = wordsOf(width, roster.serviceAccounts);
+    this.activePeople = wordsOf(width, roster.activePeople);
+    const closed = [metadataCatalog, 'system'];
+    this.theirs = new Set([...writableCatalogs, ...readableCatalogs].filter((catalog) => !closed.includes(catalog)));
+    // Which version it marks is not a matter of access; that only one is marked is.
+    this.live = rules.system_session_properties.find(
+      ({ property, allow }) => allow && property?.startsWith(MARKER) === true,
+    )?.property;
+  }
+
+  /** Null: nobody. */
+  holders(right: Right): Words | null {
+    switch (right.about) {
+      case 'queries':
+        // Whoever reaches something may execute; nobody may view or kill another's query.
+        return right.right === 'execute' ? this.reaching : null;
+      case 'impersonation':
+        return this.mayBecome(right.newUser) ? this.own : null;
+      case 'routine':
+        // `system.query` would walk around filters and masks.
+        return null;
+      case 'session-property':
+        return right.catalog === null
+          ? this.systemProperty(right.property)
+          : this.theirs.has(right.catalog)
+            ? this.serviceAccounts
+            : null;
+    }
+  }
+
+  /** Only Grantline's own account becomes somebody else: an active person who can reach something. */
+  private mayBecome(newUser: string): boolean {
+    const isPerson = this.engine.people
+      .named(newUser)
+      .some((position) => has(this.activePeople, position) && has(this.reaching, position));
+    return this.snapshot.settings.impersonation && isPerson && canBeImpersonated(newUser);
+  }
+
+  /** The marker is the own account's; else service accounts may set everything, insiders what the settings list. */
+  private systemProperty(property: string): Words | null {
+    if (property.startsWith(MARKER)) return property === this.live ? this.own : null;
+    const isOpen = this.snapshot.settings.sessionProperties.includes(property);
+    // Service accounts reach something, always.
+    return isOpen ? this.reaching : this.serviceAccounts;
+  }
+}
+
+function has(words: Words, position: number): boolean {
+  return (wordAt(words, position >>> 5) & (1 << (position & 31))) !== 0;
+}

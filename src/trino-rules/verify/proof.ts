@@ -1,0 +1,76 @@
+import type { Finding } from '../document/finding.js';
+import { PatternCache } from '../document/pattern-cache.js';
+import type { RulesDocument } from '../document/rules-document.js';
+import { BudgetExceeded, WorkBudget } from '../document/work-budget.js';
+import { EngineSets } from '../engine/engine-sets.js';
+import { UserUniverse } from '../engine/user-universe.js';
+import { openPatterns } from '../lint/open-patterns.js';
+import type { Snapshot } from '../model/snapshot.js';
+import { Counterexamples } from './counterexample.js';
+import { Differences } from './difference.js';
+import { proveData } from './proof-of-data.js';
+import { proveRights } from './proof-of-rights.js';
+import { Roster } from './roster.js';
+
+/** How many counterexamples are told; the last finding counts the others. */
+const TOLD = 20;
+
+/**
+ * Proves that the engine, with these rules, gives everybody exactly what the snapshot means: people, engine principals,
+ * service accounts, every name that a pattern of users matches besides, and a stranger. Complete, because every pattern is a
+ * list of names (`openPatterns`): see `proveData`. Any difference is an error with a counterexample.
+ */
+export function proveRules(rules: RulesDocument, snapshot: Snapshot): Finding[] {
+  return withEngine(rules, snapshot, new WorkBudget(), prove);
+}
+
+/** @param engine numbers users as the roster does, and after them all others */
+export function prove(engine: EngineSets, snapshot: Snapshot, roster: Roster): Finding[] {
+  const strangers = engine.people.strangers.map((name) => ({ kind: 'stranger', name }) as const);
+  const differences = new Differences([...roster.list, ...strangers], TOLD);
+  const reaching = proveData(engine, snapshot, roster, differences);
+  proveRights(engine, snapshot, roster, reaching, differences);
+  return told(differences, engine.rules, snapshot);
+}
+
+/** Judges rules whose patterns are all complete, within a budget; where either is not so, nothing is proved. */
+export function withEngine(
+  rules: RulesDocument,
+  snapshot: Snapshot,
+  budget: WorkBudget,
+  judge: (engine: EngineSets, snapshot: Snapshot, roster: Roster) => Finding[],
+): Finding[] {
+  try {
+    const roster = new Roster(snapshot);
+    const known = roster.list.map(({ name }) => name);
+    const users = new UserUniverse(known, [rules], budget);
+    const patterns = new PatternCache(budget);
+    patterns.take(namesOf(snapshot));
+    const open = openPatterns(rules, patterns, users);
+    return open.length > 0 ? open : judge(new EngineSets(rules, patterns, users), snapshot, roster);
+  } catch (error) {
+    if (!(error instanceof BudgetExceeded)) throw error;
+    const message = 'the rules combine more names and people than can be checked, so that nothing is proved';
+    return [{ code: 'proof-undecided', severity: 'error', message }];
+  }
+}
+
+/** What the snapshot calls catalogs, schemas, tables and session properties. */
+function namesOf({ grants, policies, settings }: Snapshot): string[] {
+  const { writableCatalogs, readableCatalogs, metadataCatalog, sessionProperties } = settings;
+  const nodes = [...grants, ...policies].flatMap(({ resource: { catalog, schema, table } }) => [
+    catalog,
+    schema,
+    table,
+  ]);
+  const set = [...writableCatalogs, ...readableCatalogs, metadataCatalog ?? undefined, ...sessionProperties];
+  return [...nodes, ...set].filter((name) => name !== undefined);
+}
+
+function told({ found, total }: Differences, rules: RulesDocument, snapshot: Snapshot): Finding[] {
+  const counterexamples = new Counterexamples(rules, snapshot);
+  const findings = found.map((difference) => counterexamples.finding(difference));
+  if (total <= found.length) return findings;
+  const message = `${total - found.length} more differences between the rules and the grants are not told here`;
+  return [...findings, { code: 'proof-difference', severity: 'error', message }];
+}

@@ -1,0 +1,67 @@
+import type { PolicySubject } from '../model/principal.js';
+import type { Snapshot, SnapshotPolicy } from '../model/snapshot.js';
+import type { Subject } from '../model/subject.js';
+
+/**
+ * Everybody whom a snapshot names, numbered, and who is meant by what it says. Read from the snapshot for the proof alone:
+ * the compiler has `subjectsOf`, and what one of them gets wrong the other does not.
+ */
+export class Roster {
+  /** A position here is the number by which the proof knows somebody. */
+  readonly list: readonly Subject[];
+  readonly serviceAccounts: readonly number[];
+  readonly activePeople: readonly number[];
+  private readonly everyone: readonly number[];
+  private readonly byAccount = new Map<number, number>();
+  private readonly byEngineName = new Map<string, number>();
+  private readonly byGroup: ReadonlyMap<number, readonly number[]>;
+
+  constructor({ users, groups, grants, policies, settings }: Snapshot) {
+    const list: Subject[] = [];
+    const enter = (subject: Subject): number => list.push(subject) - 1;
+    const accounts = new Set(settings.serviceAccounts);
+    for (const { id, name, isActive } of [...users].sort((a, b) => (a.name < b.name ? -1 : 1))) {
+      const position = enter({ kind: 'person', name, userId: id, isActive });
+      if (isActive) this.byAccount.set(id, position);
+    }
+    const named: PolicySubject[] = [...grants, ...policies].map(({ principal }) => principal);
+    for (const principal of [...named, ...policies.flatMap(({ except }) => except)]) {
+      if (principal.type !== 'engine' || accounts.has(principal.name) || this.byEngineName.has(principal.name))
+        continue;
+      this.byEngineName.set(principal.name, enter({ kind: 'engine', name: principal.name }));
+    }
+    this.serviceAccounts = [...accounts].map((name) => enter({ kind: 'service-account', name }));
+    this.list = list;
+    this.activePeople = [...this.byAccount.values()];
+    this.everyone = [...this.activePeople, ...this.byEngineName.values()];
+    this.byGroup = new Map(groups.map(({ id, members }) => [id, members.flatMap((member) => this.account(member))]));
+  }
+
+  /** Whom a grant or a policy names: people who are active, and engine principals; never a service account. */
+  meant(named: PolicySubject): readonly number[] {
+    switch (named.type) {
+      case 'everyone':
+        return this.everyone;
+      case 'user':
+        return this.account(named.id);
+      case 'group':
+        return this.byGroup.get(named.id) ?? [];
+      case 'engine':
+        return oneOrNone(this.byEngineName.get(named.name));
+    }
+  }
+
+  /** The same without the policy's exceptions. */
+  meantByPolicy({ principal, except }: SnapshotPolicy): readonly number[] {
+    const excepted = new Set(except.flatMap((each) => this.meant(each)));
+    return this.meant(principal).filter((position) => !excepted.has(position));
+  }
+
+  private account(id: number): readonly number[] {
+    return oneOrNone(this.byAccount.get(id));
+  }
+}
+
+function oneOrNone(position: number | undefined): number[] {
+  return position === undefined ? [] : [position];
+}
