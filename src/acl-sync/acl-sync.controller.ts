@@ -1,37 +1,18 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { authorOf } from '../grants/domain/author.js';
+import { auditContextOf } from '../grants/domain/audit-context.js';
 import { Refused } from '../kernel/errors.js';
-import {
-  AdministratorsOnly,
-  type Client,
-  CurrentClient,
-  type AuthenticatedUser,
-  CurrentUser,
-} from '../platform/access.js';
+import { AdministratorsOnly, type Client, CurrentClient, type AuthenticatedUser, CurrentUser } from '../platform/access.js';
 import { ApiProblems } from '../platform/openapi.js';
 import { PageQuery } from '../platform/page.dto.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
-import { ApprovalsService } from './approvals.service.js';
 import { AclSyncService } from './acl-sync.service.js';
+import { ApprovalsService } from './approvals.service.js';
 import { failureOf } from './domain/publication.js';
 import { previewForm, PreviewService } from './preview.service.js';
-import {
-  PublicationPageResponse,
-  PublicationResponse,
-  toPublicationResponse,
-  toSummaryResponse,
-} from './publication.response.js';
+import { PublicationPageResponse, PublicationResponse, toPublicationResponse, toSummaryResponse } from './publication.response.js';
 import { StatusService } from './status.service.js';
-import {
-  ApprovalDto,
-  PreviewResponse,
-  refusalOf,
-  StatusResponse,
-  SyncResponse,
-  toStatusResponse,
-  toSyncResponse,
-} from './sync.response.js';
+import { ApprovalDto, PreviewResponse, refusalOf, StatusResponse, SyncResponse, toStatusResponse, toSyncResponse } from './sync.response.js';
 
 /** Seconds that somebody is asked to wait while other previews are under way. */
 const TRY_AGAIN_AFTER = 5;
@@ -53,7 +34,7 @@ export class AclSyncController {
   @HttpCode(200)
   @ApiOkResponse({ type: SyncResponse })
   async run(@CurrentUser() person: AuthenticatedUser, @CurrentClient() client: Client): Promise<SyncResponse> {
-    const result = await this.sync.run({ trigger: 'route', by: authorOf(person, client), patienceMs: 0 });
+    const result = await this.sync.run({ trigger: 'route', by: auditContextOf(person, client), patienceMs: 0 });
     if (result.kind === 'busy') throw new Refused('sync_in_progress');
     return toSyncResponse(result.outcome);
   }
@@ -82,7 +63,7 @@ export class AclSyncController {
     @CurrentUser() person: AuthenticatedUser,
     @CurrentClient() client: Client,
   ): Promise<void> {
-    await this.approvals.approve(hash, authorOf(person, client));
+    await this.approvals.approve(hash, auditContextOf(person, client));
   }
 
   @Get('status')

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { PublicationHistory } from './domain/publication-history.js';
-import type { Outcome, Trigger } from './domain/publication.js';
+import type { RunOutcome, Trigger } from './domain/publication.js';
 
 /** What the sync tells Prometheus; the names stand in the API's document and the chart's alerts. */
 @Injectable()
@@ -79,7 +79,7 @@ export class AclSyncMetrics {
     this.unexplained.inc();
   }
 
-  ran(outcome: Outcome['kind'], trigger: Trigger): void {
+  ran(outcome: RunOutcome['kind'], trigger: Trigger): void {
     this.runs.inc({ outcome, trigger });
   }
 

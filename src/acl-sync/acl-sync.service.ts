@@ -1,13 +1,20 @@
 import { createHash } from 'node:crypto';
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
-import type { Author } from '../grants/domain/author.js';
+import type { AuditContext } from '../grants/domain/audit-context.js';
 import { Clock } from '../kernel/clock.js';
 import { diffRules } from '../trino-rules/diff/rules-diff.js';
 import { type Finding, isError } from '../trino-rules/document/finding.js';
 import { CandidateService, type Prepared } from './candidate.service.js';
 import { type Candidate, isRefused } from './domain/candidate.js';
 import { type PublicationDraft, PublicationHistory } from './domain/publication-history.js';
-import { failureOf, type Outcome, type Plan, planPublication, type Publication, type Trigger } from './domain/publication.js';
+import {
+  failureOf,
+  type RunOutcome,
+  type Plan,
+  planPublication,
+  type Publication,
+  type Trigger,
+} from './domain/publication.js';
 import { type LiveRules, RulesTarget, RulesTargetMoved } from './domain/rules-target.js';
 import { type Lease, SyncLock } from './domain/sync-lock.js';
 import { fitted } from './fitting.js';
@@ -16,17 +23,17 @@ import { RunReportsService } from './run-reports.service.js';
 /** What makes a run happen. */
 export interface RunOrder {
   trigger: Trigger;
-  by: Author;
+  by: AuditContext;
   /** How long to wait for a run that is under way. */
   patienceMs: number;
 }
 
 /** `nextExpiry`: when the first of the grants ends by itself. */
-export type RunResult = { kind: 'busy' } | { kind: 'ended'; outcome: Outcome; nextExpiry: Date | null };
+export type RunResult = { kind: 'busy' } | { kind: 'ended'; outcome: RunOutcome; nextExpiry: Date | null };
 
 /** How a run went, before it is reported. `edit`: the live text that somebody wrote by hand; undefined: nobody did. */
 interface Ending {
-  outcome: Outcome;
+  outcome: RunOutcome;
   edit: { textHash: string | null } | undefined;
 }
 
@@ -143,7 +150,11 @@ function errorsOf(candidate: Candidate | null): Finding[] {
 type Refusal = Extract<Plan, { kind: 'refused' }>;
 
 /** @param publication what went out all the same */
-function refusal({ reasons, awaitsApproval }: Refusal, { hash }: Candidate, publication: Publication | null): Outcome {
+function refusal(
+  { reasons, awaitsApproval }: Refusal,
+  { hash }: Candidate,
+  publication: Publication | null,
+): RunOutcome {
   return { kind: 'refused', reasons, awaits: awaitsApproval ? hash : null, publication };
 }
 

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
-import { AccessChangesService } from '../users/access-changes.service.js';
-import type { Author } from '../grants/domain/author.js';
+import type { AuditContext } from '../grants/domain/audit-context.js';
 import { Clock } from '../kernel/clock.js';
 import { Refused } from '../kernel/errors.js';
 import { Transaction } from '../platform/transaction.js';
+import { AccessChangesService } from '../users/access-changes.service.js';
 import { PublicationHistory } from './domain/publication-history.js';
 
 /** An administrator's word that a change which no record explains is meant. */
@@ -22,7 +22,7 @@ export class ApprovalsService {
    * Lets exactly this text be published after the version that there is. The next run does it, and one begins soon.
    * @throws Refused `approval_not_awaited` when another text waits, or none
    */
-  async approve(hash: string, by: Author): Promise<void> {
+  async approve(hash: string, by: AuditContext): Promise<void> {
     await this.transaction.run(async () => {
       const { last } = await this.history.summary();
       if (last?.waiting?.hash !== hash) throw notAwaited(last?.waiting?.hash ?? null);

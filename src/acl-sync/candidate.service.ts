@@ -3,12 +3,12 @@ import { AuditService } from '../audit/audit.service.js';
 import { SnapshotService } from '../grants/snapshot.service.js';
 import { Log } from '../platform/log.js';
 import { Settings } from '../platform/settings.js';
+import { PROJECTED_EVENTS } from './domain/audit-projection.js';
 import { type Candidate, type Preparation, unprepared } from './domain/candidate.js';
-import { RECORDED_EVENTS } from './domain/last-words.js';
 import { PublicationHistory } from './domain/publication-history.js';
 import { RulesPreparer } from './domain/rules-preparer.js';
 import { RulesTarget } from './domain/rules-target.js';
-import type { Former } from './domain/surprise.js';
+import type { Previous } from './domain/unexplained-change.js';
 
 /** What could be published now. */
 export interface Prepared {
@@ -36,7 +36,7 @@ export class CandidateService {
     const snapshot = await this.snapshots.read();
     const { maxUnexplainedPercent, warnTableRules } = this.settings.acl;
     const limits = { bytes: this.target.limitBytes, maxUnexplainedPercent, warnTableRules };
-    const preparation = { snapshot, position, former: await this.former(), limits };
+    const preparation = { snapshot, position, previous: await this.previous(), limits };
     return { candidate: await this.prepared(preparation), withdrawal: () => this.withdrawal(preparation) };
   }
 
@@ -45,7 +45,7 @@ export class CandidateService {
     try {
       return await this.preparer.prepare(preparation);
     } catch (error) {
-      if (preparation.former === null) throw error;
+      if (preparation.previous === null) throw error;
       this.log.error('rules could not be prepared', { err: error });
       return unprepared(preparation);
     }
@@ -61,11 +61,11 @@ export class CandidateService {
   }
 
   /** Read after the snapshot, so that nothing is in it of which the trail does not tell yet. */
-  private async former(): Promise<Former | null> {
-    const [basis, latest] = [await this.history.basis(), await this.history.latest()];
-    if (basis === null || latest === null) return null;
-    const events = await this.audit.since(RECORDED_EVENTS, basis.position);
+  private async previous(): Promise<Previous | null> {
+    const [baseline, latest] = [await this.history.baseline(), await this.history.latest()];
+    if (baseline === null || latest === null) return null;
+    const events = await this.audit.since(PROJECTED_EVENTS, baseline.position);
     const { lastSuccessAt } = await this.history.summary();
-    return { basis, published: latest.text, events, settledAt: lastSuccessAt ?? basis.at };
+    return { baseline, published: latest.text, events, settledAt: lastSuccessAt ?? baseline.at };
   }
 }

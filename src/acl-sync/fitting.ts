@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { fit } from '../trino-rules/document/size.js';
+import { checkCapacity } from '../trino-rules/document/target-capacity.js';
 import type { Candidate } from './domain/candidate.js';
 
 /** The candidate with what there is to say about its size beside the text that is live now. */
@@ -12,5 +12,5 @@ export function fitted(candidate: Candidate, live: string | null, limitBytes: nu
     nextCompressed: () => gzipSync(candidate.text).length,
     formerCompressed: () => gzipSync(former).length,
   };
-  return { ...candidate, findings: [...candidate.findings, ...fit(sizes, limitBytes).findings] };
+  return { ...candidate, findings: [...candidate.findings, ...checkCapacity(sizes, limitBytes).findings] };
 }

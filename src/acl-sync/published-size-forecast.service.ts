@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { Injectable } from '@nestjs/common';
 import { type Forecast, type Growth, SizeForecast } from '../grants/domain/size-forecast.js';
 import { isError } from '../trino-rules/document/finding.js';
-import { fit } from '../trino-rules/document/size.js';
+import { checkCapacity } from '../trino-rules/document/target-capacity.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { PublicationHistory } from './domain/publication-history.js';
 import { RulesPreparer } from './domain/rules-preparer.js';
@@ -36,18 +36,21 @@ export class PublishedSizeForecast extends SizeForecast {
     const guessed = (isWide ? 2 : 1) * known + bytes;
     const formerCompressed = () => gzipSync(former).length;
     const beside = { former: known, formerCompressed };
-    const guess = fit({ ...beside, next: guessed, nextCompressed: () => guessed / 2 }, limit);
-    if (!isTooLarge(guess)) return told(fit({ ...beside, next: known, nextCompressed: formerCompressed }, limit));
+    const guess = checkCapacity({ ...beside, next: guessed, nextCompressed: () => guessed / 2 }, limit);
+    if (!isTooLarge(guess))
+      return told(checkCapacity({ ...beside, next: known, nextCompressed: formerCompressed }, limit));
     const text = await this.preparer.compile(await read());
-    return told(fit({ ...beside, next: Buffer.byteLength(text), nextCompressed: () => gzipSync(text).length }, limit));
+    return told(
+      checkCapacity({ ...beside, next: Buffer.byteLength(text), nextCompressed: () => gzipSync(text).length }, limit),
+    );
   }
 }
 
-function isTooLarge({ findings }: ReturnType<typeof fit>): boolean {
+function isTooLarge({ findings }: ReturnType<typeof checkCapacity>): boolean {
   return findings.some(isError);
 }
 
-function told(fitting: ReturnType<typeof fit>): Forecast | null {
+function told(fitting: ReturnType<typeof checkCapacity>): Forecast | null {
   const [finding] = fitting.findings;
   return finding === undefined ? null : { fits: !isTooLarge(fitting), message: finding.message };
 }

@@ -1,25 +1,32 @@
 import { Injectable } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
 import type { AuditEventName } from '../audit/domain/audit-event.js';
-import type { Author } from '../grants/domain/author.js';
+import type { AuditContext } from '../grants/domain/audit-context.js';
 import { Log } from '../platform/log.js';
 import { Transaction } from '../platform/transaction.js';
 import type { AccessChange } from '../trino-rules/diff/access-change.js';
 import type { ChangedAccess } from '../trino-rules/diff/access-ledger.js';
 import type { Finding } from '../trino-rules/document/finding.js';
-import { withoutSql } from '../trino-rules/engine/deed.js';
+import { withoutSql } from '../trino-rules/engine/access-fact-text.js';
 import { AclSyncMetrics } from './acl-sync.metrics.js';
 import { accessForm, type AccessForm } from './domain/access-text.js';
 import { PublicationHistory } from './domain/publication-history.js';
-import { type Drift, type Outcome, type Publication, reasonsOf, type Run, type Trigger } from './domain/publication.js';
-import { APPROVED, UNEXPLAINED } from './domain/surprise.js';
+import {
+  type Drift,
+  type RunOutcome,
+  type Publication,
+  reasonsOf,
+  type Run,
+  type Trigger,
+} from './domain/publication.js';
+import { APPROVED, UNEXPLAINED } from './domain/unexplained-change.js';
 
 /** A run that ended. */
 export interface RunReport {
   trigger: Trigger;
-  by: Author;
+  by: AuditContext;
   startedAt: Date;
-  outcome: Outcome;
+  outcome: RunOutcome;
   /** The live text that somebody wrote by hand; undefined: nobody did. */
   edit: { textHash: string | null } | undefined;
 }
@@ -179,7 +186,7 @@ function driftOf({ edit, startedAt, outcome }: RunReport, last: Run | null): Dri
 }
 
 /** What a version that went out says of a change that nobody has recorded. */
-function unexplainedIn(outcome: Outcome): Finding | undefined {
+function unexplainedIn(outcome: RunOutcome): Finding | undefined {
   if (outcome.kind !== 'applied') return undefined;
   return outcome.publication.checks.find(({ code }) => code === UNEXPLAINED || code === APPROVED);
 }

@@ -2,8 +2,14 @@ import { ApiProperty } from '@nestjs/swagger';
 import { Matches } from 'class-validator';
 import { Refused } from '../kernel/errors.js';
 import type { Finding } from '../trino-rules/document/finding.js';
-import type { Outcome, Run, RunFailure, Trigger } from './domain/publication.js';
-import { AccessChangeResponse, FindingResponse, PublicationSummaryResponse, RulesDiffResponse, toSummaryResponse } from './publication.response.js';
+import type { RunOutcome, Run, RunFailure, Trigger } from './domain/publication.js';
+import {
+  AccessChangeResponse,
+  FindingResponse,
+  PublicationSummaryResponse,
+  RulesDiffResponse,
+  toSummaryResponse,
+} from './publication.response.js';
 import type { SyncStatus } from './status.service.js';
 
 const NULLABLE_MOMENT = { type: String, format: 'date-time', nullable: true };
@@ -101,7 +107,7 @@ export class StatusResponse {
   last_success_at!: string | null;
 
   @ApiProperty({ enum: ['applied', 'no_change', 'refused', 'failed'], nullable: true })
-  last_outcome!: Outcome['kind'] | null;
+  last_outcome!: RunOutcome['kind'] | null;
 
   @ApiProperty({ type: [FindingResponse], description: 'Why the last run was refused, or failed.' })
   last_reasons!: Finding[];
@@ -144,7 +150,7 @@ export class StatusResponse {
 }
 
 /** @throws Refused `target_unavailable`, `database_unavailable` or `internal_error` for a run that failed */
-export function toSyncResponse(outcome: Outcome): SyncResponse {
+export function toSyncResponse(outcome: RunOutcome): SyncResponse {
   switch (outcome.kind) {
     case 'applied':
     case 'no_change':

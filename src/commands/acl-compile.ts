@@ -1,6 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';
+import { checkCompiled } from '../acl-sync/domain/candidate.js';
 import { findingText } from '../acl-sync/domain/run-text.js';
 import { snapshotSettings } from '../grants/snapshot.service.js';
 import { SystemClock } from '../kernel/clock.js';
@@ -10,10 +11,8 @@ import type { Settings } from '../platform/settings.js';
 import { compile } from '../trino-rules/compile/compile.js';
 import { type Finding, isError } from '../trino-rules/document/finding.js';
 import { ruleCount } from '../trino-rules/document/rules-document.js';
-import { checkRuleCount } from '../trino-rules/document/size.js';
 import { readSnapshot } from '../trino-rules/model/snapshot-file.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
-import { checkRules } from '../trino-rules/verify/check.js';
 import { print, remark } from './output.js';
 
 interface Options {
@@ -38,11 +37,11 @@ export async function compileSnapshot({ snapshot: file, out, json }: Options): P
   const report = grants.length + policies.length > TAKES_SECONDS ? remark : () => undefined;
   report(`compiling ${grants.length} grants and ${policies.length} policies`);
   const begun = performance.now();
-  const { text, hash, document, findings: remarks } = compile(snapshot);
-  const compiled = performance.now();
+  const compiled = compile(snapshot);
+  const { text, hash, document } = compiled;
+  const compiledAt = performance.now();
   report(`checking ${document.tables.length} table rules`);
-  const many = checkRuleCount(document.tables.length, settings.acl.warnTableRules);
-  const findings = [...remarks, ...checkRules(text, snapshot), ...many];
+  const findings = checkCompiled(snapshot, compiled, { bytes: null, warnTableRules: settings.acl.warnTableRules });
   const checked = performance.now();
   const refused = findings.some(isError);
   const path = join(out, 'rules.json');
@@ -52,7 +51,7 @@ export async function compileSnapshot({ snapshot: file, out, json }: Options): P
   }
   const rules = ruleCount(document);
   const bytes = Buffer.byteLength(text);
-  const milliseconds = { compile: Math.round(compiled - begun), check: Math.round(checked - compiled) };
+  const milliseconds = { compile: Math.round(compiledAt - begun), check: Math.round(checked - compiledAt) };
   if (json) print(JSON.stringify({ file: refused ? null : path, hash, rules, bytes, milliseconds, findings }));
   else print(summary(refused ? 'refused; nothing is written' : path, { rules, bytes, ...milliseconds }, findings));
   process.exitCode = refused ? 1 : 0;

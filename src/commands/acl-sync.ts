@@ -1,9 +1,9 @@
 import { AclSyncService } from '../acl-sync/acl-sync.service.js';
 import { accessLines } from '../acl-sync/domain/access-text.js';
-import { failureOf, type Outcome, reasonsOf } from '../acl-sync/domain/publication.js';
+import { failureOf, type RunOutcome, reasonsOf } from '../acl-sync/domain/publication.js';
 import { findingText, runText } from '../acl-sync/domain/run-text.js';
-import { PublishingModule } from '../acl-sync/publishing.module.js';
 import { type Preview, previewForm, PreviewService } from '../acl-sync/preview.service.js';
+import { PublishingModule } from '../acl-sync/publishing.module.js';
 import { StatusService } from '../acl-sync/status.service.js';
 import { Clock } from '../kernel/clock.js';
 import type { Settings } from '../platform/settings.js';
@@ -17,7 +17,7 @@ interface Options {
 
 /** How long another run that holds the lock is waited for. */
 const LOCK_TIMEOUT_MS = 60_000;
-const EXIT: Record<Outcome['kind'], number> = { applied: 0, no_change: 0, refused: 1, failed: 2 };
+const EXIT: Record<RunOutcome['kind'], number> = { applied: 0, no_change: 0, refused: 1, failed: 2 };
 
 /** One run of the sync. Exit code 0: published, or nothing to change; 1: refused by a check; 2: the target or another run is in the way. */
 export async function syncRules({ dryRun, json }: Options): Promise<void> {
@@ -55,7 +55,7 @@ async function show(previews: PreviewService, json: boolean): Promise<number> {
 }
 
 /** As the API names things; of the publication no more than fits a line, and a failure is an answer here. */
-function outcomeForm(outcome: Outcome): object {
+function outcomeForm(outcome: RunOutcome): object {
   const publication = outcome.kind === 'failed' ? null : outcome.publication;
   return {
     outcome: outcome.kind,

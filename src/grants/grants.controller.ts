@@ -3,16 +3,10 @@ import { ApiBearerAuth, ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse,
 import type { FastifyReply } from 'fastify';
 import { Clock } from '../kernel/clock.js';
 import { Refused } from '../kernel/errors.js';
-import {
-  AdministratorsOnly,
-  type Client,
-  CurrentClient,
-  type AuthenticatedUser,
-  CurrentUser,
-} from '../platform/access.js';
+import { AdministratorsOnly, type Client, CurrentClient, type AuthenticatedUser, CurrentUser } from '../platform/access.js';
 import { ApiProblems } from '../platform/openapi.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
-import { authorOf } from './domain/author.js';
+import { auditContextOf } from './domain/audit-context.js';
 import { GrantBatchResponse, GrantPageResponse, GrantResponse, toGrantResponse } from './grant.response.js';
 import { GrantBatchDto, GrantDto, GrantQuery, toGrantFilter, toNewGrant } from './grants.dto.js';
 import { GrantsService } from './grants.service.js';
@@ -44,7 +38,11 @@ export class GrantsController {
     @CurrentClient() client: Client,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<GrantResponse> {
-    const { granted } = await this.grants.change([{ at: '', grant: toNewGrant(body) }], [], authorOf(person, client));
+    const { granted } = await this.grants.change(
+      [{ at: '', grant: toNewGrant(body) }],
+      [],
+      auditContextOf(person, client),
+    );
     const [one] = granted;
     if (one === undefined) throw new Error('a grant was asked for and none came back');
     void reply.status(one.created ? 201 : 200).header('Location', `/api/admin/grants/${one.grant.id}`);
@@ -61,7 +59,7 @@ export class GrantsController {
     @CurrentClient() client: Client,
   ): Promise<GrantBatchResponse> {
     const asked = body.grant.map((grant, i) => ({ at: `grant.${i}.`, grant: toNewGrant(grant) }));
-    const { granted, revoked } = await this.grants.change(asked, body.revoke, authorOf(person, client));
+    const { granted, revoked } = await this.grants.change(asked, body.revoke, auditContextOf(person, client));
     const now = this.clock.now();
     return {
       granted: granted.map(({ grant, warnings }) => toGrantResponse(grant, now, warnings)),
@@ -85,7 +83,7 @@ export class GrantsController {
     @CurrentUser() person: AuthenticatedUser,
     @CurrentClient() client: Client,
   ): Promise<void> {
-    const grant = await this.grants.revoke(id, authorOf(person, client));
+    const grant = await this.grants.revoke(id, auditContextOf(person, client));
     if (grant === null) throw new Refused('not_found');
   }
 }

@@ -6,8 +6,8 @@ import type { Page, PageRequest } from '../kernel/page.js';
 import { Transaction } from '../platform/transaction.js';
 import { AccessChangesService } from '../users/access-changes.service.js';
 import { AdmissionService } from './admission.service.js';
-import type { Author } from './domain/author.js';
-import { grantFacts } from './domain/facts.js';
+import type { AuditContext } from './domain/audit-context.js';
+import { grantDetails } from './domain/audit-details.js';
 import { type Grant, type GrantFilter, GrantStore, type NewGrant } from './domain/grant.js';
 
 export interface Granted {
@@ -43,7 +43,7 @@ export class GrantsService {
   async change(
     asked: readonly Asked[],
     revoke: readonly number[],
-    by: Author,
+    by: AuditContext,
   ): Promise<{ granted: Granted[]; revoked: Grant[] }> {
     const now = this.clock.now();
     this.refuseWrong(asked, now);
@@ -70,7 +70,7 @@ export class GrantsService {
   }
 
   /** Null: there is no such grant. One that was revoked before stays as it was. */
-  async revoke(id: number, by: Author): Promise<Grant | null> {
+  async revoke(id: number, by: AuditContext): Promise<Grant | null> {
     const grant = await this.transaction.run(() => this.take(id, by, this.clock.now()));
     this.changes.announce();
     return grant;
@@ -95,21 +95,21 @@ export class GrantsService {
     if (errors.length > 0) throw wrong(errors);
   }
 
-  private async give(asked: NewGrant, by: Author, at: Date): Promise<{ grant: Grant; created: boolean }> {
+  private async give(asked: NewGrant, by: AuditContext, at: Date): Promise<{ grant: Grant; created: boolean }> {
     const outcome = await this.store.grant(asked, by.actor?.id ?? null, at);
     if (outcome.created) await this.record('grant_created', outcome.grant, by);
     return outcome;
   }
 
-  private async take(id: number, by: Author, at: Date): Promise<Grant | null> {
+  private async take(id: number, by: AuditContext, at: Date): Promise<Grant | null> {
     const outcome = await this.store.revoke(id, by.actor?.id ?? null, at);
     if (outcome?.revoked === true) await this.record('grant_revoked', outcome.grant, by);
     return outcome?.grant ?? null;
   }
 
-  private record(event: 'grant_created' | 'grant_revoked', grant: Grant, by: Author): Promise<void> {
+  private record(event: 'grant_created' | 'grant_revoked', grant: Grant, by: AuditContext): Promise<void> {
     const subject = { type: 'grant', id: String(grant.id), name: null } as const;
-    return this.audit.record({ event, ...by, subject, details: grantFacts(grant) });
+    return this.audit.record({ event, ...by, subject, details: grantDetails(grant) });
   }
 }
 

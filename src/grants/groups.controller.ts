@@ -1,27 +1,12 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Put, Query, Res } from '@nestjs/common';
 import { ApiBearerAuth, ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import {
-  AdministratorsOnly,
-  type Client,
-  CurrentClient,
-  type AuthenticatedUser,
-  CurrentUser,
-} from '../platform/access.js';
+import { AdministratorsOnly, type Client, CurrentClient, type AuthenticatedUser, CurrentUser } from '../platform/access.js';
 import { ApiProblems } from '../platform/openapi.js';
 import { PageQuery } from '../platform/page.dto.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
-import { authorOf } from './domain/author.js';
-import {
-  GroupChangeDto,
-  GroupDto,
-  GroupPageResponse,
-  GroupResponse,
-  MemberPageResponse,
-  toGroupChange,
-  toGroupResponse,
-  toMemberResponse,
-} from './groups.dto.js';
+import { auditContextOf } from './domain/audit-context.js';
+import { GroupChangeDto, GroupDto, GroupPageResponse, GroupResponse, MemberPageResponse, toGroupChange, toGroupResponse, toMemberResponse } from './groups.dto.js';
 import { GroupsService } from './groups.service.js';
 
 @ApiTags('groups')
@@ -47,7 +32,7 @@ export class GroupsController {
     @CurrentClient() client: Client,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<GroupResponse> {
-    const group = await this.groups.create(name, description ?? null, authorOf(person, client));
+    const group = await this.groups.create(name, description ?? null, auditContextOf(person, client));
     void reply.header('Location', `/api/admin/groups/${group.id}`);
     return toGroupResponse(group);
   }
@@ -67,7 +52,7 @@ export class GroupsController {
     @CurrentUser() person: AuthenticatedUser,
     @CurrentClient() client: Client,
   ): Promise<GroupResponse> {
-    return toGroupResponse(await this.groups.change(id, toGroupChange(body), authorOf(person, client)));
+    return toGroupResponse(await this.groups.change(id, toGroupChange(body), auditContextOf(person, client)));
   }
 
   @ApiProblems('group_in_use')
@@ -79,7 +64,7 @@ export class GroupsController {
     @CurrentUser() person: AuthenticatedUser,
     @CurrentClient() client: Client,
   ): Promise<void> {
-    return this.groups.delete(id, authorOf(person, client));
+    return this.groups.delete(id, auditContextOf(person, client));
   }
 
   @Get(':id/members')
@@ -99,7 +84,7 @@ export class GroupsController {
     @CurrentUser() person: AuthenticatedUser,
     @CurrentClient() client: Client,
   ): Promise<void> {
-    return this.groups.addMember(id, userId, authorOf(person, client));
+    return this.groups.addMember(id, userId, auditContextOf(person, client));
   }
 
   @Delete(':id/members/:user_id')
@@ -111,6 +96,6 @@ export class GroupsController {
     @CurrentUser() person: AuthenticatedUser,
     @CurrentClient() client: Client,
   ): Promise<void> {
-    return this.groups.removeMember(id, userId, authorOf(person, client));
+    return this.groups.removeMember(id, userId, auditContextOf(person, client));
   }
 }

@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import type { AuditEventName } from '../audit/domain/audit-event.js';
 import { AuditService } from '../audit/audit.service.js';
+import type { AuditEventName } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import { Refused } from '../kernel/errors.js';
 import type { Page, PageRequest } from '../kernel/page.js';
 import { Transaction } from '../platform/transaction.js';
 import { AccessChangesService } from '../users/access-changes.service.js';
 import { AdmissionService } from './admission.service.js';
-import type { Author } from './domain/author.js';
+import type { AuditContext } from './domain/audit-context.js';
 import { type Group, type GroupChange, GroupStore, type Member } from './domain/group.js';
 
 /** Groups and who is in them. */
@@ -23,7 +23,7 @@ export class GroupsService {
   ) {}
 
   /** @throws Refused `name_taken` */
-  create(name: string, description: string | null, by: Author): Promise<Group> {
+  create(name: string, description: string | null, by: AuditContext): Promise<Group> {
     return this.changing(async () => {
       const group = await this.store.create(name, description, this.clock.now());
       if (group === null) throw nameTaken(name);
@@ -33,7 +33,7 @@ export class GroupsService {
   }
 
   /** @throws Refused `not_found`, `name_taken` */
-  change(id: number, change: GroupChange, by: Author): Promise<Group> {
+  change(id: number, change: GroupChange, by: AuditContext): Promise<Group> {
     return this.changing(async () => {
       const group = await this.store.change(id, change);
       if (group === 'missing') throw new Refused('not_found');
@@ -44,7 +44,7 @@ export class GroupsService {
   }
 
   /** @throws Refused `not_found`, `group_in_use` */
-  delete(id: number, by: Author): Promise<void> {
+  delete(id: number, by: AuditContext): Promise<void> {
     return this.changing(async () => {
       const group = await this.store.find(id);
       const outcome = await this.store.delete(id, this.clock.now());
@@ -77,7 +77,7 @@ export class GroupsService {
   }
 
   /** @throws Refused `not_found`, `rules_too_large`, `rules_unprovable` */
-  addMember(id: number, userId: number, by: Author): Promise<void> {
+  addMember(id: number, userId: number, by: AuditContext): Promise<void> {
     return this.changing(async () => {
       const outcome = await this.store.addMember(id, userId, this.clock.now());
       if (outcome === 'missing') throw new Refused('not_found');
@@ -88,7 +88,7 @@ export class GroupsService {
   }
 
   /** @throws Refused `not_found` */
-  removeMember(id: number, userId: number, by: Author): Promise<void> {
+  removeMember(id: number, userId: number, by: AuditContext): Promise<void> {
     return this.changing(async () => {
       const outcome = await this.store.removeMember(id, userId);
       if (outcome === 'missing') throw new Refused('not_found');
@@ -102,7 +102,12 @@ export class GroupsService {
     return done;
   }
 
-  private record(event: AuditEventName, group: Group, by: Author, details: Record<string, unknown>): Promise<void> {
+  private record(
+    event: AuditEventName,
+    group: Group,
+    by: AuditContext,
+    details: Record<string, unknown>,
+  ): Promise<void> {
     return this.audit.record({
       event,
       ...by,

@@ -1,17 +1,11 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query, Res } from '@nestjs/common';
 import { ApiBearerAuth, ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import {
-  AdministratorsOnly,
-  type Client,
-  CurrentClient,
-  type AuthenticatedUser,
-  CurrentUser,
-} from '../platform/access.js';
+import { AdministratorsOnly, type Client, CurrentClient, type AuthenticatedUser, CurrentUser } from '../platform/access.js';
 import { ApiProblems } from '../platform/openapi.js';
 import { PageQuery } from '../platform/page.dto.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
-import { authorOf } from './domain/author.js';
+import { auditContextOf } from './domain/audit-context.js';
 import { PolicyDto, PolicyPageResponse, PolicyResponse, toNewPolicy, toPolicyResponse } from './policies.dto.js';
 import { PoliciesService } from './policies.service.js';
 
@@ -38,7 +32,7 @@ export class PoliciesController {
     @CurrentClient() client: Client,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<PolicyResponse> {
-    const { policy, warnings } = await this.policies.create(toNewPolicy(body), authorOf(person, client));
+    const { policy, warnings } = await this.policies.create(toNewPolicy(body), auditContextOf(person, client));
     void reply.header('Location', `/api/admin/policies/${policy.id}`);
     return toPolicyResponse(policy, warnings);
   }
@@ -58,7 +52,7 @@ export class PoliciesController {
     @CurrentUser() person: AuthenticatedUser,
     @CurrentClient() client: Client,
   ): Promise<PolicyResponse> {
-    const { policy, warnings } = await this.policies.replace(id, toNewPolicy(body), authorOf(person, client));
+    const { policy, warnings } = await this.policies.replace(id, toNewPolicy(body), auditContextOf(person, client));
     return toPolicyResponse(policy, warnings);
   }
 
@@ -70,6 +64,6 @@ export class PoliciesController {
     @CurrentUser() person: AuthenticatedUser,
     @CurrentClient() client: Client,
   ): Promise<void> {
-    return this.policies.remove(id, authorOf(person, client));
+    return this.policies.remove(id, auditContextOf(person, client));
   }
 }

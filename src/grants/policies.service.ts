@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
-import type { AuditEventName } from '../audit/domain/audit-event.js';
 import { AuditService } from '../audit/audit.service.js';
+import type { AuditEventName } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import { Refused } from '../kernel/errors.js';
 import type { Page, PageRequest } from '../kernel/page.js';
 import { Transaction } from '../platform/transaction.js';
 import { AccessChangesService } from '../users/access-changes.service.js';
 import { AdmissionService } from './admission.service.js';
-import type { Author } from './domain/author.js';
-import { policyFacts } from './domain/facts.js';
+import type { AuditContext } from './domain/audit-context.js';
+import { policyDetails } from './domain/audit-details.js';
 import { type NewPolicy, type Policy, PolicyStore } from './domain/policy.js';
 
 /** What takes away: row filters, column masks, hidden columns, denies. */
@@ -24,7 +24,7 @@ export class PoliciesService {
   ) {}
 
   /** @throws Refused `validation_failed`, `name_taken`, `mask_conflict`, `rules_too_large`, `rules_unprovable` */
-  create(policy: NewPolicy, by: Author): Promise<{ policy: Policy; warnings: string[] }> {
+  create(policy: NewPolicy, by: AuditContext): Promise<{ policy: Policy; warnings: string[] }> {
     return this.written(policy, by, 'policy_created', () => this.store.create(policy, this.clock.now()));
   }
 
@@ -32,7 +32,7 @@ export class PoliciesService {
    * Changes a policy in one step, so that nothing is open in between.
    * @throws Refused as `create`, and `not_found`
    */
-  replace(id: number, policy: NewPolicy, by: Author): Promise<{ policy: Policy; warnings: string[] }> {
+  replace(id: number, policy: NewPolicy, by: AuditContext): Promise<{ policy: Policy; warnings: string[] }> {
     return this.written(policy, by, 'policy_changed', async () => {
       const replaced = await this.store.replace(id, policy, this.clock.now());
       if (replaced === null) throw new Refused('not_found');
@@ -41,7 +41,7 @@ export class PoliciesService {
   }
 
   /** @throws Refused `not_found` */
-  async remove(id: number, by: Author): Promise<void> {
+  async remove(id: number, by: AuditContext): Promise<void> {
     await this.transaction.run(async () => {
       const policy = await this.store.find(id);
       const outcome = await this.store.remove(id, this.clock.now());
@@ -64,7 +64,7 @@ export class PoliciesService {
 
   private async written(
     asked: NewPolicy,
-    by: Author,
+    by: AuditContext,
     event: AuditEventName,
     write: () => Promise<Policy>,
   ): Promise<{ policy: Policy; warnings: string[] }> {
@@ -85,12 +85,12 @@ export class PoliciesService {
     return { policy, warnings: [...(await this.admission.policyWarnings(policy.rule)), ...room] };
   }
 
-  private record(event: AuditEventName, { id, rule, principal, except }: Policy, by: Author): Promise<void> {
+  private record(event: AuditEventName, { id, rule, principal, except }: Policy, by: AuditContext): Promise<void> {
     return this.audit.record({
       event,
       ...by,
       subject: { type: 'policy', id: String(id), name: null },
-      details: policyFacts({ ...rule, principal, except }),
+      details: policyDetails({ ...rule, principal, except }),
     });
   }
 }

@@ -6,7 +6,7 @@ export { isError, type Finding } from './document/finding.js';
 export type { RulesDocument } from './document/rules-document.js';
 export { readRules, type RulesReading } from './document/rules-reader.js';
 export { Evaluator } from './engine/evaluator.js';
-export { Listings } from './engine/listings.js';
+export { MetadataVisibility } from './engine/metadata-visibility.js';
 export { decide, type Decision } from './model/intent.js';
 export { readSnapshot, writeSnapshot, type SnapshotDefaults, type SnapshotReading } from './model/snapshot-file.js';
 export type { Snapshot, SnapshotSettings } from './model/snapshot.js';

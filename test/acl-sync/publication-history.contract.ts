@@ -1,5 +1,5 @@
-import type { Run } from '../../src/acl-sync/domain/publication.js';
 import type { PublicationDraft, PublicationHistory } from '../../src/acl-sync/domain/publication-history.js';
+import type { Run } from '../../src/acl-sync/domain/publication.js';
 
 export interface HistoryUnderTest {
   history: PublicationHistory;
@@ -68,7 +68,7 @@ export function describePublicationHistory(name: string, open: () => Promise<His
     });
 
     it('measures from the newest version that was published whole', async () => {
-      expect(await history.basis()).toBeNull();
+      expect(await history.baseline()).toBeNull();
       await published('whole', 1);
       const less = await history.begin({ ...draft('less'), isWithdrawal: true });
       await history.confirm(less, at(2));
@@ -76,7 +76,15 @@ export function describePublicationHistory(name: string, open: () => Promise<His
 
       expect(await history.latest()).toMatchObject({ text: 'less', isWithdrawal: true });
       const { text, hash, snapshot, snapshotAt, position, compiler } = draft('whole');
-      expect(await history.basis()).toEqual({ text, hash, snapshot, at: snapshotAt, position, compiler, approved: [] });
+      expect(await history.baseline()).toEqual({
+        text,
+        hash,
+        snapshot,
+        at: snapshotAt,
+        position,
+        compiler,
+        approved: [],
+      });
     });
 
     it('keeps approvals for what follows that version, and for nothing later', async () => {
@@ -85,10 +93,10 @@ export function describePublicationHistory(name: string, open: () => Promise<His
       await history.approve('one', null, at(2));
       await history.approve('one', null, at(3));
       await history.approve('two', null, at(3));
-      expect((await history.basis())?.approved.toSorted()).toEqual(['one', 'two']);
+      expect((await history.baseline())?.approved.toSorted()).toEqual(['one', 'two']);
 
       await published('next', 4);
-      expect((await history.basis())?.approved).toEqual([]);
+      expect((await history.baseline())?.approved).toEqual([]);
     });
 
     it('remembers what a run has left waiting, and what a version changed', async () => {

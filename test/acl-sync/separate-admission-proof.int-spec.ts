@@ -34,7 +34,7 @@ describe('the proof of what is being written', () => {
   });
 
   it('compiles and proves it', async () => {
-    proof = new SeparateAdmissionProof(log);
+    proof = new SeparateAdmissionProof(log, LIMITS);
     const clash: Snapshot = { ...snapshot, users: [...snapshot.users, { id: 99, name: 'ANA', isActive: true }] };
 
     expect(await proof.refusal(snapshot)).toBeNull();

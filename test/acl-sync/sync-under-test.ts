@@ -3,7 +3,7 @@ import { AclSyncMetrics } from '../../src/acl-sync/acl-sync.metrics.js';
 import { AclSyncService } from '../../src/acl-sync/acl-sync.service.js';
 import { CandidateService } from '../../src/acl-sync/candidate.service.js';
 import { type Candidate, type Preparation, prepare, prepareWithdrawal } from '../../src/acl-sync/domain/candidate.js';
-import type { Outcome } from '../../src/acl-sync/domain/publication.js';
+import type { RunOutcome } from '../../src/acl-sync/domain/publication.js';
 import { RulesPreparer } from '../../src/acl-sync/domain/rules-preparer.js';
 import { type Lease, SyncLock } from '../../src/acl-sync/domain/sync-lock.js';
 import { RunReportsService } from '../../src/acl-sync/run-reports.service.js';
@@ -48,7 +48,7 @@ export class SyncUnderTest {
     this.service = new AclSyncService(candidates, target, history, lock, reports, clock);
   }
 
-  async run(): Promise<Outcome> {
+  async run(): Promise<RunOutcome> {
     const result = await this.service.run({ trigger: 'schedule', by: { actor: null, origin: null }, patienceMs: 0 });
     if (result.kind === 'busy') throw new Error('nothing else runs here');
     return result.outcome;

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { refusalOf } from '../../src/acl-sync/domain/candidate.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
 import { Evaluator } from '../../src/trino-rules/engine/evaluator.js';
-import { Listings } from '../../src/trino-rules/engine/listings.js';
+import { MetadataVisibility } from '../../src/trino-rules/engine/metadata-visibility.js';
 import { checkRules } from '../../src/trino-rules/verify/check.js';
 import { aWorld } from '../support/a-world.js';
 import { anyRules } from '../support/any-rules.js';
@@ -70,7 +70,7 @@ function worlds(): { refused: number; asked: number; wrong: number } {
   for (const snapshot of fc.sample(anyHostileWorld(), RANDOM)) {
     if (refusalOf(snapshot) !== null) sum.refused += 1;
     const evaluator = new Evaluator(compile(snapshot).document);
-    const listings = new Listings(evaluator);
+    const listings = new MetadataVisibility(evaluator);
     for (const question of fc.sample(anyQuestion(wordsOf(snapshot)), QUESTIONS)) {
       const meant = byIntent(snapshot, question);
       if (meant === undefined) continue;

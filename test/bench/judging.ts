@@ -4,12 +4,12 @@ import type { RulesDocument } from '../../src/trino-rules/document/rules-documen
 import { readRules } from '../../src/trino-rules/document/rules-reader.js';
 import { EngineSets } from '../../src/trino-rules/engine/engine-sets.js';
 import { UserUniverse } from '../../src/trino-rules/engine/user-universe.js';
-import { deadRules } from '../../src/trino-rules/lint/dead-rules.js';
 import { checkInvariants } from '../../src/trino-rules/lint/invariants.js';
+import { unreachableRules } from '../../src/trino-rules/lint/unreachable-rules.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import { checkBudget } from '../../src/trino-rules/verify/check.js';
+import { PrincipalIndex } from '../../src/trino-rules/verify/principal-index.js';
 import { prove } from '../../src/trino-rules/verify/proof.js';
-import { Roster } from '../../src/trino-rules/verify/roster.js';
 
 /** How long each check took: see `cpuMs`. */
 export interface Judged {
@@ -28,12 +28,12 @@ export function judge(text: string, snapshot: Snapshot): Judged {
   const budget = checkBudget(text, snapshot);
   const patterns = new PatternCache(budget);
   const [[engine, proof], proveMs] = timed(() => {
-    const roster = new Roster(snapshot);
-    const known = roster.list.map(({ name }) => name);
-    const engine = new EngineSets(rules, patterns, new UserUniverse(known, [rules], budget));
+    const roster = new PrincipalIndex(snapshot);
+    const known = roster.subjects.map(({ name }) => name);
+    const engine = new EngineSets(rules, patterns, new UserUniverse(known, [rules], patterns));
     return [engine, prove(engine, snapshot, roster)] as const;
   });
-  const [dead, deadMs] = timed(() => deadRules(rules, engine.people, patterns, 'error'));
+  const [dead, deadMs] = timed(() => unreachableRules(rules, engine.people, patterns, 'error'));
   const findings = [...checkInvariants(engine, snapshot.settings), ...proof, ...dead];
   if (findings.length > 0) throw new Error(told(findings));
   return { rules, engine, readMs, proveMs, deadMs };

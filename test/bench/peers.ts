@@ -1,4 +1,4 @@
-import { Bits } from '../../src/trino-rules/compile/bits.js';
+import { Bitset } from '../../src/trino-rules/compile/bitset.js';
 import { intentSets, type IntentSets, type NamedNode } from '../../src/trino-rules/compile/intent-sets.js';
 import { literal } from '../../src/trino-rules/compile/name-pattern.js';
 import { serviceAccountRules } from '../../src/trino-rules/compile/service-account-rules.js';
@@ -19,7 +19,7 @@ export function namesInFull(snapshot: Snapshot): RulesDocument {
     impersonation: [
       {
         original_user: literal(snapshot.settings.ownAccount),
-        new_user: inFull(intent.reachesSomething.and(intent.subjects.activePeople), intent),
+        new_user: inFull(intent.reachesSomething.and(intent.principals.activePeople), intent),
         allow: true,
       },
     ],
@@ -65,8 +65,8 @@ function forEachPerson({ user = '', ...rule }: TableRule): TableRule[] {
 function* tableRules(intent: IntentSets): Generator<TableRule> {
   for (const { siblings, level, where } of siblingNodes(intent)) {
     for (const { name, parts } of siblings) {
-      for (const { must, outcome } of parts) {
-        if (!must.isEmpty()) yield { user: inFull(must, intent), ...where, [level]: literal(name), ...outcome };
+      for (const { must, effect } of parts) {
+        if (!must.isEmpty()) yield { user: inFull(must, intent), ...where, [level]: literal(name), ...effect };
       }
     }
   }
@@ -75,8 +75,8 @@ function* tableRules(intent: IntentSets): Generator<TableRule> {
 function catalogRules(intent: IntentSets): RulesDocument['catalogs'] {
   return [...intent.catalogs()].flatMap(({ resource }) => {
     const modes = intent.catalogModes(resource.catalog);
-    const all = modes.all.minus(intent.subjects.serviceAccounts);
-    const readOnly = modes.readOnly.minus(intent.subjects.serviceAccounts);
+    const all = modes.all.minus(intent.principals.serviceAccounts);
+    const readOnly = modes.readOnly.minus(intent.principals.serviceAccounts);
     const catalog = literal(resource.catalog);
     return [
       ...(all.isEmpty() ? [] : [{ user: inFull(all, intent), catalog, allow: 'all' as const }]),
@@ -86,12 +86,12 @@ function catalogRules(intent: IntentSets): RulesDocument['catalogs'] {
 }
 
 function schemaRules(intent: IntentSets): SchemaRule[] {
-  const owners = ({ access: { states } }: NamedNode): Bits => {
+  const owners = ({ access: { states } }: NamedNode): Bitset => {
     const those = states.flatMap((state, position) => (state.has('OWNERSHIP') ? [position] : []));
-    return Bits.of(states.length, those).minus(intent.subjects.serviceAccounts);
+    return Bitset.of(states.length, those).minus(intent.principals.serviceAccounts);
   };
   return [...intent.catalogs()].flatMap((catalog) => {
-    const rule = ({ resource }: NamedNode, people: Bits, owner: boolean): SchemaRule[] => {
+    const rule = ({ resource }: NamedNode, people: Bitset, owner: boolean): SchemaRule[] => {
       const schema = resource.schema === undefined ? {} : { schema: literal(resource.schema) };
       const where = { catalog: literal(resource.catalog), ...schema };
       return people.isEmpty() ? [] : [{ user: inFull(people, intent), ...where, owner }];
@@ -104,9 +104,9 @@ function schemaRules(intent: IntentSets): SchemaRule[] {
   });
 }
 
-function inFull(people: Bits, { subjects }: IntentSets): string {
+function inFull(people: Bitset, { principals }: IntentSets): string {
   return people
     .members()
-    .map((position) => literal(subjects.list[position]?.name ?? ''))
+    .map((position) => literal(principals.subjects[position]?.name ?? ''))
     .join('|');
 }

@@ -108,7 +108,7 @@ const NOWHERE: Place = { catalog: FRESH, schema: FRESH, table: FRESH };
 
 /** Columns about which something is said at one of these nodes. */
 function columnsOf(path: readonly NodeAccess[]): string[] {
-  const outcomes = new Set(path.flatMap(({ changes }) => changes.map(({ to }) => to.outcome)));
+  const outcomes = new Set(path.flatMap(({ changes }) => changes.map(({ to }) => to.effect)));
   return [...new Set([...outcomes].flatMap(({ columns = [] }) => columns.map(({ name }) => name)))];
 }
 

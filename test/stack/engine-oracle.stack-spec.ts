@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { compile } from '../../src/trino-rules/compile/compile.js';
 import { refusalOf } from '../../src/acl-sync/domain/candidate.js';
 import { Evaluator } from '../../src/trino-rules/engine/evaluator.js';
-import { Listings } from '../../src/trino-rules/engine/listings.js';
+import { MetadataVisibility } from '../../src/trino-rules/engine/metadata-visibility.js';
 import { proveRules } from '../../src/trino-rules/verify/proof.js';
 import type { RulesDocument } from '../../src/trino-rules/document/rules-document.js';
 import { readRules } from '../../src/trino-rules/document/rules-reader.js';
@@ -109,7 +109,7 @@ describe("the engine's own access control", () => {
     expect(await oracle.load(text)).toMatchObject({ loaded: true });
     const { answers } = await oracle.ask(questions);
     const evaluator = new Evaluator(rules);
-    const listings = new Listings(evaluator);
+    const listings = new MetadataVisibility(evaluator);
     const judged = questions.map((question, i) => ({ question, engine: answers[i] ?? null }));
     const differing = judged
       .map((each) => ({ ...each, evaluator: byEvaluator(evaluator, listings, each.question) }))

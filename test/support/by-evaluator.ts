@@ -1,9 +1,9 @@
 import type { Evaluator } from '../../src/trino-rules/engine/evaluator.js';
-import type { Listings } from '../../src/trino-rules/engine/listings.js';
+import type { MetadataVisibility } from '../../src/trino-rules/engine/metadata-visibility.js';
 import type { Answer, Question } from './engine-question.js';
 
 /** What our evaluator answers to a question for the engine. */
-export function byEvaluator(evaluator: Evaluator, listings: Listings, question: Question): Answer {
+export function byEvaluator(evaluator: Evaluator, listings: MetadataVisibility, question: Question): Answer {
   const { user } = question;
   switch (question.ask) {
     case 'catalog':

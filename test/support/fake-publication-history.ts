@@ -1,11 +1,11 @@
-import { type Page, type PageRequest, pageOf } from '../../src/kernel/page.js';
-import type { Basis } from '../../src/acl-sync/domain/surprise.js';
-import type { Publication, PublicationSummary, Run } from '../../src/acl-sync/domain/publication.js';
 import {
   type PublicationDraft,
   PublicationHistory,
   type RunSummary,
 } from '../../src/acl-sync/domain/publication-history.js';
+import type { Publication, PublicationSummary, Run } from '../../src/acl-sync/domain/publication.js';
+import type { Baseline } from '../../src/acl-sync/domain/unexplained-change.js';
+import { type Page, type PageRequest, pageOf } from '../../src/kernel/page.js';
 
 interface Row extends Publication, Pick<PublicationDraft, 'snapshot' | 'position' | 'compiler'> {
   state: 'begun' | 'published' | 'abandoned';
@@ -44,7 +44,7 @@ export class FakePublicationHistory extends PublicationHistory {
     return Promise.resolve(this.published()[0] ?? null);
   }
 
-  override basis(): Promise<Basis | null> {
+  override baseline(): Promise<Baseline | null> {
     const row = this.rows.findLast(({ state, isWithdrawal }) => state === 'published' && !isWithdrawal);
     if (row === undefined) return Promise.resolve(null);
     const { text, hash, snapshot, snapshotAt: at, position, compiler } = row;

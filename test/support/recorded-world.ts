@@ -1,13 +1,13 @@
 import fc from 'fast-check';
-import type { RecordedEvent } from '../../src/acl-sync/domain/last-words.js';
-import { grantFacts, policyFacts } from '../../src/grants/domain/facts.js';
+import type { RecordedEvent } from '../../src/acl-sync/domain/audit-projection.js';
+import { grantDetails, policyDetails } from '../../src/grants/domain/audit-details.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import { NOW } from './a-world.js';
 import { anyWorld } from './any-world.js';
 
 /** A world, what became of it, and what was written down of that. */
 export interface ChangedWorld {
-  former: Snapshot;
+  previous: Snapshot;
   next: Snapshot;
   events: RecordedEvent[];
 }
@@ -20,7 +20,7 @@ const TAKING: Record<string, Change> = {
     const grant = picked(world.grants, pick);
     if (grant === undefined) return null;
     const grants = world.grants.filter(({ id }) => id !== grant.id);
-    return { world: { ...world, grants }, event: told('grant_revoked', 'grant', grant.id, grantFacts(grant)) };
+    return { world: { ...world, grants }, event: told('grant_revoked', 'grant', grant.id, grantDetails(grant)) };
   },
   deactivate: (world, _, pick) => turned(world, pick, false),
 };
@@ -31,7 +31,7 @@ const OTHERS: Record<string, Change> = {
     if (asked === undefined) return null;
     const grant = { ...asked, id: 1000 + pick, expiresAt: null, revokedAt: null };
     const grants = [...world.grants.filter(({ id }) => id !== grant.id), grant];
-    return { world: { ...world, grants }, event: told('grant_created', 'grant', grant.id, grantFacts(grant)) };
+    return { world: { ...world, grants }, event: told('grant_created', 'grant', grant.id, grantDetails(grant)) };
   },
   writePolicy: (world, other, pick) => {
     const asked = picked(other.policies, pick);
@@ -40,13 +40,13 @@ const OTHERS: Record<string, Change> = {
     const id = pick % 2 === 0 ? 1000 + pick : (picked(world.policies, pick)?.id ?? 1000);
     const policy = { ...asked, id };
     const policies = [...world.policies.filter((each) => each.id !== id), policy];
-    return { world: { ...world, policies }, event: told('policy_changed', 'policy', id, policyFacts(policy)) };
+    return { world: { ...world, policies }, event: told('policy_changed', 'policy', id, policyDetails(policy)) };
   },
   deletePolicy: (world, _, pick) => {
     const policy = picked(world.policies, pick);
     if (policy === undefined) return null;
     const policies = world.policies.filter(({ id }) => id !== policy.id);
-    return { world: { ...world, policies }, event: told('policy_deleted', 'policy', policy.id, policyFacts(policy)) };
+    return { world: { ...world, policies }, event: told('policy_deleted', 'policy', policy.id, policyDetails(policy)) };
   },
   member: (world, _, pick) => {
     const [group, user] = [picked(world.groups, pick), picked(world.users, pick >>> 3)];
@@ -65,16 +65,16 @@ const OTHERS: Record<string, Change> = {
 export function anyRecordedChanges(kinds: 'taking' | 'anything'): fc.Arbitrary<ChangedWorld> {
   const changes = Object.values(kinds === 'taking' ? TAKING : { ...TAKING, ...OTHERS });
   const steps = fc.array(fc.tuple(fc.constantFrom(...changes), fc.nat(63)), { minLength: 1, maxLength: 8 });
-  return fc.tuple(anyWorld(), anyWorld(), steps, fc.nat(1)).map(([former, other, chosen, millis]) => {
+  return fc.tuple(anyWorld(), anyWorld(), steps, fc.nat(1)).map(([previous, other, chosen, millis]) => {
     const events: RecordedEvent[] = [];
-    let next = { ...former, at: new Date(former.at.getTime() + millis) };
+    let next = { ...previous, at: new Date(previous.at.getTime() + millis) };
     for (const [change, pick] of chosen) {
       const done = change(next, other, pick);
       if (done === null) continue;
       next = done.world;
       events.push(done.event);
     }
-    return { former, next, events };
+    return { previous, next, events };
   });
 }
 

@@ -1,4 +1,4 @@
-import { subjectsOf } from '../../src/trino-rules/compile/subjects.js';
+import { indexPrincipals } from '../../src/trino-rules/compile/principal-index.js';
 import { intentAt } from '../../src/trino-rules/model/intent.js';
 import type { Resource } from '../../src/trino-rules/model/resource.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
@@ -9,8 +9,8 @@ import type { Words, Worth } from './engine-question.js';
 export function wordsOf(snapshot: Snapshot): Words {
   const resources = [...snapshot.grants, ...snapshot.policies].map(({ resource }) => resource);
   const named = (level: 'catalog' | 'schema' | 'table') => resources.flatMap((resource) => resource[level] ?? []);
-  const { list } = subjectsOf(snapshot);
-  const names = list.map(({ name }) => name);
+  const { subjects } = indexPrincipals(snapshot);
+  const names = subjects.map(({ name }) => name);
   const { writableCatalogs, readableCatalogs, sessionProperties } = snapshot.settings;
   return {
     users: distinct([
@@ -19,7 +19,7 @@ export function wordsOf(snapshot: Snapshot): Words {
       ...names.map((name) => `${name}1`),
       'stranger',
     ]),
-    worth: worthAsking(snapshot, resources, list),
+    worth: worthAsking(snapshot, resources, subjects),
     catalogs: distinct([
       ...named('catalog'),
       ...writableCatalogs,

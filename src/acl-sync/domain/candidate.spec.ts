@@ -6,7 +6,7 @@ const later = (seconds: number) => new Date(NOW.getTime() + seconds * 1000);
 
 function prepared(snapshot: Snapshot, { bytes = null as number | null, warnTableRules = 3000 } = {}): Candidate {
   const limits = { bytes, maxUnexplainedPercent: 5, warnTableRules };
-  return prepare({ snapshot, position: '0:0', former: null, limits }, 'a build');
+  return prepare({ snapshot, position: '0:0', previous: null, limits }, 'a build');
 }
 
 describe('a candidate for publication', () => {

@@ -4,12 +4,24 @@ import { compile, type CompiledRules } from '../../trino-rules/compile/compile.j
 import { type AccessChange, compareAccess } from '../../trino-rules/diff/access-change.js';
 import { type Finding, isError } from '../../trino-rules/document/finding.js';
 import { ruleCount, type RulesDocument } from '../../trino-rules/document/rules-document.js';
-import { checkAlone, checkRuleCount } from '../../trino-rules/document/size.js';
+import { checkSize, checkRuleCount } from '../../trino-rules/document/target-capacity.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import { checkRules } from '../../trino-rules/verify/check.js';
 import { closedRules } from './closed-rules.js';
-import { approved, type Basis, documentOf, type Former, needsApproval, passing, surpriseIn, unexplained, type Worlds, worldsOf, writtenSnapshot } from './surprise.js';
 import { takings } from './takings.js';
+import {
+  approvedFinding,
+  type Baseline,
+  documentOf,
+  type Previous,
+  needsApproval,
+  toleratedFinding,
+  findUnexplainedChange,
+  unexplainedFinding,
+  type SnapshotPair,
+  snapshotPair,
+  writtenSnapshot,
+} from './unexplained-change.js';
 import { withdrawal } from './withdrawal.js';
 
 /** Rules that could be published, and everything that the checks have to say about them. */
@@ -43,8 +55,8 @@ export interface Preparation {
   snapshot: Snapshot;
   /** Where the audit trail was before that was read. */
   position: TrailPosition;
-  /** Null: nothing was published yet, so that nothing can surprise. */
-  former: Former | null;
+  /** Null: nothing was published yet, so that nothing can unexplained. */
+  previous: Previous | null;
   limits: {
     /** Of the target; null: it has none. */
     bytes: number | null;
@@ -59,20 +71,20 @@ export interface Preparation {
  * @param compiler which build this is
  */
 export function prepare(preparation: Preparation, compiler: string): Candidate {
-  const { snapshot, former, limits } = preparation;
+  const { snapshot, previous, limits } = preparation;
   const rules = compile(snapshot);
-  const candidate = judged(snapshot, rules, { ...preparation, compiler });
-  if (former === null || former.published === rules.text) return candidate;
+  const candidate = checkedCandidate(snapshot, rules, { ...preparation, compiler });
+  if (previous === null || previous.published === rules.text) return candidate;
   // What a text means that the checks refuse is anybody's guess, and it goes nowhere.
   if (isRefused(candidate)) return candidate;
-  const access = compareAccess(documentOf(former.published), rules.document);
-  const surprise = surpriseIn(snapshot, rules, former, compiler);
-  const compared = { ...candidate, access, changedAt: firstChange(former, surprise.worlds, snapshot.at) };
+  const access = compareAccess(documentOf(previous.published), rules.document);
+  const unexplained = findUnexplainedChange(snapshot, rules, previous, compiler);
+  const compared = { ...candidate, access, changedAt: firstChange(previous, unexplained.snapshots, snapshot.at) };
   const told = (finding: Finding): Candidate => ({ ...compared, findings: [...candidate.findings, finding] });
-  if (surprise.change.changedPairs === 0 && !surprise.isEmptied) return compared;
-  const isApproved = former.basis.approved.includes(rules.hash);
-  if (!needsApproval(surprise, limits.maxUnexplainedPercent)) return told(passing(surprise));
-  return told(isApproved ? approved(surprise) : unexplained(surprise, rules.hash));
+  if (unexplained.change.changedPairs === 0 && !unexplained.isEmptied) return compared;
+  const isApproved = previous.baseline.approved.includes(rules.hash);
+  if (!needsApproval(unexplained, limits.maxUnexplainedPercent)) return told(toleratedFinding(unexplained));
+  return told(isApproved ? approvedFinding(unexplained) : unexplainedFinding(unexplained, rules.hash));
 }
 
 /**
@@ -87,49 +99,49 @@ export function prepareWithdrawal(
   compiler: string,
   how: 'compiled' | 'closed',
 ): Candidate | null {
-  const { snapshot, former } = preparation;
-  if (former === null) return null;
-  const { basis, published } = former;
-  const known = again(basis);
-  const worlds = worldsOf(snapshot, former);
-  const less = worlds && withdrawal(worlds.former, worlds.explained);
+  const { snapshot, previous } = preparation;
+  if (previous === null) return null;
+  const { baseline, published } = previous;
+  const known = republished(baseline);
+  const snapshots = snapshotPair(snapshot, previous);
+  const less = snapshots && withdrawal(snapshots.previous, snapshots.explained);
   const finished = (candidate: Candidate): Candidate => ({
     ...candidate,
     access: compareAccess(documentOf(published), documentOf(candidate.text)),
-    changedAt: firstChange(former, worlds, snapshot.at),
+    changedAt: firstChange(previous, snapshots, snapshot.at),
   });
-  if (worlds === null || less === null) return { ...known, findings: [WITHDRAWAL_IMPOSSIBLE] };
-  if (writtenSnapshot(less) === writtenSnapshot(worlds.former)) return finished(known);
-  const compiled = how === 'compiled' ? compiledWithdrawal(less, basis, { ...preparation, compiler }) : null;
+  if (snapshots === null || less === null) return { ...known, findings: [WITHDRAWAL_IMPOSSIBLE] };
+  if (writtenSnapshot(less) === writtenSnapshot(snapshots.previous)) return finished(known);
+  const compiled = how === 'compiled' ? compiledWithdrawal(less, baseline, { ...preparation, compiler }) : null;
   if (compiled !== null) return finished(compiled);
-  const closed = closedRules(documentOf(basis.text), takings(worlds.former, worlds.explained));
+  const closed = closedRules(documentOf(baseline.text), takings(snapshots.previous, snapshots.explained));
   if (closed === null) return { ...known, findings: [WITHDRAWAL_IMPOSSIBLE] };
   const { text, hash, document } = closed;
   return finished({ ...known, ...sized(text, document), hash, at: snapshot.at, findings: [CLOSED_INSTEAD] });
 }
 
-/** Null: it cannot be compiled, its proof fails, or it would give somebody more than the basis did. */
+/** Null: it cannot be compiled, its proof fails, or it would give somebody more than the baseline did. */
 function compiledWithdrawal(
   snapshot: Snapshot,
-  basis: Basis,
+  baseline: Baseline,
   by: Pick<Preparation, 'position' | 'limits'> & { compiler: string },
 ): Candidate | null {
   try {
-    const candidate = judged(snapshot, compile(snapshot), by);
+    const candidate = checkedCandidate(snapshot, compile(snapshot), by);
     if (isRefused(candidate)) return null;
-    return compareAccess(documentOf(basis.text), documentOf(candidate.text)).gainedInAll > 0 ? null : candidate;
+    return compareAccess(documentOf(baseline.text), documentOf(candidate.text)).gainedInAll > 0 ? null : candidate;
   } catch {
     return null; // The candidate itself was compiled by the same program, and that failure has been logged.
   }
 }
 
 /** A candidate of a snapshot for which no text could be made. */
-export function unprepared({ snapshot, position, former }: Preparation): Candidate {
-  const text = former?.published ?? '';
+export function unprepared({ snapshot, position, previous }: Preparation): Candidate {
+  const text = previous?.published ?? '';
   return {
     ...sized(text, documentOf(text)),
     ...digested(writtenSnapshot(snapshot)),
-    hash: former?.basis.hash ?? '',
+    hash: previous?.baseline.hash ?? '',
     at: snapshot.at,
     position,
     compiler: '',
@@ -169,18 +181,26 @@ export function refusalOf(snapshot: Snapshot): Finding | null {
   return [...findings, ...checkRules(text, snapshot)].find(isError) ?? null;
 }
 
-function judged(
+/** All that there is to say about compiled rules by themselves: what no target of this size can hold is not proved. */
+export function checkCompiled(
+  snapshot: Snapshot,
+  { text, document, findings }: Pick<CompiledRules, 'text' | 'document' | 'findings'>,
+  { bytes, warnTableRules }: Pick<Preparation['limits'], 'bytes' | 'warnTableRules'>,
+): Finding[] {
+  const oversize = checkSize(Buffer.byteLength(text), bytes);
+  const checked = oversize.length > 0 ? oversize : checkRules(text, snapshot);
+  return [...findings, ...checked, ...checkRuleCount(document.tables.length, warnTableRules)];
+}
+
+function checkedCandidate(
   snapshot: Snapshot,
   { text, hash, document, findings }: CompiledRules,
   { position, limits, compiler }: Pick<Preparation, 'position' | 'limits'> & { compiler: string },
 ): Candidate {
-  const size = sized(text, document);
-  const oversize = checkAlone(size.bytes, limits.bytes);
-  const checked = oversize.length > 0 ? oversize : checkRules(text, snapshot);
   return {
-    ...size,
+    ...sized(text, document),
     hash,
-    findings: [...findings, ...checked, ...checkRuleCount(document.tables.length, limits.warnTableRules)],
+    findings: checkCompiled(snapshot, { text, document, findings }, limits),
     // Without the moment: it changes with every reading, what follows from it does not.
     ...digested(writtenSnapshot(snapshot)),
     at: snapshot.at,
@@ -196,14 +216,14 @@ function judged(
 }
 
 /** Recorded, or a grant that ended by itself. */
-function firstChange({ events, settledAt }: Former, worlds: Worlds | null, now: Date): Date | null {
-  const endings = worlds?.former.grants.flatMap(({ expiresAt }) => expiresAt ?? []) ?? [];
+function firstChange({ events, settledAt }: Previous, snapshots: SnapshotPair | null, now: Date): Date | null {
+  const endings = snapshots?.previous.grants.flatMap(({ expiresAt }) => expiresAt ?? []) ?? [];
   const ended = endings.filter((ending) => ending <= now);
   return earliest([...events.map(({ at }) => at), ...ended], settledAt);
 }
 
 /** What is published already, and was judged then. */
-function again({ text, hash, snapshot, compiler, at, position }: Basis): Candidate {
+function republished({ text, hash, snapshot, compiler, at, position }: Baseline): Candidate {
   const known = { ...sized(text, documentOf(text)), ...digested(snapshot), hash, compiler, at, position };
   return { ...known, findings: [], nextExpiry: null, changedAt: null, access: null };
 }

@@ -1,7 +1,7 @@
 import type { TrailPosition } from '../../audit/domain/audit-store.js';
 import type { Page, PageRequest } from '../../kernel/page.js';
-import type { Basis } from './surprise.js';
 import type { Publication, PublicationSummary, Run } from './publication.js';
+import type { Baseline } from './unexplained-change.js';
 
 /** A publication that is about to happen. */
 export interface PublicationDraft extends Omit<Publication, 'version' | 'triggeredBy' | 'publishedAt' | 'liveAt'> {
@@ -38,8 +38,8 @@ export abstract class PublicationHistory {
   /** The newest that was published. */
   abstract latest(): Promise<Publication | null>;
   /** The newest that was published whole, with what has been approved to follow it. */
-  abstract basis(): Promise<Basis | null>;
-  /** Lets a text follow the basis, once and for all; a second time it changes nothing. */
+  abstract baseline(): Promise<Baseline | null>;
+  /** Lets a text follow the baseline, once and for all; a second time it changes nothing. */
   abstract approve(hash: string, by: number | null, at: Date): Promise<void>;
   abstract find(version: number): Promise<Publication | null>;
   /** The newest first. */

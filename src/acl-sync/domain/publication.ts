@@ -4,8 +4,8 @@ import { type Finding, isError } from '../../trino-rules/document/finding.js';
 import type { Candidate } from './candidate.js';
 import { PreparationExceeded } from './rules-preparer.js';
 import { type LiveRules, RulesTargetMoved, RulesTargetUnavailable, type TargetFailure } from './rules-target.js';
-import { UNEXPLAINED } from './surprise.js';
 import { LeaseLost } from './sync-lock.js';
+import { UNEXPLAINED } from './unexplained-change.js';
 
 export const TRIGGERS = ['schedule', 'change', 'expiry', 'route', 'cli', 'restore', 'rollback'] as const;
 export type Trigger = (typeof TRIGGERS)[number];
@@ -80,7 +80,7 @@ export interface RunFailure {
 }
 
 /** How a run ended. */
-export type Outcome =
+export type RunOutcome =
   | { kind: 'applied' | 'no_change'; publication: Publication }
   | {
       kind: 'refused';
@@ -96,7 +96,7 @@ export type Outcome =
 export interface Run {
   at: Date;
   trigger: Trigger;
-  outcome: Outcome['kind'];
+  outcome: RunOutcome['kind'];
   /** The findings of a refusal, or the failure as one. */
   reasons: Finding[];
   /** Somebody's edit that this run found in the live text. */
@@ -133,7 +133,7 @@ export function failureOf(cause: unknown): RunFailure {
 }
 
 /** The reasons of a run that did not publish, as findings. */
-export function reasonsOf(outcome: Outcome): Finding[] {
+export function reasonsOf(outcome: RunOutcome): Finding[] {
   switch (outcome.kind) {
     case 'applied':
     case 'no_change':

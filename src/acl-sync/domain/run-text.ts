@@ -1,8 +1,8 @@
 import type { Finding } from '../../trino-rules/document/finding.js';
-import type { Outcome, PublicationSummary } from './publication.js';
+import type { RunOutcome, PublicationSummary } from './publication.js';
 
 /** A run's outcome for people at a terminal; the first word is the marker that the log has. */
-export function runText(outcome: Outcome, published: PublicationSummary | null, now: Date): string {
+export function runText(outcome: RunOutcome, published: PublicationSummary | null, now: Date): string {
   switch (outcome.kind) {
     case 'applied': {
       const { version, hash, rules, bytes, diff } = outcome.publication;
@@ -28,7 +28,7 @@ export function findingText({ severity, code, message, rule, witness }: Finding)
 }
 
 function refusal(
-  { awaits, publication }: Outcome & { kind: 'refused' },
+  { awaits, publication }: RunOutcome & { kind: 'refused' },
   published: PublicationSummary | null,
   now: Date,
 ): string {

@@ -1,11 +1,11 @@
-import { grantFacts, policyFacts, sameFacts } from '../../grants/domain/facts.js';
-import { covers } from '../../trino-rules/model/applies.js';
+import { grantDetails, policyDetails, sameDetails } from '../../grants/domain/audit-details.js';
 import { effective } from '../../trino-rules/model/effective-snapshot.js';
 import { accessOf } from '../../trino-rules/model/intent.js';
+import { covers } from '../../trino-rules/model/principal-matching.js';
 import type { PolicySubject } from '../../trino-rules/model/principal.js';
 import type { Resource } from '../../trino-rules/model/resource.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
-import { pairs } from './pairs.js';
+import { joinById } from './join-by-id.js';
 
 /** People and engine principals who lose something on a node, as the engine knows them. */
 export interface Taking {
@@ -20,14 +20,14 @@ export interface Takings {
 }
 
 /**
- * Whom the explained snapshot takes something from, and where, against the former one. It may name too many, never too few: a
+ * Whom the explained snapshot takes something from, and where, against the previous one. It may name too many, never too few: a
  * policy that reaches somebody anew takes the whole node.
  */
-export function takings(former: Snapshot, explained: Snapshot): Takings {
-  const [before, after] = [new Principals(former), new Principals(explained)];
-  const given = pairs(former.grants, effective(explained).grants);
+export function takings(previous: Snapshot, explained: Snapshot): Takings {
+  const [before, after] = [new Principals(previous), new Principals(explained)];
+  const given = joinById(previous.grants, effective(explained).grants);
   const kept = given.flatMap(([was, is]): Kept[] => {
-    if (was === undefined || is === undefined || !sameFacts(grantFacts(was), grantFacts(is))) return [];
+    if (was === undefined || is === undefined || !sameDetails(grantDetails(was), grantDetails(is))) return [];
     const are = after.of(is.principal);
     return [{ grant: is, names: new Set([...before.of(was.principal)].filter((name) => are.has(name))) }];
   });
@@ -40,15 +40,15 @@ export function takings(former: Snapshot, explained: Snapshot): Takings {
     const others = kept.filter(({ grant }) => includes(grant, was));
     return [{ resource: was.resource, names: lost.filter((name) => !others.some(({ names }) => names.has(name))) }];
   });
-  const restricted = pairs(former.policies, explained.policies).flatMap(([was, is]): Taking[] => {
+  const restricted = joinById(previous.policies, explained.policies).flatMap(([was, is]): Taking[] => {
     if (is === undefined) return [];
-    const known = was !== undefined && sameFacts(policyFacts(was), policyFacts(is)) ? before.under(was) : NOBODY;
+    const known = was !== undefined && sameDetails(policyDetails(was), policyDetails(is)) ? before.under(was) : NOBODY;
     return [{ resource: node(is.resource), names: [...after.under(is)].filter((name) => !known.has(name)) }];
   });
   // Where a mask no longer applies, the next wider one does, which may show less.
-  const unmasked = pairs(former.policies, explained.policies).flatMap(([was, is]): Taking[] => {
+  const unmasked = joinById(previous.policies, explained.policies).flatMap(([was, is]): Taking[] => {
     if (was?.kind !== 'column_mask') return [];
-    const still = is !== undefined && sameFacts(policyFacts(was), policyFacts(is)) ? after.under(is) : NOBODY;
+    const still = is !== undefined && sameDetails(policyDetails(was), policyDetails(is)) ? after.under(is) : NOBODY;
     const wider = explained.policies.filter(
       (policy) =>
         policy.kind === 'column_mask' &&
@@ -60,7 +60,7 @@ export function takings(former: Snapshot, explained: Snapshot): Takings {
     return [{ resource: node(was.resource), names }];
   });
   const nodes = merged([...granted, ...restricted, ...unmasked]);
-  const held = heldBy(nodes, kept, [...former.policies.map(under(before)), ...explained.policies.map(under(after))]);
+  const held = heldBy(nodes, kept, [...previous.policies.map(under(before)), ...explained.policies.map(under(after))]);
   const catalogs = nodes.map(({ resource: { catalog }, names }) => ({
     resource: { catalog },
     names: names.filter((name) => held.get(name)?.has(catalog) !== true),

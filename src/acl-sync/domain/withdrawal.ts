@@ -1,25 +1,25 @@
-import { grantFacts, policyFacts, sameFacts } from '../../grants/domain/facts.js';
-import { covers, depth } from '../../trino-rules/model/applies.js';
+import { grantDetails, policyDetails, sameDetails } from '../../grants/domain/audit-details.js';
+import { covers, depth } from '../../trino-rules/model/principal-matching.js';
 import type { PolicySubject } from '../../trino-rules/model/principal.js';
 import type { Snapshot, SnapshotGroup, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
-import { pairs } from './pairs.js';
+import { joinById } from './join-by-id.js';
 
 /**
- * The former world with what recorded changes take away, and with nothing that they give: grants and memberships that are in
- * both worlds, people who are active in both, the policies of both. It gives nobody anything that either of the two does not
+ * The previous world with what recorded changes take away, and with nothing that they give: grants and memberships that are in
+ * both snapshots, people who are active in both, the policies of both. It gives nobody anything that either of the two does not
  * give, so it may go out while an unexplained change waits for its approval (api.md, "Publishing, more exactly").
  */
-export function withdrawal(former: Snapshot, explained: Snapshot): Snapshot {
-  const active = new Set(former.users.flatMap(({ id, isActive }) => (isActive ? [id] : [])));
-  const groups = new ChangedGroups(former, explained);
+export function withdrawal(previous: Snapshot, explained: Snapshot): Snapshot {
+  const active = new Set(previous.users.flatMap(({ id, isActive }) => (isActive ? [id] : [])));
+  const groups = new ChangedGroups(previous, explained);
   return {
     users: explained.users.map((user) => ({ ...user, isActive: user.isActive && active.has(user.id) })),
     groups: groups.all(),
-    grants: pairs(former.grants, explained.grants).flatMap(([before, after]) =>
-      before && after && sameFacts(grantFacts(before), grantFacts(after)) ? [after] : [],
+    grants: joinById(previous.grants, explained.grants).flatMap(([before, after]) =>
+      before && after && sameDetails(grantDetails(before), grantDetails(after)) ? [after] : [],
     ),
-    policies: policies(former, explained, groups).map((policy, i) => ({ ...policy, id: i + 1 })),
-    settings: former.settings,
+    policies: policies(previous, explained, groups).map((policy, i) => ({ ...policy, id: i + 1 })),
+    settings: previous.settings,
     at: explained.at,
   };
 }
@@ -33,8 +33,8 @@ class ChangedGroups {
   private readonly both: SnapshotGroup[];
   private readonly firstId: number;
 
-  constructor(former: Snapshot, explained: Snapshot) {
-    const paired = pairs(former.groups, explained.groups).map(([before, after]) => {
+  constructor(previous: Snapshot, explained: Snapshot) {
+    const paired = joinById(previous.groups, explained.groups).map(([before, after]) => {
       const nobody = { ...(before ?? after), members: [] };
       return { before: before ?? nobody, after: after ?? nobody };
     });
@@ -64,13 +64,13 @@ class ChangedGroups {
   }
 }
 
-function policies(former: Snapshot, explained: Snapshot, groups: ChangedGroups): SnapshotPolicy[] {
+function policies(previous: Snapshot, explained: Snapshot, groups: ChangedGroups): SnapshotPolicy[] {
   const kept: SnapshotPolicy[] = [];
   const changed: SnapshotPolicy[] = [];
-  for (const [before, after] of pairs(former.policies, explained.policies)) {
+  for (const [before, after] of joinById(previous.policies, explained.policies)) {
     const was = before && groups.seen(before, 'before');
     const is = after && groups.seen(after, 'after');
-    if (was && is && sameFacts(policyFacts(was), policyFacts(is))) kept.push(is);
+    if (was && is && sameDetails(policyDetails(was), policyDetails(is))) kept.push(is);
     else changed.push(...[was, is].flatMap((policy) => policy ?? []));
   }
   const all = [...kept, ...changed];

@@ -5,8 +5,8 @@ import type { AccessChange } from '../../trino-rules/diff/access-change.js';
 import type { RulesDiff } from '../../trino-rules/diff/rules-diff.js';
 import type { Finding } from '../../trino-rules/document/finding.js';
 import { type PublicationDraft, PublicationHistory, type RunSummary } from '../domain/publication-history.js';
-import type { Outcome, Publication, PublicationSummary, Run, Trigger } from '../domain/publication.js';
-import type { Basis } from '../domain/surprise.js';
+import type { RunOutcome, Publication, PublicationSummary, Run, Trigger } from '../domain/publication.js';
+import type { Baseline } from '../domain/unexplained-change.js';
 
 interface SummaryRow {
   version: number;
@@ -34,7 +34,7 @@ interface PublicationRow extends SummaryRow {
 interface RunRow {
   at: Date;
   trigger: Trigger;
-  outcome: Outcome['kind'];
+  outcome: RunOutcome['kind'];
   reasons: Finding[];
   drift: { found_at: string; text_hash: string | null } | null;
   waiting: { hash: string; since: string } | null;
@@ -44,7 +44,7 @@ const SUMMARY =
   'p.version, p.hash, p.rules, p.bytes, p.checks, p.trigger, p.triggered_by, u.username, p.snapshot_hash, p.snapshot_at, p.is_withdrawal, p.changed_at, p.published_at, p.live_at';
 const PUBLISHED = `FROM acl_publications p LEFT JOIN users u ON u.id = p.triggered_by WHERE p.state = 'published'`;
 
-const BASIS = `SELECT max(version) FROM acl_publications WHERE state = 'published' AND NOT is_withdrawal`;
+const BASELINE = `SELECT max(version) FROM acl_publications WHERE state = 'published' AND NOT is_withdrawal`;
 
 @Injectable()
 export class PostgresPublicationHistory extends PublicationHistory {
@@ -109,21 +109,21 @@ export class PostgresPublicationHistory extends PublicationHistory {
     return row === undefined ? null : toPublication(row);
   }
 
-  override async basis(): Promise<Basis | null> {
-    const [row] = await this.session.manager.query<(Omit<Basis, 'at'> & { snapshot_at: Date })[]>(
+  override async baseline(): Promise<Baseline | null> {
+    const [row] = await this.session.manager.query<(Omit<Baseline, 'at'> & { snapshot_at: Date })[]>(
       `SELECT p.text, p.hash, p.snapshot, p.snapshot_at, p.trail_position AS position, p.compiler,
               array(SELECT a.hash FROM acl_approvals a WHERE a.after_version = p.version) AS approved
-         FROM acl_publications p WHERE p.version = (${BASIS})`,
+         FROM acl_publications p WHERE p.version = (${BASELINE})`,
     );
     if (row === undefined) return null;
-    const { snapshot_at: at, ...basis } = row;
-    return { ...basis, at };
+    const { snapshot_at: at, ...baseline } = row;
+    return { ...baseline, at };
   }
 
   override async approve(hash: string, by: number | null, at: Date): Promise<void> {
     await this.session.manager.query(
       `INSERT INTO acl_approvals (after_version, hash, approved_by, approved_at)
-       SELECT version, $1, $2, $3 FROM (${BASIS}) AS basis(version) WHERE version IS NOT NULL ON CONFLICT DO NOTHING`,
+       SELECT version, $1, $2, $3 FROM (${BASELINE}) AS baseline(version) WHERE version IS NOT NULL ON CONFLICT DO NOTHING`,
       [hash, by, at],
     );
   }

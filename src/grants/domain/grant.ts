@@ -4,7 +4,7 @@ import type { Privilege } from '../../trino-rules/model/privilege.js';
 import type { Resource } from '../../trino-rules/model/resource.js';
 
 /** Who did something; null: nobody was signed in (the command line). */
-export type Doer = { id: number; name: string } | null;
+export type Actor = { id: number; name: string } | null;
 
 export interface Grant {
   id: number;
@@ -14,9 +14,9 @@ export interface Grant {
   /** Without effect from this moment on. */
   expiresAt: Date | null;
   description: string | null;
-  grantedBy: Doer;
+  grantedBy: Actor;
   grantedAt: Date;
-  revokedBy: Doer;
+  revokedBy: Actor;
   revokedAt: Date | null;
 }
 

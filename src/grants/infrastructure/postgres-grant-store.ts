@@ -2,8 +2,14 @@ import { Injectable } from '@nestjs/common';
 import { type Page, type PageRequest, pageOf } from '../../kernel/page.js';
 import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
 import type { Privilege } from '../../trino-rules/model/privilege.js';
-import { type Doer, type Grant, type GrantFilter, GrantStore, type NewGrant } from '../domain/grant.js';
-import { type PrincipalColumns, principalColumns, principalJoins, principalOf, principalValues } from './principal-columns.js';
+import { type Actor, type Grant, type GrantFilter, GrantStore, type NewGrant } from '../domain/grant.js';
+import {
+  type PrincipalColumns,
+  principalColumns,
+  principalJoins,
+  principalOf,
+  principalValues,
+} from './principal-columns.js';
 import { type ResourceColumns, resourceOf, resourceValues } from './resource-columns.js';
 
 interface GrantRow extends PrincipalColumns, ResourceColumns {
@@ -121,6 +127,6 @@ function toGrant(row: GrantRow): Grant {
   };
 }
 
-function doer(id: number | null, name: string | null): Doer {
+function doer(id: number | null, name: string | null): Actor {
   return id === null ? null : { id, name: name ?? '' };
 }

@@ -1,7 +1,7 @@
 import type { ColumnRule } from '../document/rules-document.js';
 import type { Privilege } from '../model/privilege.js';
 import { TABLE_PRIVILEGES } from './engine-terms.js';
-import type { Outcome } from './outcome.js';
+import type { RuleEffect } from './rule-effect.js';
 
 /** What one grant or policy says, whomever it means; of a mask also how deep the node lies that it is said of. */
 export type Statement =
@@ -15,7 +15,7 @@ export type Statement =
  * state, so that what it comes to is worked out once for all of them, however many nodes lie below.
  */
 export class AccessState {
-  private worked: Outcome | null = null;
+  private worked: RuleEffect | null = null;
 
   private constructor(
     private readonly restrictions: Restrictions,
@@ -52,9 +52,9 @@ export class AccessState {
     return this.held === bit('SELECT') ? 1 : 2;
   }
 
-  /** Equal outcomes of one snapshot are one object. */
-  get outcome(): Outcome {
-    return (this.worked ??= this.restrictions.outcome(this.held));
+  /** Equal effects of one snapshot are one object. */
+  get effect(): RuleEffect {
+    return (this.worked ??= this.restrictions.effect(this.held));
   }
 
   /** Columns that two masks at the same distance claim; none for those who have nothing here. */
@@ -84,7 +84,7 @@ interface Columns {
 class Restrictions {
   readonly states = new Map<number, AccessState>();
   private readonly after = new Map<string, Restrictions>();
-  private readonly interned: Map<string, Outcome>;
+  private readonly interned: Map<string, RuleEffect>;
   private workedColumns: Columns | null = null;
   private workedFilter: string | null = null;
 
@@ -92,23 +92,23 @@ class Restrictions {
     private readonly above: Restrictions | null,
     private readonly last: Restriction | null,
   ) {
-    this.interned = above?.interned ?? new Map<string, Outcome>();
+    this.interned = above?.interned ?? new Map<string, RuleEffect>();
   }
 
   and(restriction: Restriction): Restrictions {
     return known(this.after, keyOf(restriction), () => new Restrictions(this, restriction));
   }
 
-  outcome(held: number): Outcome {
-    const outcome = { privileges: written(held), ...(held === 0 ? {} : this.restricting()) };
-    return known(this.interned, JSON.stringify(outcome), () => outcome);
+  effect(held: number): RuleEffect {
+    const effect = { privileges: written(held), ...(held === 0 ? {} : this.restricting()) };
+    return known(this.interned, JSON.stringify(effect), () => effect);
   }
 
   get columns(): Columns {
     return (this.workedColumns ??= columnsOf([...Restrictions.upFrom(this)]));
   }
 
-  private restricting(): Omit<Outcome, 'privileges'> {
+  private restricting(): Omit<RuleEffect, 'privileges'> {
     const { rules } = this.columns;
     this.workedFilter ??= filterOf([...Restrictions.upFrom(this)]);
     return {

@@ -1,8 +1,8 @@
 import type { Subject } from '../model/subject.js';
-import type { Bits } from './bits.js';
+import type { Bitset } from './bitset.js';
 import { anyOf } from './name-pattern.js';
 
 /** The one place where a set of people becomes text: names, so that one file says everything and changes at one moment. */
-export function audience(people: Bits, subjects: readonly Subject[]): string {
+export function audience(people: Bitset, subjects: readonly Subject[]): string {
   return anyOf(people.members().flatMap((position) => subjects[position]?.name ?? []));
 }

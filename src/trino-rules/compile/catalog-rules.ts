@@ -1,22 +1,21 @@
 import type { CatalogRule } from '../document/rules-document.js';
 import type { IntentSets } from './intent-sets.js';
 import type { Part } from './rectangles.js';
-import { SiblingRules } from './sibling-rules.js';
+import type { SiblingRules } from './sibling-rules.js';
 
 /** Who may enter a catalog: only those who can reach something in it, and no further than that needs. */
-export function catalogRules(intent: IntentSets): CatalogRule[] {
-  const { serviceAccounts } = intent.subjects;
+export function catalogRules(intent: IntentSets, write: SiblingRules): CatalogRule[] {
+  const { serviceAccounts } = intent.principals;
   const siblings = [...intent.catalogs()].map(({ resource: { catalog } }) => {
     const modes = intent.catalogModes(catalog);
     const all = modes.all.minus(serviceAccounts);
     const readOnly = modes.readOnly.minus(serviceAccounts);
     const parts: Part<Pick<CatalogRule, 'allow'>>[] = [
-      { outcome: { allow: 'all' }, rank: 2, must: all, may: all },
-      { outcome: { allow: 'read-only' }, rank: 1, must: readOnly, may: readOnly },
+      { effect: { allow: 'all' }, rank: 2, must: all, may: all },
+      { effect: { allow: 'read-only' }, rank: 1, must: readOnly, may: readOnly },
     ];
     return { name: catalog, parts, holders: all.or(readOnly) };
   });
-  const write = new SiblingRules(intent);
   const [system, others] = [siblings.filter(isSystem), siblings.filter((sibling) => !isSystem(sibling))];
   return [...write.of(others, 'catalog', {}), ...write.of(system, 'catalog', {})];
 }

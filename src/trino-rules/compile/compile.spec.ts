@@ -159,7 +159,7 @@ describe('compiled rules', () => {
         const taken = { ...snapshot, grants: [...snapshot.grants, { ...row, revokedAt: NOW }] };
 
         expect(rulesOf(taken)).toBe(rulesOf(snapshot));
-        const known = intentSets(given).subjects.list.map(({ name }) => name);
+        const known = intentSets(given).principals.subjects.map(({ name }) => name);
         const after = compile(given);
         for (const name of [...known, 'a stranger'].filter((each) => each !== person.name)) {
           expect(accessOf(new Evaluator(after.document), name, given)).toEqual(

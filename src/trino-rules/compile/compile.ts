@@ -10,6 +10,7 @@ import { anyOf } from './name-pattern.js';
 import { rulesHash, rulesText } from './rules-text.js';
 import { schemaRules } from './schema-rules.js';
 import { serviceAccountRules } from './service-account-rules.js';
+import { SiblingRules } from './sibling-rules.js';
 import { tableRules } from './table-rules.js';
 
 export interface CompiledRules {
@@ -36,20 +37,21 @@ export function compile(snapshot: Snapshot): CompiledRules {
 
 function unmarkedDocument({ settings }: Snapshot, intent: IntentSets): RulesDocument {
   const accounts = serviceAccountRules(settings);
-  const { list, activePeople, serviceAccounts } = intent.subjects;
-  const insiders = audience(intent.reachesSomething, list);
+  const write = new SiblingRules(intent);
+  const { subjects, activePeople, serviceAccounts } = intent.principals;
+  const insiders = audience(intent.reachesSomething, subjects);
   // The service accounts' own rule has decided for them before.
   const others = intent.reachesSomething.minus(serviceAccounts);
   const people = intent.reachesSomething
     .and(activePeople)
     .members()
-    .flatMap((position) => list[position]?.name ?? []);
+    .flatMap((position) => subjects[position]?.name ?? []);
   const impersonated = settings.impersonation ? people.filter(isReplacementSafe) : [];
   return {
     // The engine opens `system` to everybody at the end of a list of catalogs, unless a rule of ours has decided before.
-    catalogs: [...accounts.catalogs, ...catalogRules(intent), { allow: 'none' }],
-    schemas: [...accounts.schemas, ...schemaRules(intent)],
-    tables: [...accounts.tables, ...tableRules(intent)],
+    catalogs: [...accounts.catalogs, ...catalogRules(intent, write), { allow: 'none' }],
+    schemas: [...accounts.schemas, ...schemaRules(intent, write)],
+    tables: [...accounts.tables, ...tableRules(intent, write)],
     queries: [{ user: insiders, allow: ['execute'] }],
     impersonation:
       impersonated.length > 0
@@ -61,7 +63,7 @@ function unmarkedDocument({ settings }: Snapshot, intent: IntentSets): RulesDocu
     system_session_properties: [
       { user: anyOf(settings.serviceAccounts), allow: true },
       ...(settings.sessionProperties.length > 0 && !others.isEmpty()
-        ? [{ user: audience(others, list), property: anyOf(settings.sessionProperties), allow: true }]
+        ? [{ user: audience(others, subjects), property: anyOf(settings.sessionProperties), allow: true }]
         : []),
     ],
     catalog_session_properties: accounts.catalog_session_properties,

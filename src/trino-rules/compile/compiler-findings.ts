@@ -16,9 +16,9 @@ export function compilerFindings(snapshot: Snapshot, intent: IntentSets): Findin
 }
 
 /** The engine knows people by name alone, and two people must not look alike in any case (product description, section 4). */
-function nameClashes({ subjects }: IntentSets): Finding[] {
+function nameClashes({ principals }: IntentSets): Finding[] {
   const byName = new Map<string, Subject[]>();
-  for (const subject of subjects.list) {
+  for (const subject of principals.subjects) {
     const name = subject.name.toLowerCase();
     byName.set(name, [...(byName.get(name) ?? []), subject]);
   }
@@ -47,12 +47,12 @@ function closedCatalogs({ settings, grants, policies }: Snapshot): Finding[] {
   return [...set, ...ignored];
 }
 
-function unwritableNames({ settings }: Snapshot, { subjects, reachesSomething }: IntentSets): Finding[] {
+function unwritableNames({ settings }: Snapshot, { principals, reachesSomething }: IntentSets): Finding[] {
   if (!settings.impersonation) return [];
   const names = reachesSomething
-    .and(subjects.activePeople)
+    .and(principals.activePeople)
     .members()
-    .flatMap((position) => subjects.list[position]?.name ?? []);
+    .flatMap((position) => principals.subjects[position]?.name ?? []);
   return names
     .filter((name) => !isReplacementSafe(name))
     .map((name) => ({
@@ -80,7 +80,7 @@ function conflictsOfMasks({ policies }: Snapshot, intent: IntentSets): Finding[]
 function maskConflicts({ resource, access, children }: NamedNode, intent: IntentSets): Finding[] {
   const claimed = new Map<string, string[]>();
   for (const { position, from, to } of access.changes) {
-    const name = intent.subjects.list[position]?.name ?? '';
+    const name = intent.principals.subjects[position]?.name ?? '';
     for (const column of to.conflicts) {
       if (from.conflicts.includes(column)) continue;
       const names = claimed.get(column);

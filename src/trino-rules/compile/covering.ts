@@ -1,15 +1,15 @@
-import { Bits } from './bits.js';
+import { Bitset } from './bitset.js';
 import { shareWhatPays, type Costs, type Draft } from './sharing.js';
 import { Weights } from './weights.js';
 
 /** Who must be covered in a row, and who may be (they among them). */
 export interface Cell {
-  must: Bits;
-  may: Bits;
+  must: Bitset;
+  may: Bitset;
 }
 
 export interface Covered {
-  people: Bits;
+  people: Bitset;
   rows: readonly number[];
 }
 
@@ -33,7 +33,7 @@ export function cover(cells: readonly Cell[], cost: Costs): Covered[] {
   const shortest = covers.reduce((a, b) => (bytes(b) < bytes(a) ? b : a));
   return shortest.map(({ classes: some, rows }) => {
     const people = some.members().flatMap((each) => classes[each]?.people ?? []);
-    return { people: Bits.of(size, people), rows: rows.members() };
+    return { people: Bitset.of(size, people), rows: rows.members() };
   });
 }
 
@@ -50,9 +50,9 @@ function inParts(drafts: readonly Draft[]): Draft[][] {
 /** People who must and may be in the same rows. */
 interface PeopleAlike {
   people: number[];
-  must: Bits;
+  must: Bitset;
   /** Those of `must` among them. */
-  may: Bits;
+  may: Bitset;
 }
 
 /** The largest first: see `Weights`. */
@@ -60,8 +60,8 @@ function classesOf(cells: readonly Cell[]): PeopleAlike[] {
   const may = transposed(cells.map((cell) => cell.may));
   const classes = new Map<string, PeopleAlike>();
   for (const [person, rows] of transposed(cells.map(({ must }) => must))) {
-    const allowed = Bits.of(cells.length, may.get(person) ?? []);
-    const alike = { people: [person], must: Bits.of(cells.length, rows), may: allowed };
+    const allowed = Bitset.of(cells.length, may.get(person) ?? []);
+    const alike = { people: [person], must: Bitset.of(cells.length, rows), may: allowed };
     const key = alike.must.key() + alike.may.key();
     const known = classes.get(key);
     if (known) known.people.push(person);
@@ -71,7 +71,7 @@ function classesOf(cells: readonly Cell[]): PeopleAlike[] {
 }
 
 /** For each of the members, in which of the sets they are. */
-function transposed(sets: readonly Bits[]): Map<number, number[]> {
+function transposed(sets: readonly Bitset[]): Map<number, number[]> {
   const columns = new Map<number, number[]>();
   sets.forEach((set, index) => {
     set.forEach((member) => {
@@ -87,8 +87,8 @@ function transposed(sets: readonly Bits[]): Map<number, number[]> {
 function rowByRow(cells: readonly Cell[], classes: readonly PeopleAlike[]): Draft[] {
   const must = transposed(classes.map((some) => some.must));
   const may = transposed(classes.map((some) => some.may));
-  const setOf = (some: readonly number[] | undefined): Bits => Bits.of(classes.length, some ?? []);
-  const alike = new Map<string, { classes: Bits; may: Bits; rows: number[] }>();
+  const setOf = (some: readonly number[] | undefined): Bitset => Bitset.of(classes.length, some ?? []);
+  const alike = new Map<string, { classes: Bitset; may: Bitset; rows: number[] }>();
   cells.forEach((_, row) => {
     const draft = { classes: setOf(must.get(row)), may: setOf(may.get(row)), rows: [row] };
     const key = draft.classes.key() + draft.may.key();
@@ -96,13 +96,13 @@ function rowByRow(cells: readonly Cell[], classes: readonly PeopleAlike[]): Draf
     if (known) known.rows.push(row);
     else alike.set(key, draft);
   });
-  return [...alike.values()].map((draft) => ({ ...draft, rows: Bits.of(cells.length, draft.rows) }));
+  return [...alike.values()].map((draft) => ({ ...draft, rows: Bitset.of(cells.length, draft.rows) }));
 }
 
 /** The other way to begin: everything about people who are alike, however many rows it is about. */
 function classByClass(classes: readonly PeopleAlike[]): Draft[] {
   return classes.map(({ must: rows }, i) => {
-    const may = Bits.where(classes.length, (other) => classes[other]?.may.contains(rows) === true);
-    return { classes: Bits.of(classes.length, [i]), rows, may };
+    const may = Bitset.where(classes.length, (other) => classes[other]?.may.contains(rows) === true);
+    return { classes: Bitset.of(classes.length, [i]), rows, may };
   });
 }

@@ -27,14 +27,14 @@ describe('the intent as sets of people', () => {
     const nodes = expectToSayThePlainIntent(world.snapshot());
 
     const eu = nodes.find(({ resource }) => resource.schema === 'eu');
-    expect(eu?.access.states.map(({ outcome }) => outcome.columns)).toContainEqual([{ name: 'ssn', mask: 'c' }]);
+    expect(eu?.access.states.map(({ effect }) => effect.columns)).toContainEqual([{ name: 'ssn', mask: 'c' }]);
   });
 
   it('knows who may enter which catalog, and who may enter at all', () => {
     fc.assert(
       fc.property(anyWorld(), (snapshot) => {
         const sets = intentSets(snapshot);
-        for (const [position, subject] of sets.subjects.list.entries()) {
+        for (const [position, subject] of sets.principals.subjects.entries()) {
           const principal = principalOf(subject);
           expect(sets.reachesSomething.has(position)).toBe(reachesSomething(snapshot, principal));
           for (const catalog of new Set(everyNode(sets).map(({ resource }) => resource.catalog)).add(
@@ -73,13 +73,13 @@ function freshBelow({ catalog, schema, table }: Resource): Resource[] {
 }
 
 function told(sets: IntentSets, { states }: NodeAccess): object[] {
-  return sets.subjects.list.map(({ name }, position) => {
+  return sets.principals.subjects.map(({ name }, position) => {
     const state = states[position];
-    const columns = state?.outcome.columns ?? [];
+    const columns = state?.effect.columns ?? [];
     return {
       name,
       privileges: PRIVILEGES.filter((privilege) => state?.has(privilege)),
-      filter: state?.outcome.filter === undefined ? [] : [state.outcome.filter],
+      filter: state?.effect.filter === undefined ? [] : [state.effect.filter],
       hidden: columns.filter(({ allow }) => allow === false).map((column) => column.name),
       conflicts: state?.conflicts,
       masks: columns.flatMap(({ name: column, mask }) => (mask === undefined ? [] : [`${column}: ${mask}`])).sort(),
@@ -88,7 +88,7 @@ function told(sets: IntentSets, { states }: NodeAccess): object[] {
 }
 
 function toldPlainly(sets: IntentSets, snapshot: Snapshot, node: Resource): object[] {
-  return sets.subjects.list.map((subject) => {
+  return sets.principals.subjects.map((subject) => {
     const { privileges, filters, hidden, conflicts, masks } = intentAt(snapshot, principalOf(subject), node);
     const maskTexts = masks.map(({ column, expression }) => `${column}: ${expression}`).sort();
     return {

@@ -1,11 +1,11 @@
 import type { Privilege } from '../model/privilege.js';
 import type { Resource } from '../model/resource.js';
 import type { Snapshot } from '../model/snapshot.js';
-import { Bits } from './bits.js';
+import { Bitset } from './bitset.js';
 import { FILTERED_SYSTEM_SCHEMAS, TABLE_PRIVILEGES } from './engine-terms.js';
-import { NodeAccess, type Saying } from './node-access.js';
+import { NodeAccess, type AccessEntry } from './node-access.js';
+import { indexPrincipals, type PrincipalIndex } from './principal-index.js';
 import { resourceTree, type TreeNode } from './resource-tree.js';
-import { subjectsOf, type Subjects } from './subjects.js';
 
 /** A node that something in the snapshot names (or that lies above one), with the named nodes below it, sorted by name. */
 export interface NamedNode {
@@ -16,66 +16,66 @@ export interface NamedNode {
 
 /** The intent for everybody at once. It says what `intentAt` says, as sets of people. */
 export interface IntentSets {
-  subjects: Subjects;
+  principals: PrincipalIndex;
   /** Service accounts, and everybody who has anything anywhere. */
-  reachesSomething: Bits;
+  reachesSomething: Bitset;
   /** Above all catalogs, where nobody has anything. */
   top: NodeAccess;
   /** Every named catalog, sorted, `system` among them; nodes are computed while they are walked, and not kept. */
   catalogs: () => Iterable<NamedNode>;
   /** Who needs which mode: the sets do not meet. Those in neither may not enter the catalog. */
-  catalogModes(catalog: string): { all: Bits; readOnly: Bits };
+  catalogModes(catalog: string): { all: Bitset; readOnly: Bitset };
 }
 
 /** Works out who gets what, once for all nodes and everybody. */
 export function intentSets(snapshot: Snapshot): IntentSets {
-  const subjects = subjectsOf(snapshot);
-  const start = NodeAccess.ofNobody(subjects.list.length);
-  const tree = resourceTree(sayings(snapshot, subjects));
-  const modes = new Map([...tree].map(([name, node]) => [name, modesIn(node, start, subjects.list.length)]));
+  const principals = indexPrincipals(snapshot);
+  const start = NodeAccess.ofNobody(principals.subjects.length);
+  const tree = resourceTree(accessEntries(snapshot, principals));
+  const modes = new Map([...tree].map(([name, node]) => [name, modesIn(node, start, principals.subjects.length)]));
   const reachesSomething = [...modes.values()].reduce(
     (all, mode) => all.or(mode.all).or(mode.readOnly),
-    subjects.serviceAccounts,
+    principals.serviceAccounts,
   );
   addSystem(tree, reachesSomething);
-  modes.set('system', { all: subjects.none, readOnly: reachesSomething });
+  modes.set('system', { all: principals.none, readOnly: reachesSomething });
 
   const catalogs = [...tree.values()];
   return {
-    subjects,
+    principals,
     reachesSomething,
     top: start,
     catalogs: () => walk(catalogs, start),
-    catalogModes: (catalog) => modes.get(catalog) ?? { all: subjects.none, readOnly: subjects.none },
+    catalogModes: (catalog) => modes.get(catalog) ?? { all: principals.none, readOnly: principals.none },
   };
 }
 
-function* walk(nodes: Iterable<TreeNode<Saying>>, above: NodeAccess): Generator<NamedNode> {
-  for (const { resource, said, children } of nodes) {
-    const access = above.below(said);
+function* walk(nodes: Iterable<TreeNode<AccessEntry>>, above: NodeAccess): Generator<NamedNode> {
+  for (const { resource, entries, children } of nodes) {
+    const access = above.below(entries);
     yield { resource, access, children: () => walk(children.values(), access) };
   }
 }
 
 /** Everything that the snapshot says of a node, settings first. What it says of the two closed catalogs counts for nothing. */
-function sayings(snapshot: Snapshot, subjects: Subjects): Saying[] {
+function accessEntries(snapshot: Snapshot, principals: PrincipalIndex): AccessEntry[] {
   const { writableCatalogs, readableCatalogs, metadataCatalog } = snapshot.settings;
-  const means = subjects.serviceAccounts;
+  const members = principals.serviceAccounts;
   const writable = writableCatalogs.map(
-    (catalog) => ({ kind: 'give', privileges: TABLE_PRIVILEGES, resource: { catalog }, means }) as const,
+    (catalog) => ({ kind: 'give', privileges: TABLE_PRIVILEGES, resource: { catalog }, members }) as const,
   );
   const readable = readableCatalogs.map(
-    (catalog) => ({ kind: 'give', privileges: READ, resource: { catalog }, means }) as const,
+    (catalog) => ({ kind: 'give', privileges: READ, resource: { catalog }, members }) as const,
   );
   const grants = snapshot.grants
     // Said here again: the proof asks `isLive`, and a slip must not be made on both sides of it.
     .filter(({ revokedAt, expiresAt }) => revokedAt === null && (expiresAt === null || expiresAt > snapshot.at))
     .map(
       ({ principal, resource, privileges }) =>
-        ({ kind: 'give', privileges, resource, means: subjects.meant(principal) }) as const,
+        ({ kind: 'give', privileges, resource, members: principals.resolvePrincipal(principal) }) as const,
     );
-  const policies = snapshot.policies.map((policy): Saying => {
-    const of = { resource: policy.resource, means: subjects.meantByPolicy(policy) };
+  const policies = snapshot.policies.map((policy): AccessEntry => {
+    const of = { resource: policy.resource, members: principals.resolvePolicy(policy) };
     switch (policy.kind) {
       case 'deny':
         return { ...of, kind: 'take', privileges: policy.privileges };
@@ -106,30 +106,30 @@ function depthOf({ schema, table }: Resource): number {
 }
 
 /** Who needs which mode of a catalog: what anybody has anywhere in it. Nobody has more at a node than above it unless it changes there. */
-function modesIn(catalog: TreeNode<Saying>, start: NodeAccess, count: number): { all: Bits; readOnly: Bits } {
+function modesIn(catalog: TreeNode<AccessEntry>, start: NodeAccess, count: number): { all: Bitset; readOnly: Bitset } {
   const needs = new Uint8Array(count);
   note([catalog], start);
-  const needing = (mode: number): Bits => {
+  const needing = (mode: number): Bitset => {
     const positions = Array.from(needs.keys()).filter((position) => needs[position] === mode);
-    return Bits.of(count, positions);
+    return Bitset.of(count, positions);
   };
   return { all: needing(2), readOnly: needing(1) };
 
-  function note(nodes: Iterable<TreeNode<Saying>>, above: NodeAccess): void {
-    for (const { said, children } of nodes) {
-      const access = above.below(said);
+  function note(nodes: Iterable<TreeNode<AccessEntry>>, above: NodeAccess): void {
+    for (const { entries, children } of nodes) {
+      const access = above.below(entries);
       for (const { position, to } of access.changes) needs[position] = Math.max(needs[position] ?? 0, to.need);
       note(children.values(), access);
     }
   }
 }
 
-function addSystem(tree: Map<string, TreeNode<Saying>>, means: Bits): void {
-  const open = FILTERED_SYSTEM_SCHEMAS.map((schema): Saying => ({
+function addSystem(tree: Map<string, TreeNode<AccessEntry>>, members: Bitset): void {
+  const open = FILTERED_SYSTEM_SCHEMAS.map((schema): AccessEntry => ({
     kind: 'give',
     privileges: READ,
     resource: { catalog: 'system', schema },
-    means,
+    members,
   }));
   for (const [name, node] of resourceTree(open)) tree.set(name, node);
 }

@@ -1,10 +1,10 @@
 import type { Resource } from '../model/resource.js';
 import { AccessState, type Statement } from './access-state.js';
-import { Bits } from './bits.js';
-import type { Outcome } from './outcome.js';
+import { Bitset } from './bitset.js';
+import type { RuleEffect } from './rule-effect.js';
 
 /** A statement, the node that it is made of, and the set of those whom it means. */
-export type Saying = Statement & { resource: Resource; means: Bits };
+export type AccessEntry = Statement & { resource: Resource; members: Bitset };
 
 /** Somebody who has something else at a node than at the node above. */
 export interface Change {
@@ -16,8 +16,8 @@ export interface Change {
 /** What everybody has at one node, and below it wherever nothing narrower is named: what the node above gives, but for changes. */
 export class NodeAccess {
   private worked: readonly AccessState[] | null = null;
-  private workedReached: Bits | null = null;
-  private workedOutcomes: ReadonlyMap<Outcome, Bits> | null = null;
+  private workedReached: Bitset | null = null;
+  private workedEffects: ReadonlyMap<RuleEffect, Bitset> | null = null;
 
   private constructor(
     /** Where nothing has changed it answers for this node too. */
@@ -32,7 +32,7 @@ export class NodeAccess {
     return top;
   }
 
-  below(said: readonly Saying[]): NodeAccess {
+  below(said: readonly AccessEntry[]): NodeAccess {
     const changes = said.length === 0 ? [] : changed(this.states, said, this.places);
     return new NodeAccess(this.changes.length === 0 ? (this.above ?? this) : this, changes, this.places);
   }
@@ -43,13 +43,13 @@ export class NodeAccess {
   }
 
   /** The sets do not meet, and together are everybody. */
-  get outcomes(): ReadonlyMap<Outcome, Bits> {
-    return (this.workedOutcomes ??= this.sameAsAbove()?.outcomes ?? byOutcome(this.states));
+  get effects(): ReadonlyMap<RuleEffect, Bitset> {
+    return (this.workedEffects ??= this.sameAsAbove()?.effects ?? byEffect(this.states));
   }
 
   /** Whoever has anything. */
-  get reached(): Bits {
-    return (this.workedReached ??= this.sameAsAbove()?.reached ?? reaching(this.outcomes, this.states.length));
+  get reached(): Bitset {
+    return (this.workedReached ??= this.sameAsAbove()?.reached ?? reaching(this.effects, this.states.length));
   }
 
   private sameAsAbove(): NodeAccess | null {
@@ -68,13 +68,13 @@ function withChanges(above: readonly AccessState[], changes: readonly Change[]):
  * Looks at those alone whom something means.
  * @param places a zero for everybody, and so again afterwards: a map of thousands for each of thousands of nodes takes longer
  */
-function changed(above: readonly AccessState[], said: readonly Saying[], places: Uint32Array): Change[] {
+function changed(above: readonly AccessState[], said: readonly AccessEntry[], places: Uint32Array): Change[] {
   const found: Change[] = [];
   for (const saying of said) {
     const after = new Map<AccessState, AccessState>();
     let last: AccessState | null = null;
     let next: AccessState | null = null;
-    saying.means.forEach((position) => {
+    saying.members.forEach((position) => {
       const place = places[position] ?? 0;
       const known = place === 0 ? undefined : found[place - 1];
       const before = known?.to ?? above[position];
@@ -93,20 +93,20 @@ function changed(above: readonly AccessState[], said: readonly Saying[], places:
   return found.some(({ from, to }) => from === to) ? found.filter(({ from, to }) => from !== to) : found;
 }
 
-function byOutcome(states: readonly AccessState[]): Map<Outcome, Bits> {
-  const positions = new Map<Outcome, number[]>();
+function byEffect(states: readonly AccessState[]): Map<RuleEffect, Bitset> {
+  const positions = new Map<RuleEffect, number[]>();
   for (let position = 0; position < states.length; position++) {
-    const outcome = states[position]?.outcome;
-    if (outcome === undefined) continue;
-    const known = positions.get(outcome);
+    const effect = states[position]?.effect;
+    if (effect === undefined) continue;
+    const known = positions.get(effect);
     if (known) known.push(position);
-    else positions.set(outcome, [position]);
+    else positions.set(effect, [position]);
   }
-  return new Map([...positions].map(([outcome, list]) => [outcome, Bits.of(states.length, list)]));
+  return new Map([...positions].map(([effect, list]) => [effect, Bitset.of(states.length, list)]));
 }
 
-function reaching(outcomes: ReadonlyMap<Outcome, Bits>, count: number): Bits {
-  let reached = Bits.none(count);
-  for (const [{ privileges }, people] of outcomes) if (privileges.length > 0) reached = reached.or(people);
+function reaching(effects: ReadonlyMap<RuleEffect, Bitset>, count: number): Bitset {
+  let reached = Bitset.none(count);
+  for (const [{ privileges }, people] of effects) if (privileges.length > 0) reached = reached.or(people);
   return reached;
 }

@@ -1,32 +1,32 @@
 import fc from 'fast-check';
-import { Bits } from './bits.js';
+import { Bitset } from './bitset.js';
 import { rectangles, type Part, type Rectangle, type Sibling } from './rectangles.js';
 
 const PEOPLE = 6;
 /** Not one of the people: whom only rules for everybody mean. */
 const NOBODY = PEOPLE;
 const COST = { person: 3, sibling: 4, rule: () => 40 };
-const set = (...members: number[]) => Bits.of(PEOPLE, members);
+const set = (...members: number[]) => Bitset.of(PEOPLE, members);
 const told = (found: readonly Rectangle<string>[]) =>
-  found.map(({ outcome, people, names }) => [outcome, people?.members() ?? 'everybody', names]);
+  found.map(({ effect, people, names }) => [effect, people?.members() ?? 'everybody', names]);
 /** What somebody gets on a sibling by the first rectangle that has both; null: what the broader rule gives. */
 const first = (found: readonly Rectangle<string>[], person: number, name: string) =>
-  found.find(({ people, names }) => names.includes(name) && (people?.has(person) ?? true))?.outcome ?? null;
+  found.find(({ people, names }) => names.includes(name) && (people?.has(person) ?? true))?.effect ?? null;
 
 describe('rectangles of people and siblings', () => {
   it('join siblings on which the same people get the same', () => {
     const people = set(1, 2);
-    const part = { outcome: 'SELECT', rank: 1, must: people, may: people };
+    const part = { effect: 'SELECT', rank: 1, must: people, may: people };
 
     const found = rectangles([sibling('a', [part]), sibling('b', [part])], COST);
 
     expect(told(found)).toEqual([['SELECT', [1, 2], ['a', 'b']]]);
   });
 
-  it('take in whom a larger outcome has decided before', () => {
-    const both = { outcome: 'SELECT, INSERT', rank: 2, must: set(0), may: set(0) };
+  it('take in whom a larger effect has decided before', () => {
+    const both = { effect: 'SELECT, INSERT', rank: 2, must: set(0), may: set(0) };
     const select = (...people: number[]) => ({
-      outcome: 'SELECT',
+      effect: 'SELECT',
       rank: 1,
       must: set(...people),
       may: set(...people),
@@ -41,7 +41,7 @@ describe('rectangles of people and siblings', () => {
   });
 
   it('take in who gets the same from the broader rule', () => {
-    const reader = (must: Bits) => ({ outcome: 'SELECT', rank: 1, must, may: set(0, 1) });
+    const reader = (must: Bitset) => ({ effect: 'SELECT', rank: 1, must, may: set(0, 1) });
 
     const found = rectangles([sibling('a', [reader(set(0))]), sibling('b', [reader(set(1))])], COST);
 
@@ -52,7 +52,7 @@ describe('rectangles of people and siblings', () => {
     const pairs = [0, 1, 2, 3, 4, 5].flatMap((a) => [0, 1, 2, 3, 4, 5].filter((b) => b > a).map((b) => set(a, b)));
     const siblings = Array.from({ length: 3_000 }, (_, i) => {
       const people = pairs[i % pairs.length] ?? set();
-      return sibling(`t${i}`, [{ outcome: 'SELECT', rank: 1, must: people, may: people }]);
+      return sibling(`t${i}`, [{ effect: 'SELECT', rank: 1, must: people, may: people }]);
     });
 
     const found = rectangles(siblings, { ...COST, person: 4_000 });
@@ -62,8 +62,8 @@ describe('rectangles of people and siblings', () => {
 
   it('leave nothing out when there are more siblings than are looked at together', () => {
     const siblings = Array.from({ length: 2_100 }, (_, i) => {
-      const people = Bits.of(2_100, [i]);
-      return sibling(`t${i}`, [{ outcome: 'SELECT', rank: 1, must: people, may: people }]);
+      const people = Bitset.of(2_100, [i]);
+      return sibling(`t${i}`, [{ effect: 'SELECT', rank: 1, must: people, may: people }]);
     });
 
     const found = rectangles(siblings, COST);
@@ -75,8 +75,8 @@ describe('rectangles of people and siblings', () => {
   });
 
   it('deny everybody at last where nobody keeps anything unsaid', () => {
-    const keep = { outcome: 'SELECT', rank: 1, must: set(5), may: set(5) };
-    const denied = { outcome: '', rank: 0, must: set(0, 1, 2, 3), may: set(0, 1, 2, 3) };
+    const keep = { effect: 'SELECT', rank: 1, must: set(5), may: set(5) };
+    const denied = { effect: '', rank: 0, must: set(0, 1, 2, 3), may: set(0, 1, 2, 3) };
 
     expect(told(rectangles([sibling('a', [denied, keep])], COST))).toEqual([
       ['SELECT', [5], ['a']],
@@ -85,8 +85,8 @@ describe('rectangles of people and siblings', () => {
   });
 
   it('deny by name where somebody keeps what a broader rule gives', () => {
-    const keep = { outcome: 'SELECT', rank: 1, must: set(), may: set(5) };
-    const denied = { outcome: '', rank: 0, must: set(0, 1), may: set(0, 1) };
+    const keep = { effect: 'SELECT', rank: 1, must: set(), may: set(5) };
+    const denied = { effect: '', rank: 0, must: set(0, 1), may: set(0, 1) };
 
     expect(told(rectangles([sibling('a', [denied, keep])], COST))).toEqual([['', [0, 1], ['a']]]);
   });
@@ -102,8 +102,8 @@ describe('rectangles of people and siblings', () => {
       [2, 3, 4],
     ];
     const siblings = people.map((members, i) => {
-      const readers = Bits.of(7, members);
-      return sibling(String(i), [{ outcome: 'SELECT', rank: 1, must: readers, may: readers }]);
+      const readers = Bitset.of(7, members);
+      return sibling(String(i), [{ effect: 'SELECT', rank: 1, must: readers, may: readers }]);
     });
 
     const found = rectangles(siblings, { person: 3, sibling: 1, rule: () => 14 });
@@ -125,7 +125,7 @@ describe('rectangles of people and siblings', () => {
         for (const { name, parts } of siblings) {
           for (let person = 0; person < PEOPLE; person++) {
             const part = parts.find(({ may }) => may.has(person));
-            const allowed = part ? [part.outcome, ...(part.must.has(person) ? [] : [null])] : ['', null];
+            const allowed = part ? [part.effect, ...(part.must.has(person) ? [] : [null])] : ['', null];
             expect(allowed).toContain(first(found, person, name));
           }
         }
@@ -144,10 +144,10 @@ describe('rectangles of people and siblings', () => {
     );
   });
 
-  it('cost no more than one rule for each sibling and outcome', () => {
+  it('cost no more than one rule for each sibling and effect', () => {
     fc.assert(
       fc.property(anySiblings(), (siblings) => {
-        const weigh = (people: Bits, names: number) =>
+        const weigh = (people: Bitset, names: number) =>
           COST.rule() + COST.person * people.count() + COST.sibling * names;
         const cost = rectangles(siblings, COST).reduce(
           (sum, { people, names }) => sum + weigh(people ?? set(), names.length),
@@ -173,19 +173,19 @@ function isDead(rectangle: Rectangle<string>, before: readonly Rectangle<string>
   return people.every((person) => rectangle.names.every((name) => first(before, person, name) !== null));
 }
 
-/** For each person and sibling an outcome, and whether a rule must say so. */
+/** For each person and sibling an effect, and whether a rule must say so. */
 function anySiblings(): fc.Arbitrary<Sibling<string>[]> {
   const cell = fc.record({
-    outcome: fc.constantFrom('', 'SELECT', 'SELECT, INSERT', 'nothing said'),
+    effect: fc.constantFrom('', 'SELECT', 'SELECT, INSERT', 'nothing said'),
     must: fc.boolean(),
   });
   const row = fc.array(cell, { minLength: PEOPLE, maxLength: PEOPLE });
   return fc.array(row, { minLength: 1, maxLength: 7 }).map((rows) =>
     rows.map((cells, i) => {
-      const parts = ['', 'SELECT', 'SELECT, INSERT'].map((outcome) => {
+      const parts = ['', 'SELECT', 'SELECT, INSERT'].map((effect) => {
         const having = (wanted: (cell: { must: boolean }) => boolean) =>
-          set(...cells.flatMap((each, person) => (each.outcome === outcome && wanted(each) ? [person] : [])));
-        return { outcome, rank: outcome.length, must: having(({ must }) => must), may: having(() => true) };
+          set(...cells.flatMap((each, person) => (each.effect === effect && wanted(each) ? [person] : [])));
+        return { effect, rank: effect.length, must: having(({ must }) => must), may: having(() => true) };
       });
       return sibling(`sibling ${i}`, parts);
     }),

@@ -1,78 +1,78 @@
-import type { Bits } from './bits.js';
+import type { Bitset } from './bitset.js';
 import { cover } from './covering.js';
 import type { Costs } from './sharing.js';
 
 /** One of some siblings (tables of a schema, schemas of a catalog, catalogs), and who gets what there. */
-export interface Sibling<Outcome> {
+export interface Sibling<Effect> {
   name: string;
   /** Their `may` do not meet. Whoever is in none of them needs no rule. */
-  parts: readonly Part<Outcome>[];
+  parts: readonly Part<Effect>[];
   /** Everybody who has something there; a denial for everybody has to come after their rules. */
-  holders: Bits;
+  holders: Bitset;
 }
 
-export interface Part<Outcome> {
-  outcome: Outcome;
-  /** How much the outcome gives: whoever has more is mostly one of those who have less. 0 is to have nothing. */
+export interface Part<Effect> {
+  effect: Effect;
+  /** How much the effect gives: whoever has more is mostly one of those who have less. 0 is to have nothing. */
   rank: number;
   /** Those whom a rule must give it, because the next broader rule would give them something else. */
-  must: Bits;
+  must: Bitset;
   /** Everybody who gets it here, from whichever rule. */
-  may: Bits;
+  may: Bitset;
 }
 
-/** A rule to be: these people get this outcome on these siblings. */
-export interface Rectangle<Outcome> {
-  outcome: Outcome;
+/** A rule to be: these people get this effect on these siblings. */
+export interface Rectangle<Effect> {
+  effect: Effect;
   /** Null: everybody, which only a denial is for. */
-  people: Bits | null;
+  people: Bitset | null;
   names: string[];
 }
 
 /** In bytes: a person more, a sibling more, and a rule without either. */
-export type CostOf<Outcome> = Omit<Costs, 'rule'> & { rule(outcome: Outcome): number };
+export type CostOf<Effect> = Omit<Costs, 'rule'> & { rule(effect: Effect): number };
 
 /**
  * Says what must be said with few rectangles of people × siblings, in the order in which they are to be rules. The first rule
  * that matches decides, so a rectangle may also cover whom an earlier one has decided, and whoever gets the same from the
- * next broader rule: that is what makes rectangles large. Large outcomes come first, because whoever has more is mostly one
+ * next broader rule: that is what makes rectangles large. Large effects come first, because whoever has more is mostly one
  * of those who have less; denials come last, where they can be for everybody who is left.
  */
 export function rectangles<O>(siblings: readonly Sibling<O>[], cost: CostOf<O>): Rectangle<O>[] {
-  const decided = new Map<Sibling<O>, Bits>();
-  return byOutcome(siblings).flatMap(({ outcome, rank, rows }) => {
+  const decided = new Map<Sibling<O>, Bitset>();
+  return byEffect(siblings).flatMap(({ effect, rank, rows }) => {
     const isClosed = ({ sibling }: Row<O>) =>
       rank === 0 && (sibling.holders.isEmpty() || decided.get(sibling)?.contains(sibling.holders) === true);
     const closed = rows.filter(isClosed).map(({ sibling }) => sibling.name);
     const open = rows.filter((row) => !isClosed(row));
     const cells = open.map(({ sibling, must, may }) => ({ must, may: decided.get(sibling)?.or(may) ?? may }));
-    const covered = cover(cells, { ...cost, rule: cost.rule(outcome) }).flatMap(({ people, rows: covers }) => {
+    const covered = cover(cells, { ...cost, rule: cost.rule(effect) }).flatMap(({ people, rows: covers }) => {
       const there = covers.flatMap((row) => open[row]?.sibling ?? []);
       // Others before it may have covered all of it between them: it would never decide.
       if (there.every((sibling) => decided.get(sibling)?.contains(people))) return [];
       for (const sibling of there) decided.set(sibling, decided.get(sibling)?.or(people) ?? people);
-      return [{ outcome, people, names: there.map(({ name }) => name) }];
+      return [{ effect, people, names: there.map(({ name }) => name) }];
     });
-    return closed.length > 0 ? [...covered, { outcome, people: null, names: closed }] : covered;
+    return closed.length > 0 ? [...covered, { effect, people: null, names: closed }] : covered;
   });
 }
 
 interface Row<O> {
   sibling: Sibling<O>;
-  must: Bits;
-  may: Bits;
+  must: Bitset;
+  may: Bitset;
 }
 
-/** Where something must be said of each outcome; the largest first, and denials last. */
-function byOutcome<O>(siblings: readonly Sibling<O>[]): { outcome: O; rank: number; rows: Row<O>[] }[] {
-  const found = new Map<string, { outcome: O; rank: number; rows: Row<O>[]; key: string }>();
+/** Where something must be said of each effect; the largest first, and denials last. */
+function byEffect<O>(siblings: readonly Sibling<O>[]): { effect: O; rank: number; rows: Row<O>[] }[] {
+  const found = new Map<string, { effect: O; rank: number; rows: Row<O>[]; key: string }>();
   const keys = new Map<O, string>();
   for (const sibling of siblings) {
-    for (const { outcome, rank, must, may } of sibling.parts) {
+    for (const { effect, rank, must, may } of sibling.parts) {
       if (must.isEmpty()) continue;
-      const key = keys.get(outcome) ?? JSON.stringify(outcome);
-      keys.set(outcome, key);
-      const known = found.get(key) ?? { outcome, rank, rows: [], key };
+      const key = keys.get(effect) ?? JSON.stringify(effect);
+      keys.set(effect, key);
+      const known = found.get(key) ?? { effect, rank, rows: [], key };
       known.rows.push({ sibling, must, may });
       found.set(key, known);
     }

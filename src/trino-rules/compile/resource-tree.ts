@@ -3,7 +3,7 @@ import type { Resource } from '../model/resource.js';
 /** A node that something names, or that lies above one; what was said of it, in `said`. */
 export interface TreeNode<T> {
   resource: Resource;
-  said: T[];
+  entries: T[];
   /** By name, sorted. */
   children: Map<string, TreeNode<T>>;
 }
@@ -17,7 +17,7 @@ export function resourceTree<T extends { resource: Resource }>(items: readonly T
     if (schema !== undefined) node = child(node.children, schema, () => ({ catalog, schema }));
     if (schema !== undefined && table !== undefined)
       node = child(node.children, table, () => ({ catalog, schema, table }));
-    node.said.push(item);
+    node.entries.push(item);
   }
   return sorted(catalogs);
 }
@@ -25,7 +25,7 @@ export function resourceTree<T extends { resource: Resource }>(items: readonly T
 function child<T>(siblings: Map<string, TreeNode<T>>, name: string, resource: () => Resource): TreeNode<T> {
   const known = siblings.get(name);
   if (known) return known;
-  const made: TreeNode<T> = { resource: resource(), said: [], children: new Map() };
+  const made: TreeNode<T> = { resource: resource(), entries: [], children: new Map() };
   siblings.set(name, made);
   return made;
 }

@@ -1,14 +1,13 @@
 import type { SchemaRule } from '../document/rules-document.js';
-import { Bits } from './bits.js';
+import { Bitset } from './bitset.js';
 import type { IntentSets, NamedNode } from './intent-sets.js';
 import { literal } from './name-pattern.js';
 import type { Sibling } from './rectangles.js';
-import { SiblingRules } from './sibling-rules.js';
+import type { SiblingRules } from './sibling-rules.js';
 
 /** Who owns a schema: whoever has OWNERSHIP on it or on its catalog. Schemas first, then catalogs. */
-export function schemaRules({ subjects, ...intent }: IntentSets): SchemaRule[] {
-  const { none, serviceAccounts } = subjects;
-  const write = new SiblingRules({ subjects, ...intent });
+export function schemaRules({ principals, ...intent }: IntentSets, write: SiblingRules): SchemaRule[] {
+  const { none, serviceAccounts } = principals;
   const narrow: SchemaRule[] = [];
   const wide: Sibling<Owner>[] = [];
   for (const catalog of intent.catalogs()) {
@@ -23,10 +22,10 @@ export function schemaRules({ subjects, ...intent }: IntentSets): SchemaRule[] {
   return [...narrow, ...write.of(wide, 'catalog', {})];
 
   /** @param owners of the node above. */
-  function sibling(name: string, { access: { changes } }: NamedNode, owners: Bits): Sibling<Owner> {
-    const changed = (owns: boolean): Bits => {
+  function sibling(name: string, { access: { changes } }: NamedNode, owners: Bitset): Sibling<Owner> {
+    const changed = (owns: boolean): Bitset => {
       const those = changes.filter(({ from, to }) => from.has('OWNERSHIP') !== owns && to.has('OWNERSHIP') === owns);
-      return Bits.of(
+      return Bitset.of(
         none.size,
         those.map(({ position }) => position),
       ).minus(serviceAccounts);
@@ -34,8 +33,8 @@ export function schemaRules({ subjects, ...intent }: IntentSets): SchemaRule[] {
     const [gained, lost] = [changed(true), changed(false)];
     const holders = owners.minus(lost).or(gained);
     const parts = [
-      { outcome: { owner: true }, rank: 1, must: gained, may: holders },
-      { outcome: { owner: false }, rank: 0, must: lost, may: lost },
+      { effect: { owner: true }, rank: 1, must: gained, may: holders },
+      { effect: { owner: false }, rank: 0, must: lost, may: lost },
     ];
     return { name, parts, holders };
   }

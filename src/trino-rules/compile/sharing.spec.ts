@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { Bits } from './bits.js';
+import { Bitset } from './bitset.js';
 import { shareWhatPays, type Draft } from './sharing.js';
 import { Weights } from './weights.js';
 
@@ -43,7 +43,7 @@ function bytes(drafts: readonly Draft[]): number {
   );
 }
 
-function covered(drafts: readonly Draft[], whom: (draft: Draft) => Bits): string[] {
+function covered(drafts: readonly Draft[], whom: (draft: Draft) => Bitset): string[] {
   const cells = drafts.flatMap((draft) =>
     draft.rows.members().flatMap((row) =>
       whom(draft)
@@ -59,9 +59,9 @@ function anyDrafts(): fc.Arbitrary<Draft[]> {
   const some = fc.uniqueArray(fc.nat(CLASSES - 1), { minLength: 1, maxLength: CLASSES });
   return fc.array(fc.tuple(some, some), { minLength: 1, maxLength: ROWS }).map((rows) =>
     rows.map(([must, may], row) => ({
-      classes: Bits.of(CLASSES, must),
-      rows: Bits.of(ROWS, [row]),
-      may: Bits.of(CLASSES, [...must, ...may]),
+      classes: Bitset.of(CLASSES, must),
+      rows: Bitset.of(ROWS, [row]),
+      may: Bitset.of(CLASSES, [...must, ...may]),
     })),
   );
 }

@@ -1,4 +1,4 @@
-import type { Bits } from './bits.js';
+import type { Bitset } from './bitset.js';
 import type { Weights } from './weights.js';
 
 /** In bytes: a rule without people and rows, a person more, a row more. */
@@ -11,10 +11,10 @@ export interface Costs {
 /** A rectangle in the making, over classes of people and over rows. */
 export interface Draft {
   /** All of them `may`. */
-  classes: Bits;
-  rows: Bits;
+  classes: Bitset;
+  rows: Bitset;
   /** The classes that may be in all of its rows. */
-  may: Bits;
+  may: Bitset;
 }
 
 /** A draft that has not been used up, and the partner with which it gains most, as far as has been looked. */

@@ -21,8 +21,8 @@ export class SiblingRules {
 
   private readonly list: readonly Subject[];
 
-  constructor({ subjects, reachesSomething }: IntentSets) {
-    this.list = subjects.list;
+  constructor({ principals, reachesSomething }: IntentSets) {
+    this.list = principals.subjects;
     // Of those alone whom rules can name: who has nothing must leave no trace in the bytes.
     this.person = typicalLength(reachesSomething.members().flatMap((position) => this.list[position]?.name ?? []));
   }
@@ -42,11 +42,11 @@ export class SiblingRules {
     const cost = {
       person: this.person,
       sibling: typicalLength(told.map(({ name }) => name)),
-      rule: (outcome: O) => JSON.stringify({ user: '', ...where, [level]: '', ...outcome }).length + SEPARATOR,
+      rule: (effect: O) => JSON.stringify({ user: '', ...where, [level]: '', ...effect }).length + SEPARATOR,
     };
-    return rectangles(told, cost).map(({ outcome, people, names }) => {
+    return rectangles(told, cost).map(({ effect, people, names }) => {
       const user = people && { user: audience(people, this.list) };
-      return { names, rule: { ...user, ...where, [level]: anyOf(names), ...outcome } };
+      return { names, rule: { ...user, ...where, [level]: anyOf(names), ...effect } };
     });
   }
 }

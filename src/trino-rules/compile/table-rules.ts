@@ -1,13 +1,13 @@
 import type { TableRule } from '../document/rules-document.js';
-import { Bits } from './bits.js';
+import { Bitset } from './bitset.js';
 import type { IntentSets } from './intent-sets.js';
 import { literal } from './name-pattern.js';
 import type { NodeAccess } from './node-access.js';
-import type { Outcome } from './outcome.js';
+import type { PrincipalIndex } from './principal-index.js';
 import type { Sibling } from './rectangles.js';
+import type { RuleEffect } from './rule-effect.js';
 import { interleaved, type Block } from './rule-order.js';
-import { SiblingRules, type Level, type SiblingRule } from './sibling-rules.js';
-import type { Subjects } from './subjects.js';
+import type { Level, SiblingRule, SiblingRules } from './sibling-rules.js';
 
 /** Nodes under one parent, of which something is said. */
 export interface SiblingNodes {
@@ -16,12 +16,11 @@ export interface SiblingNodes {
   above: string;
   /** The patterns of the levels above. */
   where: SiblingRule;
-  siblings: Sibling<Outcome>[];
+  siblings: Sibling<RuleEffect>[];
 }
 
 /** The rules for everybody but the service accounts. */
-export function tableRules(intent: IntentSets): TableRule[] {
-  const write = new SiblingRules(intent);
+export function tableRules(intent: IntentSets, write: SiblingRules): TableRule[] {
   const schemas: Block<TableRule>[] = [];
   const catalogs: Block<TableRule>[] = [];
   let rules: TableRule[] = [];
@@ -38,22 +37,22 @@ export function tableRules(intent: IntentSets): TableRule[] {
  * What table rules have to say, one parent at a time and behind all below it: at a node only those must be told of who get
  * something else there than the next broader rule gives them.
  */
-export function* siblingNodes({ catalogs, top, subjects }: IntentSets): Generator<SiblingNodes> {
-  const tops: Sibling<Outcome>[] = [];
+export function* siblingNodes({ catalogs, top, principals }: IntentSets): Generator<SiblingNodes> {
+  const tops: Sibling<RuleEffect>[] = [];
   for (const catalog of catalogs()) {
     const inCatalog = { catalog: literal(catalog.resource.catalog) };
-    const schemas: Sibling<Outcome>[] = [];
+    const schemas: Sibling<RuleEffect>[] = [];
     for (const schema of catalog.children()) {
       const name = schema.resource.schema ?? '';
       const where = { ...inCatalog, schema: literal(name) };
-      const tables: Sibling<Outcome>[] = [];
+      const tables: Sibling<RuleEffect>[] = [];
       for (const { resource, access } of schema.children())
-        tables.push(sibling(resource.table ?? '', access, schema.access, subjects));
+        tables.push(sibling(resource.table ?? '', access, schema.access, principals));
       yield { level: 'table', above: name, where, siblings: tables };
-      schemas.push(sibling(name, schema.access, catalog.access, subjects));
+      schemas.push(sibling(name, schema.access, catalog.access, principals));
     }
     yield { level: 'schema', above: catalog.resource.catalog, where: inCatalog, siblings: schemas };
-    tops.push(sibling(catalog.resource.catalog, catalog.access, top, subjects));
+    tops.push(sibling(catalog.resource.catalog, catalog.access, top, principals));
   }
   yield { level: 'catalog', above: '', where: {}, siblings: tops };
 }
@@ -62,22 +61,22 @@ function sibling(
   name: string,
   { changes }: NodeAccess,
   above: NodeAccess,
-  { none, serviceAccounts }: Subjects,
-): Sibling<Outcome> {
-  const byOutcome = new Map<Outcome, number[]>();
+  { none, serviceAccounts }: PrincipalIndex,
+): Sibling<RuleEffect> {
+  const byEffect = new Map<RuleEffect, number[]>();
   for (const { position, from, to } of changes) {
-    if (from.outcome === to.outcome || serviceAccounts.has(position)) continue;
-    const known = byOutcome.get(to.outcome);
+    if (from.effect === to.effect || serviceAccounts.has(position)) continue;
+    const known = byEffect.get(to.effect);
     if (known) known.push(position);
-    else byOutcome.set(to.outcome, [position]);
+    else byEffect.set(to.effect, [position]);
   }
-  const changed = [...byOutcome].map(([outcome, people]) => ({ outcome, must: Bits.of(none.size, people) }));
-  const moved = Bits.of(none.size, [...byOutcome.values()].flat());
-  const stayed = (people: Bits): Bits => people.minus(moved).minus(serviceAccounts);
-  const parts = changed.map(({ outcome, must }) => {
-    const rank = outcome.privileges.length;
-    const may = rank === 0 ? must : must.or(stayed(above.outcomes.get(outcome) ?? none));
-    return { outcome, rank, must, may };
+  const changed = [...byEffect].map(([effect, people]) => ({ effect, must: Bitset.of(none.size, people) }));
+  const moved = Bitset.of(none.size, [...byEffect.values()].flat());
+  const stayed = (people: Bitset): Bitset => people.minus(moved).minus(serviceAccounts);
+  const parts = changed.map(({ effect, must }) => {
+    const rank = effect.privileges.length;
+    const may = rank === 0 ? must : must.or(stayed(above.effects.get(effect) ?? none));
+    return { effect, rank, must, may };
   });
   const holders = parts.reduce((all, { rank, must }) => (rank === 0 ? all : all.or(must)), stayed(above.reached));
   return { name, parts, holders };

@@ -1,4 +1,4 @@
-import { bitCount, type Bits } from './bits.js';
+import { bitCount, type Bitset } from './bitset.js';
 
 /** What classes of people weigh in bytes. Those of one weight stand together, so that most words of a set weigh the same. */
 export class Weights {
@@ -17,12 +17,12 @@ export class Weights {
     return (this.weights.length + 31) >>> 5;
   }
 
-  of(set: Bits): number {
+  of(set: Bitset): number {
     return this.ofBoth(set, set);
   }
 
   /** Of those who are in both. */
-  ofBoth(a: Bits, b: Bits): number {
+  ofBoth(a: Bitset, b: Bitset): number {
     let sum = 0;
     for (let index = 0; index < this.each.length; index++) {
       const word = a.wordAt(index) & b.wordAt(index);

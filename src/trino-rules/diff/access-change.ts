@@ -1,18 +1,18 @@
 import { PatternCache } from '../document/pattern-cache.js';
 import type { RulesDocument } from '../document/rules-document.js';
-import type { Aspect, Place } from '../engine/aspect.js';
-import { behindGate } from '../engine/catalog-gate.js';
+import type { AccessFact, Place } from '../engine/access-fact.js';
+import type { ActualAccess } from '../engine/actual-access.js';
+import { effectivePrivilege } from '../engine/catalog-gate.js';
 import { EngineSets, type CatalogModes } from '../engine/engine-sets.js';
 import { INFORMATION_SCHEMA } from '../engine/evaluator.js';
-import { WordMarks, wordAt, type Words } from '../engine/people-set.js';
 import { MARKER, everyRight, holders } from '../engine/rights.js';
 import type { RuleTrie } from '../engine/rule-trie.js';
 import { SchemaTables } from '../engine/schema-tables.js';
-import type { TableOutcome } from '../engine/table-outcome.js';
+import { WordMarks, wordAt, type Bitset } from '../engine/sparse-bitset.js';
 import { UserUniverse } from '../engine/user-universe.js';
 import { PRIVILEGES } from '../model/privilege.js';
 import { AccessLedger, type Bounds, countAt, type ChangedAccess } from './access-ledger.js';
-import { type BeforeAfter, restrictions } from './restrictions.js';
+import { type BeforeAfter, restrictions } from './restriction-changes.js';
 
 /** What people gain and lose between two documents, down to the table, the column and the filter. */
 export interface AccessChange {
@@ -37,8 +37,8 @@ export function compareAccess(
   after: RulesDocument,
   bounds: Bounds = { things: 100, people: 10 },
 ): AccessChange {
-  const people = new UserUniverse([], [before, after]);
   const patterns = new PatternCache();
+  const people = new UserUniverse([], [before, after], patterns);
   const engines = [new EngineSets(before, patterns, people), new EngineSets(after, patterns, people)] as const;
   const { gained, lost, gainedInAll, lostInAll, changedPairs, allPairs } = new Comparison(...engines, bounds).run();
   return { gained, lost, gainedInAll, lostInAll, changedPairs, allPairs };
@@ -48,10 +48,10 @@ class Comparison {
   private readonly ledger: AccessLedger;
   private readonly everyWord: Uint32Array;
   private readonly marks: WordMarks;
-  private readonly had: Words;
-  private readonly has: Words;
+  private readonly had: Bitset;
+  private readonly has: Bitset;
   /** Whoever reaches a table before, after, either way. */
-  private readonly reach: { before: Words; after: Words; any: Words; both: Words };
+  private readonly reach: { before: Bitset; after: Bitset; any: Bitset; both: Bitset };
 
   constructor(
     private readonly before: EngineSets,
@@ -59,7 +59,7 @@ class Comparison {
     bounds: Bounds,
   ) {
     const { width, everyWord, people } = before;
-    const words = (): Words => new Uint32Array(width);
+    const words = (): Bitset => new Uint32Array(width);
     this.ledger = new AccessLedger(people.names(), width, bounds);
     this.everyWord = everyWord;
     this.marks = new WordMarks(width);
@@ -88,7 +88,7 @@ class Comparison {
   }
 
   /** Something that is a node of its own. */
-  private right(aspect: Aspect, had: Words, has: Words): void {
+  private right(aspect: AccessFact, had: Bitset, has: Bitset): void {
     this.ledger.compare(aspect, this.everyWord, had, has);
     this.ledger.closeNode(
       this.everyWord,
@@ -98,7 +98,7 @@ class Comparison {
 
   private schema(place: { catalog: string; schema: string }, modes: BeforeAfter<CatalogModes>): void {
     const { catalog, schema } = place;
-    const owners = (engine: EngineSets, mode: CatalogModes): Words => engine.schemaOwners(catalog, schema, mode);
+    const owners = (engine: EngineSets, mode: CatalogModes): Bitset => engine.schemaOwners(catalog, schema, mode);
     const [had, has] = [owners(this.before, modes.before), owners(this.after, modes.after)];
     this.ledger.compare({ about: 'schema-ownership', place }, this.everyWord, had, has);
     if (schema === INFORMATION_SCHEMA) return;
@@ -137,15 +137,15 @@ class Comparison {
 
   private table(
     place: Place,
-    outcomes: BeforeAfter<TableOutcome>,
+    outcomes: BeforeAfter<ActualAccess>,
     modes: BeforeAfter<CatalogModes>,
     active: Uint32Array,
   ): void {
     const { before, after, any, both } = this.reach;
     for (const index of active) before[index] = after[index] = 0;
     for (const privilege of PRIVILEGES) {
-      behindGate(outcomes.before, privilege, modes.before, active, this.had);
-      behindGate(outcomes.after, privilege, modes.after, active, this.has);
+      effectivePrivilege(outcomes.before, privilege, modes.before, active, this.had);
+      effectivePrivilege(outcomes.after, privilege, modes.after, active, this.has);
       this.ledger.compare({ about: 'privilege', place, privilege }, active, this.had, this.has);
       for (const index of active) {
         before[index] = wordAt(before, index) | wordAt(this.had, index);
@@ -168,10 +168,10 @@ class Comparison {
 }
 
 /** Whoever may enter a catalog, in whatever mode. */
-function entering({ all, readOnly }: CatalogModes): Words {
+function entering({ all, readOnly }: CatalogModes): Bitset {
   return all.map((word, index) => word | wordAt(readOnly, index));
 }
 
-function without(people: Words, except: readonly Words[]): Words {
+function without(people: Bitset, except: readonly Bitset[]): Bitset {
   return except.reduce((left, some) => left.map((word, index) => word & ~wordAt(some, index)), people);
 }

@@ -1,6 +1,6 @@
-import { isRestriction, type Aspect } from '../engine/aspect.js';
-import { deed, restricted } from '../engine/deed.js';
-import { countMembers, members, wordAt, type Words } from '../engine/people-set.js';
+import { describePermission, describeRestriction } from '../engine/access-fact-text.js';
+import { isRestriction, type AccessFact } from '../engine/access-fact.js';
+import { countMembers, members, wordAt, type Bitset } from '../engine/sparse-bitset.js';
 
 /** Something that these people may do now and could not before, or the other way round. */
 export interface ChangedAccess {
@@ -29,7 +29,7 @@ export class AccessLedger {
   lostInAll = 0;
   changedPairs = 0;
   allPairs = 0;
-  private readonly changed: Words;
+  private readonly changed: Bitset;
 
   constructor(
     private readonly names: readonly string[],
@@ -41,11 +41,11 @@ export class AccessLedger {
 
   /** A restriction that is dropped is gained access. Only people among `among` count. */
   compare(
-    aspect: Aspect,
+    aspect: AccessFact,
     active: Uint32Array,
-    before: Words | null,
-    after: Words | null,
-    among: Words | null = null,
+    before: Bitset | null,
+    after: Bitset | null,
+    among: Bitset | null = null,
   ): void {
     const [more, less] = [this.tally(), this.tally()];
     for (const index of active) {
@@ -58,19 +58,19 @@ export class AccessLedger {
       less.add(index, had & ~has);
     }
     if (more.count === 0 && less.count === 0) return;
-    const what = isRestriction(aspect) ? `not: ${restricted(aspect)}` : deed(aspect);
+    const what = isRestriction(aspect) ? `not: ${describeRestriction(aspect)}` : describePermission(aspect);
     const [gained, lost] = isRestriction(aspect) ? [less, more] : [more, less];
-    if (gained.count > 0 && this.gainedInAll++ < this.bounds.things) this.gained.push(gained.told(what));
-    if (lost.count > 0 && this.lostInAll++ < this.bounds.things) this.lost.push(lost.told(what));
+    if (gained.count > 0 && this.gainedInAll++ < this.bounds.things) this.gained.push(gained.changedAccess(what));
+    if (lost.count > 0 && this.lostInAll++ < this.bounds.things) this.lost.push(lost.changedAccess(what));
   }
 
   /** For whom something has changed at the node that is not closed yet. */
-  changes(): Words {
+  changes(): Bitset {
     return this.changed.slice();
   }
 
   /** Ends a node: counts whoever something changed for, and whoever has anything before or after. */
-  closeNode(active: Uint32Array, had: Words): void {
+  closeNode(active: Uint32Array, had: Bitset): void {
     for (const index of active) {
       this.changedPairs += countMembers(wordAt(this.changed, index));
       this.allPairs += countMembers(wordAt(had, index));
@@ -105,11 +105,11 @@ class Tally {
       );
   }
 
-  told(what: string): ChangedAccess {
+  changedAccess(what: string): ChangedAccess {
     return { what, people: this.first.sort(), others: this.count - this.first.length };
   }
 }
 
-export function countAt(words: Words, active: Uint32Array): number {
+export function countAt(words: Bitset, active: Uint32Array): number {
   return active.reduce((sum, index) => sum + countMembers(wordAt(words, index)), 0);
 }

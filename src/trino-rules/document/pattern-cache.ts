@@ -15,19 +15,27 @@ const MAX_NAMES = 1_000_000;
 /** To make a string of a name, and to keep it. */
 const STEPS_PER_NAME = 400;
 
-/** The languages of the patterns of one or more documents, each distinct text read and spelled out once. */
+/** The patterns of one or more documents and their languages, each distinct text read and spelled out once. */
 export class PatternCache {
+  private readonly patterns = new Map<string, Pattern>();
   private readonly languages = new Map<string, PatternLanguage>();
   private readonly taken = new Set<string>();
   private freshName: string | null = null;
 
   constructor(readonly budget = new WorkBudget()) {}
 
+  /** @throws RangeError for a text that `readRules` refuses */
+  pattern(text: string): Pattern {
+    const known = this.patterns.get(text) ?? parsed(text);
+    this.patterns.set(text, known);
+    return known;
+  }
+
   language(text: string | undefined): PatternLanguage {
     if (text === undefined) return ANY;
     const known = this.languages.get(text);
     if (known) return known;
-    const language = languageOf(parsed(text), this.budget);
+    const language = languageOf(this.pattern(text), this.budget);
     this.languages.set(text, language);
     if (language.kind === 'names') this.take(language.names);
     return language;
@@ -71,8 +79,7 @@ export function freshAmong(taken: ReadonlySet<string>): string {
   return name;
 }
 
-/** @throws RangeError for a text that `readRules` refuses */
-export function parsed(text: string): Pattern {
+function parsed(text: string): Pattern {
   if (!SYNTAX.test(text)) {
     return { options: text.split('|').map((name) => [{ kind: 'literal', text: name }]), isFinite: true };
   }

@@ -1,8 +1,17 @@
-import { CharSet, DFA, getIntersectionWords, NFA, TooManyNodesError, type Concatenation, type Element, type NoParent } from 'refa';
+import {
+  CharSet,
+  DFA,
+  getIntersectionWords,
+  NFA,
+  TooManyNodesError,
+  type Concatenation,
+  type Element,
+  type NoParent,
+} from 'refa';
 import type { Pattern, PatternPiece } from './pattern.js';
 
 /** What a rule matches: a pattern for each of its fields, null for any name. */
-export type RuleFields = readonly (Pattern | null)[];
+export type RulePatterns = readonly (Pattern | null)[];
 
 export type Coverage = { kind: 'covered' } | { kind: 'witness'; names: string[] } | { kind: 'undecided' };
 
@@ -10,7 +19,7 @@ export type Coverage = { kind: 'covered' } | { kind: 'witness'; names: string[] 
  * Whether all that a rule matches is matched by earlier rules together: inclusion of regular languages, a rule being the
  * language of its fields with a separator between them. `undecided` when the automata outgrow the budget of nodes.
  */
-export function coverage(rule: RuleFields, earlier: readonly RuleFields[], budget: number): Coverage {
+export function coverage(rule: RulePatterns, earlier: readonly RulePatterns[], budget: number): Coverage {
   try {
     const asked = NFA.fromRegex([concatenation(rule)], CHARACTERS, {}, new NFA.LimitedNodeFactory(budget));
     const taken = NFA.fromRegex(earlier.map(concatenation), CHARACTERS, {}, new NFA.LimitedNodeFactory(budget));
@@ -33,7 +42,7 @@ const LINE_ENDS = ['\n', '\r', '\u0085', '\u2028', '\u2029'];
 const ANY = characters(SEPARATOR).negate();
 const DOT = characters(SEPARATOR, ...LINE_ENDS).negate();
 
-function concatenation(fields: RuleFields): NoParent<Concatenation> {
+function concatenation(fields: RulePatterns): NoParent<Concatenation> {
   const elements = fields.flatMap((field, i) => [...(i > 0 ? [one(characters(SEPARATOR))] : []), inField(field)]);
   return { type: 'Concatenation', elements };
 }

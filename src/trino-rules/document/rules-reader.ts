@@ -1,7 +1,7 @@
 import { readJson, type JsonNode } from '../../kernel/json-reader.js';
 import { PRIVILEGES } from '../model/privilege.js';
 import type { Finding } from './finding.js';
-import { RuleFields, type RuleFault } from './rule-fields.js';
+import { RuleFieldReader, type RuleFault } from './rule-field-reader.js';
 import type { ColumnRule, RulesDocument } from './rules-document.js';
 import { TextPositions } from './text-position.js';
 
@@ -114,7 +114,7 @@ const SECTIONS: { [Name in keyof RulesDocument]: SectionReader<RulesDocument[Nam
 
 interface SectionReader<Rule> {
   keys: readonly string[];
-  read(fields: RuleFields, faults: RuleFault[]): Rule;
+  read(fields: RuleFieldReader, faults: RuleFault[]): Rule;
 }
 
 function readDocument(root: JsonNode, faults: PlacedFault[]): RulesDocument | null {
@@ -162,14 +162,14 @@ function readSection<Rule>(
   const rules: Rule[] = [];
   member.value.items.forEach((item, index) => {
     const own: RuleFault[] = [];
-    if (item.kind === 'object') rules.push(reader.read(new RuleFields(item, reader.keys, own), own));
+    if (item.kind === 'object') rules.push(reader.read(new RuleFieldReader(item, reader.keys, own), own));
     else own.push({ code: 'rules-wrong-type', message: 'a rule must be an object', at: item.at });
     for (const fault of own) faults.push({ ...fault, rule: `${name}[${index}]` });
   });
   return rules;
 }
 
-function patterns<Key extends string>(fields: RuleFields, ...keys: Key[]): Partial<Record<Key, string>> {
+function patterns<Key extends string>(fields: RuleFieldReader, ...keys: Key[]): Partial<Record<Key, string>> {
   const read: Partial<Record<Key, string>> = {};
   for (const key of keys) {
     const pattern = fields.pattern(key);
@@ -179,7 +179,7 @@ function patterns<Key extends string>(fields: RuleFields, ...keys: Key[]): Parti
 }
 
 /** `new_user` is a replacement text before it is a pattern: `$` refers to a group, `\` is eaten (seen on 483). */
-function newUser(fields: RuleFields): string | undefined {
+function newUser(fields: RuleFieldReader): string | undefined {
   const pattern = fields.pattern('new_user');
   if (pattern === undefined || !/[$\\]/.test(pattern)) return pattern;
   const message = '"new_user" holds $ or \\, which the engine reads as a replacement text before it is a pattern';
@@ -187,14 +187,14 @@ function newUser(fields: RuleFields): string | undefined {
   return undefined;
 }
 
-function readColumns(fields: RuleFields, faults: RuleFault[]): ColumnRule[] | undefined {
+function readColumns(fields: RuleFieldReader, faults: RuleFault[]): ColumnRule[] | undefined {
   const seen = new Set<string>();
   return fields.items('columns')?.flatMap((item) => {
     if (item.kind !== 'object') {
       faults.push({ code: 'rules-wrong-type', message: 'a column must be an object', at: item.at });
       return [];
     }
-    const column = new RuleFields(item, ['name', 'allow', 'mask'], faults);
+    const column = new RuleFieldReader(item, ['name', 'allow', 'mask'], faults);
     const name = column.required('name', column.text('name'), '');
     if (name !== name.toLowerCase()) {
       column.fault('rules-column-case', `the engine's column names are lower-case: "${name}" never matches`, item);

@@ -1,19 +1,19 @@
 import type { Privilege } from '../model/privilege.js';
+import type { ActualAccess } from './actual-access.js';
 import type { CatalogModes } from './engine-sets.js';
-import { wordAt, type Words } from './people-set.js';
-import type { TableOutcome } from './table-outcome.js';
+import { wordAt, type Bitset } from './sparse-bitset.js';
 
 /**
  * Who really has a privilege at a table: what the rules give, behind the catalog's gate. Reading needs any mode,
  * everything else the mode `all`; GRANT_SELECT contains SELECT.
  * @param into written at the active words
  */
-export function behindGate(
-  { given }: TableOutcome,
+export function effectivePrivilege(
+  { given }: ActualAccess,
   privilege: Privilege,
   { all, readOnly }: CatalogModes,
   active: Uint32Array,
-  into: Words,
+  into: Bitset,
 ): void {
   for (const index of active) {
     into[index] =

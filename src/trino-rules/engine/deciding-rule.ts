@@ -1,7 +1,7 @@
 import { FRESH_PREFIX } from '../document/pattern-cache.js';
 import { ruleText } from '../document/rule-text.js';
 import type { RulesDocument } from '../document/rules-document.js';
-import type { Aspect, Place } from './aspect.js';
+import type { AccessFact, Place } from './access-fact.js';
 import type { Evaluator } from './evaluator.js';
 
 /** A rule and where it stands. */
@@ -11,7 +11,7 @@ export interface RuleAt {
 }
 
 /** The rule by which the engine decides an aspect for somebody; null where none matches. The catalog's gate comes first. */
-export function decidingRule(evaluator: Evaluator, aspect: Aspect, user: string): RuleAt | null {
+export function decidingRule(evaluator: Evaluator, aspect: AccessFact, user: string): RuleAt | null {
   const at = (section: keyof RulesDocument, index: number | null): RuleAt | null =>
     index === null ? null : { section, index };
   const gate = (catalog: string): RuleAt | null => at('catalogs', evaluator.catalogRule(user, catalog));

@@ -3,11 +3,11 @@ import { anyRules, RULE_NAMES } from '../../../test/support/any-rules.js';
 import { PatternCache } from '../document/pattern-cache.js';
 import { NO_RULES, type RulesDocument } from '../document/rules-document.js';
 import { PRIVILEGES } from '../model/privilege.js';
+import type { ActualAccess } from './actual-access.js';
 import { EngineSets } from './engine-sets.js';
 import { Evaluator, type TableName } from './evaluator.js';
-import { WordMarks, type Words } from './people-set.js';
 import { SchemaTables } from './schema-tables.js';
-import type { TableOutcome } from './table-outcome.js';
+import { WordMarks, type Bitset } from './sparse-bitset.js';
 import { UserUniverse } from './user-universe.js';
 
 const USERS = ['a', 'ab', 'b0', 'b1', 'axb', 'nobody'];
@@ -73,8 +73,8 @@ function toldAtOnce(engine: EngineSets, { catalog, schema, table }: TableName): 
   return told;
 }
 
-function at({ given, filters, hidden, masks }: TableOutcome, position: number): unknown {
-  const keys = (sets: ReadonlyMap<string, Words>) =>
+function at({ given, filters, hidden, masks }: ActualAccess, position: number): unknown {
+  const keys = (sets: ReadonlyMap<string, Bitset>) =>
     [...sets].flatMap(([key, set]) => (has(set, position) ? [key] : []));
   return {
     privileges: PRIVILEGES.filter((privilege) => has(given[privilege], position)),
@@ -99,6 +99,6 @@ function toldToEach(evaluator: Evaluator, place: TableName): unknown[] {
   });
 }
 
-function has(words: Words, position: number): boolean {
+function has(words: Bitset, position: number): boolean {
   return ((words[position >>> 5] ?? 0) & (1 << (position & 31))) !== 0;
 }

@@ -1,13 +1,13 @@
 import type { PatternCache, PatternLanguage } from '../document/pattern-cache.js';
 import type { RulesDocument } from '../document/rules-document.js';
-import { addWord, everyWord, wordAt, type PeopleSet, type Words } from './people-set.js';
 import { RuleTrie } from './rule-trie.js';
+import { addWord, everyWord, wordAt, type SparseBitset, type Bitset } from './sparse-bitset.js';
 import type { UserUniverse } from './user-universe.js';
 
 /** Who may enter a catalog, and how far. */
 export interface CatalogModes {
-  all: Words;
-  readOnly: Words;
+  all: Bitset;
+  readOnly: Bitset;
 }
 
 /** The engine's answers to everybody at once. `Evaluator` says the same, one person at a time. */
@@ -64,14 +64,14 @@ export class EngineSets {
     };
   }
 
-  schemaOwners(catalog: string, schema: string, modes: CatalogModes): Words {
+  schemaOwners(catalog: string, schema: string, modes: CatalogModes): Bitset {
     const owners = this.first(pick(this.rules.schemas, this.schemas.at([catalog, schema])), ({ owner }) => owner);
     for (const index of this.everyWord) owners[index] = wordAt(owners, index) & wordAt(modes.all, index);
     return owners;
   }
 
   /** Those for whom the first of these rules that matches gives something. */
-  first<Rule extends { user?: string | undefined }>(about: readonly Rule[], gives: (rule: Rule) => boolean): Words {
+  first<Rule extends { user?: string | undefined }>(about: readonly Rule[], gives: (rule: Rule) => boolean): Bitset {
     const decided = new Uint32Array(this.width);
     const given = new Uint32Array(this.width);
     this.spend(this.width);
@@ -89,7 +89,7 @@ export class EngineSets {
     return given;
   }
 
-  usersOf(pattern: string | undefined): PeopleSet {
+  usersOf(pattern: string | undefined): SparseBitset {
     return this.people.matching(pattern);
   }
 

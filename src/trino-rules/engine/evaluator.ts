@@ -1,6 +1,7 @@
+import { PatternCache } from '../document/pattern-cache.js';
 import type { CatalogRule, RulesDocument, TableRule } from '../document/rules-document.js';
 import type { Privilege } from '../model/privilege.js';
-import { FirstMatch, type Deciding } from './first-match.js';
+import { FirstMatch, type RuleIndex } from './first-match.js';
 
 export interface SchemaName {
   catalog: string;
@@ -29,12 +30,20 @@ export const INFORMATION_SCHEMA = 'information_schema';
  * Knows nothing of groups and roles, which a document that `readRules` accepts never uses.
  */
 export class Evaluator {
-  private readonly first = new FirstMatch();
+  private readonly first: FirstMatch;
 
-  /** @param rules what `readRules` made of a text; the evaluator never sees what the compiler meant. */
-  constructor(readonly rules: RulesDocument) {}
+  /**
+   * @param rules what `readRules` made of a text; the evaluator never sees what the compiler meant
+   * @param patterns where somebody else has read them already
+   */
+  constructor(
+    readonly rules: RulesDocument,
+    patterns = new PatternCache(),
+  ) {
+    this.first = new FirstMatch(patterns);
+  }
 
-  catalogRule(user: string, catalog: string): Deciding {
+  catalogRule(user: string, catalog: string): RuleIndex {
     return this.first.index(this.rules.catalogs, { user, catalog });
   }
 
@@ -44,7 +53,7 @@ export class Evaluator {
     return rule?.allow ?? (catalog === 'system' ? 'all' : 'none');
   }
 
-  schemaRule(user: string, { catalog, schema }: SchemaName): Deciding {
+  schemaRule(user: string, { catalog, schema }: SchemaName): RuleIndex {
     return this.first.index(this.rules.schemas, { user, catalog, schema });
   }
 
@@ -54,7 +63,7 @@ export class Evaluator {
     return this.first.rule(this.rules.schemas, { user, catalog, schema })?.owner === true;
   }
 
-  tableRule(user: string, { catalog, schema, table }: TableName): Deciding {
+  tableRule(user: string, { catalog, schema, table }: TableName): RuleIndex {
     return this.first.index(this.rules.tables, { user, catalog, schema, table });
   }
 
@@ -87,27 +96,27 @@ export class Evaluator {
     return this.deciding(user, table)?.columns?.find(({ name }) => name === column)?.mask ?? null;
   }
 
-  queryRule(user: string): Deciding {
+  queryRule(user: string): RuleIndex {
     return this.first.index(this.rules.queries, { user });
   }
 
-  impersonationRule(original_user: string, new_user: string): Deciding {
+  impersonationRule(original_user: string, new_user: string): RuleIndex {
     return this.first.index(this.rules.impersonation, { original_user, new_user });
   }
 
-  functionRule(user: string, { catalog, schema, function: name }: FunctionName): Deciding {
+  functionRule(user: string, { catalog, schema, function: name }: FunctionName): RuleIndex {
     return this.first.index(this.rules.functions, { user, catalog, schema, function: name });
   }
 
-  procedureRule(user: string, { catalog, schema, procedure }: ProcedureName): Deciding {
+  procedureRule(user: string, { catalog, schema, procedure }: ProcedureName): RuleIndex {
     return this.first.index(this.rules.procedures, { user, catalog, schema, procedure });
   }
 
-  systemPropertyRule(user: string, property: string): Deciding {
+  systemPropertyRule(user: string, property: string): RuleIndex {
     return this.first.index(this.rules.system_session_properties, { user, property });
   }
 
-  catalogPropertyRule(user: string, catalog: string, property: string): Deciding {
+  catalogPropertyRule(user: string, catalog: string, property: string): RuleIndex {
     return this.first.index(this.rules.catalog_session_properties, { user, catalog, property });
   }
 

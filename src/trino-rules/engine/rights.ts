@@ -1,12 +1,12 @@
-import type { Aspect } from './aspect.js';
+import type { AccessFact } from './access-fact.js';
 import type { CatalogModes, EngineSets } from './engine-sets.js';
-import { hasMember, wordAt, type Words } from './people-set.js';
+import { hasMember, wordAt, type Bitset } from './sparse-bitset.js';
 
 /** The session property of the version in force is called this, before its hash. */
 export const MARKER = 'grantline_rules_';
 
 /** What belongs to no table: queries, impersonation, routines, session properties. */
-export type Right = Extract<Aspect, { about: 'queries' | 'impersonation' | 'routine' | 'session-property' }>;
+export type Right = Extract<AccessFact, { about: 'queries' | 'impersonation' | 'routine' | 'session-property' }>;
 
 /**
  * Every question about rights that these rules could answer differently: each name that one of them spells out, and a
@@ -37,7 +37,7 @@ export function* everyRight(engines: readonly EngineSets[], asked: readonly stri
 const STEPS_PER_PATTERN = 40;
 
 /** Who has a right. Nobody is ever asked whether they may become who they are. */
-export function holders(engine: EngineSets, right: Right): Words {
+export function holders(engine: EngineSets, right: Right): Bitset {
   const { rules, patterns, people, fresh } = engine;
   switch (right.about) {
     case 'queries':
@@ -121,6 +121,6 @@ function freshNames(engines: readonly EngineSets[]): string[] {
 }
 
 /** Those of a set who may enter the catalog at all. */
-function within(may: Words, { all, readOnly }: CatalogModes): Words {
+function within(may: Bitset, { all, readOnly }: CatalogModes): Bitset {
   return may.map((word, index) => word & (wordAt(all, index) | wordAt(readOnly, index)));
 }

@@ -1,8 +1,8 @@
 import type { TableRule } from '../document/rules-document.js';
+import { ActualAccess } from './actual-access.js';
 import { STEPS_PER_RULE, type EngineSets } from './engine-sets.js';
-import { addWord, wordAt, type PeopleSet, type WordMarks, type Words } from './people-set.js';
 import type { Branch } from './rule-trie.js';
-import { TableOutcome } from './table-outcome.js';
+import { addWord, wordAt, type SparseBitset, type WordMarks, type Bitset } from './sparse-bitset.js';
 
 /**
  * The tables of one schema. Rules that speak of any table are evaluated once, for everybody; at one table only those
@@ -10,10 +10,10 @@ import { TableOutcome } from './table-outcome.js';
  */
 export class SchemaTables {
   /** What a table gives of which no rule speaks by name. */
-  readonly everywhere: TableOutcome;
+  readonly everywhere: ActualAccess;
   private readonly branch: Branch;
-  private readonly before = new Map<number, Words>();
-  private readonly here: TableOutcome;
+  private readonly before = new Map<number, Bitset>();
+  private readonly here: ActualAccess;
   private dirty: Uint32Array = NONE;
 
   constructor(
@@ -23,9 +23,9 @@ export class SchemaTables {
   ) {
     this.branch = engine.tables.branch([catalog, schema]);
     const { budget } = engine.patterns;
-    this.everywhere = new TableOutcome(engine.width, budget);
+    this.everywhere = new ActualAccess(engine.width, budget);
     for (const { rule, people } of this.rules(this.branch.everywhere)) this.everywhere.decide(rule, people, null);
-    this.here = new TableOutcome(engine.width, budget);
+    this.here = new ActualAccess(engine.width, budget);
   }
 
   names(): Set<string> {
@@ -38,7 +38,7 @@ export class SchemaTables {
   }
 
   /** What one table gives at these words, all marked ones among them. It is written over by the next call. */
-  at(table: string, active: Uint32Array): TableOutcome {
+  at(table: string, active: Uint32Array): ActualAccess {
     this.here.clear(this.dirty);
     this.dirty = active;
     for (const { index, rule, people } of this.rules(this.branch.only(table))) {
@@ -48,7 +48,7 @@ export class SchemaTables {
     return this.here;
   }
 
-  private rules(indexes: readonly number[]): { index: number; rule: TableRule; people: PeopleSet }[] {
+  private rules(indexes: readonly number[]): { index: number; rule: TableRule; people: SparseBitset }[] {
     return indexes.flatMap((index) => {
       const rule = this.engine.rules.tables[index];
       if (rule === undefined) return [];
@@ -60,7 +60,7 @@ export class SchemaTables {
   }
 
   /** Those whom rules about any table have decided before the rule at `index` is reached. */
-  private decidedBefore(index: number): Words {
+  private decidedBefore(index: number): Bitset {
     const earlier = this.branch.everywhere.filter((each) => each < index);
     const known = this.before.get(earlier.length);
     if (known) return known;

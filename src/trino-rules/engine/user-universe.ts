@@ -1,10 +1,9 @@
-import { FRESH_PREFIX, freshAmong, parsed, witness } from '../document/pattern-cache.js';
+import { FRESH_PREFIX, freshAmong, PatternCache, witness } from '../document/pattern-cache.js';
 import { expand, matches, sizeOf } from '../document/pattern-meaning.js';
 import type { Pattern } from '../document/pattern.js';
 import type { RulesDocument } from '../document/rules-document.js';
-import { WorkBudget } from '../document/work-budget.js';
 import { NameTrie } from './name-trie.js';
-import { peopleSet, type PeopleSet } from './people-set.js';
+import { sparseBitset, type SparseBitset } from './sparse-bitset.js';
 
 const MAX_STRANGERS = 100_000;
 /** To make a stranger's name, to number and to keep it: our own rules name none. */
@@ -19,20 +18,20 @@ export class UserUniverse {
   readonly strangers: string[] = [];
   private readonly all: string[] = [];
   private readonly trie = new NameTrie();
-  private readonly sets = new Map<string, PeopleSet>();
+  private readonly sets = new Map<string, SparseBitset>();
   private readonly open = new Map<string, Pattern>();
-  private readonly everybody: PeopleSet;
+  private readonly everybody: SparseBitset;
 
   /** @param known names by their numbers; a name may stand there twice. */
   constructor(
     known: readonly string[],
     documents: readonly RulesDocument[],
-    private readonly budget = new WorkBudget(),
+    private readonly patterns = new PatternCache(),
   ) {
-    for (const name of known) this.enter(name);
+    for (const name of known) this.number(name);
     for (const rules of documents) for (const pattern of userPatterns(rules)) this.learn(pattern);
-    this.meet(freshAmong(new Set(this.all.filter((name) => name.startsWith(FRESH_PREFIX)))));
-    this.everybody = peopleSet(this.all.map((_, position) => position));
+    this.stranger(freshAmong(new Set(this.all.filter((name) => name.startsWith(FRESH_PREFIX)))));
+    this.everybody = sparseBitset(this.all.map((_, position) => position));
   }
 
   get count(): number {
@@ -45,9 +44,9 @@ export class UserUniverse {
   }
 
   /** Those whom a pattern of users in the documents matches; an absent one matches everybody. */
-  matching(pattern: string | undefined): PeopleSet {
+  matching(pattern: string | undefined): SparseBitset {
     if (pattern === undefined) return this.everybody;
-    const known = this.sets.get(pattern) ?? peopleSet(this.letIn(pattern));
+    const known = this.sets.get(pattern) ?? sparseBitset(this.letIn(pattern));
     this.sets.set(pattern, known);
     return known;
   }
@@ -64,32 +63,32 @@ export class UserUniverse {
 
   private learn(text: string): void {
     if (this.sets.has(text) || this.open.has(text)) return;
-    const pattern = parsed(text);
+    const pattern = this.patterns.pattern(text);
     if (!pattern.isFinite) {
       this.leaveOpen(text, pattern);
       return;
     }
-    this.budget.spend(text.length);
+    this.patterns.budget.spend(text.length);
     const size = sizeOf(pattern);
-    const known = size.names <= this.all.length ? this.trie.matching(pattern, this.budget) : null;
+    const known = size.names <= this.all.length ? this.trie.matching(pattern, this.patterns.budget) : null;
     if (known?.ways === size.names) {
-      this.sets.set(text, peopleSet(known.positions));
+      this.sets.set(text, sparseBitset(known.positions));
       return;
     }
     const steps = size.names * STEPS_PER_STRANGER + size.characters;
-    const names = this.budget.canAfford(steps) ? expand(pattern, MAX_STRANGERS) : null;
+    const names = this.patterns.budget.canAfford(steps) ? expand(pattern, MAX_STRANGERS) : null;
     if (names === null) {
       this.leaveOpen(text, pattern);
       return;
     }
-    this.budget.spend(steps);
-    this.sets.set(text, peopleSet([...names].flatMap((name) => this.meet(name))));
+    this.patterns.budget.spend(steps);
+    this.sets.set(text, sparseBitset([...names].flatMap((name) => this.stranger(name))));
   }
 
   /** Somebody whom it lets in is asked about all the same, where documents are compared that nobody has proved. */
   private leaveOpen(text: string, pattern: Pattern): void {
     this.open.set(text, pattern);
-    this.meet(witness(pattern));
+    this.stranger(witness(pattern));
   }
 
   private letIn(text: string): number[] {
@@ -98,14 +97,14 @@ export class UserUniverse {
     return this.all.flatMap((name, position) => (matches(pattern, name) ? [position] : []));
   }
 
-  private meet(name: string): readonly number[] {
+  private stranger(name: string): readonly number[] {
     const known = this.trie.at(name);
     if (known.length > 0) return known;
     this.strangers.push(name);
-    return [this.enter(name)];
+    return [this.number(name)];
   }
 
-  private enter(name: string): number {
+  private number(name: string): number {
     const position = this.all.push(name) - 1;
     this.trie.add(name, position);
     return position;

@@ -2,7 +2,7 @@ import type { Finding } from '../document/finding.js';
 import { ruleText } from '../document/rule-text.js';
 import type { CatalogRule } from '../document/rules-document.js';
 import type { EngineSets } from '../engine/engine-sets.js';
-import { addWord, hasMember, wordAt, type Words } from '../engine/people-set.js';
+import { addWord, hasMember, wordAt, type Bitset } from '../engine/sparse-bitset.js';
 
 /** Whom and what the source document's invariants are about. */
 export interface InvariantSettings {
@@ -126,7 +126,7 @@ function openMetadata(engine: EngineSets, accounts: readonly AccountRules[], met
 
 /** The rules that let somebody into a catalog whom no earlier rule has decided. */
 function admitting(engine: EngineSets, catalog: string): Set<CatalogRule> {
-  const decided: Words = new Uint32Array(engine.width);
+  const decided: Bitset = new Uint32Array(engine.width);
   const admits = new Set<CatalogRule>();
   for (const index of engine.catalogs.at([catalog])) {
     const rule = engine.rules.catalogs[index];

@@ -2,14 +2,14 @@ import { byEvaluator } from '../../../test/support/by-evaluator.js';
 import { byIntent } from '../../../test/support/by-intent.js';
 import { wrongDocuments, wronged } from '../../../test/support/wrong-documents.js';
 import { Evaluator } from '../engine/evaluator.js';
-import { Listings } from '../engine/listings.js';
+import { MetadataVisibility } from '../engine/metadata-visibility.js';
 import { proveRules } from '../verify/proof.js';
 
 describe('rules that look closed and are not', () => {
   it.each(Object.entries(wrongDocuments()))('are refused: %s', (_, { rules, shownBy }) => {
     const evaluator = new Evaluator(rules);
     expect(byIntent(wronged, shownBy)).toBe(false);
-    expect(byEvaluator(evaluator, new Listings(evaluator), shownBy)).toBe(true);
+    expect(byEvaluator(evaluator, new MetadataVisibility(evaluator), shownBy)).toBe(true);
 
     const codes = proveRules(rules, wronged).map(({ code }) => code);
 

@@ -1,4 +1,4 @@
-import { isLive } from './applies.js';
+import { isLive } from './principal-matching.js';
 import type { PolicySubject } from './principal.js';
 import { orderedPrivileges } from './privilege.js';
 import { closedProblem } from './resource.js';

@@ -1,4 +1,4 @@
-import { covers, depth, isLive, meansPrincipal, policyMeans, type Through } from './applies.js';
+import { covers, depth, isLive, matchesPrincipal, matchesPolicy, type Through } from './principal-matching.js';
 import type { Principal } from './principal.js';
 import { PRIVILEGES, type Privilege } from './privilege.js';
 import type { Resource } from './resource.js';
@@ -68,11 +68,11 @@ export function intentAt(snapshot: Snapshot, principal: Principal, node: Resourc
     const through =
       isLive(grant, snapshot.at) &&
       covers(grant.resource, node) &&
-      meansPrincipal(snapshot, grant.principal, principal);
+      matchesPrincipal(snapshot, grant.principal, principal);
     return through ? [origin(grant, through, node)] : [];
   });
   const policies = snapshot.policies.flatMap((policy) => {
-    const through = covers(policy.resource, node) && policyMeans(snapshot, policy, principal);
+    const through = covers(policy.resource, node) && matchesPolicy(snapshot, policy, principal);
     return through ? [origin(policy, through, node)] : [];
   });
 

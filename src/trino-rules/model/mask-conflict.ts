@@ -1,4 +1,4 @@
-import { policyMeans } from './applies.js';
+import { matchesPolicy } from './principal-matching.js';
 import type { Principal } from './principal.js';
 import type { Snapshot, SnapshotPolicy } from './snapshot.js';
 
@@ -17,10 +17,10 @@ export function maskConflict(snapshot: Snapshot, id: number): MaskConflict | nul
   const masks = snapshot.policies.filter((policy) => policy.kind === 'column_mask');
   const mine = masks.find((mask) => mask.id === id);
   if (mine === undefined) return null;
-  const meant = everybody(snapshot).filter(({ principal }) => policyMeans(snapshot, mine, principal));
+  const meant = everybody(snapshot).filter(({ principal }) => matchesPolicy(snapshot, mine, principal));
   for (const other of masks) {
     if (other.id === id || other.expression === mine.expression || !sameColumn(other, mine)) continue;
-    const who = meant.find(({ principal }) => policyMeans(snapshot, other, principal));
+    const who = meant.find(({ principal }) => matchesPolicy(snapshot, other, principal));
     if (who !== undefined) return { with: other.id, who: who.name };
   }
   return null;

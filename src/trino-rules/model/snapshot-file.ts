@@ -1,11 +1,11 @@
-import { Form, type FormProblem } from './form.js';
 import type { PolicySubject } from './principal.js';
+import { SnapshotDecoder, type SnapshotProblem } from './snapshot-decoder.js';
 import { principalName, SnapshotNames } from './snapshot-names.js';
 import { SnapshotRows } from './snapshot-rows.js';
-import { settingsForm, settingsOf } from './snapshot-settings.js';
+import { encodeSettings, decodeSettings } from './snapshot-settings.js';
 import type { Snapshot, SnapshotSettings, SnapshotUser } from './snapshot.js';
 
-export type SnapshotReading = { kind: 'read'; snapshot: Snapshot } | { kind: 'refused'; problems: FormProblem[] };
+export type SnapshotReading = { kind: 'read'; snapshot: Snapshot } | { kind: 'refused'; problems: SnapshotProblem[] };
 
 /** What stands in for settings, and for the moment, where a file does not give them. */
 export interface SnapshotDefaults {
@@ -18,10 +18,10 @@ export interface SnapshotDefaults {
  * without an id are numbered after the highest one given; principals and members are ids or names.
  */
 export function readSnapshot(value: unknown, defaults: SnapshotDefaults): SnapshotReading {
-  const form = new Form();
+  const form = new SnapshotDecoder();
   const file = form.object(value, '', ['version', 'users', 'groups', 'grants', 'policies', 'settings', 'at']);
   if (file.version !== 1) form.refuse('version', 'must be 1');
-  const settings = settingsOf(form, file.settings ?? {}, defaults.settings);
+  const settings = decodeSettings(form, file.settings ?? {}, defaults.settings);
   const users = numbered(form, file.users, 'users', (row, path, id): SnapshotUser => {
     const { name, is_active } = form.object(row, path, ['id', 'name', 'is_active']);
     const isActive = is_active === undefined || form.boolean(is_active, `${path}.is_active`);
@@ -74,14 +74,14 @@ export function writeSnapshot({ users, groups, grants, policies, settings, at }:
       principal: principal(policy.principal),
       except: policy.except.map(principal),
     })),
-    settings: settingsForm(settings),
+    settings: encodeSettings(settings),
     at: at.toISOString(),
   };
 }
 
 /** Reads a list of rows that may carry an id each. */
 function numbered<T>(
-  form: Form,
+  form: SnapshotDecoder,
   value: unknown,
   path: string,
   read: (row: unknown, path: string, id: number) => T,

@@ -1,6 +1,6 @@
 import { nameProblem } from '../../kernel/name.js';
-import type { Form } from './form.js';
 import type { PolicySubject, Principal } from './principal.js';
+import type { SnapshotDecoder } from './snapshot-decoder.js';
 import type { SnapshotGroup, SnapshotSettings, SnapshotUser } from './snapshot.js';
 
 interface Lookup {
@@ -16,7 +16,7 @@ export class SnapshotNames {
   private readonly known: Record<'user' | 'group', Lookup>;
 
   constructor(
-    private readonly form: Form,
+    private readonly form: SnapshotDecoder,
     users: readonly SnapshotUser[],
     groups: readonly Pick<SnapshotGroup, 'id' | 'name'>[],
     settings: SnapshotSettings,
@@ -88,7 +88,7 @@ export class SnapshotNames {
 }
 
 /** A name by which the engine knows somebody, or a group's: spelled as it stands. */
-export function principalName(form: Form, value: unknown, path: string): string {
+export function principalName(form: SnapshotDecoder, value: unknown, path: string): string {
   const name = form.string(value, path);
   const problem = typeof value === 'string' ? nameProblem(name) : null;
   if (problem !== null) form.refuse(path, problem);

@@ -1,7 +1,7 @@
 import { resourceNameProblem } from '../../kernel/name.js';
-import type { Form } from './form.js';
 import { PRIVILEGES, type Privilege } from './privilege.js';
 import { closedProblem, type ColumnResource, type Resource } from './resource.js';
+import type { SnapshotDecoder } from './snapshot-decoder.js';
 import type { SnapshotNames } from './snapshot-names.js';
 import type { SnapshotGrant, SnapshotPolicy, SnapshotSettings } from './snapshot.js';
 import { expressionProblem } from './sql-expression.js';
@@ -9,7 +9,7 @@ import { expressionProblem } from './sql-expression.js';
 /** Reads the grants and policies of a snapshot file. */
 export class SnapshotRows {
   constructor(
-    private readonly form: Form,
+    private readonly form: SnapshotDecoder,
     private readonly names: SnapshotNames,
     private readonly settings: SnapshotSettings,
   ) {}

@@ -1,10 +1,10 @@
 import { resourceNameProblem, sessionPropertyProblem } from '../../kernel/name.js';
-import type { Form } from './form.js';
+import type { SnapshotDecoder } from './snapshot-decoder.js';
 import { principalName } from './snapshot-names.js';
 import type { SnapshotSettings } from './snapshot.js';
 
 /** Reads the settings of a snapshot file; what is left out is taken from `defaults`. */
-export function settingsOf(form: Form, value: unknown, defaults: SnapshotSettings): SnapshotSettings {
+export function decodeSettings(form: SnapshotDecoder, value: unknown, defaults: SnapshotSettings): SnapshotSettings {
   const given = form.object(value, 'settings', FIELDS);
   const list = (field: Field, read: (item: unknown, path: string) => string, otherwise: readonly string[]) =>
     given[field] === undefined ? otherwise : form.list(given[field], `settings.${field}`, read);
@@ -43,7 +43,7 @@ export function settingsOf(form: Form, value: unknown, defaults: SnapshotSetting
   };
 }
 
-export function settingsForm(settings: SnapshotSettings): Record<Field, unknown> {
+export function encodeSettings(settings: SnapshotSettings): Record<Field, unknown> {
   return {
     own_account: settings.ownAccount,
     service_accounts: settings.serviceAccounts,

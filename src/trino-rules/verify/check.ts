@@ -1,9 +1,9 @@
 import type { Finding } from '../document/finding.js';
 import { readRules } from '../document/rules-reader.js';
 import { WorkBudget } from '../document/work-budget.js';
-import { deadRules } from '../lint/dead-rules.js';
 import { checkInvariants } from '../lint/invariants.js';
 import { checkMarker } from '../lint/marker.js';
+import { unreachableRules } from '../lint/unreachable-rules.js';
 import type { Snapshot } from '../model/snapshot.js';
 import { prove, withEngine } from './proof.js';
 
@@ -28,7 +28,7 @@ export function checkRules(source: string | Uint8Array, snapshot: Snapshot): Fin
     ...checkMarker(text, engine.rules, settings.ownAccount, engine.people),
     ...checkInvariants(engine, settings),
     ...prove(engine, snapshot, roster),
-    ...deadRules(engine.rules, engine.people, engine.patterns, 'error'),
+    ...unreachableRules(engine.rules, engine.people, engine.patterns, 'error'),
   ]);
 }
 

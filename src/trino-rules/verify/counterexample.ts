@@ -1,14 +1,15 @@
 import type { Finding } from '../document/finding.js';
+import type { PatternCache } from '../document/pattern-cache.js';
 import type { RulesDocument } from '../document/rules-document.js';
-import { isRestriction, type Aspect, type Place, type Restriction } from '../engine/aspect.js';
+import { describePermission, describeRestriction, displayName } from '../engine/access-fact-text.js';
+import { isRestriction, type AccessFact, type Place, type Restriction } from '../engine/access-fact.js';
 import { decidingRule, nameOfRule, textOfRule, type RuleAt } from '../engine/deciding-rule.js';
-import { deed, restricted, shown } from '../engine/deed.js';
 import { Evaluator } from '../engine/evaluator.js';
 import { decide, type Decision } from '../model/intent.js';
 import type { Privilege } from '../model/privilege.js';
 import type { Snapshot } from '../model/snapshot.js';
 import type { Subject } from '../model/subject.js';
-import type { Difference } from './difference.js';
+import type { Difference } from './differences.js';
 
 /** Puts differences into words: who, where, what, by which grant, and which rule says otherwise. */
 export class Counterexamples {
@@ -17,8 +18,9 @@ export class Counterexamples {
   constructor(
     private readonly rules: RulesDocument,
     private readonly snapshot: Snapshot,
+    patterns: PatternCache,
   ) {
-    this.evaluator = new Evaluator(rules);
+    this.evaluator = new Evaluator(rules, patterns);
   }
 
   finding(difference: Difference): Finding {
@@ -36,29 +38,29 @@ export class Counterexamples {
 
   private permission(
     { somebody, others, byRules }: Difference,
-    aspect: Exclude<Aspect, Restriction>,
+    aspect: Exclude<AccessFact, Restriction>,
     rule: RuleAt | null,
   ) {
     const why = this.because(aspect, somebody, !byRules);
     const who = whoever(somebody, others);
-    if (!byRules) return `${who} may ${deed(aspect)}${why}, but ${this.denying(aspect, somebody, rule)}`;
+    if (!byRules) return `${who} may ${describePermission(aspect)}${why}, but ${this.denying(aspect, somebody, rule)}`;
     const gives = rule ? `rule ${nameOfRule(rule)} gives it` : 'the engine itself gives it where no rule matches';
-    return `${who} may not ${deed(aspect)}${why}, but ${gives}`;
+    return `${who} may not ${describePermission(aspect)}${why}, but ${gives}`;
   }
 
   private restriction({ somebody, others, byRules }: Difference, aspect: Restriction, rule: RuleAt | null): string {
     const who = whoever(somebody, others);
     const at = rule ? `rule ${nameOfRule(rule)}` : 'the rules';
     if (!byRules)
-      return `${who} ${restricted(aspect)}${this.because(aspect, somebody, true)}, but ${at} does not see to it`;
-    return `by ${at} ${who} ${restricted(aspect)}, but no policy says so`;
+      return `${who} ${describeRestriction(aspect)}${this.because(aspect, somebody, true)}, but ${at} does not see to it`;
+    return `by ${at} ${who} ${describeRestriction(aspect)}, but no policy says so`;
   }
 
   /** What the deciding rule says instead of what somebody may. */
-  private denying(aspect: Aspect, somebody: Subject, rule: RuleAt | null): string {
+  private denying(aspect: AccessFact, somebody: Subject, rule: RuleAt | null): string {
     if (rule === null) return `no rule gives it`;
     const at = `rule ${nameOfRule(rule)}`;
-    const who = shown(somebody.name, 'a stranger');
+    const who = displayName(somebody.name, 'a stranger');
     if (rule.section === 'catalogs') {
       return `${at} lets ${who} into the catalog in the mode ${this.rules.catalogs[rule.index]?.allow ?? 'none'}`;
     }
@@ -68,7 +70,7 @@ export class Counterexamples {
   }
 
   /** The grants, denies, policies and settings behind what is meant. */
-  private because(aspect: Aspect, somebody: Subject, isGiven: boolean): string {
+  private because(aspect: AccessFact, somebody: Subject, isGiven: boolean): string {
     if (somebody.kind === 'stranger') return ' (no grant means anybody of that name)';
     if (somebody.kind === 'person' && !somebody.isActive) return ' (the account is deactivated)';
     const principal =
@@ -83,7 +85,7 @@ export class Counterexamples {
 }
 
 /** Why somebody has none of what no grant speaks of. */
-const STANDING: Record<Aspect['about'], string> = {
+const STANDING: Record<AccessFact['about'], string> = {
   queries: "only those who reach something may execute, and nobody sees another's queries",
   impersonation: "only the service's own account becomes others, and only active people who reach something",
   routine: 'nobody may',
@@ -96,7 +98,7 @@ const STANDING: Record<Aspect['about'], string> = {
   'column-mask': 'no policy says so',
 };
 
-function question(aspect: Aspect): { place: Place; privilege: Privilege } | null {
+function question(aspect: AccessFact): { place: Place; privilege: Privilege } | null {
   if (aspect.about === 'privilege') return aspect;
   if (aspect.about === 'schema-ownership') return { place: aspect.place, privilege: 'OWNERSHIP' };
   return isRestriction(aspect) ? { place: aspect.place, privilege: 'SELECT' } : null;
@@ -123,5 +125,5 @@ function byGrants({ grants, denies, intent }: Decision, isGiven: boolean): strin
 }
 
 function whoever(somebody: Subject, others: number): string {
-  return shown(somebody.name, 'a stranger') + (others > 0 ? ` (and ${others} more)` : '');
+  return displayName(somebody.name, 'a stranger') + (others > 0 ? ` (and ${others} more)` : '');
 }

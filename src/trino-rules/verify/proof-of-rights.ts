@@ -1,10 +1,10 @@
 import type { EngineSets } from '../engine/engine-sets.js';
-import { wordAt, wordsOf, type Words } from '../engine/people-set.js';
 import { MARKER, everyRight, holders, type Right } from '../engine/rights.js';
+import { wordAt, bitset, type Bitset } from '../engine/sparse-bitset.js';
 import { canBeImpersonated } from '../model/intent.js';
 import type { Snapshot } from '../model/snapshot.js';
-import type { Differences } from './difference.js';
-import type { Roster } from './roster.js';
+import type { Differences } from './differences.js';
+import type { PrincipalIndex } from './principal-index.js';
 
 /**
  * Queries, impersonation, functions, procedures and session properties, for everybody (access model, sections 1 and 2).
@@ -13,20 +13,20 @@ import type { Roster } from './roster.js';
 export function proveRights(
   engine: EngineSets,
   snapshot: Snapshot,
-  roster: Roster,
-  reaching: Words,
+  roster: PrincipalIndex,
+  reaching: Bitset,
   differences: Differences,
 ): void {
-  const meant = new MeantRights(engine, snapshot, roster, reaching);
+  const expected = new ExpectedRights(engine, snapshot, roster, reaching);
   for (const right of everyRight([engine], snapshot.settings.sessionProperties)) {
-    differences.compare(() => right, engine.everyWord, holders(engine, right), meant.holders(right));
+    differences.compare(() => right, engine.everyWord, holders(engine, right), expected.holders(right));
   }
 }
 
-class MeantRights {
-  private readonly own: Words;
-  private readonly serviceAccounts: Words;
-  private readonly activePeople: Words;
+class ExpectedRights {
+  private readonly own: Bitset;
+  private readonly serviceAccounts: Bitset;
+  private readonly activePeople: Bitset;
   /** Catalogs whose session properties are the service accounts' to set. */
   private readonly theirs: ReadonlySet<string>;
   private readonly live: string | undefined;
@@ -34,14 +34,14 @@ class MeantRights {
   constructor(
     private readonly engine: EngineSets,
     private readonly snapshot: Snapshot,
-    roster: Roster,
-    private readonly reaching: Words,
+    roster: PrincipalIndex,
+    private readonly reaching: Bitset,
   ) {
     const { width, people, rules } = engine;
     const { ownAccount, writableCatalogs, readableCatalogs, metadataCatalog } = snapshot.settings;
-    this.own = wordsOf(width, people.named(ownAccount));
-    this.serviceAccounts = wordsOf(width, roster.serviceAccounts);
-    this.activePeople = wordsOf(width, roster.activePeople);
+    this.own = bitset(width, people.named(ownAccount));
+    this.serviceAccounts = bitset(width, roster.serviceAccounts);
+    this.activePeople = bitset(width, roster.activePeople);
     const closed = [metadataCatalog, 'system'];
     this.theirs = new Set([...writableCatalogs, ...readableCatalogs].filter((catalog) => !closed.includes(catalog)));
     // Which version it marks is not a matter of access; that only one is marked is.
@@ -51,7 +51,7 @@ class MeantRights {
   }
 
   /** Null: nobody. */
-  holders(right: Right): Words | null {
+  holders(right: Right): Bitset | null {
     switch (right.about) {
       case 'queries':
         // Whoever reaches something may execute; nobody may view or kill another's query.
@@ -79,7 +79,7 @@ class MeantRights {
   }
 
   /** The marker is the own account's; else service accounts may set everything, insiders what the settings list. */
-  private systemProperty(property: string): Words | null {
+  private systemProperty(property: string): Bitset | null {
     if (property.startsWith(MARKER)) return property === this.live ? this.own : null;
     const isOpen = this.snapshot.settings.sessionProperties.includes(property);
     // Service accounts reach something, always.
@@ -87,6 +87,6 @@ class MeantRights {
   }
 }
 
-function has(words: Words, position: number): boolean {
+function has(words: Bitset, position: number): boolean {
   return (wordAt(words, position >>> 5) & (1 << (position & 31))) !== 0;
 }

@@ -10,7 +10,7 @@ import { compile } from '../compile/compile.js';
 import type { Finding } from '../document/finding.js';
 import type { RulesDocument } from '../document/rules-document.js';
 import { Evaluator } from '../engine/evaluator.js';
-import { Listings } from '../engine/listings.js';
+import { MetadataVisibility } from '../engine/metadata-visibility.js';
 import type { Snapshot } from '../model/snapshot.js';
 import { checkRules } from './check.js';
 import { proveRules } from './proof.js';
@@ -122,7 +122,10 @@ describe('the proof', () => {
         for (const question of questions) {
           const meant = byIntent(snapshot, question);
           if (meant !== undefined)
-            expect([question, byEvaluator(evaluator, new Listings(evaluator), question)]).toEqual([question, meant]);
+            expect([question, byEvaluator(evaluator, new MetadataVisibility(evaluator), question)]).toEqual([
+              question,
+              meant,
+            ]);
         }
       }),
       { numRuns: 500 },

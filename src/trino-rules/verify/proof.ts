@@ -7,13 +7,13 @@ import { UserUniverse } from '../engine/user-universe.js';
 import { openPatterns } from '../lint/open-patterns.js';
 import type { Snapshot } from '../model/snapshot.js';
 import { Counterexamples } from './counterexample.js';
-import { Differences } from './difference.js';
+import { Differences } from './differences.js';
+import { PrincipalIndex } from './principal-index.js';
 import { proveData } from './proof-of-data.js';
 import { proveRights } from './proof-of-rights.js';
-import { Roster } from './roster.js';
 
 /** How many counterexamples are told; the last finding counts the others. */
-const TOLD = 20;
+const MAX_COUNTEREXAMPLES = 20;
 
 /**
  * Proves that the engine, with these rules, gives everybody exactly what the snapshot means: people, engine principals,
@@ -25,12 +25,12 @@ export function proveRules(rules: RulesDocument, snapshot: Snapshot): Finding[] 
 }
 
 /** @param engine numbers users as the roster does, and after them all others */
-export function prove(engine: EngineSets, snapshot: Snapshot, roster: Roster): Finding[] {
+export function prove(engine: EngineSets, snapshot: Snapshot, roster: PrincipalIndex): Finding[] {
   const strangers = engine.people.strangers.map((name) => ({ kind: 'stranger', name }) as const);
-  const differences = new Differences([...roster.list, ...strangers], TOLD);
+  const differences = new Differences([...roster.subjects, ...strangers], MAX_COUNTEREXAMPLES);
   const reaching = proveData(engine, snapshot, roster, differences);
   proveRights(engine, snapshot, roster, reaching, differences);
-  return told(differences, engine.rules, snapshot);
+  return findingsOf(differences, engine, snapshot);
 }
 
 /** Judges rules whose patterns are all complete, within a budget; where either is not so, nothing is proved. */
@@ -38,13 +38,13 @@ export function withEngine(
   rules: RulesDocument,
   snapshot: Snapshot,
   budget: WorkBudget,
-  judge: (engine: EngineSets, snapshot: Snapshot, roster: Roster) => Finding[],
+  judge: (engine: EngineSets, snapshot: Snapshot, roster: PrincipalIndex) => Finding[],
 ): Finding[] {
   try {
-    const roster = new Roster(snapshot);
-    const known = roster.list.map(({ name }) => name);
-    const users = new UserUniverse(known, [rules], budget);
+    const roster = new PrincipalIndex(snapshot);
+    const known = roster.subjects.map(({ name }) => name);
     const patterns = new PatternCache(budget);
+    const users = new UserUniverse(known, [rules], patterns);
     patterns.take(namesOf(snapshot));
     const open = openPatterns(rules, patterns, users);
     return open.length > 0 ? open : judge(new EngineSets(rules, patterns, users), snapshot, roster);
@@ -67,8 +67,8 @@ function namesOf({ grants, policies, settings }: Snapshot): string[] {
   return [...nodes, ...set].filter((name) => name !== undefined);
 }
 
-function told({ found, total }: Differences, rules: RulesDocument, snapshot: Snapshot): Finding[] {
-  const counterexamples = new Counterexamples(rules, snapshot);
+function findingsOf({ found, total }: Differences, { rules, patterns }: EngineSets, snapshot: Snapshot): Finding[] {
+  const counterexamples = new Counterexamples(rules, snapshot, patterns);
   const findings = found.map((difference) => counterexamples.finding(difference));
   if (total <= found.length) return findings;
   const message = `${total - found.length} more differences between the rules and the grants are not told here`;

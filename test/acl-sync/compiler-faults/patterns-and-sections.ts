@@ -52,14 +52,14 @@ export const FAULTS_IN_PATTERNS_AND_SECTIONS: Record<string, PlantedFault> = {
   },
   'speaks of any table in a rule about all tables of a schema': {
     file: 'trino-rules/compile/sibling-rules.js',
-    from: '[level]: anyOf(names), ...outcome',
-    to: "[level]: level === 'table' ? '.*' : anyOf(names), ...outcome",
+    from: '[level]: anyOf(names), ...effect',
+    to: "[level]: level === 'table' ? '.*' : anyOf(names), ...effect",
     found: /the table of rule tables\[\d+\] holds \.\*, so that nothing can be proved/,
   },
   'writes .* for a schema that stands alone': {
     file: 'trino-rules/compile/sibling-rules.js',
-    from: '[level]: anyOf(names), ...outcome',
-    to: "[level]: level === 'schema' && names.length === 1 ? '.*' : anyOf(names), ...outcome",
+    from: '[level]: anyOf(names), ...effect',
+    to: "[level]: level === 'schema' && names.length === 1 ? '.*' : anyOf(names), ...effect",
     found: /the schema of rule schemas\[\d+\] holds \.\*, so that nothing can be proved/,
   },
   'closes for any name': {
@@ -107,8 +107,8 @@ export const FAULTS_IN_PATTERNS_AND_SECTIONS: Record<string, PlantedFault> = {
   },
   'takes those who lost a schema for owners': {
     file: 'trino-rules/compile/schema-rules.js',
-    from: 'outcome: { owner: false }',
-    to: 'outcome: { owner: true }',
+    from: 'effect: { owner: false }',
+    to: 'effect: { owner: true }',
     found: /fay .*may not have OWNERSHIP of the schema hr\.vault \(deny \d+ takes it\)/,
   },
   'names those behind each of an audience': {
@@ -125,7 +125,7 @@ export const FAULTS_IN_PATTERNS_AND_SECTIONS: Record<string, PlantedFault> = {
   },
   'drops the rules of the schemas': {
     file: 'trino-rules/compile/compile.js',
-    from: '[...accounts.schemas, ...schemaRules(intent)]',
+    from: '[...accounts.schemas, ...schemaRules(intent, write)]',
     to: 'accounts.schemas',
     found: /fay .*may have OWNERSHIP of the schema hr\.staff/,
   },
@@ -155,7 +155,7 @@ export const FAULTS_IN_PATTERNS_AND_SECTIONS: Record<string, PlantedFault> = {
   },
   'lets those who have nothing set properties': {
     file: 'trino-rules/compile/compile.js',
-    from: 'user: audience(others, list), property',
+    from: 'user: audience(others, subjects), property',
     to: 'property',
     found: /gus .*may not SET SESSION query_max_run_time \(the account is deactivated\)/,
   },

@@ -47,13 +47,13 @@ export const FAULTS_IN_READING_GRANTS: Record<string, PlantedFault> = {
     found: /may not have GRANT_SELECT on hr\.staff\.salaries \(deny \d+ takes it\)/,
   },
   'ignores exceptions': {
-    file: 'trino-rules/compile/subjects.js',
+    file: 'trino-rules/compile/principal-index.js',
     from: 'rest.minus(excepted)',
     to: 'rest',
     found: /ivy may SELECT from hr\.staff\.salaries by grant/,
   },
   'takes exceptions for the only ones meant': {
-    file: 'trino-rules/compile/subjects.js',
+    file: 'trino-rules/compile/principal-index.js',
     from: 'rest.minus(excepted)',
     to: 'rest.and(excepted)',
     found: /ivy may SELECT from hr\.staff\.salaries by grant/,
@@ -116,19 +116,19 @@ export const FAULTS_IN_READING_GRANTS: Record<string, PlantedFault> = {
   },
   // People
   'counts deactivated members': {
-    file: 'trino-rules/compile/subjects.js',
+    file: 'trino-rules/compile/principal-index.js',
     from: '.flatMap((id) => byUser.get(id) ?? [])).and(activePeople)',
     to: '.flatMap((id) => byUser.get(id) ?? []))',
     found: /gus may not SELECT from sales\.eu.* \(the account is deactivated\)/,
   },
   'means everybody by a group': {
-    file: 'trino-rules/compile/subjects.js',
+    file: 'trino-rules/compile/principal-index.js',
     from: 'return byGroup.get(named.id) ?? none;',
     to: 'return everyone;',
     found: /clerk \(and \d+ more\) may not SELECT from sales\.eu\.visits \(no grant gives it\)/,
   },
   'leaves engine principals out': {
-    file: 'trino-rules/compile/subjects.js',
+    file: 'trino-rules/compile/principal-index.js',
     from: "kind === 'engine' ? [[name, i]] : []",
     to: '[]',
     found: /bi-tool may SELECT from sales\.eu\.orders by grant/,

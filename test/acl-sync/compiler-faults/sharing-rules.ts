@@ -82,7 +82,7 @@ export const FAULTS_IN_SHARING_RULES: Record<string, PlantedFault> = {
   },
   'compares tables with their catalog instead of their schema': {
     file: 'trino-rules/compile/table-rules.js',
-    from: 'access, schema.access, subjects)',
+    from: 'access, schema.access, principals)',
     to: 'access, catalog.access, subjects)',
     found: /ana .*may SELECT from shop\.eu\.closed_but_ana/,
   },
@@ -123,19 +123,19 @@ export const FAULTS_IN_SHARING_RULES: Record<string, PlantedFault> = {
     found: /bo .*may not SELECT from shop\.us\.orders \(deny \d+ takes it\)/,
   },
   'forgets the thirty-second of a set': {
-    file: 'trino-rules/compile/bits.js',
+    file: 'trino-rules/compile/bitset.js',
     from: 'for (let rest = word(words, i); rest !== 0; rest &= rest - 1)\n                visit',
     to: 'for (let rest = word(words, i) & 0x7fffffff; rest !== 0; rest &= rest - 1)\n                visit',
     found: /bi-tool .*may SELECT from sales\.eu\.orders/,
   },
   'takes nothing away': {
-    file: 'trino-rules/compile/bits.js',
+    file: 'trino-rules/compile/bitset.js',
     from: 'left[i] = word(left, i) & ~word(words, i);',
     to: ';',
     found: /ivy .*may SELECT from hr\.staff\.salaries/,
   },
   'finds every set in every other': {
-    file: 'trino-rules/compile/bits.js',
+    file: 'trino-rules/compile/bitset.js',
     from: 'if ((word(words, i) & ~word(this.words, i)) !== 0)\n                return false;',
     to: ';',
     found: /ivy .*may SELECT from hr\.staff\.\(any other table\)/,

@@ -126,7 +126,7 @@ export const FAULTS_IN_STATES_OF_ACCESS: Record<string, PlantedFault> = {
   'opens system to service accounts alone': {
     file: 'trino-rules/compile/intent-sets.js',
     from: 'addSystem(tree, reachesSomething);',
-    to: 'addSystem(tree, subjects.serviceAccounts);',
+    to: 'addSystem(tree, principals.serviceAccounts);',
     found: /Zed .*may SELECT from system\.jdbc\.\(any other table\) like everybody who reaches something/,
   },
   'reads a deny as a gift': {
@@ -154,37 +154,37 @@ export const FAULTS_IN_STATES_OF_ACCESS: Record<string, PlantedFault> = {
     found: /rex .*may not SELECT from sales\.eu\.orders/,
   },
   'excepts nobody by name': {
-    file: 'trino-rules/compile/subjects.js',
+    file: 'trino-rules/compile/principal-index.js',
     from: '[people(ids), ...others]',
     to: '[...others]',
     found: /ivy .*may SELECT from hr\.staff\.salaries/,
   },
   'excepts single people alone': {
-    file: 'trino-rules/compile/subjects.js',
+    file: 'trino-rules/compile/principal-index.js',
     from: '[people(ids), ...others]',
     to: '[people(ids)]',
     found: /ana .*may SELECT from shop\.eu\.closed_but_one/,
   },
   'leaves engine principals out of everybody': {
-    file: 'trino-rules/compile/subjects.js',
+    file: 'trino-rules/compile/principal-index.js',
     from: "activePeople.or(positions(({ kind }) => kind === 'engine'))",
     to: 'activePeople',
     found: /bi-tool .*may SELECT only those rows of sales\.eu\.orders for which \(region = 'EU'\)/,
   },
   'counts the deactivated as everybody': {
-    file: 'trino-rules/compile/subjects.js',
+    file: 'trino-rules/compile/principal-index.js',
     from: "subject.kind === 'person' && subject.isActive",
     to: "subject.kind === 'person'",
     found: /gus .*may not SELECT from sales\.eu\.\(any other table\) \(the account is deactivated\)/,
   },
   'means the first of a group': {
-    file: 'trino-rules/compile/subjects.js',
+    file: 'trino-rules/compile/principal-index.js',
     from: '[id, people(members)]',
     to: '[id, people(members.slice(0, 1))]',
     found: /ivy .*may SELECT the column phone of hr\.staff\.\(any other table\) only as '\+\d+'/,
   },
   'takes an account for an engine principal of its name': {
-    file: 'trino-rules/compile/subjects.js',
+    file: 'trino-rules/compile/principal-index.js',
     from: '.filter((name) => !serviceAccounts.has(name))',
     to: '',
     found: /service-account-etl .*may not SELECT from shop\.us\.\(any other table\)/,

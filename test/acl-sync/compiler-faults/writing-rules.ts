@@ -23,8 +23,8 @@ export const FAULTS_IN_WRITING_RULES: Record<string, PlantedFault> = {
   },
   'puts the service accounts last': {
     file: 'trino-rules/compile/compile.js',
-    from: '[...accounts.tables, ...tableRules(intent)]',
-    to: '[...tableRules(intent), ...accounts.tables]',
+    from: '[...accounts.tables, ...tableRules(intent, write)]',
+    to: '[...tableRules(intent, write), ...accounts.tables]',
     found: /service-account-\w+ .*?may SELECT from lake\.secret\..* as a service account/,
   },
   // Merging
@@ -48,20 +48,20 @@ export const FAULTS_IN_WRITING_RULES: Record<string, PlantedFault> = {
   },
   'does not see that privileges differ from those above': {
     file: 'trino-rules/compile/table-rules.js',
-    from: 'from.outcome === to.outcome',
-    to: 'from.outcome.filter === to.outcome.filter && from.outcome.columns === to.outcome.columns',
+    from: 'from.effect === to.effect',
+    to: 'from.effect.filter === to.effect.filter && from.effect.columns === to.effect.columns',
     found: /bo may INSERT into sales\.eu\.orders by grant/,
   },
   'does not see that filters differ from those above': {
     file: 'trino-rules/compile/table-rules.js',
-    from: 'from.outcome === to.outcome',
-    to: 'from.outcome.privileges.join() === to.outcome.privileges.join() && to.outcome.filter',
+    from: 'from.effect === to.effect',
+    to: 'from.effect.privileges.join() === to.effect.privileges.join() && to.effect.filter',
     found: /may SELECT only those rows of sales\.eu\.visits for which/,
   },
   'does not see that hidden columns differ from those above': {
     file: 'trino-rules/compile/table-rules.js',
-    from: 'from.outcome === to.outcome',
-    to: 'from.outcome.privileges.join() === to.outcome.privileges.join() && to.outcome.columns',
+    from: 'from.effect === to.effect',
+    to: 'from.effect.privileges.join() === to.effect.privileges.join() && to.effect.columns',
     found: /may not SELECT the column iban of sales\.eu\.payments/,
   },
   'shares a rule among all who are in either': {
@@ -140,15 +140,15 @@ export const FAULTS_IN_WRITING_RULES: Record<string, PlantedFault> = {
   // Sections
   'lets writers into a catalog for reading alone': {
     file: 'trino-rules/compile/catalog-rules.js',
-    from: "{ outcome: { allow: 'all' }, rank: 2",
-    to: "{ outcome: { allow: 'read-only' }, rank: 2",
+    from: "{ effect: { allow: 'all' }, rank: 2",
+    to: "{ effect: { allow: 'read-only' }, rank: 2",
     found:
       /pam may INSERT into lake\.raw\.t3 by grant \d+, but rule catalogs\[\d\] lets pam into the catalog in the mode read-only/,
   },
   'lets readers into a catalog in the mode all': {
     file: 'trino-rules/compile/catalog-rules.js',
-    from: "{ outcome: { allow: 'read-only' }, rank: 1",
-    to: "{ outcome: { allow: 'all' }, rank: 1",
+    from: "{ effect: { allow: 'read-only' }, rank: 1",
+    to: "{ effect: { allow: 'all' }, rank: 1",
     found: /ivy may not enter the catalog hr in the mode all/,
   },
   'lets everybody execute queries': {

@@ -1,29 +1,29 @@
-import { addWord, EmptySets, wordAt, type PeopleSet, type Words } from '../engine/people-set.js';
+import { addWord, BitsetPool, wordAt, type SparseBitset, type Bitset } from '../engine/sparse-bitset.js';
 import type { Access } from '../model/intent.js';
 import { PRIVILEGES, type Privilege } from '../model/privilege.js';
 
 /** What the grants mean at one node, to whom: the counterpart of `TableOutcome`, with which the proof compares it; they share no code. */
-export class MeantOutcome {
-  readonly given: Readonly<Record<Privilege, Words>>;
+export class ExpectedAccess {
+  readonly given: Readonly<Record<Privilege, Bitset>>;
   /** Everybody with any privilege; whoever is not in it has no filter, no hidden column and no mask either. */
-  readonly reached: Words;
+  readonly reached: Bitset;
   /** By conjunct: an expression in its parentheses. */
-  readonly filters = new Map<string, Words>();
-  readonly hidden = new Map<string, Words>();
-  readonly masks = new Map<string, Map<string, Words>>();
+  readonly filters = new Map<string, Bitset>();
+  readonly hidden = new Map<string, Bitset>();
+  readonly masks = new Map<string, Map<string, Bitset>>();
 
-  private readonly empty: EmptySets;
+  private readonly empty: BitsetPool;
 
   constructor(width: number) {
-    this.empty = new EmptySets(width);
-    const set = (): Words => new Uint32Array(width);
+    this.empty = new BitsetPool(width);
+    const set = (): Bitset => new Uint32Array(width);
     this.reached = set();
     this.given = { SELECT: set(), INSERT: set(), DELETE: set(), UPDATE: set(), OWNERSHIP: set(), GRANT_SELECT: set() };
   }
 
   /** Writes down what these people have, of whom nothing is written yet. */
-  add(people: PeopleSet, { privileges, filters, hidden, masks }: Access): void {
-    const record = (into: Words): void => {
+  add(people: SparseBitset, { privileges, filters, hidden, masks }: Access): void {
+    const record = (into: Bitset): void => {
       for (let i = 0; i < people.at.length; i++) addWord(into, wordAt(people.at, i), wordAt(people.words, i));
     };
     for (const privilege of privileges) record(this.given[privilege]);
@@ -34,8 +34,8 @@ export class MeantOutcome {
   }
 
   /** Takes over, at these words, what the node above means to everybody of whom nothing is said here. */
-  inherit(above: MeantOutcome, active: Uint32Array, saidHere: Words): void {
-    const takeOver = (into: Words, from: Words): void => {
+  inherit(above: ExpectedAccess, active: Uint32Array, saidHere: Bitset): void {
+    const takeOver = (into: Bitset, from: Bitset): void => {
       for (const index of active) addWord(into, index, wordAt(from, index) & ~wordAt(saidHere, index));
     };
     for (const privilege of PRIVILEGES) takeOver(this.given[privilege], above.given[privilege]);
@@ -55,13 +55,13 @@ export class MeantOutcome {
     this.masks.clear();
   }
 
-  private masksOf(column: string): Map<string, Words> {
-    const known = this.masks.get(column) ?? new Map<string, Words>();
+  private masksOf(column: string): Map<string, Bitset> {
+    const known = this.masks.get(column) ?? new Map<string, Bitset>();
     this.masks.set(column, known);
     return known;
   }
 
-  private setOf(sets: Map<string, Words>, key: string): Words {
+  private setOf(sets: Map<string, Bitset>, key: string): Bitset {
     const known = sets.get(key);
     if (known !== undefined) return known;
     const made = this.empty.take();

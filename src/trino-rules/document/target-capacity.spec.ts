@@ -1,4 +1,4 @@
-import { checkRuleCount, fit } from './size.js';
+import { checkRuleCount, checkCapacity } from './target-capacity.js';
 
 const LIMIT = 1_048_576;
 
@@ -34,7 +34,7 @@ describe('the size of rules', () => {
       nextCompressed: () => Math.ceil(next / 7),
       formerCompressed: () => gzip ?? Math.ceil(former / 7),
     };
-    const { findings, ...rest } = fit(sizes, limit);
+    const { findings, ...rest } = checkCapacity(sizes, limit);
     expect(rest).toEqual({
       former: kept,
       bytes: next + (kept === 'as-text' ? former : (gzip ?? Math.ceil(former / 7))),
@@ -46,11 +46,13 @@ describe('the size of rules', () => {
     const never = (): number => {
       throw new Error('not needed');
     };
-    expect(fit({ next: 1, former: 1, nextCompressed: never, formerCompressed: never }, LIMIT).findings).toEqual([]);
+    expect(
+      checkCapacity({ next: 1, former: 1, nextCompressed: never, formerCompressed: never }, LIMIT).findings,
+    ).toEqual([]);
   });
 
   it('says what to do', () => {
-    const { findings } = fit(
+    const { findings } = checkCapacity(
       { next: 2_000_000, former: 0, nextCompressed: () => 300_000, formerCompressed: () => 0 },
       LIMIT,
     );

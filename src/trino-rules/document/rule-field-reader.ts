@@ -8,7 +8,7 @@ export interface RuleFault {
 }
 
 /** Reads the fields of one rule; each fault is recorded with its place, and reading goes on so that all are found. */
-export class RuleFields {
+export class RuleFieldReader {
   private readonly nodes = new Map<string, JsonNode>();
 
   constructor(

@@ -1,12 +1,12 @@
 import type { Finding } from '../document/finding.js';
-import { FRESH_PREFIX, parsed, type PatternCache } from '../document/pattern-cache.js';
+import { FRESH_PREFIX, type PatternCache } from '../document/pattern-cache.js';
 import { coverage, type Coverage } from '../document/rule-language.js';
 import { patternOf, RULE_PATTERNS } from '../document/rule-patterns.js';
 import { ruleText } from '../document/rule-text.js';
 import type { RulesDocument } from '../document/rules-document.js';
-import { shown } from '../engine/deed.js';
+import { displayName } from '../engine/access-fact-text.js';
 import type { UserUniverse } from '../engine/user-universe.js';
-import { livingRules } from './living-rules.js';
+import { reachableRules } from './reachable-rules.js';
 
 /** What an open pattern of somebody else's file may cost: nodes of an automaton, and characters to make it of. */
 const BUDGET = { nodes: 10_000, characters: 20_000, steps: 20_000_000 };
@@ -17,7 +17,7 @@ const BUDGET = { nodes: 10_000, characters: 20_000, steps: 20_000_000 };
  * @param people everybody whom the rules spell out
  * @param severity of a rule that is dead for certain
  */
-export function deadRules(
+export function unreachableRules(
   rules: RulesDocument,
   people: UserUniverse,
   patterns: PatternCache,
@@ -30,7 +30,7 @@ export function deadRules(
       people: people.matching(user),
       path: (objects.length === 0 ? [undefined] : objects).map((pattern) => patterns.language(pattern)),
     }));
-    const lives = livingRules(reaches, width, patterns);
+    const lives = reachableRules(reaches, width, patterns);
     // Where no pattern is open, enumerating has found somebody for every rule that decides.
     const isOpen = fields.map(([user, ...objects], index) => {
       const path = reaches[index]?.path ?? [];
@@ -63,7 +63,7 @@ function judged(fields: readonly Fields[], index: number, patterns: PatternCache
   if (length > BUDGET.characters) return { kind: 'undecided' };
   patterns.budget.spend(BUDGET.steps);
   const [own = [], ...others] = asked.map((each) =>
-    each.map((pattern) => (pattern === undefined ? null : parsed(pattern))),
+    each.map((pattern) => (pattern === undefined ? null : patterns.pattern(pattern))),
   );
   return coverage(own, others, BUDGET.nodes);
 }
@@ -85,7 +85,7 @@ function example(section: string, fields: readonly Fields[], index: number, patt
   const names = (fields[index] ?? []).map((pattern) => someName(pattern, patterns));
   patterns.budget.spend(fields.length * names.length * STEPS_PER_NAME);
   const decider = fields.findIndex((each) => each.every((pattern, i) => patterns.matches(pattern, names[i] ?? '')));
-  const [user = '', ...objects] = names.map((name) => shown(name, 'anybody'));
+  const [user = '', ...objects] = names.map((name) => displayName(name, 'anybody'));
   return `for example ${section}[${decider}] for ${[user, objects.join('.')].filter((text) => text !== '').join(' and ')}`;
 }
 

@@ -1,5 +1,5 @@
 /** One thing that is wrong, and where: `grants[3].resource.schema`; an empty path is the whole value. */
-export interface FormProblem {
+export interface SnapshotProblem {
   path: string;
   message: string;
 }
@@ -8,8 +8,8 @@ export interface FormProblem {
 type Fields<K extends string> = Partial<Record<K, unknown>>;
 
 /** Reads a parsed JSON value of unknown shape and notes every problem. What it returns counts only if there was none. */
-export class Form {
-  readonly problems: FormProblem[] = [];
+export class SnapshotDecoder {
+  readonly problems: SnapshotProblem[] = [];
 
   refuse(path: string, message: string): void {
     this.problems.push({ path, message });

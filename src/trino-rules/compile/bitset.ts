@@ -1,23 +1,23 @@
 /** An immutable set of small numbers, one bit each: people as sets. All sets that meet have the same size. */
-export class Bits {
+export class Bitset {
   private constructor(private readonly words: Int32Array) {}
 
-  static none(size: number): Bits {
-    return new Bits(new Int32Array((size + 31) >>> 5));
+  static none(size: number): Bitset {
+    return new Bitset(new Int32Array((size + 31) >>> 5));
   }
 
-  static of(size: number, members: Iterable<number>): Bits {
+  static of(size: number, members: Iterable<number>): Bitset {
     const words = new Int32Array((size + 31) >>> 5);
     for (const member of members) words[member >>> 5] = (words[member >>> 5] ?? 0) | (1 << (member & 31));
-    return new Bits(words);
+    return new Bitset(words);
   }
 
-  static where(size: number, isMember: (member: number) => boolean): Bits {
+  static where(size: number, isMember: (member: number) => boolean): Bitset {
     const words = new Int32Array((size + 31) >>> 5);
     for (let member = 0; member < size; member++) {
       if (isMember(member)) words[member >>> 5] = word(words, member >>> 5) | (1 << (member & 31));
     }
-    return new Bits(words);
+    return new Bitset(words);
   }
 
   /** How many members there is room for. */
@@ -30,44 +30,44 @@ export class Bits {
   }
 
   /** `this` itself where nothing is added, so that an unchanged set stays the same object down the tree. */
-  or(other: Bits): Bits {
+  or(other: Bitset): Bitset {
     if (this === other || this.contains(other)) return this;
     const { words } = other;
     const both = this.words.slice();
     for (let i = 0; i < both.length; i++) both[i] = word(both, i) | word(words, i);
-    return new Bits(both);
+    return new Bitset(both);
   }
 
-  and(other: Bits): Bits {
+  and(other: Bitset): Bitset {
     if (this === other) return this;
     const { words } = other;
     const both = this.words.slice();
     for (let i = 0; i < both.length; i++) both[i] = word(both, i) & word(words, i);
-    return new Bits(both);
+    return new Bitset(both);
   }
 
   /** `this` itself where nothing is taken away. */
-  minus(other: Bits): Bits {
+  minus(other: Bitset): Bitset {
     if (!this.meets(other)) return this;
     const { words } = other;
     const left = this.words.slice();
     for (let i = 0; i < left.length; i++) left[i] = word(left, i) & ~word(words, i);
-    return new Bits(left);
+    return new Bitset(left);
   }
 
-  contains(other: Bits): boolean {
+  contains(other: Bitset): boolean {
     const { words } = other;
     for (let i = 0; i < words.length; i++) if ((word(words, i) & ~word(this.words, i)) !== 0) return false;
     return true;
   }
 
-  meets(other: Bits): boolean {
+  meets(other: Bitset): boolean {
     const { words } = other;
     for (let i = 0; i < words.length; i++) if ((word(words, i) & word(this.words, i)) !== 0) return true;
     return false;
   }
 
-  equals(other: Bits): boolean {
+  equals(other: Bitset): boolean {
     if (this === other) return true;
     const { words } = other;
     for (let i = 0; i < words.length; i++) if (word(words, i) !== word(this.words, i)) return false;
@@ -86,7 +86,7 @@ export class Bits {
   }
 
   /** How many are in one of the two. */
-  countWith(other: Bits): number {
+  countWith(other: Bitset): number {
     let count = 0;
     for (let i = 0; i < this.words.length; i++) count += bitCount(word(this.words, i) | word(other.words, i));
     return count;

@@ -1,72 +1,72 @@
-import { addWord, peopleSet, wordAt, wordsOf, type WordMarks, type Words } from '../engine/people-set.js';
+import { addWord, sparseBitset, wordAt, bitset, type WordMarks, type Bitset } from '../engine/sparse-bitset.js';
 import type { Access } from '../model/intent.js';
-import { Entitlement } from './entitlement.js';
-import { MeantOutcome } from './meant-outcome.js';
-import type { SaidNode } from './saying.js';
+import type { EntryNode } from './access-entries.js';
+import { ExpectedAccess } from './expected-access.js';
+import { InternedAccess } from './interned-access.js';
 
 /** What the grants mean at a catalog or a schema, and at what lies right below it. Worked out anew by the proof, from the raw grants. */
-export class MeantLevel {
+export class ExpectedScope {
   /** What holds here, and everywhere below of which nothing is said. */
-  readonly outcome: MeantOutcome;
+  readonly access: ExpectedAccess;
   /** By position. */
-  private readonly entitlements: readonly Entitlement[];
-  private readonly here: MeantOutcome;
+  private readonly interned: readonly InternedAccess[];
+  private readonly here: ExpectedAccess;
   private dirty: Uint32Array = NOWHERE;
 
   private constructor(
-    private readonly reach: MeantReach,
-    private readonly node: SaidNode | undefined,
-    above: readonly Entitlement[],
-    inherited?: MeantOutcome,
+    private readonly reach: ExpectedReach,
+    private readonly node: EntryNode | undefined,
+    above: readonly InternedAccess[],
+    inherited?: ExpectedAccess,
   ) {
-    const entitled = entitledBy(node, above);
-    this.entitlements = entitled.size === 0 ? above : above.map((each, position) => entitled.get(position) ?? each);
-    this.outcome = entitled.size === 0 && inherited ? inherited : new MeantOutcome(reach.width);
-    this.here = new MeantOutcome(reach.width);
+    const entitled = internedByPosition(node, above);
+    this.interned = entitled.size === 0 ? above : above.map((each, position) => entitled.get(position) ?? each);
+    this.access = entitled.size === 0 && inherited ? inherited : new ExpectedAccess(reach.width);
+    this.here = new ExpectedAccess(reach.width);
     for (const [position, entitlement] of entitled) reach.note(position, entitlement);
-    if (this.outcome === inherited) return;
-    addAlike(this.outcome, this.entitlements.entries());
+    if (this.access === inherited) return;
+    addAlike(this.access, this.interned.entries());
   }
 
   /** @param reach gathers who reaches anything in the catalog, while its levels are walked. */
-  static catalog(reach: MeantReach, node: SaidNode | undefined): MeantLevel {
-    const nothing = new Entitlement();
+  static catalog(reach: ExpectedReach, node: EntryNode | undefined): ExpectedScope {
+    const nothing = new InternedAccess();
     const nobody = Array.from({ length: reach.count }, () => nothing);
-    return new MeantLevel(reach, node, nobody);
+    return new ExpectedScope(reach, node, nobody);
   }
 
   /** Names below of which something is said, or below which something is, sorted. */
   names(): string[] {
-    return [...(this.node?.below.keys() ?? [])].sort();
+    return [...(this.node?.children.keys() ?? [])].sort();
   }
 
-  level(name: string): MeantLevel {
-    return new MeantLevel(this.reach, this.node?.below.get(name), this.entitlements, this.outcome);
+  child(name: string): ExpectedScope {
+    return new ExpectedScope(this.reach, this.node?.children.get(name), this.interned, this.access);
   }
 
   /** Marks the words of people of whom something is said at this very node below. */
   mark(name: string, marks: WordMarks): void {
-    for (const { means } of this.node?.below.get(name)?.said ?? []) marks.addPositions(means);
+    for (const { members } of this.node?.children.get(name)?.entries ?? []) marks.addPositions(members);
   }
 
   /** What is meant at one node below, at these words, all marked ones among them. It is written over by the next call. */
-  at(name: string, active: Uint32Array): MeantOutcome {
-    const said = entitledBy(this.node?.below.get(name), this.entitlements);
+  at(name: string, active: Uint32Array): ExpectedAccess {
+    const said = internedByPosition(this.node?.children.get(name), this.interned);
     this.here.clear(this.dirty);
     this.dirty = active;
     if (active.length === 0) return this.here;
     addAlike(this.here, said);
     for (const [position, entitlement] of said) this.reach.note(position, entitlement);
-    this.here.inherit(this.outcome, active, wordsOf(this.reach.width, said.keys()));
+    this.here.inherit(this.access, active, bitset(this.reach.width, said.keys()));
     return this.here;
   }
 }
 
 /** Who reaches anything in a catalog, as it is walked: the mode in which they must be let in. */
-export class MeantReach {
-  readonly any: Words;
+export class ExpectedReach {
+  readonly any: Bitset;
   /** With anything beyond SELECT. */
-  readonly beyondReading: Words;
+  readonly beyondReading: Bitset;
 
   constructor(
     readonly count: number,
@@ -77,11 +77,11 @@ export class MeantReach {
   }
 
   /** Those who need no more than the mode `read-only`. */
-  onlyReading(): Words {
+  onlyReading(): Bitset {
     return this.any.map((word, index) => word & ~wordAt(this.beyondReading, index));
   }
 
-  note(position: number, { access: { privileges } }: Entitlement): void {
+  note(position: number, { access: { privileges } }: InternedAccess): void {
     const [index, bit] = [position >>> 5, 1 << (position & 31)];
     if (privileges.length > 0) addWord(this.any, index, bit);
     if (privileges.some((privilege) => privilege !== 'SELECT')) addWord(this.beyondReading, index, bit);
@@ -89,10 +89,13 @@ export class MeantReach {
 }
 
 /** Those of whom something is said at a node, with everything that reaches them there. */
-function entitledBy(node: SaidNode | undefined, above: readonly Entitlement[]): Map<number, Entitlement> {
-  const entitled = new Map<number, Entitlement>();
-  for (const { source, means } of node?.said ?? []) {
-    for (const position of means) {
+function internedByPosition(
+  node: EntryNode | undefined,
+  above: readonly InternedAccess[],
+): Map<number, InternedAccess> {
+  const entitled = new Map<number, InternedAccess>();
+  for (const { source, members } of node?.entries ?? []) {
+    for (const position of members) {
       const before = entitled.get(position) ?? above[position];
       if (before !== undefined) entitled.set(position, before.and(source));
     }
@@ -103,12 +106,12 @@ function entitledBy(node: SaidNode | undefined, above: readonly Entitlement[]): 
 const NOWHERE = new Uint32Array(0);
 
 /** Those who have the same are written down together: of a hundred hidden columns each is one set, and not one for each person. */
-function addAlike(outcome: MeantOutcome, entitled: Iterable<[number, Entitlement]>): void {
+function addAlike(outcome: ExpectedAccess, entitled: Iterable<[number, InternedAccess]>): void {
   const alike = new Map<Access, number[]>();
   for (const [position, { access }] of entitled) {
     const known = alike.get(access);
     if (known) known.push(position);
     else alike.set(access, [position]);
   }
-  for (const [access, positions] of alike) outcome.add(peopleSet(positions), access);
+  for (const [access, positions] of alike) outcome.add(sparseBitset(positions), access);
 }

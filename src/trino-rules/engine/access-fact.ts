@@ -8,7 +8,7 @@ export interface Place {
 }
 
 /** One thing that the rules either give somebody or do not. */
-export type Aspect =
+export type AccessFact =
   | { about: 'catalog-mode'; place: Place; mode: 'all' | 'read-only' }
   | { about: 'schema-ownership'; place: Place }
   | { about: 'privilege'; place: Place; privilege: Privilege }
@@ -21,8 +21,8 @@ export type Aspect =
   | { about: 'session-property'; property: string; catalog: string | null };
 
 /** What takes away from a SELECT that somebody has. */
-export type Restriction = Extract<Aspect, { about: 'row-filter' | 'hidden-column' | 'column-mask' }>;
+export type Restriction = Extract<AccessFact, { about: 'row-filter' | 'hidden-column' | 'column-mask' }>;
 
-export function isRestriction(aspect: Aspect): aspect is Restriction {
+export function isRestriction(aspect: AccessFact): aspect is Restriction {
   return aspect.about === 'row-filter' || aspect.about === 'hidden-column' || aspect.about === 'column-mask';
 }

@@ -3,7 +3,7 @@ import type { Finding } from './finding.js';
 /** How the former text is kept beside the new one. */
 export type FormerKept = 'as-text' | 'compressed';
 
-export interface Fit {
+export interface Capacity {
   former: FormerKept;
   /** What the target will hold: the new text and the former one as it is kept, UTF-8, values only. */
   bytes: number;
@@ -19,10 +19,10 @@ const WARN_SHARE = 0.6;
  * @param sizes bytes of either text, and what they compress to (asked for only where it matters)
  * @param limit in bytes; null: the target has none
  */
-export function fit(
+export function checkCapacity(
   sizes: { next: number; former: number; nextCompressed: () => number; formerCompressed: () => number },
   limit: number | null,
-): Fit {
+): Capacity {
   const { next, former } = sizes;
   if (limit === null || next + former <= WARN_SHARE * limit)
     return { former: 'as-text', bytes: next + former, findings: [] };
@@ -35,7 +35,7 @@ export function fit(
 }
 
 /** Said before the proof: whatever the former text is, a target cannot hold this one. Null as limit: it has none. */
-export function checkAlone(bytes: number, limit: number | null): Finding[] {
+export function checkSize(bytes: number, limit: number | null): Finding[] {
   if (limit === null || bytes <= limit) return [];
   const message = `the rules take ${count(bytes)} bytes; the target holds ${count(limit)}. ${CURE}`;
   return [{ code: 'too-large', severity: 'error', message }];

@@ -5,7 +5,7 @@ import { FirstMatch } from './first-match.js';
  * What the engine's listings show to one person (SHOW CATALOGS, SHOW SCHEMAS, SHOW TABLES, DESCRIBE, and the rows of
  * `information_schema` and `system.jdbc`). Catalogs and schemas follow any rule, not the first: names are no secrets.
  */
-export class Listings {
+export class MetadataVisibility {
   private readonly any = new FirstMatch();
 
   constructor(private readonly evaluator: Evaluator) {}
@@ -15,10 +15,10 @@ export class Listings {
     const names = { user, catalog };
     return (
       this.evaluator.mayRead(user, catalog) &&
-      (rules.schemas.some((rule) => rule.owner && this.any.fits(rule, names)) ||
-        rules.catalog_session_properties.some((rule) => rule.allow && this.any.fits(rule, names)) ||
+      (rules.schemas.some((rule) => rule.owner && this.any.matches(rule, names)) ||
+        rules.catalog_session_properties.some((rule) => rule.allow && this.any.matches(rule, names)) ||
         [rules.tables, rules.functions, rules.procedures].some((section) =>
-          section.some((rule) => rule.privileges.length > 0 && this.any.fits(rule, names)),
+          section.some((rule) => rule.privileges.length > 0 && this.any.matches(rule, names)),
         ))
     );
   }
@@ -28,9 +28,9 @@ export class Listings {
     const names = { user, catalog, schema };
     return (
       this.evaluator.mayRead(user, catalog) &&
-      (rules.schemas.some((rule) => rule.owner && this.any.fits(rule, names)) ||
+      (rules.schemas.some((rule) => rule.owner && this.any.matches(rule, names)) ||
         [rules.tables, rules.functions, rules.procedures].some((section) =>
-          section.some((rule) => rule.privileges.length > 0 && this.any.fits(rule, names)),
+          section.some((rule) => rule.privileges.length > 0 && this.any.matches(rule, names)),
         ))
     );
   }

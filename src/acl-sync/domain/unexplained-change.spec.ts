@@ -7,12 +7,12 @@ import { compareAccess } from '../../trino-rules/diff/access-change.js';
 import { effective } from '../../trino-rules/model/effective-snapshot.js';
 import { readSnapshot } from '../../trino-rules/model/snapshot-file.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
+import { AuditProjection } from './audit-projection.js';
 import { prepare, prepareWithdrawal } from './candidate.js';
 import { closedRules } from './closed-rules.js';
-import { explainedWorld } from './explained-world.js';
-import { LastWords } from './last-words.js';
-import { documentOf, type Former, writtenSnapshot } from './surprise.js';
+import { explainedSnapshot } from './explained-snapshot.js';
 import { takings } from './takings.js';
+import { documentOf, type Previous, writtenSnapshot } from './unexplained-change.js';
 import { withdrawal } from './withdrawal.js';
 
 describe('what has effect in a snapshot', () => {
@@ -39,32 +39,32 @@ describe('an explained world', () => {
     );
   });
 
-  it('is the former one where nothing was recorded', () => {
+  it('is the previous one where nothing was recorded', () => {
     fc.assert(
-      fc.property(anyRecordedChanges('anything'), ({ former, next }) => {
-        const settled = { ...next, at: former.at };
-        expect(writtenSnapshot(explained({ former, next: settled, events: [] }))).toBe(writtenSnapshot(former));
+      fc.property(anyRecordedChanges('anything'), ({ previous, next }) => {
+        const settled = { ...next, at: previous.at };
+        expect(writtenSnapshot(explained({ previous, next: settled, events: [] }))).toBe(writtenSnapshot(previous));
       }),
     );
   });
 
   it('does not take an older word for a newer deed: removed, added again, and vanished', () => {
-    const former = aWorld().group('readers', ['ana']).may('SELECT', 'sales').snapshot();
-    const next = { ...former, groups: former.groups.map((group) => ({ ...group, members: [] })) };
+    const previous = aWorld().group('readers', ['ana']).may('SELECT', 'sales').snapshot();
+    const next = { ...previous, groups: previous.groups.map((group) => ({ ...group, members: [] })) };
     const member = { subject: { type: 'group', id: '1', name: null }, details: { user_id: 1 }, at: NOW } as const;
     const removed = { ...member, event: 'member_removed' } as const;
-    expect(explained({ former, next, events: [removed] }).groups).toEqual(next.groups);
+    expect(explained({ previous, next, events: [removed] }).groups).toEqual(next.groups);
     const added = { ...member, event: 'member_added' } as const;
-    expect(explained({ former, next, events: [removed, added] }).groups).toEqual(former.groups);
+    expect(explained({ previous, next, events: [removed, added] }).groups).toEqual(previous.groups);
   });
 });
 
 describe('a withdrawal', () => {
-  it('gives nobody anything that either the former or the explained world does not give', () => {
+  it('gives nobody anything that either the previous or the explained world does not give', () => {
     fc.assert(
       fc.property(anyRecordedChanges('anything'), (changed) => {
-        const less = compile(withdrawal(effective(changed.former), explained(changed))).document;
-        const more = [effective(changed.former), explained(changed)].map((world) => compile(world).document);
+        const less = compile(withdrawal(effective(changed.previous), explained(changed))).document;
+        const more = [effective(changed.previous), explained(changed)].map((world) => compile(world).document);
         for (const document of more) expect(compareAccess(document, less)).toMatchObject({ gained: [] });
       }),
       { numRuns: 60 },
@@ -73,11 +73,11 @@ describe('a withdrawal', () => {
 
   it('hides a column between two masks, until it is settled which of them counts', () => {
     const wide = () => aWorld().person('ana').may('SELECT', 'sales.eu').seesMasked('sales.eu', 'card', 'NULL');
-    const [former, next] = [wide(), wide().seesMasked('sales.eu.orders', 'card', "'x'")].map((w) => w.snapshot());
-    if (former === undefined || next === undefined) throw new Error('two worlds');
+    const [previous, next] = [wide(), wide().seesMasked('sales.eu.orders', 'card', "'x'")].map((w) => w.snapshot());
+    if (previous === undefined || next === undefined) throw new Error('two worlds');
     for (const [before, after] of [
-      [former, next],
-      [next, former],
+      [previous, next],
+      [next, previous],
     ] as const) {
       const { policies } = withdrawal(before, after);
       expect(policies).toMatchObject([{ kind: 'column_mask' }, { kind: 'column_mask' }, { kind: 'hidden_column' }]);
@@ -87,7 +87,7 @@ describe('a withdrawal', () => {
   it('is the explained world where changes only take', () => {
     fc.assert(
       fc.property(anyRecordedChanges('taking'), (changed) => {
-        const world = withdrawal(effective(changed.former), explained(changed));
+        const world = withdrawal(effective(changed.previous), explained(changed));
         expect(compile(world).text).toBe(compile(explained(changed)).text);
       }),
     );
@@ -98,10 +98,10 @@ describe('denials in front of the published rules', () => {
   it('take at least what the withdrawal takes, and give nobody anything', () => {
     fc.assert(
       fc.property(anyRecordedChanges('anything'), (changed) => {
-        const former = effective(changed.former);
-        const published = compile(former).document;
-        const closed = closedRules(published, takings(former, explained(changed)));
-        const less = compile(withdrawal(former, explained(changed))).document;
+        const previous = effective(changed.previous);
+        const published = compile(previous).document;
+        const closed = closedRules(published, takings(previous, explained(changed)));
+        const less = compile(withdrawal(previous, explained(changed))).document;
         expect(closed).not.toBeNull();
         for (const document of [published, less])
           expect(compareAccess(document, closed?.document ?? published)).toMatchObject({ gained: [] });
@@ -111,8 +111,12 @@ describe('denials in front of the published rules', () => {
   });
 
   it('leave alone what somebody has from elsewhere, and who lost nothing', () => {
-    const former = aWorld().group('a', ['ana', 'bo']).may('SELECT', 'sales').group('b', ['ana']).may('SELECT', 'sales');
-    const snapshot = former.snapshot();
+    const previous = aWorld()
+      .group('a', ['ana', 'bo'])
+      .may('SELECT', 'sales')
+      .group('b', ['ana'])
+      .may('SELECT', 'sales');
+    const snapshot = previous.snapshot();
     const next = {
       ...snapshot,
       groups: snapshot.groups.map((group) => ({ ...group, members: group.id === 1 ? [] : group.members })),
@@ -129,19 +133,27 @@ describe('another build of the compiler', () => {
   const world = (...paths: string[]) =>
     paths.reduce((story, path) => story.may('SELECT', path), aWorld().person('ana')).snapshot();
   /** As if the build before had made these rules of this world. */
-  const published = (snapshot: Snapshot, rules: Snapshot, compiler = 'the build before'): Former => {
+  const published = (snapshot: Snapshot, rules: Snapshot, compiler = 'the build before'): Previous => {
     const { text, hash } = compile(rules);
-    const basis = { text, hash, snapshot: writtenSnapshot(snapshot), at: NOW, position: '0:0', compiler, approved: [] };
-    return { basis, published: text, events: [], settledAt: NOW };
+    const baseline = {
+      text,
+      hash,
+      snapshot: writtenSnapshot(snapshot),
+      at: NOW,
+      position: '0:0',
+      compiler,
+      approved: [],
+    };
+    return { baseline, published: text, events: [], settledAt: NOW };
   };
-  const judged = (snapshot: Snapshot, former: Former) =>
+  const judged = (snapshot: Snapshot, previous: Previous) =>
     prepare(
-      { snapshot, position: '0:0', former, limits: { bytes: null, maxUnexplainedPercent: 5, warnTableRules: 3000 } },
+      { snapshot, position: '0:0', previous, limits: { bytes: null, maxUnexplainedPercent: 5, warnTableRules: 3000 } },
       'this build',
     );
-  const withdrawnFrom = (snapshot: Snapshot, former: Former) => {
+  const withdrawnFrom = (snapshot: Snapshot, previous: Previous) => {
     const limits = { bytes: null, maxUnexplainedPercent: 5, warnTableRules: 3000 };
-    return prepareWithdrawal({ snapshot, position: '0:0', former, limits }, 'this build', 'compiled');
+    return prepareWithdrawal({ snapshot, position: '0:0', previous, limits }, 'this build', 'compiled');
   };
   const whole = world('sales', ...tables.map((table) => table.replace('sales', 'hr')));
   const half = world('sales');
@@ -163,11 +175,11 @@ describe('another build of the compiler', () => {
       [whole, half],
       [half, whole],
     ] as const) {
-      const former = published(snapshot, rules);
-      const { findings, hash } = judged(snapshot, former);
+      const previous = published(snapshot, rules);
+      const { findings, hash } = judged(snapshot, previous);
       expect(findings).toMatchObject([{ code: 'unexplained-change', severity: 'error' }]);
-      expect(withdrawnFrom(snapshot, former)?.text).toBe(compile(rules).text);
-      const approved = { ...former, basis: { ...former.basis, approved: [hash] } };
+      expect(withdrawnFrom(snapshot, previous)?.text).toBe(compile(rules).text);
+      const approved = { ...previous, baseline: { ...previous.baseline, approved: [hash] } };
       expect(judged(snapshot, approved).findings).toMatchObject([{ code: 'approved-change', severity: 'info' }]);
     }
   });
@@ -175,10 +187,10 @@ describe('another build of the compiler', () => {
   it('is counted from the first change that waits, recorded or by the clock', () => {
     const later = (seconds: number) => new Date(NOW.getTime() + seconds * 1000);
     const ending = { ...whole, grants: whole.grants.map((grant) => ({ ...grant, expiresAt: later(20) })) };
-    const former = published(ending, ending);
+    const previous = published(ending, ending);
     const member = { event: 'member_added', subject: { type: 'group', id: '1', name: null }, details: {} } as const;
     const events = [later(-1), later(30), later(40)].map((at) => ({ ...member, at }));
-    expect(judged({ ...ending, at: later(50) }, { ...former, events }).changedAt).toEqual(later(20));
+    expect(judged({ ...ending, at: later(50) }, { ...previous, events }).changedAt).toEqual(later(20));
     expect(judged({ ...half, at: later(50) }, { ...published(whole, whole), events }).changedAt).toEqual(later(30));
     expect(judged({ ...half, at: later(50) }, published(whole, whole)).changedAt).toBeNull();
   });
@@ -191,14 +203,14 @@ describe('another build of the compiler', () => {
       details: {},
       at: NOW,
     } as const;
-    const former = { ...published(whole, half), events: [revoked] };
-    expect(judged(next, former).findings).toMatchObject([{ code: 'unexplained-change' }]);
-    const less = withdrawnFrom(next, former);
+    const previous = { ...published(whole, half), events: [revoked] };
+    expect(judged(next, previous).findings).toMatchObject([{ code: 'unexplained-change' }]);
+    const less = withdrawnFrom(next, previous);
     expect(less?.findings).toMatchObject([{ code: 'closed-instead', severity: 'warning' }]);
     expect(compareAccess(compile(half).document, documentOf(less?.text ?? ''))).toMatchObject({ gainedInAll: 0 });
   });
 });
 
-function explained({ former, next, events }: ChangedWorld): Snapshot {
-  return explainedWorld(effective(former), next, new LastWords(events));
+function explained({ previous, next, events }: ChangedWorld): Snapshot {
+  return explainedSnapshot(effective(previous), next, new AuditProjection(events));
 }

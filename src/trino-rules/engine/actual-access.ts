@@ -2,27 +2,27 @@ import type { TableRule } from '../document/rules-document.js';
 import type { WorkBudget } from '../document/work-budget.js';
 import { PRIVILEGES, type Privilege } from '../model/privilege.js';
 import { conjuncts } from './filter-conjuncts.js';
-import { addWord, EmptySets, wordAt, type PeopleSet, type Words } from './people-set.js';
+import { addWord, BitsetPool, wordAt, type SparseBitset, type Bitset } from './sparse-bitset.js';
 
 /** What the first rules that match give at one table, to whom. Sets are written word by word, and only where somebody asks. */
-export class TableOutcome {
+export class ActualAccess {
   /** Everybody whom a rule has matched so far. */
-  readonly decided: Words;
-  readonly given: Readonly<Record<Privilege, Words>>;
+  readonly decided: Bitset;
+  readonly given: Readonly<Record<Privilege, Bitset>>;
   /** By conjunct: in which order a text joins them is all the same. */
-  readonly filters = new Map<string, Words>();
-  readonly hidden = new Map<string, Words>();
-  readonly masks = new Map<string, Map<string, Words>>();
+  readonly filters = new Map<string, Bitset>();
+  readonly hidden = new Map<string, Bitset>();
+  readonly masks = new Map<string, Map<string, Bitset>>();
   private readonly hitAt: Uint32Array;
-  private readonly hitWords: Words;
-  private readonly empty: EmptySets;
+  private readonly hitWords: Bitset;
+  private readonly empty: BitsetPool;
 
   constructor(
     private readonly width: number,
     private readonly budget: WorkBudget,
   ) {
-    this.empty = new EmptySets(width);
-    const set = (): Words => new Uint32Array(width);
+    this.empty = new BitsetPool(width);
+    const set = (): Bitset => new Uint32Array(width);
     this.decided = set();
     this.given = { SELECT: set(), INSERT: set(), DELETE: set(), UPDATE: set(), OWNERSHIP: set(), GRANT_SELECT: set() };
     this.hitAt = set();
@@ -30,7 +30,7 @@ export class TableOutcome {
   }
 
   /** Lets a rule decide for those of its people whom neither an earlier rule here nor one of `before` has decided. */
-  decide(rule: TableRule, people: PeopleSet, before: Words | null): void {
+  decide(rule: TableRule, people: SparseBitset, before: Bitset | null): void {
     const hits = this.hit(people, before);
     if (hits === 0) return;
     for (const privilege of rule.privileges) this.record(this.given[privilege], hits);
@@ -43,7 +43,7 @@ export class TableOutcome {
   }
 
   /** Takes over from `wider`, at these words, what it gives those whom no rule has decided here. */
-  inherit(wider: TableOutcome, active: Uint32Array): void {
+  inherit(wider: ActualAccess, active: Uint32Array): void {
     for (const privilege of PRIVILEGES) this.takeOver(this.given[privilege], wider.given[privilege], active);
     for (const [text, words] of wider.filters) this.takeOver(this.setOf(this.filters, text), words, active);
     for (const [column, words] of wider.hidden) this.takeOver(this.setOf(this.hidden, column), words, active);
@@ -61,7 +61,7 @@ export class TableOutcome {
     this.masks.clear();
   }
 
-  private hit({ at, words }: PeopleSet, before: Words | null): number {
+  private hit({ at, words }: SparseBitset, before: Bitset | null): number {
     let hits = 0;
     for (let i = 0; i < at.length; i++) {
       const index = wordAt(at, i);
@@ -75,15 +75,15 @@ export class TableOutcome {
     return hits;
   }
 
-  private record(into: Words, hits: number): void {
+  private record(into: Bitset, hits: number): void {
     for (let i = 0; i < hits; i++) addWord(into, wordAt(this.hitAt, i), wordAt(this.hitWords, i));
   }
 
-  private takeOver(into: Words, wider: Words, active: Uint32Array): void {
+  private takeOver(into: Bitset, wider: Bitset, active: Uint32Array): void {
     for (const index of active) addWord(into, index, wordAt(wider, index) & ~wordAt(this.decided, index));
   }
 
-  private setOf(sets: Map<string, Words>, key: string): Words {
+  private setOf(sets: Map<string, Bitset>, key: string): Bitset {
     const known = sets.get(key);
     if (known !== undefined) return known;
     this.budget.spend(STEPS_PER_SET + this.width);
@@ -96,8 +96,8 @@ export class TableOutcome {
 /** To make a set and to keep it under a name. */
 const STEPS_PER_SET = 100;
 
-function getOrMake(masks: Map<string, Map<string, Words>>, column: string): Map<string, Words> {
-  const known = masks.get(column) ?? new Map<string, Words>();
+function getOrMake(masks: Map<string, Map<string, Bitset>>, column: string): Map<string, Bitset> {
+  const known = masks.get(column) ?? new Map<string, Bitset>();
   masks.set(column, known);
   return known;
 }

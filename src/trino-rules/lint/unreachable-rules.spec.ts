@@ -7,7 +7,7 @@ import { PatternCache } from '../document/pattern-cache.js';
 import { NO_RULES, type RulesDocument, type TableRule } from '../document/rules-document.js';
 import { FirstMatch } from '../engine/first-match.js';
 import { UserUniverse } from '../engine/user-universe.js';
-import { deadRules } from './dead-rules.js';
+import { unreachableRules } from './unreachable-rules.js';
 
 describe('dead rules', () => {
   it.each<[string, Omit<TableRule, 'privileges'>[], string | null]>([
@@ -123,5 +123,5 @@ describe('dead rules', () => {
 });
 
 function judged(rules: RulesDocument): Finding[] {
-  return deadRules(rules, new UserUniverse([], [rules]), new PatternCache(), 'warning');
+  return unreachableRules(rules, new UserUniverse([], [rules]), new PatternCache(), 'warning');
 }

@@ -1,37 +1,37 @@
 /** A set of people as the words of a bit set, those without members left out: small for few people, whoever they are. */
-export interface PeopleSet {
+export interface SparseBitset {
   /** Which words, ascending. */
   readonly at: Uint32Array;
   readonly words: Uint32Array;
 }
 
 /** @param positions of the members, in any order. */
-export function peopleSet(positions: readonly number[]): PeopleSet {
+export function sparseBitset(positions: readonly number[]): SparseBitset {
   const last = positions.reduce((most, position) => Math.max(most, position), -1);
-  const all = wordsOf((last + 32) >>> 5, positions);
+  const all = bitset((last + 32) >>> 5, positions);
   const at = everyWord(all.length).filter((index) => all[index] !== 0);
   return { at, words: at.map((index) => wordAt(all, index)) };
 }
 
 /** A bit set with all its words, to be written to. */
-export type Words = Uint32Array;
+export type Bitset = Uint32Array;
 
 /** @param width how many words there are. */
-export function wordsOf(width: number, positions: Iterable<number>): Words {
-  const words: Words = new Uint32Array(width);
+export function bitset(width: number, positions: Iterable<number>): Bitset {
+  const words: Bitset = new Uint32Array(width);
   for (const position of positions) addWord(words, position >>> 5, 1 << (position & 31));
   return words;
 }
 
 /** Empty sets, cut out of larger blocks of memory: an array of its own for each takes longer than what is written into it. */
-export class EmptySets {
-  private block: Words = new Uint32Array(0);
+export class BitsetPool {
+  private block: Bitset = new Uint32Array(0);
   private used = 0;
   private sets = 1;
 
   constructor(private readonly width: number) {}
 
-  take(): Words {
+  take(): Bitset {
     if (this.used === this.block.length) {
       this.sets = Math.min(this.sets * 2, MOST_SETS);
       this.block = new Uint32Array(this.sets * this.width);
@@ -56,7 +56,7 @@ export class WordMarks {
     this.marks = new Uint8Array(width);
   }
 
-  add({ at }: PeopleSet): void {
+  add({ at }: SparseBitset): void {
     for (const index of at) this.marks[index] = 1;
   }
 
@@ -74,15 +74,15 @@ export class WordMarks {
 }
 
 /** `Words` are never shorter than the indexes they are asked for. */
-export function wordAt(words: Words, index: number): number {
+export function wordAt(words: Bitset, index: number): number {
   return words[index] ?? 0;
 }
 
-export function addWord(words: Words, index: number, members: number): void {
+export function addWord(words: Bitset, index: number, members: number): void {
   words[index] = wordAt(words, index) | members;
 }
 
-export function hasMember({ at, words }: PeopleSet, position: number): boolean {
+export function hasMember({ at, words }: SparseBitset, position: number): boolean {
   const index = position >>> 5;
   let [low, high] = [0, at.length];
   while (low < high) {
@@ -101,7 +101,7 @@ export function members(index: number, word: number): number[] {
 }
 
 /** The positions of a whole set, ascending. */
-export function membersOf(words: Words): number[] {
+export function membersOf(words: Bitset): number[] {
   return [...words].flatMap((word, index) => members(index, word));
 }
 

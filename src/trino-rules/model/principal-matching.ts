@@ -6,7 +6,7 @@ import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from './s
 export type Through = 'directly' | 'everyone' | { group: SnapshotGroup };
 
 /** How `principal` is meant by what a grant or a policy names; null when it is not meant at all. */
-export function meansPrincipal(snapshot: Snapshot, named: PolicySubject, principal: Principal): Through | null {
+export function matchesPrincipal(snapshot: Snapshot, named: PolicySubject, principal: Principal): Through | null {
   switch (named.type) {
     case 'everyone':
       return 'everyone';
@@ -23,9 +23,9 @@ export function meansPrincipal(snapshot: Snapshot, named: PolicySubject, princip
 }
 
 /** How a policy applies to `principal`: named by it, and by none of its exceptions; null when it does not. */
-export function policyMeans(snapshot: Snapshot, policy: SnapshotPolicy, principal: Principal): Through | null {
-  if (policy.except.some((excepted) => meansPrincipal(snapshot, excepted, principal) !== null)) return null;
-  return meansPrincipal(snapshot, policy.principal, principal);
+export function matchesPolicy(snapshot: Snapshot, policy: SnapshotPolicy, principal: Principal): Through | null {
+  if (policy.except.some((excepted) => matchesPrincipal(snapshot, excepted, principal) !== null)) return null;
+  return matchesPrincipal(snapshot, policy.principal, principal);
 }
 
 /** Neither revoked nor expired at the snapshot's moment; an expiry takes effect at the very instant it names. */

@@ -1,10 +1,10 @@
 import type { PatternCache, PatternLanguage } from '../document/pattern-cache.js';
-import { addWord, wordAt, type PeopleSet, type Words } from '../engine/people-set.js';
 import { RuleTrie, type Branch } from '../engine/rule-trie.js';
+import { addWord, wordAt, type SparseBitset, type Bitset } from '../engine/sparse-bitset.js';
 
 /** A rule as far as matching goes: for whom, and of what, level by level (at least one). */
 export interface Reach {
-  people: PeopleSet;
+  people: SparseBitset;
   path: readonly PatternLanguage[];
 }
 
@@ -14,7 +14,7 @@ export interface Reach {
  * complete where no pattern is open.
  * @param width how many words a set of all people has
  */
-export function livingRules(reaches: readonly Reach[], width: number, patterns: PatternCache): boolean[] {
+export function reachableRules(reaches: readonly Reach[], width: number, patterns: PatternCache): boolean[] {
   const { budget } = patterns;
   const fresh = patterns.fresh();
   const trie = new RuleTrie(budget);
@@ -33,18 +33,18 @@ export function livingRules(reaches: readonly Reach[], width: number, patterns: 
   /** Rules about any name are asked once; a name is asked only about the rules that spell it out. */
   function everyName(branch: Branch): void {
     const { everywhere } = branch;
-    const decided: Words = new Uint32Array(width);
+    const decided: Bitset = new Uint32Array(width);
     for (const index of everywhere) decide(index, null, decided);
     for (const name of branch.names().add(fresh)) {
       const own = branch.only(name);
       if (own.every((index) => lives[index])) continue;
       budget.spend(width);
-      const here: Words = new Uint32Array(width);
+      const here: Bitset = new Uint32Array(width);
       for (const index of own) decide(index, decidedBefore(everywhere, index), here);
     }
   }
 
-  function decide(index: number, before: Words | null, decided: Words): void {
+  function decide(index: number, before: Bitset | null, decided: Bitset): void {
     const { at, words } = reaches[index]?.people ?? { at: NONE, words: NONE };
     budget.spend(at.length);
     for (let i = 0; i < at.length; i++) {
@@ -56,9 +56,9 @@ export function livingRules(reaches: readonly Reach[], width: number, patterns: 
     }
   }
 
-  function decidedBefore(everywhere: readonly number[], index: number): Words {
+  function decidedBefore(everywhere: readonly number[], index: number): Bitset {
     budget.spend(width);
-    const decided: Words = new Uint32Array(width);
+    const decided: Bitset = new Uint32Array(width);
     for (const earlier of everywhere) {
       if (earlier > index) break;
       const { at, words } = reaches[earlier]?.people ?? { at: NONE, words: NONE };
@@ -69,4 +69,4 @@ export function livingRules(reaches: readonly Reach[], width: number, patterns: 
   }
 }
 
-const NONE: Words = new Uint32Array(0);
+const NONE: Bitset = new Uint32Array(0);

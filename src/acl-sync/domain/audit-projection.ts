@@ -1,5 +1,5 @@
 import type { AuditEvent, AuditEventName } from '../../audit/domain/audit-event.js';
-import { factsText, grantFacts, policyFacts } from '../../grants/domain/facts.js';
+import { detailsText, grantDetails, policyDetails } from '../../grants/domain/audit-details.js';
 import type { SnapshotGrant, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 
 export type RecordedEvent = Pick<AuditEvent, 'event' | 'subject' | 'details' | 'at'>;
@@ -8,7 +8,7 @@ export type RecordedEvent = Pick<AuditEvent, 'event' | 'subject' | 'details' | '
  * What the audit trail last said of each grant, policy, membership and account. An event is written in the transaction of the
  * change that it tells of, so a row that differs from its last word was changed behind our back.
  */
-export class LastWords {
+export class AuditProjection {
   private readonly words = new Map<string, string>();
 
   /** @param events the oldest first. */
@@ -20,7 +20,7 @@ export class LastWords {
   }
 
   gave(grant: SnapshotGrant): boolean {
-    return this.words.get(`grant ${grant.id}`) === factsText(grantFacts(grant));
+    return this.words.get(`grant ${grant.id}`) === detailsText(grantDetails(grant));
   }
 
   revoked({ id }: SnapshotGrant): boolean {
@@ -28,7 +28,7 @@ export class LastWords {
   }
 
   wrote(policy: SnapshotPolicy): boolean {
-    return this.words.get(`policy ${policy.id}`) === factsText(policyFacts(policy));
+    return this.words.get(`policy ${policy.id}`) === detailsText(policyDetails(policy));
   }
 
   deleted({ id }: SnapshotPolicy): boolean {
@@ -62,10 +62,10 @@ const member = (id: string, details: AuditEvent['details']): string => `member $
 
 /** What each event that tells of what rules follow from says about what. */
 const SAID = new Map<AuditEventName, Said>([
-  ['grant_created', (id, details) => [`grant ${id}`, factsText(details)]],
+  ['grant_created', (id, details) => [`grant ${id}`, detailsText(details)]],
   ['grant_revoked', (id) => [`grant ${id}`, GONE]],
-  ['policy_created', (id, details) => [`policy ${id}`, factsText(details)]],
-  ['policy_changed', (id, details) => [`policy ${id}`, factsText(details)]],
+  ['policy_created', (id, details) => [`policy ${id}`, detailsText(details)]],
+  ['policy_changed', (id, details) => [`policy ${id}`, detailsText(details)]],
   ['policy_deleted', (id) => [`policy ${id}`, GONE]],
   ['member_added', (id, details) => [member(id, details), HERE]],
   ['member_removed', (id, details) => [member(id, details), GONE]],
@@ -74,4 +74,4 @@ const SAID = new Map<AuditEventName, Said>([
   ['account_deactivated', (id) => [`user ${id}`, GONE]],
 ]);
 
-export const RECORDED_EVENTS: readonly AuditEventName[] = [...SAID.keys()];
+export const PROJECTED_EVENTS: readonly AuditEventName[] = [...SAID.keys()];

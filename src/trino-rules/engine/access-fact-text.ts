@@ -1,12 +1,12 @@
 import { FRESH_PREFIX } from '../document/pattern-cache.js';
 import type { Privilege } from '../model/privilege.js';
-import type { Aspect, Place, Restriction } from './aspect.js';
+import type { AccessFact, Place, Restriction } from './access-fact.js';
 
 /** An aspect of access as something that somebody may do: `INSERT into sales.eu.orders`. */
-export function deed(aspect: Exclude<Aspect, Restriction>): string {
+export function describePermission(aspect: Exclude<AccessFact, Restriction>): string {
   switch (aspect.about) {
     case 'privilege':
-      return `${DEEDS[aspect.privilege]} ${pathOf(aspect.place)}`;
+      return `${PERMISSIONS[aspect.privilege]} ${pathOf(aspect.place)}`;
     case 'schema-ownership':
       return `have OWNERSHIP of the schema ${pathOf(aspect.place)}`;
     case 'catalog-mode':
@@ -14,20 +14,20 @@ export function deed(aspect: Exclude<Aspect, Restriction>): string {
     case 'queries':
       return aspect.right === 'execute' ? 'execute queries' : `${aspect.right} other people's queries`;
     case 'impersonation':
-      return `impersonate ${shown(aspect.newUser, 'a stranger')}`;
+      return `impersonate ${displayName(aspect.newUser, 'a stranger')}`;
     case 'routine':
-      return `${aspect.privilege} the ${aspect.kind} ${pathOf(aspect.place)}.${shown(aspect.name, `(any other ${aspect.kind})`)}`;
+      return `${aspect.privilege} the ${aspect.kind} ${pathOf(aspect.place)}.${displayName(aspect.name, `(any other ${aspect.kind})`)}`;
     case 'session-property': {
-      const property = shown(aspect.property, '(any other property)');
+      const property = displayName(aspect.property, '(any other property)');
       return aspect.catalog === null
         ? `SET SESSION ${property}`
-        : `SET SESSION ${shown(aspect.catalog, '(any other catalog)')}.${property}`;
+        : `SET SESSION ${displayName(aspect.catalog, '(any other catalog)')}.${property}`;
     }
   }
 }
 
 /** The same where the grants ask for it and the rules do not do it. */
-export function restricted(aspect: Restriction): string {
+export function describeRestriction(aspect: Restriction): string {
   const where = pathOf(aspect.place);
   switch (aspect.about) {
     case 'row-filter':
@@ -51,18 +51,18 @@ export function withoutSql(text: string): string {
 /** `sales.eu.orders`; what nobody has named is told as such. */
 export function pathOf({ catalog, schema, table }: Place): string {
   const levels = [
-    shown(catalog, '(any other catalog)'),
-    schema === undefined ? undefined : shown(schema, '(any other schema)'),
-    table === undefined ? undefined : shown(table, '(any other table)'),
+    displayName(catalog, '(any other catalog)'),
+    schema === undefined ? undefined : displayName(schema, '(any other schema)'),
+    table === undefined ? undefined : displayName(table, '(any other table)'),
   ];
   return levels.filter((level) => level !== undefined).join('.');
 }
 
-export function shown(name: string, instead: string): string {
+export function displayName(name: string, instead: string): string {
   return name.includes(FRESH_PREFIX) ? instead : name;
 }
 
-const DEEDS: Record<Privilege, string> = {
+const PERMISSIONS: Record<Privilege, string> = {
   SELECT: 'SELECT from',
   INSERT: 'INSERT into',
   DELETE: 'DELETE from',

@@ -1,29 +1,29 @@
 import type { PolicySubject } from '../model/principal.js';
 import type { Snapshot, SnapshotPolicy } from '../model/snapshot.js';
 import type { Subject } from '../model/subject.js';
-import { Bits } from './bits.js';
+import { Bitset } from './bitset.js';
 
 /** Everybody whom a snapshot names, numbered; a principal is the set of the numbers that it means. */
-export interface Subjects {
+export interface PrincipalIndex {
   /** Sorted by kind, then by name; a position is the bit in every set. */
-  list: readonly Subject[];
-  none: Bits;
-  serviceAccounts: Bits;
+  subjects: readonly Subject[];
+  none: Bitset;
+  serviceAccounts: Bitset;
   /** People who are active. */
-  activePeople: Bits;
+  activePeople: Bitset;
   /** Whom a grant or a policy means: active people and engine principals, never a service account. */
-  meant(named: PolicySubject): Bits;
+  resolvePrincipal(named: PolicySubject): Bitset;
   /** Whom a policy means, without its exceptions. */
-  meantByPolicy(policy: SnapshotPolicy): Bits;
+  resolvePolicy(policy: SnapshotPolicy): Bitset;
 }
 
 /** Numbers everybody. */
-export function subjectsOf(snapshot: Snapshot): Subjects {
-  const list = listSubjects(snapshot);
+export function indexPrincipals(snapshot: Snapshot): PrincipalIndex {
+  const subjects = listSubjects(snapshot);
   const positions = (pick: (subject: Subject) => boolean) =>
-    Bits.of(
-      list.length,
-      list.flatMap((subject, i) => (pick(subject) ? [i] : [])),
+    Bitset.of(
+      subjects.length,
+      subjects.flatMap((subject, i) => (pick(subject) ? [i] : [])),
     );
   const none = positions(() => false);
   const serviceAccounts = positions(({ kind }) => kind === 'service-account');
@@ -31,17 +31,19 @@ export function subjectsOf(snapshot: Snapshot): Subjects {
   const everyone = activePeople.or(positions(({ kind }) => kind === 'engine'));
 
   const byUser = new Map(
-    list.flatMap((subject, i) => (subject.kind === 'person' ? [[subject.userId, i] as const] : [])),
+    subjects.flatMap((subject, i) => (subject.kind === 'person' ? [[subject.userId, i] as const] : [])),
   );
-  const byEngineName = new Map(list.flatMap(({ kind, name }, i) => (kind === 'engine' ? [[name, i] as const] : [])));
+  const byEngineName = new Map(
+    subjects.flatMap(({ kind, name }, i) => (kind === 'engine' ? [[name, i] as const] : [])),
+  );
   const people = (ids: readonly number[]) =>
-    Bits.of(
-      list.length,
+    Bitset.of(
+      subjects.length,
       ids.flatMap((id) => byUser.get(id) ?? []),
     ).and(activePeople);
   const byGroup = new Map(snapshot.groups.map(({ id, members }) => [id, people(members)]));
 
-  const meant = (named: PolicySubject): Bits => {
+  const resolvePrincipal = (named: PolicySubject): Bitset => {
     switch (named.type) {
       case 'everyone':
         return everyone;
@@ -51,18 +53,18 @@ export function subjectsOf(snapshot: Snapshot): Subjects {
         return byGroup.get(named.id) ?? none;
       case 'engine': {
         const position = byEngineName.get(named.name);
-        return position === undefined ? none : Bits.of(list.length, [position]);
+        return position === undefined ? none : Bitset.of(subjects.length, [position]);
       }
     }
   };
   // Exceptions may be thousands of single people: one set of them, and not one for each.
-  const meantByPolicy = ({ principal, except }: SnapshotPolicy): Bits => {
+  const resolvePolicy = ({ principal, except }: SnapshotPolicy): Bitset => {
     const ids: number[] = [];
     for (const excepted of except) if (excepted.type === 'user') ids.push(excepted.id);
-    const others = new Set(except.filter(({ type }) => type !== 'user').map(meant));
-    return [people(ids), ...others].reduce((rest, excepted) => rest.minus(excepted), meant(principal));
+    const others = new Set(except.filter(({ type }) => type !== 'user').map(resolvePrincipal));
+    return [people(ids), ...others].reduce((rest, excepted) => rest.minus(excepted), resolvePrincipal(principal));
   };
-  return { list, none, serviceAccounts, activePeople, meant, meantByPolicy };
+  return { subjects, none, serviceAccounts, activePeople, resolvePrincipal, resolvePolicy };
 }
 
 function listSubjects({ users, grants, policies, settings }: Snapshot): Subject[] {

@@ -3,42 +3,42 @@ import type { Privilege } from '../model/privilege.js';
 import type { SnapshotPolicy } from '../model/snapshot.js';
 
 /** What a grant or a policy says, whomever it means. */
-export type Source = { gives: readonly Privilege[] } | { policy: SnapshotPolicy };
+export type EntrySource = { gives: readonly Privilege[] } | { policy: SnapshotPolicy };
 
 /**
  * All that reaches somebody at a node, as far as it matters: which privileges are given, and which policies apply. Those whom
  * the same sources reach in the same order share one, so that what it comes to is worked out once, by the specification itself.
  */
-export class Entitlement {
-  private readonly after = new Map<Source, Entitlement>();
+export class InternedAccess {
+  private readonly after = new Map<EntrySource, InternedAccess>();
   private worked: Access | null = null;
 
   constructor(
     private readonly given: readonly Privilege[] = [],
     private readonly last: SnapshotPolicy | null = null,
     /** With one policy less. */
-    private readonly before: Entitlement | null = null,
+    private readonly before: InternedAccess | null = null,
   ) {}
 
   get access(): Access {
-    return (this.worked ??= accessOf(this.given, [...Entitlement.policiesOf(this)]));
+    return (this.worked ??= accessOf(this.given, [...InternedAccess.policiesOf(this)]));
   }
 
   /** With one source more. */
-  and(source: Source): Entitlement {
+  and(source: EntrySource): InternedAccess {
     const known = this.after.get(source) ?? this.with(source);
     this.after.set(source, known);
     return known;
   }
 
-  private with(source: Source): Entitlement {
-    if ('policy' in source) return new Entitlement(this.given, source.policy, this);
+  private with(source: EntrySource): InternedAccess {
+    if ('policy' in source) return new InternedAccess(this.given, source.policy, this);
     const more = source.gives.filter((privilege) => !this.given.includes(privilege));
-    return more.length === 0 ? this : new Entitlement([...this.given, ...more], this.last, this.before);
+    return more.length === 0 ? this : new InternedAccess([...this.given, ...more], this.last, this.before);
   }
 
   /** The last first: to the specification their order means nothing. */
-  private static *policiesOf(entitlement: Entitlement): Iterable<SnapshotPolicy> {
-    for (let each: Entitlement | null = entitlement; each; each = each.before) if (each.last) yield each.last;
+  private static *policiesOf(entitlement: InternedAccess): Iterable<SnapshotPolicy> {
+    for (let each: InternedAccess | null = entitlement; each; each = each.before) if (each.last) yield each.last;
   }
 }

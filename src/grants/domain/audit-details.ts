@@ -4,7 +4,7 @@ import type { Resource } from '../../trino-rules/model/resource.js';
 import type { PolicyDraft } from './policy.js';
 
 /** What somebody says when giving something: what the audit trail holds, and what a row can be compared with. */
-export type Facts = Readonly<Record<string, unknown>>;
+export type AuditDetails = Readonly<Record<string, unknown>>;
 
 interface GivenGrant {
   principal: PolicySubject;
@@ -13,7 +13,7 @@ interface GivenGrant {
   expiresAt: Date | null;
 }
 
-export function grantFacts({ principal, resource, privileges, expiresAt }: GivenGrant): Facts {
+export function grantDetails({ principal, resource, privileges, expiresAt }: GivenGrant): AuditDetails {
   return {
     principal: principalText(principal),
     resource,
@@ -27,7 +27,7 @@ interface SaidPolicy extends PolicyDraft {
   except: readonly PolicySubject[];
 }
 
-export function policyFacts({ kind, resource, expression, privileges, principal, except }: SaidPolicy): Facts {
+export function policyDetails({ kind, resource, expression, privileges, principal, except }: SaidPolicy): AuditDetails {
   return {
     kind,
     resource,
@@ -39,7 +39,7 @@ export function policyFacts({ kind, resource, expression, privileges, principal,
 }
 
 /** The same text for the same facts, in whatever order a database returns their keys. */
-export function factsText(facts: unknown): string {
+export function detailsText(facts: unknown): string {
   return JSON.stringify(facts, (_, value: unknown) =>
     typeof value === 'object' && value !== null && !Array.isArray(value)
       ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
@@ -48,6 +48,6 @@ export function factsText(facts: unknown): string {
 }
 
 /** Whether two say the same. Nearly all do, in the same order of keys. */
-export function sameFacts(a: Facts, b: Facts): boolean {
-  return JSON.stringify(a) === JSON.stringify(b) || factsText(a) === factsText(b);
+export function sameDetails(a: AuditDetails, b: AuditDetails): boolean {
+  return JSON.stringify(a) === JSON.stringify(b) || detailsText(a) === detailsText(b);
 }

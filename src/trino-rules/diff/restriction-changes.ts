@@ -1,6 +1,6 @@
-import type { Place, Restriction } from '../engine/aspect.js';
-import type { Words } from '../engine/people-set.js';
-import type { TableOutcome } from '../engine/table-outcome.js';
+import type { Place, Restriction } from '../engine/access-fact.js';
+import type { ActualAccess } from '../engine/actual-access.js';
+import type { Bitset } from '../engine/sparse-bitset.js';
 
 export interface BeforeAfter<T> {
   before: T;
@@ -8,14 +8,14 @@ export interface BeforeAfter<T> {
 }
 
 /** A restriction of either outcome, and whom it holds for. */
-interface HeldRestriction extends BeforeAfter<Words | null> {
+interface HeldRestriction extends BeforeAfter<Bitset | null> {
   aspect: Restriction;
   /** Whom it makes no difference to: a mask says nothing of a column that is hidden, before or after. */
-  except: readonly Words[];
+  except: readonly Bitset[];
 }
 
 /** Filters part by part, because one more is a loss and nothing else. */
-export function restrictions(place: Place, { before, after }: BeforeAfter<TableOutcome>): HeldRestriction[] {
+export function restrictions(place: Place, { before, after }: BeforeAfter<ActualAccess>): HeldRestriction[] {
   const filters = keys(before.filters, after.filters).map((expression) => ({
     aspect: { about: 'row-filter', place, expression } as const,
     before: before.filters.get(expression) ?? null,

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { Bits } from './bits.js';
+import { Bitset } from './bitset.js';
 
 const SIZE = 70;
 
@@ -7,7 +7,7 @@ describe('a set of small numbers', () => {
   it('has a key of its own, also behind another key', () => {
     const set = fc
       .uniqueArray(fc.constantFrom(0, 1, 2, 3, 4, 32, 33, 34, 35, 36, 64, 65))
-      .map((some) => Bits.of(SIZE, some));
+      .map((some) => Bitset.of(SIZE, some));
     fc.assert(
       fc.property(set, set, set, set, (a, b, c, d) => {
         expect(a.key() + b.key() === c.key() + d.key()).toBe(a.equals(c) && b.equals(d));
@@ -18,7 +18,7 @@ describe('a set of small numbers', () => {
 
   it('tells these two pairs apart, whose words are the same figures in a row', () => {
     const of = (...words: number[]) =>
-      Bits.where(64, (member) => ((words[member >>> 5] ?? 0) & (1 << (member & 31))) !== 0);
+      Bitset.where(64, (member) => ((words[member >>> 5] ?? 0) & (1 << (member & 31))) !== 0);
 
     expect(of(1, 2).key() + of(13, 23).key()).not.toBe(of(1, 21).key() + of(3, 23).key());
   });
@@ -27,7 +27,7 @@ describe('a set of small numbers', () => {
     const numbers = fc.uniqueArray(fc.nat(SIZE - 1));
     fc.assert(
       fc.property(numbers, numbers, (some, others) => {
-        const [a, b] = [Bits.of(SIZE, some), Bits.of(SIZE, others)];
+        const [a, b] = [Bitset.of(SIZE, some), Bitset.of(SIZE, others)];
         const sorted = (members: Iterable<number>) => [...new Set(members)].sort((x, y) => x - y);
 
         expect(a.members()).toEqual(sorted(some));

@@ -6,9 +6,9 @@ import type { Subject } from '../model/subject.js';
  * Everybody whom a snapshot names, numbered, and who is meant by what it says. Read from the snapshot for the proof alone:
  * the compiler has `subjectsOf`, and what one of them gets wrong the other does not.
  */
-export class Roster {
+export class PrincipalIndex {
   /** A position here is the number by which the proof knows somebody. */
-  readonly list: readonly Subject[];
+  readonly subjects: readonly Subject[];
   readonly serviceAccounts: readonly number[];
   readonly activePeople: readonly number[];
   private readonly everyone: readonly number[];
@@ -31,14 +31,14 @@ export class Roster {
       this.byEngineName.set(principal.name, enter({ kind: 'engine', name: principal.name }));
     }
     this.serviceAccounts = [...accounts].map((name) => enter({ kind: 'service-account', name }));
-    this.list = list;
+    this.subjects = list;
     this.activePeople = [...this.byAccount.values()];
     this.everyone = [...this.activePeople, ...this.byEngineName.values()];
     this.byGroup = new Map(groups.map(({ id, members }) => [id, members.flatMap((member) => this.account(member))]));
   }
 
   /** Whom a grant or a policy names: people who are active, and engine principals; never a service account. */
-  meant(named: PolicySubject): readonly number[] {
+  resolvePrincipal(named: PolicySubject): readonly number[] {
     switch (named.type) {
       case 'everyone':
         return this.everyone;
@@ -52,9 +52,9 @@ export class Roster {
   }
 
   /** The same without the policy's exceptions. */
-  meantByPolicy({ principal, except }: SnapshotPolicy): readonly number[] {
-    const excepted = new Set(except.flatMap((each) => this.meant(each)));
-    return this.meant(principal).filter((position) => !excepted.has(position));
+  resolvePolicy({ principal, except }: SnapshotPolicy): readonly number[] {
+    const excepted = new Set(except.flatMap((each) => this.resolvePrincipal(each)));
+    return this.resolvePrincipal(principal).filter((position) => !excepted.has(position));
   }
 
   private account(id: number): readonly number[] {

@@ -1,5 +1,5 @@
 /** What stands on either side, by id. */
-export function pairs<T extends { id: number }>(
+export function joinById<T extends { id: number }>(
   before: readonly T[],
   after: readonly T[],
 ): ([T, T] | [T, undefined] | [undefined, T])[] {

@@ -8,11 +8,11 @@ import { effective } from '../../trino-rules/model/effective-snapshot.js';
 import { readSnapshot, writeSnapshot } from '../../trino-rules/model/snapshot-file.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import { firstChanges } from './access-text.js';
-import { explainedWorld } from './explained-world.js';
-import { LastWords, type RecordedEvent } from './last-words.js';
+import { AuditProjection, type RecordedEvent } from './audit-projection.js';
+import { explainedSnapshot } from './explained-snapshot.js';
 
 /** The last version that was published whole: what recorded changes are counted from. */
-export interface Basis {
+export interface Baseline {
   text: string;
   hash: string;
   /** What it followed from: the form of a snapshot file, as JSON. */
@@ -28,88 +28,93 @@ export interface Basis {
 }
 
 /** What a candidate is compared with. */
-export interface Former {
-  basis: Basis;
-  /** The text that was published last: another one than the basis' while an unexplained change waits. */
+export interface Previous {
+  baseline: Baseline;
+  /** The text that was published last: another one than the baseline' while an unexplained change waits. */
   published: string;
-  /** What was recorded since the basis' snapshot was read, the oldest first. */
+  /** What was recorded since the baseline' snapshot was read, the oldest first. */
   events: readonly RecordedEvent[];
   /** When a run last left nothing to publish: since then, the first change waits. */
   settledAt: Date;
 }
 
 /** What no record explains of a change. */
-export interface Surprise {
+export interface UnexplainedChange {
   change: AccessChange;
   /** By the record there should be grants, and there is none. */
   isEmptied: boolean;
-  worlds: Worlds | null;
+  snapshots: SnapshotPair | null;
 }
 
-/** The former world, and the same with every recorded change in it. */
-export interface Worlds {
-  former: Snapshot;
+/** The previous snapshot, and the same with every recorded change in it. */
+export interface SnapshotPair {
+  previous: Snapshot;
   explained: Snapshot;
 }
 
-/** Null: this build cannot read the former. */
-export function worldsOf(snapshot: Snapshot, { basis, events }: Former): Worlds | null {
-  const former = readBack(basis.snapshot, snapshot);
-  return former && { former, explained: explainedWorld(former, snapshot, new LastWords(events)) };
+/** Null: this build cannot read the previous. */
+export function snapshotPair(snapshot: Snapshot, { baseline, events }: Previous): SnapshotPair | null {
+  const previous = readBack(baseline.snapshot, snapshot);
+  return previous && { previous, explained: explainedSnapshot(previous, snapshot, new AuditProjection(events)) };
 }
 
 /**
  * What of a change nobody has recorded (access model, section 3, "No surprise"): rows that are not as the audit trail last said,
- * settings, and what another build makes of the same world.
+ * settings, and what another build makes of the same snapshot.
  */
-export function surpriseIn(snapshot: Snapshot, rules: CompiledRules, former: Former, compiler: string): Surprise {
-  const { basis } = former;
-  const before = documentOf(basis.text);
-  const worlds = worldsOf(snapshot, former);
-  if (worlds === null) return { change: compareAccess(before, rules.document), isEmptied: false, worlds };
+export function findUnexplainedChange(
+  snapshot: Snapshot,
+  rules: CompiledRules,
+  previous: Previous,
+  compiler: string,
+): UnexplainedChange {
+  const { baseline } = previous;
+  const before = documentOf(baseline.text);
+  const snapshots = snapshotPair(snapshot, previous);
+  if (snapshots === null) return { change: compareAccess(before, rules.document), isEmptied: false, snapshots };
   const next = effective(snapshot);
-  const { explained } = worlds;
+  const { explained } = snapshots;
   const isEmptied = next.grants.length === 0 && effective(explained).grants.length > 0;
   try {
     const byBuild =
-      basis.compiler === compiler ? [] : difference({ ...basis, document: before }, compiled(worlds.former));
+      baseline.compiler === compiler ? [] : difference({ ...baseline, document: before }, compiled(snapshots.previous));
     const expected = writtenSnapshot(explained) === writtenSnapshot(next) ? rules : compiled(explained);
-    return { change: together([...byBuild, ...difference(expected, rules)]), isEmptied, worlds };
+    return { change: sumOf([...byBuild, ...difference(expected, rules)]), isEmptied, snapshots };
   } catch {
     // What this build cannot compile explains nothing: all of the change waits for an approval.
-    return { change: compareAccess(before, rules.document), isEmptied, worlds };
+    return { change: compareAccess(before, rules.document), isEmptied, snapshots };
   }
 }
 
-/** A small world is surprised by every single pair. */
+/** A small snapshot is surprised by every single pair. */
 const FEWEST_PAIRS = 50;
 
-export function needsApproval({ change, isEmptied }: Surprise, maxPercent: number): boolean {
+export function needsApproval({ change, isEmptied }: UnexplainedChange, maxPercent: number): boolean {
   const { changedPairs, allPairs } = change;
   return isEmptied || (changedPairs >= FEWEST_PAIRS && changedPairs * 100 > maxPercent * allPairs);
 }
 
-export function unexplained(surprise: Surprise, hash: string): Finding {
+export function unexplainedFinding(surprise: UnexplainedChange, hash: string): Finding {
   const message =
-    `no recorded change explains this: ${whatOf(surprise)}. It is published once an administrator has approved the ` +
+    `no recorded change explains this: ${changeText(surprise)}. It is published once an administrator has approved the ` +
     `text ${hash}; until then, what recorded changes take away goes out, and nothing else`;
   return { code: UNEXPLAINED, severity: 'error', message };
 }
 
 /** Below the limit it passes, and is told all the same. */
-export function passing(surprise: Surprise): Finding {
-  const message = `no recorded change explains this, and it is small enough to pass: ${whatOf(surprise)}`;
+export function toleratedFinding(surprise: UnexplainedChange): Finding {
+  const message = `no recorded change explains this, and it is small enough to pass: ${changeText(surprise)}`;
   return { code: UNEXPLAINED, severity: 'warning', message };
 }
 
-function whatOf({ change, isEmptied }: Surprise): string {
+function changeText({ change, isEmptied }: UnexplainedChange): string {
   const { changedPairs, allPairs } = change;
   const share = `${changedPairs} of ${allPairs} pairs of a person and a node change`;
   const what = isEmptied ? `there is not one grant left, and nobody has revoked them; ${share}` : share;
   return `${what} (${firstChanges(change)})`;
 }
 
-export function approved({ change: { changedPairs } }: Surprise): Finding {
+export function approvedFinding({ change: { changedPairs } }: UnexplainedChange): Finding {
   const message = `no recorded change explains what ${changedPairs} pairs of a person and a node gain or lose; it was approved`;
   return { code: APPROVED, severity: 'info', message };
 }
@@ -134,8 +139,8 @@ function readBack(snapshot: string, { settings, at }: Snapshot): Snapshot | null
 }
 
 /** Compiled, and read as everybody else reads it: nobody has checked these rules yet. */
-function compiled(world: Snapshot): CompiledRules {
-  const rules = compile(world);
+function compiled(snapshot: Snapshot): CompiledRules {
+  const rules = compile(snapshot);
   return { ...rules, document: documentOf(rules.text) };
 }
 
@@ -146,7 +151,7 @@ function difference(
   return before.text === after.text ? [] : [compareAccess(before.document, after.document)];
 }
 
-function together(changes: readonly AccessChange[]): AccessChange {
+function sumOf(changes: readonly AccessChange[]): AccessChange {
   return changes.reduce(
     (a, b) => ({
       gained: [...a.gained, ...b.gained],

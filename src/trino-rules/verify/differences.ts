@@ -1,10 +1,10 @@
-import type { Aspect } from '../engine/aspect.js';
-import { countMembers, members, wordAt, type Words } from '../engine/people-set.js';
+import type { AccessFact } from '../engine/access-fact.js';
+import { countMembers, members, wordAt, type Bitset } from '../engine/sparse-bitset.js';
 import type { Subject } from '../model/subject.js';
 
 /** Where rules and grants disagree: by the rules somebody has something that the grants do not give, or the other way round. */
 export interface Difference {
-  aspect: Aspect;
+  aspect: AccessFact;
   somebody: Subject;
   /** How many more it concerns in just the same way. */
   others: number;
@@ -17,17 +17,17 @@ export class Differences {
   total = 0;
 
   constructor(
-    private readonly list: readonly Subject[],
+    private readonly subjects: readonly Subject[],
     private readonly keep: number,
   ) {}
 
   /** Compares two sets at some of their words, and of these only those among `among`. */
   compare(
-    aspect: () => Aspect,
+    aspect: () => AccessFact,
     active: Uint32Array,
-    byRules: Words | null,
-    byGrants: Words | null,
-    among: Words | null = null,
+    byRules: Bitset | null,
+    byGrants: Bitset | null,
+    among: Bitset | null = null,
   ): void {
     const extra = new Tally();
     const missing = new Tally();
@@ -43,8 +43,8 @@ export class Differences {
     if (missing.count > 0) this.add(aspect, missing, false);
   }
 
-  private add(aspect: () => Aspect, { first, count }: Tally, byRules: boolean): void {
-    const somebody = this.list[first];
+  private add(aspect: () => AccessFact, { first, count }: Tally, byRules: boolean): void {
+    const somebody = this.subjects[first];
     if (somebody === undefined) return;
     this.total++;
     if (this.found.length < this.keep) this.found.push({ aspect: aspect(), somebody, others: count - 1, byRules });
