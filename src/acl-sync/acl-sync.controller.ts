@@ -2,7 +2,13 @@ import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/com
 import { ApiBearerAuth, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { auditContextOf } from '../grants/domain/audit-context.js';
 import { Refused } from '../kernel/errors.js';
-import { AdministratorsOnly, type Client, CurrentClient, type AuthenticatedUser, CurrentUser } from '../platform/access.js';
+import {
+  AdministratorsOnly,
+  type Client,
+  CurrentClient,
+  type AuthenticatedUser,
+  CurrentUser,
+} from '../platform/access.js';
 import { ApiProblems } from '../platform/openapi.js';
 import { PageQuery } from '../platform/page.dto.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
@@ -10,9 +16,22 @@ import { AclSyncService } from './acl-sync.service.js';
 import { ApprovalsService } from './approvals.service.js';
 import { failureOf } from './domain/publication.js';
 import { previewForm, PreviewService } from './preview.service.js';
-import { PublicationPageResponse, PublicationResponse, toPublicationResponse, toSummaryResponse } from './publication.response.js';
+import {
+  PublicationPageResponse,
+  PublicationResponse,
+  toPublicationResponse,
+  toSummaryResponse,
+} from './publication.response.js';
 import { StatusService } from './status.service.js';
-import { ApprovalDto, PreviewResponse, refusalOf, StatusResponse, SyncResponse, toStatusResponse, toSyncResponse } from './sync.response.js';
+import {
+  ApprovalDto,
+  PreviewResponse,
+  refusalOf,
+  StatusResponse,
+  SyncResponse,
+  toStatusResponse,
+  toSyncResponse,
+} from './sync.response.js';
 
 /** Seconds that somebody is asked to wait while other previews are under way. */
 const TRY_AGAIN_AFTER = 5;

@@ -3,7 +3,13 @@ import { ApiBearerAuth, ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse,
 import type { FastifyReply } from 'fastify';
 import { Clock } from '../kernel/clock.js';
 import { Refused } from '../kernel/errors.js';
-import { AdministratorsOnly, type Client, CurrentClient, type AuthenticatedUser, CurrentUser } from '../platform/access.js';
+import {
+  AdministratorsOnly,
+  type Client,
+  CurrentClient,
+  type AuthenticatedUser,
+  CurrentUser,
+} from '../platform/access.js';
 import { ApiProblems } from '../platform/openapi.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
 import { auditContextOf } from './domain/audit-context.js';

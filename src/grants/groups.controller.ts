@@ -1,12 +1,27 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Put, Query, Res } from '@nestjs/common';
 import { ApiBearerAuth, ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { AdministratorsOnly, type Client, CurrentClient, type AuthenticatedUser, CurrentUser } from '../platform/access.js';
+import {
+  AdministratorsOnly,
+  type Client,
+  CurrentClient,
+  type AuthenticatedUser,
+  CurrentUser,
+} from '../platform/access.js';
 import { ApiProblems } from '../platform/openapi.js';
 import { PageQuery } from '../platform/page.dto.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
 import { auditContextOf } from './domain/audit-context.js';
-import { GroupChangeDto, GroupDto, GroupPageResponse, GroupResponse, MemberPageResponse, toGroupChange, toGroupResponse, toMemberResponse } from './groups.dto.js';
+import {
+  GroupChangeDto,
+  GroupDto,
+  GroupPageResponse,
+  GroupResponse,
+  MemberPageResponse,
+  toGroupChange,
+  toGroupResponse,
+  toMemberResponse,
+} from './groups.dto.js';
 import { GroupsService } from './groups.service.js';
 
 @ApiTags('groups')

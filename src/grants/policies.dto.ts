@@ -5,7 +5,16 @@ import { FieldRule, NestedArray, NestedObject, WITHOUT_NUL } from '../platform/v
 import { PRIVILEGES, type Privilege } from '../trino-rules/model/privilege.js';
 import { descriptionProblem } from './domain/description.js';
 import { type NewPolicy, parsePolicyRule, type Policy, POLICY_KINDS, type PolicyKind } from './domain/policy.js';
-import { PRINCIPAL, PrincipalDto, PrincipalResponse, SUBJECT, SubjectDto, SubjectResponse, toPrincipal, toSubject } from './principal.dto.js';
+import {
+  PRINCIPAL,
+  PrincipalDto,
+  PrincipalResponse,
+  SUBJECT,
+  SubjectDto,
+  SubjectResponse,
+  toPrincipal,
+  toSubject,
+} from './principal.dto.js';
 import { PolicyResourceDto, toResource } from './resource.dto.js';
 
 export class PolicyDto {

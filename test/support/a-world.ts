@@ -1,7 +1,14 @@
 import type { PolicySubject, Principal } from '../../src/trino-rules/model/principal.js';
 import { PRIVILEGES, type Privilege } from '../../src/trino-rules/model/privilege.js';
 import type { ColumnResource, Resource } from '../../src/trino-rules/model/resource.js';
-import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy, SnapshotSettings, SnapshotUser } from '../../src/trino-rules/model/snapshot.js';
+import type {
+  Snapshot,
+  SnapshotGrant,
+  SnapshotGroup,
+  SnapshotPolicy,
+  SnapshotSettings,
+  SnapshotUser,
+} from '../../src/trino-rules/model/snapshot.js';
 
 export const NOW = new Date('2026-11-20T12:00:00.000Z');
 

@@ -2,7 +2,14 @@ import fc from 'fast-check';
 import type { PolicySubject, Principal } from '../../src/trino-rules/model/principal.js';
 import { PRIVILEGES, type Privilege } from '../../src/trino-rules/model/privilege.js';
 import type { Resource } from '../../src/trino-rules/model/resource.js';
-import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy, SnapshotSettings, SnapshotUser } from '../../src/trino-rules/model/snapshot.js';
+import type {
+  Snapshot,
+  SnapshotGrant,
+  SnapshotGroup,
+  SnapshotPolicy,
+  SnapshotSettings,
+  SnapshotUser,
+} from '../../src/trino-rules/model/snapshot.js';
 import { NOW, SETTINGS } from './a-world.js';
 
 /** Hostile names: signs of patterns and of SQL, letters outside ASCII, one a prefix, a tail or a digit of another. */

@@ -1,4 +1,10 @@
-import { catalogMode, intentAt, mayImpersonate, reachesSomething, type Intent } from '../../src/trino-rules/model/intent.js';
+import {
+  catalogMode,
+  intentAt,
+  mayImpersonate,
+  reachesSomething,
+  type Intent,
+} from '../../src/trino-rules/model/intent.js';
 import type { Principal } from '../../src/trino-rules/model/principal.js';
 import type { Privilege } from '../../src/trino-rules/model/privilege.js';
 import type { Resource } from '../../src/trino-rules/model/resource.js';

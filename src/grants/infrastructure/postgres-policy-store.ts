@@ -4,7 +4,14 @@ import { DatabaseSession } from '../../platform/infrastructure/database-session.
 import type { NamedPrincipal, Principal } from '../../trino-rules/model/principal.js';
 import type { Privilege } from '../../trino-rules/model/privilege.js';
 import { type NewPolicy, type Policy, type PolicyKind, type PolicyRule, PolicyStore } from '../domain/policy.js';
-import { type PrincipalColumns, principalColumns, principalJoins, principalOf, principalValues, subjectOf } from './principal-columns.js';
+import {
+  type PrincipalColumns,
+  principalColumns,
+  principalJoins,
+  principalOf,
+  principalValues,
+  subjectOf,
+} from './principal-columns.js';
 import { type ResourceColumns, resourceOf, resourceValues } from './resource-columns.js';
 
 export interface PolicyRuleColumns extends ResourceColumns {
