@@ -42,7 +42,7 @@ module.exports = {
     },
     {
       name: 'trino-rules-is-a-library',
-      comment: 'usable without the service: docs/decisions/0016',
+      comment: 'usable without the service: docs/decisions/0018',
       severity: 'error',
       from: { path: '^src/trino-rules/', pathNot: '[.]spec[.]ts$' },
       to: { pathNot: ['^src/(kernel|trino-rules)/', 'node_modules/refa/', '^(node:)?crypto$'] },

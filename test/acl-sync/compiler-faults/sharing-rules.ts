@@ -83,7 +83,7 @@ export const FAULTS_IN_SHARING_RULES: Record<string, PlantedFault> = {
   'compares tables with their catalog instead of their schema': {
     file: 'trino-rules/compile/table-rules.js',
     from: 'access, schema.access, principals)',
-    to: 'access, catalog.access, subjects)',
+    to: 'access, catalog.access, principals)',
     found: /ana .*may SELECT from shop\.eu\.closed_but_ana/,
   },
   'leaves out the second of those who get the same': {
