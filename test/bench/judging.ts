@@ -28,10 +28,10 @@ export function judge(text: string, snapshot: Snapshot): Judged {
   const budget = checkBudget(text, snapshot);
   const patterns = new PatternCache(budget);
   const [[engine, proof], proveMs] = timed(() => {
-    const roster = new PrincipalIndex(snapshot);
-    const known = roster.subjects.map(({ name }) => name);
+    const principals = new PrincipalIndex(snapshot);
+    const known = principals.subjects.map(({ name }) => name);
     const engine = new EngineSets(rules, patterns, new UserUniverse(known, [rules], patterns));
-    return [engine, prove(engine, snapshot, roster)] as const;
+    return [engine, prove(engine, snapshot, principals)] as const;
   });
   const [dead, deadMs] = timed(() => unreachableRules(rules, engine.people, patterns, 'error'));
   const findings = [...checkInvariants(engine, snapshot.settings), ...proof, ...dead];

@@ -1,6 +1,6 @@
 import { SystemClock } from '../../src/kernel/clock.js';
-import { TokenUnavailable } from '../../src/query-engine/domain/service-tokens.js';
 import { Secret } from '../../src/kernel/secret.js';
+import { TokenUnavailable } from '../../src/query-engine/domain/service-tokens.js';
 import { KeycloakServiceTokens } from '../../src/query-engine/infrastructure/keycloak-service-tokens.js';
 import { FakeKeycloak } from '../support/fake-keycloak.js';
 import { FakeTimers } from '../support/fake-timers.js';
@@ -110,7 +110,7 @@ describe('KeycloakServiceTokens', () => {
 
   it.each([
     ['a wrong secret', { status: 401, body: { error: 'unauthorized_client' } }, 'status 401, unauthorized_client'],
-    ['no JSON', { body: '<html>' }, 'the answer is no JSON object'],
+    ['no JSON', { body: '<html>' }, 'the answer is not a JSON object'],
     ['no token', { body: { expires_in: 300 } }, 'the answer holds no access_token'],
     ['an empty token', { body: { access_token: '' } }, 'the answer holds no access_token'],
     ['a token for another header', { body: { access_token: 'a\nb' } }, 'characters that no Bearer token has'],

@@ -1,6 +1,6 @@
 import { describePermission, describeRestriction } from '../engine/access-fact-text.js';
 import { isRestriction, type AccessFact } from '../engine/access-fact.js';
-import { countMembers, members, wordAt, type Bitset } from '../engine/sparse-bitset.js';
+import { addWord, countMembers, differing, wordAt, type Bitset, type MemberTally } from '../engine/sparse-bitset.js';
 
 /** Something that these people may do now and could not before, or the other way round. */
 export interface ChangedAccess {
@@ -41,27 +41,23 @@ export class AccessLedger {
 
   /** A restriction that is dropped is gained access. Only people among `among` count. */
   compare(
-    aspect: AccessFact,
+    fact: () => AccessFact,
     active: Uint32Array,
     before: Bitset | null,
     after: Bitset | null,
     among: Bitset | null = null,
   ): void {
-    const [more, less] = [this.tally(), this.tally()];
-    for (const index of active) {
-      const mask = among === null ? -1 : wordAt(among, index);
-      const had = (before === null ? 0 : wordAt(before, index)) & mask;
-      const has = (after === null ? 0 : wordAt(after, index)) & mask;
-      if (had === has) continue;
-      this.changed[index] = wordAt(this.changed, index) | (had ^ has);
-      more.add(index, has & ~had);
-      less.add(index, had & ~has);
-    }
+    const [less, more] = differing(active, before, after, among, this.bounds.people);
     if (more.count === 0 && less.count === 0) return;
-    const what = isRestriction(aspect) ? `not: ${describeRestriction(aspect)}` : describePermission(aspect);
-    const [gained, lost] = isRestriction(aspect) ? [less, more] : [more, less];
-    if (gained.count > 0 && this.gainedInAll++ < this.bounds.things) this.gained.push(gained.changedAccess(what));
-    if (lost.count > 0 && this.lostInAll++ < this.bounds.things) this.lost.push(lost.changedAccess(what));
+    for (const index of active) {
+      const change = (before === null ? 0 : wordAt(before, index)) ^ (after === null ? 0 : wordAt(after, index));
+      addWord(this.changed, index, change & (among === null ? -1 : wordAt(among, index)));
+    }
+    const changed = fact();
+    const what = isRestriction(changed) ? `not: ${describeRestriction(changed)}` : describePermission(changed);
+    const [gained, lost] = isRestriction(changed) ? [less, more] : [more, less];
+    if (gained.count > 0 && this.gainedInAll++ < this.bounds.things) this.gained.push(this.changedAccess(what, gained));
+    if (lost.count > 0 && this.lostInAll++ < this.bounds.things) this.lost.push(this.changedAccess(what, lost));
   }
 
   /** For whom something has changed at the node that is not closed yet. */
@@ -78,35 +74,9 @@ export class AccessLedger {
     }
   }
 
-  private tally(): Tally {
-    return new Tally(this.names, this.bounds.people);
-  }
-}
-
-/** Counts people, and remembers the first of them. */
-class Tally {
-  count = 0;
-  private readonly first: string[] = [];
-
-  constructor(
-    private readonly names: readonly string[],
-    private readonly keep: number,
-  ) {}
-
-  add(index: number, word: number): void {
-    if (word === 0) return;
-    this.count += countMembers(word);
-    const room = this.keep - this.first.length;
-    if (room > 0)
-      this.first.push(
-        ...members(index, word)
-          .slice(0, room)
-          .map((position) => this.names[position] ?? ''),
-      );
-  }
-
-  changedAccess(what: string): ChangedAccess {
-    return { what, people: this.first.sort(), others: this.count - this.first.length };
+  private changedAccess(what: string, { count, first }: MemberTally): ChangedAccess {
+    const people = first.map((position) => this.names[position] ?? '').sort();
+    return { what, people, others: count - people.length };
   }
 }
 

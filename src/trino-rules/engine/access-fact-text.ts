@@ -1,41 +1,42 @@
 import { FRESH_PREFIX } from '../document/pattern-cache.js';
 import type { Privilege } from '../model/privilege.js';
-import type { AccessFact, Place, Restriction } from './access-fact.js';
+import type { Resource } from '../model/resource.js';
+import type { AccessFact, Restriction } from './access-fact.js';
 
-/** An aspect of access as something that somebody may do: `INSERT into sales.eu.orders`. */
-export function describePermission(aspect: Exclude<AccessFact, Restriction>): string {
-  switch (aspect.about) {
+/** An fact of access as something that somebody may do: `INSERT into sales.eu.orders`. */
+export function describePermission(fact: Exclude<AccessFact, Restriction>): string {
+  switch (fact.about) {
     case 'privilege':
-      return `${PERMISSIONS[aspect.privilege]} ${pathOf(aspect.place)}`;
+      return `${PERMISSIONS[fact.privilege]} ${pathOf(fact.resource)}`;
     case 'schema-ownership':
-      return `have OWNERSHIP of the schema ${pathOf(aspect.place)}`;
+      return `have OWNERSHIP of the schema ${pathOf(fact.resource)}`;
     case 'catalog-mode':
-      return `enter the catalog ${pathOf(aspect.place)} in the mode ${aspect.mode}`;
+      return `enter the catalog ${pathOf(fact.resource)} in the mode ${fact.mode}`;
     case 'queries':
-      return aspect.right === 'execute' ? 'execute queries' : `${aspect.right} other people's queries`;
+      return fact.right === 'execute' ? 'execute queries' : `${fact.right} other people's queries`;
     case 'impersonation':
-      return `impersonate ${displayName(aspect.newUser, 'a stranger')}`;
+      return `impersonate ${displayName(fact.newUser, 'a stranger')}`;
     case 'routine':
-      return `${aspect.privilege} the ${aspect.kind} ${pathOf(aspect.place)}.${displayName(aspect.name, `(any other ${aspect.kind})`)}`;
+      return `${fact.privilege} the ${fact.kind} ${pathOf(fact.resource)}.${displayName(fact.name, `(any other ${fact.kind})`)}`;
     case 'session-property': {
-      const property = displayName(aspect.property, '(any other property)');
-      return aspect.catalog === null
+      const property = displayName(fact.property, '(any other property)');
+      return fact.catalog === null
         ? `SET SESSION ${property}`
-        : `SET SESSION ${displayName(aspect.catalog, '(any other catalog)')}.${property}`;
+        : `SET SESSION ${displayName(fact.catalog, '(any other catalog)')}.${property}`;
     }
   }
 }
 
 /** The same where the grants ask for it and the rules do not do it. */
-export function describeRestriction(aspect: Restriction): string {
-  const where = pathOf(aspect.place);
-  switch (aspect.about) {
+export function describeRestriction(fact: Restriction): string {
+  const where = pathOf(fact.resource);
+  switch (fact.about) {
     case 'row-filter':
-      return `may SELECT only those rows of ${where} ${FILTERED} ${aspect.expression}`;
+      return `may SELECT only those rows of ${where} ${FILTERED} ${fact.expression}`;
     case 'hidden-column':
-      return `may not SELECT the column ${aspect.column} of ${where}`;
+      return `may not SELECT the column ${fact.column} of ${where}`;
     case 'column-mask':
-      return `may SELECT the column ${aspect.column} of ${where} ${MASKED} ${aspect.expression}`;
+      return `may SELECT the column ${fact.column} of ${where} ${MASKED} ${fact.expression}`;
   }
 }
 
@@ -49,7 +50,7 @@ export function withoutSql(text: string): string {
 }
 
 /** `sales.eu.orders`; what nobody has named is told as such. */
-export function pathOf({ catalog, schema, table }: Place): string {
+export function pathOf({ catalog, schema, table }: Resource): string {
   const levels = [
     displayName(catalog, '(any other catalog)'),
     schema === undefined ? undefined : displayName(schema, '(any other schema)'),

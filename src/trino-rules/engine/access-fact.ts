@@ -1,23 +1,17 @@
 import type { Privilege } from '../model/privilege.js';
+import type { Resource } from '../model/resource.js';
 
-/** A place in the tree where the rules were asked; a level that nobody has named yet has a fresh name. */
-export interface Place {
-  catalog: string;
-  schema?: string;
-  table?: string;
-}
-
-/** One thing that the rules either give somebody or do not. */
+/** One thing that rules either give somebody or do not. A level of the resource that nobody has named has a fresh name. */
 export type AccessFact =
-  | { about: 'catalog-mode'; place: Place; mode: 'all' | 'read-only' }
-  | { about: 'schema-ownership'; place: Place }
-  | { about: 'privilege'; place: Place; privilege: Privilege }
-  | { about: 'row-filter'; place: Place; expression: string }
-  | { about: 'hidden-column'; place: Place; column: string }
-  | { about: 'column-mask'; place: Place; column: string; expression: string }
+  | { about: 'catalog-mode'; resource: Resource; mode: 'all' | 'read-only' }
+  | { about: 'schema-ownership'; resource: Resource }
+  | { about: 'privilege'; resource: Resource; privilege: Privilege }
+  | { about: 'row-filter'; resource: Resource; expression: string }
+  | { about: 'hidden-column'; resource: Resource; column: string }
+  | { about: 'column-mask'; resource: Resource; column: string; expression: string }
   | { about: 'queries'; right: 'execute' | 'view' | 'kill' }
   | { about: 'impersonation'; newUser: string }
-  | { about: 'routine'; kind: 'function' | 'procedure'; place: Place; name: string; privilege: string }
+  | { about: 'routine'; kind: 'function' | 'procedure'; resource: Resource; name: string; privilege: string }
   | { about: 'session-property'; property: string; catalog: string | null };
 
 /** What takes away from a SELECT that somebody has. */

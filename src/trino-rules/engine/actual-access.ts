@@ -1,11 +1,13 @@
 import type { TableRule } from '../document/rules-document.js';
 import type { WorkBudget } from '../document/work-budget.js';
 import { PRIVILEGES, type Privilege } from '../model/privilege.js';
+import type { CatalogModes } from './engine-sets.js';
 import { conjuncts } from './filter-conjuncts.js';
+import type { TableAccess } from './schema-comparison.js';
 import { addWord, BitsetPool, wordAt, type SparseBitset, type Bitset } from './sparse-bitset.js';
 
 /** What the first rules that match give at one table, to whom. Sets are written word by word, and only where somebody asks. */
-export class ActualAccess {
+export class ActualAccess implements TableAccess {
   /** Everybody whom a rule has matched so far. */
   readonly decided: Bitset;
   readonly given: Readonly<Record<Privilege, Bitset>>;
@@ -15,11 +17,13 @@ export class ActualAccess {
   readonly masks = new Map<string, Map<string, Bitset>>();
   private readonly hitAt: Uint32Array;
   private readonly hitWords: Bitset;
+  private readonly effective: Bitset;
   private readonly empty: BitsetPool;
 
   constructor(
     private readonly width: number,
     private readonly budget: WorkBudget,
+    private readonly modes: CatalogModes,
   ) {
     this.empty = new BitsetPool(width);
     const set = (): Bitset => new Uint32Array(width);
@@ -27,6 +31,7 @@ export class ActualAccess {
     this.given = { SELECT: set(), INSERT: set(), DELETE: set(), UPDATE: set(), OWNERSHIP: set(), GRANT_SELECT: set() };
     this.hitAt = set();
     this.hitWords = set();
+    this.effective = set();
   }
 
   /** Lets a rule decide for those of its people whom neither an earlier rule here nor one of `before` has decided. */
@@ -40,6 +45,22 @@ export class ActualAccess {
       if (allow === false) this.record(this.setOf(this.hidden, name), hits);
       else if (mask !== undefined) this.record(this.setOf(getOrMake(this.masks, name), mask), hits);
     }
+  }
+
+  /**
+   * Behind the catalog's gate: reading needs any mode, everything else the mode `all`; GRANT_SELECT contains SELECT. Written
+   * over by the next call.
+   */
+  holders(privilege: Privilege, active: Uint32Array): Bitset {
+    const { SELECT, GRANT_SELECT } = this.given;
+    const { all, readOnly } = this.modes;
+    for (const index of active) {
+      this.effective[index] =
+        privilege === 'SELECT'
+          ? (wordAt(SELECT, index) | wordAt(GRANT_SELECT, index)) & (wordAt(all, index) | wordAt(readOnly, index))
+          : wordAt(this.given[privilege], index) & wordAt(all, index);
+    }
+    return this.effective;
   }
 
   /** Takes over from `wider`, at these words, what it gives those whom no rule has decided here. */

@@ -1,7 +1,8 @@
 import { FRESH_PREFIX } from '../document/pattern-cache.js';
 import { ruleText } from '../document/rule-text.js';
 import type { RulesDocument } from '../document/rules-document.js';
-import type { AccessFact, Place } from './access-fact.js';
+import type { Resource } from '../model/resource.js';
+import type { AccessFact } from './access-fact.js';
 import type { Evaluator } from './evaluator.js';
 
 /** A rule and where it stands. */
@@ -10,40 +11,40 @@ export interface RuleAt {
   index: number;
 }
 
-/** The rule by which the engine decides an aspect for somebody; null where none matches. The catalog's gate comes first. */
-export function decidingRule(evaluator: Evaluator, aspect: AccessFact, user: string): RuleAt | null {
+/** The rule by which the engine decides an fact for somebody; null where none matches. The catalog's gate comes first. */
+export function decidingRule(evaluator: Evaluator, fact: AccessFact, user: string): RuleAt | null {
   const at = (section: keyof RulesDocument, index: number | null): RuleAt | null =>
     index === null ? null : { section, index };
   const gate = (catalog: string): RuleAt | null => at('catalogs', evaluator.catalogRule(user, catalog));
-  switch (aspect.about) {
+  switch (fact.about) {
     case 'catalog-mode':
-      return gate(aspect.place.catalog);
+      return gate(fact.resource.catalog);
     case 'schema-ownership':
-      return evaluator.mayWrite(user, aspect.place.catalog)
-        ? at('schemas', evaluator.schemaRule(user, whole(aspect.place)))
-        : gate(aspect.place.catalog);
+      return evaluator.mayWrite(user, fact.resource.catalog)
+        ? at('schemas', evaluator.schemaRule(user, whole(fact.resource)))
+        : gate(fact.resource.catalog);
     case 'privilege': {
-      const { place, privilege } = aspect;
+      const { resource, privilege } = fact;
       const passes =
-        privilege === 'SELECT' ? evaluator.mayRead(user, place.catalog) : evaluator.mayWrite(user, place.catalog);
-      return passes ? at('tables', evaluator.tableRule(user, whole(place))) : gate(place.catalog);
+        privilege === 'SELECT' ? evaluator.mayRead(user, resource.catalog) : evaluator.mayWrite(user, resource.catalog);
+      return passes ? at('tables', evaluator.tableRule(user, whole(resource))) : gate(resource.catalog);
     }
     case 'row-filter':
     case 'hidden-column':
     case 'column-mask':
-      return at('tables', evaluator.tableRule(user, whole(aspect.place)));
+      return at('tables', evaluator.tableRule(user, whole(fact.resource)));
     case 'queries':
       return at('queries', evaluator.queryRule(user));
     case 'impersonation':
-      return at('impersonation', evaluator.impersonationRule(user, aspect.newUser));
+      return at('impersonation', evaluator.impersonationRule(user, fact.newUser));
     case 'routine': {
-      const { kind, place, name } = aspect;
+      const { kind, resource, name } = fact;
       return kind === 'function'
-        ? at('functions', evaluator.functionRule(user, { ...whole(place), function: name }))
-        : at('procedures', evaluator.procedureRule(user, { ...whole(place), procedure: name }));
+        ? at('functions', evaluator.functionRule(user, { ...whole(resource), function: name }))
+        : at('procedures', evaluator.procedureRule(user, { ...whole(resource), procedure: name }));
     }
     case 'session-property': {
-      const { catalog, property } = aspect;
+      const { catalog, property } = fact;
       return catalog === null
         ? at('system_session_properties', evaluator.systemPropertyRule(user, property))
         : at('catalog_session_properties', evaluator.catalogPropertyRule(user, catalog, property));
@@ -61,6 +62,6 @@ export function textOfRule(rules: RulesDocument, { section, index }: RuleAt): st
   return ruleText(rules[section][index] ?? {});
 }
 
-function whole({ catalog, schema = FRESH_PREFIX, table = FRESH_PREFIX }: Place): Required<Place> {
+function whole({ catalog, schema = FRESH_PREFIX, table = FRESH_PREFIX }: Resource): Required<Resource> {
   return { catalog, schema, table };
 }

@@ -63,7 +63,7 @@ function engineOf(rules: RulesDocument): EngineSets {
 }
 
 function toldAtOnce(engine: EngineSets, { catalog, schema, table }: TableName): unknown[] {
-  const tables = new SchemaTables(engine, catalog, schema);
+  const tables = new SchemaTables(engine, catalog, schema, engine.modes(catalog));
   const told = USERS.map((_, position) => at(tables.everywhere, position));
   const marks = new WordMarks(engine.width);
   tables.mark(table, marks);

@@ -54,6 +54,16 @@ export class EngineSets {
     this.patterns.budget.spend(steps);
   }
 
+  /** Catalogs that rules spell out. */
+  catalogNames(): string[] {
+    return [this.catalogs, this.schemas, this.tables].flatMap((trie) => [...trie.branch([]).names()]);
+  }
+
+  /** Schemas of a catalog that rules spell out. */
+  schemaNames(catalog: string): string[] {
+    return [this.schemas, this.tables].flatMap((trie) => [...trie.branch([catalog]).names()]);
+  }
+
   modes(catalog: string): CatalogModes {
     const about = pick(this.rules.catalogs, this.catalogs.at([catalog]));
     // The engine's own last rule of a catalogs section: everybody, `system`, all.

@@ -55,7 +55,7 @@ export function holders(engine: EngineSets, right: Right): Bitset {
       return may;
     }
     case 'routine': {
-      const { catalog, schema = fresh } = right.place;
+      const { catalog, schema = fresh } = right.resource;
       const path = [catalog, schema, right.name];
       const about =
         right.kind === 'function'
@@ -91,7 +91,7 @@ function* routines(engines: readonly EngineSets[], kind: 'function' | 'procedure
     for (const schema of below(catalog)) {
       for (const name of below(catalog, schema)) {
         for (const privilege of ['EXECUTE', 'GRANT_EXECUTE', 'OWNERSHIP'] as const) {
-          yield { about: 'routine', kind, place: { catalog, schema }, name, privilege };
+          yield { about: 'routine', kind, resource: { catalog, schema }, name, privilege };
         }
       }
     }

@@ -1,15 +1,16 @@
 import type { TableRule } from '../document/rules-document.js';
 import { ActualAccess } from './actual-access.js';
-import { STEPS_PER_RULE, type EngineSets } from './engine-sets.js';
+import { STEPS_PER_RULE, type CatalogModes, type EngineSets } from './engine-sets.js';
 import type { Branch } from './rule-trie.js';
+import type { SchemaAccess } from './schema-comparison.js';
 import { addWord, wordAt, type SparseBitset, type WordMarks, type Bitset } from './sparse-bitset.js';
 
 /**
  * The tables of one schema. Rules that speak of any table are evaluated once, for everybody; at one table only those
  * people are looked at of whom something is said there, by a rule or by a grant: all others get what any table gives.
  */
-export class SchemaTables {
-  /** What a table gives of which no rule speaks by name. */
+export class SchemaTables implements SchemaAccess {
+  readonly owners: Bitset;
   readonly everywhere: ActualAccess;
   private readonly branch: Branch;
   private readonly before = new Map<number, Bitset>();
@@ -20,12 +21,14 @@ export class SchemaTables {
     private readonly engine: EngineSets,
     catalog: string,
     schema: string,
+    modes: CatalogModes,
   ) {
+    this.owners = engine.schemaOwners(catalog, schema, modes);
     this.branch = engine.tables.branch([catalog, schema]);
     const { budget } = engine.patterns;
-    this.everywhere = new ActualAccess(engine.width, budget);
+    this.everywhere = new ActualAccess(engine.width, budget, modes);
     for (const { rule, people } of this.rules(this.branch.everywhere)) this.everywhere.decide(rule, people, null);
-    this.here = new ActualAccess(engine.width, budget);
+    this.here = new ActualAccess(engine.width, budget, modes);
   }
 
   names(): Set<string> {

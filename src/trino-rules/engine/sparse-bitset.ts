@@ -105,6 +105,43 @@ export function membersOf(words: Bitset): number[] {
   return [...words].flatMap((word, index) => members(index, word));
 }
 
+/** Counts members, and keeps the positions of the first of them. */
+export class MemberTally {
+  count = 0;
+  readonly first: number[] = [];
+
+  constructor(private readonly keep: number) {}
+
+  add(index: number, word: number): void {
+    if (word === 0) return;
+    this.count += countMembers(word);
+    const room = this.keep - this.first.length;
+    if (room > 0) this.first.push(...members(index, word).slice(0, room));
+  }
+}
+
+/**
+ * Two sets at some of their words, and of these only among some: those in the first alone, and those in the second alone.
+ * @param keep how many of either
+ */
+export function differing(
+  active: Uint32Array,
+  a: Bitset | null,
+  b: Bitset | null,
+  among: Bitset | null,
+  keep: number,
+): [MemberTally, MemberTally] {
+  const [onlyA, onlyB] = [new MemberTally(keep), new MemberTally(keep)];
+  for (const index of active) {
+    const [inA, inB] = [a === null ? 0 : wordAt(a, index), b === null ? 0 : wordAt(b, index)];
+    const differ = (inA ^ inB) & (among === null ? -1 : wordAt(among, index));
+    if (differ === 0) continue;
+    onlyA.add(index, differ & inA);
+    onlyB.add(index, differ & inB);
+  }
+  return [onlyA, onlyB];
+}
+
 /** How many members one word of a set holds. */
 export function countMembers(word: number): number {
   let count = 0;

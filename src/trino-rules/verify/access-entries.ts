@@ -22,7 +22,7 @@ export interface EntryNode {
  * Everything that a snapshot says, at the node of which it says it, by catalog; what the settings give service accounts too.
  * What is said of the metadata catalog and of `system` counts for nothing.
  */
-export function entriesByNode(snapshot: Snapshot, roster: PrincipalIndex): Map<string, EntryNode> {
+export function entriesByNode(snapshot: Snapshot, principals: PrincipalIndex): Map<string, EntryNode> {
   const { grants, policies, settings, at } = snapshot;
   const root = emptyNode();
   const add = (resource: Resource, entry: AccessEntry): void => {
@@ -31,14 +31,15 @@ export function entriesByNode(snapshot: Snapshot, roster: PrincipalIndex): Map<s
   };
   const giving = sharedGivings();
   for (const catalog of settings.writableCatalogs)
-    add({ catalog }, { source: giving(PRIVILEGES), members: roster.serviceAccounts });
+    add({ catalog }, { source: giving(PRIVILEGES), members: principals.serviceAccounts });
   for (const catalog of settings.readableCatalogs)
-    add({ catalog }, { source: giving(['SELECT']), members: roster.serviceAccounts });
+    add({ catalog }, { source: giving(['SELECT']), members: principals.serviceAccounts });
   for (const grant of grants) {
     if (!isLive(grant, at)) continue;
-    add(grant.resource, { source: giving(grant.privileges), members: roster.resolvePrincipal(grant.principal) });
+    add(grant.resource, { source: giving(grant.privileges), members: principals.resolvePrincipal(grant.principal) });
   }
-  for (const policy of policies) add(policy.resource, { source: { policy }, members: roster.resolvePolicy(policy) });
+  for (const policy of policies)
+    add(policy.resource, { source: { policy }, members: principals.resolvePolicy(policy) });
   return root.children;
 }
 

@@ -24,10 +24,10 @@ export function checkRules(source: string | Uint8Array, snapshot: Snapshot): Fin
   if (reading.kind === 'refused') return reading.findings;
   const { settings } = snapshot;
   const text = typeof source === 'string' ? source : new TextDecoder().decode(source);
-  return withEngine(reading.document, snapshot, checkBudget(text, snapshot), (engine, _, roster) => [
+  return withEngine(reading.document, snapshot, checkBudget(text, snapshot), (engine, _, principals) => [
     ...checkMarker(text, engine.rules, settings.ownAccount, engine.people),
     ...checkInvariants(engine, settings),
-    ...prove(engine, snapshot, roster),
+    ...prove(engine, snapshot, principals),
     ...unreachableRules(engine.rules, engine.people, engine.patterns, 'error'),
   ]);
 }

@@ -2,11 +2,12 @@ import type { Finding } from '../document/finding.js';
 import type { PatternCache } from '../document/pattern-cache.js';
 import type { RulesDocument } from '../document/rules-document.js';
 import { describePermission, describeRestriction, displayName } from '../engine/access-fact-text.js';
-import { isRestriction, type AccessFact, type Place, type Restriction } from '../engine/access-fact.js';
+import { isRestriction, type AccessFact, type Restriction } from '../engine/access-fact.js';
 import { decidingRule, nameOfRule, textOfRule, type RuleAt } from '../engine/deciding-rule.js';
 import { Evaluator } from '../engine/evaluator.js';
 import { decide, type Decision } from '../model/intent.js';
 import type { Privilege } from '../model/privilege.js';
+import type { Resource } from '../model/resource.js';
 import type { Snapshot } from '../model/snapshot.js';
 import type { Subject } from '../model/subject.js';
 import type { Difference } from './differences.js';
@@ -24,63 +25,61 @@ export class Counterexamples {
   }
 
   finding(difference: Difference): Finding {
-    const { aspect, somebody } = difference;
-    const rule = decidingRule(this.evaluator, aspect, somebody.name);
+    const { fact, somebody } = difference;
+    const rule = decidingRule(this.evaluator, fact, somebody.name);
     return {
       code: 'proof-difference',
       severity: 'error',
-      message: isRestriction(aspect)
-        ? this.restriction(difference, aspect, rule)
-        : this.permission(difference, aspect, rule),
+      message: isRestriction(fact) ? this.restriction(difference, fact, rule) : this.permission(difference, fact, rule),
       ...(rule && { rule: nameOfRule(rule), witness: textOfRule(this.rules, rule) }),
     };
   }
 
   private permission(
     { somebody, others, byRules }: Difference,
-    aspect: Exclude<AccessFact, Restriction>,
+    fact: Exclude<AccessFact, Restriction>,
     rule: RuleAt | null,
   ) {
-    const why = this.because(aspect, somebody, !byRules);
+    const why = this.because(fact, somebody, !byRules);
     const who = whoever(somebody, others);
-    if (!byRules) return `${who} may ${describePermission(aspect)}${why}, but ${this.denying(aspect, somebody, rule)}`;
+    if (!byRules) return `${who} may ${describePermission(fact)}${why}, but ${this.denying(fact, somebody, rule)}`;
     const gives = rule ? `rule ${nameOfRule(rule)} gives it` : 'the engine itself gives it where no rule matches';
-    return `${who} may not ${describePermission(aspect)}${why}, but ${gives}`;
+    return `${who} may not ${describePermission(fact)}${why}, but ${gives}`;
   }
 
-  private restriction({ somebody, others, byRules }: Difference, aspect: Restriction, rule: RuleAt | null): string {
+  private restriction({ somebody, others, byRules }: Difference, fact: Restriction, rule: RuleAt | null): string {
     const who = whoever(somebody, others);
     const at = rule ? `rule ${nameOfRule(rule)}` : 'the rules';
     if (!byRules)
-      return `${who} ${describeRestriction(aspect)}${this.because(aspect, somebody, true)}, but ${at} does not see to it`;
-    return `by ${at} ${who} ${describeRestriction(aspect)}, but no policy says so`;
+      return `${who} ${describeRestriction(fact)}${this.because(fact, somebody, true)}, but ${at} does not see to it`;
+    return `by ${at} ${who} ${describeRestriction(fact)}, but no policy says so`;
   }
 
   /** What the deciding rule says instead of what somebody may. */
-  private denying(aspect: AccessFact, somebody: Subject, rule: RuleAt | null): string {
+  private denying(fact: AccessFact, somebody: Subject, rule: RuleAt | null): string {
     if (rule === null) return `no rule gives it`;
     const at = `rule ${nameOfRule(rule)}`;
     const who = displayName(somebody.name, 'a stranger');
     if (rule.section === 'catalogs') {
       return `${at} lets ${who} into the catalog in the mode ${this.rules.catalogs[rule.index]?.allow ?? 'none'}`;
     }
-    if (aspect.about !== 'privilege') return `${at} does not give it`;
+    if (fact.about !== 'privilege') return `${at} does not give it`;
     const privileges = this.rules.tables[rule.index]?.privileges ?? [];
     return privileges.length > 0 ? `${at} lets ${who} only ${privileges.join(', ')}` : `${at} gives ${who} nothing`;
   }
 
   /** The grants, denies, policies and settings behind what is meant. */
-  private because(aspect: AccessFact, somebody: Subject, isGiven: boolean): string {
+  private because(fact: AccessFact, somebody: Subject, isGiven: boolean): string {
     if (somebody.kind === 'stranger') return ' (no grant means anybody of that name)';
     if (somebody.kind === 'person' && !somebody.isActive) return ' (the account is deactivated)';
     const principal =
       somebody.kind === 'person'
         ? ({ type: 'user', id: somebody.userId } as const)
         : ({ type: 'engine', name: somebody.name } as const);
-    const asked = question(aspect);
-    if (asked === null) return isGiven ? '' : ` (${STANDING[aspect.about]})`;
-    const decision = decide(this.snapshot, principal, asked.place, asked.privilege);
-    return isRestriction(aspect) ? byPolicies(decision, aspect) : byGrants(decision, isGiven);
+    const asked = question(fact);
+    if (asked === null) return isGiven ? '' : ` (${STANDING[fact.about]})`;
+    const decision = decide(this.snapshot, principal, asked.resource, asked.privilege);
+    return isRestriction(fact) ? byPolicies(decision, fact) : byGrants(decision, isGiven);
   }
 }
 
@@ -98,10 +97,10 @@ const STANDING: Record<AccessFact['about'], string> = {
   'column-mask': 'no policy says so',
 };
 
-function question(aspect: AccessFact): { place: Place; privilege: Privilege } | null {
-  if (aspect.about === 'privilege') return aspect;
-  if (aspect.about === 'schema-ownership') return { place: aspect.place, privilege: 'OWNERSHIP' };
-  return isRestriction(aspect) ? { place: aspect.place, privilege: 'SELECT' } : null;
+function question(fact: AccessFact): { resource: Resource; privilege: Privilege } | null {
+  if (fact.about === 'privilege') return fact;
+  if (fact.about === 'schema-ownership') return { resource: fact.resource, privilege: 'OWNERSHIP' };
+  return isRestriction(fact) ? { resource: fact.resource, privilege: 'SELECT' } : null;
 }
 
 function byPolicies({ intent }: Decision, { about }: Restriction): string {

@@ -1,12 +1,11 @@
+import type { TableAccess } from '../engine/schema-comparison.js';
 import { addWord, BitsetPool, wordAt, type SparseBitset, type Bitset } from '../engine/sparse-bitset.js';
 import type { Access } from '../model/intent.js';
 import { PRIVILEGES, type Privilege } from '../model/privilege.js';
 
-/** What the grants mean at one node, to whom: the counterpart of `TableOutcome`, with which the proof compares it; they share no code. */
-export class ExpectedAccess {
+/** What the grants give at one node, to whom: the counterpart of `ActualAccess`, with which the proof compares it. */
+export class ExpectedAccess implements TableAccess {
   readonly given: Readonly<Record<Privilege, Bitset>>;
-  /** Everybody with any privilege; whoever is not in it has no filter, no hidden column and no mask either. */
-  readonly reached: Bitset;
   /** By conjunct: an expression in its parentheses. */
   readonly filters = new Map<string, Bitset>();
   readonly hidden = new Map<string, Bitset>();
@@ -17,8 +16,11 @@ export class ExpectedAccess {
   constructor(width: number) {
     this.empty = new BitsetPool(width);
     const set = (): Bitset => new Uint32Array(width);
-    this.reached = set();
     this.given = { SELECT: set(), INSERT: set(), DELETE: set(), UPDATE: set(), OWNERSHIP: set(), GRANT_SELECT: set() };
+  }
+
+  holders(privilege: Privilege): Bitset {
+    return this.given[privilege];
   }
 
   /** Writes down what these people have, of whom nothing is written yet. */
@@ -27,7 +29,6 @@ export class ExpectedAccess {
       for (let i = 0; i < people.at.length; i++) addWord(into, wordAt(people.at, i), wordAt(people.words, i));
     };
     for (const privilege of privileges) record(this.given[privilege]);
-    if (privileges.length > 0) record(this.reached);
     for (const expression of filters) record(this.setOf(this.filters, `(${expression})`));
     for (const column of hidden) record(this.setOf(this.hidden, column));
     for (const { column, expression } of masks) record(this.setOf(this.masksOf(column), expression));
@@ -39,7 +40,6 @@ export class ExpectedAccess {
       for (const index of active) addWord(into, index, wordAt(from, index) & ~wordAt(saidHere, index));
     };
     for (const privilege of PRIVILEGES) takeOver(this.given[privilege], above.given[privilege]);
-    takeOver(this.reached, above.reached);
     for (const [text, words] of above.filters) takeOver(this.setOf(this.filters, text), words);
     for (const [column, words] of above.hidden) takeOver(this.setOf(this.hidden, column), words);
     for (const [column, byText] of above.masks) {
@@ -49,7 +49,7 @@ export class ExpectedAccess {
 
   /** Makes it new again; everything else has been left as it was. */
   clear(active: Uint32Array): void {
-    for (const words of [this.reached, ...Object.values(this.given)]) for (const index of active) words[index] = 0;
+    for (const words of Object.values(this.given)) for (const index of active) words[index] = 0;
     this.filters.clear();
     this.hidden.clear();
     this.masks.clear();

@@ -1,13 +1,14 @@
-import { addWord, sparseBitset, wordAt, bitset, type WordMarks, type Bitset } from '../engine/sparse-bitset.js';
+import type { SchemaAccess } from '../engine/schema-comparison.js';
+import { addWord, bitset, sparseBitset, wordAt, type Bitset, type WordMarks } from '../engine/sparse-bitset.js';
 import type { Access } from '../model/intent.js';
 import type { EntryNode } from './access-entries.js';
 import { ExpectedAccess } from './expected-access.js';
 import { InternedAccess } from './interned-access.js';
 
-/** What the grants mean at a catalog or a schema, and at what lies right below it. Worked out anew by the proof, from the raw grants. */
-export class ExpectedScope {
-  /** What holds here, and everywhere below of which nothing is said. */
-  readonly access: ExpectedAccess;
+/** What the grants give at a catalog or a schema, and right below it: worked out by the proof, from the raw grants. */
+export class ExpectedScope implements SchemaAccess {
+  /** Here, and everywhere below that has no entry of its own. */
+  readonly everywhere: ExpectedAccess;
   /** By position. */
   private readonly interned: readonly InternedAccess[];
   private readonly here: ExpectedAccess;
@@ -19,13 +20,13 @@ export class ExpectedScope {
     above: readonly InternedAccess[],
     inherited?: ExpectedAccess,
   ) {
-    const entitled = internedByPosition(node, above);
-    this.interned = entitled.size === 0 ? above : above.map((each, position) => entitled.get(position) ?? each);
-    this.access = entitled.size === 0 && inherited ? inherited : new ExpectedAccess(reach.width);
+    const own = internedByPosition(node, above);
+    this.interned = own.size === 0 ? above : above.map((each, position) => own.get(position) ?? each);
+    this.everywhere = own.size === 0 && inherited ? inherited : new ExpectedAccess(reach.width);
     this.here = new ExpectedAccess(reach.width);
-    for (const [position, entitlement] of entitled) reach.note(position, entitlement);
-    if (this.access === inherited) return;
-    addAlike(this.access, this.interned.entries());
+    for (const [position, access] of own) reach.note(position, access);
+    if (this.everywhere === inherited) return;
+    addAlike(this.everywhere, this.interned.entries());
   }
 
   /** @param reach gathers who reaches anything in the catalog, while its levels are walked. */
@@ -35,29 +36,31 @@ export class ExpectedScope {
     return new ExpectedScope(reach, node, nobody);
   }
 
-  /** Names below of which something is said, or below which something is, sorted. */
+  get owners(): Bitset {
+    return this.everywhere.given.OWNERSHIP;
+  }
+
+  /** Children that have an entry, or a descendant with one, sorted. */
   names(): string[] {
     return [...(this.node?.children.keys() ?? [])].sort();
   }
 
   child(name: string): ExpectedScope {
-    return new ExpectedScope(this.reach, this.node?.children.get(name), this.interned, this.access);
+    return new ExpectedScope(this.reach, this.node?.children.get(name), this.interned, this.everywhere);
   }
 
-  /** Marks the words of people of whom something is said at this very node below. */
   mark(name: string, marks: WordMarks): void {
     for (const { members } of this.node?.children.get(name)?.entries ?? []) marks.addPositions(members);
   }
 
-  /** What is meant at one node below, at these words, all marked ones among them. It is written over by the next call. */
   at(name: string, active: Uint32Array): ExpectedAccess {
-    const said = internedByPosition(this.node?.children.get(name), this.interned);
+    const interned = internedByPosition(this.node?.children.get(name), this.interned);
     this.here.clear(this.dirty);
     this.dirty = active;
     if (active.length === 0) return this.here;
-    addAlike(this.here, said);
-    for (const [position, entitlement] of said) this.reach.note(position, entitlement);
-    this.here.inherit(this.access, active, bitset(this.reach.width, said.keys()));
+    addAlike(this.here, interned);
+    for (const [position, access] of interned) this.reach.note(position, access);
+    this.here.inherit(this.everywhere, active, bitset(this.reach.width, interned.keys()));
     return this.here;
   }
 }

@@ -13,11 +13,11 @@ import type { PrincipalIndex } from './principal-index.js';
 export function proveRights(
   engine: EngineSets,
   snapshot: Snapshot,
-  roster: PrincipalIndex,
+  principals: PrincipalIndex,
   reaching: Bitset,
   differences: Differences,
 ): void {
-  const expected = new ExpectedRights(engine, snapshot, roster, reaching);
+  const expected = new ExpectedRights(engine, snapshot, principals, reaching);
   for (const right of everyRight([engine], snapshot.settings.sessionProperties)) {
     differences.compare(() => right, engine.everyWord, holders(engine, right), expected.holders(right));
   }
@@ -34,14 +34,14 @@ class ExpectedRights {
   constructor(
     private readonly engine: EngineSets,
     private readonly snapshot: Snapshot,
-    roster: PrincipalIndex,
+    principals: PrincipalIndex,
     private readonly reaching: Bitset,
   ) {
     const { width, people, rules } = engine;
     const { ownAccount, writableCatalogs, readableCatalogs, metadataCatalog } = snapshot.settings;
     this.own = bitset(width, people.named(ownAccount));
-    this.serviceAccounts = bitset(width, roster.serviceAccounts);
-    this.activePeople = bitset(width, roster.activePeople);
+    this.serviceAccounts = bitset(width, principals.serviceAccounts);
+    this.activePeople = bitset(width, principals.activePeople);
     const closed = [metadataCatalog, 'system'];
     this.theirs = new Set([...writableCatalogs, ...readableCatalogs].filter((catalog) => !closed.includes(catalog)));
     // Which version it marks is not a matter of access; that only one is marked is.

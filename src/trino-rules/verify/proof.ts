@@ -24,12 +24,12 @@ export function proveRules(rules: RulesDocument, snapshot: Snapshot): Finding[] 
   return withEngine(rules, snapshot, new WorkBudget(), prove);
 }
 
-/** @param engine numbers users as the roster does, and after them all others */
-export function prove(engine: EngineSets, snapshot: Snapshot, roster: PrincipalIndex): Finding[] {
+/** @param engine numbers users as the principals does, and after them all others */
+export function prove(engine: EngineSets, snapshot: Snapshot, principals: PrincipalIndex): Finding[] {
   const strangers = engine.people.strangers.map((name) => ({ kind: 'stranger', name }) as const);
-  const differences = new Differences([...roster.subjects, ...strangers], MAX_COUNTEREXAMPLES);
-  const reaching = proveData(engine, snapshot, roster, differences);
-  proveRights(engine, snapshot, roster, reaching, differences);
+  const differences = new Differences([...principals.subjects, ...strangers], MAX_COUNTEREXAMPLES);
+  const reaching = proveData(engine, snapshot, principals, differences);
+  proveRights(engine, snapshot, principals, reaching, differences);
   return findingsOf(differences, engine, snapshot);
 }
 
@@ -38,16 +38,16 @@ export function withEngine(
   rules: RulesDocument,
   snapshot: Snapshot,
   budget: WorkBudget,
-  judge: (engine: EngineSets, snapshot: Snapshot, roster: PrincipalIndex) => Finding[],
+  judge: (engine: EngineSets, snapshot: Snapshot, principals: PrincipalIndex) => Finding[],
 ): Finding[] {
   try {
-    const roster = new PrincipalIndex(snapshot);
-    const known = roster.subjects.map(({ name }) => name);
+    const principals = new PrincipalIndex(snapshot);
+    const known = principals.subjects.map(({ name }) => name);
     const patterns = new PatternCache(budget);
     const users = new UserUniverse(known, [rules], patterns);
     patterns.take(namesOf(snapshot));
     const open = openPatterns(rules, patterns, users);
-    return open.length > 0 ? open : judge(new EngineSets(rules, patterns, users), snapshot, roster);
+    return open.length > 0 ? open : judge(new EngineSets(rules, patterns, users), snapshot, principals);
   } catch (error) {
     if (!(error instanceof BudgetExceeded)) throw error;
     const message = 'the rules combine more names and people than can be checked, so that nothing is proved';

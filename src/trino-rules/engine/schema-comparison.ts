@@ -1,0 +1,162 @@
+import { PRIVILEGES, type Privilege } from '../model/privilege.js';
+import type { AccessFact } from './access-fact.js';
+import type { EngineSets } from './engine-sets.js';
+import { INFORMATION_SCHEMA, type SchemaName, type TableName } from './evaluator.js';
+import { wordAt, WordMarks, type Bitset } from './sparse-bitset.js';
+
+/** What one side of a comparison gives at one table, to whom. Its sets hold until the next question. */
+export interface TableAccess {
+  /** Users who may use the privilege, at the active words. */
+  holders(privilege: Privilege, active: Uint32Array): Bitset;
+  /** By conjunct: an expression in its parentheses. */
+  readonly filters: ReadonlyMap<string, Bitset>;
+  readonly hidden: ReadonlyMap<string, Bitset>;
+  readonly masks: ReadonlyMap<string, ReadonlyMap<string, Bitset>>;
+}
+
+/** One schema as one side of a comparison sees it. */
+export interface SchemaAccess {
+  readonly owners: Bitset;
+  /** At every table that has no entry of its own. */
+  readonly everywhere: TableAccess;
+  /** Tables that have one. */
+  names(): Iterable<string>;
+  /** Marks the words of the users for whom a table has an entry of its own; all others get what every table gives. */
+  mark(table: string, marks: WordMarks): void;
+  /** At one table, at these words, all marked ones among them. */
+  at(table: string, active: Uint32Array): TableAccess;
+}
+
+/** Where the differences go: findings of the proof, or the changes between two documents. */
+export interface ComparisonSink {
+  /** Two sets of users at some of their words, and of these only those among `among`; null: nobody, or everybody. */
+  compare(
+    fact: () => AccessFact,
+    active: Uint32Array,
+    left: Bitset | null,
+    right: Bitset | null,
+    among?: Bitset | null,
+  ): void;
+  /** Of one word of users: those whose restrictions are compared, given who reaches the table on either side. */
+  restrictedAmong(left: number, right: number): number;
+  /** Every table without an entry of its own has been compared. @param reaching who reaches it on either side */
+  comparedEverywhere(reaching: Bitset): void;
+  /** The same of one table. */
+  comparedTable(active: Uint32Array, reaching: Bitset): void;
+}
+
+/** Compares two sides in the schemas of a catalog, down to the table, the column and the filter. */
+export class SchemaComparison {
+  private readonly marks: WordMarks;
+  /** Who reaches the table: on the left, on the right, on either side. */
+  private readonly left: Bitset;
+  private readonly right: Bitset;
+  private readonly either: Bitset;
+  private readonly restricted: Bitset;
+  private readonly unhidden: Bitset;
+
+  constructor(
+    private readonly engine: EngineSets,
+    private readonly sink: ComparisonSink,
+  ) {
+    const { width } = engine;
+    this.marks = new WordMarks(width);
+    this.left = new Uint32Array(width);
+    this.right = new Uint32Array(width);
+    this.either = new Uint32Array(width);
+    this.restricted = new Uint32Array(width);
+    this.unhidden = new Uint32Array(width);
+  }
+
+  compare(resource: SchemaName, left: SchemaAccess, right: SchemaAccess): void {
+    const { engine, sink } = this;
+    const { everyWord, fresh, width } = engine;
+    engine.spend(STEPS_PER_SCHEMA + SETS_PER_SCHEMA * width);
+    sink.compare(() => ({ about: 'schema-ownership', resource }), everyWord, left.owners, right.owners);
+    // Whoever may read the catalog may read its names; no table rule is asked there.
+    const isAsked = resource.schema !== INFORMATION_SCHEMA;
+    if (isAsked) {
+      this.table({ ...resource, table: fresh }, left.everywhere, right.everywhere, everyWord);
+      sink.comparedEverywhere(this.either);
+    }
+    for (const table of new Set([...left.names(), ...right.names()])) {
+      engine.spend(STEPS_PER_TABLE + width);
+      left.mark(table, this.marks);
+      right.mark(table, this.marks);
+      const active = this.marks.take();
+      const [onLeft, onRight] = [left.at(table, active), right.at(table, active)];
+      if (!isAsked) continue;
+      if (active.length > 0) this.table({ ...resource, table }, onLeft, onRight, active);
+      sink.comparedTable(active, this.either);
+    }
+  }
+
+  private table(resource: TableName, left: TableAccess, right: TableAccess, active: Uint32Array): void {
+    this.engine.spend((PRIVILEGES.length + setsOf(left) + setsOf(right)) * (active.length + STEPS_PER_SET));
+    for (const index of active) this.left[index] = this.right[index] = 0;
+    for (const privilege of PRIVILEGES) {
+      const [onLeft, onRight] = [left.holders(privilege, active), right.holders(privilege, active)];
+      this.sink.compare(() => ({ about: 'privilege', resource, privilege }), active, onLeft, onRight);
+      for (const index of active) {
+        this.left[index] = wordAt(this.left, index) | wordAt(onLeft, index);
+        this.right[index] = wordAt(this.right, index) | wordAt(onRight, index);
+      }
+    }
+    for (const index of active) {
+      const [onLeft, onRight] = [wordAt(this.left, index), wordAt(this.right, index)];
+      this.either[index] = onLeft | onRight;
+      this.restricted[index] = this.sink.restrictedAmong(onLeft, onRight);
+    }
+    this.restrictions(resource, left, right, active);
+  }
+
+  /** Filters conjunct by conjunct, because one more is a loss and nothing else. */
+  private restrictions(resource: TableName, left: TableAccess, right: TableAccess, active: Uint32Array): void {
+    const compare = (fact: () => AccessFact, onLeft?: Bitset, onRight?: Bitset, among = this.restricted): void =>
+      this.sink.compare(fact, active, onLeft ?? null, onRight ?? null, among);
+    for (const expression of keysOf(left.filters, right.filters)) {
+      const fact = () => ({ about: 'row-filter', resource, expression }) as const;
+      compare(fact, left.filters.get(expression), right.filters.get(expression));
+    }
+    for (const column of keysOf(left.hidden, right.hidden)) {
+      const fact = () => ({ about: 'hidden-column', resource, column }) as const;
+      compare(fact, left.hidden.get(column), right.hidden.get(column));
+    }
+    for (const column of keysOf(left.masks, right.masks)) {
+      const [onLeft, onRight] = [left.masks.get(column), right.masks.get(column)];
+      const among = this.without(active, left.hidden.get(column), right.hidden.get(column));
+      for (const expression of keysOf(onLeft, onRight)) {
+        const fact = () => ({ about: 'column-mask', resource, column, expression }) as const;
+        compare(fact, onLeft?.get(expression), onRight?.get(expression), among);
+      }
+    }
+  }
+
+  /** A mask says nothing of a column that is hidden, on either side. */
+  private without(active: Uint32Array, ...hidden: (Bitset | undefined)[]): Bitset {
+    const sets = hidden.filter((set) => set !== undefined);
+    if (sets.length === 0) return this.restricted;
+    for (const index of active)
+      this.unhidden[index] = sets.reduce((left, set) => left & ~wordAt(set, index), wordAt(this.restricted, index));
+    return this.unhidden;
+  }
+}
+
+/** To set up what is asked of a schema; each of its sets is as wide as there are words of users. */
+const STEPS_PER_SCHEMA = 500;
+const SETS_PER_SCHEMA = 40;
+const STEPS_PER_TABLE = 200;
+const STEPS_PER_SET = 100;
+
+function setsOf({ filters, hidden, masks }: TableAccess): number {
+  return [...masks.values()].reduce((sum, { size }) => sum + size, filters.size + hidden.size);
+}
+
+function keysOf(
+  a: ReadonlyMap<string, unknown> | undefined,
+  b: ReadonlyMap<string, unknown> | undefined,
+): Iterable<string> {
+  if (a === undefined || a.size === 0) return b?.keys() ?? [];
+  if (b === undefined || b.size === 0) return a.keys();
+  return new Set([...a.keys(), ...b.keys()]);
+}
