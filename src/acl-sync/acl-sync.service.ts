@@ -5,19 +5,12 @@ import { Clock } from '../kernel/clock.js';
 import { diffRules } from '../trino-rules/diff/rules-diff.js';
 import { type Finding, isError } from '../trino-rules/document/finding.js';
 import { CandidateService, type Prepared } from './candidate.service.js';
+import { withCapacityFindings } from './capacity-findings.js';
 import { type Candidate, isRefused } from './domain/candidate.js';
 import { type PublicationDraft, PublicationHistory } from './domain/publication-history.js';
-import {
-  failureOf,
-  type RunOutcome,
-  type Plan,
-  planPublication,
-  type Publication,
-  type Trigger,
-} from './domain/publication.js';
+import { failureOf, type RunOutcome, type Plan, planPublication, type Publication, type Trigger } from './domain/publication.js';
 import { type LiveRules, RulesTarget, RulesTargetMoved } from './domain/rules-target.js';
 import { type Lease, SyncLock } from './domain/sync-lock.js';
-import { fitted } from './fitting.js';
 import { RunReportsService } from './run-reports.service.js';
 
 /** What makes a run happen. */
@@ -99,7 +92,8 @@ export class AclSyncService implements BeforeApplicationShutdown {
       const now = this.clock.now();
       await this.history.settle(live.text, now);
       const latest = await this.history.latest();
-      const fits = (candidate: Candidate): Candidate => fitted(candidate, live.text, this.target.limitBytes);
+      const fits = (candidate: Candidate): Candidate =>
+        withCapacityFindings(candidate, live.text, this.target.limitBytes);
       const candidate = fits(prepared.candidate);
       const plan = planPublication(candidate, live, latest);
       if (plan.drift) edit = { textHash: digest(live.text) };

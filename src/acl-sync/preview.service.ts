@@ -3,12 +3,12 @@ import type { ConcurrencyQuota } from '../kernel/errors.js';
 import { diffRules, type RulesDiff } from '../trino-rules/diff/rules-diff.js';
 import type { Finding } from '../trino-rules/document/finding.js';
 import { CandidateService } from './candidate.service.js';
+import { withCapacityFindings } from './capacity-findings.js';
 import { accessForm, type AccessForm } from './domain/access-text.js';
 import type { Candidate } from './domain/candidate.js';
 import { PublicationHistory } from './domain/publication-history.js';
 import { type Plan, planPublication } from './domain/publication.js';
 import { RulesTarget } from './domain/rules-target.js';
-import { fitted } from './fitting.js';
 
 export interface Preview {
   plan: Plan;
@@ -80,7 +80,7 @@ export class PreviewService {
   private async make(): Promise<Preview> {
     const { candidate: prepared } = await this.candidates.current();
     const live = await this.target.read(AbortSignal.timeout(TARGET_MS));
-    const candidate = fitted(prepared, live.text, this.target.limitBytes);
+    const candidate = withCapacityFindings(prepared, live.text, this.target.limitBytes);
     const plan = planPublication(candidate, live, await this.history.latest());
     return { plan, candidate, diff: diffRules(live.text, candidate.text) };
   }

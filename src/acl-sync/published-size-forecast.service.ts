@@ -38,9 +38,9 @@ export class PublishedSizeForecast extends SizeForecast {
     const beside = { former: known, formerCompressed };
     const guess = checkCapacity({ ...beside, next: guessed, nextCompressed: () => guessed / 2 }, limit);
     if (!isTooLarge(guess))
-      return told(checkCapacity({ ...beside, next: known, nextCompressed: formerCompressed }, limit));
+      return forecastOf(checkCapacity({ ...beside, next: known, nextCompressed: formerCompressed }, limit));
     const text = await this.preparer.compile(await read());
-    return told(
+    return forecastOf(
       checkCapacity({ ...beside, next: Buffer.byteLength(text), nextCompressed: () => gzipSync(text).length }, limit),
     );
   }
@@ -50,7 +50,7 @@ function isTooLarge({ findings }: ReturnType<typeof checkCapacity>): boolean {
   return findings.some(isError);
 }
 
-function told(fitting: ReturnType<typeof checkCapacity>): Forecast | null {
+function forecastOf(fitting: ReturnType<typeof checkCapacity>): Forecast | null {
   const [finding] = fitting.findings;
   return finding === undefined ? null : { fits: !isTooLarge(fitting), message: finding.message };
 }

@@ -11,14 +11,7 @@ import { withoutSql } from '../trino-rules/engine/access-fact-text.js';
 import { AclSyncMetrics } from './acl-sync.metrics.js';
 import { accessForm, type AccessForm } from './domain/access-text.js';
 import { PublicationHistory } from './domain/publication-history.js';
-import {
-  type Drift,
-  type RunOutcome,
-  type Publication,
-  reasonsOf,
-  type Run,
-  type Trigger,
-} from './domain/publication.js';
+import { type Drift, type RunOutcome, type Publication, reasonsOf, type Run, type Trigger } from './domain/publication.js';
 import { APPROVED, UNEXPLAINED } from './domain/unexplained-change.js';
 
 /** A run that ended. */
@@ -32,10 +25,10 @@ export interface RunReport {
 }
 
 /** As many reasons as a log line and an audit event carry; the history has them all. */
-const REASONS_TOLD = 10;
+const MAX_REASONS = 10;
 /** As many of the things that are gained, and as many of those lost. */
 const CHANGES_LOGGED = 3;
-const CHANGES_AUDITED = 20;
+const MAX_CHANGES = 20;
 
 /** Tells of a run wherever it is looked for: history, audit trail, log, metrics. */
 @Injectable()
@@ -58,12 +51,13 @@ export class RunReportsService {
     const unexplained = unexplainedIn(outcome);
     await this.transaction.run(async () => {
       await this.history.record(run);
-      if (unexplained !== undefined) await this.tell('unexplained_change', report, { message: unexplained.message });
-      if (isNewEdit) await this.tell('drift_found', report, { text_hash: drift.textHash });
+      if (unexplained !== undefined)
+        await this.recordEvent('unexplained_change', report, { message: unexplained.message });
+      if (isNewEdit) await this.recordEvent('drift_found', report, { text_hash: drift.textHash });
       // What keeps being refused is one event, not one every five minutes.
       if (outcome.kind === 'applied' || !isLike(run, last)) await this.tellOutcome(report);
       if (outcome.kind === 'refused' && outcome.publication !== null)
-        await this.tellApplied(report, outcome.publication);
+        await this.recordApplied(report, outcome.publication);
     });
     this.metrics.ran(outcome.kind, trigger);
     if (unexplained !== undefined) {
@@ -81,22 +75,22 @@ export class RunReportsService {
       case 'no_change':
         return;
       case 'applied':
-        return this.tellApplied(report, outcome.publication);
+        return this.recordApplied(report, outcome.publication);
       case 'refused': {
         const { awaits, reasons } = outcome;
-        return this.tell('publication_refused', report, { awaits, reasons: reasons.slice(0, REASONS_TOLD) });
+        return this.recordEvent('publication_refused', report, { awaits, reasons: reasons.slice(0, MAX_REASONS) });
       }
       case 'failed': {
         const { reason, message, auditId } = outcome.failure;
-        return this.tell('publication_failed', report, { reason, message, audit_id: auditId });
+        return this.recordEvent('publication_failed', report, { reason, message, audit_id: auditId });
       }
     }
   }
 
-  private tellApplied(report: RunReport, publication: Publication): Promise<void> {
+  private recordApplied(report: RunReport, publication: Publication): Promise<void> {
     const { hash, rules, bytes, access, isWithdrawal } = publication;
-    const change = access && accessForm(access, CHANGES_AUDITED);
-    return this.tell('publication_applied', report, {
+    const change = access && accessForm(access, MAX_CHANGES);
+    return this.recordEvent('publication_applied', report, {
       hash,
       rules,
       bytes,
@@ -105,7 +99,7 @@ export class RunReportsService {
     });
   }
 
-  private tell(
+  private recordEvent(
     event: AuditEventName,
     { by, trigger, outcome }: RunReport,
     details: Record<string, unknown>,
@@ -136,7 +130,7 @@ export class RunReportsService {
         this.log.error('TRINO_ACL_SYNC_REFUSED', {
           trigger,
           awaits: outcome.awaits,
-          reasons: outcome.reasons.slice(0, REASONS_TOLD).map(loggedFinding),
+          reasons: outcome.reasons.slice(0, MAX_REASONS).map(loggedFinding),
           reasons_in_all: outcome.reasons.length,
         });
         return;
@@ -151,8 +145,8 @@ export class RunReportsService {
   private writeApplied(publication: Publication, trigger: Trigger): void {
     const { version, hash, rules, bytes, diff, access, isWithdrawal } = publication;
     const [added, removed] = [diff.added.length, diff.removed.length];
-    const told = { ...(isWithdrawal && { is_withdrawal: true }), access: access && loggedAccess(access) };
-    this.log.info('TRINO_ACL_SYNC_APPLIED', { trigger, version, hash, rules, bytes, added, removed, ...told });
+    const details = { ...(isWithdrawal && { is_withdrawal: true }), access: access && loggedAccess(access) };
+    this.log.info('TRINO_ACL_SYNC_APPLIED', { trigger, version, hash, rules, bytes, added, removed, ...details });
   }
 }
 
@@ -192,7 +186,7 @@ function unexplainedIn(outcome: RunOutcome): Finding | undefined {
 }
 
 function isLike(run: Run, last: Run | null): boolean {
-  const told = ({ outcome, reasons }: Run) =>
+  const key = ({ outcome, reasons }: Run) =>
     JSON.stringify([outcome, reasons.map(({ code, message }) => [code, message])]);
-  return last !== null && told(last) === told(run);
+  return last !== null && key(last) === key(run);
 }

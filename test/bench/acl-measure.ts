@@ -5,10 +5,10 @@ import { compile } from '../../src/trino-rules/compile/compile.js';
 import { rulesText } from '../../src/trino-rules/compile/rules-text.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import { snapshotOf, type Way, type World } from './acl-world.js';
-import { floor } from './floor.js';
+import { floor } from './lower-bound.js';
 import { cpuMs, judge } from './judging.js';
 import type { Measured, Warm } from './measuring.js';
-import { MANY_RULES, namesInFull, personByPerson, sizeOf } from './peers.js';
+import { MANY_RULES, namesInFull, personByPerson, sizeOf } from './baselines.js';
 import { everydayQuestions, proofQuestions, type Questions } from './questions.js';
 import { median } from './ratio.js';
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { assertNothingLeft, processesOf } from './running/census.js';
+import { assertNothingLeft, processesOf } from './running/leftover-processes.js';
 import { Processes, type Running } from './running/processes.js';
 import { until } from './running/until.js';
 import { openStack } from './stack.js';

@@ -12,7 +12,7 @@ import { installImageNode } from './parts/image.js';
 import { install, installForChart } from './parts/install.js';
 import { installSchemathesis } from './parts/schemathesis.js';
 import { duration, say, summed, told } from './progress.js';
-import { assertNothingLeft } from './running/census.js';
+import { assertNothingLeft } from './running/leftover-processes.js';
 import { Processes } from './running/processes.js';
 import { STACK_FILE, startChartStack, startStack, type StartedStack } from './stack.js';
 import { suite, suiteOnNode } from './suite.js';

@@ -15,7 +15,7 @@ export class FakeRulesTarget extends RulesTarget {
   published: NextRules[] = [];
   /** Thrown by the next calls, until it is null again. */
   failure: RulesTargetUnavailable | null = null;
-  /** Called between a reading and a publication: the place for a rival. */
+  /** Called between a reading and a publication: the place for a concurrent change. */
   beforePublish: () => void = () => undefined;
   private revision = 1;
 

@@ -8,18 +8,18 @@ export function changedText({ what, people, others }: ChangedAccess): string {
 
 /** The first few things, for a sentence. */
 export function firstChanges({ gained, lost }: AccessChange, few = 2): string {
-  const told = (verb: string, changes: readonly ChangedAccess[]): string[] =>
+  const lines = (verb: string, changes: readonly ChangedAccess[]): string[] =>
     changes.slice(0, few).map((change) => `${verb} by ${changedText(change)}`);
-  return [...told('gained', gained), ...told('lost', lost)].join('; ');
+  return [...lines('gained', gained), ...lines('lost', lost)].join('; ');
 }
 
 /** For people at a terminal. */
 export function accessLines({ gained, lost, gainedInAll, lostInAll }: AccessChange): string[] {
-  const told = (verb: string, changes: readonly ChangedAccess[], inAll: number): string[] => [
+  const lines = (verb: string, changes: readonly ChangedAccess[], inAll: number): string[] => [
     ...changes.map((change) => `${verb} ${changedText(change)}`),
     ...(inAll > changes.length ? [`${verb} ${inAll - changes.length} more things`] : []),
   ];
-  return [...told('gained by', gained, gainedInAll), ...told('lost by', lost, lostInAll)];
+  return [...lines('gained by', gained, gainedInAll), ...lines('lost by', lost, lostInAll)];
 }
 
 /** As the API, the log and the audit trail name things: counts of all of it, and the first of it. */

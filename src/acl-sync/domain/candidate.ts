@@ -9,19 +9,7 @@ import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import { checkRules } from '../../trino-rules/verify/check.js';
 import { closedRules } from './closed-rules.js';
 import { takings } from './takings.js';
-import {
-  approvedFinding,
-  type Baseline,
-  documentOf,
-  type Previous,
-  needsApproval,
-  toleratedFinding,
-  findUnexplainedChange,
-  unexplainedFinding,
-  type SnapshotPair,
-  snapshotPair,
-  writtenSnapshot,
-} from './unexplained-change.js';
+import { approvedFinding, type Baseline, documentOf, type Previous, needsApproval, toleratedFinding, findUnexplainedChange, unexplainedFinding, type SnapshotPair, snapshotPair, writtenSnapshot } from './unexplained-change.js';
 import { withdrawal } from './withdrawal.js';
 
 /** Rules that could be published, and everything that the checks have to say about them. */
@@ -80,11 +68,11 @@ export function prepare(preparation: Preparation, compiler: string): Candidate {
   const access = compareAccess(documentOf(previous.published), rules.document);
   const unexplained = findUnexplainedChange(snapshot, rules, previous, compiler);
   const compared = { ...candidate, access, changedAt: firstChange(previous, unexplained.snapshots, snapshot.at) };
-  const told = (finding: Finding): Candidate => ({ ...compared, findings: [...candidate.findings, finding] });
+  const withFinding = (finding: Finding): Candidate => ({ ...compared, findings: [...candidate.findings, finding] });
   if (unexplained.change.changedPairs === 0 && !unexplained.isEmptied) return compared;
   const isApproved = previous.baseline.approved.includes(rules.hash);
-  if (!needsApproval(unexplained, limits.maxUnexplainedPercent)) return told(toleratedFinding(unexplained));
-  return told(isApproved ? approvedFinding(unexplained) : unexplainedFinding(unexplained, rules.hash));
+  if (!needsApproval(unexplained, limits.maxUnexplainedPercent)) return withFinding(toleratedFinding(unexplained));
+  return withFinding(isApproved ? approvedFinding(unexplained) : unexplainedFinding(unexplained, rules.hash));
 }
 
 /**

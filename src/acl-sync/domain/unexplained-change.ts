@@ -94,16 +94,16 @@ export function needsApproval({ change, isEmptied }: UnexplainedChange, maxPerce
   return isEmptied || (changedPairs >= FEWEST_PAIRS && changedPairs * 100 > maxPercent * allPairs);
 }
 
-export function unexplainedFinding(surprise: UnexplainedChange, hash: string): Finding {
+export function unexplainedFinding(unexplained: UnexplainedChange, hash: string): Finding {
   const message =
-    `no recorded change explains this: ${changeText(surprise)}. It is published once an administrator has approved the ` +
+    `no recorded change explains this: ${changeText(unexplained)}. It is published once an administrator has approved the ` +
     `text ${hash}; until then, what recorded changes take away goes out, and nothing else`;
   return { code: UNEXPLAINED, severity: 'error', message };
 }
 
 /** Below the limit it passes, and is told all the same. */
-export function toleratedFinding(surprise: UnexplainedChange): Finding {
-  const message = `no recorded change explains this, and it is small enough to pass: ${changeText(surprise)}`;
+export function toleratedFinding(unexplained: UnexplainedChange): Finding {
+  const message = `no recorded change explains this, and it is small enough to pass: ${changeText(unexplained)}`;
   return { code: UNEXPLAINED, severity: 'warning', message };
 }
 

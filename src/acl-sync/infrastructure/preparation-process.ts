@@ -51,7 +51,7 @@ export class PreparationProcess {
           milliseconds,
         );
         signal.addEventListener('abort', () => clearTimeout(deadline));
-        const told = (answer: Answer<T>): void =>
+        const received = (answer: Answer<T>): void =>
           'thrown' in answer ? reject(new Error(answer.thrown)) : resolve(answer.result);
         const ended = (code: number | null, by: NodeJS.Signals | null): void =>
           reject(
@@ -59,8 +59,8 @@ export class PreparationProcess {
               ? new PreparationExceeded('memory', `${heapMebibytes} MiB`)
               : new Error(`the preparation of the rules ended with ${by ?? `code ${code}`}`),
           );
-        child.on('message', told).on('exit', ended).on('error', reject);
-        signal.addEventListener('abort', () => child.off('message', told).off('exit', ended).off('error', reject));
+        child.on('message', received).on('exit', ended).on('error', reject);
+        signal.addEventListener('abort', () => child.off('message', received).off('exit', ended).off('error', reject));
         if (child.exitCode !== null || child.signalCode !== null) ended(child.exitCode, child.signalCode);
         else child.send(task);
       });

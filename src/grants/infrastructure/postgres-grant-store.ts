@@ -3,13 +3,7 @@ import { type Page, type PageRequest, pageOf } from '../../kernel/page.js';
 import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
 import type { Privilege } from '../../trino-rules/model/privilege.js';
 import { type Actor, type Grant, type GrantFilter, GrantStore, type NewGrant } from '../domain/grant.js';
-import {
-  type PrincipalColumns,
-  principalColumns,
-  principalJoins,
-  principalOf,
-  principalValues,
-} from './principal-columns.js';
+import { type PrincipalColumns, principalColumns, principalJoins, principalOf, principalValues } from './principal-columns.js';
 import { type ResourceColumns, resourceOf, resourceValues } from './resource-columns.js';
 
 interface GrantRow extends PrincipalColumns, ResourceColumns {
@@ -120,13 +114,13 @@ function toGrant(row: GrantRow): Grant {
     privileges: row.privileges,
     expiresAt: row.expires_at,
     description: row.description,
-    grantedBy: doer(row.granted_by, row.giver),
+    grantedBy: actorOf(row.granted_by, row.giver),
     grantedAt: row.granted_at,
-    revokedBy: doer(row.revoked_by, row.revoker),
+    revokedBy: actorOf(row.revoked_by, row.revoker),
     revokedAt: row.revoked_at,
   };
 }
 
-function doer(id: number | null, name: string | null): Actor {
+function actorOf(id: number | null, name: string | null): Actor {
   return id === null ? null : { id, name: name ?? '' };
 }

@@ -38,8 +38,8 @@ function closedCatalogs({ settings, grants, policies }: Snapshot): Finding[] {
     severity: 'error' as const,
     message: `the settings open catalog ${catalog} to the service accounts, in which nobody may be given anything`,
   }));
-  const said = [...grants, ...policies].filter(({ resource }) => closed(resource.catalog));
-  const ignored = [...new Set(said.map(({ resource }) => path(resource)))].sort().map((where) => ({
+  const closedRows = [...grants, ...policies].filter(({ resource }) => closed(resource.catalog));
+  const ignored = [...new Set(closedRows.map(({ resource }) => path(resource)))].sort().map((where) => ({
     code: 'closed-catalog',
     severity: 'warning' as const,
     message: `grants and policies on ${where} have no effect: nobody may be given anything in that catalog`,

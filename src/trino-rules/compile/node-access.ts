@@ -32,8 +32,8 @@ export class NodeAccess {
     return top;
   }
 
-  below(said: readonly AccessEntry[]): NodeAccess {
-    const changes = said.length === 0 ? [] : changed(this.states, said, this.places);
+  below(entries: readonly AccessEntry[]): NodeAccess {
+    const changes = entries.length === 0 ? [] : changed(this.states, entries, this.places);
     return new NodeAccess(this.changes.length === 0 ? (this.above ?? this) : this, changes, this.places);
   }
 
@@ -68,20 +68,20 @@ function withChanges(above: readonly AccessState[], changes: readonly Change[]):
  * Looks at those alone whom something means.
  * @param places a zero for everybody, and so again afterwards: a map of thousands for each of thousands of nodes takes longer
  */
-function changed(above: readonly AccessState[], said: readonly AccessEntry[], places: Uint32Array): Change[] {
+function changed(above: readonly AccessState[], entries: readonly AccessEntry[], places: Uint32Array): Change[] {
   const found: Change[] = [];
-  for (const saying of said) {
+  for (const entry of entries) {
     const after = new Map<AccessState, AccessState>();
     let last: AccessState | null = null;
     let next: AccessState | null = null;
-    saying.members.forEach((position) => {
+    entry.members.forEach((position) => {
       const place = places[position] ?? 0;
       const known = place === 0 ? undefined : found[place - 1];
       const before = known?.to ?? above[position];
       if (before === undefined) return;
       // Most of those in a row have had the same before.
       if (before !== last || next === null) {
-        next = after.get(before) ?? before.and(saying);
+        next = after.get(before) ?? before.and(entry);
         after.set(before, next);
         last = before;
       }

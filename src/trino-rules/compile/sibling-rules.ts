@@ -38,13 +38,13 @@ export class SiblingRules {
     level: Level,
     where: SiblingRule,
   ): WideRule<SiblingRule & O>[] {
-    const told = siblings.filter(({ parts }) => parts.some(({ must }) => !must.isEmpty()));
+    const uncovered = siblings.filter(({ parts }) => parts.some(({ must }) => !must.isEmpty()));
     const cost = {
       person: this.person,
-      sibling: typicalLength(told.map(({ name }) => name)),
+      sibling: typicalLength(uncovered.map(({ name }) => name)),
       rule: (effect: O) => JSON.stringify({ user: '', ...where, [level]: '', ...effect }).length + SEPARATOR,
     };
-    return rectangles(told, cost).map(({ effect, people, names }) => {
+    return rectangles(uncovered, cost).map(({ effect, people, names }) => {
       const user = people && { user: audience(people, this.list) };
       return { names, rule: { ...user, ...where, [level]: anyOf(names), ...effect } };
     });

@@ -25,16 +25,16 @@ export function tableRules(intent: IntentSets, write: SiblingRules): TableRule[]
   const catalogs: Block<TableRule>[] = [];
   let rules: TableRule[] = [];
   for (const { above, siblings, level, where } of siblingNodes(intent)) {
-    const told = write.about(siblings, level, where);
-    if (level === 'table') schemas.push({ name: above, rules: told.map(({ rule }) => rule) });
-    else if (level === 'schema') catalogs.push({ name: above, rules: interleaved(schemas.splice(0), told) });
-    else rules = interleaved(catalogs, told);
+    const written = write.about(siblings, level, where);
+    if (level === 'table') schemas.push({ name: above, rules: written.map(({ rule }) => rule) });
+    else if (level === 'schema') catalogs.push({ name: above, rules: interleaved(schemas.splice(0), written) });
+    else rules = interleaved(catalogs, written);
   }
   return rules;
 }
 
 /**
- * What table rules have to say, one parent at a time and behind all below it: at a node only those must be told of who get
+ * What table rules have to say, one parent at a time and behind all below it: at a node only those must be written of who get
  * something else there than the next broader rule gives them.
  */
 export function* siblingNodes({ catalogs, top, principals }: IntentSets): Generator<SiblingNodes> {

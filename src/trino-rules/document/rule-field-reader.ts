@@ -110,8 +110,8 @@ export class RuleFieldReader {
   private word<T extends string>(key: string, node: JsonNode, words: readonly T[]): T | undefined {
     const word = node.kind === 'string' ? words.find((each) => each === node.value) : undefined;
     if (word === undefined) {
-      const said = node.kind === 'string' ? `"${node.value}"` : described(node);
-      this.fault('rules-value-unknown', `"${key}" knows ${words.join(', ')}; not ${said}`, node);
+      const found = node.kind === 'string' ? `"${node.value}"` : described(node);
+      this.fault('rules-value-unknown', `"${key}" knows ${words.join(', ')}; not ${found}`, node);
     }
     return word;
   }

@@ -41,14 +41,14 @@ export function unreachableRules(
       const isCertain = !isOpen.some((open, other) => open && other <= index);
       const verdict = isCertain ? ({ kind: 'covered' } as const) : judged(fields, index, patterns);
       const at = `${section}[${index}]`;
-      const told = { rule: at, witness: ruleText(rules[section][index] ?? {}) };
+      const where = { rule: at, witness: ruleText(rules[section][index] ?? {}) };
       if (verdict.kind === 'witness') return [];
       if (verdict.kind === 'undecided') {
         const message = `whether ${at} ever decides could not be found out: its pattern, or one before it, is too intricate`;
-        return [{ code: 'dead-rule-undecided', severity: 'info', message, ...told }];
+        return [{ code: 'dead-rule-undecided', severity: 'info', message, ...where }];
       }
       const message = `${at} never decides: earlier rules match whatever it matches, ${example(section, fields, index, patterns)}`;
-      return [{ code: 'dead-rule', severity, message, ...told }];
+      return [{ code: 'dead-rule', severity, message, ...where }];
     });
   });
 }

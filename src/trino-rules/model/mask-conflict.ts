@@ -17,10 +17,10 @@ export function maskConflict(snapshot: Snapshot, id: number): MaskConflict | nul
   const masks = snapshot.policies.filter((policy) => policy.kind === 'column_mask');
   const mine = masks.find((mask) => mask.id === id);
   if (mine === undefined) return null;
-  const meant = everybody(snapshot).filter(({ principal }) => matchesPolicy(snapshot, mine, principal));
+  const members = everybody(snapshot).filter(({ principal }) => matchesPolicy(snapshot, mine, principal));
   for (const other of masks) {
     if (other.id === id || other.expression === mine.expression || !sameColumn(other, mine)) continue;
-    const who = meant.find(({ principal }) => matchesPolicy(snapshot, other, principal));
+    const who = members.find(({ principal }) => matchesPolicy(snapshot, other, principal));
     if (who !== undefined) return { with: other.id, who: who.name };
   }
   return null;

@@ -96,25 +96,25 @@ function internedByPosition(
   node: EntryNode | undefined,
   above: readonly InternedAccess[],
 ): Map<number, InternedAccess> {
-  const entitled = new Map<number, InternedAccess>();
+  const interned = new Map<number, InternedAccess>();
   for (const { source, members } of node?.entries ?? []) {
     for (const position of members) {
-      const before = entitled.get(position) ?? above[position];
-      if (before !== undefined) entitled.set(position, before.and(source));
+      const before = interned.get(position) ?? above[position];
+      if (before !== undefined) interned.set(position, before.and(source));
     }
   }
-  return entitled;
+  return interned;
 }
 
 const NOWHERE = new Uint32Array(0);
 
 /** Those who have the same are written down together: of a hundred hidden columns each is one set, and not one for each person. */
-function addAlike(outcome: ExpectedAccess, entitled: Iterable<[number, InternedAccess]>): void {
+function addAlike(access: ExpectedAccess, interned: Iterable<[number, InternedAccess]>): void {
   const alike = new Map<Access, number[]>();
-  for (const [position, { access }] of entitled) {
-    const known = alike.get(access);
+  for (const [position, { access: granted }] of interned) {
+    const known = alike.get(granted);
     if (known) known.push(position);
-    else alike.set(access, [position]);
+    else alike.set(granted, [position]);
   }
-  for (const [access, positions] of alike) outcome.add(sparseBitset(positions), access);
+  for (const [granted, positions] of alike) access.add(sparseBitset(positions), granted);
 }

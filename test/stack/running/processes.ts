@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { startGuard, type Guard } from './guard.js';
 import { Hopeless } from './until.js';
 
-/** In the environment of everything that a run starts, however deep: by it the census finds what is left. */
+/** In the environment of everything that a run starts, however deep: by it leftover processes are found. */
 export const RUN_MARK = 'GRANTLINE_STACK_RUN';
 
 const TAIL_LINES = 25;

@@ -22,7 +22,7 @@ describe('a change that nobody has recorded', () => {
 
   const environment = () => ({ ACL_FILE_DIRECTORY: directory, SERVICE_QUERY_USER: 'service-account-grantline' });
   beforeEach(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'no-surprise-'));
+    directory = await mkdtemp(join(tmpdir(), 'unexplained-change-'));
     service = await startService(environment());
     admin = await administrator(service);
     ids = await people(service, 'alice', 'bob', 'carol');

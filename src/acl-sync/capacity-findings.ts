@@ -3,7 +3,7 @@ import { checkCapacity } from '../trino-rules/document/target-capacity.js';
 import type { Candidate } from './domain/candidate.js';
 
 /** The candidate with what there is to say about its size beside the text that is live now. */
-export function fitted(candidate: Candidate, live: string | null, limitBytes: number | null): Candidate {
+export function withCapacityFindings(candidate: Candidate, live: string | null, limitBytes: number | null): Candidate {
   if (candidate.findings.some(({ code }) => code === 'too-large')) return candidate;
   const former = live ?? '';
   const sizes = {

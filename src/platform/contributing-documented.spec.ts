@@ -1,0 +1,24 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/** The files that a row names: one with its path, those behind it in the same module or room. */
+function filesOf(row: string): string[] {
+  const [first = '', ...others] = [...row.matchAll(/`([\w/.-]+\.ts)`/g)].map(([, file = '']) => file);
+  const rooms = [dirname(first), dirname(dirname(first))];
+  const found = (file: string): string =>
+    file.startsWith('src/') ? file : (rooms.map((room) => join(room, file)).find(existsSync) ?? file);
+  return [first, ...others.map(found)];
+}
+
+describe('CONTRIBUTING.md', () => {
+  const [, table = ''] = /## Where is it\?\n([^#]+)##/.exec(readFileSync('CONTRIBUTING.md', 'utf8')) ?? [];
+  const rows = table.split('\n').filter((line) => line.includes('`src/'));
+
+  it('has ten questions', () => {
+    expect(rows).toHaveLength(10);
+  });
+
+  it.each(rows)('leads to files that exist: %s', (row) => {
+    expect(filesOf(row).filter((file) => !existsSync(file))).toEqual([]);
+  });
+});
