@@ -1,6 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AuditModule } from '../audit/audit.module.js';
-import { GrantsModule } from '../grants/grants.module.js';
+import { SnapshotsModule } from '../grants/snapshots.module.js';
 import { Timers } from '../kernel/timers.js';
 import { DatabaseUrl } from '../platform/database.js';
 import { Log } from '../platform/log.js';
@@ -30,7 +30,7 @@ export class PublishingModule {
   static with({ acl }: Settings): DynamicModule {
     return {
       module: PublishingModule,
-      imports: [AuditModule, UsersModule, GrantsModule],
+      imports: [AuditModule, UsersModule, SnapshotsModule],
       providers: [
         ServiceAccountNames,
         AclSyncService,

@@ -1,4 +1,4 @@
-import { Injectable, Optional } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type FieldError, Refused } from '../kernel/errors.js';
 import { Settings } from '../platform/settings.js';
 import { maskConflict } from '../trino-rules/model/mask-conflict.js';
@@ -34,9 +34,9 @@ export class AdmissionService {
     private readonly users: UsersService,
     private readonly snapshots: SnapshotService,
     private readonly settings: Settings,
-    @Optional() private readonly size?: SizeForecast,
-    @Optional() private readonly proof?: AdmissionProof,
-    @Optional() private readonly engine?: EngineNames,
+    private readonly size: SizeForecast,
+    private readonly proof: AdmissionProof,
+    private readonly engine: EngineNames,
   ) {}
 
   nodeErrors(nodes: readonly NamedIn<Resource>[]): FieldError[] {
@@ -86,7 +86,6 @@ export class AdmissionService {
    */
   async admitRules(touched: Touched): Promise<string[]> {
     const room = await this.admitSize();
-    if (this.proof === undefined) return room;
     const snapshot = await this.snapshots.readTouched(touched, PROVED_GRANTS);
     const refusal = snapshot && (await this.proof.refusal(snapshot));
     if (refusal !== null) throw new Refused('rules_unprovable', { detail: refusal });
@@ -95,14 +94,14 @@ export class AdmissionService {
 
   private async admitSize(): Promise<string[]> {
     const read = () => this.snapshots.read();
-    const forecast = (await this.size?.forecast(read, (since) => this.snapshots.growth(since))) ?? null;
+    const forecast = await this.size.forecast(read, (since) => this.snapshots.growth(since));
     if (forecast?.fits === false) throw new Refused('rules_too_large', { detail: forecast.message });
     return forecast === null ? [] : [forecast.message];
   }
 
   /** For each node what the engine does not know of it. A warning only: it may be made tomorrow, and the engine may be away. */
   async nameWarnings(nodes: readonly EngineNode[]): Promise<string[][]> {
-    const unknown = (await this.engine?.unknownParts(nodes)) ?? [];
+    const unknown = await this.engine.unknownParts(nodes);
     return nodes.map((_, i) => [unknown[i] ?? []].flat());
   }
 
@@ -110,7 +109,7 @@ export class AdmissionService {
   async policyWarnings(rule: PolicyRule): Promise<string[]> {
     const [unknown = []] = await this.nameWarnings([rule.resource]);
     if (unknown.length > 0 || (rule.kind !== 'row_filter' && rule.kind !== 'column_mask')) return unknown;
-    const misread = (await this.engine?.misreading(rule.kind, rule.resource, rule.expression)) ?? null;
+    const misread = await this.engine.misreading(rule.kind, rule.resource, rule.expression);
     return misread === null ? [] : [misread];
   }
 }

@@ -44,15 +44,9 @@ export class GrantsController {
     @CurrentClient() client: Client,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<GrantResponse> {
-    const { granted } = await this.grants.change(
-      [{ at: '', grant: toNewGrant(body) }],
-      [],
-      auditContextOf(person, client),
-    );
-    const [one] = granted;
-    if (one === undefined) throw new Error('a grant was asked for and none came back');
-    void reply.status(one.created ? 201 : 200).header('Location', `/api/admin/grants/${one.grant.id}`);
-    return toGrantResponse(one.grant, this.clock.now(), one.warnings);
+    const { grant, created, warnings } = await this.grants.grant(toNewGrant(body), auditContextOf(person, client));
+    void reply.status(created ? 201 : 200).header('Location', `/api/admin/grants/${grant.id}`);
+    return toGrantResponse(grant, this.clock.now(), warnings);
   }
 
   @ApiProblems('name_taken', 'rules_too_large', 'rules_unprovable')

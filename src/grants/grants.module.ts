@@ -6,7 +6,6 @@ import { GrantStore } from './domain/grant.js';
 import { GroupStore } from './domain/group.js';
 import { PolicyStore } from './domain/policy.js';
 import { PrincipalDirectory } from './domain/principal-directory.js';
-import { SnapshotStore } from './domain/snapshot-store.js';
 import { GrantsController } from './grants.controller.js';
 import { GrantsService } from './grants.service.js';
 import { GroupsController } from './groups.controller.js';
@@ -15,27 +14,23 @@ import { PostgresGrantStore } from './infrastructure/postgres-grant-store.js';
 import { PostgresGroupStore } from './infrastructure/postgres-group-store.js';
 import { PostgresPolicyStore } from './infrastructure/postgres-policy-store.js';
 import { PostgresPrincipalDirectory } from './infrastructure/postgres-principal-directory.js';
-import { PostgresSnapshotStore } from './infrastructure/postgres-snapshot-store.js';
 import { PoliciesController } from './policies.controller.js';
 import { PoliciesService } from './policies.service.js';
-import { SnapshotService } from './snapshot.service.js';
+import { SnapshotsModule } from './snapshots.module.js';
 
 /** What people may see: grants, groups, policies. */
 @Module({
-  imports: [AuditModule, UsersModule],
+  imports: [AuditModule, UsersModule, SnapshotsModule],
   controllers: [GroupsController, GrantsController, PoliciesController],
   providers: [
     GroupsService,
     GrantsService,
     PoliciesService,
     AdmissionService,
-    SnapshotService,
     { provide: GroupStore, useClass: PostgresGroupStore },
     { provide: GrantStore, useClass: PostgresGrantStore },
     { provide: PolicyStore, useClass: PostgresPolicyStore },
     { provide: PrincipalDirectory, useClass: PostgresPrincipalDirectory },
-    { provide: SnapshotStore, useClass: PostgresSnapshotStore },
   ],
-  exports: [SnapshotService],
 })
 export class GrantsModule {}

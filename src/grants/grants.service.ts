@@ -36,9 +36,23 @@ export class GrantsService {
     private readonly clock: Clock,
   ) {}
 
+  /** @throws Refused `validation_failed` with everything that is wrong, `name_taken`, `rules_too_large`, `rules_unprovable` */
+  async grant(asked: NewGrant, by: AuditContext): Promise<Granted> {
+    const now = this.clock.now();
+    this.refuseWrong([{ at: '', grant: asked }], now);
+    const { given, room } = await this.transaction.run(async () => {
+      await this.admission.admitPrincipals([{ field: 'principal', named: asked.principal }]);
+      const given = await this.give(asked, by, now);
+      return { given, room: await this.admit([given]) };
+    });
+    this.changes.announce();
+    const unknown = await this.admission.nameWarnings([given.grant.resource]);
+    return { ...given, warnings: [...unknown.flat(), ...room] };
+  }
+
   /**
    * Gives and takes, all of it or nothing.
-   * @throws Refused `validation_failed` with everything that is wrong, `name_taken`, `rules_too_large`, `rules_unprovable`
+   * @throws Refused as `grant` does
    */
   async change(
     asked: readonly Asked[],
@@ -59,9 +73,7 @@ export class GrantsService {
         if (grant === null) throw wrong([{ field: `revoke.${i}`, message: 'there is no such grant' }]);
         taken.push(grant);
       }
-      const nodes = given.filter(({ created }) => created).map(({ grant }) => grant.resource);
-      const room = nodes.length > 0 ? await this.admission.admitRules({ nodes, groups: [] }) : [];
-      return { given, taken, room };
+      return { given, taken, room: await this.admit(given) };
     });
     this.changes.announce();
     const unknown = await this.admission.nameWarnings(given.map(({ grant }) => grant.resource));
@@ -93,6 +105,12 @@ export class GrantsService {
     );
     const errors = [...this.admission.nodeErrors(nodes), ...past];
     if (errors.length > 0) throw wrong(errors);
+  }
+
+  /** @returns how little room is left in the target, where it is little */
+  private async admit(given: readonly { grant: Grant; created: boolean }[]): Promise<string[]> {
+    const nodes = given.filter(({ created }) => created).map(({ grant }) => grant.resource);
+    return nodes.length > 0 ? this.admission.admitRules({ nodes, groups: [] }) : [];
   }
 
   private async give(asked: NewGrant, by: AuditContext, at: Date): Promise<{ grant: Grant; created: boolean }> {

@@ -3,7 +3,13 @@ import { type Page, type PageRequest, pageOf } from '../../kernel/page.js';
 import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
 import type { Privilege } from '../../trino-rules/model/privilege.js';
 import { type Actor, type Grant, type GrantFilter, GrantStore, type NewGrant } from '../domain/grant.js';
-import { type PrincipalColumns, principalColumns, principalJoins, principalOf, principalValues } from './principal-columns.js';
+import {
+  type PrincipalColumns,
+  principalColumns,
+  principalJoins,
+  principalOf,
+  principalValues,
+} from './principal-columns.js';
 import { type ResourceColumns, resourceOf, resourceValues } from './resource-columns.js';
 
 interface GrantRow extends PrincipalColumns, ResourceColumns {
