@@ -8,7 +8,14 @@ import { CandidateService, type Prepared } from './candidate.service.js';
 import { withCapacityFindings } from './capacity-findings.js';
 import { type Candidate, isRefused } from './domain/candidate.js';
 import { type PublicationDraft, PublicationHistory } from './domain/publication-history.js';
-import { failureOf, type RunOutcome, type Plan, planPublication, type Publication, type Trigger } from './domain/publication.js';
+import {
+  failureOf,
+  type RunOutcome,
+  type Plan,
+  planPublication,
+  type Publication,
+  type Trigger,
+} from './domain/publication.js';
 import { type LiveRules, RulesTarget, RulesTargetMoved } from './domain/rules-target.js';
 import { type Lease, SyncLock } from './domain/sync-lock.js';
 import { RunReportsService } from './run-reports.service.js';

@@ -11,7 +11,14 @@ import { withoutSql } from '../trino-rules/engine/access-fact-text.js';
 import { AclSyncMetrics } from './acl-sync.metrics.js';
 import { accessForm, type AccessForm } from './domain/access-text.js';
 import { PublicationHistory } from './domain/publication-history.js';
-import { type Drift, type RunOutcome, type Publication, reasonsOf, type Run, type Trigger } from './domain/publication.js';
+import {
+  type Drift,
+  type RunOutcome,
+  type Publication,
+  reasonsOf,
+  type Run,
+  type Trigger,
+} from './domain/publication.js';
 import { APPROVED, UNEXPLAINED } from './domain/unexplained-change.js';
 
 /** A run that ended. */

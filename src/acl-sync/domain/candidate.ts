@@ -9,7 +9,19 @@ import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import { checkRules } from '../../trino-rules/verify/check.js';
 import { closedRules } from './closed-rules.js';
 import { takings } from './takings.js';
-import { approvedFinding, type Baseline, documentOf, type Previous, needsApproval, toleratedFinding, findUnexplainedChange, unexplainedFinding, type SnapshotPair, snapshotPair, writtenSnapshot } from './unexplained-change.js';
+import {
+  approvedFinding,
+  type Baseline,
+  documentOf,
+  type Previous,
+  needsApproval,
+  toleratedFinding,
+  findUnexplainedChange,
+  unexplainedFinding,
+  type SnapshotPair,
+  snapshotPair,
+  writtenSnapshot,
+} from './unexplained-change.js';
 import { withdrawal } from './withdrawal.js';
 
 /** Rules that could be published, and everything that the checks have to say about them. */
