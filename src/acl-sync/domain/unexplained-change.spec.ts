@@ -48,7 +48,7 @@ describe('an explained world', () => {
     );
   });
 
-  it('does not take an older word for a newer deed: removed, added again, and vanished', () => {
+  it('does not take an older event for a newer change: removed, added again, and vanished', () => {
     const previous = aWorld().group('readers', ['ana']).may('SELECT', 'sales').snapshot();
     const next = { ...previous, groups: previous.groups.map((group) => ({ ...group, members: [] })) };
     const member = { subject: { type: 'group', id: '1', name: null }, details: { user_id: 1 }, at: NOW } as const;

@@ -3,8 +3,8 @@ import type { Snapshot, SnapshotPolicy } from '../model/snapshot.js';
 import type { Subject } from '../model/subject.js';
 
 /**
- * Everybody whom a snapshot names, numbered, and who is meant by what it says. Read from the snapshot for the proof alone:
- * the compiler has `subjectsOf`, and what one of them gets wrong the other does not.
+ * The principals of a snapshot, numbered, and the members of what its grants and policies name. For the proof alone: the
+ * compiler has an index of its own, and a fault in one is none in the other.
  */
 export class PrincipalIndex {
   /** A position here is the number by which the proof knows somebody. */
