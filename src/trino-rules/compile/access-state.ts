@@ -3,7 +3,7 @@ import type { Privilege } from '../model/privilege.js';
 import { TABLE_PRIVILEGES } from './engine-terms.js';
 import type { RuleEffect } from './rule-effect.js';
 
-/** What one grant or policy says, whomever it means; of a mask also how deep the node lies that it is said of. */
+/** The effect of one grant or policy, whatever its principal; for a mask also the depth of its node. */
 export type Statement =
   | { kind: 'give' | 'take'; privileges: readonly Privilege[] }
   | { kind: 'filter'; expression: string }
@@ -11,7 +11,7 @@ export type Statement =
   | { kind: 'mask'; column: string; expression: string; depth: number };
 
 /**
- * All that has been said of somebody from the catalog down to one node. Interned: people of whom the same was said share one
+ * All entries that reach a user from the catalog down to one node. Interned: users with the same entries share one
  * state, so that what it comes to is worked out once for all of them, however many nodes lie below.
  */
 export class AccessState {
@@ -23,7 +23,7 @@ export class AccessState {
     private readonly taken: number,
   ) {}
 
-  /** Nothing has been said. */
+  /** Without any entry. */
   static nothing(): AccessState {
     return AccessState.of(new Restrictions(null, null), 0, 0);
   }
@@ -80,7 +80,7 @@ interface Columns {
   conflicts: readonly string[];
 }
 
-/** The policies but for denies that have been said of somebody, in their order: a list that shares its beginning with others. */
+/** The policies other than denies that reach a user, in their order: a list that shares its prefix with others. */
 class Restrictions {
   readonly states = new Map<number, AccessState>();
   private readonly after = new Map<string, Restrictions>();

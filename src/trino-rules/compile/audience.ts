@@ -2,7 +2,7 @@ import type { Subject } from '../model/subject.js';
 import type { Bitset } from './bitset.js';
 import { anyOf } from './name-pattern.js';
 
-/** The one place where a set of people becomes text: names, so that one file says everything and changes at one moment. */
+/** The one place where a set of users becomes a pattern: names, so that one file holds everything and changes in one moment. */
 export function audience(people: Bitset, subjects: readonly Subject[]): string {
   return anyOf(people.members().flatMap((position) => subjects[position]?.name ?? []));
 }

@@ -3,7 +3,7 @@ import type { IntentSets } from './intent-sets.js';
 import type { Part } from './rectangles.js';
 import type { SiblingRules } from './sibling-rules.js';
 
-/** Who may enter a catalog: only those who can reach something in it, and no further than that needs. */
+/** Catalog modes: only users with access to something in the catalog may enter it, in the narrowest mode that allows it. */
 export function catalogRules(intent: IntentSets, write: SiblingRules): CatalogRule[] {
   const { serviceAccounts } = intent.principals;
   const siblings = [...intent.catalogs()].map(({ resource: { catalog } }) => {
@@ -20,7 +20,7 @@ export function catalogRules(intent: IntentSets, write: SiblingRules): CatalogRu
   return [...write.of(others, 'catalog', {}), ...write.of(system, 'catalog', {})];
 }
 
-/** Has rules of its own, so that whoever looks for them finds them. */
+/** Gets rules of its own, which are easier to find. */
 function isSystem({ name }: { name: string }): boolean {
   return name === 'system';
 }

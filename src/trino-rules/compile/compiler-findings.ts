@@ -5,7 +5,7 @@ import type { Subject } from '../model/subject.js';
 import { isReplacementSafe } from './engine-terms.js';
 import type { IntentSets, NamedNode } from './intent-sets.js';
 
-/** What the compiler has to say about a snapshot. Only a name that means two principals stops the publication. */
+/** The compiler's findings about a snapshot. Only a name shared by two principals stops the publication. */
 export function compilerFindings(snapshot: Snapshot, intent: IntentSets): Finding[] {
   return [
     ...nameClashes(intent),
@@ -62,7 +62,7 @@ function unwritableNames({ settings }: Snapshot, { principals, reachesSomething 
     }));
 }
 
-/** Looks where two masks of one column are said of one node: a conflict begins nowhere else. */
+/** Looks at nodes with two masks of one column: a conflict begins nowhere else. */
 function conflictsOfMasks({ policies }: Snapshot, intent: IntentSets): Finding[] {
   const claimed = new Set<string>();
   const suspects = new Set<string>();
@@ -76,7 +76,7 @@ function conflictsOfMasks({ policies }: Snapshot, intent: IntentSets): Finding[]
   return catalogs.flatMap((catalog) => maskConflicts(catalog, intent));
 }
 
-/** A conflict is told once, at the node where it begins, for those who reach something there. */
+/** A conflict is reported once, at the node where it begins, for users with access there. */
 function maskConflicts({ resource, access, children }: NamedNode, intent: IntentSets): Finding[] {
   const claimed = new Map<string, string[]>();
   for (const { position, from, to } of access.changes) {

@@ -2,7 +2,7 @@ import { Bitset } from './bitset.js';
 import { shareWhatPays, type Costs, type Draft } from './sharing.js';
 import { Weights } from './weights.js';
 
-/** Who must be covered in a row, and who may be (they among them). */
+/** The users that must be covered in a row, and those that may be (a superset). */
 export interface Cell {
   must: Bitset;
   may: Bitset;

@@ -14,7 +14,7 @@ export interface NamedNode {
   children: () => Iterable<NamedNode>;
 }
 
-/** The intent for everybody at once. It says what `intentAt` says, as sets of people. */
+/** The intent for all users at once: the same answers as `intentAt`, as sets. */
 export interface IntentSets {
   principals: PrincipalIndex;
   /** Service accounts, and everybody who has anything anywhere. */
@@ -23,11 +23,11 @@ export interface IntentSets {
   top: NodeAccess;
   /** Every named catalog, sorted, `system` among them; nodes are computed while they are walked, and not kept. */
   catalogs: () => Iterable<NamedNode>;
-  /** Who needs which mode: the sets do not meet. Those in neither may not enter the catalog. */
+  /** Users by the mode that they need: disjoint sets. Users in neither may not enter the catalog. */
   catalogModes(catalog: string): { all: Bitset; readOnly: Bitset };
 }
 
-/** Works out who gets what, once for all nodes and everybody. */
+/** Computes the access of all users at all nodes. */
 export function intentSets(snapshot: Snapshot): IntentSets {
   const principals = indexPrincipals(snapshot);
   const start = NodeAccess.ofNobody(principals.subjects.length);
@@ -57,7 +57,7 @@ function* walk(nodes: Iterable<TreeNode<AccessEntry>>, above: NodeAccess): Gener
   }
 }
 
-/** Everything that the snapshot says of a node, settings first. What it says of the two closed catalogs counts for nothing. */
+/** The snapshot's entries, settings first; entries in the two closed catalogs are dropped. */
 function accessEntries(snapshot: Snapshot, principals: PrincipalIndex): AccessEntry[] {
   const { writableCatalogs, readableCatalogs, metadataCatalog } = snapshot.settings;
   const members = principals.serviceAccounts;
@@ -105,7 +105,7 @@ function depthOf({ schema, table }: Resource): number {
   return table !== undefined ? 2 : schema !== undefined ? 1 : 0;
 }
 
-/** Who needs which mode of a catalog: what anybody has anywhere in it. Nobody has more at a node than above it unless it changes there. */
+/** Users by the catalog mode that they need, from their access anywhere below. Access grows only at nodes with changes. */
 function modesIn(catalog: TreeNode<AccessEntry>, start: NodeAccess, count: number): { all: Bitset; readOnly: Bitset } {
   const needs = new Uint8Array(count);
   note([catalog], start);

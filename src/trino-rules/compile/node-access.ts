@@ -3,10 +3,10 @@ import { AccessState, type Statement } from './access-state.js';
 import { Bitset } from './bitset.js';
 import type { RuleEffect } from './rule-effect.js';
 
-/** A statement, the node that it is made of, and the set of those whom it means. */
+/** A statement, its node and its members. */
 export type AccessEntry = Statement & { resource: Resource; members: Bitset };
 
-/** Somebody who has something else at a node than at the node above. */
+/** A user whose access at a node differs from that at its parent. */
 export interface Change {
   position: number;
   from: AccessState;
@@ -47,7 +47,7 @@ export class NodeAccess {
     return (this.workedEffects ??= this.sameAsAbove()?.effects ?? byEffect(this.states));
   }
 
-  /** Whoever has anything. */
+  /** Users with any privilege. */
   get reached(): Bitset {
     return (this.workedReached ??= this.sameAsAbove()?.reached ?? reaching(this.effects, this.states.length));
   }
@@ -65,7 +65,7 @@ function withChanges(above: readonly AccessState[], changes: readonly Change[]):
 }
 
 /**
- * Looks at those alone whom something means.
+ * Looks at the members of the entries alone.
  * @param places a zero for everybody, and so again afterwards: a map of thousands for each of thousands of nodes takes longer
  */
 function changed(above: readonly AccessState[], entries: readonly AccessEntry[], places: Uint32Array): Change[] {

@@ -3,7 +3,7 @@ import type { Snapshot, SnapshotPolicy } from '../model/snapshot.js';
 import type { Subject } from '../model/subject.js';
 import { Bitset } from './bitset.js';
 
-/** Everybody whom a snapshot names, numbered; a principal is the set of the numbers that it means. */
+/** The principals of a snapshot, numbered; what a grant or a policy names is a set of these numbers. */
 export interface PrincipalIndex {
   /** Sorted by kind, then by name; a position is the bit in every set. */
   subjects: readonly Subject[];
@@ -11,9 +11,9 @@ export interface PrincipalIndex {
   serviceAccounts: Bitset;
   /** People who are active. */
   activePeople: Bitset;
-  /** Whom a grant or a policy means: active people and engine principals, never a service account. */
+  /** Members of what a grant or a policy names: active people and engine principals, never a service account. */
   resolvePrincipal(named: PolicySubject): Bitset;
-  /** Whom a policy means, without its exceptions. */
+  /** Members of a policy's principal, without its exceptions. */
   resolvePolicy(policy: SnapshotPolicy): Bitset;
 }
 

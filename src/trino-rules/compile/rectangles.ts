@@ -2,10 +2,10 @@ import type { Bitset } from './bitset.js';
 import { cover } from './covering.js';
 import type { Costs } from './sharing.js';
 
-/** One of some siblings (tables of a schema, schemas of a catalog, catalogs), and who gets what there. */
+/** One of some siblings (tables of a schema, schemas of a catalog, catalogs), with the users of each effect. */
 export interface Sibling<Effect> {
   name: string;
-  /** Their `may` do not meet. Whoever is in none of them needs no rule. */
+  /** Their `may` are disjoint. Users in none of them need no rule. */
   parts: readonly Part<Effect>[];
   /** Everybody who has something there; a denial for everybody has to come after their rules. */
   holders: Bitset;
@@ -15,7 +15,7 @@ export interface Part<Effect> {
   effect: Effect;
   /** How much the effect gives: whoever has more is mostly one of those who have less. 0 is to have nothing. */
   rank: number;
-  /** Those whom a rule must give it, because the next broader rule would give them something else. */
+  /** Users that need a rule here, because the next broader rule has another effect for them. */
   must: Bitset;
   /** Everybody who gets it here, from whichever rule. */
   may: Bitset;
@@ -63,7 +63,7 @@ interface Row<O> {
   may: Bitset;
 }
 
-/** Where something must be said of each effect; the largest first, and denials last. */
+/** The rows of each effect; the largest effect first, denials last. */
 function byEffect<O>(siblings: readonly Sibling<O>[]): { effect: O; rank: number; rows: Row<O>[] }[] {
   const found = new Map<string, { effect: O; rank: number; rows: Row<O>[]; key: string }>();
   const keys = new Map<O, string>();

@@ -1,6 +1,6 @@
 import type { Resource } from '../model/resource.js';
 
-/** A node that something names, or that lies above one; what was said of it, in `said`. */
+/** A node with entries, or an ancestor of one. */
 export interface TreeNode<T> {
   resource: Resource;
   entries: T[];

@@ -1,4 +1,4 @@
 import type { TableRule } from '../document/rules-document.js';
 
-/** What a table rule gives: everything of it but whom and where. */
+/** A table rule without its patterns. */
 export type RuleEffect = Pick<TableRule, 'privileges' | 'columns' | 'filter'>;

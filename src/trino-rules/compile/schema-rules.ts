@@ -5,7 +5,7 @@ import { literal } from './name-pattern.js';
 import type { Sibling } from './rectangles.js';
 import type { SiblingRules } from './sibling-rules.js';
 
-/** Who owns a schema: whoever has OWNERSHIP on it or on its catalog. Schemas first, then catalogs. */
+/** Owners of schemas: users with OWNERSHIP on the schema or its catalog. Schemas first, then catalogs. */
 export function schemaRules({ principals, ...intent }: IntentSets, write: SiblingRules): SchemaRule[] {
   const { none, serviceAccounts } = principals;
   const narrow: SchemaRule[] = [];

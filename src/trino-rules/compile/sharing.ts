@@ -110,7 +110,7 @@ class Sharing {
     return Math.min(a.weight, b.weight) + this.costOf(Math.min(a.rows, b.rows));
   }
 
-  /** The common part costs a rule, names once who was named twice, and makes a draft needless of which nothing is left. */
+  /** The common part costs a rule and names users once instead of twice; a draft of which nothing is left costs no rule any more. */
   private gain(a: Entry, b: Entry): number {
     const weight = this.weights.ofBoth(a.draft.classes, b.draft.classes);
     this.stepsLeft -= this.weights.words;

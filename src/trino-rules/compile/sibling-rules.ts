@@ -5,7 +5,7 @@ import { anyOf, typicalLength } from './name-pattern.js';
 import { rectangles, type Sibling } from './rectangles.js';
 import type { WideRule } from './rule-order.js';
 
-/** What rules about siblings have in common: whom they are for, and where the siblings lie. */
+/** The patterns that rules about siblings share: users, and the levels above. */
 export interface SiblingRule {
   user?: string;
   catalog?: string;
@@ -23,7 +23,7 @@ export class SiblingRules {
 
   constructor({ principals, reachesSomething }: IntentSets) {
     this.list = principals.subjects;
-    // Of those alone whom rules can name: who has nothing must leave no trace in the bytes.
+    // Only of users that rules can name: users without access must leave no trace in the bytes.
     this.person = typicalLength(reachesSomething.members().flatMap((position) => this.list[position]?.name ?? []));
   }
 

@@ -9,7 +9,7 @@ import type { RuleEffect } from './rule-effect.js';
 import { interleaved, type Block } from './rule-order.js';
 import type { Level, SiblingRule, SiblingRules } from './sibling-rules.js';
 
-/** Nodes under one parent, of which something is said. */
+/** Nodes with entries under one parent. */
 export interface SiblingNodes {
   level: Level;
   /** The name of the parent; empty above catalogs. */

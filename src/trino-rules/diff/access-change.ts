@@ -43,7 +43,7 @@ export function compareAccess(
 class Comparison implements ComparisonSink {
   private readonly ledger: AccessLedger;
   private readonly everyWord: Uint32Array;
-  /** Of the schema that is compared: for whom tables without rules of their own change, and who reaches them. */
+  /** Users for whom the schema's tables without rules of their own change, and users that reach these. */
   private everywhere = { changed: NOBODY, reaching: NOBODY, changedCount: 0, reachingCount: 0 };
 
   constructor(
@@ -82,7 +82,7 @@ class Comparison implements ComparisonSink {
     this.ledger.compare(...sets);
   }
 
-  /** Who has nothing before or after gains or loses all of it, restrictions and all. */
+  /** Users without access before or after gain or lose all of it: their restrictions are no change. */
   restrictedAmong(before: number, after: number): number {
     return before & after;
   }
@@ -94,7 +94,7 @@ class Comparison implements ComparisonSink {
     this.ledger.closeNode(this.everyWord, reaching);
   }
 
-  /** What is true of every table is true of this one, for those who have no rule of their own at it. */
+  /** Users without a rule of their own at this table have what every table gives. */
   comparedTable(active: Uint32Array, reaching: Bitset): void {
     const { changed, reaching: reachingAny, changedCount, reachingCount } = this.everywhere;
     this.ledger.closeNode(active, reaching);
@@ -110,7 +110,7 @@ class Comparison implements ComparisonSink {
   }
 }
 
-/** Whoever may enter a catalog, in whatever mode. */
+/** Users that may enter a catalog, in any mode. */
 function entering({ all, readOnly }: CatalogModes): Bitset {
   return all.map((word, index) => word | wordAt(readOnly, index));
 }

@@ -20,7 +20,7 @@ export interface Bounds {
   people: number;
 }
 
-/** Writes down what changes for whom, as far as anybody reads it, and counts all of it. */
+/** Keeps the first changes, and counts all of them. */
 export class AccessLedger {
   readonly gained: ChangedAccess[] = [];
   readonly lost: ChangedAccess[] = [];
@@ -60,12 +60,12 @@ export class AccessLedger {
     if (lost.count > 0 && this.lostInAll++ < this.bounds.things) this.lost.push(this.changedAccess(what, lost));
   }
 
-  /** For whom something has changed at the node that is not closed yet. */
+  /** Users with a change at the node that is not closed yet. */
   changes(): Bitset {
     return this.changed.slice();
   }
 
-  /** Ends a node: counts whoever something changed for, and whoever has anything before or after. */
+  /** Ends a node: counts users with a change, and users with access before or after. */
   closeNode(active: Uint32Array, had: Bitset): void {
     for (const index of active) {
       this.changedPairs += countMembers(wordAt(this.changed, index));

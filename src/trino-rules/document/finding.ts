@@ -1,4 +1,4 @@
-/** Something a check has to say. */
+/** A result of a check. */
 export interface Finding {
   /** Stable, in kebab-case: `proof-difference`, `dead-rule`, `invariant-section-missing`, `too-large`, … */
   code: string;

@@ -1,6 +1,6 @@
 import type { RulesDocument } from './rules-document.js';
 
-/** The patterns that the rules of each section may have: whom they speak of, then of what, from the widest level down. */
+/** The pattern keys of each section's rules: users first, then objects, from the widest level down. */
 export const RULE_PATTERNS: readonly (readonly [section: keyof RulesDocument, ...keys: string[]])[] = [
   ['catalogs', 'user', 'catalog'],
   ['schemas', 'user', 'catalog', 'schema'],

@@ -10,7 +10,7 @@ export interface Capacity {
   findings: Finding[];
 }
 
-/** From here on it is said that the room is running out. */
+/** From here on there is a warning. */
 const WARN_SHARE = 0.6;
 
 /**

@@ -49,7 +49,7 @@ export function withoutSql(text: string): string {
   return rest.length === 0 ? before : `${before} (its SQL is not logged)`;
 }
 
-/** `sales.eu.orders`; what nobody has named is told as such. */
+/** `sales.eu.orders`; a fresh name is written as `(any other table)`. */
 export function pathOf({ catalog, schema, table }: Resource): string {
   const levels = [
     displayName(catalog, '(any other catalog)'),

@@ -6,9 +6,9 @@ import { conjuncts } from './filter-conjuncts.js';
 import type { TableAccess } from './schema-comparison.js';
 import { addWord, BitsetPool, wordAt, type SparseBitset, type Bitset } from './sparse-bitset.js';
 
-/** What the first rules that match give at one table, to whom. Sets are written word by word, and only where somebody asks. */
+/** Access at one table by the first rule that matches each user. Sets are written word by word, only at the words asked about. */
 export class ActualAccess implements TableAccess {
-  /** Everybody whom a rule has matched so far. */
+  /** Users that a rule has matched so far. */
   readonly decided: Bitset;
   readonly given: Readonly<Record<Privilege, Bitset>>;
   /** By conjunct: in which order a text joins them is all the same. */
@@ -34,7 +34,7 @@ export class ActualAccess implements TableAccess {
     this.effective = set();
   }
 
-  /** Lets a rule decide for those of its people whom neither an earlier rule here nor one of `before` has decided. */
+  /** Applies a rule to those of its users that neither an earlier rule here nor one of `before` has matched. */
   decide(rule: TableRule, people: SparseBitset, before: Bitset | null): void {
     const hits = this.hit(people, before);
     if (hits === 0) return;
@@ -63,7 +63,7 @@ export class ActualAccess implements TableAccess {
     return this.effective;
   }
 
-  /** Takes over from `wider`, at these words, what it gives those whom no rule has decided here. */
+  /** Inherits the access in `wider`, at these words, of users that no rule here has matched. */
   inherit(wider: ActualAccess, active: Uint32Array): void {
     for (const privilege of PRIVILEGES) this.takeOver(this.given[privilege], wider.given[privilege], active);
     for (const [text, words] of wider.filters) this.takeOver(this.setOf(this.filters, text), words, active);

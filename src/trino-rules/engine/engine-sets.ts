@@ -4,13 +4,13 @@ import { RuleTrie } from './rule-trie.js';
 import { addWord, everyWord, wordAt, type SparseBitset, type Bitset } from './sparse-bitset.js';
 import type { UserUniverse } from './user-universe.js';
 
-/** Who may enter a catalog, and how far. */
+/** Users that may enter a catalog, by mode. */
 export interface CatalogModes {
   all: Bitset;
   readOnly: Bitset;
 }
 
-/** The engine's answers to everybody at once. `Evaluator` says the same, one person at a time. */
+/** The engine's answers for all users at once; `Evaluator` gives the same, one user at a time. */
 export class EngineSets {
   readonly width: number;
   readonly everyWord: Uint32Array;
@@ -80,7 +80,7 @@ export class EngineSets {
     return owners;
   }
 
-  /** Those for whom the first of these rules that matches gives something. */
+  /** Users for whom the first matching rule gives something. */
   first<Rule extends { user?: string | undefined }>(about: readonly Rule[], gives: (rule: Rule) => boolean): Bitset {
     const decided = new Uint32Array(this.width);
     const given = new Uint32Array(this.width);

@@ -36,7 +36,7 @@ export function* everyRight(engines: readonly EngineSets[], asked: readonly stri
 /** To try a pattern on a name. */
 const STEPS_PER_PATTERN = 40;
 
-/** Who has a right. Nobody is ever asked whether they may become who they are. */
+/** Users with a right. Impersonation of oneself is never asked about. */
 export function holders(engine: EngineSets, right: Right): Bitset {
   const { rules, patterns, people, fresh } = engine;
   switch (right.about) {
@@ -120,7 +120,7 @@ function freshNames(engines: readonly EngineSets[]): string[] {
   return engines.map(({ fresh }) => fresh);
 }
 
-/** Those of a set who may enter the catalog at all. */
+/** The users of a set that may enter the catalog at all. */
 function within(may: Bitset, { all, readOnly }: CatalogModes): Bitset {
   return may.map((word, index) => word & (wordAt(all, index) | wordAt(readOnly, index)));
 }

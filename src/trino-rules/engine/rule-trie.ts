@@ -3,7 +3,7 @@ import { matches } from '../document/pattern-meaning.js';
 import type { Pattern } from '../document/pattern.js';
 import { WorkBudget } from '../document/work-budget.js';
 
-/** Rules by the names of the objects they speak of, level by level; at each level a rule may speak of any name. */
+/** Rules by the object names in their patterns, level by level; at each level a rule may match any name. */
 export class RuleTrie {
   private readonly root = new Level();
 
@@ -14,7 +14,7 @@ export class RuleTrie {
     this.root.add(rule, path, this.budget);
   }
 
-  /** The rules that speak of this very path, in their order. */
+  /** The rules that match this path, in their order. */
   at(path: readonly string[]): number[] {
     return ordered(this.below(path));
   }
@@ -32,9 +32,9 @@ export class RuleTrie {
   }
 }
 
-/** The rules below one path, told apart by whether they speak of any name or of some. */
+/** The rules below one path: those that match any name, and those that match some. */
 export class Branch {
-  /** Rules that speak of any name here, in their order. */
+  /** Rules that match any name here, in their order. */
   readonly everywhere: readonly number[];
 
   constructor(
@@ -44,7 +44,7 @@ export class Branch {
     this.everywhere = ordered(levels.flatMap((level) => level.everywhere()));
   }
 
-  /** Rules that speak of this name and not of any, in their order. */
+  /** Rules that match this name and not any name, in their order. */
   only(name: string): number[] {
     return ordered(this.levels.flatMap((level) => level.only(name)));
   }
@@ -57,7 +57,7 @@ export class Branch {
   }
 }
 
-/** A level is made once, and takes some hundred bytes; each rule that speaks of its name comes by. */
+/** A level is made once, and takes some hundred bytes; each rule that names it visits it. */
 const STEPS_PER_LEVEL = 1_000;
 const STEPS_PER_VISIT = 60;
 const STEPS_PER_LOOKUP = 50;

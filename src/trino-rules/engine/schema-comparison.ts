@@ -4,7 +4,7 @@ import type { EngineSets } from './engine-sets.js';
 import { INFORMATION_SCHEMA, type SchemaName, type TableName } from './evaluator.js';
 import { wordAt, WordMarks, type Bitset } from './sparse-bitset.js';
 
-/** What one side of a comparison gives at one table, to whom. Its sets hold until the next question. */
+/** Access at one table on one side of a comparison. Its sets are valid until the next question. */
 export interface TableAccess {
   /** Users who may use the privilege, at the active words. */
   holders(privilege: Privilege, active: Uint32Array): Bitset;
@@ -21,7 +21,7 @@ export interface SchemaAccess {
   readonly everywhere: TableAccess;
   /** Tables that have one. */
   names(): Iterable<string>;
-  /** Marks the words of the users for whom a table has an entry of its own; all others get what every table gives. */
+  /** Marks the words of users with an entry of their own at a table; all others have what every table gives. */
   mark(table: string, marks: WordMarks): void;
   /** At one table, at these words, all marked ones among them. */
   at(table: string, active: Uint32Array): TableAccess;
@@ -37,9 +37,9 @@ export interface ComparisonSink {
     right: Bitset | null,
     among?: Bitset | null,
   ): void;
-  /** Of one word of users: those whose restrictions are compared, given who reaches the table on either side. */
+  /** The users of one word whose restrictions are compared, given the users that reach the table on either side. */
   restrictedAmong(left: number, right: number): number;
-  /** Every table without an entry of its own has been compared. @param reaching who reaches it on either side */
+  /** Tables without entries of their own have been compared. @param reaching users that reach them on either side */
   comparedEverywhere(reaching: Bitset): void;
   /** The same of one table. */
   comparedTable(active: Uint32Array, reaching: Bitset): void;
@@ -48,7 +48,7 @@ export interface ComparisonSink {
 /** Compares two sides in the schemas of a catalog, down to the table, the column and the filter. */
 export class SchemaComparison {
   private readonly marks: WordMarks;
-  /** Who reaches the table: on the left, on the right, on either side. */
+  /** Users that reach the table: on the left, on the right, on either side. */
   private readonly left: Bitset;
   private readonly right: Bitset;
   private readonly either: Bitset;
@@ -73,7 +73,7 @@ export class SchemaComparison {
     const { everyWord, fresh, width } = engine;
     engine.spend(STEPS_PER_SCHEMA + SETS_PER_SCHEMA * width);
     sink.compare(() => ({ about: 'schema-ownership', resource }), everyWord, left.owners, right.owners);
-    // Whoever may read the catalog may read its names; no table rule is asked there.
+    // Whatever the table rules: a user with access to a catalog may read its names.
     const isAsked = resource.schema !== INFORMATION_SCHEMA;
     if (isAsked) {
       this.table({ ...resource, table: fresh }, left.everywhere, right.everywhere, everyWord);
@@ -132,7 +132,7 @@ export class SchemaComparison {
     }
   }
 
-  /** A mask says nothing of a column that is hidden, on either side. */
+  /** A mask has no effect on a column that is hidden, on either side. */
   private without(active: Uint32Array, ...hidden: (Bitset | undefined)[]): Bitset {
     const sets = hidden.filter((set) => set !== undefined);
     if (sets.length === 0) return this.restricted;

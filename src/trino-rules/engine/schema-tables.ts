@@ -35,7 +35,6 @@ export class SchemaTables implements SchemaAccess {
     return this.branch.names();
   }
 
-  /** Marks the words of people of whom a rule says something at this very table; all others get what any table gives. */
   mark(table: string, marks: WordMarks): void {
     for (const { people } of this.rules(this.branch.only(table))) marks.add(people);
   }
@@ -62,7 +61,7 @@ export class SchemaTables implements SchemaAccess {
     });
   }
 
-  /** Those whom rules about any table have decided before the rule at `index` is reached. */
+  /** Users that rules about any table match before the rule at `index`. */
   private decidedBefore(index: number): Bitset {
     const earlier = this.branch.everywhere.filter((each) => each < index);
     const known = this.before.get(earlier.length);

@@ -1,4 +1,4 @@
-/** A set of people as the words of a bit set, those without members left out: small for few people, whoever they are. */
+/** The words of a bit set that have members: small for few members, however far apart. */
 export interface SparseBitset {
   /** Which words, ascending. */
   readonly at: Uint32Array;

@@ -43,7 +43,7 @@ export class UserUniverse {
     return this.all;
   }
 
-  /** Those whom a pattern of users in the documents matches; an absent one matches everybody. */
+  /** Users that a pattern in the documents matches; an absent one matches all. */
   matching(pattern: string | undefined): SparseBitset {
     if (pattern === undefined) return this.everybody;
     const known = this.sets.get(pattern) ?? sparseBitset(this.letIn(pattern));

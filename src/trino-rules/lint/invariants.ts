@@ -4,7 +4,7 @@ import type { CatalogRule } from '../document/rules-document.js';
 import type { EngineSets } from '../engine/engine-sets.js';
 import { addWord, hasMember, wordAt, type Bitset } from '../engine/sparse-bitset.js';
 
-/** Whom and what the source document's invariants are about. */
+/** The settings that the source document's invariants are about. */
 export interface InvariantSettings {
   serviceAccounts: readonly string[];
   writableCatalogs: readonly string[];
@@ -124,7 +124,7 @@ function openMetadata(engine: EngineSets, accounts: readonly AccountRules[], met
   ];
 }
 
-/** The rules that let somebody into a catalog whom no earlier rule has decided. */
+/** The rules that let users into a catalog that no earlier rule has matched. */
 function admitting(engine: EngineSets, catalog: string): Set<CatalogRule> {
   const decided: Bitset = new Uint32Array(engine.width);
   const admits = new Set<CatalogRule>();

@@ -2,7 +2,7 @@ import type { PatternCache, PatternLanguage } from '../document/pattern-cache.js
 import { RuleTrie, type Branch } from '../engine/rule-trie.js';
 import { addWord, wordAt, type SparseBitset, type Bitset } from '../engine/sparse-bitset.js';
 
-/** A rule as far as matching goes: for whom, and of what, level by level (at least one). */
+/** The patterns of a rule: users, and objects level by level (at least one). */
 export interface Reach {
   people: SparseBitset;
   path: readonly PatternLanguage[];

@@ -14,7 +14,7 @@ const BUDGET = { nodes: 10_000, characters: 20_000, steps: 20_000_000 };
 /**
  * Rules that never decide, because earlier ones match whatever they match. In our own output that is an error; in anybody
  * else's file it is worth knowing. Names are enumerated; open patterns are judged as languages, within a budget.
- * @param people everybody whom the rules spell out
+ * @param people every user that the rules spell out
  * @param severity of a rule that is dead for certain
  */
 export function unreachableRules(

@@ -4,7 +4,7 @@ import { PRIVILEGES, type Privilege } from './privilege.js';
 import type { Resource } from './resource.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy, SnapshotUser } from './snapshot.js';
 
-/** A grant or a policy that reaches a node, how it means the principal, and on which node it was given. */
+/** A grant or a policy that reaches a node, how it applies to the principal, and the node that it names. */
 export interface Origin<T> {
   source: T;
   through: Through;
@@ -81,7 +81,7 @@ export function intentAt(snapshot: Snapshot, principal: Principal, node: Resourc
   return { ...accessOf(given, applied), grants, policies, standing: null };
 }
 
-/** What these privileges and policies, whatever their order, come to for somebody whom all of them reach. */
+/** The access of a principal that all of these privileges and policies reach, whatever their order. */
 export function accessOf(given: readonly Privilege[], policies: readonly SnapshotPolicy[]): Access {
   const held = withContained(given);
   const denied = taken(policies.flatMap((policy) => (policy.kind === 'deny' ? policy.privileges : [])));

@@ -26,7 +26,7 @@ export function maskConflict(snapshot: Snapshot, id: number): MaskConflict | nul
   return null;
 }
 
-/** Whom a policy can mean: active people, and the engine principals that something names; service accounts are touched by none. */
+/** Principals that a policy can apply to: active people, and named engine principals; never service accounts. */
 function everybody({ users, grants, policies, settings }: Snapshot): { name: string; principal: Principal }[] {
   const people = users
     .filter(({ isActive }) => isActive)

@@ -5,7 +5,7 @@ import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from './s
 /** How a grant or a policy comes to mean somebody. */
 export type Through = 'directly' | 'everyone' | { group: SnapshotGroup };
 
-/** How `principal` is meant by what a grant or a policy names; null when it is not meant at all. */
+/** How what a grant or a policy names applies to `principal`; null: it does not. */
 export function matchesPrincipal(snapshot: Snapshot, named: PolicySubject, principal: Principal): Through | null {
   switch (named.type) {
     case 'everyone':
@@ -33,7 +33,7 @@ export function isLive(grant: SnapshotGrant, at: Date): boolean {
   return grant.revokedAt === null && (grant.expiresAt === null || grant.expiresAt > at);
 }
 
-/** Whether what is said of `wide` holds for `node`: the same node, or one above it. */
+/** Whether an entry on `wide` applies to `node`: the same node, or one above it. */
 export function covers(wide: Resource, node: Resource): boolean {
   return (
     wide.catalog === node.catalog &&

@@ -8,7 +8,7 @@ interface Lookup {
   byName: ReadonlyMap<unknown, number>;
 }
 
-/** Everybody who can be named in a snapshot file: finds principals by id or by name, and sees that no name means two. */
+/** The principals of a snapshot file, by id or by name; no name stands for two. */
 export class SnapshotNames {
   /** Whose name it is, by the name in lower case. */
   private readonly holders = new Map<string, string>();

@@ -30,7 +30,7 @@ export interface SnapshotGrant {
 interface PolicyBase {
   id: number;
   principal: PolicySubject;
-  /** Whom the policy leaves alone. */
+  /** Principals that the policy does not apply to. */
   except: readonly Principal[];
 }
 

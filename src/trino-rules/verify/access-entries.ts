@@ -6,21 +6,21 @@ import type { Snapshot } from '../model/snapshot.js';
 import type { EntrySource } from './interned-access.js';
 import type { PrincipalIndex } from './principal-index.js';
 
-/** A grant or a policy on a node, and the positions of those whom it means. */
+/** A grant or a policy on a node, and the positions of its members. */
 export interface AccessEntry {
   source: EntrySource;
   members: readonly number[];
 }
 
-/** A node of which something is said, or that lies above one. */
+/** A node with entries, or an ancestor of one. */
 export interface EntryNode {
   entries: AccessEntry[];
   children: Map<string, EntryNode>;
 }
 
 /**
- * Everything that a snapshot says, at the node of which it says it, by catalog; what the settings give service accounts too.
- * What is said of the metadata catalog and of `system` counts for nothing.
+ * The entries of a snapshot at their nodes, by catalog, with those that the settings give to service accounts. Entries in the
+ * metadata catalog and in `system` are dropped.
  */
 export function entriesByNode(snapshot: Snapshot, principals: PrincipalIndex): Map<string, EntryNode> {
   const { grants, policies, settings, at } = snapshot;
@@ -43,7 +43,7 @@ export function entriesByNode(snapshot: Snapshot, principals: PrincipalIndex): M
   return root.children;
 }
 
-/** What follows from all the rest: whoever reaches something reads the open schemas of `system`. */
+/** Follows from all other entries: users with access to anything read the open schemas of `system`. */
 export function systemEntries(reaching: readonly number[]): EntryNode {
   const entries = [{ source: { gives: ['SELECT'] as const }, members: reaching }];
   return {
@@ -52,7 +52,7 @@ export function systemEntries(reaching: readonly number[]): EntryNode {
   };
 }
 
-/** Equal privileges as one source, so that those who have them by different grants are alike. */
+/** Equal privileges as one source, so that users who have them by different grants share an interned access. */
 function sharedGivings(): (privileges: readonly Privilege[]) => EntrySource {
   const shared = new Map<string, EntrySource>();
   return (privileges) => {

@@ -55,7 +55,7 @@ export class Counterexamples {
     return `by ${at} ${who} ${describeRestriction(fact)}, but no policy says so`;
   }
 
-  /** What the deciding rule says instead of what somebody may. */
+  /** The effect of the deciding rule, instead of the one that was granted. */
   private denying(fact: AccessFact, somebody: Subject, rule: RuleAt | null): string {
     if (rule === null) return `no rule gives it`;
     const at = `rule ${nameOfRule(rule)}`;
@@ -68,7 +68,7 @@ export class Counterexamples {
     return privileges.length > 0 ? `${at} lets ${who} only ${privileges.join(', ')}` : `${at} gives ${who} nothing`;
   }
 
-  /** The grants, denies, policies and settings behind what is meant. */
+  /** The grants, denies, policies and settings behind the expected access. */
   private because(fact: AccessFact, somebody: Subject, isGiven: boolean): string {
     if (somebody.kind === 'stranger') return ' (no grant means anybody of that name)';
     if (somebody.kind === 'person' && !somebody.isActive) return ' (the account is deactivated)';
@@ -83,7 +83,7 @@ export class Counterexamples {
   }
 }
 
-/** Why somebody has none of what no grant speaks of. */
+/** Why a user has no right that grants do not cover. */
 const STANDING: Record<AccessFact['about'], string> = {
   queries: "only those who reach something may execute, and nobody sees another's queries",
   impersonation: "only the service's own account becomes others, and only active people who reach something",

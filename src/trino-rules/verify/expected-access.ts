@@ -3,7 +3,7 @@ import { addWord, BitsetPool, wordAt, type SparseBitset, type Bitset } from '../
 import type { Access } from '../model/intent.js';
 import { PRIVILEGES, type Privilege } from '../model/privilege.js';
 
-/** What the grants give at one node, to whom: the counterpart of `ActualAccess`, with which the proof compares it. */
+/** Access at one node by the grants: the counterpart of `ActualAccess`, with which the proof compares it. */
 export class ExpectedAccess implements TableAccess {
   readonly given: Readonly<Record<Privilege, Bitset>>;
   /** By conjunct: an expression in its parentheses. */
@@ -23,7 +23,7 @@ export class ExpectedAccess implements TableAccess {
     return this.given[privilege];
   }
 
-  /** Writes down what these people have, of whom nothing is written yet. */
+  /** Adds the access of users that are not in it yet. */
   add(people: SparseBitset, { privileges, filters, hidden, masks }: Access): void {
     const record = (into: Bitset): void => {
       for (let i = 0; i < people.at.length; i++) addWord(into, wordAt(people.at, i), wordAt(people.words, i));
@@ -34,7 +34,7 @@ export class ExpectedAccess implements TableAccess {
     for (const { column, expression } of masks) record(this.setOf(this.masksOf(column), expression));
   }
 
-  /** Takes over, at these words, what the node above means to everybody of whom nothing is said here. */
+  /** Inherits from the node above, at these words, the access of users without an entry here. */
   inherit(above: ExpectedAccess, active: Uint32Array, saidHere: Bitset): void {
     const takeOver = (into: Bitset, from: Bitset): void => {
       for (const index of active) addWord(into, index, wordAt(from, index) & ~wordAt(saidHere, index));

@@ -29,7 +29,7 @@ export class ExpectedScope implements SchemaAccess {
     addAlike(this.everywhere, this.interned.entries());
   }
 
-  /** @param reach gathers who reaches anything in the catalog, while its levels are walked. */
+  /** @param reach gathers the users that reach anything in the catalog, while its levels are walked */
   static catalog(reach: ExpectedReach, node: EntryNode | undefined): ExpectedScope {
     const nothing = new InternedAccess();
     const nobody = Array.from({ length: reach.count }, () => nothing);
@@ -65,7 +65,7 @@ export class ExpectedScope implements SchemaAccess {
   }
 }
 
-/** Who reaches anything in a catalog, as it is walked: the mode in which they must be let in. */
+/** Users that reach anything in a catalog, as it is walked: they need a mode of it. */
 export class ExpectedReach {
   readonly any: Bitset;
   /** With anything beyond SELECT. */
@@ -79,7 +79,7 @@ export class ExpectedReach {
     this.beyondReading = new Uint32Array(width);
   }
 
-  /** Those who need no more than the mode `read-only`. */
+  /** Users that need no more than the mode `read-only`. */
   onlyReading(): Bitset {
     return this.any.map((word, index) => word & ~wordAt(this.beyondReading, index));
   }
@@ -91,7 +91,7 @@ export class ExpectedReach {
   }
 }
 
-/** Those of whom something is said at a node, with everything that reaches them there. */
+/** Users with an entry at a node, each with all entries that reach it there. */
 function internedByPosition(
   node: EntryNode | undefined,
   above: readonly InternedAccess[],
@@ -108,7 +108,7 @@ function internedByPosition(
 
 const NOWHERE = new Uint32Array(0);
 
-/** Those who have the same are written down together: of a hundred hidden columns each is one set, and not one for each person. */
+/** Users with the same access are added together: a hundred hidden columns are a hundred sets, not as many for each user. */
 function addAlike(access: ExpectedAccess, interned: Iterable<[number, InternedAccess]>): void {
   const alike = new Map<Access, number[]>();
   for (const [position, { access: granted }] of interned) {

@@ -2,7 +2,7 @@ import { accessOf, type Access } from '../model/intent.js';
 import type { Privilege } from '../model/privilege.js';
 import type { SnapshotPolicy } from '../model/snapshot.js';
 
-/** What a grant or a policy says, whomever it means. */
+/** A grant's privileges, or a policy, without its members. */
 export type EntrySource = { gives: readonly Privilege[] } | { policy: SnapshotPolicy };
 
 /**
@@ -37,7 +37,7 @@ export class InternedAccess {
     return more.length === 0 ? this : new InternedAccess([...this.given, ...more], this.last, this.before);
   }
 
-  /** The last first: to the specification their order means nothing. */
+  /** The last first: the specification ignores their order. */
   private static *policiesOf(entitlement: InternedAccess): Iterable<SnapshotPolicy> {
     for (let each: InternedAccess | null = entitlement; each; each = each.before) if (each.last) yield each.last;
   }

@@ -37,7 +37,7 @@ export class PrincipalIndex {
     this.byGroup = new Map(groups.map(({ id, members }) => [id, members.flatMap((member) => this.account(member))]));
   }
 
-  /** Whom a grant or a policy names: people who are active, and engine principals; never a service account. */
+  /** Members of what a grant or a policy names: active people and engine principals, never a service account. */
   resolvePrincipal(named: PolicySubject): readonly number[] {
     switch (named.type) {
       case 'everyone':

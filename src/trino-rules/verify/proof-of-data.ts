@@ -12,7 +12,7 @@ import type { PrincipalIndex } from './principal-index.js';
  * Asks the rules about everybody on every node: each that the grants name, each that a rule's patterns allow in any
  * combination, and one fresh name at each level, which stands for all that nobody has named. Rules cannot tell any
  * further node from one of these, so that nothing is left out.
- * @returns who reaches something, by the grants: service accounts, and whoever has anything anywhere
+ * @returns users that reach anything by the grants: service accounts, and users with access anywhere
  */
 export function proveData(
   engine: EngineSets,
@@ -25,7 +25,7 @@ export function proveData(
   const entries = entriesByNode(snapshot, principals);
   const schemas = new SchemaComparison(engine, {
     compare: (...sets) => differences.compare(...sets),
-    // A difference in who reaches the table has been found before.
+    // A user that reaches the table on one side alone has been reported before.
     restrictedAmong: (byRules, byGrants) => ~(byRules ^ byGrants),
     comparedEverywhere: () => undefined,
     comparedTable: () => undefined,
@@ -35,7 +35,7 @@ export function proveData(
     const { any } = proveCatalog(catalog, entries.get(catalog));
     for (const index of everyWord) addWord(reaching, index, wordAt(any, index));
   }
-  // Who may read `system` follows from all the rest.
+  // Access to `system` follows from all the rest.
   proveCatalog(SYSTEM, systemEntries(membersOf(reaching)));
   return reaching;
 

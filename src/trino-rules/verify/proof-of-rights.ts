@@ -8,7 +8,7 @@ import type { PrincipalIndex } from './principal-index.js';
 
 /**
  * Queries, impersonation, functions, procedures and session properties, for everybody (access model, sections 1 and 2).
- * @param reaching who reaches something: see `proveData`
+ * @param reaching users that reach anything: see `proveData`
  */
 export function proveRights(
   engine: EngineSets,
@@ -54,7 +54,7 @@ class ExpectedRights {
   holders(right: Right): Bitset | null {
     switch (right.about) {
       case 'queries':
-        // Whoever reaches something may execute; nobody may view or kill another's query.
+        // Users that reach anything may execute; nobody may view or kill another's query.
         return right.right === 'execute' ? this.reaching : null;
       case 'impersonation':
         return this.mayBecome(right.newUser) ? this.own : null;

@@ -12,7 +12,7 @@ import { PrincipalIndex } from './principal-index.js';
 import { proveData } from './proof-of-data.js';
 import { proveRights } from './proof-of-rights.js';
 
-/** How many counterexamples are told; the last finding counts the others. */
+/** The last finding counts the others. */
 const MAX_COUNTEREXAMPLES = 20;
 
 /**
