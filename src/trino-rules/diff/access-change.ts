@@ -87,6 +87,11 @@ class Comparison implements ComparisonSink {
     return before & after;
   }
 
+  /** A mask has no effect on a column that is hidden, before or after. */
+  maskedAmong(restricted: number, hidden: number): number {
+    return restricted & ~hidden;
+  }
+
   comparedEverywhere(reaching: Bitset): void {
     const changed = this.ledger.changes();
     const [changedCount, reachingCount] = [countAt(changed, this.everyWord), countAt(reaching, this.everyWord)];

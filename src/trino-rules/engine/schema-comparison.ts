@@ -39,6 +39,8 @@ export interface ComparisonSink {
   ): void;
   /** The users of one word whose restrictions are compared, given the users that reach the table on either side. */
   restrictedAmong(left: number, right: number): number;
+  /** Of these, the users whose masks of a column are compared that is hidden from `hidden` on either side. */
+  maskedAmong(restricted: number, hidden: number): number;
   /** Tables without entries of their own have been compared. @param reaching users that reach them on either side */
   comparedEverywhere(reaching: Bitset): void;
   /** The same of one table. */
@@ -53,7 +55,7 @@ export class SchemaComparison {
   private readonly right: Bitset;
   private readonly either: Bitset;
   private readonly restricted: Bitset;
-  private readonly unhidden: Bitset;
+  private readonly maskable: Bitset;
 
   constructor(
     private readonly engine: EngineSets,
@@ -65,7 +67,7 @@ export class SchemaComparison {
     this.right = new Uint32Array(width);
     this.either = new Uint32Array(width);
     this.restricted = new Uint32Array(width);
-    this.unhidden = new Uint32Array(width);
+    this.maskable = new Uint32Array(width);
   }
 
   compare(resource: SchemaName, left: SchemaAccess, right: SchemaAccess): void {
@@ -124,7 +126,7 @@ export class SchemaComparison {
     }
     for (const column of keysOf(left.masks, right.masks)) {
       const [onLeft, onRight] = [left.masks.get(column), right.masks.get(column)];
-      const among = this.without(active, left.hidden.get(column), right.hidden.get(column));
+      const among = this.masked(active, left.hidden.get(column), right.hidden.get(column));
       for (const expression of keysOf(onLeft, onRight)) {
         const fact = () => ({ about: 'column-mask', resource, column, expression }) as const;
         compare(fact, onLeft?.get(expression), onRight?.get(expression), among);
@@ -132,13 +134,13 @@ export class SchemaComparison {
     }
   }
 
-  /** A mask has no effect on a column that is hidden, on either side. */
-  private without(active: Uint32Array, ...hidden: (Bitset | undefined)[]): Bitset {
-    const sets = hidden.filter((set) => set !== undefined);
-    if (sets.length === 0) return this.restricted;
-    for (const index of active)
-      this.unhidden[index] = sets.reduce((left, set) => left & ~wordAt(set, index), wordAt(this.restricted, index));
-    return this.unhidden;
+  private masked(active: Uint32Array, onLeft: Bitset | undefined, onRight: Bitset | undefined): Bitset {
+    if (onLeft === undefined && onRight === undefined) return this.restricted;
+    for (const index of active) {
+      const hidden = (onLeft ? wordAt(onLeft, index) : 0) | (onRight ? wordAt(onRight, index) : 0);
+      this.maskable[index] = this.sink.maskedAmong(wordAt(this.restricted, index), hidden);
+    }
+    return this.maskable;
   }
 }
 

@@ -27,6 +27,7 @@ export function proveData(
     compare: (...sets) => differences.compare(...sets),
     // A user that reaches the table on one side alone has been reported before.
     restrictedAmong: (byRules, byGrants) => ~(byRules ^ byGrants),
+    maskedAmong: (restricted) => restricted,
     comparedEverywhere: () => undefined,
     comparedTable: () => undefined,
   });
