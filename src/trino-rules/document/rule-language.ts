@@ -1,7 +1,7 @@
 import {
   CharSet,
   DFA,
-  getIntersectionWords,
+  isDisjointWith,
   NFA,
   TooManyNodesError,
   type Concatenation,
@@ -13,7 +13,7 @@ import type { Pattern, PatternPiece } from './pattern.js';
 /** What a rule matches: a pattern for each of its fields, null for any name. */
 export type RulePatterns = readonly (Pattern | null)[];
 
-export type Coverage = { kind: 'covered' } | { kind: 'witness'; names: string[] } | { kind: 'undecided' };
+export type Coverage = 'covered' | 'uncovered' | 'undecided';
 
 /**
  * Whether all that a rule matches is matched by earlier rules together: inclusion of regular languages, a rule being the
@@ -25,12 +25,9 @@ export function coverage(rule: RulePatterns, earlier: readonly RulePatterns[], b
     const taken = NFA.fromRegex(earlier.map(concatenation), CHARACTERS, {}, new NFA.LimitedNodeFactory(budget));
     const left = DFA.fromFA(taken, new DFA.LimitedNodeFactory(budget));
     left.complement();
-    for (const word of getIntersectionWords(asked, left, budget)) {
-      return { kind: 'witness', names: String.fromCharCode(...word).split(SEPARATOR) };
-    }
-    return { kind: 'covered' };
+    return isDisjointWith(asked, left, budget) ? 'covered' : 'uncovered';
   } catch (error) {
-    if (error instanceof TooManyNodesError) return { kind: 'undecided' };
+    if (error instanceof TooManyNodesError) return 'undecided';
     throw error;
   }
 }

@@ -39,11 +39,11 @@ export function unreachableRules(
     return fields.flatMap((_, index): Finding[] => {
       if (lives[index] === true) return [];
       const isCertain = !isOpen.some((open, other) => open && other <= index);
-      const verdict = isCertain ? ({ kind: 'covered' } as const) : judged(fields, index, patterns);
+      const verdict = isCertain ? 'covered' : judged(fields, index, patterns);
+      if (verdict === 'uncovered') return [];
       const at = `${section}[${index}]`;
       const where = { rule: at, witness: ruleText(rules[section][index] ?? {}) };
-      if (verdict.kind === 'witness') return [];
-      if (verdict.kind === 'undecided') {
+      if (verdict === 'undecided') {
         const message = `whether ${at} ever decides could not be found out: its pattern, or one before it, is too intricate`;
         return [{ code: 'dead-rule-undecided', severity: 'info', message, ...where }];
       }
@@ -60,7 +60,7 @@ function judged(fields: readonly Fields[], index: number, patterns: PatternCache
   const rule = fields[index] ?? [];
   const asked = [rule, ...fields.slice(0, index).filter((each) => mayMeet(each, rule, patterns))];
   const length = asked.flat().reduce((sum, pattern) => sum + (pattern?.length ?? 0), 0);
-  if (length > BUDGET.characters) return { kind: 'undecided' };
+  if (length > BUDGET.characters) return 'undecided';
   patterns.budget.spend(BUDGET.steps);
   const [own = [], ...others] = asked.map((each) =>
     each.map((pattern) => (pattern === undefined ? null : patterns.pattern(pattern))),
