@@ -33,8 +33,8 @@ import {
   toSyncResponse,
 } from './sync.response.js';
 
-/** Seconds that somebody is asked to wait while other previews are under way. */
-const TRY_AGAIN_AFTER = 5;
+/** Seconds until a retry makes sense, while other previews are running. */
+const RETRY_AFTER_SECONDS = 5;
 
 @ApiTags('publishing')
 @ApiBearerAuth('access-token')
@@ -52,8 +52,8 @@ export class AclSyncController {
   @Post('sync')
   @HttpCode(200)
   @ApiOkResponse({ type: SyncResponse })
-  async run(@CurrentUser() person: AuthenticatedUser, @CurrentClient() client: Client): Promise<SyncResponse> {
-    const result = await this.sync.run({ trigger: 'route', by: auditContextOf(person, client), patienceMs: 0 });
+  async run(@CurrentUser() user: AuthenticatedUser, @CurrentClient() client: Client): Promise<SyncResponse> {
+    const result = await this.sync.run({ trigger: 'route', by: auditContextOf(user, client), lockTimeoutMs: 0 });
     if (result.kind === 'busy') throw new Refused('sync_in_progress');
     return toSyncResponse(result.outcome);
   }
@@ -62,27 +62,27 @@ export class AclSyncController {
   @Post('preview')
   @HttpCode(200)
   @ApiOkResponse({ type: PreviewResponse })
-  async preview(@CurrentUser() person: AuthenticatedUser): Promise<PreviewResponse> {
-    const result = await this.previews.preview(person.id).catch((error: unknown) => {
+  async preview(@CurrentUser() user: AuthenticatedUser): Promise<PreviewResponse> {
+    const result = await this.previews.preview(user.id).catch((error: unknown) => {
       throw refusalOf(failureOf(error));
     });
     if (result.kind === 'too-many') {
-      throw new Refused('too_many_requests', { quota: result.quota, retryAfter: TRY_AGAIN_AFTER });
+      throw new Refused('too_many_requests', { quota: result.quota, retryAfter: RETRY_AFTER_SECONDS });
     }
     return previewForm(result.preview);
   }
 
-  /** Takes effect with the next run, which begins some seconds later. */
+  /** Takes effect with the next run, which starts some seconds later. */
   @ApiProblems('approval_not_awaited')
   @Post('approvals')
   @HttpCode(204)
   @ApiNoContentResponse()
   async approve(
     @Body() { hash }: ApprovalDto,
-    @CurrentUser() person: AuthenticatedUser,
+    @CurrentUser() user: AuthenticatedUser,
     @CurrentClient() client: Client,
   ): Promise<void> {
-    await this.approvals.approve(hash, auditContextOf(person, client));
+    await this.approvals.approve(hash, auditContextOf(user, client));
   }
 
   @Get('status')

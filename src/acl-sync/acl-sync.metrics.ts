@@ -3,7 +3,7 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { PublicationHistory } from './domain/publication-history.js';
 import type { RunOutcome, Trigger } from './domain/publication.js';
 
-/** What the sync tells Prometheus; the names stand in the API's document and the chart's alerts. */
+/** The sync's Prometheus metrics; the API document and the chart's alerts use the same names. */
 @Injectable()
 export class AclSyncMetrics {
   private readonly runs: Counter<'outcome' | 'trigger'>;
@@ -25,12 +25,12 @@ export class AclSyncMetrics {
     const registers = [registry];
     const gauge = (name: string, help: string) => {
       const made = new Gauge({ name: `grantline_acl_${name}`, help, registers });
-      made.set(Number.NaN); // unknown until the history was read: 0 would say that nothing was published
+      made.set(Number.NaN); // unknown until the history is read: 0 would mean that nothing was published
       return made;
     };
     this.runs = new Counter({
       name: 'grantline_acl_runs_total',
-      help: 'Runs of the sync by how they ended and what made them happen.',
+      help: 'Runs of the sync by outcome and trigger.',
       labelNames: ['outcome', 'trigger'],
       registers,
     });
@@ -57,7 +57,7 @@ export class AclSyncMetrics {
     });
     this.unexplained = new Counter({
       name: 'grantline_acl_unexplained_changes_total',
-      help: 'Versions published with a change that nobody has recorded, below the limit or approved.',
+      help: 'Versions published with an unexplained change, below the limit or approved.',
       registers,
     });
     this.driftSince = gauge(
@@ -74,7 +74,7 @@ export class AclSyncMetrics {
     );
   }
 
-  /** A version went out with a change that no record explains. */
+  /** A version was published with an unexplained change. */
   publishedUnexplained(): void {
     this.unexplained.inc();
   }
@@ -87,7 +87,7 @@ export class AclSyncMetrics {
     this.drift.inc();
   }
 
-  /** What the history says, which other processes write too. */
+  /** Sets the gauges from the history, which other processes write too. */
   async showHistory(history: PublicationHistory): Promise<void> {
     const { last, lastSuccessAt, refusedSince } = await history.summary();
     const [published] = (await history.list({ limit: 1, after: null })).items;

@@ -16,15 +16,15 @@ import { LiveVersionService } from './live-version.service.js';
 import { PublishedSizeForecast } from './published-size-forecast.service.js';
 import { PublishingModule } from './publishing.module.js';
 
-/** Publishing as the service does it: by schedule, on changes, by request, and watching the engine take it up. */
+/** Publishing in the service: scheduled, on changes and on request, with a check of what the engine uses. */
 @Module({})
 export class AclSyncModule {
-  /** Settings decide whether there is a schedule, and when. */
+  /** The settings decide whether there is a schedule, and its times. */
   static with(settings: Settings): DynamicModule {
     const { sync } = settings.acl;
     return {
       module: AclSyncModule,
-      // Grants come before this module and see the port alone.
+      // Grants are an earlier module and see only the ports that this one provides.
       global: true,
       exports: [AdmissionProof, SizeForecast],
       imports: [AuditModule, UsersModule, QueryEngineModule, PublishingModule.with(settings)],

@@ -2,7 +2,7 @@ import { Injectable, type Type } from '@nestjs/common';
 import { Cron } from '@nestjs/schedule';
 import { BackgroundRunsService } from './background-runs.service.js';
 
-/** A decorator is read before any setting is, so the class is made when the settings are known. */
+/** Decorators are evaluated before settings are read, so the class is made once the settings are known. */
 export function aclSyncScheduler(cron: string): Type {
   @Injectable()
   class AclSyncScheduler {

@@ -20,28 +20,28 @@ import { type LiveRules, RulesTarget, RulesTargetMoved } from './domain/rules-ta
 import { type Lease, SyncLock } from './domain/sync-lock.js';
 import { RunReportsService } from './run-reports.service.js';
 
-/** What makes a run happen. */
+/** Trigger, actor and lock timeout of a run. */
 export interface RunOrder {
   trigger: Trigger;
   by: AuditContext;
-  /** How long to wait for a run that is under way. */
-  patienceMs: number;
+  /** How long to wait for a run that holds the lock. */
+  lockTimeoutMs: number;
 }
 
-/** `nextExpiry`: when the first of the grants ends by itself. */
+/** `nextExpiry`: when the first of the grants expires. */
 export type RunResult = { kind: 'busy' } | { kind: 'ended'; outcome: RunOutcome; nextExpiry: Date | null };
 
-/** How a run went, before it is reported. `edit`: the live text that somebody wrote by hand; undefined: nobody did. */
+/** How a run ended, before it is reported. `edit`: the live text was edited by hand; undefined: it was not. */
 interface Ending {
   outcome: RunOutcome;
   edit: { textHash: string | null } | undefined;
 }
 
-/** What a run may spend on the target in all, and how often somebody else may write in between. */
+/** A run's time budget for the target, and its attempts when another writer changes the target meanwhile. */
 const TARGET_MS = 30_000;
-const TRIES = 10;
+const MAX_ATTEMPTS = 10;
 
-/** Turns what people may see into rules that are proved, and publishes them: plan, check, apply, record. */
+/** Compiles the snapshot into proved rules and publishes them: plan, check, apply, record. */
 @Injectable()
 export class AclSyncService implements BeforeApplicationShutdown {
   private readonly running = new Set<Promise<unknown>>();
@@ -55,24 +55,24 @@ export class AclSyncService implements BeforeApplicationShutdown {
     private readonly clock: Clock,
   ) {}
 
-  /** One run, alone among all replicas and commands. What goes wrong in it is its outcome, and recorded. */
+  /** One run at a time in all replicas and commands. Every failure is a recorded outcome. */
   async run(order: RunOrder): Promise<RunResult> {
-    const run = this.whenAlone(order);
+    const run = this.runWhenLocked(order);
     this.running.add(run);
     return run.finally(() => this.running.delete(run));
   }
 
-  /** Also runs whose client has gone: they end before the database connections close. */
+  /** Includes runs whose client has disconnected: they end before the database connections close. */
   async beforeApplicationShutdown(): Promise<void> {
     await Promise.allSettled(this.running);
   }
 
-  private async whenAlone(order: RunOrder): Promise<RunResult> {
-    const held = await this.lock.whileHeld(order.patienceMs, (lease) => this.alone(order, lease));
+  private async runWhenLocked(order: RunOrder): Promise<RunResult> {
+    const held = await this.lock.whileHeld(order.lockTimeoutMs, (lease) => this.runLocked(order, lease));
     return held.kind === 'busy' ? held : held.result;
   }
 
-  private async alone(order: RunOrder, lease: Lease): Promise<RunResult> {
+  private async runLocked(order: RunOrder, lease: Lease): Promise<RunResult> {
     const startedAt = this.clock.now();
     let candidate: Candidate | null = null;
     let ending: Ending;
@@ -87,21 +87,21 @@ export class AclSyncService implements BeforeApplicationShutdown {
     return { kind: 'ended', outcome: ending.outcome, nextExpiry: candidate?.nextExpiry ?? null };
   }
 
-  /** Decides by what is live, and writes; from the top again when somebody else wrote in between. */
+  /** Plans against the live text and writes; starts again when another writer changed the target meanwhile. */
   private async publish(prepared: Prepared, order: RunOrder, lease: Lease): Promise<Ending> {
     let signal = AbortSignal.timeout(TARGET_MS);
     let withdrawal: Candidate | null | undefined;
     let edit: Ending['edit'];
     let begun: number | null = null;
-    for (let tries = 1; ; tries++) {
+    for (let attempt = 1; ; attempt++) {
       const live = await this.target.read(signal);
       await lease.confirm();
       const now = this.clock.now();
       await this.history.settle(live.text, now);
       const latest = await this.history.latest();
-      const fits = (candidate: Candidate): Candidate =>
+      const withCapacity = (candidate: Candidate): Candidate =>
         withCapacityFindings(candidate, live.text, this.target.limitBytes);
-      const candidate = fits(prepared.candidate);
+      const candidate = withCapacity(prepared.candidate);
       const plan = planPublication(candidate, live, latest);
       if (plan.drift) edit = { textHash: digest(live.text) };
       let next = candidate;
@@ -109,27 +109,27 @@ export class AclSyncService implements BeforeApplicationShutdown {
         if (withdrawal === undefined) {
           withdrawal = await prepared.withdrawal();
           signal = AbortSignal.timeout(TARGET_MS);
-          continue; // it takes seconds, in which the target may have changed and the lock been lost
+          continue; // it took seconds, in which the target may have changed or the lock been lost
         }
-        // What is live already need not fit once more.
-        const less = withdrawal === null || withdrawal.text === live.text ? withdrawal : fits(withdrawal);
-        if (less === null || isRefused(less)) {
-          const reasons = [...plan.reasons, ...errorsOf(less)];
+        // A text that is live already fits.
+        const reduced = withdrawal === null || withdrawal.text === live.text ? withdrawal : withCapacity(withdrawal);
+        if (reduced === null || isRefused(reduced)) {
+          const reasons = [...plan.reasons, ...errorsOf(reduced)];
           return { outcome: refusal({ ...plan, reasons }, candidate, null), edit };
         }
-        next = less;
+        next = reduced;
       }
       const ended = (publication: Publication, isNew: boolean): Ending => {
         if (plan.kind === 'refused') return { outcome: refusal(plan, candidate, isNew ? publication : null), edit };
         return { outcome: { kind: isNew ? 'applied' : 'no_change', publication }, edit };
       };
       if (live.text === next.text && latest?.text === next.text) {
-        // Ours, although the answer to the writing was lost and the repetition found the target moved.
+        // Our own write, whose answer was lost: the retry found the target changed.
         return ended(latest, latest.version === begun);
       }
       begun = await this.history.begin(draftOf(next, live, order, { isWithdrawal: next !== candidate, begunAt: now }));
       try {
-        // A text that is live without having been published here (another database's) is taken over as it is.
+        // A live text that another database published is adopted as it is.
         const isNew = live.text !== next.text;
         if (isNew) {
           const { text, hash } = next;
@@ -138,7 +138,7 @@ export class AclSyncService implements BeforeApplicationShutdown {
         const publication = await this.history.confirm(begun, this.clock.now());
         return ended(publication, isNew);
       } catch (error) {
-        if (!(error instanceof RulesTargetMoved) || tries === TRIES) throw error;
+        if (!(error instanceof RulesTargetMoved) || attempt === MAX_ATTEMPTS) throw error;
       }
     }
   }
@@ -150,7 +150,7 @@ function errorsOf(candidate: Candidate | null): Finding[] {
 
 type Refusal = Extract<Plan, { kind: 'refused' }>;
 
-/** @param publication what went out all the same */
+/** @param publication the withdrawal that this run published; null: none */
 function refusal(
   { reasons, awaitsApproval }: Refusal,
   { hash }: Candidate,

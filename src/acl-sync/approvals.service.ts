@@ -7,7 +7,7 @@ import { Transaction } from '../platform/transaction.js';
 import { AccessChangesService } from '../users/access-changes.service.js';
 import { PublicationHistory } from './domain/publication-history.js';
 
-/** An administrator's word that a change which no record explains is meant. */
+/** Approvals of unexplained changes by an administrator. */
 @Injectable()
 export class ApprovalsService {
   constructor(
@@ -19,8 +19,8 @@ export class ApprovalsService {
   ) {}
 
   /**
-   * Lets exactly this text be published after the version that there is. The next run does it, and one begins soon.
-   * @throws Refused `approval_not_awaited` when another text waits, or none
+   * Allows exactly this text to follow the current version. The next run publishes it, and one starts soon.
+   * @throws Refused `approval_not_awaited` when this text does not wait for an approval
    */
   async approve(hash: string, by: AuditContext): Promise<void> {
     await this.transaction.run(async () => {

@@ -6,18 +6,22 @@ import { Log } from '../platform/log.js';
 import { Settings } from '../platform/settings.js';
 import { AclSyncService } from './acl-sync.service.js';
 
-/** A change that another run may have missed waits for that run; the schedule comes again by itself. */
-const PATIENCE_MS: Record<'schedule' | 'change' | 'expiry', number> = { schedule: 0, change: 60_000, expiry: 60_000 };
-/** A timer holds no more than 31 bits of milliseconds. Whoever waits longer looks again after each run. */
-const LONGEST_WAIT_MS = 2 ** 31 - 1;
+/** A run for a change waits for the current run, which may have missed the change; a scheduled one does not, as it recurs. */
+const LOCK_TIMEOUT_MS: Record<'schedule' | 'change' | 'expiry', number> = {
+  schedule: 0,
+  change: 60_000,
+  expiry: 60_000,
+};
+/** The longest delay of a Node timer (31 bits). A later expiry is scheduled again after each run. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** The runs that nobody asks for: by the schedule, some seconds after a change, and when the next grant expires. */
+/** Runs without a request: by the schedule, some seconds after a change, and when the next grant expires. */
 @Injectable()
 export class BackgroundRunsService implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly stopping = new AbortController();
   private readonly running = new Set<Promise<void>>();
   private expiry = new AbortController();
-  private changeIsNoted = false;
+  private isChangeRunScheduled = false;
   private unsubscribe: (() => void) | null = null;
 
   constructor(
@@ -32,25 +36,25 @@ export class BackgroundRunsService implements OnApplicationBootstrap, BeforeAppl
   onApplicationBootstrap(): void {
     const { enabled, onChangeSeconds } = this.settings.acl.sync;
     if (enabled && onChangeSeconds > 0)
-      this.unsubscribe = this.changes.subscribe(() => this.noteChange(onChangeSeconds));
+      this.unsubscribe = this.changes.subscribe(() => this.scheduleChangeRun(onChangeSeconds));
   }
 
-  /** A run that is under way is waited for while there still is a database; nothing new begins. */
+  /** Starts no further run and waits for the current one while the database is still connected. */
   async beforeApplicationShutdown(): Promise<void> {
     this.unsubscribe?.();
     this.stopping.abort();
     await this.idle();
   }
 
-  /** When no run is under way. */
+  /** Resolves when no run is in progress. */
   async idle(): Promise<void> {
     await Promise.all(this.running);
   }
 
-  /** Never throws: a failed run is recorded, and what cannot be recorded is logged. */
-  async run(trigger: keyof typeof PATIENCE_MS): Promise<void> {
+  /** Never throws: a failed run is recorded, or logged where it cannot be recorded. */
+  async run(trigger: keyof typeof LOCK_TIMEOUT_MS): Promise<void> {
     if (this.stopping.signal.aborted) return;
-    const run = this.carryOut(trigger).catch((error: unknown) => {
+    const run = this.runOnce(trigger).catch((error: unknown) => {
       this.log.error('TRINO_ACL_SYNC_FAILED', { trigger, reason: 'internal', err: error });
     });
     this.running.add(run);
@@ -58,31 +62,31 @@ export class BackgroundRunsService implements OnApplicationBootstrap, BeforeAppl
     this.running.delete(run);
   }
 
-  private async carryOut(trigger: keyof typeof PATIENCE_MS): Promise<void> {
+  private async runOnce(trigger: keyof typeof LOCK_TIMEOUT_MS): Promise<void> {
     const by = { actor: null, origin: null };
-    const result = await this.sync.run({ trigger, by, patienceMs: PATIENCE_MS[trigger] });
+    const result = await this.sync.run({ trigger, by, lockTimeoutMs: LOCK_TIMEOUT_MS[trigger] });
     if (result.kind === 'ended') this.waitForExpiry(result.nextExpiry);
   }
 
-  /** Counts from the first change, so that a stream of changes cannot put a revoke off. */
-  private noteChange(seconds: number): void {
-    if (this.changeIsNoted) return;
-    this.changeIsNoted = true;
-    this.later('change', seconds * 1000, this.stopping.signal, () => (this.changeIsNoted = false));
+  /** The delay counts from the first change, so that a stream of changes cannot postpone a revoke. */
+  private scheduleChangeRun(seconds: number): void {
+    if (this.isChangeRunScheduled) return;
+    this.isChangeRunScheduled = true;
+    this.runAfter('change', seconds * 1000, this.stopping.signal, () => (this.isChangeRunScheduled = false));
   }
 
   private waitForExpiry(nextExpiry: Date | null): void {
     this.expiry.abort();
     if (nextExpiry === null) return;
     this.expiry = new AbortController();
-    const wait = Math.min(Math.max(nextExpiry.getTime() - this.clock.now().getTime(), 0), LONGEST_WAIT_MS);
-    this.later('expiry', wait, AbortSignal.any([this.expiry.signal, this.stopping.signal]), () => undefined);
+    const wait = Math.min(Math.max(nextExpiry.getTime() - this.clock.now().getTime(), 0), MAX_TIMER_MS);
+    this.runAfter('expiry', wait, AbortSignal.any([this.expiry.signal, this.stopping.signal]), () => undefined);
   }
 
-  private later(trigger: 'change' | 'expiry', ms: number, signal: AbortSignal, begins: () => void): void {
+  private runAfter(trigger: 'change' | 'expiry', ms: number, signal: AbortSignal, onStart: () => void): void {
     this.timers.wait(ms, signal).then(
       () => {
-        begins();
+        onStart();
         return this.run(trigger);
       },
       () => undefined,

@@ -10,14 +10,14 @@ import { RulesPreparer } from './domain/rules-preparer.js';
 import { RulesTarget } from './domain/rules-target.js';
 import type { Previous } from './domain/unexplained-change.js';
 
-/** What could be published now. */
+/** A candidate, and the withdrawal to publish if it is refused. */
 export interface Prepared {
   candidate: Candidate;
-  /** What goes out if that is refused; null: there is nothing to take from. */
+  /** Published if the candidate is refused; null: nothing was published before. */
   withdrawal: () => Promise<Candidate | null>;
 }
 
-/** Makes candidates out of what is written down. */
+/** Makes candidates from the database: snapshot, audit trail and publication history. */
 @Injectable()
 export class CandidateService {
   constructor(
@@ -31,7 +31,7 @@ export class CandidateService {
   ) {}
 
   async current(): Promise<Prepared> {
-    // In this order: nothing is in the snapshot of which the trail tells neither now nor from this position on.
+    // The position is read before the snapshot: every change in the snapshot has its event before or after the position.
     const position = await this.audit.position();
     const snapshot = await this.snapshots.read();
     const { maxUnexplainedPercent, warnTableRules } = this.settings.acl;
@@ -40,7 +40,7 @@ export class CandidateService {
     return { candidate: await this.prepared(preparation), withdrawal: () => this.withdrawal(preparation) };
   }
 
-  /** A preparation that breaks down is a refusal, so that what was taken away goes out all the same. */
+  /** A failed preparation counts as a refusal, so that withdrawals are published all the same. */
   private async prepared(preparation: Preparation): Promise<Candidate> {
     try {
       return await this.preparer.prepare(preparation);
@@ -60,7 +60,7 @@ export class CandidateService {
     }
   }
 
-  /** Read after the snapshot, so that nothing is in it of which the trail does not tell yet. */
+  /** Read after the snapshot, so that the trail has an event for every change in the snapshot. */
   private async previous(): Promise<Previous | null> {
     const [baseline, latest] = [await this.history.baseline(), await this.history.latest()];
     if (baseline === null || latest === null) return null;

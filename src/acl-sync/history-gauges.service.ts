@@ -4,9 +4,9 @@ import { Log } from '../platform/log.js';
 import { AclSyncMetrics } from './acl-sync.metrics.js';
 import { PublicationHistory } from './domain/publication-history.js';
 
-const READ_EVERY_MS = 15_000;
+const REFRESH_INTERVAL_MS = 15_000;
 
-/** Shows the history in this process's gauges, at the start and every 15 s: other replicas and commands write it too. */
+/** Sets this process's gauges from the history, at the start and every 15 s: other replicas and commands write it too. */
 @Injectable()
 export class HistoryGaugesService implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly stopping = new AbortController();
@@ -21,7 +21,7 @@ export class HistoryGaugesService implements OnApplicationBootstrap, BeforeAppli
 
   async onApplicationBootstrap(): Promise<void> {
     await this.refresh();
-    this.reading = this.timers.every(READ_EVERY_MS, this.stopping.signal, () => this.refresh());
+    this.reading = this.timers.every(REFRESH_INTERVAL_MS, this.stopping.signal, () => this.refresh());
   }
 
   async beforeApplicationShutdown(): Promise<void> {
@@ -29,7 +29,7 @@ export class HistoryGaugesService implements OnApplicationBootstrap, BeforeAppli
     await this.reading;
   }
 
-  /** What was read last stays where the history cannot be read. */
+  /** Where the history cannot be read, the gauges keep their values. */
   private async refresh(): Promise<void> {
     try {
       await this.metrics.showHistory(this.history);

@@ -9,13 +9,13 @@ import { AclSyncMetrics } from './acl-sync.metrics.js';
 import type { PublicationSummary } from './domain/publication.js';
 import { PublicationHistory } from './domain/publication-history.js';
 
-const LOOK_EVERY_MS = 2_000;
-/** A file that is being replaced can be met half-way; three times in a row is no accident. */
-const BROKEN_TIMES = 3;
+const CHECK_INTERVAL_MS = 2_000;
+/** The engine can read a file while it is replaced, so one broken answer is not an error yet. */
+const BROKEN_THRESHOLD = 3;
 
 /**
- * Asks the engine, after a publication by whatever process, whether it uses that version (access model, section 2, "Which
- * version is live"), until it does.
+ * After a publication by any process, asks the engine whether it uses that version, until it does (access-model.md, section 2,
+ * "Which version is live").
  */
 @Injectable()
 export class LiveVersionService implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -46,8 +46,8 @@ export class LiveVersionService implements OnApplicationBootstrap, BeforeApplica
     await this.watching;
   }
 
-  /** Looks once: does the engine use what was published last? Nothing is asked when that is known already. */
-  async look(): Promise<void> {
+  /** Asks the engine once whether it uses the last published version; asks nothing when that is already confirmed. */
+  async check(): Promise<void> {
     const [latest] = (await this.history.list({ limit: 1, after: null })).items;
     if (latest?.liveAt !== null) {
       this.countBroken(0);
@@ -55,14 +55,14 @@ export class LiveVersionService implements OnApplicationBootstrap, BeforeApplica
     }
     const inForce = await this.probe.rulesInForce(`grantline_rules_${latest.hash}`);
     this.countBroken(inForce === 'broken' ? this.brokenTimes + 1 : 0);
-    if (this.brokenTimes === BROKEN_TIMES) {
+    if (this.brokenTimes === BROKEN_THRESHOLD) {
       this.log.error('TRINO_ACL_RULES_BROKEN', { version: latest.version, hash: latest.hash });
     }
     if (inForce === 'these') await this.confirm(latest);
   }
 
   private get isBroken(): boolean {
-    return this.brokenTimes >= BROKEN_TIMES;
+    return this.brokenTimes >= BROKEN_THRESHOLD;
   }
 
   private countBroken(times: number): void {
@@ -79,8 +79,8 @@ export class LiveVersionService implements OnApplicationBootstrap, BeforeApplica
   }
 
   private watch(): Promise<void> {
-    return this.timers.every(LOOK_EVERY_MS, this.stopping.signal, () =>
-      this.look().catch((error: unknown) => this.log.warn('live version check failed', { err: error })),
+    return this.timers.every(CHECK_INTERVAL_MS, this.stopping.signal, () =>
+      this.check().catch((error: unknown) => this.log.warn('live version check failed', { err: error })),
     );
   }
 }

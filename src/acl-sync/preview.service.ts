@@ -17,7 +17,7 @@ export interface Preview {
   diff: RulesDiff;
 }
 
-/** As the API and the command line name things. */
+/** In the names of the API and the command line. */
 export function previewForm({ plan, candidate, diff }: Preview): PreviewForm {
   const { hash, rules, bytes, findings, access } = candidate;
   return {
@@ -37,23 +37,23 @@ export interface PreviewForm extends Pick<Candidate, 'hash' | 'rules' | 'bytes'>
   diff: { rules: RulesDiff; access: AccessForm | null };
   checks: Finding[];
   drift: boolean;
-  /** Of the text to approve; null: nothing waits for an approval. */
+  /** Hash of the text to approve; null: none waits for an approval. */
   awaits: string | null;
 }
 
 const TARGET_MS = 30_000;
 
-/** A preview takes seconds of a core and up to a gibibyte, so a replica makes only so many at a time, one for each person. */
+/** A preview takes seconds of a core and up to a gibibyte: so many at a time per replica, and one per user. */
 const PREVIEWS = { name: 'previews', limit: 2 };
-const PREVIEWS_PER_PERSON = { name: 'previews-per-person', limit: 1 };
+const PREVIEWS_PER_USER = { name: 'previews-per-person', limit: 1 };
 
-/** `too-many`: this limit is reached until a preview ends. */
+/** `too-many`: `quota` is reached until a preview ends. */
 export type PreviewResult = { kind: 'made'; preview: Preview } | { kind: 'too-many'; quota: ConcurrencyQuota };
 
-/** What the next run would do. Writes nothing, and needs no lock: the next run decides anew. */
+/** Shows what the next run would do. Writes nothing, and needs no lock: the run plans again. */
 @Injectable()
 export class PreviewService {
-  /** Whose previews are under way; null: the command line's. */
+  /** Accounts with a preview in progress; null: the command line. */
   private readonly underWay = new Set<number | null>();
 
   constructor(
@@ -63,11 +63,11 @@ export class PreviewService {
   ) {}
 
   /**
-   * @param by who wants it; null: the command line.
+   * @param by the account that requests it; null: the command line
    * @throws RulesTargetUnavailable, PreparationExceeded
    */
   async preview(by: number | null): Promise<PreviewResult> {
-    if (this.underWay.has(by)) return { kind: 'too-many', quota: PREVIEWS_PER_PERSON };
+    if (this.underWay.has(by)) return { kind: 'too-many', quota: PREVIEWS_PER_USER };
     if (this.underWay.size >= PREVIEWS.limit) return { kind: 'too-many', quota: PREVIEWS };
     this.underWay.add(by);
     try {

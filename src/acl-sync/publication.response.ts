@@ -63,7 +63,7 @@ export class AccessChangeResponse implements AccessForm {
   @ApiProperty({ type: 'integer' })
   lost_in_all!: number;
 
-  @ApiProperty({ type: 'integer', description: 'Pairs of a person and a node for which anything changes.' })
+  @ApiProperty({ type: 'integer', description: 'Pairs of a principal and a node for which anything changes.' })
   changed_pairs!: number;
 
   @ApiProperty({ type: 'integer', description: 'Pairs that have anything before or after.' })
@@ -86,15 +86,14 @@ export class PublicationSummaryResponse {
   @ApiProperty({ enum: TRIGGERS })
   trigger!: Trigger;
 
-  @ApiProperty({ type: Object, nullable: true, description: 'The account that asked for it: `{id, name}`.' })
+  @ApiProperty({ type: Object, nullable: true, description: 'The account that requested it: `{id, name}`.' })
   triggered_by!: { id: number; name: string } | null;
 
   @ApiProperty()
   snapshot_hash!: string;
 
   @ApiProperty({
-    description:
-      'Only what recorded changes took away went out, because an unexplained change waited for its approval.',
+    description: 'Only what recorded changes took away was published, because the run was refused.',
   })
   is_withdrawal!: boolean;
 
@@ -118,7 +117,7 @@ export class PublicationResponse extends PublicationSummaryResponse {
   @ApiProperty({
     type: AccessChangeResponse,
     nullable: true,
-    description: 'Who gained and lost what against the version before; null: nobody anything, or it was the first.',
+    description: 'Access gained and lost against the version before; null: none, or it was the first.',
   })
   access!: AccessChangeResponse | null;
 }

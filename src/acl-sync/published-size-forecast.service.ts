@@ -9,8 +9,8 @@ import { RulesPreparer } from './domain/rules-preparer.js';
 import { RulesTarget } from './domain/rules-target.js';
 
 /**
- * Tells by what is published, and by a generous guess at what was written since, whether the next rules will fit. Only where the
- * guess says that they may not are they compiled, in a process of their own: a request must not cost what a run costs.
+ * Estimates the next rules from the published ones and an upper estimate of what was written since. Only an estimate over the
+ * limit is compiled, in a process of its own: a request must not cost as much as a run.
  */
 @Injectable()
 export class PublishedSizeForecast extends SizeForecast {
@@ -32,12 +32,12 @@ export class PublishedSizeForecast extends SizeForecast {
     const { bytes, isWide } = await growth(published?.snapshotAt ?? new Date(0));
     const former = published?.text ?? '';
     const known = Buffer.byteLength(former);
-    // What changes rules that it does not name can split each of them in two; compressed, rules take less than half.
-    const guessed = (isWide ? 2 : 1) * known + bytes;
+    // A wide change can split every rule in two. Compressed, rules take less than half of their size.
+    const estimated = (isWide ? 2 : 1) * known + bytes;
     const formerCompressed = () => gzipSync(former).length;
     const beside = { former: known, formerCompressed };
-    const guess = checkCapacity({ ...beside, next: guessed, nextCompressed: () => guessed / 2 }, limit);
-    if (!isTooLarge(guess))
+    const estimate = checkCapacity({ ...beside, next: estimated, nextCompressed: () => estimated / 2 }, limit);
+    if (!isTooLarge(estimate))
       return forecastOf(checkCapacity({ ...beside, next: known, nextCompressed: formerCompressed }, limit));
     const text = await this.preparer.compile(await read());
     return forecastOf(
@@ -50,7 +50,7 @@ function isTooLarge({ findings }: ReturnType<typeof checkCapacity>): boolean {
   return findings.some(isError);
 }
 
-function forecastOf(fitting: ReturnType<typeof checkCapacity>): Forecast | null {
-  const [finding] = fitting.findings;
-  return finding === undefined ? null : { fits: !isTooLarge(fitting), message: finding.message };
+function forecastOf(capacity: ReturnType<typeof checkCapacity>): Forecast | null {
+  const [finding] = capacity.findings;
+  return finding === undefined ? null : { fits: !isTooLarge(capacity), message: finding.message };
 }

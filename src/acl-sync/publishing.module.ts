@@ -24,7 +24,7 @@ import { RunReportsService } from './run-reports.service.js';
 import { ServiceAccountNames } from './service-account-names.service.js';
 import { StatusService } from './status.service.js';
 
-/** What a run takes, and nothing that runs by itself: needs neither the engine nor a signing key. */
+/** The providers of a run, without schedules and watchers: needs neither the engine nor a signing key. */
 @Module({})
 export class PublishingModule {
   static with({ acl }: Settings): DynamicModule {

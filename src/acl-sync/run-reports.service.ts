@@ -27,17 +27,17 @@ export interface RunReport {
   by: AuditContext;
   startedAt: Date;
   outcome: RunOutcome;
-  /** The live text that somebody wrote by hand; undefined: nobody did. */
+  /** The live text was edited by hand; undefined: it was not. */
   edit: { textHash: string | null } | undefined;
 }
 
-/** As many reasons as a log line and an audit event carry; the history has them all. */
+/** The most reasons in a log line and an audit event; the history has all. */
 const MAX_REASONS = 10;
-/** As many of the things that are gained, and as many of those lost. */
+/** The most gained changes in a log line, and the most lost ones. */
 const CHANGES_LOGGED = 3;
 const MAX_CHANGES = 20;
 
-/** Tells of a run wherever it is looked for: history, audit trail, log, metrics. */
+/** Records a run in the history, the audit trail, the log and the metrics. */
 @Injectable()
 export class RunReportsService {
   constructor(
@@ -61,8 +61,8 @@ export class RunReportsService {
       if (unexplained !== undefined)
         await this.recordEvent('unexplained_change', report, { message: unexplained.message });
       if (isNewEdit) await this.recordEvent('drift_found', report, { text_hash: drift.textHash });
-      // What keeps being refused is one event, not one every five minutes.
-      if (outcome.kind === 'applied' || !isLike(run, last)) await this.tellOutcome(report);
+      // Equal refusals in a row are one audit event, not one every five minutes.
+      if (outcome.kind === 'applied' || !isLike(run, last)) await this.recordOutcome(report);
       if (outcome.kind === 'refused' && outcome.publication !== null)
         await this.recordApplied(report, outcome.publication);
     });
@@ -76,7 +76,7 @@ export class RunReportsService {
     this.write(report, isNewEdit ? drift : null);
   }
 
-  private async tellOutcome(report: RunReport): Promise<void> {
+  private async recordOutcome(report: RunReport): Promise<void> {
     const { outcome } = report;
     switch (outcome.kind) {
       case 'no_change':
@@ -169,24 +169,24 @@ function loggedAccess(access: AccessChange): AccessForm {
   return { ...counts, gained: logged(gained), lost: logged(lost) };
 }
 
-/** Something waits from the first run on that was refused for want of an approval, also while its text changes. */
+/** `since`: the first of the runs in a row that were refused until an approval, even if the text changed meanwhile. */
 function waitingAfter({ outcome, startedAt }: RunReport, last: Run | null): Run['waiting'] {
   const known = last?.waiting ?? null;
-  // A run that the target defeated has decided nothing.
+  // A failed run leaves the pending approval unchanged.
   if (outcome.kind === 'failed') return known;
   if (outcome.kind !== 'refused' || outcome.awaits === null) return null;
   return { hash: outcome.awaits, since: known?.since ?? startedAt };
 }
 
-/** The same edit as in the run before was found then; one that a publication has overwritten is over. */
+/** An edit that the run before found already keeps its time; a publication has overwritten any earlier one. */
 function driftOf({ edit, startedAt, outcome }: RunReport, last: Run | null): Drift | null {
   const known = last === null || last.outcome === 'applied' ? null : last.drift;
-  // A run that the target defeated could not look.
+  // A failed run could not read the live text.
   if (edit === undefined) return outcome.kind === 'failed' ? known : null;
   return known?.textHash === edit.textHash ? known : { foundAt: startedAt, textHash: edit.textHash };
 }
 
-/** What a version that went out says of a change that nobody has recorded. */
+/** The finding on an unexplained change in a published version. */
 function unexplainedIn(outcome: RunOutcome): Finding | undefined {
   if (outcome.kind !== 'applied') return undefined;
   return outcome.publication.checks.find(({ code }) => code === UNEXPLAINED || code === APPROVED);

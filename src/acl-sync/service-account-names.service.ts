@@ -2,7 +2,7 @@ import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Settings } from '../platform/settings.js';
 import { UsersService } from '../users/users.service.js';
 
-/** Claims the names of the service accounts for whatever process publishes rules for them. */
+/** Claims the names of the service accounts in every process that publishes rules for them. */
 @Injectable()
 export class ServiceAccountNames implements OnApplicationBootstrap {
   constructor(
@@ -10,7 +10,7 @@ export class ServiceAccountNames implements OnApplicationBootstrap {
     private readonly settings: Settings,
   ) {}
 
-  /** Stops the start when an account has the name of a service account: its owner would be that service on the engine. */
+  /** Refuses to start when an account has the name of a service account: its owner could act as that service on the engine. */
   async onApplicationBootstrap(): Promise<void> {
     const [held] = await this.users.claimEngineNames(this.settings.acl.serviceAccounts);
     if (held === undefined) return;

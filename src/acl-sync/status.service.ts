@@ -10,11 +10,11 @@ export interface SyncStatus extends RunSummary {
   /** Null: this process runs no schedule. */
   nextRunAt: Date | null;
   published: PublicationSummary | null;
-  /** For people: `configmap engine/trino-access-control`. */
+  /** For display: `configmap engine/trino-access-control`. */
   target: string;
 }
 
-/** How publishing stands, and what was published. */
+/** The state of publishing, and the published versions. */
 @Injectable()
 export class StatusService {
   constructor(

@@ -21,14 +21,14 @@ export class SyncResponse {
   @ApiProperty({
     type: PublicationSummaryResponse,
     nullable: true,
-    description: 'What is published now. Refused: what went out meanwhile in this run; null: nothing.',
+    description: 'The published version. Refused: the withdrawal that this run published; null: none.',
   })
   publication!: PublicationSummaryResponse | null;
 
   @ApiProperty({
     type: String,
     nullable: true,
-    description: 'Refused for want of an approval: the hash of the text to approve.',
+    description: 'Refused until an approval: the hash of the text to approve.',
   })
   awaits!: string | null;
 
@@ -43,7 +43,7 @@ export class PreviewDiffResponse {
   @ApiProperty({
     type: AccessChangeResponse,
     nullable: true,
-    description: 'Who gains and loses what, against what was published last; null: nobody anything, or nothing was.',
+    description: 'Access gained and lost against the last published version; null: none, or nothing was published.',
   })
   access!: AccessChangeResponse | null;
 }
@@ -67,19 +67,19 @@ export class PreviewResponse {
   @ApiProperty({ type: [FindingResponse] })
   checks!: Finding[];
 
-  @ApiProperty({ description: 'Whether somebody edited the live rules by hand.' })
+  @ApiProperty({ description: 'Whether the live rules were edited by hand.' })
   drift!: boolean;
 
   @ApiProperty({
     type: String,
     nullable: true,
-    description: 'Would be refused for want of an approval: the hash of the text to approve.',
+    description: 'Would be refused until an approval: the hash of the text to approve.',
   })
   awaits!: string | null;
 }
 
 export class WaitingResponse {
-  @ApiProperty({ description: 'Of the text to approve.' })
+  @ApiProperty({ description: 'Hash of the text to approve.' })
   hash!: string;
 
   @ApiProperty({ format: 'date-time' })
@@ -91,7 +91,7 @@ export class WaitingResponse {
 
 export class ApprovalDto {
   @ApiProperty({
-    description: 'Of the text that waits, as refusal, preview and status show it.',
+    description: 'Hash of the text that waits, as refusal, preview and status show it.',
     pattern: '^[0-9a-f]{64}$',
     example: 'a'.repeat(64),
   })
@@ -109,7 +109,7 @@ export class StatusResponse {
   @ApiProperty({ enum: ['applied', 'no_change', 'refused', 'failed'], nullable: true })
   last_outcome!: RunOutcome['kind'] | null;
 
-  @ApiProperty({ type: [FindingResponse], description: 'Why the last run was refused, or failed.' })
+  @ApiProperty({ type: [FindingResponse], description: 'Why the last run was refused or failed.' })
   last_reasons!: Finding[];
 
   @ApiProperty({ ...NULLABLE_MOMENT, description: 'Null: this process runs no schedule.' })
@@ -128,14 +128,13 @@ export class StatusResponse {
   })
   drift!: { found_at: string; text_hash: string | null; overwritten: boolean } | null;
 
-  @ApiProperty({ ...NULLABLE_MOMENT, description: 'Until when an older version stays put back; null: none is.' })
+  @ApiProperty({ ...NULLABLE_MOMENT, description: 'Until when an older version stays restored; null: none is.' })
   restored_until!: string | null;
 
   @ApiProperty({
     type: WaitingResponse,
     nullable: true,
-    description:
-      'A change that no record explains; until it is approved, only what recorded changes take away goes out.',
+    description: 'An unexplained change; until it is approved, only what recorded changes take away is published.',
   })
   waiting_for_approval!: WaitingResponse | null;
 
@@ -202,7 +201,7 @@ export function toStatusResponse({
           overwritten: last.outcome === 'applied',
         }
       : null,
-    // Nothing can be put back yet.
+    // Restoring is not supported yet.
     restored_until: null,
     waiting_for_approval: toWaitingResponse(last),
     refused_since: refusedSince?.toISOString() ?? null,

@@ -24,7 +24,7 @@ export async function syncRules({ dryRun, json }: Options): Promise<void> {
   const needs = { command: 'acl sync', module: (settings: Settings) => PublishingModule.with(settings) } as const;
   process.exitCode = await withModules(needs, async (modules) => {
     if (dryRun) return show(modules.get(PreviewService), json === true);
-    const order = { trigger: 'cli', by: { actor: null, origin: null }, patienceMs: LOCK_TIMEOUT_MS } as const;
+    const order = { trigger: 'cli', by: { actor: null, origin: null }, lockTimeoutMs: LOCK_TIMEOUT_MS } as const;
     const result = await withProgress('the run is under way', modules.get(AclSyncService).run(order));
     if (result.kind === 'busy') {
       remark(`another run has been under way for ${LOCK_TIMEOUT_MS / 1000} s`);

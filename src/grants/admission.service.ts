@@ -13,19 +13,18 @@ import { SizeForecast } from './domain/size-forecast.js';
 import type { Touched } from './domain/snapshot-store.js';
 import { SnapshotService } from './snapshot.service.js';
 
-/** A principal or a node that a body names, and where it stands there. */
+/** A principal or a node of a request body, with the path of its field. */
 export interface NamedIn<T> {
   field: string;
   named: T;
 }
 
-/** A write that touches more is proved by the run alone: reading so many grants takes longer than a request may. */
+/** A write that touches more grants is proved by the run only: reading them takes too long for a request. */
 const PROVED_GRANTS = 20_000;
 
 /**
- * What is refused when it is written, because a refused publication would leave revoked access open: nodes where nobody may be
- * given anything, principals that are not there, masks that contradict each other, more than the target can hold, rules that
- * could not be proved.
+ * Refuses a write that the next run would refuse, because a refused run leaves revoked access open: closed nodes, principals that
+ * do not exist, conflicting masks, rules that are too large for the target, rules that cannot be proved.
  */
 @Injectable()
 export class AdmissionService {
@@ -47,8 +46,8 @@ export class AdmissionService {
   }
 
   /**
-   * Makes sure that everybody who is named is there, until the transaction ends, and that names on the engine are nobody else's.
-   * @throws Refused `validation_failed` with everybody who cannot be named; `name_taken` for a name that an account has
+   * Checks that the principals exist, until the transaction ends, and claims the names of engine principals.
+   * @throws Refused `validation_failed` with all invalid principals; `name_taken` for a name that an account has
    */
   async admitPrincipals(principals: readonly NamedIn<PolicySubject>[]): Promise<void> {
     const subjects = principals.map(({ named }) => named);
@@ -79,10 +78,10 @@ export class AdmissionService {
   }
 
   /**
-   * What the transaction has written so far must fit the target, and be right when it is compiled: a run that is refused is
-   * everybody's. Not for what takes away only: that is how people mend what a run refuses.
-   * @returns how little room is left, where it is little
-   * @throws Refused `rules_too_large` or `rules_unprovable` when what the transaction leaves could not be published
+   * Checks that the state the transaction leaves fits the target and can be proved. Not called for writes that only take away:
+   * these must stay possible, to resolve a refusal.
+   * @returns a warning where little capacity is left
+   * @throws Refused `rules_too_large`, `rules_unprovable`
    */
   async admitRules(touched: Touched): Promise<string[]> {
     const room = await this.admitSize();
@@ -99,17 +98,17 @@ export class AdmissionService {
     return forecast === null ? [] : [forecast.message];
   }
 
-  /** For each node what the engine does not know of it. A warning only: it may be made tomorrow, and the engine may be away. */
+  /** The parts of each node that the engine does not know: only a warning, as they may be created later. */
   async nameWarnings(nodes: readonly EngineNode[]): Promise<string[][]> {
     const unknown = await this.engine.unknownParts(nodes);
     return nodes.map((_, i) => [unknown[i] ?? []].flat());
   }
 
-  /** What the engine does not know of a policy's node, or cannot read in its expression; it reads it as the service itself. */
+  /** The parts of a policy's node that the engine does not know, or the error in its expression. */
   async policyWarnings(rule: PolicyRule): Promise<string[]> {
     const [unknown = []] = await this.nameWarnings([rule.resource]);
     if (unknown.length > 0 || (rule.kind !== 'row_filter' && rule.kind !== 'column_mask')) return unknown;
-    const misread = await this.engine.misreading(rule.kind, rule.resource, rule.expression);
-    return misread === null ? [] : [misread];
+    const error = await this.engine.expressionError(rule.kind, rule.resource, rule.expression);
+    return error === null ? [] : [error];
   }
 }

@@ -4,7 +4,7 @@ import { GRANT_STATES, type Grant, type GrantState, stateOf } from './domain/gra
 import { PrincipalResponse } from './principal.dto.js';
 import { ResourceDto } from './resource.dto.js';
 
-export class DoerResponse {
+export class ActorResponse {
   @ApiProperty({ type: 'integer' })
   id!: number;
 
@@ -12,7 +12,7 @@ export class DoerResponse {
   name!: string;
 }
 
-const NULLABLE_DOER = { type: DoerResponse, nullable: true, description: 'Null: on the command line.' };
+const NULLABLE_ACTOR = { type: ActorResponse, nullable: true, description: 'Null: on the command line.' };
 const NULLABLE_MOMENT = { type: String, format: 'date-time', nullable: true };
 
 export class GrantResponse {
@@ -37,21 +37,21 @@ export class GrantResponse {
   @ApiProperty({ type: String, nullable: true })
   description!: string | null;
 
-  @ApiProperty(NULLABLE_DOER)
-  granted_by!: DoerResponse | null;
+  @ApiProperty(NULLABLE_ACTOR)
+  granted_by!: ActorResponse | null;
 
   @ApiProperty({ format: 'date-time' })
   granted_at!: string;
 
-  @ApiProperty(NULLABLE_DOER)
-  revoked_by!: DoerResponse | null;
+  @ApiProperty(NULLABLE_ACTOR)
+  revoked_by!: ActorResponse | null;
 
   @ApiProperty(NULLABLE_MOMENT)
   revoked_at!: string | null;
 
   @ApiPropertyOptional({
     type: [String],
-    description: 'What the engine does not know or cannot read, and little room for the rules.',
+    description: 'Parts that the engine does not know or cannot analyse, and little capacity for the rules.',
   })
   warnings?: string[];
 }

@@ -37,14 +37,14 @@ export class GrantsController {
   @ApiProblems('name_taken', 'rules_too_large', 'rules_unprovable')
   @Post()
   @ApiCreatedResponse({ type: GrantResponse })
-  @ApiOkResponse({ type: GrantResponse, description: 'An equal grant lives already.' })
+  @ApiOkResponse({ type: GrantResponse, description: 'An equal live grant exists.' })
   async grant(
     @Body() body: GrantDto,
-    @CurrentUser() person: AuthenticatedUser,
+    @CurrentUser() user: AuthenticatedUser,
     @CurrentClient() client: Client,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<GrantResponse> {
-    const { grant, created, warnings } = await this.grants.grant(toNewGrant(body), auditContextOf(person, client));
+    const { grant, created, warnings } = await this.grants.grant(toNewGrant(body), auditContextOf(user, client));
     void reply.status(created ? 201 : 200).header('Location', `/api/admin/grants/${grant.id}`);
     return toGrantResponse(grant, this.clock.now(), warnings);
   }
@@ -55,11 +55,11 @@ export class GrantsController {
   @ApiOkResponse({ type: GrantBatchResponse })
   async batch(
     @Body() body: GrantBatchDto,
-    @CurrentUser() person: AuthenticatedUser,
+    @CurrentUser() user: AuthenticatedUser,
     @CurrentClient() client: Client,
   ): Promise<GrantBatchResponse> {
-    const asked = body.grant.map((grant, i) => ({ at: `grant.${i}.`, grant: toNewGrant(grant) }));
-    const { granted, revoked } = await this.grants.change(asked, body.revoke, auditContextOf(person, client));
+    const asked = body.grant.map((grant, i) => ({ fieldPrefix: `grant.${i}.`, grant: toNewGrant(grant) }));
+    const { granted, revoked } = await this.grants.change(asked, body.revoke, auditContextOf(user, client));
     const now = this.clock.now();
     return {
       granted: granted.map(({ grant, warnings }) => toGrantResponse(grant, now, warnings)),
@@ -80,10 +80,10 @@ export class GrantsController {
   @ApiNoContentResponse({ description: 'Revoked; the row stays.' })
   async revoke(
     @Param('id', RowIdPipe) id: number,
-    @CurrentUser() person: AuthenticatedUser,
+    @CurrentUser() user: AuthenticatedUser,
     @CurrentClient() client: Client,
   ): Promise<void> {
-    const grant = await this.grants.revoke(id, auditContextOf(person, client));
+    const grant = await this.grants.revoke(id, auditContextOf(user, client));
     if (grant === null) throw new Refused('not_found');
   }
 }

@@ -31,7 +31,7 @@ export class GrantDto {
     type: String,
     format: 'date-time',
     nullable: true,
-    description: 'Without effect from then on.',
+    description: 'No effect from this time on.',
   })
   @FieldRule((moment) => (moment === undefined || moment === null ? null : momentProblem(moment)))
   expires_at?: string | null;
@@ -43,7 +43,7 @@ export class GrantDto {
 
 const BATCH_MOST = 1000;
 
-/** All or nothing. */
+/** Applied completely or not at all. */
 export class GrantBatchDto {
   @ApiPropertyOptional({ type: [GrantDto], maxItems: BATCH_MOST })
   @NestedArray(() => GrantDto, BATCH_MOST)
@@ -111,7 +111,7 @@ export function toGrantFilter({ principal, catalog, schema, table, state }: Gran
   };
 }
 
-/** A parameter that stands in the query once. PostgreSQL compares no NUL. */
+/** A query parameter that is given once. PostgreSQL text has no NUL. */
 function oneText(value: unknown): string | null {
-  return typeof value === 'string' && !value.includes('\0') ? null : 'must be one text';
+  return typeof value === 'string' && !value.includes('\0') ? null : 'must be given once, without NUL';
 }

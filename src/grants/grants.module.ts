@@ -18,7 +18,7 @@ import { PoliciesController } from './policies.controller.js';
 import { PoliciesService } from './policies.service.js';
 import { SnapshotsModule } from './snapshots.module.js';
 
-/** What people may see: grants, groups, policies. */
+/** Access that administrators record: grants, groups, policies. */
 @Module({
   imports: [AuditModule, UsersModule, SnapshotsModule],
   controllers: [GroupsController, GrantsController, PoliciesController],

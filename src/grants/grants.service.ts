@@ -12,19 +12,19 @@ import { type Grant, type GrantFilter, GrantStore, type NewGrant } from './domai
 
 export interface Granted {
   grant: Grant;
-  /** False: an equal grant lived already. */
+  /** False: an equal live grant existed. */
   created: boolean;
-  /** What the engine does not know of the node. */
+  /** Parts of the node that the engine does not know, and little capacity. */
   warnings: string[];
 }
 
-/** A grant that a body asks for; `at` is where it stands there, with a final dot, or empty. */
-export interface Asked {
-  at: string;
+/** A grant of a request body. `at`: the prefix of its fields' paths there, such as `grant.0.`, or empty. */
+export interface GrantRequest {
+  fieldPrefix: string;
   grant: NewGrant;
 }
 
-/** Giving and taking: who may do what on which node. */
+/** Grants: privileges of a principal on a node. */
 @Injectable()
 export class GrantsService {
   constructor(
@@ -36,13 +36,13 @@ export class GrantsService {
     private readonly clock: Clock,
   ) {}
 
-  /** @throws Refused `validation_failed` with everything that is wrong, `name_taken`, `rules_too_large`, `rules_unprovable` */
+  /** @throws Refused `validation_failed` with all errors, `name_taken`, `rules_too_large`, `rules_unprovable` */
   async grant(asked: NewGrant, by: AuditContext): Promise<Granted> {
     const now = this.clock.now();
-    this.refuseWrong([{ at: '', grant: asked }], now);
+    this.refuseInvalid([{ fieldPrefix: '', grant: asked }], now);
     const { given, room } = await this.transaction.run(async () => {
       await this.admission.admitPrincipals([{ field: 'principal', named: asked.principal }]);
-      const given = await this.give(asked, by, now);
+      const given = await this.createGrant(asked, by, now);
       return { given, room: await this.admit([given]) };
     });
     this.changes.announce();
@@ -51,26 +51,26 @@ export class GrantsService {
   }
 
   /**
-   * Gives and takes, all of it or nothing.
+   * Grants and revokes in one transaction.
    * @throws Refused as `grant` does
    */
   async change(
-    asked: readonly Asked[],
+    asked: readonly GrantRequest[],
     revoke: readonly number[],
     by: AuditContext,
   ): Promise<{ granted: Granted[]; revoked: Grant[] }> {
     const now = this.clock.now();
-    this.refuseWrong(asked, now);
+    this.refuseInvalid(asked, now);
     const { given, taken, room } = await this.transaction.run(async () => {
       await this.admission.admitPrincipals(
-        asked.map(({ at, grant }) => ({ field: `${at}principal`, named: grant.principal })),
+        asked.map(({ fieldPrefix, grant }) => ({ field: `${fieldPrefix}principal`, named: grant.principal })),
       );
       const given: { grant: Grant; created: boolean }[] = [];
-      for (const { grant } of asked) given.push(await this.give(grant, by, now));
+      for (const { grant } of asked) given.push(await this.createGrant(grant, by, now));
       const taken: Grant[] = [];
       for (const [i, id] of revoke.entries()) {
-        const grant = await this.take(id, by, now);
-        if (grant === null) throw wrong([{ field: `revoke.${i}`, message: 'there is no such grant' }]);
+        const grant = await this.revokeGrant(id, by, now);
+        if (grant === null) throw validationFailed([{ field: `revoke.${i}`, message: 'there is no such grant' }]);
         taken.push(grant);
       }
       return { given, taken, room: await this.admit(given) };
@@ -81,9 +81,9 @@ export class GrantsService {
     return { granted, revoked: taken };
   }
 
-  /** Null: there is no such grant. One that was revoked before stays as it was. */
+  /** Null: there is no such grant. One that was revoked before is unchanged. */
   async revoke(id: number, by: AuditContext): Promise<Grant | null> {
-    const grant = await this.transaction.run(() => this.take(id, by, this.clock.now()));
+    const grant = await this.transaction.run(() => this.revokeGrant(id, by, this.clock.now()));
     this.changes.announce();
     return grant;
   }
@@ -96,30 +96,30 @@ export class GrantsService {
     return this.store.list(filter, page, this.clock.now());
   }
 
-  private refuseWrong(asked: readonly Asked[], now: Date): void {
-    const nodes = asked.map(({ at, grant }) => ({ field: `${at}resource`, named: grant.resource }));
-    const past = asked.flatMap(({ at, grant }): FieldError[] =>
+  private refuseInvalid(asked: readonly GrantRequest[], now: Date): void {
+    const nodes = asked.map(({ fieldPrefix, grant }) => ({ field: `${fieldPrefix}resource`, named: grant.resource }));
+    const past = asked.flatMap(({ fieldPrefix, grant }): FieldError[] =>
       grant.expiresAt !== null && grant.expiresAt <= now
-        ? [{ field: `${at}expires_at`, message: 'must be in the future' }]
+        ? [{ field: `${fieldPrefix}expires_at`, message: 'must be in the future' }]
         : [],
     );
     const errors = [...this.admission.nodeErrors(nodes), ...past];
-    if (errors.length > 0) throw wrong(errors);
+    if (errors.length > 0) throw validationFailed(errors);
   }
 
-  /** @returns how little room is left in the target, where it is little */
+  /** @returns a warning where the target has little capacity left */
   private async admit(given: readonly { grant: Grant; created: boolean }[]): Promise<string[]> {
     const nodes = given.filter(({ created }) => created).map(({ grant }) => grant.resource);
     return nodes.length > 0 ? this.admission.admitRules({ nodes, groups: [] }) : [];
   }
 
-  private async give(asked: NewGrant, by: AuditContext, at: Date): Promise<{ grant: Grant; created: boolean }> {
+  private async createGrant(asked: NewGrant, by: AuditContext, at: Date): Promise<{ grant: Grant; created: boolean }> {
     const outcome = await this.store.grant(asked, by.actor?.id ?? null, at);
     if (outcome.created) await this.record('grant_created', outcome.grant, by);
     return outcome;
   }
 
-  private async take(id: number, by: AuditContext, at: Date): Promise<Grant | null> {
+  private async revokeGrant(id: number, by: AuditContext, at: Date): Promise<Grant | null> {
     const outcome = await this.store.revoke(id, by.actor?.id ?? null, at);
     if (outcome?.revoked === true) await this.record('grant_revoked', outcome.grant, by);
     return outcome?.grant ?? null;
@@ -131,6 +131,6 @@ export class GrantsService {
   }
 }
 
-function wrong(errors: FieldError[]): Refused {
+function validationFailed(errors: FieldError[]): Refused {
   return new Refused('validation_failed', { errors });
 }

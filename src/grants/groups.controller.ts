@@ -43,11 +43,11 @@ export class GroupsController {
   @ApiCreatedResponse({ type: GroupResponse })
   async create(
     @Body() { name, description }: GroupDto,
-    @CurrentUser() person: AuthenticatedUser,
+    @CurrentUser() user: AuthenticatedUser,
     @CurrentClient() client: Client,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<GroupResponse> {
-    const group = await this.groups.create(name, description ?? null, auditContextOf(person, client));
+    const group = await this.groups.create(name, description ?? null, auditContextOf(user, client));
     void reply.header('Location', `/api/admin/groups/${group.id}`);
     return toGroupResponse(group);
   }
@@ -64,10 +64,10 @@ export class GroupsController {
   async change(
     @Param('id', RowIdPipe) id: number,
     @Body() body: GroupChangeDto,
-    @CurrentUser() person: AuthenticatedUser,
+    @CurrentUser() user: AuthenticatedUser,
     @CurrentClient() client: Client,
   ): Promise<GroupResponse> {
-    return toGroupResponse(await this.groups.change(id, toGroupChange(body), auditContextOf(person, client)));
+    return toGroupResponse(await this.groups.change(id, toGroupChange(body), auditContextOf(user, client)));
   }
 
   @ApiProblems('group_in_use')
@@ -76,10 +76,10 @@ export class GroupsController {
   @ApiNoContentResponse()
   delete(
     @Param('id', RowIdPipe) id: number,
-    @CurrentUser() person: AuthenticatedUser,
+    @CurrentUser() user: AuthenticatedUser,
     @CurrentClient() client: Client,
   ): Promise<void> {
-    return this.groups.delete(id, auditContextOf(person, client));
+    return this.groups.delete(id, auditContextOf(user, client));
   }
 
   @Get(':id/members')
@@ -96,10 +96,10 @@ export class GroupsController {
   addMember(
     @Param('id', RowIdPipe) id: number,
     @Param('user_id', RowIdPipe) userId: number,
-    @CurrentUser() person: AuthenticatedUser,
+    @CurrentUser() user: AuthenticatedUser,
     @CurrentClient() client: Client,
   ): Promise<void> {
-    return this.groups.addMember(id, userId, auditContextOf(person, client));
+    return this.groups.addMember(id, userId, auditContextOf(user, client));
   }
 
   @Delete(':id/members/:user_id')
@@ -108,9 +108,9 @@ export class GroupsController {
   removeMember(
     @Param('id', RowIdPipe) id: number,
     @Param('user_id', RowIdPipe) userId: number,
-    @CurrentUser() person: AuthenticatedUser,
+    @CurrentUser() user: AuthenticatedUser,
     @CurrentClient() client: Client,
   ): Promise<void> {
-    return this.groups.removeMember(id, userId, auditContextOf(person, client));
+    return this.groups.removeMember(id, userId, auditContextOf(user, client));
   }
 }

@@ -10,7 +10,7 @@ import { AdmissionService } from './admission.service.js';
 import type { AuditContext } from './domain/audit-context.js';
 import { type Group, type GroupChange, GroupStore, type Member } from './domain/group.js';
 
-/** Groups and who is in them. */
+/** Groups and their members. */
 @Injectable()
 export class GroupsService {
   constructor(

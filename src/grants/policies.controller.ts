@@ -34,11 +34,11 @@ export class PoliciesController {
   @ApiCreatedResponse({ type: PolicyResponse })
   async create(
     @Body() body: PolicyDto,
-    @CurrentUser() person: AuthenticatedUser,
+    @CurrentUser() user: AuthenticatedUser,
     @CurrentClient() client: Client,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<PolicyResponse> {
-    const { policy, warnings } = await this.policies.create(toNewPolicy(body), auditContextOf(person, client));
+    const { policy, warnings } = await this.policies.create(toNewPolicy(body), auditContextOf(user, client));
     void reply.header('Location', `/api/admin/policies/${policy.id}`);
     return toPolicyResponse(policy, warnings);
   }
@@ -55,10 +55,10 @@ export class PoliciesController {
   async replace(
     @Param('id', RowIdPipe) id: number,
     @Body() body: PolicyDto,
-    @CurrentUser() person: AuthenticatedUser,
+    @CurrentUser() user: AuthenticatedUser,
     @CurrentClient() client: Client,
   ): Promise<PolicyResponse> {
-    const { policy, warnings } = await this.policies.replace(id, toNewPolicy(body), auditContextOf(person, client));
+    const { policy, warnings } = await this.policies.replace(id, toNewPolicy(body), auditContextOf(user, client));
     return toPolicyResponse(policy, warnings);
   }
 
@@ -67,9 +67,9 @@ export class PoliciesController {
   @ApiNoContentResponse()
   remove(
     @Param('id', RowIdPipe) id: number,
-    @CurrentUser() person: AuthenticatedUser,
+    @CurrentUser() user: AuthenticatedUser,
     @CurrentClient() client: Client,
   ): Promise<void> {
-    return this.policies.remove(id, auditContextOf(person, client));
+    return this.policies.remove(id, auditContextOf(user, client));
   }
 }

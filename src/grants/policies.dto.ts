@@ -30,7 +30,7 @@ export class PolicyDto {
     type: 'array',
     items: PRINCIPAL,
     maxItems: 1000,
-    description: 'Whom the policy leaves alone.',
+    description: 'Principals that the policy does not apply to.',
   })
   @NestedArray(() => PrincipalDto, 1000)
   except: PrincipalDto[] = [];
@@ -88,7 +88,7 @@ export class PolicyResponse {
 
   @ApiPropertyOptional({
     type: [String],
-    description: 'What the engine does not know or cannot read, and little room for the rules.',
+    description: 'Parts that the engine does not know or cannot analyse, and little capacity for the rules.',
   })
   warnings?: string[];
 }
@@ -101,7 +101,7 @@ export class PolicyPageResponse {
   next!: string | null;
 }
 
-/** @throws Refused `validation_failed` when the parts do not go with the kind */
+/** @throws Refused `validation_failed` when the fields do not match the kind */
 export function toNewPolicy({
   kind,
   principal,
@@ -139,7 +139,7 @@ export function toPolicyResponse(policy: Policy, warnings: readonly string[] = [
   };
 }
 
-/** Only whether it can be read; what it may say, `parsePolicyRule` knows. */
+/** Checks only type and length; `parsePolicyRule` checks the content. */
 function expressionTextProblem(text: unknown): string | null {
   if (text === undefined) return null;
   if (typeof text !== 'string') return 'must be a string';

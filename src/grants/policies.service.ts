@@ -11,7 +11,7 @@ import type { AuditContext } from './domain/audit-context.js';
 import { policyDetails } from './domain/audit-details.js';
 import { type NewPolicy, type Policy, PolicyStore } from './domain/policy.js';
 
-/** What takes away: row filters, column masks, hidden columns, denies. */
+/** Policies, which restrict access: row filters, column masks, hidden columns, denies. */
 @Injectable()
 export class PoliciesService {
   constructor(
@@ -29,7 +29,7 @@ export class PoliciesService {
   }
 
   /**
-   * Changes a policy in one step, so that nothing is open in between.
+   * Changes a policy in one step, so that no access is open in between.
    * @throws Refused as `create`, and `not_found`
    */
   replace(id: number, policy: NewPolicy, by: AuditContext): Promise<{ policy: Policy; warnings: string[] }> {
@@ -63,17 +63,17 @@ export class PoliciesService {
   }
 
   private async written(
-    asked: NewPolicy,
+    draft: NewPolicy,
     by: AuditContext,
     event: AuditEventName,
     write: () => Promise<Policy>,
   ): Promise<{ policy: Policy; warnings: string[] }> {
-    const errors = this.admission.nodeErrors([{ field: 'resource', named: asked.rule.resource }]);
+    const errors = this.admission.nodeErrors([{ field: 'resource', named: draft.rule.resource }]);
     if (errors.length > 0) throw new Refused('validation_failed', { errors });
     const { policy, room } = await this.transaction.run(async () => {
       await this.admission.admitPrincipals([
-        { field: 'principal', named: asked.principal },
-        ...asked.except.map((named, i) => ({ field: `except.${i}`, named })),
+        { field: 'principal', named: draft.principal },
+        ...draft.except.map((named, i) => ({ field: `except.${i}`, named })),
       ]);
       const policy = await write();
       if (policy.rule.kind === 'column_mask') await this.admission.admitMask(policy.id);

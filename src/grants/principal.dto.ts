@@ -24,11 +24,11 @@ const CHOICES = [
   only({ type: { type: 'string', enum: ['engine'] }, name: NAME }),
 ];
 
-/** In the OpenAPI document: a principal, and a policy's subject, as a body names them. */
+/** OpenAPI schemas of a principal and of a policy's subject in a request. */
 export const PRINCIPAL = { oneOf: CHOICES };
 export const SUBJECT = { oneOf: [...CHOICES, only({ type: { type: 'string', enum: ['everyone'] } })] };
 
-/** Whom a grant names: an account or a group by its id, an engine principal by its name. */
+/** The principal of a grant: an account or a group by its id, an engine principal by its name. */
 export class PrincipalDto {
   @IsIn(TYPES, { message: 'must be user, group or engine' })
   type!: (typeof TYPES)[number];
@@ -40,7 +40,7 @@ export class PrincipalDto {
   name?: string;
 }
 
-/** Whom a policy names. */
+/** The subject of a policy. */
 export class SubjectDto {
   @IsIn(SUBJECT_TYPES, { message: 'must be user, group, engine or everyone' })
   type!: (typeof SUBJECT_TYPES)[number];
@@ -52,7 +52,7 @@ export class SubjectDto {
   name?: string;
 }
 
-/** In an answer: with the name that it has now. */
+/** In a response: with its current name. */
 export class PrincipalResponse {
   @ApiProperty({ enum: TYPES })
   type!: (typeof TYPES)[number];
@@ -64,7 +64,7 @@ export class PrincipalResponse {
   name!: string;
 }
 
-/** In an answer: with the name that it has now. */
+/** In a response: with its current name. */
 export class SubjectResponse {
   @ApiProperty({ enum: SUBJECT_TYPES })
   type!: (typeof SUBJECT_TYPES)[number];
@@ -72,7 +72,7 @@ export class SubjectResponse {
   @ApiPropertyOptional({ type: 'integer', description: 'Of a user or a group.' })
   id?: number;
 
-  @ApiPropertyOptional({ description: 'Of everybody but everyone.' })
+  @ApiPropertyOptional({ description: 'Of all types but `everyone`.' })
   name?: string;
 }
 
@@ -85,7 +85,7 @@ export function toSubject({ type, id = 0, name = '' }: SubjectDto): PolicySubjec
   return type === 'engine' ? { type, name } : { type, id };
 }
 
-/** Out of `user:12`, `group:3` or `engine:NAME`; null: it is none of these. */
+/** Parses `user:12`, `group:3` or `engine:NAME`; null: none of these. */
 export function parsePrincipal(text: string): Principal | null {
   const [, type, rest = ''] = /^(user|group|engine):(.+)$/s.exec(text) ?? [];
   if (type === 'engine') return principalNameProblem(rest) === null ? { type, name: rest } : null;

@@ -7,7 +7,7 @@ const NAME = {
   type: String,
   minLength: 1,
   maxLength: 128,
-  // Of the letters that are not lower-case only those of ASCII: JSON Schema has no class for the others.
+  // Excludes upper-case ASCII only: JSON Schema patterns have no class for other upper-case letters.
   pattern: '^[^A-Z\\u0000-\\u001f\\u007f-\\u009f]+$',
 };
 
@@ -18,7 +18,7 @@ function required(value: unknown): string | null {
 
 const optional = (value: unknown) => (value === undefined ? null : required(value));
 
-/** A node of the tree, cut off at the level that is meant. */
+/** A node: a catalog, a schema or a table. */
 export class ResourceDto implements Resource {
   @ApiProperty(NAME)
   @FieldRule(required)
@@ -33,14 +33,14 @@ export class ResourceDto implements Resource {
   table?: string;
 }
 
-/** A node, or a column name in everything below one. */
+/** A node, or the columns of one name in all tables of a node. */
 export class PolicyResourceDto extends ResourceDto {
   @ApiPropertyOptional({ ...NAME, description: 'For masks and hidden columns, at any level.' })
   @FieldRule(optional)
   column?: string;
 }
 
-/** Without the undefined members that a DTO may carry. */
+/** Drops the undefined fields of a DTO. */
 export function toResource({ catalog, schema, table }: ResourceDto): Resource {
   return { catalog, ...(schema === undefined ? {} : { schema }), ...(table === undefined ? {} : { table }) };
 }

@@ -5,7 +5,7 @@ import type { Snapshot, SnapshotSettings } from '../trino-rules/model/snapshot.j
 import type { Growth } from './domain/size-forecast.js';
 import { SnapshotStore, type Touched } from './domain/snapshot-store.js';
 
-/** Everything that the rules follow from, at this moment. */
+/** Reads the input of the rules: the snapshot with its settings. */
 @Injectable()
 export class SnapshotService {
   constructor(
@@ -19,10 +19,10 @@ export class SnapshotService {
     return { ...(await this.store.read(at)), settings: snapshotSettings(this.settings), at };
   }
 
-  /** Of what a transaction touches; null: that is more than `mostRows` grants. */
-  async readTouched(touched: Touched, mostRows: number): Promise<Snapshot | null> {
+  /** For the rows that a transaction touches; null: these are more than `maxGrants` grants. */
+  async readTouched(touched: Touched, maxGrants: number): Promise<Snapshot | null> {
     const at = this.clock.now();
-    const written = await this.store.readTouched(at, touched, mostRows);
+    const written = await this.store.readTouched(at, touched, maxGrants);
     return written && { ...written, settings: snapshotSettings(this.settings), at };
   }
 
@@ -31,7 +31,7 @@ export class SnapshotService {
   }
 }
 
-/** The settings that shape the rules. */
+/** The settings that the rules depend on. */
 export function snapshotSettings({ acl, engine }: Pick<Settings, 'acl' | 'engine'>): SnapshotSettings {
   return {
     ownAccount: engine.user,

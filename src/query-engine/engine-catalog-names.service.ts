@@ -36,7 +36,7 @@ export class EngineCatalogNames extends EngineNames {
     return nodes.map((node) => known.unknownPart(node));
   }
 
-  override async misreading(
+  override async expressionError(
     kind: 'row_filter' | 'column_mask',
     node: Resource,
     expression: string,

@@ -50,12 +50,12 @@ describe('the version that the engine uses', () => {
   it('is another one until the engine knows the marker and no such property', async () => {
     await engineSays('PERMISSION_DENIED');
     sync.clock.advance(30);
-    await live.look();
+    await live.check();
     expect(await confirmed()).toBeNull();
 
     await engineSays('INVALID_SESSION_PROPERTY');
     sync.clock.advance(30);
-    await live.look();
+    await live.check();
     expect(await confirmed()).toMatchObject({ hash: (await sync.history.latest())?.hash });
     expect(sync.log.lines.at(-1)).toMatchObject({
       message: 'TRINO_ACL_RULES_LIVE',
@@ -67,32 +67,32 @@ describe('the version that the engine uses', () => {
 
   it('is asked for no more once it is known', async () => {
     await engineSays('INVALID_SESSION_PROPERTY');
-    await live.look();
+    await live.check();
     const before = probes();
-    await live.look();
+    await live.check();
     expect(probes()).toBe(before);
   });
 
   it('is told as broken once, after the engine could not use the file three times in a row', async () => {
     await engineSays('CONFIGURATION_INVALID', 'INTERNAL_ERROR');
-    await live.look();
-    await live.look();
+    await live.check();
+    await live.check();
     await engineSays('PERMISSION_DENIED');
-    await live.look();
+    await live.check();
     await engineSays('CONFIGURATION_INVALID', 'INTERNAL_ERROR');
-    await live.look();
-    await live.look();
+    await live.check();
+    await live.check();
     expect(sync.log.at('error')).toEqual([]);
     expect(await metrics.metrics()).toMatch(/^grantline_acl_rules_broken 0$/m);
-    await live.look();
-    await live.look();
+    await live.check();
+    await live.check();
     expect(sync.log.at('error')).toEqual(['TRINO_ACL_RULES_BROKEN']);
     expect(await confirmed()).toBeNull();
     expect(await metrics.metrics()).toMatch(/^grantline_acl_rules_broken 1$/m);
     expect(await health.report()).toMatchObject({ status: 'degraded', parts: { rules: 'degraded' } });
 
     await engineSays('INVALID_SESSION_PROPERTY');
-    await live.look();
+    await live.check();
     expect(await metrics.metrics()).toMatch(/^grantline_acl_rules_broken 0$/m);
     expect(await health.report()).toMatchObject({ status: 'up' });
   });

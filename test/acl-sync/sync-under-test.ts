@@ -49,7 +49,7 @@ export class SyncUnderTest {
   }
 
   async run(): Promise<RunOutcome> {
-    const result = await this.service.run({ trigger: 'schedule', by: { actor: null, origin: null }, patienceMs: 0 });
+    const result = await this.service.run({ trigger: 'schedule', by: { actor: null, origin: null }, lockTimeoutMs: 0 });
     if (result.kind === 'busy') throw new Error('nothing else runs here');
     return result.outcome;
   }

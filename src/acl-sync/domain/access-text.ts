@@ -6,14 +6,14 @@ export function changedText({ what, people, others }: ChangedAccess): string {
   return `${people.join(', ')}${others > 0 ? ` (+${others})` : ''}: ${what}`;
 }
 
-/** The first few things, for a sentence. */
+/** The first few changes, as part of a sentence. */
 export function firstChanges({ gained, lost }: AccessChange, few = 2): string {
   const lines = (verb: string, changes: readonly ChangedAccess[]): string[] =>
     changes.slice(0, few).map((change) => `${verb} by ${changedText(change)}`);
   return [...lines('gained', gained), ...lines('lost', lost)].join('; ');
 }
 
-/** For people at a terminal. */
+/** Lines for a terminal. */
 export function accessLines({ gained, lost, gainedInAll, lostInAll }: AccessChange): string[] {
   const lines = (verb: string, changes: readonly ChangedAccess[], inAll: number): string[] => [
     ...changes.map((change) => `${verb} ${changedText(change)}`),
@@ -22,7 +22,7 @@ export function accessLines({ gained, lost, gainedInAll, lostInAll }: AccessChan
   return [...lines('gained by', gained, gainedInAll), ...lines('lost by', lost, lostInAll)];
 }
 
-/** As the API, the log and the audit trail name things: counts of all of it, and the first of it. */
+/** In the names of the API, the log and the audit trail: all counts, and the first `few` changes. */
 export function accessForm(access: AccessChange, few: number): AccessForm {
   const { gained, lost, gainedInAll, lostInAll, changedPairs, allPairs } = access;
   return {

@@ -5,73 +5,73 @@ import type { SnapshotGrant, SnapshotPolicy } from '../../trino-rules/model/snap
 export type RecordedEvent = Pick<AuditEvent, 'event' | 'subject' | 'details' | 'at'>;
 
 /**
- * What the audit trail last said of each grant, policy, membership and account. An event is written in the transaction of the
- * change that it tells of, so a row that differs from its last word was changed behind our back.
+ * The last recorded state of each grant, policy, membership and account. An event is written in the transaction of its change,
+ * so a row that differs from its last event was changed without Grantline.
  */
 export class AuditProjection {
-  private readonly words = new Map<string, string>();
+  private readonly states = new Map<string, string>();
 
-  /** @param events the oldest first. */
+  /** @param events in the order of the trail */
   constructor(events: Iterable<RecordedEvent>) {
     for (const { event, subject, details } of events) {
-      const word = SAID.get(event)?.(subject?.id ?? '', details);
-      if (word !== undefined) this.words.set(...word);
+      const entry = PROJECTIONS.get(event)?.(subject?.id ?? '', details);
+      if (entry !== undefined) this.states.set(...entry);
     }
   }
 
-  gave(grant: SnapshotGrant): boolean {
-    return this.words.get(`grant ${grant.id}`) === detailsText(grantDetails(grant));
+  isGrantRecorded(grant: SnapshotGrant): boolean {
+    return this.states.get(`grant ${grant.id}`) === detailsText(grantDetails(grant));
   }
 
-  revoked({ id }: SnapshotGrant): boolean {
-    return this.words.get(`grant ${id}`) === GONE;
+  isGrantRevoked({ id }: SnapshotGrant): boolean {
+    return this.states.get(`grant ${id}`) === REMOVED;
   }
 
-  wrote(policy: SnapshotPolicy): boolean {
-    return this.words.get(`policy ${policy.id}`) === detailsText(policyDetails(policy));
+  isPolicyRecorded(policy: SnapshotPolicy): boolean {
+    return this.states.get(`policy ${policy.id}`) === detailsText(policyDetails(policy));
   }
 
-  deleted({ id }: SnapshotPolicy): boolean {
-    return this.words.get(`policy ${id}`) === GONE;
+  isPolicyDeleted({ id }: SnapshotPolicy): boolean {
+    return this.states.get(`policy ${id}`) === REMOVED;
   }
 
-  added(groupId: number, userId: number): boolean {
-    return this.words.get(`member ${groupId} ${userId}`) === HERE;
+  isMemberAdded(groupId: number, userId: number): boolean {
+    return this.states.get(`member ${groupId} ${userId}`) === PRESENT;
   }
 
-  /** Whoever deletes a group removes its members. */
-  removed(groupId: number, userId: number): boolean {
-    return this.words.get(`member ${groupId} ${userId}`) === GONE || this.deletedGroup(groupId);
+  /** Deleting a group removes its members. */
+  isMemberRemoved(groupId: number, userId: number): boolean {
+    return this.states.get(`member ${groupId} ${userId}`) === REMOVED || this.isGroupDeleted(groupId);
   }
 
-  deletedGroup(id: number): boolean {
-    return this.words.get(`group ${id}`) === GONE;
+  isGroupDeleted(id: number): boolean {
+    return this.states.get(`group ${id}`) === REMOVED;
   }
 
-  /** Activated or deactivated, as the account is now. */
-  turned({ id, isActive }: { id: number; isActive: boolean }): boolean {
-    return this.words.get(`user ${id}`) === (isActive ? HERE : GONE);
+  /** Whether the last event made the account active or inactive, as it is now. */
+  isActivationRecorded({ id, isActive }: { id: number; isActive: boolean }): boolean {
+    return this.states.get(`user ${id}`) === (isActive ? PRESENT : REMOVED);
   }
 }
 
-const HERE = 'here';
-const GONE = 'gone';
+const PRESENT = 'present';
+const REMOVED = 'removed';
 
-type Said = (id: string, details: AuditEvent['details']) => [about: string, word: string];
-const member = (id: string, details: AuditEvent['details']): string => `member ${id} ${String(details['user_id'])}`;
+type Projection = (id: string, details: AuditEvent['details']) => [key: string, state: string];
+const memberKey = (id: string, details: AuditEvent['details']): string => `member ${id} ${String(details['user_id'])}`;
 
-/** What each event that tells of what rules follow from says about what. */
-const SAID = new Map<AuditEventName, Said>([
+/** For each event that changes the rules: the key of its object, and the state that it leaves. */
+const PROJECTIONS = new Map<AuditEventName, Projection>([
   ['grant_created', (id, details) => [`grant ${id}`, detailsText(details)]],
-  ['grant_revoked', (id) => [`grant ${id}`, GONE]],
+  ['grant_revoked', (id) => [`grant ${id}`, REMOVED]],
   ['policy_created', (id, details) => [`policy ${id}`, detailsText(details)]],
   ['policy_changed', (id, details) => [`policy ${id}`, detailsText(details)]],
-  ['policy_deleted', (id) => [`policy ${id}`, GONE]],
-  ['member_added', (id, details) => [member(id, details), HERE]],
-  ['member_removed', (id, details) => [member(id, details), GONE]],
-  ['group_deleted', (id) => [`group ${id}`, GONE]],
-  ['account_activated', (id) => [`user ${id}`, HERE]],
-  ['account_deactivated', (id) => [`user ${id}`, GONE]],
+  ['policy_deleted', (id) => [`policy ${id}`, REMOVED]],
+  ['member_added', (id, details) => [memberKey(id, details), PRESENT]],
+  ['member_removed', (id, details) => [memberKey(id, details), REMOVED]],
+  ['group_deleted', (id) => [`group ${id}`, REMOVED]],
+  ['account_activated', (id) => [`user ${id}`, PRESENT]],
+  ['account_deactivated', (id) => [`user ${id}`, REMOVED]],
 ]);
 
-export const PROJECTED_EVENTS: readonly AuditEventName[] = [...SAID.keys()];
+export const PROJECTED_EVENTS: readonly AuditEventName[] = [...PROJECTIONS.keys()];

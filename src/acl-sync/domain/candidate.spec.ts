@@ -10,14 +10,14 @@ function prepared(snapshot: Snapshot, { bytes = null as number | null, warnTable
 }
 
 describe('a candidate for publication', () => {
-  it('is counted in rules and bytes', () => {
+  it('counts its rules and bytes', () => {
     const { text, rules, bytes } = prepared(aWorld().person('björn').may('SELECT', 'sales').snapshot());
     expect(rules).toBe(text.split('\n').filter((line) => line.startsWith('{"')).length);
     expect(bytes).toBe(Buffer.from(text).length);
     expect(bytes).toBeGreaterThan(text.length);
   });
 
-  it('warns of more table rules than the engine scans gladly', () => {
+  it('warns of more table rules than the engine scans fast', () => {
     const snapshot = aWorld().person('ana').may('SELECT', 'sales.eu').snapshot();
     expect(prepared(snapshot).findings).toEqual([]);
     expect(prepared(snapshot, { warnTableRules: 1 }).findings).toMatchObject([
@@ -25,14 +25,14 @@ describe('a candidate for publication', () => {
     ]);
   });
 
-  it('has the same digest whenever the same is written down', () => {
+  it('has the same digest for equal input at another time', () => {
     const snapshot = aWorld().person('ana').may('SELECT', 'sales').snapshot();
     const digest = prepared(snapshot).snapshotHash;
     expect(prepared({ ...snapshot, at: later(60) }).snapshotHash).toBe(digest);
     expect(prepared(aWorld().person('ana').may('INSERT', 'sales').snapshot()).snapshotHash).not.toBe(digest);
   });
 
-  it('knows when the first grant ends by itself', () => {
+  it('knows when the first grant expires', () => {
     const world = aWorld().person('ana').may('SELECT', 'a');
     expect(prepared(world.snapshot()).nextExpiry).toBeNull();
     world.may('SELECT', 'b', { expiresAt: later(-1) });
@@ -41,7 +41,7 @@ describe('a candidate for publication', () => {
     expect(prepared(world.snapshot()).nextExpiry).toEqual(later(60));
   });
 
-  it('says what to do when no target of that size can hold it', () => {
+  it('names the remedy when the rules are too large for the target', () => {
     const snapshot = aWorld().person('ana').may('SELECT', 'sales').snapshot();
     const { bytes } = prepared(snapshot);
     expect(prepared(snapshot, { bytes }).findings).toEqual([]);

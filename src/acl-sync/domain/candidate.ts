@@ -8,7 +8,7 @@ import { checkSize, checkRuleCount } from '../../trino-rules/document/target-cap
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import { checkRules } from '../../trino-rules/verify/check.js';
 import { closedRules } from './closed-rules.js';
-import { takings } from './takings.js';
+import { accessLosses } from './access-losses.js';
 import {
   approvedFinding,
   type Baseline,
@@ -24,38 +24,38 @@ import {
 } from './unexplained-change.js';
 import { withdrawal } from './withdrawal.js';
 
-/** Rules that could be published, and everything that the checks have to say about them. */
+/** Rules that could be published, with the findings of the checks. */
 export interface Candidate {
   text: string;
   hash: string;
-  /** How many, in all sections. */
+  /** In all sections. */
   rules: number;
   /** UTF-8. */
   bytes: number;
   findings: Finding[];
-  /** The form of a snapshot file, as JSON; its digest tells whether anything that rules follow from has changed. */
+  /** A snapshot file, as JSON; its digest changes with any input of the rules. */
   snapshot: string;
   snapshotHash: string;
   /** When the snapshot was taken. */
   at: Date;
-  /** Where the audit trail was before that. */
+  /** The end of the audit trail before that. */
   position: TrailPosition;
-  /** Which build made it. */
+  /** Digest of the compiler: see `compilerDigest`. */
   compiler: string;
-  /** When the first of its grants ends by itself; null: none does. */
+  /** When the first of its grants expires; null: none does. */
   nextExpiry: Date | null;
-  /** When the first change that is not published yet was recorded, or took effect by itself; null: nobody recorded one. */
+  /** When the first unpublished change was recorded or a grant expired; null: no such change. */
   changedAt: Date | null;
-  /** Who gains and loses what against the text that was published last; null: nothing, or there was none. */
+  /** Difference to the text that was published last; null: none, or nothing was published. */
   access: AccessChange | null;
 }
 
-/** What a candidate is made of and judged by. */
+/** The input of a candidate and of its checks. */
 export interface Preparation {
   snapshot: Snapshot;
-  /** Where the audit trail was before that was read. */
+  /** The end of the audit trail before the snapshot was read. */
   position: TrailPosition;
-  /** Null: nothing was published yet, so that nothing can unexplained. */
+  /** Null: nothing was published yet, so that no change is unexplained. */
   previous: Previous | null;
   limits: {
     /** Of the target; null: it has none. */
@@ -66,16 +66,16 @@ export interface Preparation {
 }
 
 /**
- * Compiles a snapshot, judges the text that came out, and compares it with what was published: seconds of work for thousands of
- * grants. What no target of this size can hold is refused before it is proved.
- * @param compiler which build this is
+ * Compiles a snapshot, checks the text, and compares it with the published one: seconds of work for thousands of grants. A text
+ * that is too large for the target is refused before it is proved.
+ * @param compiler see `compilerDigest`
  */
 export function prepare(preparation: Preparation, compiler: string): Candidate {
   const { snapshot, previous, limits } = preparation;
   const rules = compile(snapshot);
   const candidate = checkedCandidate(snapshot, rules, { ...preparation, compiler });
   if (previous === null || previous.published === rules.text) return candidate;
-  // What a text means that the checks refuse is anybody's guess, and it goes nowhere.
+  // A refused text is never published, so its access is not compared.
   if (isRefused(candidate)) return candidate;
   const access = compareAccess(documentOf(previous.published), rules.document);
   const unexplained = findUnexplainedChange(snapshot, rules, previous, compiler);
@@ -88,11 +88,10 @@ export function prepare(preparation: Preparation, compiler: string): Candidate {
 }
 
 /**
- * What goes out while a run is refused, for whatever reason: what recorded changes took away since the last version that was
- * published whole, and nothing else. Compiled and proved like any other; where that fails, or gives anybody more than that
- * version, its own rules go out with denials in front (docs/decisions/0012).
- * @param how `closed`: do not compile at all, because that did not end
- * @returns with an error among its findings where even that cannot be proved; null: there is nothing to take from
+ * The rules to publish while a run is refused: the baseline less what recorded changes took away since. Compiled and proved;
+ * where that fails, or gains access over the baseline, the baseline's rules with denials in front (docs/decisions/0012).
+ * @param how `closed`: skip the compiler, because it did not end
+ * @returns with an error among its findings where even the denials cannot be proved; null: nothing was published before
  */
 export function prepareWithdrawal(
   preparation: Preparation,
@@ -114,13 +113,13 @@ export function prepareWithdrawal(
   if (writtenSnapshot(less) === writtenSnapshot(snapshots.previous)) return finished(known);
   const compiled = how === 'compiled' ? compiledWithdrawal(less, baseline, { ...preparation, compiler }) : null;
   if (compiled !== null) return finished(compiled);
-  const closed = closedRules(documentOf(baseline.text), takings(snapshots.previous, snapshots.explained));
+  const closed = closedRules(documentOf(baseline.text), accessLosses(snapshots.previous, snapshots.explained));
   if (closed === null) return { ...known, findings: [WITHDRAWAL_IMPOSSIBLE] };
   const { text, hash, document } = closed;
   return finished({ ...known, ...sized(text, document), hash, at: snapshot.at, findings: [CLOSED_INSTEAD] });
 }
 
-/** Null: it cannot be compiled, its proof fails, or it would give somebody more than the baseline did. */
+/** Null: it cannot be compiled, its proof fails, or it gains access over the baseline. */
 function compiledWithdrawal(
   snapshot: Snapshot,
   baseline: Baseline,
@@ -131,11 +130,11 @@ function compiledWithdrawal(
     if (isRefused(candidate)) return null;
     return compareAccess(documentOf(baseline.text), documentOf(candidate.text)).gainedInAll > 0 ? null : candidate;
   } catch {
-    return null; // The candidate itself was compiled by the same program, and that failure has been logged.
+    return null; // The candidate came from the same compiler, and its failure has been logged.
   }
 }
 
-/** A candidate of a snapshot for which no text could be made. */
+/** A refused candidate for a snapshot that could not be compiled or checked. */
 export function unprepared({ snapshot, position, previous }: Preparation): Candidate {
   const text = previous?.published ?? '';
   return {
@@ -155,14 +154,14 @@ export function unprepared({ snapshot, position, previous }: Preparation): Candi
 const UNPREPARED: Finding = {
   code: 'preparation-failed',
   severity: 'error',
-  message: 'the rules could not be compiled or proved to the end; the log says why',
+  message: 'the rules could not be compiled or proved completely; the log has the reason',
 };
 
 const CLOSED_INSTEAD: Finding = {
   code: 'closed-instead',
   severity: 'warning',
   message:
-    'what was taken away could not be compiled: the nodes concerned are closed altogether to the people concerned, until rules can be published again',
+    'what was taken away could not be compiled: the affected nodes are closed to the affected principals until rules can be published again',
 };
 
 const WITHDRAWAL_IMPOSSIBLE: Finding = {
@@ -175,13 +174,13 @@ export function isRefused({ findings }: Pick<Candidate, 'findings'>): boolean {
   return findings.some(isError);
 }
 
-/** Why a run would refuse this snapshot, whatever was published before; null: it would not. */
+/** Why a run would refuse this snapshot, independent of what was published before; null: it would not. */
 export function refusalOf(snapshot: Snapshot): Finding | null {
   const { text, findings } = compile(snapshot);
   return [...findings, ...checkRules(text, snapshot)].find(isError) ?? null;
 }
 
-/** All that there is to say about compiled rules by themselves: what no target of this size can hold is not proved. */
+/** The findings on compiled rules alone. A text that is too large for the target is not proved. */
 export function checkCompiled(
   snapshot: Snapshot,
   { text, document, findings }: Pick<CompiledRules, 'text' | 'document' | 'findings'>,
@@ -201,7 +200,7 @@ function checkedCandidate(
     ...sized(text, document),
     hash,
     findings: checkCompiled(snapshot, { text, document, findings }, limits),
-    // Without the moment: it changes with every reading, what follows from it does not.
+    // Without the time of reading, which changes every time and has no effect on the rules.
     ...digested(writtenSnapshot(snapshot)),
     at: snapshot.at,
     position,
@@ -215,14 +214,14 @@ function checkedCandidate(
   };
 }
 
-/** Recorded, or a grant that ended by itself. */
+/** The first recorded change or expired grant since `settledAt`. */
 function firstChange({ events, settledAt }: Previous, snapshots: SnapshotPair | null, now: Date): Date | null {
   const endings = snapshots?.previous.grants.flatMap(({ expiresAt }) => expiresAt ?? []) ?? [];
   const ended = endings.filter((ending) => ending <= now);
   return earliest([...events.map(({ at }) => at), ...ended], settledAt);
 }
 
-/** What is published already, and was judged then. */
+/** The baseline as a candidate; its checks passed when it was published. */
 function republished({ text, hash, snapshot, compiler, at, position }: Baseline): Candidate {
   const known = { ...sized(text, documentOf(text)), ...digested(snapshot), hash, compiler, at, position };
   return { ...known, findings: [], nextExpiry: null, changedAt: null, access: null };

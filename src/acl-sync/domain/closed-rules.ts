@@ -6,7 +6,7 @@ import { readRules } from '../../trino-rules/document/rules-reader.js';
 import { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import { MARKER } from '../../trino-rules/engine/rights.js';
 import { canBeImpersonated } from '../../trino-rules/model/intent.js';
-import type { Taking, Takings } from './takings.js';
+import type { AccessLoss, AccessLosses } from './access-losses.js';
 
 export interface ClosedRules {
   text: string;
@@ -15,12 +15,12 @@ export interface ClosedRules {
 }
 
 /**
- * The published document with denials in front, for all from whom something was taken: of the rules that match, the engine takes
- * the first, so that these take and never give. Nothing is compiled.
- * @returns null: the proof of that failed
+ * The published document with denials in front for every principal that loses access. The engine applies the first rule that
+ * matches, so these remove access and never add any. Nothing is compiled.
+ * @returns null: the check of the result failed
  */
-export function closedRules(published: RulesDocument, takings: Takings): ClosedRules | null {
-  const denied = withDenials(published, takings);
+export function closedRules(published: RulesDocument, losses: AccessLosses): ClosedRules | null {
+  const denied = withDenials(published, losses);
   const marker = denied.system_session_properties.filter(isMarker);
   const properties = denied.system_session_properties.filter((rule) => !isMarker(rule));
   const hash = rulesHash(rulesText({ ...denied, system_session_properties: properties }));
@@ -32,8 +32,8 @@ export function closedRules(published: RulesDocument, takings: Takings): ClosedR
   if (compareAccess(published, document).gainedInAll > 0) return null;
   const evaluator = new Evaluator(document);
   const isClosed =
-    takings.nodes.every((taking) => taking.names.every((name) => hasNothingAt(evaluator, name, taking))) &&
-    takings.everything.every((name) => !evaluator.mayWithQueries(name, 'execute'));
+    losses.nodes.every((loss) => loss.names.every((name) => hasNothingAt(evaluator, name, loss))) &&
+    losses.withoutAccess.every((name) => !evaluator.mayWithQueries(name, 'execute'));
   return isClosed ? { text, hash, document } : null;
 }
 
@@ -41,10 +41,10 @@ function isMarker({ property }: { property?: string }): boolean {
   return property?.startsWith(MARKER) === true;
 }
 
-function withDenials(published: RulesDocument, { nodes, everything }: Takings): RulesDocument {
+function withDenials(published: RulesDocument, { nodes, withoutAccess }: AccessLosses): RulesDocument {
   const on = nodes.map(({ resource, names }) => ({ ...patterns(resource), user: anyOf(names) }));
-  const whole = everything.length === 0 ? [] : [{ user: anyOf(everything) }];
-  const impersonated = everything.filter(canBeImpersonated);
+  const whole = withoutAccess.length === 0 ? [] : [{ user: anyOf(withoutAccess) }];
+  const impersonated = withoutAccess.filter(canBeImpersonated);
   return {
     ...published,
     catalogs: [
@@ -76,7 +76,7 @@ function withDenials(published: RulesDocument, { nodes, everything }: Takings): 
   };
 }
 
-function patterns({ catalog, schema, table }: Taking['resource']): {
+function patterns({ catalog, schema, table }: AccessLoss['resource']): {
   catalog: string;
   schema?: string;
   table?: string;
@@ -92,8 +92,8 @@ function anyOf(names: readonly string[]): string {
   return names.map(literal).join('|');
 }
 
-/** Asked where the node leaves names open with a name that nobody uses: the denial names none there. */
-function hasNothingAt(evaluator: Evaluator, user: string, { resource }: Taking): boolean {
+/** A level below the node is checked with a name that no rule spells out, as the denial names none there. */
+function hasNothingAt(evaluator: Evaluator, user: string, { resource }: AccessLoss): boolean {
   const { catalog, schema = 'any schema', table = 'any table' } = resource;
   if (!evaluator.mayRead(user, catalog)) return true;
   if (resource.schema === undefined) return false;

@@ -1,4 +1,4 @@
-/** What stands on either side, by id. */
+/** Full outer join by id. */
 export function joinById<T extends { id: number }>(
   before: readonly T[],
   after: readonly T[],

@@ -10,7 +10,7 @@ import { UNEXPLAINED } from './unexplained-change.js';
 export const TRIGGERS = ['schedule', 'change', 'expiry', 'route', 'cli', 'restore', 'rollback'] as const;
 export type Trigger = (typeof TRIGGERS)[number];
 
-/** A version of the rules that was published, and what it followed from. */
+/** A published version of the rules, and the snapshot behind it. */
 export interface Publication {
   version: number;
   text: string;
@@ -19,28 +19,28 @@ export interface Publication {
   bytes: number;
   /** Against the text that was live before. */
   diff: RulesDiff;
-  /** Who gained and lost what against the version before; null: nobody anything, or it was the first. */
+  /** Access gained and lost against the version before; null: none, or it was the first. */
   access: AccessChange | null;
-  /** Only what recorded changes took away, on top of the version before: an unexplained change waits for its approval. */
+  /** The version before, less what recorded changes took away: published while a run is refused. */
   isWithdrawal: boolean;
-  /** What the checks said: warnings and remarks, no errors. */
+  /** Findings of the checks: warnings and remarks, no errors. */
   checks: Finding[];
   trigger: Trigger;
   triggeredBy: { id: number; name: string } | null;
   snapshotHash: string;
   /** When the snapshot was read. */
   snapshotAt: Date;
-  /** When the first change in it was recorded, or took effect by itself; null: no recorded one is in it. */
+  /** When its first change was recorded or a grant expired; null: it has no such change. */
   changedAt: Date | null;
   publishedAt: Date;
   /** When the engine was first seen to use it. */
   liveAt: Date | null;
 }
 
-/** A publication as it stands in a list: the text can be a mebibyte. */
+/** A publication in a list, without its text, which can be a mebibyte. */
 export type PublicationSummary = Omit<Publication, 'text' | 'diff' | 'access'>;
 
-/** What a run does with a candidate, given what is live. */
+/** What a run does with a candidate, given the live text. */
 export type Plan =
   | { kind: 'publish'; drift: boolean }
   | { kind: 'no_change'; drift: false }
@@ -48,13 +48,13 @@ export type Plan =
       kind: 'refused';
       reasons: Finding[];
       drift: boolean;
-      /** The refusal is over once the candidate's text is approved. */
+      /** Whether an approval of the candidate's text would end the refusal. */
       awaitsApproval: boolean;
     };
 
 /**
- * Decides about a candidate; the decision can be shown instead of carried out. `drift`: the live text is not the one that was
- * published last, so somebody edited it by hand.
+ * Plans a publication; a preview shows the plan, a run carries it out. `drift`: the live text is not the one that was published
+ * last, so it was edited by hand.
  */
 export function planPublication(
   candidate: Pick<Candidate, 'text' | 'findings'>,
@@ -75,7 +75,7 @@ export interface RunFailure {
   message: string;
   /** Finds the request in the API server's audit log. */
   auditId: string | null;
-  /** For the log alone. */
+  /** Only for the log. */
   cause: unknown;
 }
 
@@ -85,34 +85,34 @@ export type RunOutcome =
   | {
       kind: 'refused';
       reasons: Finding[];
-      /** Which text waits for an approval; null: none would help. */
+      /** Hash of the text that waits for an approval; null: none would help. */
       awaits: string | null;
-      /** What went out meanwhile, in this run: what recorded changes took away. */
+      /** The withdrawal that this run published; null: none. */
       publication: Publication | null;
     }
   | { kind: 'failed'; failure: RunFailure };
 
-/** A run as it is remembered. */
+/** A run in the history. */
 export interface Run {
   at: Date;
   trigger: Trigger;
   outcome: RunOutcome['kind'];
-  /** The findings of a refusal, or the failure as one. */
+  /** The findings of a refusal, or the failure as a finding. */
   reasons: Finding[];
-  /** Somebody's edit that this run found in the live text. */
+  /** An edit by hand that this run found in the live text. */
   drift: Drift | null;
-  /** A text that waits for its approval, and since when something does. */
+  /** The text that waits for an approval, and since when any text has. */
   waiting: { hash: string; since: Date } | null;
 }
 
 export interface Drift {
-  /** When a run first found this very edit. */
+  /** When a run first found this edit. */
   foundAt: Date;
-  /** SHA-256 of the text that was found; null: there was none. */
+  /** SHA-256 of the edited text; null: there was no text. */
   textHash: string | null;
 }
 
-/** What a run says of the error that ended it. What nobody foresaw may hold anything, so it is only logged. */
+/** The failure to report for an error that ended a run. An unexpected error may hold secrets, so it is only logged. */
 export function failureOf(cause: unknown): RunFailure {
   if (cause instanceof RulesTargetUnavailable) {
     const { reason, message, auditId } = cause;

@@ -1,7 +1,7 @@
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import type { Candidate, Preparation } from './candidate.js';
 
-/** The rules could not be prepared within a limit, which is there for worlds that nobody foresaw. */
+/** The preparation exceeded its time or memory limit. */
 export class PreparationExceeded extends Error {
   constructor(
     readonly reason: 'deadline' | 'memory',
@@ -12,17 +12,17 @@ export class PreparationExceeded extends Error {
   }
 }
 
-/** Carries out what takes seconds where it holds up nobody. */
+/** Runs the seconds of compiling and checking outside the event loop. */
 export abstract class RulesPreparer {
   /**
-   * `prepare`, as the build that this is.
+   * `prepare`, with the digest of this build's compiler.
    * @throws PreparationExceeded
    */
   abstract prepare(preparation: Preparation): Promise<Candidate>;
-  /** `prepareWithdrawal`, likewise. */
+  /** `prepareWithdrawal`, in the same way. */
   abstract withdraw(preparation: Preparation, how: 'compiled' | 'closed'): Promise<Candidate | null>;
   /**
-   * The text alone, unjudged.
+   * Only compiles: the text, unchecked.
    * @throws PreparationExceeded
    */
   abstract compile(snapshot: Snapshot): Promise<string>;

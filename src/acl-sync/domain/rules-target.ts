@@ -1,15 +1,15 @@
 /** What the engine reads now. */
 export interface LiveRules {
-  /** Null: there is no text yet, so an engine that reads here has no rules. */
+  /** Null: there is no text, so the engine has no rules. */
   text: string | null;
-  /** The target's own mark of this state, which `publish` compares; opaque to everybody else. */
+  /** Opaque version of the target's state, which `publish` compares. */
   revision: string;
 }
 
 /** A publication as a target writes it. */
 export interface NextRules {
   text: string;
-  /** Identifies the rules; the same that the engine answers to (access-model.md section 2). */
+  /** The marker in the rules that identifies them on the engine (access-model.md, section 2). */
   hash: string;
   /** The publication's version, counted by Grantline. */
   generation: number;
@@ -17,30 +17,30 @@ export interface NextRules {
 }
 
 /**
- * Where the engine reads its rules. Publishing is conditional: a target that changed since `live` was read refuses.
+ * The place that the engine reads its rules from. A write is conditional: refused if the target changed since `live` was read.
  * The text that was live stays beside the new one as `rules.json.bak`.
  */
 export abstract class RulesTarget {
-  /** For people: `configmap engine/trino-access-control`. */
+  /** For display: `configmap engine/trino-access-control`. */
   abstract readonly name: string;
 
-  /** How many bytes the new and the former text may have together; null: no limit. */
+  /** The most bytes of the new and the previous text together; null: no limit. */
   abstract readonly limitBytes: number | null;
 
   /**
-   * @param signal ends the call when the run's time for the target is over
+   * @param signal aborts when the run's time budget for the target is spent
    * @throws RulesTargetUnavailable
    */
   abstract read(signal: AbortSignal): Promise<LiveRules>;
 
   /**
-   * @throws RulesTargetMoved when somebody else wrote meanwhile; nothing is written then
+   * @throws RulesTargetMoved when another writer changed the target meanwhile; nothing is written
    * @throws RulesTargetUnavailable
    */
   abstract publish(next: NextRules, live: LiveRules, signal: AbortSignal): Promise<void>;
 }
 
-/** Somebody else wrote between `read` and `publish`. Read again and decide again. */
+/** Another writer changed the target between `read` and `publish`. Read and plan again. */
 export class RulesTargetMoved extends Error {
   constructor() {
     super('the rules target changed since it was read');
@@ -60,7 +60,7 @@ export type TargetFailure =
   | 'rejected'
   | 'misconfigured';
 
-/** The target defeats the run. The message is safe to show and to log: it never quotes what the target said or holds. */
+/** The target cannot be read or written. The message is safe to log: it never quotes the target's answer or content. */
 export class RulesTargetUnavailable extends Error {
   constructor(
     readonly reason: TargetFailure,

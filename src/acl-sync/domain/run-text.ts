@@ -1,7 +1,7 @@
 import type { Finding } from '../../trino-rules/document/finding.js';
 import type { RunOutcome, PublicationSummary } from './publication.js';
 
-/** A run's outcome for people at a terminal; the first word is the marker that the log has. */
+/** A run's outcome for a terminal; the first word is the marker of the log. */
 export function runText(outcome: RunOutcome, published: PublicationSummary | null, now: Date): string {
   switch (outcome.kind) {
     case 'applied': {
@@ -9,7 +9,7 @@ export function runText(outcome: RunOutcome, published: PublicationSummary | nul
       return `TRINO_ACL_SYNC_APPLIED  version ${version} (${brief(hash)}): ${rules} rules, ${bytes} bytes, ${diff.added.length} added, ${diff.removed.length} removed`;
     }
     case 'no_change':
-      return `TRINO_ACL_SYNC_NO_CHANGE  version ${outcome.publication.version} (${brief(outcome.publication.hash)}) is what the grants say`;
+      return `TRINO_ACL_SYNC_NO_CHANGE  version ${outcome.publication.version} (${brief(outcome.publication.hash)}) matches the grants`;
     case 'refused':
       return [`TRINO_ACL_SYNC_REFUSED  ${refusal(outcome, published, now)}`, ...outcome.reasons.map(findingText)].join(
         '\n',
@@ -21,7 +21,7 @@ export function runText(outcome: RunOutcome, published: PublicationSummary | nul
   }
 }
 
-/** What a check says, with the smallest piece of evidence on the line below. */
+/** A finding, with its rule and witness on the line below. */
 export function findingText({ severity, code, message, rule, witness }: Finding): string {
   const evidence = [rule, witness].filter((part) => part !== undefined).join('  ');
   return `  ${severity === 'error' ? '' : `${severity}: `}${message}  [${code}]${evidence === '' ? '' : `\n    ${evidence}`}`;
@@ -36,8 +36,8 @@ function refusal(
   const meanwhile =
     publication === null
       ? staying(published, now)
-      : `what was taken away is out (version ${publication.version}, ${brief(publication.hash)})`;
-  return `a change that nobody has recorded waits for an approval; ${meanwhile}`;
+      : `what was taken away is published (version ${publication.version}, ${brief(publication.hash)})`;
+  return `an unexplained change waits for an approval; ${meanwhile}`;
 }
 
 function staying(published: PublicationSummary | null, now: Date): string {

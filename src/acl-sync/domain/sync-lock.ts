@@ -1,22 +1,22 @@
-/** The right to publish, for as long as it is held. */
+/** The right to publish, while the lock is held. */
 export interface Lease {
-  /** To be called before anything is written. @throws LeaseLost */
+  /** Called before every write. @throws LeaseLost */
   confirm(): Promise<void>;
 }
 
-/** Lets one run of the sync happen at a time, in all replicas and commands. */
+/** Serializes the runs of all replicas and commands. */
 export abstract class SyncLock {
   /**
-   * @param patienceMs how long to wait for a run that is under way
-   * @returns `busy` when it went on for longer
+   * @param lockTimeoutMs how long to wait for another run
+   * @returns `busy` when the other run took longer
    */
   abstract whileHeld<T>(
-    patienceMs: number,
+    lockTimeoutMs: number,
     work: (lease: Lease) => Promise<T>,
   ): Promise<{ kind: 'held'; result: T } | { kind: 'busy' }>;
 }
 
-/** The connection that held the lock is gone, so another run may have begun. */
+/** The connection that held the lock is lost, so another run may have started. */
 export class LeaseLost extends Error {
   constructor() {
     super('the connection to the database that kept other runs away was lost');

@@ -11,12 +11,12 @@ import { AuditProjection } from './audit-projection.js';
 import { prepare, prepareWithdrawal } from './candidate.js';
 import { closedRules } from './closed-rules.js';
 import { explainedSnapshot } from './explained-snapshot.js';
-import { takings } from './takings.js';
+import { accessLosses } from './access-losses.js';
 import { documentOf, type Previous, writtenSnapshot } from './unexplained-change.js';
 import { withdrawal } from './withdrawal.js';
 
-describe('what has effect in a snapshot', () => {
-  it('is what the rules follow from, and can be read back', () => {
+describe('the effective snapshot', () => {
+  it('gives the same rules as the whole snapshot, and can be parsed back', () => {
     fc.assert(
       fc.property(anyWorld(), (snapshot) => {
         expect(compile(effective(snapshot)).text).toBe(compile(snapshot).text);
@@ -29,8 +29,8 @@ describe('what has effect in a snapshot', () => {
   });
 });
 
-describe('an explained world', () => {
-  it('is the next one, whatever was recorded', () => {
+describe('an explained snapshot', () => {
+  it('is the next snapshot if every change was recorded', () => {
     fc.assert(
       fc.property(anyRecordedChanges('anything'), (changed) => {
         expect(writtenSnapshot(explained(changed))).toBe(writtenSnapshot(changed.next));
@@ -39,16 +39,16 @@ describe('an explained world', () => {
     );
   });
 
-  it('is the previous one where nothing was recorded', () => {
+  it('is the previous snapshot if nothing was recorded', () => {
     fc.assert(
       fc.property(anyRecordedChanges('anything'), ({ previous, next }) => {
-        const settled = { ...next, at: previous.at };
-        expect(writtenSnapshot(explained({ previous, next: settled, events: [] }))).toBe(writtenSnapshot(previous));
+        const unexpired = { ...next, at: previous.at };
+        expect(writtenSnapshot(explained({ previous, next: unexpired, events: [] }))).toBe(writtenSnapshot(previous));
       }),
     );
   });
 
-  it('does not take an older event for a newer change: removed, added again, and vanished', () => {
+  it('compares a row with its last event only: removed, added again, then missing without an event', () => {
     const previous = aWorld().group('readers', ['ana']).may('SELECT', 'sales').snapshot();
     const next = { ...previous, groups: previous.groups.map((group) => ({ ...group, members: [] })) };
     const member = { subject: { type: 'group', id: '1', name: null }, details: { user_id: 1 }, at: NOW } as const;
@@ -60,21 +60,21 @@ describe('an explained world', () => {
 });
 
 describe('a withdrawal', () => {
-  it('gives nobody anything that either the previous or the explained world does not give', () => {
+  it('gives no access that the previous or the explained snapshot does not give', () => {
     fc.assert(
       fc.property(anyRecordedChanges('anything'), (changed) => {
-        const less = compile(withdrawal(effective(changed.previous), explained(changed))).document;
-        const more = [effective(changed.previous), explained(changed)].map((world) => compile(world).document);
-        for (const document of more) expect(compareAccess(document, less)).toMatchObject({ gained: [] });
+        const reduced = compile(withdrawal(effective(changed.previous), explained(changed))).document;
+        const more = [effective(changed.previous), explained(changed)].map((snapshot) => compile(snapshot).document);
+        for (const document of more) expect(compareAccess(document, reduced)).toMatchObject({ gained: [] });
       }),
       { numRuns: 60 },
     );
   });
 
-  it('hides a column between two masks, until it is settled which of them counts', () => {
+  it('hides a column when the nearer of two masks was added or removed', () => {
     const wide = () => aWorld().person('ana').may('SELECT', 'sales.eu').seesMasked('sales.eu', 'card', 'NULL');
     const [previous, next] = [wide(), wide().seesMasked('sales.eu.orders', 'card', "'x'")].map((w) => w.snapshot());
-    if (previous === undefined || next === undefined) throw new Error('two worlds');
+    if (previous === undefined || next === undefined) throw new Error('two snapshots');
     for (const [before, after] of [
       [previous, next],
       [next, previous],
@@ -84,33 +84,33 @@ describe('a withdrawal', () => {
     }
   });
 
-  it('is the explained world where changes only take', () => {
+  it('is the explained snapshot if all changes only take access away', () => {
     fc.assert(
       fc.property(anyRecordedChanges('taking'), (changed) => {
-        const world = withdrawal(effective(changed.previous), explained(changed));
-        expect(compile(world).text).toBe(compile(explained(changed)).text);
+        const reduced = withdrawal(effective(changed.previous), explained(changed));
+        expect(compile(reduced).text).toBe(compile(explained(changed)).text);
       }),
     );
   });
 });
 
 describe('denials in front of the published rules', () => {
-  it('take at least what the withdrawal takes, and give nobody anything', () => {
+  it('take at least what the withdrawal takes, and give no access', () => {
     fc.assert(
       fc.property(anyRecordedChanges('anything'), (changed) => {
         const previous = effective(changed.previous);
         const published = compile(previous).document;
-        const closed = closedRules(published, takings(previous, explained(changed)));
-        const less = compile(withdrawal(previous, explained(changed))).document;
+        const closed = closedRules(published, accessLosses(previous, explained(changed)));
+        const reduced = compile(withdrawal(previous, explained(changed))).document;
         expect(closed).not.toBeNull();
-        for (const document of [published, less])
+        for (const document of [published, reduced])
           expect(compareAccess(document, closed?.document ?? published)).toMatchObject({ gained: [] });
       }),
       { numRuns: 100 },
     );
   });
 
-  it('leave alone what somebody has from elsewhere, and who lost nothing', () => {
+  it('keep access that another grant gives, and principals without a loss', () => {
     const previous = aWorld()
       .group('a', ['ana', 'bo'])
       .may('SELECT', 'sales')
@@ -121,19 +121,19 @@ describe('denials in front of the published rules', () => {
       ...snapshot,
       groups: snapshot.groups.map((group) => ({ ...group, members: group.id === 1 ? [] : group.members })),
     };
-    expect(takings(snapshot, next)).toEqual({
+    expect(accessLosses(snapshot, next)).toEqual({
       nodes: [{ resource: { catalog: 'sales' }, names: ['bo'] }],
-      everything: ['bo'],
+      withoutAccess: ['bo'],
     });
   });
 });
 
 describe('another build of the compiler', () => {
   const tables = Array.from({ length: 60 }, (_, i) => `sales.eu.t${i}`);
-  const world = (...paths: string[]) =>
-    paths.reduce((story, path) => story.may('SELECT', path), aWorld().person('ana')).snapshot();
-  /** As if the build before had made these rules of this world. */
-  const published = (snapshot: Snapshot, rules: Snapshot, compiler = 'the build before'): Previous => {
+  const granting = (...paths: string[]) =>
+    paths.reduce((builder, path) => builder.may('SELECT', path), aWorld().person('ana')).snapshot();
+  /** A publication in which another build compiled `rules` for `snapshot`. */
+  const published = (snapshot: Snapshot, rules: Snapshot, compiler = 'another build'): Previous => {
     const { text, hash } = compile(rules);
     const baseline = {
       text,
@@ -146,7 +146,7 @@ describe('another build of the compiler', () => {
     };
     return { baseline, published: text, events: [], settledAt: NOW };
   };
-  const judged = (snapshot: Snapshot, previous: Previous) =>
+  const prepared = (snapshot: Snapshot, previous: Previous) =>
     prepare(
       { snapshot, position: '0:0', previous, limits: { bytes: null, maxUnexplainedPercent: 5, warnTableRules: 3000 } },
       'this build',
@@ -155,47 +155,47 @@ describe('another build of the compiler', () => {
     const limits = { bytes: null, maxUnexplainedPercent: 5, warnTableRules: 3000 };
     return prepareWithdrawal({ snapshot, position: '0:0', previous, limits }, 'this build', 'compiled');
   };
-  const whole = world('sales', ...tables.map((table) => table.replace('sales', 'hr')));
-  const half = world('sales');
+  const whole = granting('sales', ...tables.map((table) => table.replace('sales', 'hr')));
+  const half = granting('sales');
 
-  it('surprises nobody when it gives the same', () => {
+  it('gives no finding when it gives the same access', () => {
     const next = { ...whole, users: whole.users.map((user) => ({ ...user, isActive: false })) };
-    const turned = {
+    const deactivated = {
       event: 'account_deactivated',
       subject: { type: 'user', id: '1', name: null },
       details: {},
       at: NOW,
     } as const;
-    const { findings } = judged(next, { ...published(whole, whole), events: [turned] });
+    const { findings } = prepared(next, { ...published(whole, whole), events: [deactivated] });
     expect(findings).toEqual([]);
   });
 
-  it('waits for an approval when it gives much more, or much less, of the same world', () => {
+  it('waits for an approval when it gives much more, or much less, for the same snapshot', () => {
     for (const [snapshot, rules] of [
       [whole, half],
       [half, whole],
     ] as const) {
       const previous = published(snapshot, rules);
-      const { findings, hash } = judged(snapshot, previous);
+      const { findings, hash } = prepared(snapshot, previous);
       expect(findings).toMatchObject([{ code: 'unexplained-change', severity: 'error' }]);
       expect(withdrawnFrom(snapshot, previous)?.text).toBe(compile(rules).text);
       const approved = { ...previous, baseline: { ...previous.baseline, approved: [hash] } };
-      expect(judged(snapshot, approved).findings).toMatchObject([{ code: 'approved-change', severity: 'info' }]);
+      expect(prepared(snapshot, approved).findings).toMatchObject([{ code: 'approved-change', severity: 'info' }]);
     }
   });
 
-  it('is counted from the first change that waits, recorded or by the clock', () => {
+  it('counts from the first unpublished change, recorded or an expiry', () => {
     const later = (seconds: number) => new Date(NOW.getTime() + seconds * 1000);
     const ending = { ...whole, grants: whole.grants.map((grant) => ({ ...grant, expiresAt: later(20) })) };
     const previous = published(ending, ending);
     const member = { event: 'member_added', subject: { type: 'group', id: '1', name: null }, details: {} } as const;
     const events = [later(-1), later(30), later(40)].map((at) => ({ ...member, at }));
-    expect(judged({ ...ending, at: later(50) }, { ...previous, events }).changedAt).toEqual(later(20));
-    expect(judged({ ...half, at: later(50) }, { ...published(whole, whole), events }).changedAt).toEqual(later(30));
-    expect(judged({ ...half, at: later(50) }, published(whole, whole)).changedAt).toBeNull();
+    expect(prepared({ ...ending, at: later(50) }, { ...previous, events }).changedAt).toEqual(later(20));
+    expect(prepared({ ...half, at: later(50) }, { ...published(whole, whole), events }).changedAt).toEqual(later(30));
+    expect(prepared({ ...half, at: later(50) }, published(whole, whole)).changedAt).toBeNull();
   });
 
-  it('lets nothing out meanwhile that was not published before', () => {
+  it('publishes no new access while it waits for an approval', () => {
     const next = { ...whole, grants: whole.grants.slice(0, -1) };
     const revoked = {
       event: 'grant_revoked',
@@ -204,10 +204,10 @@ describe('another build of the compiler', () => {
       at: NOW,
     } as const;
     const previous = { ...published(whole, half), events: [revoked] };
-    expect(judged(next, previous).findings).toMatchObject([{ code: 'unexplained-change' }]);
-    const less = withdrawnFrom(next, previous);
-    expect(less?.findings).toMatchObject([{ code: 'closed-instead', severity: 'warning' }]);
-    expect(compareAccess(compile(half).document, documentOf(less?.text ?? ''))).toMatchObject({ gainedInAll: 0 });
+    expect(prepared(next, previous).findings).toMatchObject([{ code: 'unexplained-change' }]);
+    const reduced = withdrawnFrom(next, previous);
+    expect(reduced?.findings).toMatchObject([{ code: 'closed-instead', severity: 'warning' }]);
+    expect(compareAccess(compile(half).document, documentOf(reduced?.text ?? ''))).toMatchObject({ gainedInAll: 0 });
   });
 });
 

@@ -11,56 +11,56 @@ import { firstChanges } from './access-text.js';
 import { AuditProjection, type RecordedEvent } from './audit-projection.js';
 import { explainedSnapshot } from './explained-snapshot.js';
 
-/** The last version that was published whole: what recorded changes are counted from. */
+/** The last published version that is no withdrawal: recorded changes count from here. */
 export interface Baseline {
   text: string;
   hash: string;
-  /** What it followed from: the form of a snapshot file, as JSON. */
+  /** The snapshot behind it: a snapshot file, as JSON. */
   snapshot: string;
-  /** When that was read. */
+  /** When the snapshot was read. */
   at: Date;
-  /** Where the audit trail was before that: what was recorded later explains what follows. */
+  /** The end of the audit trail before that: later events explain later changes. */
   position: TrailPosition;
-  /** Which build made it. */
+  /** Digest of the compiler that made it. */
   compiler: string;
-  /** Hashes of texts that may follow it although not everything in them is explained. */
+  /** Hashes of the texts that are approved to follow it with unexplained changes. */
   approved: readonly string[];
 }
 
 /** What a candidate is compared with. */
 export interface Previous {
   baseline: Baseline;
-  /** The text that was published last: another one than the baseline' while an unexplained change waits. */
+  /** The text that was published last: a withdrawal, or the baseline's own. */
   published: string;
-  /** What was recorded since the baseline' snapshot was read, the oldest first. */
+  /** Events since the baseline's snapshot was read, the oldest first. */
   events: readonly RecordedEvent[];
-  /** When a run last left nothing to publish: since then, the first change waits. */
+  /** When a run last left nothing to publish; the first change is looked for after it. */
   settledAt: Date;
 }
 
-/** What no record explains of a change. */
+/** The part of a change that no audit event explains. */
 export interface UnexplainedChange {
   change: AccessChange;
-  /** By the record there should be grants, and there is none. */
+  /** No grant is left, although the audit trail has live ones. */
   isEmptied: boolean;
   snapshots: SnapshotPair | null;
 }
 
-/** The previous snapshot, and the same with every recorded change in it. */
+/** The previous snapshot, and the same with every recorded change applied. */
 export interface SnapshotPair {
   previous: Snapshot;
   explained: Snapshot;
 }
 
-/** Null: this build cannot read the previous. */
+/** Null: this build cannot read the previous snapshot. */
 export function snapshotPair(snapshot: Snapshot, { baseline, events }: Previous): SnapshotPair | null {
   const previous = readBack(baseline.snapshot, snapshot);
   return previous && { previous, explained: explainedSnapshot(previous, snapshot, new AuditProjection(events)) };
 }
 
 /**
- * What of a change nobody has recorded (access model, section 3, "No surprise"): rows that are not as the audit trail last said,
- * settings, and what another build makes of the same snapshot.
+ * The unexplained part of a change (access-model.md, section 3): rows that differ from their last audit event, changed settings,
+ * and the difference that another build of the compiler makes of the same snapshot.
  */
 export function findUnexplainedChange(
   snapshot: Snapshot,
@@ -81,27 +81,27 @@ export function findUnexplainedChange(
     const expected = writtenSnapshot(explained) === writtenSnapshot(next) ? rules : compiled(explained);
     return { change: sumOf([...byBuild, ...difference(expected, rules)]), isEmptied, snapshots };
   } catch {
-    // What this build cannot compile explains nothing: all of the change waits for an approval.
+    // A snapshot that this build cannot compile explains nothing: the whole change waits for an approval.
     return { change: compareAccess(before, rules.document), isEmptied, snapshots };
   }
 }
 
-/** A small snapshot is surprised by every single pair. */
-const FEWEST_PAIRS = 50;
+/** In a small snapshot, a single pair already exceeds any percentage. */
+const MIN_CHANGED_PAIRS = 50;
 
 export function needsApproval({ change, isEmptied }: UnexplainedChange, maxPercent: number): boolean {
   const { changedPairs, allPairs } = change;
-  return isEmptied || (changedPairs >= FEWEST_PAIRS && changedPairs * 100 > maxPercent * allPairs);
+  return isEmptied || (changedPairs >= MIN_CHANGED_PAIRS && changedPairs * 100 > maxPercent * allPairs);
 }
 
 export function unexplainedFinding(unexplained: UnexplainedChange, hash: string): Finding {
   const message =
     `no recorded change explains this: ${changeText(unexplained)}. It is published once an administrator has approved the ` +
-    `text ${hash}; until then, what recorded changes take away goes out, and nothing else`;
+    `text ${hash}; until then, only what recorded changes take away is published`;
   return { code: UNEXPLAINED, severity: 'error', message };
 }
 
-/** Below the limit it passes, and is told all the same. */
+/** A change below the limit is published, with a warning. */
 export function toleratedFinding(unexplained: UnexplainedChange): Finding {
   const message = `no recorded change explains this, and it is small enough to pass: ${changeText(unexplained)}`;
   return { code: UNEXPLAINED, severity: 'warning', message };
@@ -109,25 +109,25 @@ export function toleratedFinding(unexplained: UnexplainedChange): Finding {
 
 function changeText({ change, isEmptied }: UnexplainedChange): string {
   const { changedPairs, allPairs } = change;
-  const share = `${changedPairs} of ${allPairs} pairs of a person and a node change`;
-  const what = isEmptied ? `there is not one grant left, and nobody has revoked them; ${share}` : share;
+  const share = `${changedPairs} of ${allPairs} pairs of a principal and a node change`;
+  const what = isEmptied ? `no grant is left, and their revocation is not recorded; ${share}` : share;
   return `${what} (${firstChanges(change)})`;
 }
 
 export function approvedFinding({ change: { changedPairs } }: UnexplainedChange): Finding {
-  const message = `no recorded change explains what ${changedPairs} pairs of a person and a node gain or lose; it was approved`;
+  const message = `no recorded change explains what ${changedPairs} pairs of a principal and a node gain or lose; it was approved`;
   return { code: APPROVED, severity: 'info', message };
 }
 
 export const UNEXPLAINED = 'unexplained-change';
 export const APPROVED = 'approved-change';
 
-/** The form of a snapshot file of what has effect, without its moment: equal for snapshots that mean the same. */
+/** A snapshot file of what has effect, without its time: equal for snapshots that give equal rules. */
 export function writtenSnapshot(snapshot: Snapshot): string {
   return JSON.stringify(writeSnapshot({ ...effective(snapshot), at: new Date(0) }));
 }
 
-/** A text that cannot be read gives nothing. */
+/** A text that cannot be parsed grants no access. */
 export function documentOf(text: string): RulesDocument {
   const reading = readRules(text);
   return reading.kind === 'read' ? reading.document : NO_RULES;
@@ -138,7 +138,7 @@ function readBack(snapshot: string, { settings, at }: Snapshot): Snapshot | null
   return reading.kind === 'read' ? reading.snapshot : null;
 }
 
-/** Compiled, and read as everybody else reads it: nobody has checked these rules yet. */
+/** Compiled, and parsed from the text like any published rules, because these are not checked. */
 function compiled(snapshot: Snapshot): CompiledRules {
   const rules = compile(snapshot);
   return { ...rules, document: documentOf(rules.text) };

@@ -5,9 +5,9 @@ import type { Snapshot, SnapshotGroup, SnapshotPolicy } from '../../trino-rules/
 import { joinById } from './join-by-id.js';
 
 /**
- * The previous world with what recorded changes take away, and with nothing that they give: grants and memberships that are in
- * both snapshots, people who are active in both, the policies of both. It gives nobody anything that either of the two does not
- * give, so it may go out while an unexplained change waits for its approval (api.md, "Publishing, more exactly").
+ * The previous snapshot less what recorded changes take away: grants, memberships and active users of both snapshots, and the
+ * policies of either. It gives no access that one of the two does not give, so it may be published while the candidate is
+ * refused (api.md, "Publishing, more exactly").
  */
 export function withdrawal(previous: Snapshot, explained: Snapshot): Snapshot {
   const active = new Set(previous.users.flatMap(({ id, isActive }) => (isActive ? [id] : [])));
@@ -25,8 +25,8 @@ export function withdrawal(previous: Snapshot, explained: Snapshot): Snapshot {
 }
 
 /**
- * A grant reaches those who were in its group and still are. A policy holds for those who were and for those who are: where
- * these differ, the policies of each world name a group of their own.
+ * A grant applies to members before and after the change; a policy to members before or after it. Where the two differ, the
+ * policies of each snapshot name a copy of the group with that snapshot's members.
  */
 class ChangedGroups {
   private readonly changed: { before: SnapshotGroup; after: SnapshotGroup }[];
@@ -35,8 +35,8 @@ class ChangedGroups {
 
   constructor(previous: Snapshot, explained: Snapshot) {
     const paired = joinById(previous.groups, explained.groups).map(([before, after]) => {
-      const nobody = { ...(before ?? after), members: [] };
-      return { before: before ?? nobody, after: after ?? nobody };
+      const empty = { ...(before ?? after), members: [] };
+      return { before: before ?? empty, after: after ?? empty };
     });
     this.changed = paired.filter(({ before, after }) => String(before.members) !== String(after.members));
     this.both = paired.map(({ before, after }) => {
@@ -54,8 +54,8 @@ class ChangedGroups {
     return [...this.both, ...copies];
   }
 
-  /** The policy with the groups as they were, or as they are. */
-  seen(policy: SnapshotPolicy, when: 'before' | 'after'): SnapshotPolicy {
+  /** The policy with its changed groups replaced by their copies. */
+  withGroups(policy: SnapshotPolicy, when: 'before' | 'after'): SnapshotPolicy {
     const renamed = <T extends PolicySubject>(subject: T): T => {
       const i = subject.type === 'group' ? this.changed.findIndex(({ before: { id } }) => id === subject.id) : -1;
       return i < 0 ? subject : { ...subject, id: this.firstId + 2 * i + (when === 'before' ? 0 : 1) };
@@ -68,20 +68,20 @@ function policies(previous: Snapshot, explained: Snapshot, groups: ChangedGroups
   const kept: SnapshotPolicy[] = [];
   const changed: SnapshotPolicy[] = [];
   for (const [before, after] of joinById(previous.policies, explained.policies)) {
-    const was = before && groups.seen(before, 'before');
-    const is = after && groups.seen(after, 'after');
+    const was = before && groups.withGroups(before, 'before');
+    const is = after && groups.withGroups(after, 'after');
     if (was && is && sameDetails(policyDetails(was), policyDetails(is))) kept.push(is);
     else changed.push(...[was, is].flatMap((policy) => policy ?? []));
   }
   const all = [...kept, ...changed];
-  return [...all, ...changed.flatMap((policy) => unsettled(policy, all))];
+  return [...all, ...changed.flatMap((policy) => hideAmbiguousMask(policy, all))];
 }
 
 /**
- * A mask that came or went and stands nearer than another: one world shows the one, the other world the other. Until that is
- * settled the column is hidden. (Two masks at the same distance hide it by themselves.)
+ * A mask that was added, removed or changed below a wider one leaves open which of the two applies: the column is hidden instead.
+ * (Two masks at the same distance hide it by themselves.)
  */
-function unsettled(policy: SnapshotPolicy, all: readonly SnapshotPolicy[]): SnapshotPolicy[] {
+function hideAmbiguousMask(policy: SnapshotPolicy, all: readonly SnapshotPolicy[]): SnapshotPolicy[] {
   if (policy.kind !== 'column_mask') return [];
   const { id, principal, except, resource, expression } = policy;
   const isWider = all.some(

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** All that rules follow from, besides a snapshot: the compiler and the model of access, as they were built. */
-const PROGRAMS = ['compile', 'model'].map((room) => new URL(`../../trino-rules/${room}/`, import.meta.url));
+/** The code that the rules depend on, as built: the compiler and the access model. */
+const PROGRAMS = ['compile', 'model'].map((folder) => new URL(`../../trino-rules/${folder}/`, import.meta.url));
 
 /**
- * Which compiler this is: a digest of its program, because a version number is somebody's promise. Where it is the same, equal
- * snapshots give equal bytes.
+ * A digest of the compiler's code: equal digests and equal snapshots give equal bytes. A version number could stay the same while
+ * the code changes.
  */
 export function compilerDigest(): string {
   const digest = createHash('sha256');

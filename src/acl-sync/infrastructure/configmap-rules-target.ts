@@ -13,12 +13,12 @@ import type { KubernetesAnswer, KubernetesApi } from './kubernetes-api.js';
 
 const RULES = 'rules.json';
 const FORMER = 'rules.json.bak';
-/** Of all values of a ConfigMap together, in UTF-8 bytes; keys do not count (Kubernetes, MaxSecretSize; seen on 1.36). */
+/** The limit for all values of a ConfigMap together, in UTF-8 bytes without keys (Kubernetes MaxSecretSize; verified on 1.36). */
 const LIMIT_BYTES = 1_048_576;
 
 /**
  * The ConfigMap that the engine's coordinator mounts. One merge patch with the `uid` and `resourceVersion` that were read
- * replaces both texts at once; the map itself is the chart's, so it is never created here.
+ * replaces both texts at once. The chart creates the map; this class never does.
  */
 export class ConfigMapRulesTarget extends RulesTarget {
   override readonly name: string;
@@ -56,7 +56,7 @@ export class ConfigMapRulesTarget extends RulesTarget {
           'grantline.io/published-at': next.publishedAt.toISOString(),
         },
       },
-      // A key may stand in one of the two maps only, so each is taken out of the other one.
+      // A key may be in only one of the two maps, so each is removed from the other one.
       data: { [RULES]: next.text, ...former.data },
       binaryData: { [RULES]: null, ...former.binaryData },
     };
@@ -68,7 +68,7 @@ export class ConfigMapRulesTarget extends RulesTarget {
     throw this.unavailable(answer, refusal);
   }
 
-  /** Where the text that was live goes: as text while both fit, else compressed; nowhere when there was none. */
+  /** The entry for the previous text: plain while both fit, else compressed; none when there was none. */
   private formerEntry(next: NextRules, live: LiveRules): { data: object; binaryData: object } {
     if (live.text === null) return { data: {}, binaryData: {} };
     if (Buffer.byteLength(next.text) + Buffer.byteLength(live.text) <= LIMIT_BYTES) {
@@ -96,7 +96,7 @@ function failureOf(status: number, refusal: Refusal): TargetFailure {
   return byStatus[status] ?? (status === 429 || status >= 500 ? 'unreachable' : 'rejected');
 }
 
-/** Trino's mount takes a key from either map, so a text put into `binaryData` by hand is live too. */
+/** The engine's mount has the keys of both maps, so a text put into `binaryData` by hand is live too. */
 function textOf({ data, binaryData }: ConfigMap): string | null {
   const [text, encoded] = [data[RULES], binaryData[RULES]];
   if (typeof text === 'string') return text;

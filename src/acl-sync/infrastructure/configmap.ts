@@ -1,4 +1,4 @@
-/** A ConfigMap as far as Grantline looks at it. */
+/** The fields of a ConfigMap that Grantline reads. */
 export interface ConfigMap {
   uid: string;
   resourceVersion: string;
@@ -7,13 +7,13 @@ export interface ConfigMap {
   binaryData: Record<string, unknown>;
 }
 
-/** The API server's `Status` of a refusal, without its message: that one can quote the whole object, row filters included. */
+/** The API server's `Status` of a refusal, without its message, which can quote the whole object, row filters included. */
 export interface Refusal {
   reason: string;
   causes: { reason: string; field: string }[];
 }
 
-/** Null: this is no ConfigMap. A map that holds nothing has no `data` at all (seen on 1.36). */
+/** Null: this is no ConfigMap. An empty map has no `data` at all (verified on 1.36). */
 export function parseConfigMap(body: unknown): ConfigMap | null {
   const metadata = memberOf(body, 'metadata');
   const uid = memberOf(metadata, 'uid');
@@ -42,7 +42,7 @@ function recordOf(value: unknown, name: string): Record<string, unknown> {
   return typeof member === 'object' && member !== null ? { ...member } : {};
 }
 
-/** Reasons and field paths are short words; whatever is not one is not shown. */
+/** Only short identifiers, as reasons and field paths are; anything else is not shown. */
 function wordOf(value: unknown): string {
   return typeof value === 'string' && /^[\w.[\]-]{1,100}$/.test(value) ? value : 'unknown';
 }

@@ -13,8 +13,8 @@ import {
 } from '../domain/rules-target.js';
 
 /**
- * `rules.json` and `rules.json.bak` in one folder, replaced by rename, so that a reader sees one whole text or the other.
- * Between processes the sync's lock keeps writers apart; here only a check of the content does, as a file system has no more.
+ * `rules.json` and `rules.json.bak` in one folder, replaced by rename, so that a reader sees one whole text or the other. The
+ * sync lock keeps processes apart; a comparison of the content is the only conditional write that a file system offers.
  */
 export class FileRulesTarget extends RulesTarget {
   override readonly name: string;
@@ -47,7 +47,7 @@ export class FileRulesTarget extends RulesTarget {
     const former = await this.bytes();
     if (revisionOf(former) !== live.revision) throw new RulesTargetMoved();
     await mkdir(this.directory, { recursive: true });
-    // First the former text: a crash in between leaves the live rules as they are, with a copy beside them.
+    // The previous text first: a crash in between leaves the live rules unchanged, with a copy next to them.
     if (former !== null) await this.write('rules.json.bak', former);
     await this.write('rules.json', Buffer.from(next.text));
   }
@@ -56,10 +56,10 @@ export class FileRulesTarget extends RulesTarget {
     return replaceFile(join(this.directory, file), content, this.mode);
   }
 
-  /** The bytes rather than the text: what somebody wrote by hand need not be UTF-8, and is kept as it is. */
+  /** As bytes: an edit by hand need not be UTF-8, and its backup must not change it. */
   private async bytes(): Promise<Buffer | null> {
     try {
-      // Not through a link: what it leads to would be kept in the copy, for all its readers. Nor waiting for a pipe's writer.
+      // A link is not followed: the backup would expose its target to all readers. A pipe without a writer must not block.
       const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
       const file = await open(join(this.directory, 'rules.json'), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
       try {

@@ -12,20 +12,20 @@ export interface KubernetesSettings {
 
 export interface KubernetesAnswer {
   status: number;
-  /** Untrusted JSON; null where there was none. */
+  /** Untrusted JSON; null: no body, or not JSON. */
   body: unknown;
   /** Finds the request in the API server's audit log. */
   auditId: string | null;
 }
 
-/** What may be repeated, and how often. The API server says 500 to faults of the caller too, so those are not worth more. */
+/** Retries by kind of failure. The API server answers 500 to faults of the caller too, so `broken` gets few. */
 const REPEATS = { busy: 5, broken: 2, unauthorized: 1 };
 const CALL_DEADLINE_MS = 10_000;
 const FIRST_PAUSE_MS = 250;
 const ANSWER_MAX_BYTES = 8 * 1024 * 1024;
 
 /**
- * The requests that Grantline sends to a Kubernetes API server: keep-alive, a deadline on every call, bounded repeats, and the
+ * Requests to the Kubernetes API server: keep-alive, a deadline for every call, bounded retries, and the
  * token read from its file each time, because a kubelet replaces it. Never throws an axios error: those carry the token.
  */
 export class KubernetesApi {
@@ -41,12 +41,12 @@ export class KubernetesApi {
     return this.call('GET', path, null, signal);
   }
 
-  /** JSON merge patch (RFC 7386). May be sent again after a lost answer, so the patch must name its `resourceVersion`. */
+  /** JSON merge patch (RFC 7386). Retried when the answer is lost, so the patch must name its `resourceVersion`. */
   mergePatch(path: string, patch: unknown, signal: AbortSignal): Promise<KubernetesAnswer> {
     return this.call('PATCH', path, JSON.stringify(patch), signal);
   }
 
-  /** @throws RulesTargetUnavailable when no answer can be had */
+  /** @throws RulesTargetUnavailable when there is no answer */
   private async call(
     method: string,
     path: string,
@@ -66,7 +66,7 @@ export class KubernetesApi {
     }
   }
 
-  /** Undefined: the connection was lost, or nothing came before the call's deadline. */
+  /** Undefined: the connection was lost, or the call's deadline passed. */
   private async once(
     method: string,
     path: string,
@@ -103,7 +103,7 @@ export class KubernetesApi {
 
   private async token(): Promise<string> {
     const token = (await this.file(this.settings.tokenFile)).trim();
-    // The alphabet of RFC 6750: anything else would end in an error that quotes it.
+    // The alphabet of RFC 6750: with any other character, axios throws an error that quotes the token.
     if (!/^[\w.~+/-]+=*$/.test(token)) throw misconfigured(`${this.settings.tokenFile} holds no token`);
     return token;
   }

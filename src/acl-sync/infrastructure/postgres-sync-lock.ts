@@ -4,14 +4,14 @@ import type { Secret } from '../../kernel/secret.js';
 import { type Lease, LeaseLost, SyncLock } from '../domain/sync-lock.js';
 
 const LOCK = 7_471_060;
-/** PostgreSQL's code for a lock that did not come within `lock_timeout`. */
+/** PostgreSQL's SQLSTATE when `lock_timeout` passes. */
 const LOCK_NOT_AVAILABLE = '55P03';
-/** A run computes for minutes, and waits for up to one. The transaction reads and writes nothing: no vacuum waits for it. */
+/** A run holds the lock for minutes. The transaction reads and writes nothing, so it does not hold back vacuum. */
 const BEGIN = 'BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL statement_timeout = 0';
 
 /**
- * A transaction's advisory lock, on a connection of its own: PostgreSQL lets go of it as soon as the connection ends, whatever
- * became of the process. A session's would not hold behind a pooler in transaction mode, which changes sessions between statements.
+ * An advisory lock of a transaction, on a connection of its own: PostgreSQL releases it when the connection ends, even if the
+ * process was killed. A session lock fails behind a pooler in transaction mode, which switches sessions between statements.
  */
 @Injectable()
 export class PostgresSyncLock extends SyncLock {
@@ -20,7 +20,7 @@ export class PostgresSyncLock extends SyncLock {
   }
 
   override async whileHeld<T>(
-    patienceMs: number,
+    lockTimeoutMs: number,
     work: (lease: Lease) => Promise<T>,
   ): Promise<{ kind: 'held'; result: T } | { kind: 'busy' }> {
     const client = new Client({
@@ -29,12 +29,12 @@ export class PostgresSyncLock extends SyncLock {
       connectionTimeoutMillis: 5_000,
       keepAlive: true,
     });
-    // A connection that is lost while nobody asks it anything says so here; `confirm` notices by itself.
+    // Without a listener, the loss of an idle connection would end the process; `confirm` detects the loss.
     client.on('error', () => undefined);
     await client.connect();
     try {
       await client.query(BEGIN);
-      if (!(await acquired(client, patienceMs))) return { kind: 'busy' };
+      if (!(await acquired(client, lockTimeoutMs))) return { kind: 'busy' };
       return { kind: 'held', result: await work({ confirm: () => confirm(client) }) };
     } finally {
       await client.query(briefly('ROLLBACK')).catch(() => undefined);
@@ -43,13 +43,13 @@ export class PostgresSyncLock extends SyncLock {
   }
 }
 
-async function acquired(client: Client, patienceMs: number): Promise<boolean> {
-  if (patienceMs === 0) {
+async function acquired(client: Client, lockTimeoutMs: number): Promise<boolean> {
+  if (lockTimeoutMs === 0) {
     const { rows } = await client.query<{ held: boolean }>('SELECT pg_try_advisory_xact_lock($1) AS held', [LOCK]);
     return rows[0]?.held === true;
   }
   try {
-    await client.query(`SELECT set_config('lock_timeout', $1, true)`, [`${patienceMs}ms`]);
+    await client.query(`SELECT set_config('lock_timeout', $1, true)`, [`${lockTimeoutMs}ms`]);
     await client.query('SELECT pg_advisory_xact_lock($1)', [LOCK]);
     return true;
   } catch (error) {
@@ -58,7 +58,7 @@ async function acquired(client: Client, patienceMs: number): Promise<boolean> {
   }
 }
 
-/** Asks the server itself: a connection can be dead for minutes before anybody tells us. */
+/** Sends a query, because a dead connection can go unnoticed for minutes. */
 async function confirm(client: Client): Promise<void> {
   await client.query(briefly('SELECT 1')).catch(() => {
     throw new LeaseLost();

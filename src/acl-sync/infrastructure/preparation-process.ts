@@ -5,15 +5,15 @@ import { fileURLToPath } from 'node:url';
 import { PreparationExceeded } from '../domain/rules-preparer.js';
 import type { Answer, Task } from './preparation.js';
 
-/** As it was built: a process of its own cannot load TypeScript, and tests run from the source. */
+/** The built program: the child process cannot load TypeScript, and tests run from source. */
 const PROGRAM = new URL('../../../dist/acl-sync/infrastructure/preparation.js', import.meta.url);
 
-/** By Node, when its heap has reached the limit. */
+/** Node aborts when its heap reaches the limit. */
 const OUT_OF_MEMORY = 'SIGABRT';
 
 /**
- * A process that carries out the tasks of `preparation.ts`, one at a time, each within its deadline. No thread: one that outgrows its
- * heap ends the whole process (Node 24.21, whatever `resourceLimits` say). It yields to requests, and ends with the service.
+ * A child process for the tasks of `preparation.ts`, one at a time, each with a deadline. Not a thread: one that exceeds its heap
+ * ends the whole process (Node 24.21, despite `resourceLimits`). It has a lower priority, and ends with the service.
  */
 export class PreparationProcess {
   private readonly child: ChildProcess;
@@ -24,20 +24,20 @@ export class PreparationProcess {
   ) {
     this.child = fork(fileURLToPath(program), {
       execArgv: [`--max-old-space-size=${heapMebibytes}`],
-      env: {}, // nothing of the service's settings, which are secrets in part
+      env: {}, // the service's environment holds secrets
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });
-    this.child.on('error', () => undefined); // told to the task under way
+    this.child.on('error', () => undefined); // the current task rejects with it
     const { pid } = this.child;
     if (pid !== undefined) yieldToOthers(pid);
     this.idle(true);
   }
 
   /**
-   * After a rejection the process is of no use any more, and is to be ended.
-   * @param milliseconds for the task, and for loading the program if it is the first
-   * @throws PreparationExceeded; Error with what the program threw
+   * After a rejection the process is unusable; the caller ends it.
+   * @param milliseconds for the task, plus loading the program for the first one
+   * @throws PreparationExceeded; Error with the message of the program's error
    */
   async run<T>(task: Task, milliseconds: number): Promise<T> {
     const { child, heapMebibytes } = this;
@@ -79,7 +79,7 @@ export class PreparationProcess {
     await ended;
   }
 
-  /** An idle process keeps no other one alive. */
+  /** An idle child does not keep the service's process alive. */
   private idle(isIdle: boolean): void {
     if (isIdle) {
       this.child.unref();
@@ -95,6 +95,6 @@ function yieldToOthers(pid: number): void {
   try {
     setPriority(pid, constants.priority.PRIORITY_LOW);
   } catch {
-    // It has ended already.
+    // The child has exited already.
   }
 }

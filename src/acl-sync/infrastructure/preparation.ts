@@ -12,7 +12,7 @@ export type Task =
 
 export type Answer<T> = { result: T } | { thrown: string };
 
-// The program of a preparation's process, which ends when the service has gone.
+// Entry point of the child process, which ends when its channel to the service closes.
 process.on('message', (task: Task) => process.send?.(answered(task)));
 process.on('disconnect', () => process.exit());
 

@@ -7,12 +7,12 @@ import { PreparationExceeded } from '../domain/rules-preparer.js';
 import { PreparationProcess } from './preparation-process.js';
 
 /**
- * `milliseconds`: for one proof. `work`: rows × people; what has more takes seconds (enterprise's largest catalog: 2.7 million,
- * one second). `waiting`: writes in line for it. `loadMilliseconds`: until a new process has loaded its program.
+ * `milliseconds`: for one proof. `work`: most rows × users (the largest catalog of the enterprise benchmark has 2.7 million and
+ * takes one second). `waiting`: most queued proofs. `loadMilliseconds`: for loading the program of a new process.
  */
 const LIMITS = { milliseconds: 2_000, work: 3_000_000, waiting: 8, loadMilliseconds: 30_000, heapMebibytes: 256 };
 
-/** A process that stays, because loading the compiler takes longer than most proofs. What exceeds a limit is left to the run. */
+/** Keeps one process, because loading the compiler takes longer than most proofs. Proofs over a limit are left to the run. */
 export class SeparateAdmissionProof extends AdmissionProof implements OnApplicationShutdown {
   private process: PreparationProcess | null = null;
   private inLine: Promise<unknown> = Promise.resolve();
@@ -59,11 +59,11 @@ export class SeparateAdmissionProof extends AdmissionProof implements OnApplicat
         return null;
       }
       this.log.error('admission proof failed: rules could not be compiled', { err: error });
-      return 'the rules that follow from this change cannot be compiled; the log says why';
+      return 'the rules that follow from this change cannot be compiled; the log has the reason';
     }
   }
 
-  /** Null: a process cannot be had, which is not the change's fault. */
+  /** Null: no process could be started; the change is not refused for it. */
   private async ready(): Promise<PreparationProcess | null> {
     if (this.process !== null) return this.process;
     const process = new PreparationProcess(this.limits.heapMebibytes, this.program);

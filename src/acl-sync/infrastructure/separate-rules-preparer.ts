@@ -5,10 +5,10 @@ import { RulesPreparer } from '../domain/rules-preparer.js';
 import { PreparationProcess } from './preparation-process.js';
 import type { Task } from './preparation.js';
 
-/** The largest world that is measured takes 61 s and less than 1 GiB (docs/benchmarks.md); the schedule comes every 300 s. */
+/** The largest measured snapshot takes 61 s and less than 1 GiB (docs/benchmarks.md); the schedule runs every 300 s. */
 const LIMITS = { milliseconds: 240_000, heapMebibytes: Math.min(1024, getHeapStatistics().heap_size_limit >> 20) };
 
-/** A process for each preparation, so that requests are answered meanwhile and its memory is given back. */
+/** One process per preparation, so that requests are answered meanwhile and its memory is released. */
 export class SeparateRulesPreparer extends RulesPreparer {
   constructor(
     private readonly limits = LIMITS,
@@ -18,19 +18,19 @@ export class SeparateRulesPreparer extends RulesPreparer {
   }
 
   override prepare(preparation: Preparation): Promise<Candidate> {
-    return this.apart({ kind: 'prepare', preparation });
+    return this.runInProcess({ kind: 'prepare', preparation });
   }
 
   override compile(snapshot: Snapshot): Promise<string> {
-    return this.apart({ kind: 'compile', snapshot });
+    return this.runInProcess({ kind: 'compile', snapshot });
   }
 
   override withdraw(preparation: Preparation, how: 'compiled' | 'closed'): Promise<Candidate | null> {
-    return this.apart({ kind: 'withdraw', preparation, how });
+    return this.runInProcess({ kind: 'withdraw', preparation, how });
   }
 
-  /** What the program answers to a task of this kind. */
-  private async apart<T>(task: Task): Promise<T> {
+  /** The program's result for a task of this kind. */
+  private async runInProcess<T>(task: Task): Promise<T> {
     const process = new PreparationProcess(this.limits.heapMebibytes, this.program);
     try {
       return await process.run<T>(task, this.limits.milliseconds);

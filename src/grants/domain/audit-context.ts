@@ -1,14 +1,14 @@
 import type { AuditEntry } from '../../audit/domain/audit-event.js';
 
-/** Who does something, and from where: what every audit event of a change begins with. */
+/** Actor and origin of a change: the part that all its audit events share. */
 export type AuditContext = Pick<AuditEntry, 'actor' | 'origin'>;
 
 export function auditContextOf(
-  person: { id: number; username: string },
+  user: { id: number; username: string },
   client: { address: string; requestId: string },
 ): AuditContext {
   return {
-    actor: { id: person.id, username: person.username },
+    actor: { id: user.id, username: user.username },
     origin: { address: client.address, requestId: client.requestId },
   };
 }

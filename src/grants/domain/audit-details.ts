@@ -3,17 +3,17 @@ import type { Privilege } from '../../trino-rules/model/privilege.js';
 import type { Resource } from '../../trino-rules/model/resource.js';
 import type { PolicyDraft } from './policy.js';
 
-/** What somebody says when giving something: what the audit trail holds, and what a row can be compared with. */
+/** The details of a grant or policy in its audit event, comparable with those of a row. */
 export type AuditDetails = Readonly<Record<string, unknown>>;
 
-interface GivenGrant {
+interface GrantTerms {
   principal: PolicySubject;
   resource: Resource;
   privileges: readonly Privilege[];
   expiresAt: Date | null;
 }
 
-export function grantDetails({ principal, resource, privileges, expiresAt }: GivenGrant): AuditDetails {
+export function grantDetails({ principal, resource, privileges, expiresAt }: GrantTerms): AuditDetails {
   return {
     principal: principalText(principal),
     resource,
@@ -22,12 +22,19 @@ export function grantDetails({ principal, resource, privileges, expiresAt }: Giv
   };
 }
 
-interface SaidPolicy extends PolicyDraft {
+interface PolicyTerms extends PolicyDraft {
   principal: PolicySubject;
   except: readonly PolicySubject[];
 }
 
-export function policyDetails({ kind, resource, expression, privileges, principal, except }: SaidPolicy): AuditDetails {
+export function policyDetails({
+  kind,
+  resource,
+  expression,
+  privileges,
+  principal,
+  except,
+}: PolicyTerms): AuditDetails {
   return {
     kind,
     resource,
@@ -38,16 +45,16 @@ export function policyDetails({ kind, resource, expression, privileges, principa
   };
 }
 
-/** The same text for the same facts, in whatever order a database returns their keys. */
-export function detailsText(facts: unknown): string {
-  return JSON.stringify(facts, (_, value: unknown) =>
+/** Canonical JSON: equal details give equal texts, because jsonb does not keep the order of keys. */
+export function detailsText(details: unknown): string {
+  return JSON.stringify(details, (_, value: unknown) =>
     typeof value === 'object' && value !== null && !Array.isArray(value)
       ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
       : value,
   );
 }
 
-/** Whether two say the same. Nearly all do, in the same order of keys. */
+/** The first comparison is the fast path: nearly all are equal, with the same order of keys. */
 export function sameDetails(a: AuditDetails, b: AuditDetails): boolean {
   return JSON.stringify(a) === JSON.stringify(b) || detailsText(a) === detailsText(b);
 }

@@ -4,12 +4,16 @@ import type { Resource } from '../../trino-rules/model/resource.js';
 export type EngineNode = Resource & { column?: string };
 
 /**
- * What the engine itself knows: its catalogs, and how it reads an expression. `query-engine` provides it. It answers within a
- * second or two or not at all, and says nothing where it cannot tell: what is unknown today may be made tomorrow.
+ * Port: the engine's catalogs, and its analysis of expressions. `query-engine` implements it. Answers within one or two seconds,
+ * and with null where the engine does not answer.
  */
 export abstract class EngineNames {
-  /** For each node what the engine does not know of it, as a sentence; null: all is known, or it cannot be told now. */
+  /** For each node a sentence on the part that the engine does not know; null: all is known, or no answer. */
   abstract unknownParts(nodes: readonly EngineNode[]): Promise<(string | null)[]>;
-  /** Why the engine cannot read a filter or a mask on a table, as a sentence; null: it can, or it cannot be told now. */
-  abstract misreading(kind: 'row_filter' | 'column_mask', node: Resource, expression: string): Promise<string | null>;
+  /** A sentence on why the engine cannot analyse a filter or mask on a table; null: it can, or no answer. */
+  abstract expressionError(
+    kind: 'row_filter' | 'column_mask',
+    node: Resource,
+    expression: string,
+  ): Promise<string | null>;
 }

@@ -3,7 +3,7 @@ import type { NamedPrincipal, Principal } from '../../trino-rules/model/principa
 import type { Privilege } from '../../trino-rules/model/privilege.js';
 import type { Resource } from '../../trino-rules/model/resource.js';
 
-/** Who did something; null: nobody was signed in (the command line). */
+/** The account that made a change; null: the command line. */
 export type Actor = { id: number; name: string } | null;
 
 export interface Grant {
@@ -11,7 +11,7 @@ export interface Grant {
   principal: NamedPrincipal;
   resource: Resource;
   privileges: Privilege[];
-  /** Without effect from this moment on. */
+  /** No effect from this time on. */
   expiresAt: Date | null;
   description: string | null;
   grantedBy: Actor;
@@ -23,7 +23,7 @@ export interface Grant {
 export interface NewGrant {
   principal: Principal;
   resource: Resource;
-  /** In the engine's order, each once: see `orderedPrivileges`. */
+  /** Distinct, in the engine's order: see `orderedPrivileges`. */
   privileges: Privilege[];
   expiresAt: Date | null;
   description: string | null;
@@ -40,11 +40,11 @@ export interface GrantFilter {
   state: GrantState;
 }
 
-/** Where grants are kept. Rows are never changed but by revoking. */
+/** Grants. Rows never change, except to be revoked. */
 export abstract class GrantStore {
-  /** `created` false: principal, resource, privileges and expiry are those of a grant that lives already; it is the answer. */
+  /** `created` false: returns a live grant with the same principal, resource, privileges and expiry. */
   abstract grant(grant: NewGrant, by: number | null, at: Date): Promise<{ grant: Grant; created: boolean }>;
-  /** Null: there is no such grant. `revoked` false: it was revoked before, and stays as it was. */
+  /** Null: there is no such grant. `revoked` false: it was revoked before and is unchanged. */
   abstract revoke(id: number, by: number | null, at: Date): Promise<{ grant: Grant; revoked: boolean } | null>;
   abstract find(id: number): Promise<Grant | null>;
   /** By id, the oldest first. */

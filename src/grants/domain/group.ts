@@ -21,12 +21,12 @@ export interface GroupChange {
   description?: string | null;
 }
 
-/** Where groups are kept. A deleted group is as good as none. */
+/** Groups. A deleted group counts as missing. */
 export abstract class GroupStore {
-  /** Null: another group has that name, in whatever case. */
+  /** Null: another group has that name, compared without case. */
   abstract create(name: string, description: string | null, at: Date): Promise<Group | null>;
   abstract change(id: number, change: GroupChange): Promise<Group | 'missing' | 'name-taken'>;
-  /** `in-use`: a live grant or a policy names it. `gone`: it was deleted before. */
+  /** `in-use`: a live grant or a policy refers to it. `gone`: it was deleted before. */
   abstract delete(id: number, at: Date): Promise<'deleted' | 'gone' | 'missing' | 'in-use'>;
   abstract find(id: number): Promise<Group | null>;
   /** By id. */

@@ -2,7 +2,7 @@ import { parsePolicyRule, type PolicyDraft } from './policy.js';
 
 const table = { catalog: 'c', schema: 's', table: 't' };
 
-describe('the parts of a policy go with its kind', () => {
+describe('parsePolicyRule', () => {
   it.each<PolicyDraft>([
     { kind: 'row_filter', resource: table, expression: 'a = 1' },
     { kind: 'column_mask', resource: { catalog: 'c', column: 'x' }, expression: 'NULL' },
@@ -12,7 +12,7 @@ describe('the parts of a policy go with its kind', () => {
     expect(parsePolicyRule(draft)).toEqual(draft);
   });
 
-  it('denies everything when nothing is named, in the order of the engine', () => {
+  it('denies all privileges when none is named, in the order of the engine', () => {
     expect(parsePolicyRule({ kind: 'deny', resource: table })).toHaveProperty('privileges.length', 6);
     expect(parsePolicyRule({ kind: 'deny', resource: table, privileges: ['UPDATE', 'SELECT'] })).toHaveProperty(
       'privileges',

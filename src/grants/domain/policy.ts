@@ -8,7 +8,7 @@ import { expressionProblem } from '../../trino-rules/model/sql-expression.js';
 export const POLICY_KINDS = ['row_filter', 'column_mask', 'hidden_column', 'deny'] as const;
 export type PolicyKind = (typeof POLICY_KINDS)[number];
 
-/** What a policy of each kind says. */
+/** The rule of a policy, by kind. */
 export type PolicyRule =
   | { kind: 'row_filter'; resource: Resource; expression: string }
   | { kind: 'column_mask'; resource: ColumnResource; expression: string }
@@ -32,7 +32,7 @@ export interface Policy {
   changedAt: Date;
 }
 
-/** A policy as somebody wrote it down, before it is known whether its parts go with its kind. */
+/** A policy as a request has it, before its fields are checked against its kind. */
 export interface PolicyDraft {
   kind: PolicyKind;
   resource: Resource & { column?: string };
@@ -40,10 +40,10 @@ export interface PolicyDraft {
   privileges?: readonly Privilege[];
 }
 
-/** Where policies are kept. */
+/** Policies. */
 export abstract class PolicyStore {
   abstract create(policy: NewPolicy, at: Date): Promise<Policy>;
-  /** In one step, so that nothing is open in between. Null: no such policy. */
+  /** In one step, so that no access is open in between. Null: no such policy. */
   abstract replace(id: number, policy: NewPolicy, at: Date): Promise<Policy | null>;
   abstract remove(id: number, at: Date): Promise<'removed' | 'gone' | 'missing'>;
   abstract find(id: number): Promise<Policy | null>;
@@ -51,7 +51,7 @@ export abstract class PolicyStore {
   abstract list(page: PageRequest): Promise<Page<Policy>>;
 }
 
-/** The rule that a draft means, or everything that is wrong with it. */
+/** The rule of a draft, or all of its errors. */
 export function parsePolicyRule({ kind, resource, expression, privileges }: PolicyDraft): PolicyRule | FieldError[] {
   const errors: FieldError[] = [];
   const wrong = (field: string, message: string): void => void errors.push({ field, message });
@@ -59,9 +59,9 @@ export function parsePolicyRule({ kind, resource, expression, privileges }: Poli
   const onColumn = kind === 'column_mask' || kind === 'hidden_column';
   const hasExpression = kind === 'row_filter' || kind === 'column_mask';
 
-  if (onColumn && column === undefined) wrong('resource.column', `is what a ${kind} names`);
+  if (onColumn && column === undefined) wrong('resource.column', `is required for a ${kind}`);
   if (!onColumn && column !== undefined) wrong('resource.column', `does not belong to a ${kind}`);
-  if (hasExpression && expression === undefined) wrong('expression', `is what a ${kind} consists of`);
+  if (hasExpression && expression === undefined) wrong('expression', `is required for a ${kind}`);
   if (!hasExpression && expression !== undefined) wrong('expression', `does not belong to a ${kind}`);
   if (kind !== 'deny' && privileges !== undefined) wrong('privileges', `do not belong to a ${kind}`);
   const problem = hasExpression && expression !== undefined ? expressionProblem(expression) : null;

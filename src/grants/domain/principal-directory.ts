@@ -1,10 +1,10 @@
 import type { PolicySubject } from '../../trino-rules/model/principal.js';
 
-/** Who there is to be named. */
+/** The accounts and groups that a grant or a policy can name. */
 export abstract class PrincipalDirectory {
   /**
-   * Those of `subjects` that are no account and no group. Inside a transaction, the groups that were found stay until its end.
-   * Engine principals are whatever name they have; whose it is, `users` decides.
+   * Those users and groups of `subjects` that do not exist. Locks the groups that do exist until the transaction ends. Engine
+   * principals are never missing: `users` claims their names.
    */
   abstract missing(subjects: readonly PolicySubject[]): Promise<PolicySubject[]>;
 }

@@ -1,26 +1,26 @@
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 
-/** What was written since some moment, in a generous guess at what it adds to the rules. */
+/** An upper estimate of what the rows written since a given time add to the rules. */
 export interface Growth {
-  /** Of rules on the nodes that were granted, with everybody whom the grants name. */
+  /** Of rules on the granted nodes, with all principals of the grants. */
   bytes: number;
-  /** Something was written that can change rules on nodes which it does not name: above tables, a policy, a membership. */
+  /** A row can change rules on nodes that it does not name: a grant above tables, a policy, a membership. */
   isWide: boolean;
 }
 
 export interface Forecast {
-  /** False: what is being written could not be published. */
+  /** False: the state being written could not be published. */
   fits: boolean;
-  /** Why it would not, or how little room is left, and what to do. */
+  /** Why it does not fit, or how little capacity is left, and what to do. */
   message: string;
 }
 
-/** Whether what is being written could still be published. `acl-sync` provides it, because it knows compiler and target. */
+/** Port: whether the state being written still fits the target. `acl-sync` implements it with compiler and target. */
 export abstract class SizeForecast {
   /**
-   * Asked inside the transaction that writes.
-   * @param read the snapshot that the transaction would leave; asked for only where it matters
-   * @returns null: there is room enough
+   * Called inside the writing transaction.
+   * @param read the snapshot that the transaction leaves; called only near the limit
+   * @returns null: there is enough capacity
    */
   abstract forecast(read: () => Promise<Snapshot>, growth: (since: Date) => Promise<Growth>): Promise<Forecast | null>;
 }

@@ -1,28 +1,26 @@
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import type { Growth } from './size-forecast.js';
 
-/** What is written down, at one moment; the settings come from elsewhere. */
+/** The database's part of a snapshot; the settings are added later. */
 export type WrittenSnapshot = Omit<Snapshot, 'settings' | 'at'>;
 
-/** What a transaction changes rules for. */
+/** The nodes and groups whose rules a transaction changes. */
 export interface Touched {
-  /** With everything above and below. A table stands for its schema, whose tables share rules. */
+  /** Each with its ancestors and descendants. A table counts as its schema, whose tables share rules. */
   nodes: readonly { catalog: string; schema?: string }[];
-  /** Ids: every node on which something names one of these groups. */
+  /** Ids. Touches every node where a grant or a policy names one of these groups. */
   groups: readonly number[];
 }
 
-/** Reads everything that the rules follow from. */
+/** Reads the input of the rules. */
 export abstract class SnapshotStore {
   /**
-   * One consistent state; inside a transaction, what that would leave. Grants that are revoked, or expired at `at`, are left out:
-   * they have no effect, and no two snapshots differ by them.
+   * One consistent state; inside a transaction, with its own writes. Revoked grants, and those expired at `at`, are left out:
+   * they have no effect, so snapshots must not differ by them.
    */
   abstract read(at: Date): Promise<WrittenSnapshot>;
-  /**
-   * The same, of what is touched alone, and of those whom it names. Null: that is more than `mostRows` grants.
-   */
-  abstract readTouched(at: Date, touched: Touched, mostRows: number): Promise<WrittenSnapshot | null>;
-  /** What was written since then and still holds. */
+  /** The same for the touched rows and the principals that they name. Null: these are more than `maxGrants` grants. */
+  abstract readTouched(at: Date, touched: Touched, maxGrants: number): Promise<WrittenSnapshot | null>;
+  /** The growth by rows written since then that still have effect. */
   abstract growth(since: Date): Promise<Growth>;
 }

@@ -44,7 +44,7 @@ export class PostgresGrantStore extends GrantStore {
 
   override async grant(grant: NewGrant, by: number | null, at: Date): Promise<{ grant: Grant; created: boolean }> {
     const values = [...identity(grant), grant.description, by, at];
-    // The second look finds the grant that was in the way, unless it was revoked in between: then there is room again.
+    // After a conflict, the equal grant is read. If it was revoked in between, the insert is tried again.
     for (;;) {
       const [made] = await this.session.manager.query<{ id: number }[]>(
         `INSERT INTO grants (user_id, group_id, engine_name, catalog_name, schema_name, table_name, privileges, expires_at,
@@ -105,14 +105,14 @@ export class PostgresGrantStore extends GrantStore {
   }
 }
 
-/** What makes two live grants the same one. */
+/** The columns in which no two live grants are equal. */
 function identity({ principal, resource, privileges, expiresAt }: NewGrant): unknown[] {
   return [...principalValues(principal), ...resourceValues(resource), privileges, expiresAt];
 }
 
 function toGrant(row: GrantRow): Grant {
   const principal = principalOf(row);
-  if (principal === null) throw new Error(`grant ${row.id} names nobody`);
+  if (principal === null) throw new Error(`grant ${row.id} has no principal`);
   return {
     id: row.id,
     principal,

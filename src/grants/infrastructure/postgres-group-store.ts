@@ -17,7 +17,7 @@ const SELECT_GROUPS = `
          (SELECT count(*)::integer FROM group_members WHERE group_id = g.id) AS member_count
     FROM groups g WHERE g.deleted_at IS NULL`;
 
-/** A grant that is revoked, and a policy that is removed, no longer name the group. An expired grant does: it is shown with it. */
+/** Revoked grants and removed policies do not count. Expired grants do, because they are listed with the group's name. */
 const IN_USE = `
   EXISTS (SELECT FROM grants WHERE group_id = $1 AND revoked_at IS NULL)
   OR EXISTS (SELECT FROM policies WHERE group_id = $1 AND removed_at IS NULL)
@@ -108,7 +108,7 @@ export class PostgresGroupStore extends GroupStore {
     return removed.length > 0 ? 'removed' : 'was-none';
   }
 
-  /** Locks the group's row, so that it cannot be deleted, or come to be named, until the transaction ends. */
+  /** Locks the group's row: until the transaction ends it cannot be deleted or named by a new grant or policy. */
   private async locked(id: number): Promise<'live' | 'gone' | 'missing'> {
     const [row] = await this.session.manager.query<{ is_live: boolean }[]>(
       'SELECT deleted_at IS NULL AS is_live FROM groups WHERE id = $1 FOR UPDATE',

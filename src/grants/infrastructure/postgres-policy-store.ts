@@ -38,7 +38,7 @@ const SELECT_POLICIES = `
     FROM policies p ${principalJoins('p')}
    WHERE p.removed_at IS NULL`;
 
-/** Taken by whoever writes a policy: two that are fine alone could be a conflict together. */
+/** Serializes writes of policies: two concurrent masks could conflict with each other. */
 const WRITERS_LOCK = 7_471_020;
 
 @Injectable()
@@ -132,7 +132,7 @@ export class PostgresPolicyStore extends PolicyStore {
   }
 }
 
-/** What the columns mean; the table's check constraint holds the parts and the kind together. */
+/** The rule of a row; the table's check constraint ties the columns to the kind. */
 export function ruleOf(row: PolicyRuleColumns): PolicyRule {
   const resource = resourceOf(row);
   const onColumn = { ...resource, column: row.column_name ?? '' };

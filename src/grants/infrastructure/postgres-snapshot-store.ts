@@ -25,7 +25,7 @@ const LIVE_GRANT = 'revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $
 
 const list = (select: string) => `(SELECT coalesce(json_agg(row), '[]') FROM (${select}) AS row)`;
 
-/** The rows that a snapshot is made of, by the tables or queries that hold them. */
+/** The rows of a snapshot, read from the given tables or subqueries. */
 const snapshotOf = (from: Record<'users' | 'groups' | 'grants' | 'policies', string>) => `SELECT
   ${list(`SELECT id, username, is_active FROM ${from.users} ORDER BY id`)} AS users,
   ${list(`SELECT g.id, g.name, array(SELECT user_id FROM group_members WHERE group_id = g.id ORDER BY user_id) AS members
@@ -37,7 +37,7 @@ const snapshotOf = (from: Record<'users' | 'groups' | 'grants' | 'policies', str
                    WHERE e.policy_id = p.id ORDER BY e.user_id, e.group_id, e.engine_name`)} AS except
             FROM ${from.policies} p WHERE p.removed_at IS NULL ORDER BY p.id`)} AS policies`;
 
-/** One statement: PostgreSQL shows a statement one state of the database, whatever the isolation level. */
+/** One statement: at any isolation level, a PostgreSQL statement sees one state of the database. */
 const EVERYTHING = snapshotOf({ users: 'users', groups: 'groups', grants: 'grants', policies: 'policies' });
 
 const onTouchedNode = (row: string) => `EXISTS (SELECT FROM touched t WHERE t.catalog_name = ${row}.catalog_name
@@ -71,8 +71,8 @@ const TOUCHED_SNAPSHOT = `${TOUCHED} ${snapshotOf({
 })}`;
 
 /**
- * A rule has some 400 bytes around its names. A name can stand in several: on the node, and where everybody is listed who reaches
- * anything. Signs of patterns are escaped.
+ * An upper estimate: a rule has some 400 bytes besides its names. Names are counted several times, because they can be in several
+ * rules and pattern characters are escaped.
  */
 const GROWTH = `
   SELECT coalesce(sum(400 + 4 * octet_length(concat(g.catalog_name, g.schema_name, g.table_name))
@@ -103,10 +103,10 @@ export class PostgresSnapshotStore extends SnapshotStore {
     return this.written(EVERYTHING, [at]);
   }
 
-  override async readTouched(at: Date, { nodes, groups }: Touched, mostRows: number): Promise<WrittenSnapshot | null> {
+  override async readTouched(at: Date, { nodes, groups }: Touched, maxGrants: number): Promise<WrittenSnapshot | null> {
     const touched = [at, nodes.map(({ catalog }) => catalog), nodes.map(({ schema }) => schema ?? null), groups];
     const [{ count }] = await this.session.manager.query<[{ count: number }]>(TOUCHED_ROWS, touched);
-    return count > mostRows ? null : this.written(TOUCHED_SNAPSHOT, touched);
+    return count > maxGrants ? null : this.written(TOUCHED_SNAPSHOT, touched);
   }
 
   private async written(query: string, values: unknown[]): Promise<WrittenSnapshot> {

@@ -1,6 +1,6 @@
 import type { NamedPrincipal, NamedSubject, PolicySubject } from '../../trino-rules/model/principal.js';
 
-/** A principal as the tables hold it, one of three columns, with the names that it has now. */
+/** A principal in the tables: one of three columns, with its current name. */
 export interface PrincipalColumns {
   user_id: number | null;
   user_name: string | null;
@@ -9,7 +9,7 @@ export interface PrincipalColumns {
   engine_name: string | null;
 }
 
-/** Selects PrincipalColumns of the table `alias`; wants the joins below. */
+/** Selects PrincipalColumns of the table `alias`; needs the joins below. */
 export function principalColumns(alias: string): string {
   return `${alias}.user_id, u.username AS user_name, ${alias}.group_id, m.name AS group_name, ${alias}.engine_name`;
 }

@@ -7,48 +7,49 @@ import type { Resource } from '../../trino-rules/model/resource.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 import { joinById } from './join-by-id.js';
 
-/** People and engine principals who lose something on a node, as the engine knows them. */
-export interface Taking {
+/** A node, and the engine names of the users and engine principals that lose access on it. */
+export interface AccessLoss {
   resource: Resource;
   names: readonly string[];
 }
 
-export interface Takings {
-  nodes: Taking[];
-  /** Those of them to whom nothing is left anywhere. */
-  everything: string[];
+export interface AccessLosses {
+  nodes: AccessLoss[];
+  /** Those of them that have no access left at all. */
+  withoutAccess: string[];
 }
 
 /**
- * Whom the explained snapshot takes something from, and where, against the previous one. It may name too many, never too few: a
- * policy that reaches somebody anew takes the whole node.
+ * Access that the explained snapshot takes away from the previous one. An over-approximation: a policy that newly applies to a
+ * principal counts as the loss of its whole node.
  */
-export function takings(previous: Snapshot, explained: Snapshot): Takings {
+export function accessLosses(previous: Snapshot, explained: Snapshot): AccessLosses {
   const [before, after] = [new Principals(previous), new Principals(explained)];
   const given = joinById(previous.grants, effective(explained).grants);
-  const kept = given.flatMap(([was, is]): Kept[] => {
+  const kept = given.flatMap(([was, is]): KeptGrant[] => {
     if (was === undefined || is === undefined || !sameDetails(grantDetails(was), grantDetails(is))) return [];
     const are = after.of(is.principal);
     return [{ grant: is, names: new Set([...before.of(was.principal)].filter((name) => are.has(name))) }];
   });
   const keptById = new Map(kept.map((each) => [each.grant.id, each.names]));
-  const granted = given.flatMap(([was]): Taking[] => {
+  const granted = given.flatMap(([was]): AccessLoss[] => {
     if (was === undefined) return [];
-    const names = keptById.get(was.id) ?? NOBODY;
+    const names = keptById.get(was.id) ?? NO_NAMES;
     const lost = [...before.of(was.principal)].filter((name) => !names.has(name));
     if (lost.length === 0) return [];
     const others = kept.filter(({ grant }) => includes(grant, was));
     return [{ resource: was.resource, names: lost.filter((name) => !others.some(({ names }) => names.has(name))) }];
   });
-  const restricted = joinById(previous.policies, explained.policies).flatMap(([was, is]): Taking[] => {
+  const restricted = joinById(previous.policies, explained.policies).flatMap(([was, is]): AccessLoss[] => {
     if (is === undefined) return [];
-    const known = was !== undefined && sameDetails(policyDetails(was), policyDetails(is)) ? before.under(was) : NOBODY;
+    const known =
+      was !== undefined && sameDetails(policyDetails(was), policyDetails(is)) ? before.under(was) : NO_NAMES;
     return [{ resource: node(is.resource), names: [...after.under(is)].filter((name) => !known.has(name)) }];
   });
-  // Where a mask no longer applies, the next wider one does, which may show less.
-  const unmasked = joinById(previous.policies, explained.policies).flatMap(([was, is]): Taking[] => {
+  // Without this mask the next wider one applies, which may show less.
+  const unmasked = joinById(previous.policies, explained.policies).flatMap(([was, is]): AccessLoss[] => {
     if (was?.kind !== 'column_mask') return [];
-    const still = is !== undefined && sameDetails(policyDetails(was), policyDetails(is)) ? after.under(is) : NOBODY;
+    const still = is !== undefined && sameDetails(policyDetails(was), policyDetails(is)) ? after.under(is) : NO_NAMES;
     const wider = explained.policies.filter(
       (policy) =>
         policy.kind === 'column_mask' &&
@@ -60,23 +61,30 @@ export function takings(previous: Snapshot, explained: Snapshot): Takings {
     return [{ resource: node(was.resource), names }];
   });
   const nodes = merged([...granted, ...restricted, ...unmasked]);
-  const held = heldBy(nodes, kept, [...previous.policies.map(under(before)), ...explained.policies.map(under(after))]);
+  const held = remainingCatalogs(nodes, kept, [
+    ...previous.policies.map(under(before)),
+    ...explained.policies.map(under(after)),
+  ]);
   const catalogs = nodes.map(({ resource: { catalog }, names }) => ({
     resource: { catalog },
     names: names.filter((name) => held.get(name)?.has(catalog) !== true),
   }));
   return {
     nodes: merged([...nodes, ...catalogs]),
-    everything: [...held].flatMap(([name, left]) => (left.size === 0 ? [name] : [])).sort(),
+    withoutAccess: [...held].flatMap(([name, left]) => (left.size === 0 ? [name] : [])).sort(),
   };
 }
 
-/** The catalogs in which something is left to those who lose something: of a grant outside the nodes, less the denies there. */
-function heldBy(nodes: readonly Taking[], kept: readonly Kept[], policies: readonly Applied[]): Held {
-  const held: Held = new Map(nodes.flatMap(({ names }) => names.map((name) => [name, new Set()])));
+/** For each principal that loses access, the catalogs where it keeps some: grants outside the nodes, less the denies on them. */
+function remainingCatalogs(
+  nodes: readonly AccessLoss[],
+  kept: readonly KeptGrant[],
+  policies: readonly AppliedPolicy[],
+): RemainingCatalogs {
+  const held: RemainingCatalogs = new Map(nodes.flatMap(({ names }) => names.map((name) => [name, new Set()])));
   for (const { grant, names } of kept) {
-    const closed = nodes.filter((taking) => covers(taking.resource, grant.resource));
-    const gone = new Set(closed.flatMap((taking) => taking.names));
+    const closed = nodes.filter((loss) => covers(loss.resource, grant.resource));
+    const gone = new Set(closed.flatMap((loss) => loss.names));
     const denies = policies.filter(({ policy }) => policy.kind === 'deny' && covers(policy.resource, grant.resource));
     for (const name of names) {
       const left = held.get(name);
@@ -88,24 +96,24 @@ function heldBy(nodes: readonly Taking[], kept: readonly Kept[], policies: reado
   return held;
 }
 
-/** A grant of both snapshots, and those whom it reaches in both. */
-interface Kept {
+/** A grant of both snapshots, and the principals that it applies to in both. */
+interface KeptGrant {
   grant: SnapshotGrant;
   names: ReadonlySet<string>;
 }
 
-type Held = Map<string, Set<string>>;
+type RemainingCatalogs = Map<string, Set<string>>;
 
-interface Applied {
+interface AppliedPolicy {
   policy: SnapshotPolicy;
   names: ReadonlySet<string>;
 }
 
-function under(principals: Principals): (policy: SnapshotPolicy) => Applied {
+function under(principals: Principals): (policy: SnapshotPolicy) => AppliedPolicy {
   return (policy) => ({ policy, names: principals.under(policy) });
 }
 
-/** Whether a grant gives all that the other one gives. */
+/** Whether a grant covers the resource and the privileges of the other one. */
 function includes(grant: SnapshotGrant, { resource, privileges }: SnapshotGrant): boolean {
   return covers(grant.resource, resource) && privileges.every((privilege) => grant.privileges.includes(privilege));
 }
@@ -114,9 +122,9 @@ function node({ catalog, schema, table }: Resource): Resource {
   return { catalog, ...(schema !== undefined && { schema }), ...(table !== undefined && { table }) };
 }
 
-function merged(takings: readonly Taking[]): Taking[] {
+function merged(losses: readonly AccessLoss[]): AccessLoss[] {
   const byNode = new Map<string, { resource: Resource; names: Set<string> }>();
-  for (const { resource, names } of takings) {
+  for (const { resource, names } of losses) {
     const key = JSON.stringify([resource.catalog, resource.schema, resource.table]);
     const known = byNode.get(key) ?? { resource: node(resource), names: new Set() };
     for (const name of names) known.names.add(name);
@@ -126,9 +134,9 @@ function merged(takings: readonly Taking[]): Taking[] {
   return some.map(({ resource, names }) => ({ resource, names: [...names].sort() }));
 }
 
-const NOBODY: ReadonlySet<string> = new Set();
+const NO_NAMES: ReadonlySet<string> = new Set();
 
-/** The active people and engine principals that a snapshot's subjects resolve to. */
+/** Resolves a snapshot's subjects to the names of active users and engine principals. */
 class Principals {
   private readonly users: Map<number, string>;
   private readonly groups: Map<number, ReadonlySet<string>>;
@@ -152,10 +160,10 @@ class Principals {
       case 'engine':
         return new Set([subject.name]);
       case 'group':
-        return this.groups.get(subject.id) ?? NOBODY;
+        return this.groups.get(subject.id) ?? NO_NAMES;
       case 'user': {
         const name = this.users.get(subject.id);
-        return name === undefined ? NOBODY : new Set([name]);
+        return name === undefined ? NO_NAMES : new Set([name]);
       }
     }
   }
