@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { createRequire, register } from 'node:module';
 import { pathToFileURL } from 'node:url';
 
@@ -5,6 +6,30 @@ const load = createRequire(import.meta.url);
 const { default: runByCircus } = load('jest-circus/runner');
 
 register('./typescript-loader.js', import.meta.url);
+
+const testContext = new AsyncLocalStorage();
+
+/** jest-circus makes one for each file, and Node looks at every one that was made at each promise. */
+function TestContext() {
+  return testContext;
+}
+
+/**
+ * A module with the state of one file, loaded anew.
+ * @param {string} path
+ * @returns {unknown}
+ */
+function loadForOneFile(path) {
+  const asyncHooks = load('node:async_hooks');
+  Reflect.deleteProperty(load.cache, path);
+  Reflect.deleteProperty(globalThis, Symbol.for('EVENT_HANDLERS')); // jest-circus adds its own to those of the file before
+  asyncHooks.AsyncLocalStorage = TestContext;
+  try {
+    return load(path);
+  } finally {
+    asyncHooks.AsyncLocalStorage = AsyncLocalStorage;
+  }
+}
 
 /**
  * jest's `testRunner`: a spec file by jest-circus, in plain Node instead of jest's own module system (record 0016). What is
@@ -20,11 +45,7 @@ export default function runSpec(globalConfig, config, environment, runtime, ...o
   Reflect.deleteProperty(Error, 'prepareStackTrace'); // jest's knows no source map of what Node has loaded
   process.setSourceMapsEnabled(true);
   const plain = Object.assign(runtime, {
-    /** @param {string} path */
-    requireInternalModule(path) {
-      Reflect.deleteProperty(load.cache, path); // it holds the state of one file
-      return load(path);
-    },
+    requireInternalModule: loadForOneFile,
     /** @param {object} globals */
     setGlobalsForRuntime: (globals) => Object.assign(globalThis, globals),
     unstable_shouldLoadAsEsm: () => true,
