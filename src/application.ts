@@ -20,6 +20,7 @@ import { requireOneHost } from './platform/infrastructure/one-host.js';
 import { operationsServer } from './platform/infrastructure/operations-server.js';
 import { clientErrorHandler, refuseTunnels } from './platform/infrastructure/client-error-handler.js';
 import { ProblemFilter } from './platform/infrastructure/problem.filter.js';
+import { RequestRecords } from './platform/infrastructure/request-records.js';
 import { AllowedMethods } from './platform/infrastructure/allowed-methods.js';
 import { STANDARD_HEADERS } from './platform/infrastructure/security-headers.js';
 import type { Log } from './platform/log.js';
@@ -45,13 +46,16 @@ export async function createApplication(
   const methods = new AllowedMethods();
   const problems = new ProblemFilter(methods, log);
   const connections = new Connections(settings.http, log);
+  const records = new RequestRecords(log);
   const adapter = new FastifyAdapter({
     logger: false,
     trustProxy: (_: string, hop: number) => hop < settings.http.trustedProxyHops,
     genReqId: (request: IncomingMessage) => acceptableRequestId(request.headers['x-request-id']) ?? randomUUID(),
-    frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) =>
-      problems.answer(error, request, reply.headers({ ...STANDARD_HEADERS, 'X-Request-Id': request.id })), // before any hook
-    clientErrorHandler: clientErrorHandler(methods, connections),
+    frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
+      records.follow(request, reply); // before any hook
+      problems.answer(error, request, reply.headers({ ...STANDARD_HEADERS, 'X-Request-Id': request.id }));
+    },
+    clientErrorHandler: clientErrorHandler(methods, connections, records),
     serverFactory: (answer: RequestListener) => connections.serve(answer),
     skipMiddie: true, // no Express middleware: looking for it would cost every request
     routerOptions: { maxParamLength: 256 },
@@ -61,7 +65,7 @@ export async function createApplication(
   methods.watch(server);
   const drain = new ConnectionDrain(server, connections);
   requireOneHost(server);
-  refuseTunnels(server.server);
+  refuseTunnels(server.server, records);
   const app = await NestFactory.create<NestFastifyApplication>(
     AppModule.with({ settings, database, log, clock }),
     adapter,
@@ -72,7 +76,8 @@ export async function createApplication(
     },
   );
   leaveBodiesUnread(server);
-  logRequests(server, log);
+  records.watch(server);
+  setStandardHeaders(server);
   if (settings.http.corsOrigins.length > 0) {
     await app.register(cors, {
       origin: [...settings.http.corsOrigins],
@@ -86,6 +91,7 @@ export async function createApplication(
   app.useGlobalPipes(new InputPipe());
   serveApiDescription(server, describeApi(app, VERSION));
   await app.init();
+  records.exposeIn(app.get(Registry));
   const operations = operationsServer(app.get(HealthRegistry), app.get(Registry), new Connections(settings.http, log));
   return { app, operations, close: (cut) => closeApplication(app, drain, cut) };
 }
@@ -101,19 +107,9 @@ function acceptableRequestId(header: string | string[] | undefined): string | nu
   return typeof header === 'string' && /^[\w.-]{1,128}$/.test(header) ? header : null;
 }
 
-function logRequests(server: FastifyInstance, log: Log): void {
+function setStandardHeaders(server: FastifyInstance): void {
   server.addHook('onRequest', (request, reply, done) => {
     void reply.headers(STANDARD_HEADERS).header('X-Request-Id', request.id);
-    done();
-  });
-  server.addHook('onResponse', (request, reply, done) => {
-    log.info('request', {
-      request_id: request.id,
-      method: request.method,
-      route: request.routeOptions.url ?? null, // never the path: it may hold a token
-      status: reply.statusCode,
-      ms: Math.round(reply.elapsedTime),
-    });
     done();
   });
 }

@@ -15,6 +15,8 @@ export interface TestService {
   database: TestDatabase;
   /** Every log line so far, as JSON text. */
   logLines: string[];
+  /** The text of `/metrics`. */
+  metrics(): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -47,6 +49,7 @@ export async function startService(
     clock,
     database: own,
     logLines,
+    metrics: async () => (await operations.inject('/metrics')).body,
     stop: async () => {
       await app.close();
       await operations.close();

@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream';
 import { Refused } from '../../kernel/errors.js';
 import { type Problem, toProblem } from '../problem.js';
 import type { Connections } from './connections.js';
+import type { RequestRecords } from './request-records.js';
 import { STANDARD_HEADERS } from './security-headers.js';
 import type { AllowedMethods } from './allowed-methods.js';
 
@@ -26,6 +27,7 @@ interface RawResponse {
 export function clientErrorHandler(
   methods: AllowedMethods,
   connections: Connections,
+  records: RequestRecords,
 ): (error: ClientError, socket: Socket) => void {
   return (error, socket) => {
     if (!socket.writable || error.code === 'ECONNRESET' || !connections.mayAnswer(socket)) {
@@ -33,13 +35,16 @@ export function clientErrorHandler(
       return;
     }
     const id = randomUUID();
-    respond(socket, unknownMethodResponse(error, methods, id) ?? malformedRequestResponse(error, id));
+    const response = unknownMethodResponse(error, methods, id) ?? malformedRequestResponse(error, id);
+    records.unparsed(response.status);
+    respond(socket, response);
   };
 }
 
 /** Answers CONNECT with 405; Node would close the connection without an answer. */
-export function refuseTunnels(server: Server): void {
+export function refuseTunnels(server: Server, records: RequestRecords): void {
   server.on('connect', (_, socket) => {
+    records.unparsed(405);
     const problem = toProblem(new Refused('method_not_allowed'), randomUUID());
     respond(socket, { status: 405, reason: 'Method Not Allowed', problem, allow: '' });
   });

@@ -1,0 +1,65 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Histogram, type Registry } from 'prom-client';
+import type { Log } from '../log.js';
+
+/** Labels come from closed sets: a client chooses neither a route nor a method's name here. */
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+const UNMATCHED = 'unmatched';
+const OTHER = 'other';
+
+/** Logs and measures every request of a server once its answer has ended: sent whole, or broken off by either side. */
+export class RequestRecords {
+  private readonly seconds = new Histogram({
+    name: 'grantline_http_request_duration_seconds',
+    help: 'Requests by method, route template and status, until their answers had ended.',
+    labelNames: ['method', 'route', 'status'],
+    buckets: [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+    registers: [],
+  });
+
+  constructor(private readonly log: Log) {}
+
+  exposeIn(registry: Registry): void {
+    registry.registerMetric(this.seconds);
+  }
+
+  watch(server: FastifyInstance): void {
+    server.addHook('onRequest', (request, reply, done) => {
+      this.follow(request, reply);
+      done();
+    });
+  }
+
+  /** For requests that no hook sees. */
+  follow(request: FastifyRequest, reply: FastifyReply): void {
+    const begun = performance.now();
+    reply.raw.once('close', () => this.record(request, reply, performance.now() - begun));
+  }
+
+  /** Bytes that were answered before they were a request: no one knows when it began. */
+  unparsed(status: number): void {
+    this.seconds.observe({ method: OTHER, route: UNMATCHED, status }, 0);
+  }
+
+  private record(request: FastifyRequest, { raw, statusCode }: FastifyReply, ms: number): void {
+    const { method } = request;
+    const route = request.routeOptions.url ?? null; // never the path: it may hold a token
+    const isWhole = raw.writableFinished;
+    this.seconds.observe(
+      {
+        method: METHODS.has(method) ? method : OTHER,
+        route: route ?? UNMATCHED,
+        status: isWhole ? statusCode : 'aborted',
+      },
+      ms / 1000,
+    );
+    this.log.info('request', {
+      request_id: request.id,
+      method,
+      route,
+      status: isWhole || raw.headersSent ? statusCode : null,
+      ms: Math.round(ms),
+      ...(isWhole ? {} : { aborted: true }),
+    });
+  }
+}
