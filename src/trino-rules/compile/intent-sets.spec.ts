@@ -34,17 +34,23 @@ describe('the intent as sets of people', () => {
     fc.assert(
       fc.property(anyWorld(), (snapshot) => {
         const sets = intentSets(snapshot);
-        for (const [position, subject] of sets.principals.subjects.entries()) {
-          const principal = principalOf(subject);
-          expect(sets.reachesSomething.has(position)).toBe(reachesSomething(snapshot, principal));
-          for (const catalog of new Set(everyNode(sets).map(({ resource }) => resource.catalog)).add(
-            'nobody named this',
-          )) {
+        const catalogs = [...new Set(everyNode(sets).map(({ resource }) => resource.catalog)).add('nobody named this')];
+        const modes = (mode: (catalog: string) => string) => catalogs.map((catalog) => [catalog, mode(catalog)]);
+        const inSets = sets.principals.subjects.map(({ name }, position) => ({
+          name,
+          reaches: sets.reachesSomething.has(position),
+          modes: modes((catalog) => {
             const { all, readOnly } = sets.catalogModes(catalog);
-            const mode = all.has(position) ? 'all' : readOnly.has(position) ? 'read-only' : 'none';
-            expect([catalog, mode]).toEqual([catalog, catalogMode(snapshot, principal, catalog)]);
-          }
-        }
+            return all.has(position) ? 'all' : readOnly.has(position) ? 'read-only' : 'none';
+          }),
+        }));
+        expect(inSets).toEqual(
+          sets.principals.subjects.map((subject) => ({
+            name: subject.name,
+            reaches: reachesSomething(snapshot, principalOf(subject)),
+            modes: modes((catalog) => catalogMode(snapshot, principalOf(subject), catalog)),
+          })),
+        );
       }),
     );
   });
@@ -54,10 +60,11 @@ describe('the intent as sets of people', () => {
 function expectToSayThePlainIntent(snapshot: Snapshot): NamedNode[] {
   const sets = intentSets(snapshot);
   const nodes = everyNode(sets);
-  for (const node of nodes) {
-    for (const place of [node.resource, ...freshBelow(node.resource)])
-      expect(told(sets, node.access)).toEqual(toldPlainly(sets, snapshot, place));
-  }
+  const places = nodes.flatMap(({ resource, access }) => {
+    const people = told(sets, access);
+    return [resource, ...freshBelow(resource)].map((place) => ({ place, people }));
+  });
+  expect(places).toEqual(places.map(({ place }) => ({ place, people: toldPlainly(sets, snapshot, place) })));
   return nodes;
 }
 

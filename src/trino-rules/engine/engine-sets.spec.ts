@@ -24,7 +24,9 @@ describe('the engine, asked for everybody at once', () => {
       fc.property(anyRules(), fc.array(table, { minLength: 10, maxLength: 10 }), (rules, tables) => {
         const engine = engineOf(rules);
         const evaluator = new Evaluator(rules);
-        for (const place of tables) expect(toldAtOnce(engine, place)).toEqual(toldToEach(evaluator, place));
+        expect(tables.map((place) => ({ place, told: toldAtOnce(engine, place) }))).toEqual(
+          tables.map((place) => ({ place, told: toldToEach(evaluator, place) })),
+        );
       }),
       { numRuns: 300 },
     );
@@ -47,11 +49,18 @@ describe('the engine, asked for everybody at once', () => {
         const evaluator = new Evaluator(rules);
         const modes = engine.modes(catalog);
         const owners = engine.schemaOwners(catalog, schema, modes);
-        for (const [position, user] of USERS.entries()) {
-          const mode = has(modes.all, position) ? 'all' : has(modes.readOnly, position) ? 'read-only' : 'none';
-          expect([user, mode]).toEqual([user, evaluator.catalogMode(user, catalog)]);
-          expect([user, has(owners, position)]).toEqual([user, evaluator.ownsSchema(user, { catalog, schema })]);
-        }
+        const atOnce = USERS.map((user, position) => ({
+          user,
+          mode: has(modes.all, position) ? 'all' : has(modes.readOnly, position) ? 'read-only' : 'none',
+          owns: has(owners, position),
+        }));
+        expect(atOnce).toEqual(
+          USERS.map((user) => ({
+            user,
+            mode: evaluator.catalogMode(user, catalog),
+            owns: evaluator.ownsSchema(user, { catalog, schema }),
+          })),
+        );
       }),
       { numRuns: 500 },
     );
