@@ -1,7 +1,7 @@
-import type { PlantedFault } from '../../support/planted-fault.js';
+import { stopsEach } from './faulty-compilers.js';
 
-/** Slips on the way from a snapshot to sets of people: expiry, memberships, inheritance, denies, exceptions, filters, masks. */
-export const FAULTS_IN_READING_GRANTS: Record<string, PlantedFault> = {
+// Slips on the way from a snapshot to sets of people: expiry, memberships, inheritance, denies, exceptions, filters, masks.
+stopsEach({
   // Expiry and revocation
   'counts revoked grants': {
     file: 'trino-rules/compile/intent-sets.js',
@@ -133,4 +133,4 @@ export const FAULTS_IN_READING_GRANTS: Record<string, PlantedFault> = {
     to: '[]',
     found: /bi-tool may SELECT from sales\.eu\.orders by grant/,
   },
-};
+});

@@ -1,7 +1,7 @@
-import type { PlantedFault } from '../../support/planted-fault.js';
+import { stopsEach } from './faulty-compilers.js';
 
-/** Slips in text: name patterns, escapes, open patterns, audiences, whole levels, sections and the marker. */
-export const FAULTS_IN_PATTERNS_AND_SECTIONS: Record<string, PlantedFault> = {
+// Slips in text: name patterns, escapes, open patterns, audiences, whole levels, sections and the marker.
+stopsEach({
   'lets a name end early, always': {
     file: 'trino-rules/compile/name-pattern.js',
     from: 'orNothing ? optional(options) : grouped(options)',
@@ -201,4 +201,4 @@ export const FAULTS_IN_PATTERNS_AND_SECTIONS: Record<string, PlantedFault> = {
     to: 'catalog: anyOf(catalogs.slice(0, 1)), ...gives',
     found: /service-account-grantline .*may SET SESSION tpch\.\(any other property\)/,
   },
-};
+});

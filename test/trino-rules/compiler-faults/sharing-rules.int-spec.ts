@@ -1,7 +1,7 @@
-import type { PlantedFault } from '../../support/planted-fault.js';
+import { stopsEach } from './faulty-compilers.js';
 
-/** Slips in who shares a rule: covers, equal rows and people, what stays and what moves, and the order of rules. */
-export const FAULTS_IN_SHARING_RULES: Record<string, PlantedFault> = {
+// Slips in who shares a rule: covers, equal rows and people, what stays and what moves, and the order of rules.
+stopsEach({
   'takes a row twice when sharing': {
     file: 'trino-rules/compile/sharing.js',
     from: 'rows: a.rows.or(b.rows),',
@@ -158,4 +158,4 @@ export const FAULTS_IN_SHARING_RULES: Record<string, PlantedFault> = {
     to: 'i + 1 === blocks.length ? rules : [...rules, ...(behind[i] ?? [])]',
     found: /fay .*may not SELECT from hr\.vault\.\(any other table\) \(deny \d+ takes it\)/,
   },
-};
+});

@@ -1,7 +1,7 @@
-import type { PlantedFault } from '../../support/planted-fault.js';
+import { stopsEach } from './faulty-compilers.js';
 
-/** Slips on the way from sets of people to a document: order, merging, patterns, sections, service accounts, `system`. */
-export const FAULTS_IN_WRITING_RULES: Record<string, PlantedFault> = {
+// Slips on the way from sets of people to a document: order, merging, patterns, sections, service accounts, `system`.
+stopsEach({
   // Order
   'asks catalogs before schemas and tables': {
     file: 'trino-rules/compile/rule-order.js',
@@ -206,4 +206,4 @@ export const FAULTS_IN_WRITING_RULES: Record<string, PlantedFault> = {
     to: ']',
     found: /gus \(and 4 more\) may not enter the catalog system in the mode all/,
   },
-};
+});

@@ -1,7 +1,7 @@
-import type { PlantedFault } from '../../support/planted-fault.js';
+import { stopsEach } from './faulty-compilers.js';
 
-/** Slips in what was said of whom: interned states, boundaries of expiry, exceptions, masks at a distance, the tree of nodes. */
-export const FAULTS_IN_STATES_OF_ACCESS: Record<string, PlantedFault> = {
+// Slips in what was said of whom: interned states, boundaries of expiry, exceptions, masks at a distance, the tree of nodes.
+stopsEach({
   'gives GRANT_SELECT without SELECT': {
     file: 'trino-rules/compile/access-state.js',
     from: "[...privileges, 'SELECT'] : privileges",
@@ -207,4 +207,4 @@ export const FAULTS_IN_STATES_OF_ACCESS: Record<string, PlantedFault> = {
     to: '.sort(([a], [b]) => (a < b ? -1 : 1)).slice(0, nodes.size > 1 ? -1 : 1);',
     found: /fay .*may not SELECT from hr\.staff\.salaries \(deny \d+ takes it\)/,
   },
-};
+});

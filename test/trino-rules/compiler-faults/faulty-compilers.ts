@@ -1,0 +1,96 @@
+import { once } from 'node:events';
+import { cpSync, linkSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { aBusyWorld, aWorldOfTwins } from '../../support/busy-world.js';
+import { plant, type PlantedFault } from '../../support/planted-fault.js';
+import { scaled, SIZES, skewedWorld } from '../../support/skewed-world.js';
+
+/** Tests that the check finds each of these faults of the compiler, by the name of the fault. */
+export function stopsEach(faults: Record<string, PlantedFault>): void {
+  describe('the proof, against a compiler with one fault', () => {
+    let compilers: FaultyCompilers;
+    beforeAll(() => void (compilers = new FaultyCompilers()));
+    afterAll(() => compilers.close());
+
+    it('finds nothing where there is none', async () => {
+      expect(await compilers.findings()).toBe('');
+    });
+
+    it.each(Object.entries(faults))('stops one that %s', async (_, fault) => {
+      expect(await compilers.findings(fault)).toMatch(fault.found);
+    });
+  });
+}
+
+const WORLDS = [aBusyWorld(), aWorldOfTwins(), skewedWorld(scaled(SIZES.enterprise, 0.04), 'real-like')];
+
+/** Copies of the built library, each with a fault of its own, in one thread: what they import besides is loaded once. */
+class FaultyCompilers {
+  private readonly folder = mkdtempSync(join(tmpdir(), 'grantline-faults-'));
+  private readonly original = join(this.folder, 'original');
+  private readonly worker = new Worker(PROGRAM, { eval: true, workerData: WORLDS });
+
+  constructor() {
+    symlinkSync(resolve('node_modules'), join(this.folder, 'node_modules'));
+    cpSync('package.json', join(this.folder, 'package.json'));
+    for (const room of ['kernel', 'trino-rules'])
+      cpSync(join('dist', room), join(this.original, room), {
+        recursive: true,
+        filter: (path) => !path.endsWith('.map'),
+      });
+  }
+
+  /**
+   * Compiles each world with a copy of the library, and checks what came out: everything that would stop a publication, up to
+   * the world of which the fault's finding is found.
+   */
+  async findings(fault?: PlantedFault): Promise<string> {
+    const copy = this.copy();
+    if (fault) plant(copy, fault);
+    this.worker.postMessage({ copy, enough: fault?.found });
+    const [answer] = (await once(this.worker, 'message')) as [{ findings: string } | { error: Error }];
+    if ('error' in answer) throw answer.error;
+    return answer.findings;
+  }
+
+  async close(): Promise<void> {
+    await this.worker.terminate();
+    rmSync(this.folder, { recursive: true });
+  }
+
+  /** Of links: `plant` replaces the one file that it changes. */
+  private copy(): string {
+    const copy = mkdtempSync(join(this.folder, 'copy-'));
+    for (const entry of readdirSync(this.original, { recursive: true, withFileTypes: true })) {
+      if (!entry.isFile()) continue;
+      const file = join(entry.parentPath, entry.name);
+      const link = join(copy, file.slice(this.original.length));
+      mkdirSync(dirname(link), { recursive: true });
+      linkSync(file, link);
+    }
+    return copy;
+  }
+}
+
+const PROGRAM = `
+  const { parentPort, workerData: worlds } = require('node:worker_threads');
+  const findings = async ({ copy, enough }) => {
+    const load = (name) => import(copy + '/trino-rules/' + name + '.js');
+    const [{ compile }, { checkRules }] = await Promise.all(['compile/compile', 'verify/check'].map(load));
+    let found = '';
+    for (const world of worlds) {
+      const errors = checkRules(compile(world).text, world).filter(({ severity }) => severity === 'error');
+      found += errors.map(({ message }) => message + '\\n').join('');
+      if (enough?.test(found)) break;
+    }
+    return found;
+  };
+  parentPort.on('message', (task) => {
+    findings(task).then(
+      (findings) => parentPort.postMessage({ findings }),
+      (error) => parentPort.postMessage({ error }),
+    );
+  });
+`;
