@@ -1,10 +1,10 @@
 import { RulesTargetUnavailable } from '../../src/acl-sync/domain/rules-target.js';
 import { LeaseLost } from '../../src/acl-sync/domain/sync-lock.js';
 import { checkRules } from '../../src/trino-rules/verify/check.js';
-import { aWorld } from '../support/a-world.js';
+import { aSnapshot } from '../support/snapshot-builder.js';
 import { SyncUnderTest } from './sync-under-test.js';
 
-const readers = () => aWorld().group('readers', ['ana', 'bo']).may('SELECT', 'sales.eu.orders');
+const readers = () => aSnapshot().group('readers', ['ana', 'bo']).may('SELECT', 'sales.eu.orders');
 const writersToo = () => readers().group('writers', ['bo']).may('INSERT', 'sales.eu.orders');
 
 describe('a run of the sync', () => {
@@ -21,7 +21,7 @@ describe('a run of the sync', () => {
     expect(await sync.run()).toMatchObject({ kind: 'applied', publication: { version: 1 } });
     const first = sync.target.text;
     expect(await sync.run()).toMatchObject({ kind: 'no_change', publication: { version: 1 } });
-    sync.world = writersToo().snapshot();
+    sync.snapshot = writersToo().snapshot();
     expect(await sync.run()).toMatchObject({ kind: 'applied', publication: { version: 2 } });
 
     expect(sync.target.former).toBe(first);
@@ -42,9 +42,9 @@ describe('a run of the sync', () => {
   it('leaves the live rules when the proof finds a difference, and tells the smallest case', async () => {
     await sync.run();
     const live = sync.target.text;
-    sync.world = writersToo().snapshot();
+    sync.snapshot = writersToo().snapshot();
     // As a compiler would that forgets what bo has through the second group.
-    sync.preparer.harm = (candidate, snapshot) => {
+    sync.preparer.tamper = (candidate, snapshot) => {
       const text = candidate.text.replaceAll('"SELECT","INSERT"', '"SELECT"');
       return { ...candidate, text, findings: checkRules(text, snapshot) };
     };
@@ -64,7 +64,7 @@ describe('a run of the sync', () => {
     async (tables) => {
       const story = readers();
       for (let i = 0; i < tables; i++) story.may('SELECT', `sales.eu.t${i}`);
-      sync.world = story.snapshot();
+      sync.snapshot = story.snapshot();
       await sync.run();
       const filtered = readers();
       for (let i = 0; i < tables; i++) {
@@ -73,9 +73,9 @@ describe('a run of the sync', () => {
           .seesOnly(`sales.eu.t${i}`, "ward = 'oncology'")
           .seesMasked(`sales.eu.t${i}`, 'card', "concat('oncology')");
       }
-      sync.world = filtered.snapshot();
+      sync.snapshot = filtered.snapshot();
       await sync.run();
-      sync.preparer.harm = (candidate, snapshot) => {
+      sync.preparer.tamper = (candidate, snapshot) => {
         const text = candidate.text.replaceAll(',"filter":"(ward = \'oncology\')"', '');
         return { ...candidate, text, findings: checkRules(text, snapshot) };
       };
@@ -88,7 +88,7 @@ describe('a run of the sync', () => {
   );
 
   it('tells the audit trail once of what keeps being refused, and knows since when', async () => {
-    sync.preparer.harm = (candidate) => ({
+    sync.preparer.tamper = (candidate) => ({
       ...candidate,
       findings: [{ code: 'proof-difference', severity: 'error', message: 'bo may too much' }],
     });
@@ -101,14 +101,14 @@ describe('a run of the sync', () => {
     expect(await metric('grantline_acl_refused_since_timestamp_seconds')).toMatchObject([
       { value: Date.UTC(2026, 10, 20, 12) / 1000 },
     ]);
-    sync.preparer.harm = (candidate) => candidate;
+    sync.preparer.tamper = (candidate) => candidate;
     await sync.run();
     expect(await metric('grantline_acl_refused_since_timestamp_seconds')).toMatchObject([{ value: 0 }]);
   });
 
   it('begins from the top when somebody else wrote in between, and keeps what that one wrote', async () => {
     await sync.run();
-    sync.world = writersToo().snapshot();
+    sync.snapshot = writersToo().snapshot();
     let rivals = 9;
     sync.target.beforePublish = () => {
       if (rivals-- > 0) sync.target.editByHand(`edit ${rivals}`);
@@ -153,7 +153,7 @@ describe('a run of the sync', () => {
   it('refuses what its target cannot hold, and warns before that', async () => {
     await sync.run();
     const live = sync.target.text;
-    sync.world = writersToo().snapshot();
+    sync.snapshot = writersToo().snapshot();
     sync.target.limitBytes = 1_000;
     expect(await sync.run()).toMatchObject({ kind: 'refused', reasons: [{ code: 'too-large' }] });
     expect(sync.target.text).toBe(live);
@@ -185,7 +185,7 @@ describe('a run of the sync', () => {
   });
 
   it('says nothing of an error that nobody foresaw, except to the log', async () => {
-    sync.preparer.harm = () => {
+    sync.preparer.tamper = () => {
       throw new Error('SELECT secret FROM somewhere');
     };
 
@@ -200,7 +200,7 @@ describe('a run of the sync', () => {
     await sync.run();
     const proved = sync.target.text;
     sync.target.editByHand(null);
-    sync.preparer.harm = (candidate) => ({
+    sync.preparer.tamper = (candidate) => ({
       ...candidate,
       findings: [{ code: 'proof-difference', severity: 'error', message: 'bo may too much' }],
     });

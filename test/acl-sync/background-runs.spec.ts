@@ -1,7 +1,7 @@
 import { BackgroundRunsService } from '../../src/acl-sync/background-runs.service.js';
 import { AccessChangesService } from '../../src/users/access-changes.service.js';
 import { parseSettings } from '../../src/platform/settings-parser.js';
-import { aWorld } from '../support/a-world.js';
+import { aSnapshot } from '../support/snapshot-builder.js';
 import { FakeTimers } from '../support/fake-timers.js';
 import { TEST_SECRET } from '../support/secrets.js';
 import { SyncUnderTest } from './sync-under-test.js';
@@ -27,7 +27,7 @@ describe('runs that nobody asks for', () => {
   const triggers = () => sync.history.runs.map(({ trigger }) => trigger);
 
   beforeEach(() => {
-    sync = new SyncUnderTest(aWorld().person('ana').may('SELECT', 'sales').snapshot());
+    sync = new SyncUnderTest(aSnapshot().user('ana').may('SELECT', 'sales').snapshot());
     changes = new AccessChangesService();
     timers = new FakeTimers();
   });
@@ -61,7 +61,7 @@ describe('runs that nobody asks for', () => {
   it('come when the next grant expires', async () => {
     begin();
     const expiresAt = new Date(sync.clock.now().getTime() + 100_000);
-    sync.world = { ...aWorld().person('ana').may('SELECT', 'sales', { expiresAt }).snapshot() };
+    sync.snapshot = { ...aSnapshot().user('ana').may('SELECT', 'sales', { expiresAt }).snapshot() };
     await runs.run('schedule');
     const open = sync.target.text;
     await pass(99);
@@ -76,12 +76,12 @@ describe('runs that nobody asks for', () => {
   it('wait for the expiry that is next now, not for one that was', async () => {
     begin();
     const at = (seconds: number) => new Date(sync.clock.now().getTime() + seconds * 1000);
-    sync.world = aWorld()
-      .person('ana')
+    sync.snapshot = aSnapshot()
+      .user('ana')
       .may('SELECT', 'sales', { expiresAt: at(100) })
       .snapshot();
     await runs.run('schedule');
-    sync.world = aWorld().person('ana').may('SELECT', 'sales').snapshot();
+    sync.snapshot = aSnapshot().user('ana').may('SELECT', 'sales').snapshot();
     await runs.run('schedule');
     await pass(1000);
     expect(triggers()).toEqual(['schedule', 'schedule']);

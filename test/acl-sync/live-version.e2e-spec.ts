@@ -4,7 +4,7 @@ import { LiveVersionService } from '../../src/acl-sync/live-version.service.js';
 import { HealthRegistry } from '../../src/platform/health.js';
 import { Settings } from '../../src/platform/settings.js';
 import { EngineProbe } from '../../src/query-engine/engine-probe.service.js';
-import { aWorld } from '../support/a-world.js';
+import { aSnapshot } from '../support/snapshot-builder.js';
 import { FakeTimers } from '../support/fake-timers.js';
 import { failed, FakeTrino } from '../support/fake-trino.js';
 import { startService, type TestService } from '../support/service.js';
@@ -29,7 +29,7 @@ describe('the version that the engine uses', () => {
   });
 
   beforeEach(async () => {
-    sync = new SyncUnderTest(aWorld().person('ana').may('SELECT', 'sales').snapshot());
+    sync = new SyncUnderTest(aSnapshot().user('ana').may('SELECT', 'sales').snapshot());
     metrics = new Registry();
     const [probe, settings] = [service.app.get(EngineProbe), service.app.get(Settings)];
     const { history, clock, log } = sync;

@@ -1,18 +1,18 @@
 import { PublishedSizeForecast } from '../../src/acl-sync/published-size-forecast.service.js';
-import { aWorld } from '../support/a-world.js';
+import { aSnapshot } from '../support/snapshot-builder.js';
 import { SyncUnderTest } from './sync-under-test.js';
 
 describe('the forecast of size', () => {
   const many = (count: number) =>
     Array.from({ length: count }, (_, i) => `sales.eu.${(i * 7919).toString(36)}x${i}`).reduce(
-      (world, path, i) => world.person(`p${i % 7}`).may('SELECT', path),
-      aWorld(),
+      (builder, path, i) => builder.user(`p${i % 7}`).may('SELECT', path),
+      aSnapshot(),
     );
   const little = { bytes: 100, isWide: false };
   let sync: SyncUnderTest;
   let compiled: number;
-  /** What is said of the world as it would be, beside the one that is published, on a target of so many times that size. */
-  const forecast = async (share: number, growth = little, next = sync.world) => {
+  /** What is said of the snapshot as it would be, beside the published one, on a target of so many times that size. */
+  const forecast = async (share: number, growth = little, next = sync.snapshot) => {
     const bytes = Buffer.byteLength(sync.target.text ?? '');
     sync.target.limitBytes = Math.round(bytes * share);
     const said = new PublishedSizeForecast(sync.history, sync.preparer, sync.target).forecast(
@@ -54,12 +54,12 @@ describe('the forecast of size', () => {
     expect(compiled).toBe(2);
   });
 
-  it('has nothing to say of a target without a limit, and of a first small world', async () => {
-    const empty = new SyncUnderTest(aWorld().snapshot());
+  it('has nothing to say of a target without a limit, and of a first small snapshot', async () => {
+    const empty = new SyncUnderTest(aSnapshot().snapshot());
     const of = new PublishedSizeForecast(empty.history, sync.preparer, empty.target);
     const ask = (bytes: number) =>
       of.forecast(
-        () => Promise.resolve(empty.world),
+        () => Promise.resolve(empty.snapshot),
         () => Promise.resolve({ bytes, isWide: true }),
       );
     expect(await ask(1e9)).toBeNull();

@@ -1,17 +1,17 @@
 import type { AuditEntry } from '../../src/audit/domain/audit-event.js';
-import { aWorld } from '../support/a-world.js';
+import { aSnapshot } from '../support/snapshot-builder.js';
 import { SyncUnderTest } from './sync-under-test.js';
 
 const REFUSED = { code: 'proof-difference', severity: 'error', message: 'bo may too much' } as const;
 
 describe('a run that is refused', () => {
-  const whole = () => aWorld().person('ana').may('SELECT', 'sales.eu.orders').person('bo').may('SELECT', 'hr.pay');
+  const whole = () => aSnapshot().user('ana').may('SELECT', 'sales.eu.orders').user('bo').may('SELECT', 'hr.pay');
   let sync: SyncUnderTest;
   beforeEach(async () => {
     sync = new SyncUnderTest(whole().snapshot());
     expect(await sync.run()).toMatchObject({ kind: 'applied' });
     // Recorded, with a change beside it that is refused.
-    sync.world = { ...sync.world, grants: sync.world.grants.slice(1) };
+    sync.snapshot = { ...sync.snapshot, grants: sync.snapshot.grants.slice(1) };
     sync.audited.push(revoked('1'));
   });
 
@@ -25,11 +25,11 @@ describe('a run that is refused', () => {
   const withdrawn = { kind: 'refused', publication: { version: 2, isWithdrawal: true } };
 
   it.each([
-    ['because its proof fails', () => (sync.preparer.harm = (candidate) => ({ ...candidate, findings: [REFUSED] }))],
+    ['because its proof fails', () => (sync.preparer.tamper = (candidate) => ({ ...candidate, findings: [REFUSED] }))],
     [
       'because its rules do not fit',
       () =>
-        (sync.preparer.harm = (candidate) => ({
+        (sync.preparer.tamper = (candidate) => ({
           ...candidate,
           findings: [{ ...REFUSED, code: 'too-large' }],
         })),
@@ -37,7 +37,7 @@ describe('a run that is refused', () => {
     [
       'because its preparation breaks down',
       () =>
-        (sync.preparer.harm = () => {
+        (sync.preparer.tamper = () => {
           throw new Error('out of memory');
         }),
     ],
@@ -52,7 +52,7 @@ describe('a run that is refused', () => {
   });
 
   it('closes to those who lost something what cannot be compiled any more', async () => {
-    sync.preparer.harm = () => {
+    sync.preparer.tamper = () => {
       throw new Error('out of memory');
     };
     sync.preparer.canCompile = false;
@@ -68,7 +68,7 @@ describe('a run that is refused', () => {
     expect(sync.target.text).toContain('{"user":"ana","allow":"none"}');
     expect(await sync.run()).toMatchObject({ kind: 'refused', publication: null });
 
-    sync.preparer.harm = (candidate) => candidate;
+    sync.preparer.tamper = (candidate) => candidate;
     expect(await sync.run()).toMatchObject({ kind: 'applied', publication: { isWithdrawal: false } });
     expect(sync.target.text).not.toContain('ana');
   });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { SeparateAdmissionProof } from '../../src/acl-sync/infrastructure/separate-admission-proof.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
-import { aWorld } from '../support/a-world.js';
+import { aSnapshot } from '../support/snapshot-builder.js';
 import { LogBook } from '../support/log-book.js';
 
 const LIMITS = { milliseconds: 20_000, work: 100, waiting: 2, loadMilliseconds: 20_000, heapMebibytes: 64 };
@@ -13,7 +13,7 @@ describe('the proof of what is being written', () => {
   let folder: string;
   let log: LogBook;
   let proof: SeparateAdmissionProof | null = null;
-  const snapshot = aWorld().person('ana').may('SELECT', 'sales.eu.orders').snapshot();
+  const snapshot = aSnapshot().user('ana').may('SELECT', 'sales.eu.orders').snapshot();
   /** Answers a task by what `program` says. */
   const asked = async (program: string, limits: Partial<typeof LIMITS> = {}): Promise<SeparateAdmissionProof> => {
     const file = join(folder, 'program.mjs');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { failureOf } from '../../src/acl-sync/domain/publication.js';
 import { SeparateRulesPreparer } from '../../src/acl-sync/infrastructure/separate-rules-preparer.js';
-import { aWorld } from '../support/a-world.js';
+import { aSnapshot } from '../support/snapshot-builder.js';
 
 describe('the process that prepares rules', () => {
   let folder: string;
@@ -16,7 +16,7 @@ describe('the process that prepares rules', () => {
     await writeFile(file, program);
     return new SeparateRulesPreparer(limits, pathToFileURL(file));
   };
-  const snapshot = aWorld().snapshot();
+  const snapshot = aSnapshot().snapshot();
   const failure = async (preparer: SeparateRulesPreparer) =>
     failureOf(
       await preparer.compile(snapshot).then(

@@ -23,12 +23,12 @@ import { LogBook } from '../support/log-book.js';
 import { TEST_SECRET } from '../support/secrets.js';
 import { TestClock } from '../support/test-clock.js';
 
-/** The sync as a whole, on a world and a target in memory. */
+/** The sync as a whole, on a snapshot and a target in memory. */
 export class SyncUnderTest {
-  world: Snapshot;
+  snapshot: Snapshot;
   readonly target = new FakeRulesTarget();
   readonly history = new FakePublicationHistory();
-  readonly preparer = new HarmablePreparer();
+  readonly preparer = new FaultyPreparer();
   readonly lock = new FreeLock();
   readonly log = new LogBook();
   readonly clock = new TestClock();
@@ -36,11 +36,11 @@ export class SyncUnderTest {
   readonly metrics = new Registry();
   readonly service: AclSyncService;
 
-  constructor(world: Snapshot) {
-    this.world = world;
+  constructor(snapshot: Snapshot) {
+    this.snapshot = snapshot;
     const { settings } = parseSettings({ AUTH_SECRET_KEY: TEST_SECRET });
-    const snapshots = new SnapshotService(new Worlds(this), settings, this.clock);
-    const audit = new AuditService(new Notes(this.audited), this.clock, settings, this.log);
+    const snapshots = new SnapshotService(new FixedSnapshotStore(this), settings, this.clock);
+    const audit = new AuditService(new FakeAuditStore(this.audited), this.clock, settings, this.log);
     const metrics = new AclSyncMetrics(this.metrics);
     const reports = new RunReportsService(this.history, audit, new NoTransaction(), metrics, this.log);
     const { preparer, target, history, lock, clock } = this;
@@ -55,17 +55,17 @@ export class SyncUnderTest {
   }
 }
 
-/** Prepares rules as the real one does, and can be told to spoil the text, or to break down. */
-class HarmablePreparer extends RulesPreparer {
-  harm: (candidate: Candidate, snapshot: Snapshot) => Candidate = (candidate) => candidate;
+/** Prepares rules as the real one does; a test can make it alter the text, or fail. */
+class FaultyPreparer extends RulesPreparer {
+  tamper: (candidate: Candidate, snapshot: Snapshot) => Candidate = (candidate) => candidate;
 
-  /** Which build this is. */
+  /** The digest of the compiler. */
   build = 'a build';
 
   canCompile = true;
 
   override prepare(preparation: Preparation): Promise<Candidate> {
-    return Promise.resolve(preparation).then((given) => this.harm(prepare(given, this.build), given.snapshot));
+    return Promise.resolve(preparation).then((given) => this.tamper(prepare(given, this.build), given.snapshot));
   }
 
   override withdraw(preparation: Preparation, how: 'compiled' | 'closed'): Promise<Candidate | null> {
@@ -86,17 +86,17 @@ class FreeLock extends SyncLock {
   }
 }
 
-class Worlds extends SnapshotStore {
-  constructor(private readonly of: { world: Snapshot }) {
+class FixedSnapshotStore extends SnapshotStore {
+  constructor(private readonly of: { snapshot: Snapshot }) {
     super();
   }
 
   override read(): Promise<Snapshot> {
-    return Promise.resolve(this.of.world);
+    return Promise.resolve(this.of.snapshot);
   }
 
   override readTouched(): Promise<Snapshot> {
-    return Promise.resolve(this.of.world);
+    return Promise.resolve(this.of.snapshot);
   }
 
   override growth(): Promise<Growth> {
@@ -104,7 +104,7 @@ class Worlds extends SnapshotStore {
   }
 }
 
-class Notes extends AuditStore {
+class FakeAuditStore extends AuditStore {
   constructor(private readonly entries: AuditEntry[]) {
     super();
   }
@@ -123,8 +123,8 @@ class Notes extends AuditStore {
   }
 
   override since(events: readonly AuditEventName[]): Promise<AuditEvent[]> {
-    const told = this.entries.filter(({ event }) => events.includes(event));
-    return Promise.resolve(told.map((entry, id) => ({ ...entry, id, at: new Date(0) })));
+    const matching = this.entries.filter(({ event }) => events.includes(event));
+    return Promise.resolve(matching.map((entry, id) => ({ ...entry, id, at: new Date(0) })));
   }
 
   override removePast(): Promise<number> {

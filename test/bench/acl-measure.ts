@@ -4,8 +4,8 @@ import { gzipSync } from 'node:zlib';
 import { compile } from '../../src/trino-rules/compile/compile.js';
 import { rulesText } from '../../src/trino-rules/compile/rules-text.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
-import { snapshotOf, type Way, type World } from './acl-world.js';
-import { floor } from './lower-bound.js';
+import { snapshotOf, type Variant, type Workload } from './workload.js';
+import { lowerBound } from './lower-bound.js';
 import { cpuMs, judge } from './judging.js';
 import type { Measured, Warm } from './measuring.js';
 import { MANY_RULES, namesInFull, personByPerson, sizeOf } from './baselines.js';
@@ -17,29 +17,29 @@ const SHORT_MS = 5_000;
 const AGAIN = 7;
 
 /**
- * One measurement, in a process of its own so that its peak memory is its own: `acl-measure.ts WORLD WAY FOLDER`, the world
+ * One measurement, in a process of its own so that its peak memory is its own: `acl-measure.ts WORKLOAD VARIANT FOLDER`, the workload
  * as JSON. Leaves the document in the folder, and beside ours the questions for the engine; prints a line of JSON.
  */
-const [world = '', way = '', folder = '.'] = process.argv.slice(2);
-const snapshot = snapshotOf(JSON.parse(world) as World);
-const figures = measured(snapshot, way as Way);
+const [workload = '', variant = '', folder = '.'] = process.argv.slice(2);
+const snapshot = snapshotOf(JSON.parse(workload) as Workload);
+const figures = measured(snapshot, variant as Variant);
 const peakMiB = Math.round(process.resourceUsage().maxRSS / 1024);
-console.log(JSON.stringify({ ...figures, peakMiB, warm: way === 'ours' ? warm(snapshot, figures) : null }));
+console.log(JSON.stringify({ ...figures, peakMiB, warm: variant === 'ours' ? warm(snapshot, figures) : null }));
 
-function measured(snapshot: Snapshot, way: Way): Partial<Measured> {
-  if (way === 'floor') return floor(snapshot);
-  const size = way === 'person by person' ? sizeOf(snapshot) : null;
+function measured(snapshot: Snapshot, variant: Variant): Partial<Measured> {
+  if (variant === 'lower bound') return lowerBound(snapshot);
+  const size = variant === 'person by person' ? sizeOf(snapshot) : null;
   // No computer of ours holds it: its size is counted, and nothing else.
   if (size !== null && size.rules > MANY_RULES) return size;
   const began = cpuMs();
-  const text = documentText(snapshot, way);
+  const text = documentText(snapshot, variant);
   const compileMs = cpuMs() - began;
   const { rules, engine, ...stages } = judge(text, snapshot);
   const totalMs = cpuMs() - began;
-  writeFileSync(join(folder, `${way}.json`), text);
+  writeFileSync(join(folder, `${variant}.json`), text);
   const bytes = Buffer.byteLength(text);
   const all = { rules: rules.tables.length, bytes, compileMs, ...stages, totalMs };
-  if (way !== 'ours') return all;
+  if (variant !== 'ours') return all;
   const questions: Questions = { everyday: everydayQuestions(snapshot), ...proofQuestions(engine, snapshot) };
   writeFileSync(join(folder, 'questions.json'), JSON.stringify(questions));
   return { ...all, gzip: gzipSync(text).length, people: engine.people.count };
@@ -57,8 +57,8 @@ function warm(snapshot: Snapshot, { totalMs = 0 }: Partial<Measured>): Warm | nu
   return { compileMs: median(times.map((time) => time.compileMs)), proveMs: median(times.map((time) => time.proveMs)) };
 }
 
-function documentText(snapshot: Snapshot, way: Exclude<Way, 'floor'>): string {
-  switch (way) {
+function documentText(snapshot: Snapshot, variant: Exclude<Variant, 'lower bound'>): string {
+  switch (variant) {
     case 'ours':
       return compile(snapshot).text;
     case 'names in full':

@@ -1,34 +1,44 @@
-import { worldName, type Way, type World } from './acl-world.js';
+import { workloadName, type Variant, type Workload } from './workload.js';
 import type { EngineFigures } from './engine.js';
 import type { Measured } from './measuring.js';
 import { textTable } from './text-table.js';
 
-export interface WorldFigures {
-  world: World;
-  ways: Partial<Record<Way, { measured: Measured; engine: EngineFigures | string | null }>>;
-  floor: Measured;
+export interface WorkloadFigures {
+  workload: Workload;
+  variants: Partial<Record<Variant, { measured: Measured; engine: EngineFigures | string | null }>>;
+  lowerBound: Measured;
   /** Of the proof: how many it answers, and how many of them the engine's own classes answer in a second. */
   proof: { questions: number; perSecond: number | null };
 }
 
-const WAYS: readonly Way[] = ['ours', 'names in full', 'person by person'];
+const VARIANTS: readonly Variant[] = ['ours', 'names in full', 'person by person'];
 
 /** Sizes and times of making and checking the rules. */
-export function documentTable(worlds: readonly WorldFigures[]): string {
-  const heading = ['world', 'rules made', 'table rules', 'KiB', 'gzip', '× ours', 'compile ms', 'read ms', 'prove ms'];
-  const lines = worlds.flatMap(({ world, ways, floor }) => {
-    const ours = ways.ours?.measured.bytes ?? 0;
-    const made = WAYS.flatMap((way) => {
-      const measured = ways[way]?.measured;
-      return measured ? [line(way, measured)] : [];
+export function documentTable(workloads: readonly WorkloadFigures[]): string {
+  const heading = [
+    'workload',
+    'rules made',
+    'table rules',
+    'KiB',
+    'gzip',
+    '× ours',
+    'compile ms',
+    'read ms',
+    'prove ms',
+  ];
+  const lines = workloads.flatMap(({ workload, variants, lowerBound }) => {
+    const ours = variants.ours?.measured.bytes ?? 0;
+    const made = VARIANTS.flatMap((variant) => {
+      const measured = variants[variant]?.measured;
+      return measured ? [line(variant, measured)] : [];
     });
-    return [...made, ['', 'no table rules below', '', kib(floor.bytes), '', times(floor.bytes / ours)]].map(
-      (cells, i) => [i === 0 ? worldName(world) : '', ...cells.slice(1)],
+    return [...made, ['', 'no table rules below', '', kib(lowerBound.bytes), '', times(lowerBound.bytes / ours)]].map(
+      (cells, i) => [i === 0 ? workloadName(workload) : '', ...cells.slice(1)],
     );
 
-    function line(way: Way, figures: Measured): string[] {
+    function line(variant: Variant, figures: Measured): string[] {
       const { rules, bytes, gzip, compileMs, readMs, proveMs, deadMs, totalMs, peakMiB } = figures;
-      const sizes = ['', way, count(rules), kib(bytes), gzip === undefined ? '' : kib(gzip), times(bytes / ours)];
+      const sizes = ['', variant, count(rules), kib(bytes), gzip === undefined ? '' : kib(gzip), times(bytes / ours)];
       if (totalMs === undefined) return [...sizes, 'too large to be made'];
       return [...sizes, ...[compileMs, readMs, proveMs, deadMs, totalMs].map(count), count(peakMiB)];
     }
@@ -37,13 +47,13 @@ export function documentTable(worlds: readonly WorldFigures[]): string {
 }
 
 /** What the engine's own access control makes of the same documents. */
-export function engineTable(worlds: readonly WorldFigures[]): string {
-  const heading = ['world', 'in the engine', 'load ms', 'decisions per second', 'ours is faster'];
-  const lines = worlds.flatMap(({ world, ways }) => {
-    const ours = ways.ours?.engine;
-    return WAYS.map((way, i) => {
-      const engine = ways[way]?.engine;
-      const start = [i === 0 ? worldName(world) : '', way];
+export function engineTable(workloads: readonly WorkloadFigures[]): string {
+  const heading = ['workload', 'in the engine', 'load ms', 'decisions per second', 'ours is faster'];
+  const lines = workloads.flatMap(({ workload, variants }) => {
+    const ours = variants.ours?.engine;
+    return VARIANTS.map((variant, i) => {
+      const engine = variants[variant]?.engine;
+      const start = [i === 0 ? workloadName(workload) : '', variant];
       if (engine === undefined || engine === null) return [...start, 'not asked'];
       if (typeof engine === 'string') return [...start, `does not load: ${engine}`];
       const { loadMs, decisionsPerSecond } = engine;

@@ -1,5 +1,5 @@
-import type { WorldFigures } from './acl-report.js';
-import { worldName, type World } from './acl-world.js';
+import type { WorkloadFigures } from './acl-report.js';
+import { workloadName, type Workload } from './workload.js';
 import type { Measured, Warm } from './measuring.js';
 import { textTable } from './text-table.js';
 
@@ -14,16 +14,19 @@ const QUESTIONS_FASTER = 1_000;
 const PEAK_MIB = 1_024;
 const GROWS_AT_MOST = 1.3;
 
-/** Each target beside its figure, world by world. */
-export function targets(worlds: readonly WorldFigures[], growth: readonly (readonly [World, Measured])[]): string {
-  const lines = [...worlds.flatMap(ofWorld), ...ofGrowth(growth)];
-  return textTable([['world', 'target', 'is', ''], ...lines]);
+/** Each target with its figure, workload by workload. */
+export function targets(
+  workloads: readonly WorkloadFigures[],
+  growth: readonly (readonly [Workload, Measured])[],
+): string {
+  const lines = [...workloads.flatMap(targetsOf), ...ofGrowth(growth)];
+  return textTable([['workload', 'target', 'is', ''], ...lines]);
 }
 
-function ofWorld({ world, ways, proof }: WorldFigures): string[][] {
-  const name = worldName(world);
-  const ours = ways.ours;
-  const full = ways['names in full'];
+function targetsOf({ workload, variants, proof }: WorkloadFigures): string[][] {
+  const name = workloadName(workload);
+  const ours = variants.ours;
+  const full = variants['names in full'];
   if (!ours || !full) return [];
   const { bytes, peakMiB, warm } = ours.measured;
   const first = { compileMs: ours.measured.compileMs ?? 0, proveMs: ours.measured.proveMs ?? 0 };
@@ -52,7 +55,7 @@ function ofWorld({ world, ways, proof }: WorldFigures): string[][] {
       lines.push(line(target, is, shorter >= QUESTIONS_FASTER));
     }
   }
-  if (world.size === 'extreme')
+  if (workload.size === 'extreme')
     lines.push(line(`compiled and proved in ${PEAK_MIB} MiB`, String(peakMiB), peakMiB < PEAK_MIB));
   return lines.map((cells, i) => [i === 0 ? name : '', ...cells]);
 }
@@ -62,15 +65,15 @@ function noLonger(target: string, { compileMs, proveMs }: Warm): string[] {
 }
 
 /** The proof's time may grow only a little faster than rules × people. */
-function ofGrowth(growth: readonly (readonly [World, Measured])[]): string[][] {
-  return growth.flatMap(([world, measured]): string[][] => {
-    const [, base] = growth.find(([{ names }]) => names === world.names) ?? [];
+function ofGrowth(growth: readonly (readonly [Workload, Measured])[]): string[][] {
+  return growth.flatMap(([workload, measured]): string[][] => {
+    const [, base] = growth.find(([{ names }]) => names === workload.names) ?? [];
     if (base === undefined || base === measured) return [];
     const work = workOf(measured) / workOf(base);
     const time = (measured.proveMs ?? 0) / (base.proveMs ?? 1);
     const target = `proof grows at most ${GROWS_AT_MOST} × faster than rules × people, from 1 ×`;
     const is = `${(time / work).toFixed(2)} (${time.toFixed(1)} / ${work.toFixed(1)})`;
-    return [[worldName(world), ...line(target, is, time <= GROWS_AT_MOST * work)]];
+    return [[workloadName(workload), ...line(target, is, time <= GROWS_AT_MOST * work)]];
   });
 }
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { joinEmbeddedPostgres } from '../../src/platform/infrastructure/embedded-postgres.js';
-import { say, told } from '../stack/progress.js';
+import { report, withProgress } from '../stack/progress.js';
 import { AuthUnderTest } from './auth-under-test.js';
 import { type Ratio, ratioTable } from './ratio.js';
 import { joinSchedulingGroup } from './scheduling-group.js';
@@ -12,14 +12,15 @@ export type Parts = Record<string, (auth: AuthUnderTest) => Promise<Ratio[]>>;
 /** Measures the parts that are asked for, or all, on a PostgreSQL and in a scheduling group of their own, and prints the ratios. */
 export async function measureParts(parts: Parts, asked: readonly string[]): Promise<void> {
   const leaveGroup = joinSchedulingGroup();
-  if (leaveGroup === null) say('not in a scheduling group of its own: under autogroup, a storm measures the desktop');
+  if (leaveGroup === null)
+    report('not in a scheduling group of its own: under autogroup, a storm measures the desktop');
   const folder = mkdtempSync(join(tmpdir(), 'grantline-bench-'));
-  const postgres = await joinEmbeddedPostgres(folder, say);
+  const postgres = await joinEmbeddedPostgres(folder, report);
   try {
     const auth = await AuthUnderTest.start(postgres);
     const ratios: Ratio[] = [];
     for (const [name, measure] of Object.entries(parts)) {
-      if (asked.length === 0 || asked.includes(name)) ratios.push(...(await told(name, () => measure(auth))));
+      if (asked.length === 0 || asked.includes(name)) ratios.push(...(await withProgress(name, () => measure(auth))));
     }
     await auth.stop();
     console.log(ratioTable(ratios));

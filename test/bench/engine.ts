@@ -37,12 +37,12 @@ export class EngineBench {
   }
 
   /** @returns a text where the engine cannot hold the document */
-  async measure(folder: string, way: string, questions: readonly Question[]): Promise<EngineFigures | string> {
+  async measure(folder: string, variant: string, questions: readonly Question[]): Promise<EngineFigures | string> {
     const oracle = await Oracle.start(this.java, this.classes, HEAP);
     try {
       // The first document also loads the engine's classes.
       await oracle.load('{"catalogs":[{"allow":"none"}]}');
-      const loading = await oracle.load(readFileSync(join(folder, `${way}.json`)));
+      const loading = await oracle.load(readFileSync(join(folder, `${variant}.json`)));
       if (!loading.loaded) return loading.error;
       const { perQuestion, answers } = await steady(oracle, questions);
       return { loadMs: loading.millis, decisionsPerSecond: 1_000 / perQuestion, answers };

@@ -6,25 +6,25 @@ import { compile } from '../../src/trino-rules/compile/compile.js';
 import { Evaluator } from '../../src/trino-rules/engine/evaluator.js';
 import { MetadataVisibility } from '../../src/trino-rules/engine/metadata-visibility.js';
 import { checkRules } from '../../src/trino-rules/verify/check.js';
-import { aWorld } from '../support/a-world.js';
+import { aSnapshot } from '../support/snapshot-builder.js';
 import { anyRules } from '../support/any-rules.js';
-import { anyWorld } from '../support/any-world.js';
+import { anySnapshot } from '../support/any-snapshot.js';
 import { byEvaluator } from '../support/by-evaluator.js';
 import { byIntent } from '../support/by-intent.js';
 import { type Answer, anyQuestion } from '../support/engine-question.js';
 import { hostileDocuments } from '../support/hostile-documents.js';
-import { anyHostileWorld } from '../support/hostile-world.js';
-import { wordsOf } from '../support/world-words.js';
+import { anyHostileSnapshot } from '../support/hostile-snapshot.js';
+import { wordsOf } from '../support/snapshot-words.js';
 import { cpuMs } from './judging.js';
 
 /**
  * npm run bench:acl -- hostile: what the check of documents costs that ask for as much work as one mebibyte can, and of 10,000
- * random ones; each hostile one in a process of its own, whose peak memory is its own. Then whether 10,000 worlds of the strangest
+ * random ones; each hostile one in a process of its own, whose peak memory is its own. Then whether 10,000 snapshots of the strangest
  * names that can be written down are published, and mean what was written.
  */
 const RANDOM = 10_000;
 const QUESTIONS = 20;
-const small = aWorld().group('readers', ['ana', 'bo']).may('SELECT', 'lake.eu').snapshot();
+const small = aSnapshot().group('readers', ['ana', 'bo']).may('SELECT', 'lake.eu').snapshot();
 const [asked] = process.argv.slice(2);
 if (asked === undefined) {
   let slowest = 0;
@@ -33,8 +33,8 @@ if (asked === undefined) {
     `the slowest hostile document took ${(slowest / 1_000).toFixed(1)} s of processor time (target: 10 s, 1 GiB)`,
   );
   console.log(`${RANDOM} random documents: the slowest took ${random().toFixed(0)} ms`);
-  const { refused, asked: questions, wrong } = worlds();
-  console.log(`${RANDOM} hostile worlds: ${refused} refused, ${wrong} of ${questions} answers wrong (target: none)`);
+  const { refused, asked: questions, wrong } = snapshots();
+  console.log(`${RANDOM} hostile snapshots: ${refused} refused, ${wrong} of ${questions} answers wrong (target: none)`);
 } else {
   const text = hostileDocuments()[asked] ?? '';
   const began = cpuMs();
@@ -57,7 +57,7 @@ function apart(name: string): Promise<number> {
 }
 
 function random(): number {
-  const documents = fc.sample(fc.tuple(anyRules(), anyWorld()), RANDOM);
+  const documents = fc.sample(fc.tuple(anyRules(), anySnapshot()), RANDOM);
   return documents.reduce((slowest, [rules, snapshot]) => {
     const began = cpuMs();
     checkRules(JSON.stringify(rules), snapshot);
@@ -65,9 +65,9 @@ function random(): number {
   }, 0);
 }
 
-function worlds(): { refused: number; asked: number; wrong: number } {
+function snapshots(): { refused: number; asked: number; wrong: number } {
   const sum = { refused: 0, asked: 0, wrong: 0 };
-  for (const snapshot of fc.sample(anyHostileWorld(), RANDOM)) {
+  for (const snapshot of fc.sample(anyHostileSnapshot(), RANDOM)) {
     if (refusalOf(snapshot) !== null) sum.refused += 1;
     const evaluator = new Evaluator(compile(snapshot).document);
     const listings = new MetadataVisibility(evaluator);

@@ -5,11 +5,10 @@ import { siblingNodes } from '../../src/trino-rules/compile/table-rules.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 
 /**
- * What no table rules of people × siblings can go below: for each parent and effect, everybody whom a rule must tell has to
- * be named in one of its rules at least once, and every sibling too. `bytes` writes that down with our own patterns, as if one
- * rule for each parent and effect were enough.
+ * The lower bound for table rules of users × siblings: for each parent and effect, every user that needs a rule is named at least
+ * once, and so is every sibling. `bytes`: with our own patterns, as if one rule per parent and effect were enough.
  */
-export function floor(snapshot: Snapshot): { named: number; bytes: number } {
+export function lowerBound(snapshot: Snapshot): { named: number; bytes: number } {
   const intent = intentSets(snapshot);
   const { subjects } = intent.principals;
   let named = 0;
@@ -24,9 +23,9 @@ export function floor(snapshot: Snapshot): { named: number; bytes: number } {
         effects.set(key, { ...known, people: known.people.or(must), siblings: [...known.siblings, name] });
       }
     }
-    for (const { people: told, siblings: names, effect } of effects.values()) {
-      named += told.count();
-      const user = anyOf(told.members().map((position) => subjects[position]?.name ?? ''));
+    for (const { people, siblings: names, effect } of effects.values()) {
+      named += people.count();
+      const user = anyOf(people.members().map((position) => subjects[position]?.name ?? ''));
       bytes += Buffer.byteLength(JSON.stringify({ user, ...where, [level]: anyOf(names), ...effect })) + 2;
     }
   }

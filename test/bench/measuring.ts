@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { worldName, type Way, type World } from './acl-world.js';
+import { workloadName, type Variant, type Workload } from './workload.js';
 
 /** Milliseconds of CPU time; where rules are too many to be made, only their size is known. */
 export interface Measured {
@@ -27,14 +27,14 @@ export interface Warm {
   proveMs: number;
 }
 
-/** One measurement in a process of its own. Rules with names in full of the largest world need more than the usual heap. */
-export async function measureApart(world: World, way: Way, folder: string): Promise<Measured> {
+/** One measurement in a process of its own. Rules with names in full of the largest workload need more than the usual heap. */
+export async function measureInProcess(workload: Workload, variant: Variant, folder: string): Promise<Measured> {
   const script = join(import.meta.dirname, 'acl-measure.ts');
-  const heap = way === 'ours' ? [] : ['--max-old-space-size=8192'];
-  const args = [...process.execArgv, ...heap, script, JSON.stringify(world), way, folder];
+  const heap = variant === 'ours' ? [] : ['--max-old-space-size=8192'];
+  const args = [...process.execArgv, ...heap, script, JSON.stringify(workload), variant, folder];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = new Promise<number | null>((done) => child.once('exit', done));
   const [out, complaints, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
-  if (code !== 0) throw new Error(`${worldName(world)}, ${way}: ${complaints.slice(-2_000)}`);
+  if (code !== 0) throw new Error(`${workloadName(workload)}, ${variant}: ${complaints.slice(-2_000)}`);
   return JSON.parse(out) as Measured;
 }

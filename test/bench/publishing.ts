@@ -6,23 +6,23 @@ import { joinEmbeddedPostgres } from '../../src/platform/infrastructure/embedded
 import { migrate } from '../../src/platform/infrastructure/migrator.js';
 import { writeSnapshot } from '../../src/trino-rules/model/snapshot-file.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
-import { duration, summed } from '../stack/progress.js';
+import { duration, timed } from '../stack/progress.js';
 import { FakeKubernetesApi } from '../support/fake-kubernetes-api.js';
-import { snapshotOf, worldName, type World } from './acl-world.js';
+import { snapshotOf, workloadName, type Workload } from './workload.js';
 import { fill } from './filling.js';
 
 /**
- * A world that is too large for a ConfigMap through the built executable: `acl compile` from a snapshot file; `acl sync` from a database into a file,
+ * A snapshot that is too large for a ConfigMap through the built executable: `acl compile` from a snapshot file; `acl sync` from a database into a file,
  * and into a ConfigMap, which has to refuse it.
  */
-export async function publications(folder: string, world: World): Promise<string[]> {
-  const snapshot = snapshotOf(world);
+export async function publications(folder: string, workload: Workload): Promise<string[]> {
+  const snapshot = snapshotOf(workload);
   const compiled = await compileFile(snapshot, folder);
   const database = await joinEmbeddedPostgres(join(folder, 'database'), () => undefined);
   const kubernetes = new FakeKubernetesApi();
   try {
     await migrate(database.migrationUrl, database.url);
-    await summed(`${worldName(world)}, written into a database`, () => fill(database.migrationUrl, snapshot));
+    await timed(`${workloadName(workload)}, written into a database`, () => fill(database.migrationUrl, snapshot));
     const sync = (target: Record<string, string>) =>
       grantline(['acl', 'sync', '--json'], {
         AUTH_SECRET_KEY: 'only-for-measuring-0123456789-abcdefghijk',
@@ -71,7 +71,7 @@ interface Ended {
 
 /** One command of the built executable, to its end. */
 async function grantline(args: readonly string[], settings: Record<string, string>): Promise<Ended> {
-  return summed(`${args.slice(0, 2).join(' ')} ${settings['ACL_TARGET'] ?? ''}`, async () => {
+  return timed(`${args.slice(0, 2).join(' ')} ${settings['ACL_TARGET'] ?? ''}`, async () => {
     const began = performance.now();
     const { PATH = '', HOME = '' } = process.env;
     const program = ['--import', join(import.meta.dirname, 'peak-memory.mjs'), 'dist/main.js', ...args];

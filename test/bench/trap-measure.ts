@@ -1,6 +1,6 @@
 import { compile } from '../../src/trino-rules/compile/compile.js';
 import { cpuMs, judge } from './judging.js';
-import { inputOf, TRAPS, type Trap } from './trap-worlds.js';
+import { inputOf, TRAPS, type Trap } from './trap-snapshots.js';
 import type { MeasuredTrap } from './traps.js';
 
 /** One trap in a process of its own: `trap-measure.ts TRAP TIMES`; prints a line of JSON. */

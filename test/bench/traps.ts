@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { summed } from '../stack/progress.js';
+import { timed } from '../stack/progress.js';
 import { textTable } from './text-table.js';
-import { TRAPS, type Trap } from './trap-worlds.js';
+import { TRAPS, type Trap } from './trap-snapshots.js';
 
 /** Milliseconds of processor time. */
 export interface MeasuredTrap {
@@ -26,8 +26,8 @@ const GROWS_AT_MOST = 1.3;
 export async function trapTable(): Promise<string> {
   const lines: string[][] = [];
   for (const trap of Object.keys(TRAPS) as Trap[]) {
-    const once = await summed(trap, () => measureTrap(trap, 1));
-    const twice = await summed(`${trap}, doubled`, () => measureTrap(trap, 2));
+    const once = await timed(trap, () => measureTrap(trap, 1));
+    const twice = await timed(`${trap}, doubled`, () => measureTrap(trap, 2));
     const growth = twice.totalMs / once.totalMs / (twice.input / once.input);
     const isMet = once.totalMs <= TOTAL_MS && once.peakMiB < PEAK_MIB;
     const verdict = isMet && growth <= GROWS_AT_MOST ? 'met' : 'MISSED';

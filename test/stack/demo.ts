@@ -2,8 +2,8 @@ import { once } from 'node:events';
 
 import { passwordOf } from '../support/api-client.js';
 import { LOOP } from './loop/steps.js';
-import { ADMINISTRATOR, World } from './loop/world.js';
-import { say } from './progress.js';
+import { ADMINISTRATOR, Deployment } from './loop/deployment.js';
+import { report } from './progress.js';
 import { emptyRules } from './running/config-map.js';
 import { MODES, type Mode } from './running/engine.js';
 import { startGrantline } from './running/grantline.js';
@@ -17,27 +17,27 @@ const ABOUT: Record<Mode, string> = {
 
 /** Tells the loop on the started parts, in both modes, and leaves everything running until it is interrupted. */
 export async function demo(processes: Processes, { stack, file }: StartedStack): Promise<number> {
-  const worlds: World[] = [];
+  const deployments: Deployment[] = [];
   for (const mode of MODES) {
-    say(`\nThe loop, ${mode}: ${ABOUT[mode]}\n`);
+    report(`\nThe loop, ${mode}: ${ABOUT[mode]}\n`);
     await emptyRules(kubectlOf(stack));
     const grantline = await startGrantline(processes, stack, { name: `grantline-${mode}`, mode, family: 'X-Query' });
-    const world = new World(stack, grantline, mode, 'X-Query');
+    const deployment = new Deployment(stack, grantline, mode, 'X-Query');
     for (const [index, { title, run }] of LOOP.entries()) {
-      say(`${index + 1}. ${title}`);
-      say(`   ${await run(world)}`);
+      report(`${index + 1}. ${title}`);
+      report(`   ${await run(deployment)}`);
     }
-    worlds.push(world);
+    deployments.push(deployment);
     if (mode !== MODES.at(-1)) await grantline.stop();
   }
-  const last = worlds.at(-1);
-  if (last !== undefined) say(farewell(stack, last, file));
+  const last = deployments.at(-1);
+  if (last !== undefined) report(farewell(stack, last, file));
   await once(processes.ending, 'abort');
   return 0;
 }
 
 /** What to type in another terminal. */
-function farewell({ cluster, engines, parts }: Stack, { grantline, mode }: World, file: string): string {
+function farewell({ cluster, engines, parts }: Stack, { grantline, mode }: Deployment, file: string): string {
   const token = `TOKEN=$(curl -s ${grantline.url}/api/auth/login -H 'Content-Type: application/json' \\
     -d '{"username":"${ADMINISTRATOR}","password":"${passwordOf(ADMINISTRATOR)}"}' | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')`;
   const authorized = `-H "Authorization: Bearer $TOKEN"`;

@@ -8,20 +8,20 @@ import { proveRules } from '../../src/trino-rules/verify/proof.js';
 import type { RulesDocument } from '../../src/trino-rules/document/rules-document.js';
 import { readRules } from '../../src/trino-rules/document/rules-reader.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
-import { anyHostileWorld } from '../support/hostile-world.js';
+import { anyHostileSnapshot } from '../support/hostile-snapshot.js';
 import { anyRules, RULE_NAMES } from '../support/any-rules.js';
-import { anyWorld } from '../support/any-world.js';
+import { anySnapshot } from '../support/any-snapshot.js';
 import { byEvaluator } from '../support/by-evaluator.js';
 import { byIntent } from '../support/by-intent.js';
 import { anyQuestion, type Answer, type Question, type Words } from '../support/engine-question.js';
 import { hostileFiles } from '../support/hostile-rules.js';
-import { wordsOf } from '../support/world-words.js';
+import { wordsOf } from '../support/snapshot-words.js';
 import { wrongDocuments, wronged } from '../support/wrong-documents.js';
 import { Oracle } from './engine-oracle/oracle.js';
 import { openStack } from './stack.js';
 
-const WORLDS = 250;
-const PER_WORLD = 60;
+const SAMPLES = 250;
+const QUESTIONS_PER_SAMPLE = 60;
 
 describe("the engine's own access control", () => {
   let oracle: Oracle;
@@ -31,10 +31,10 @@ describe("the engine's own access control", () => {
   });
   afterAll(() => oracle.stop());
 
-  it('decides as the intent and as our evaluator, with what the compiler makes of random worlds', async () => {
+  it('decides as the intent and as our evaluator, with what the compiler makes of random snapshots', async () => {
     const said = new Map<string, Set<boolean>>();
     let decisions = 0;
-    for (const snapshot of fc.sample(anyWorld(), WORLDS)) {
+    for (const snapshot of fc.sample(anySnapshot(), SAMPLES)) {
       const answers = await askAsMeant(snapshot);
       decisions += answers.length;
       for (const { question, engine } of answers)
@@ -46,15 +46,15 @@ describe("the engine's own access control", () => {
   });
 
   it('decides so with the strangest names and expressions that can be written down, none of which a run refuses', async () => {
-    for (const snapshot of fc.sample(anyHostileWorld(), WORLDS)) {
+    for (const snapshot of fc.sample(anyHostileSnapshot(), SAMPLES)) {
       expect({ snapshot, refusal: refusalOf(snapshot) }).toEqual({ snapshot, refusal: null });
       await askAsMeant(snapshot);
     }
   });
 
   it('decides as our evaluator, with rules that nobody would write', async () => {
-    for (const rules of fc.sample(anyRules(), WORLDS)) {
-      await askAll(JSON.stringify(rules), fc.sample(anyQuestion(RULE_WORDS), PER_WORLD));
+    for (const rules of fc.sample(anyRules(), SAMPLES)) {
+      await askAll(JSON.stringify(rules), fc.sample(anyQuestion(RULE_WORDS), QUESTIONS_PER_SAMPLE));
     }
   });
 
@@ -89,9 +89,12 @@ describe("the engine's own access control", () => {
     expect(verdicts.onlyUs.length).toBeGreaterThanOrEqual(50);
   });
 
-  /** Asks what the compiler makes of a world, and fails where an answer is not what the grants mean. */
+  /** Asks what the compiler makes of a snapshot, and fails where an answer is not what the grants mean. */
   async function askAsMeant(snapshot: Snapshot): Promise<{ question: Question; engine: Answer }[]> {
-    const answers = await askAll(compile(snapshot).text, fc.sample(anyQuestion(wordsOf(snapshot)), PER_WORLD));
+    const answers = await askAll(
+      compile(snapshot).text,
+      fc.sample(anyQuestion(wordsOf(snapshot)), QUESTIONS_PER_SAMPLE),
+    );
     const wrong = answers.filter(({ question, engine }) => {
       const meant = byIntent(snapshot, question);
       return meant !== undefined && canonical(meant) !== canonical(engine);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { FAMILIES } from './loop/statement.js';
 import { LOOP } from './loop/steps.js';
-import { World } from './loop/world.js';
+import { Deployment } from './loop/deployment.js';
 import { emptyRules } from './running/config-map.js';
 import { MODES } from './running/engine.js';
 import { startGrantline } from './running/grantline.js';
@@ -16,15 +16,15 @@ const CASES = MODES.flatMap((mode) => FAMILIES.map((family) => ({ mode, family }
 describe.each(CASES)('the loop, $mode, $family', ({ mode, family }) => {
   const name = `grantline-${mode}-${family}`;
   const processes = new Processes(mkdtempSync(join(stack.folder, `${name}-`)));
-  let world: World;
+  let deployment: Deployment;
 
   beforeAll(async () => {
     await emptyRules(kubectlOf(stack));
-    world = new World(stack, await startGrantline(processes, stack, { name, mode, family }), mode, family);
+    deployment = new Deployment(stack, await startGrantline(processes, stack, { name, mode, family }), mode, family);
   });
   afterAll(() => processes.stopAll());
 
   it.each(LOOP)('$title', async ({ run }) => {
-    await run(world);
+    await run(deployment);
   });
 });

@@ -1,5 +1,5 @@
-const FIRST_WORD = 2_000;
-const NEXT_WORD = 15_000;
+const FIRST_REPORT_MS = 2_000;
+const REPORT_INTERVAL_MS = 15_000;
 
 /** `850 ms`, `12.3 s`, `4 min 11 s`. */
 export function duration(milliseconds: number): string {
@@ -9,32 +9,32 @@ export function duration(milliseconds: number): string {
   return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }
 
-export function say(line: string): void {
+export function report(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
-/** Does one piece of work and says how long it took; while it takes long, it says so, too. */
-export async function told<T>(what: string, work: () => Promise<T>): Promise<T> {
+/** Runs a step and reports its duration; reports repeatedly while it takes long. */
+export async function withProgress<T>(what: string, work: () => Promise<T>): Promise<T> {
   const began = performance.now();
   let reminder: NodeJS.Timeout | undefined;
   const first = setTimeout(() => {
-    say(`  … ${what}`);
+    report(`  … ${what}`);
     reminder = setInterval(() => {
-      say(`  … ${what}, ${duration(performance.now() - began)} so far`);
-    }, NEXT_WORD);
-  }, FIRST_WORD);
+      report(`  … ${what}, ${duration(performance.now() - began)} so far`);
+    }, REPORT_INTERVAL_MS);
+  }, FIRST_REPORT_MS);
   try {
-    return await summed(what, work);
+    return await timed(what, work);
   } finally {
     clearTimeout(first);
     clearInterval(reminder);
   }
 }
 
-/** Does work whose parts tell of themselves, and says how long it took in all. */
-export async function summed<T>(what: string, work: () => Promise<T>): Promise<T> {
+/** Runs work that reports its own steps, and reports the total duration. */
+export async function timed<T>(what: string, work: () => Promise<T>): Promise<T> {
   const began = performance.now();
   const result = await work();
-  say(`  ${what}: ${duration(performance.now() - began)}`);
+  report(`  ${what}: ${duration(performance.now() - began)}`);
   return result;
 }

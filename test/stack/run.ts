@@ -11,7 +11,7 @@ import { installChartTools } from './parts/chart-tools.js';
 import { installImageNode } from './parts/image.js';
 import { install, installForChart } from './parts/install.js';
 import { installSchemathesis } from './parts/schemathesis.js';
-import { duration, say, summed, told } from './progress.js';
+import { duration, report, timed, withProgress } from './progress.js';
 import { assertNothingLeft } from './running/leftover-processes.js';
 import { Processes } from './running/processes.js';
 import { STACK_FILE, startChartStack, startStack, type StartedStack } from './stack.js';
@@ -40,29 +40,29 @@ const WORKS: Record<string, Work> = {
       return suite(processes, { [SEED]: process.env[SEED] ?? SUITE_SEED, ...found }, rest);
     }),
   chart: async (processes, rest) => {
-    const parts = await summed('installed', () => installForChart(processes, process.env));
+    const parts = await timed('installed', () => installForChart(processes, process.env));
     const file = await startChartStack(processes, parts);
     return suite(processes, { [STACK_FILE]: file }, ['test/stack/chart/', ...rest]);
   },
   'chart-readme': async (processes) => {
-    const folder = await told('helm-docs', () => installChartTools(processes, cacheFolder(process.env)));
+    const folder = await withProgress('helm-docs', () => installChartTools(processes, cacheFolder(process.env)));
     await writeChartReadme(folder);
     return 0;
   },
   fuzz: async (processes, rest) => {
-    const fuzzer = await told('Schemathesis', () => installSchemathesis(processes, cacheFolder(process.env)));
+    const fuzzer = await withProgress('Schemathesis', () => installSchemathesis(processes, cacheFolder(process.env)));
     return suite(processes, { [FUZZER]: fuzzer }, ['fuzz\\.stack-spec', ...rest]);
   },
   'image-node': async (processes, rest) => {
-    const folder = await told("the image's Node", () => installImageNode(processes, cacheFolder(process.env)));
+    const folder = await withProgress("the image's Node", () => installImageNode(processes, cacheFolder(process.env)));
     return suiteOnNode(processes, folder, rest);
   },
   demo: (processes) => withStack(processes, (started) => demo(processes, started)),
 };
 
 async function withStack(processes: Processes, use: (started: StartedStack) => Promise<number>): Promise<number> {
-  const parts = await summed('installed', () => install(processes, process.env));
-  return use(await summed('started', () => startStack(processes, parts)));
+  const parts = await timed('installed', () => install(processes, process.env));
+  return use(await timed('started', () => startStack(processes, parts)));
 }
 
 /** Does one work in a folder of its own and stops whatever that started, however it ends. @returns the exit code */
@@ -70,27 +70,27 @@ async function run(work: Work, rest: readonly string[]): Promise<number> {
   const began = performance.now();
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'grantline-stack-')));
   const processes = new Processes(folder);
-  say(`run folder: ${folder}`);
+  report(`run folder: ${folder}`);
   let interruption: number | undefined;
   for (const [signal, exitCode] of Object.entries(SIGNALS)) {
     process.on(signal, () => {
       if (interruption !== undefined) process.exit(exitCode); // asked twice: the guard ends what still runs
-      say(`${signal}: stopping`);
+      report(`${signal}: stopping`);
       interruption = exitCode;
       void processes.stopAll();
     });
   }
 
   const outcome = await work(processes, rest).catch((failure: unknown) => {
-    if (interruption === undefined) say(describe(failure));
+    if (interruption === undefined) report(describe(failure));
     return 1;
   });
-  await told('stopped', () => processes.stopAll());
+  await withProgress('stopped', () => processes.stopAll());
   await assertNothingLeft(folder);
-  say(`${duration(performance.now() - began)} in all; no process is left`);
+  report(`${duration(performance.now() - began)} in all; no process is left`);
   const exitCode = interruption ?? outcome;
   if (outcome === 0 || interruption !== undefined) await rm(folder, { recursive: true, force: true });
-  else say(`logs: ${join(folder, 'logs')}`);
+  else report(`logs: ${join(folder, 'logs')}`);
   return exitCode;
 }
 
@@ -103,7 +103,7 @@ function describe(failure: unknown): string {
 const [name = '', ...rest] = process.argv.slice(2);
 const work = WORKS[name];
 if (work === undefined) {
-  say(USAGE);
+  report(USAGE);
   process.exitCode = 2;
 } else {
   process.exitCode = await run(work, rest);

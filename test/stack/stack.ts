@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import type { ChartParts, Parts } from './parts/install.js';
-import { told } from './progress.js';
+import { withProgress } from './progress.js';
 import { startCluster, type Cluster } from './running/cluster.js';
 import { startEngine, type Mode } from './running/engine.js';
 import { startIdentityProvider } from './running/identity-provider.js';
@@ -45,8 +45,8 @@ export async function startStack(processes: Processes, parts: Parts): Promise<St
   const realm = newRealm();
   const rulesVolume = join(processes.folder, 'rules');
   const [issuer, cluster] = await processes.together(
-    told('Keycloak', () => startIdentityProvider(processes, parts, realm)),
-    told('Kubernetes API', async () => {
+    withProgress('Keycloak', () => startIdentityProvider(processes, parts, realm)),
+    withProgress('Kubernetes API', async () => {
       const started = await startCluster(processes, parts);
       await Release.install(chartStack(processes, parts, started), 'default');
       await new RulesProjection(started.api, rulesVolume, processes.ending).start();
@@ -54,7 +54,7 @@ export async function startStack(processes: Processes, parts: Parts): Promise<St
     }),
   );
   const engine = (mode: Mode) =>
-    told(`Trino, ${mode}`, () => startEngine(processes, parts, { mode, issuer, rulesFolder: rulesVolume }));
+    withProgress(`Trino, ${mode}`, () => startEngine(processes, parts, { mode, issuer, rulesFolder: rulesVolume }));
   const [insecure, verified] = await processes.together(engine('insecure'), engine('verified'));
 
   const engines = { insecure, verified };
@@ -64,7 +64,7 @@ export async function startStack(processes: Processes, parts: Parts): Promise<St
 
 /** @returns the file that tells the specs where everything is */
 export async function startChartStack(processes: Processes, parts: ChartParts): Promise<string> {
-  const cluster = await told('Kubernetes API', () => startCluster(processes, parts));
+  const cluster = await withProgress('Kubernetes API', () => startCluster(processes, parts));
   return writeStack(chartStack(processes, parts, cluster));
 }
 

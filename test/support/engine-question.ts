@@ -32,7 +32,7 @@ export type RoutineAct = 'function' | 'view-with-function' | 'procedure';
 /** Yes, no, a mask or none, filters, or the names that a listing shows (sorted). */
 export type Answer = boolean | string | null | readonly string[];
 
-/** The words of one world, from which its questions are put together. */
+/** The words of one snapshot, from which its questions are put together. */
 export interface Words {
   users: readonly string[];
   /** Who and where it is worth asking about, besides random ones. */

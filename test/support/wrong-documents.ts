@@ -1,7 +1,7 @@
 import { compile } from '../../src/trino-rules/compile/compile.js';
 import type { RulesDocument, TableRule } from '../../src/trino-rules/document/rules-document.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
-import { aWorld } from './a-world.js';
+import { aSnapshot } from './snapshot-builder.js';
 import type { Question } from './engine-question.js';
 
 /** Rules that give somebody what the grants do not, and a question that shows it: it must be no, and the engine says yes. */
@@ -11,11 +11,11 @@ export interface WrongDocument {
 }
 
 /** Ana may read everything of `hr` but what a deny takes, and insert into one table of another schema. */
-export const wronged: Snapshot = aWorld()
-  .person('ana')
+export const wronged: Snapshot = aSnapshot()
+  .user('ana')
   .may('SELECT', 'hr.public')
   .may('INSERT', 'hr.desk.notes')
-  .person('bo')
+  .user('bo')
   .snapshot();
 
 const right = compile(wronged).document;

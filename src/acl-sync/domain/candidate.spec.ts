@@ -1,4 +1,4 @@
-import { aWorld, NOW } from '../../../test/support/a-world.js';
+import { aSnapshot, NOW } from '../../../test/support/snapshot-builder.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import { type Candidate, prepare } from './candidate.js';
 
@@ -11,14 +11,14 @@ function prepared(snapshot: Snapshot, { bytes = null as number | null, warnTable
 
 describe('a candidate for publication', () => {
   it('counts its rules and bytes', () => {
-    const { text, rules, bytes } = prepared(aWorld().person('björn').may('SELECT', 'sales').snapshot());
+    const { text, rules, bytes } = prepared(aSnapshot().user('björn').may('SELECT', 'sales').snapshot());
     expect(rules).toBe(text.split('\n').filter((line) => line.startsWith('{"')).length);
     expect(bytes).toBe(Buffer.from(text).length);
     expect(bytes).toBeGreaterThan(text.length);
   });
 
   it('warns of more table rules than the engine scans fast', () => {
-    const snapshot = aWorld().person('ana').may('SELECT', 'sales.eu').snapshot();
+    const snapshot = aSnapshot().user('ana').may('SELECT', 'sales.eu').snapshot();
     expect(prepared(snapshot).findings).toEqual([]);
     expect(prepared(snapshot, { warnTableRules: 1 }).findings).toMatchObject([
       { code: 'many-table-rules', severity: 'warning' },
@@ -26,23 +26,23 @@ describe('a candidate for publication', () => {
   });
 
   it('has the same digest for equal input at another time', () => {
-    const snapshot = aWorld().person('ana').may('SELECT', 'sales').snapshot();
+    const snapshot = aSnapshot().user('ana').may('SELECT', 'sales').snapshot();
     const digest = prepared(snapshot).snapshotHash;
     expect(prepared({ ...snapshot, at: later(60) }).snapshotHash).toBe(digest);
-    expect(prepared(aWorld().person('ana').may('INSERT', 'sales').snapshot()).snapshotHash).not.toBe(digest);
+    expect(prepared(aSnapshot().user('ana').may('INSERT', 'sales').snapshot()).snapshotHash).not.toBe(digest);
   });
 
   it('knows when the first grant expires', () => {
-    const world = aWorld().person('ana').may('SELECT', 'a');
-    expect(prepared(world.snapshot()).nextExpiry).toBeNull();
-    world.may('SELECT', 'b', { expiresAt: later(-1) });
-    expect(prepared(world.snapshot()).nextExpiry).toBeNull();
-    world.may('SELECT', 'c', { expiresAt: later(90) }).may('SELECT', 'd', { expiresAt: later(60) });
-    expect(prepared(world.snapshot()).nextExpiry).toEqual(later(60));
+    const builder = aSnapshot().user('ana').may('SELECT', 'a');
+    expect(prepared(builder.snapshot()).nextExpiry).toBeNull();
+    builder.may('SELECT', 'b', { expiresAt: later(-1) });
+    expect(prepared(builder.snapshot()).nextExpiry).toBeNull();
+    builder.may('SELECT', 'c', { expiresAt: later(90) }).may('SELECT', 'd', { expiresAt: later(60) });
+    expect(prepared(builder.snapshot()).nextExpiry).toEqual(later(60));
   });
 
   it('names the remedy when the rules are too large for the target', () => {
-    const snapshot = aWorld().person('ana').may('SELECT', 'sales').snapshot();
+    const snapshot = aSnapshot().user('ana').may('SELECT', 'sales').snapshot();
     const { bytes } = prepared(snapshot);
     expect(prepared(snapshot, { bytes }).findings).toEqual([]);
     expect(prepared(snapshot, { bytes: bytes - 1 }).findings).toEqual([

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { aWorld, NOW } from '../../../test/support/a-world.js';
-import { anyWorld } from '../../../test/support/any-world.js';
-import { anyRecordedChanges, type ChangedWorld } from '../../../test/support/recorded-world.js';
+import { aSnapshot, NOW } from '../../../test/support/snapshot-builder.js';
+import { anySnapshot } from '../../../test/support/any-snapshot.js';
+import { anyRecordedChanges, type RecordedChanges } from '../../../test/support/recorded-changes.js';
 import { compile } from '../../trino-rules/compile/compile.js';
 import { compareAccess } from '../../trino-rules/diff/access-change.js';
 import { effective } from '../../trino-rules/model/effective-snapshot.js';
@@ -18,7 +18,7 @@ import { withdrawal } from './withdrawal.js';
 describe('the effective snapshot', () => {
   it('gives the same rules as the whole snapshot, and can be parsed back', () => {
     fc.assert(
-      fc.property(anyWorld(), (snapshot) => {
+      fc.property(anySnapshot(), (snapshot) => {
         expect(compile(effective(snapshot)).text).toBe(compile(snapshot).text);
         const written: unknown = JSON.parse(writtenSnapshot(snapshot));
         const reading = readSnapshot(written, snapshot);
@@ -49,7 +49,7 @@ describe('an explained snapshot', () => {
   });
 
   it('compares a row with its last event only: removed, added again, then missing without an event', () => {
-    const previous = aWorld().group('readers', ['ana']).may('SELECT', 'sales').snapshot();
+    const previous = aSnapshot().group('readers', ['ana']).may('SELECT', 'sales').snapshot();
     const next = { ...previous, groups: previous.groups.map((group) => ({ ...group, members: [] })) };
     const member = { subject: { type: 'group', id: '1', name: null }, details: { user_id: 1 }, at: NOW } as const;
     const removed = { ...member, event: 'member_removed' } as const;
@@ -72,7 +72,7 @@ describe('a withdrawal', () => {
   });
 
   it('hides a column when the nearer of two masks was added or removed', () => {
-    const wide = () => aWorld().person('ana').may('SELECT', 'sales.eu').seesMasked('sales.eu', 'card', 'NULL');
+    const wide = () => aSnapshot().user('ana').may('SELECT', 'sales.eu').seesMasked('sales.eu', 'card', 'NULL');
     const [previous, next] = [wide(), wide().seesMasked('sales.eu.orders', 'card', "'x'")].map((w) => w.snapshot());
     if (previous === undefined || next === undefined) throw new Error('two snapshots');
     for (const [before, after] of [
@@ -111,7 +111,7 @@ describe('denials in front of the published rules', () => {
   });
 
   it('keep access that another grant gives, and principals without a loss', () => {
-    const previous = aWorld()
+    const previous = aSnapshot()
       .group('a', ['ana', 'bo'])
       .may('SELECT', 'sales')
       .group('b', ['ana'])
@@ -131,7 +131,7 @@ describe('denials in front of the published rules', () => {
 describe('another build of the compiler', () => {
   const tables = Array.from({ length: 60 }, (_, i) => `sales.eu.t${i}`);
   const granting = (...paths: string[]) =>
-    paths.reduce((builder, path) => builder.may('SELECT', path), aWorld().person('ana')).snapshot();
+    paths.reduce((builder, path) => builder.may('SELECT', path), aSnapshot().user('ana')).snapshot();
   /** A publication in which another build compiled `rules` for `snapshot`. */
   const published = (snapshot: Snapshot, rules: Snapshot, compiler = 'another build'): Previous => {
     const { text, hash } = compile(rules);
@@ -211,6 +211,6 @@ describe('another build of the compiler', () => {
   });
 });
 
-function explained({ previous, next, events }: ChangedWorld): Snapshot {
+function explained({ previous, next, events }: RecordedChanges): Snapshot {
   return explainedSnapshot(effective(previous), next, new AuditProjection(events));
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { aWorld, NOW } from '../../../test/support/a-world.js';
-import { anyWorld } from '../../../test/support/any-world.js';
+import { aSnapshot, NOW } from '../../../test/support/snapshot-builder.js';
+import { anySnapshot } from '../../../test/support/any-snapshot.js';
 import { Chance } from '../../../test/support/chance.js';
 import { Evaluator } from '../engine/evaluator.js';
 import type { Snapshot, SnapshotGrant } from '../model/snapshot.js';
@@ -9,14 +9,14 @@ import { intentSets } from './intent-sets.js';
 
 describe('compiled rules', () => {
   it('merge what two groups give on one table', () => {
-    const world = aWorld()
+    const snapshot = aSnapshot()
       .group('readers', ['ana', 'bo'])
       .may('SELECT', 'sales.eu.orders')
       .group('writers', ['bo', 'cy'])
       .may('INSERT', 'sales.eu.orders')
       .snapshot();
 
-    const { tables } = compile(world).document;
+    const { tables } = compile(snapshot).document;
 
     const at = { catalog: 'sales', schema: 'eu', table: 'orders' };
     expect(tables.filter(({ table }) => table === 'orders')).toEqual([
@@ -27,15 +27,15 @@ describe('compiled rules', () => {
   });
 
   it('put the narrowest node first, and there only those who get something else', () => {
-    const world = aWorld()
+    const snapshot = aSnapshot()
       .group('staff', ['ana', 'bo'])
       .may('SELECT', 'sales')
-      .person('bo')
+      .user('bo')
       .mayNot('sales.eu.orders')
       .seesMasked('sales.eu', 'ssn', 'NULL')
       .snapshot();
 
-    const { tables } = compile(world).document;
+    const { tables } = compile(snapshot).document;
 
     expect(tables.filter(({ catalog }) => catalog === 'sales')).toEqual([
       { user: 'bo', catalog: 'sales', schema: 'eu', table: 'orders', privileges: [] },
@@ -44,8 +44,8 @@ describe('compiled rules', () => {
     ]);
   });
 
-  it('hold every section, closed for a world without grants', () => {
-    const { document, hash, text } = compile(aWorld().person('ana').snapshot());
+  it('hold every section, closed for a snapshot without grants', () => {
+    const { document, hash, text } = compile(aSnapshot().user('ana').snapshot());
 
     const user = 'service-account-grantline';
     expect(document).toEqual({
@@ -85,9 +85,9 @@ describe('compiled rules', () => {
   });
 
   it('let our own account become those who reach something, and people set what the settings list', () => {
-    const world = aWorld().person('ana').may('SELECT', 'sales').person('x$y').may('SELECT', 'sales').person('bo');
+    const builder = aSnapshot().user('ana').may('SELECT', 'sales').user('x$y').may('SELECT', 'sales').user('bo');
 
-    const { document, findings } = compile(world.with({ sessionProperties: ['query_max_run_time'] }).snapshot());
+    const { document, findings } = compile(builder.with({ sessionProperties: ['query_max_run_time'] }).snapshot());
 
     const own = 'service-account-grantline';
     expect(document.impersonation).toEqual([{ original_user: own, new_user: 'ana', allow: true }]);
@@ -100,8 +100,8 @@ describe('compiled rules', () => {
   });
 
   it('say what a snapshot asks for in vain', () => {
-    const world = aWorld()
-      .person('ana')
+    const snapshot = aSnapshot()
+      .user('ana')
       .may('SELECT', 'grantline.public')
       .may('SELECT', 'sales')
       .seesMasked('sales', 'ssn', 'a')
@@ -111,16 +111,16 @@ describe('compiled rules', () => {
       .may('SELECT', 'sales')
       .snapshot();
 
-    expect(compile(world).findings.map(({ severity, code, message }) => `${severity} ${code}: ${message}`)).toEqual([
+    expect(compile(snapshot).findings.map(({ severity, code, message }) => `${severity} ${code}: ${message}`)).toEqual([
       'error name-clash: one name means two principals: person ana, engine ANA',
       'warning closed-catalog: grants and policies on grantline.public have no effect: nobody may be given anything in that catalog',
       'warning mask-conflict: two masks at the same distance claim column ssn of sales for ana: it is hidden from them',
     ]);
   });
 
-  it('are the same bytes for the same world in any order', () => {
+  it('are the same bytes for the same snapshot in any order', () => {
     fc.assert(
-      fc.property(anyWorld(), fc.nat(), (snapshot, seed) => {
+      fc.property(anySnapshot(), fc.nat(), (snapshot, seed) => {
         expect(compile(inAnyOrder(snapshot, new Chance(seed))).text).toBe(compile(snapshot).text);
       }),
     );
@@ -128,7 +128,7 @@ describe('compiled rules', () => {
 
   it('are the same bytes without what has expired or was revoked', () => {
     fc.assert(
-      fc.property(anyWorld(), (snapshot) => {
+      fc.property(anySnapshot(), (snapshot) => {
         const isOver = ({ expiresAt, revokedAt }: SnapshotGrant) =>
           revokedAt !== null || (expiresAt !== null && expiresAt <= NOW);
         const grants = snapshot.grants.filter((grant) => !isOver(grant));
@@ -139,7 +139,7 @@ describe('compiled rules', () => {
 
   it('come back to the same bytes when a grant is revoked, and change for one person only', () => {
     const granted = fc
-      .tuple(anyWorld(), anyWorld())
+      .tuple(anySnapshot(), anySnapshot())
       .filter(([snapshot, other]) => snapshot.users.length > 0 && other.grants.length > 0);
     fc.assert(
       fc.property(granted, ([snapshot, other]) => {
@@ -175,7 +175,7 @@ function rulesOf(snapshot: Snapshot): string {
   return compile(snapshot).text;
 }
 
-/** Everything that one person has on every node that the world names, and on fresh names beside them. */
+/** Everything that one person has on every node that the snapshot names, and on fresh names beside them. */
 function accessOf(engine: Evaluator, user: string, snapshot: Snapshot): unknown[] {
   const fresh = { catalog: 'fresh', schema: 'fresh', table: 'fresh' };
   const named = [...snapshot.grants, ...snapshot.policies].map(({ resource }) => resource);

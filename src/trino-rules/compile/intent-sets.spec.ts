@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { aWorld } from '../../../test/support/a-world.js';
-import { anyWorld } from '../../../test/support/any-world.js';
+import { aSnapshot } from '../../../test/support/snapshot-builder.js';
+import { anySnapshot } from '../../../test/support/any-snapshot.js';
 import { catalogMode, intentAt, reachesSomething } from '../model/intent.js';
 import type { Principal } from '../model/principal.js';
 import { PRIVILEGES } from '../model/privilege.js';
@@ -13,7 +13,7 @@ import type { NodeAccess } from './node-access.js';
 describe('the intent as sets of people', () => {
   it('says what the plain intent says, of everybody, on every named node and on fresh names below', () => {
     fc.assert(
-      fc.property(anyWorld(), (snapshot) => {
+      fc.property(anySnapshot(), (snapshot) => {
         expectToSayThePlainIntent(snapshot);
       }),
       { numRuns: 400 },
@@ -21,10 +21,10 @@ describe('the intent as sets of people', () => {
   });
 
   it('ends a conflict of masks where a nearer one decides', () => {
-    const world = aWorld().person('ana').may('SELECT', 'sales');
-    world.seesMasked('sales', 'ssn', 'a').seesMasked('sales', 'ssn', 'b').seesMasked('sales.eu', 'ssn', 'c');
+    const builder = aSnapshot().user('ana').may('SELECT', 'sales');
+    builder.seesMasked('sales', 'ssn', 'a').seesMasked('sales', 'ssn', 'b').seesMasked('sales.eu', 'ssn', 'c');
 
-    const nodes = expectToSayThePlainIntent(world.snapshot());
+    const nodes = expectToSayThePlainIntent(builder.snapshot());
 
     const eu = nodes.find(({ resource }) => resource.schema === 'eu');
     expect(eu?.access.states.map(({ effect }) => effect.columns)).toContainEqual([{ name: 'ssn', mask: 'c' }]);
@@ -32,7 +32,7 @@ describe('the intent as sets of people', () => {
 
   it('knows who may enter which catalog, and who may enter at all', () => {
     fc.assert(
-      fc.property(anyWorld(), (snapshot) => {
+      fc.property(anySnapshot(), (snapshot) => {
         const sets = intentSets(snapshot);
         const catalogs = [...new Set(everyNode(sets).map(({ resource }) => resource.catalog)).add('nobody named this')];
         const modes = (mode: (catalog: string) => string) => catalogs.map((catalog) => [catalog, mode(catalog)]);

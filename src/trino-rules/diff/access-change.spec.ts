@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { aWorld } from '../../../test/support/a-world.js';
+import { aSnapshot } from '../../../test/support/snapshot-builder.js';
 import { anyChange } from '../../../test/support/any-change.js';
-import { anyWorld } from '../../../test/support/any-world.js';
+import { anySnapshot } from '../../../test/support/any-snapshot.js';
 import { compile } from '../compile/compile.js';
 import type { RulesDocument } from '../document/rules-document.js';
 import { Evaluator } from '../engine/evaluator.js';
@@ -12,7 +12,7 @@ import type { ChangedAccess } from './access-ledger.js';
 describe('the change of access', () => {
   it('is empty between equal rules', () => {
     fc.assert(
-      fc.property(anyWorld(), (snapshot) => {
+      fc.property(anySnapshot(), (snapshot) => {
         const { document } = compile(snapshot);
         expect(compareAccess(document, document)).toMatchObject({ gained: [], lost: [], changedPairs: 0 });
       }),
@@ -20,7 +20,7 @@ describe('the change of access', () => {
   });
 
   it('is what a new grant gives, and gone again with it', () => {
-    const after = story((world) => world.person('cy').may('INSERT', 'sales.eu.orders'));
+    const after = story((builder) => builder.user('cy').may('INSERT', 'sales.eu.orders'));
     const gained = [
       { what: 'execute queries', people: ['cy'], others: 0 },
       { what: 'impersonate cy', people: ['service-account-grantline'], others: 0 },
@@ -41,7 +41,7 @@ describe('the change of access', () => {
     });
   });
 
-  it.each<[string, (world: World) => Snapshot, string]>([
+  it.each<[string, (builder: Builder) => Snapshot, string]>([
     ['a filter', without('row_filter'), "not: may SELECT only those rows of sales.eu.orders for which (region = 'EU')"],
     ['a mask', without('column_mask'), 'not: may SELECT the column card of sales.eu.orders only as NULL'],
     ['a hidden column', without('hidden_column'), 'not: may not SELECT the column email of sales.eu.orders'],
@@ -53,8 +53,8 @@ describe('the change of access', () => {
   });
 
   it('loses with one more filter, and gains nothing by a column that is hidden instead of masked', () => {
-    const more = story((world) =>
-      world.everyone().seesOnly('sales.eu.orders', 'open').doesNotSee('sales.eu.orders', 'card'),
+    const more = story((builder) =>
+      builder.everyone().seesOnly('sales.eu.orders', 'open').doesNotSee('sales.eu.orders', 'card'),
     );
     const whats = [
       'not: may SELECT only those rows of sales.eu.orders for which (open)',
@@ -83,7 +83,7 @@ describe('the change of access', () => {
 
   it('names whatever an answer changes for', () => {
     fc.assert(
-      fc.property(anyWorld(), anyChange(), (snapshot, change) => {
+      fc.property(anySnapshot(), anyChange(), (snapshot, change) => {
         const former = compile(snapshot).document;
         const next = change(former);
         const { gained, lost } = compareAccess(former, next, { things: Infinity, people: Infinity });
@@ -118,10 +118,10 @@ describe('the change of access', () => {
   });
 });
 
-type World = ReturnType<typeof aWorld>;
+type Builder = ReturnType<typeof aSnapshot>;
 
-function readers(): World {
-  return aWorld()
+function readers(): Builder {
+  return aSnapshot()
     .group('readers', ['ana', 'bo'])
     .may('SELECT', 'sales.eu')
     .seesOnly('sales.eu.orders', "region = 'EU'")
@@ -130,17 +130,17 @@ function readers(): World {
     .mayNot('sales.eu.salaries');
 }
 
-function story(more: (world: World) => World = (world) => world): Snapshot {
+function story(more: (builder: Builder) => Builder = (builder) => builder): Snapshot {
   return more(readers()).snapshot();
 }
 
 function empty(): Snapshot {
-  return aWorld().snapshot();
+  return aSnapshot().snapshot();
 }
 
-function without(kind: string): (world: World) => Snapshot {
-  return (world) => {
-    const snapshot = world.snapshot();
+function without(kind: string): (builder: Builder) => Snapshot {
+  return (builder) => {
+    const snapshot = builder.snapshot();
     return { ...snapshot, policies: snapshot.policies.filter((policy) => policy.kind !== kind) };
   };
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { aWorld, SETTINGS } from '../../../test/support/a-world.js';
-import { anyWorld } from '../../../test/support/any-world.js';
+import { aSnapshot, SETTINGS } from '../../../test/support/snapshot-builder.js';
+import { anySnapshot } from '../../../test/support/any-snapshot.js';
 import { compile } from '../compile/compile.js';
 import type { Finding } from '../document/finding.js';
 import { PatternCache } from '../document/pattern-cache.js';
@@ -10,12 +10,12 @@ import { UserUniverse } from '../engine/user-universe.js';
 import { checkInvariants, type InvariantSettings } from './invariants.js';
 
 const SA = 'service-account-grantline';
-const rules = compile(aWorld().group('readers', ['ana']).may('SELECT', 'lake.eu').snapshot()).document;
+const rules = compile(aSnapshot().group('readers', ['ana']).may('SELECT', 'lake.eu').snapshot()).document;
 
 describe('the invariants of the source document', () => {
   it('hold for whatever the compiler makes', () => {
     fc.assert(
-      fc.property(anyWorld(), (snapshot) => {
+      fc.property(anySnapshot(), (snapshot) => {
         expect(told(compile(snapshot).document, snapshot.settings)).toEqual([]);
       }),
       { numRuns: 200 },

@@ -1,4 +1,4 @@
-import { aWorld, NOW } from '../../../test/support/a-world.js';
+import { aSnapshot, NOW } from '../../../test/support/snapshot-builder.js';
 import { catalogMode, decide, intentAt, mayImpersonate, reachesSomething } from './intent.js';
 import type { Principal } from './principal.js';
 import { PRIVILEGES, type Privilege } from './privilege.js';
@@ -19,73 +19,77 @@ const afterwards = (millis: number) => new Date(NOW.getTime() + millis);
 
 describe('what people may', () => {
   it('is nothing by default', () => {
-    const world = aWorld().person('ana').may('SELECT', 'sales.eu.orders').person('bo').snapshot();
+    const snapshot = aSnapshot().user('ana').may('SELECT', 'sales.eu.orders').user('bo').snapshot();
 
-    expect(may(world, 'bo')).toEqual([]);
-    expect(may(world, 'ana', { ...orders, table: 'customers' })).toEqual([]);
+    expect(may(snapshot, 'bo')).toEqual([]);
+    expect(may(snapshot, 'ana', { ...orders, table: 'customers' })).toEqual([]);
   });
 
   it('adds up over the person, the groups, and the nodes above', () => {
-    const world = aWorld()
+    const snapshot = aSnapshot()
       .group('readers', ['ana'])
       .may('SELECT', 'sales')
       .group('writers', ['ana'])
       .may('INSERT', 'sales.eu')
-      .person('ana')
+      .user('ana')
       .may('DELETE', 'sales.eu.orders')
       .snapshot();
 
-    expect(may(world, 'ana')).toEqual(['SELECT', 'INSERT', 'DELETE']);
-    expect(may(world, 'ana', { catalog: 'sales', schema: 'eu' })).toEqual(['SELECT', 'INSERT']);
+    expect(may(snapshot, 'ana')).toEqual(['SELECT', 'INSERT', 'DELETE']);
+    expect(may(snapshot, 'ana', { catalog: 'sales', schema: 'eu' })).toEqual(['SELECT', 'INSERT']);
   });
 
   it('ends at the very instant a grant expires', () => {
-    const until = (expiresAt: Date) => aWorld().person('ana').may('SELECT', 'sales', { expiresAt }).snapshot();
+    const until = (expiresAt: Date) => aSnapshot().user('ana').may('SELECT', 'sales', { expiresAt }).snapshot();
 
     expect(may(until(afterwards(1)), 'ana')).toEqual(['SELECT']);
     expect(may(until(NOW), 'ana')).toEqual([]);
   });
 
   it('ends with a revocation and with deactivation', () => {
-    const revoked = aWorld()
-      .person('ana')
+    const revoked = aSnapshot()
+      .user('ana')
       .may('SELECT', 'sales', { revokedAt: afterwards(-1) })
       .snapshot();
-    const deactivated = aWorld().person('ana').may('SELECT', 'sales').deactivated('ana').snapshot();
+    const deactivated = aSnapshot().user('ana').may('SELECT', 'sales').deactivated('ana').snapshot();
 
     expect(may(revoked, 'ana')).toEqual([]);
     expect(may(deactivated, 'ana')).toEqual([]);
   });
 
   it('is less a deny anywhere above, except for those it leaves alone', () => {
-    const world = aWorld()
+    const snapshot = aSnapshot()
       .group('staff', ['ana', 'bo'])
       .may('SELECT, INSERT', 'sales.eu.orders')
       .everyone()
       .mayNot('sales', 'INSERT', { type: 'user', id: 2 })
       .snapshot();
 
-    expect(may(world, 'ana')).toEqual(['SELECT']);
-    expect(may(world, 'bo')).toEqual(['SELECT', 'INSERT']);
+    expect(may(snapshot, 'ana')).toEqual(['SELECT']);
+    expect(may(snapshot, 'bo')).toEqual(['SELECT', 'INSERT']);
   });
 
   it('contains SELECT in GRANT_SELECT, and a deny of SELECT takes both', () => {
-    const holder = aWorld().person('ana').may('GRANT_SELECT', 'sales');
+    const holder = aSnapshot().user('ana').may('GRANT_SELECT', 'sales');
 
     expect(may(holder.snapshot(), 'ana')).toEqual(['SELECT', 'GRANT_SELECT']);
     expect(may(holder.mayNot('sales.eu', 'SELECT').snapshot(), 'ana')).toEqual([]);
   });
 
   it('leaves SELECT where only GRANT_SELECT is denied', () => {
-    const world = aWorld().person('ana').may('GRANT_SELECT', 'sales').mayNot('sales.eu', 'GRANT_SELECT').snapshot();
+    const snapshot = aSnapshot().user('ana').may('GRANT_SELECT', 'sales').mayNot('sales.eu', 'GRANT_SELECT').snapshot();
 
-    expect(may(world, 'ana')).toEqual(['SELECT']);
+    expect(may(snapshot, 'ana')).toEqual(['SELECT']);
   });
 
   it('is told with where it comes from', () => {
-    const world = aWorld().group('readers', ['ana']).may('SELECT', 'sales').mayNot('sales.eu', 'SELECT').snapshot();
+    const snapshot = aSnapshot()
+      .group('readers', ['ana'])
+      .may('SELECT', 'sales')
+      .mayNot('sales.eu', 'SELECT')
+      .snapshot();
 
-    const decision = decide(world, user(world, 'ana'), orders, 'SELECT');
+    const decision = decide(snapshot, user(snapshot, 'ana'), orders, 'SELECT');
 
     expect(decision.allowed).toBe(false);
     expect(decision.grants).toMatchObject([
@@ -95,47 +99,47 @@ describe('what people may', () => {
   });
 
   it('can be asked of a group, as of a member who is in no other', () => {
-    const world = aWorld()
+    const snapshot = aSnapshot()
       .group('readers', ['ana'])
       .may('SELECT', 'sales')
-      .person('ana')
+      .user('ana')
       .may('INSERT', 'sales')
       .snapshot();
 
-    expect(intentAt(world, { type: 'group', id: 1 }, orders).privileges).toEqual(['SELECT']);
+    expect(intentAt(snapshot, { type: 'group', id: 1 }, orders).privileges).toEqual(['SELECT']);
   });
 });
 
 describe('what people see', () => {
-  const ana = () => aWorld().person('ana').may('SELECT', 'sales');
+  const ana = () => aSnapshot().user('ana').may('SELECT', 'sales');
 
   it('passes every row filter that applies, each in parentheses, in one order', () => {
-    const world = ana()
+    const builder = ana()
       .seesOnly('sales.eu', 'b = 1 OR c')
       .everyone()
       .seesOnly('sales', 'a = 1')
       .seesOnly('sales.eu', 'a = 1');
 
-    expect(seen(world.snapshot(), 'ana').filters).toEqual(['a = 1', 'b = 1 OR c']);
+    expect(seen(builder.snapshot(), 'ana').filters).toEqual(['a = 1', 'b = 1 OR c']);
   });
 
   it('takes the mask of the nearest node', () => {
-    const world = ana().seesMasked('sales', 'ssn', 'wide').seesMasked('sales.eu', 'ssn', 'near').snapshot();
+    const snapshot = ana().seesMasked('sales', 'ssn', 'wide').seesMasked('sales.eu', 'ssn', 'near').snapshot();
 
-    expect(seen(world, 'ana').masks).toEqual(['ssn: near']);
+    expect(seen(snapshot, 'ana').masks).toEqual(['ssn: near']);
   });
 
   it('takes the next wider mask where an exception switches the nearest off', () => {
-    const world = ana().everyone().seesMasked('sales', 'ssn', 'wide');
-    world.seesMasked('sales.eu', 'ssn', 'near', { type: 'user', id: 1 });
+    const builder = ana().everyone().seesMasked('sales', 'ssn', 'wide');
+    builder.seesMasked('sales.eu', 'ssn', 'near', { type: 'user', id: 1 });
 
-    expect(seen(world.snapshot(), 'ana').masks).toEqual(['ssn: wide']);
+    expect(seen(builder.snapshot(), 'ana').masks).toEqual(['ssn: wide']);
   });
 
   it('hides a column that two masks at one distance claim, and says so', () => {
-    const world = ana().seesMasked('sales', 'ssn', 'a').everyone().seesMasked('sales', 'ssn', 'b').snapshot();
+    const snapshot = ana().seesMasked('sales', 'ssn', 'a').everyone().seesMasked('sales', 'ssn', 'b').snapshot();
 
-    expect(seen(world, 'ana')).toEqual({ filters: [], hidden: ['ssn'], masks: [], conflicts: ['ssn'] });
+    expect(seen(snapshot, 'ana')).toEqual({ filters: [], hidden: ['ssn'], masks: [], conflicts: ['ssn'] });
   });
 
   it('takes two masks of one text for one, and a nearer mask for the end of a conflict', () => {
@@ -150,79 +154,80 @@ describe('what people see', () => {
   });
 
   it('adds up hidden columns, which beat masks', () => {
-    const world = ana()
+    const snapshot = ana()
       .doesNotSee('sales', 'ssn')
       .doesNotSee('sales.eu', 'iban')
       .seesMasked('sales.eu.orders', 'ssn', 'x')
       .snapshot();
 
-    expect(seen(world, 'ana')).toMatchObject({ hidden: ['iban', 'ssn'], masks: [] });
+    expect(seen(snapshot, 'ana')).toMatchObject({ hidden: ['iban', 'ssn'], masks: [] });
   });
 
   it('says nothing of filters and columns to those who may do nothing', () => {
-    const world = aWorld()
+    const snapshot = aSnapshot()
       .everyone()
       .seesOnly('sales', 'a')
       .seesMasked('sales', 'b', 'c')
       .doesNotSee('sales', 'd')
-      .person('ana')
+      .user('ana')
       .snapshot();
 
-    expect(seen(world, 'ana')).toEqual({ filters: [], hidden: [], masks: [], conflicts: [] });
+    expect(seen(snapshot, 'ana')).toEqual({ filters: [], hidden: [], masks: [], conflicts: [] });
   });
 });
 
 describe('what belongs to nobody', () => {
   it.each(['grantline', 'system'])('is the catalog %s, whatever the grants say', (catalog) => {
-    const world = aWorld()
-      .person('ana')
+    const snapshot = aSnapshot()
+      .user('ana')
       .may(PRIVILEGES.join(','), catalog)
       .with({ writableCatalogs: [catalog] })
       .snapshot();
 
-    for (const principal of [user(world, 'ana'), { type: 'engine', name: 'service-account-grantline' } as const]) {
-      expect(intentAt(world, principal, { catalog, schema: 'runtime', table: 'queries' }).privileges).toEqual([]);
+    for (const principal of [user(snapshot, 'ana'), { type: 'engine', name: 'service-account-grantline' } as const]) {
+      expect(intentAt(snapshot, principal, { catalog, schema: 'runtime', table: 'queries' }).privileges).toEqual([]);
     }
   });
 
   it('is all of system but what the engine filters per person, for those who reach something', () => {
-    const world = aWorld()
-      .person('ana')
+    const snapshot = aSnapshot()
+      .user('ana')
       .may('SELECT', 'sales')
-      .person('bo')
+      .user('bo')
       .may('SELECT', 'sales')
       .mayNot('sales')
       .snapshot();
     const jdbc = { catalog: 'system', schema: 'jdbc', table: 'tables' };
 
-    expect([may(world, 'ana', jdbc), may(world, 'bo', jdbc)]).toEqual([['SELECT'], []]);
-    expect(may(world, 'ana', { catalog: 'system', schema: 'runtime' })).toEqual([]);
-    expect([catalogMode(world, user(world, 'ana'), 'system'), catalogMode(world, user(world, 'bo'), 'system')]).toEqual(
-      ['read-only', 'none'],
-    );
+    expect([may(snapshot, 'ana', jdbc), may(snapshot, 'bo', jdbc)]).toEqual([['SELECT'], []]);
+    expect(may(snapshot, 'ana', { catalog: 'system', schema: 'runtime' })).toEqual([]);
+    expect([
+      catalogMode(snapshot, user(snapshot, 'ana'), 'system'),
+      catalogMode(snapshot, user(snapshot, 'bo'), 'system'),
+    ]).toEqual(['read-only', 'none']);
   });
 });
 
 describe('service accounts', () => {
   const account = { type: 'engine', name: 'service-account-grantline' } as const;
-  const world = aWorld().everyone().mayNot('lake').seesOnly('tpch', 'false').snapshot();
+  const snapshot = aSnapshot().everyone().mayNot('lake').seesOnly('tpch', 'false').snapshot();
 
   it('follow the settings alone, untouched by policy', () => {
-    expect(intentAt(world, account, { catalog: 'lake', schema: 'new' })).toMatchObject({
+    expect(intentAt(snapshot, account, { catalog: 'lake', schema: 'new' })).toMatchObject({
       privileges: [...PRIVILEGES],
       filters: [],
     });
-    expect(intentAt(world, account, { catalog: 'tpch' })).toMatchObject({ privileges: ['SELECT'], filters: [] });
-    expect(intentAt(world, account, { catalog: 'sales' }).privileges).toEqual([]);
-    expect(reachesSomething(world, account)).toBe(true);
+    expect(intentAt(snapshot, account, { catalog: 'tpch' })).toMatchObject({ privileges: ['SELECT'], filters: [] });
+    expect(intentAt(snapshot, account, { catalog: 'sales' }).privileges).toEqual([]);
+    expect(reachesSomething(snapshot, account)).toBe(true);
   });
 
   it('become nobody, but for our own, which becomes the active people who reach something', () => {
-    const people = aWorld()
-      .person('ana')
+    const people = aSnapshot()
+      .user('ana')
       .may('SELECT', 'sales')
-      .person('bo')
-      .person('x$y')
+      .user('bo')
+      .user('x$y')
       .may('SELECT', 'sales')
       .with({ serviceAccounts: ['service-account-grantline', 'etl'] });
     const became = (account: string, { users, ...rest } = people.snapshot()) =>
@@ -236,8 +241,8 @@ describe('service accounts', () => {
 
 describe('the mode of a catalog', () => {
   const modeWith = (privilege: Privilege, path: string) => {
-    const world = aWorld().person('ana').may(privilege, path).snapshot();
-    return catalogMode(world, user(world, 'ana'), 'sales');
+    const snapshot = aSnapshot().user('ana').may(privilege, path).snapshot();
+    return catalogMode(snapshot, user(snapshot, 'ana'), 'sales');
   };
 
   it('is read-only for readers, all for everything else, none for everybody else', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { SETTINGS } from '../../../test/support/a-world.js';
-import { anyWorld } from '../../../test/support/any-world.js';
+import { SETTINGS } from '../../../test/support/snapshot-builder.js';
+import { anySnapshot } from '../../../test/support/any-snapshot.js';
 import { readSnapshot, writeSnapshot } from './snapshot-file.js';
 
 const AT = new Date('2026-11-20T00:00:00.000Z');
@@ -203,7 +203,7 @@ describe('a snapshot file', () => {
 
   it('reads what it writes', () => {
     fc.assert(
-      fc.property(anyWorld(), (snapshot) => {
+      fc.property(anySnapshot(), (snapshot) => {
         const reading = read(JSON.parse(JSON.stringify(writeSnapshot(snapshot))));
         fc.pre(reading.kind === 'read');
         expect(reading).toEqual({ kind: 'read', snapshot });

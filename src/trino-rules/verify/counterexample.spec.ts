@@ -1,10 +1,10 @@
-import { aWorld } from '../../../test/support/a-world.js';
+import { aSnapshot } from '../../../test/support/snapshot-builder.js';
 import { compile } from '../compile/compile.js';
 import type { ColumnRule, RulesDocument, TableRule, SystemSessionPropertyRule } from '../document/rules-document.js';
 import { proveRules } from './proof.js';
 
 /** Ana reads a filtered, masked table; the others may do more, elsewhere, or nothing. */
-const world = aWorld()
+const snapshot = aSnapshot()
   .group('readers', ['ana', 'bo'])
   .may('SELECT', 'sales.eu.orders')
   .seesOnly('sales.eu.orders', "region = 'EU'")
@@ -12,10 +12,10 @@ const world = aWorld()
   .doesNotSee('sales.eu.orders', 'email')
   .group('writers', ['bo', 'cy'])
   .may('INSERT', 'sales.eu.orders')
-  .person('cy')
+  .user('cy')
   .may('OWNERSHIP, SELECT', 'sales.us')
   .mayNot('sales.us.salaries', 'SELECT')
-  .person('dee')
+  .user('dee')
   .may('SELECT', 'hr', { expiresAt: new Date(0) })
   .deactivated('eve')
   .engine('etl.1')
@@ -229,7 +229,7 @@ function behindMarker(rules: RulesDocument, rule: SystemSessionPropertyRule): Ru
 }
 
 function judged(change: (rules: RulesDocument) => RulesDocument) {
-  return proveRules(change(compile(world).document), world);
+  return proveRules(change(compile(snapshot).document), snapshot);
 }
 
 /** Changes the rules of tables in sales that speak of somebody. */

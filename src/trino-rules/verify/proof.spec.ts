@@ -1,11 +1,11 @@
 import fc from 'fast-check';
-import { aWorld } from '../../../test/support/a-world.js';
+import { aSnapshot } from '../../../test/support/snapshot-builder.js';
 import { anyChange } from '../../../test/support/any-change.js';
-import { anyWorld } from '../../../test/support/any-world.js';
+import { anySnapshot } from '../../../test/support/any-snapshot.js';
 import { byEvaluator } from '../../../test/support/by-evaluator.js';
 import { byIntent } from '../../../test/support/by-intent.js';
 import { anyQuestion } from '../../../test/support/engine-question.js';
-import { wordsOf } from '../../../test/support/world-words.js';
+import { wordsOf } from '../../../test/support/snapshot-words.js';
 import { compile } from '../compile/compile.js';
 import type { Finding } from '../document/finding.js';
 import type { RulesDocument } from '../document/rules-document.js';
@@ -18,9 +18,9 @@ import { proveRules } from './proof.js';
 const ORDERS = { catalog: 'sales', schema: 'eu', table: 'orders' };
 
 describe('the proof', () => {
-  it('finds nothing in what the compiler makes of any world', () => {
+  it('finds nothing in what the compiler makes of any snapshot', () => {
     fc.assert(
-      fc.property(anyWorld(), (snapshot) => {
+      fc.property(anySnapshot(), (snapshot) => {
         expect(checkRules(compile(snapshot).text, snapshot)).toEqual([]);
       }),
       { numRuns: 300 },
@@ -29,7 +29,7 @@ describe('the proof', () => {
 
   it('finds nothing where row filters begin one another', () => {
     fc.assert(
-      fc.property(anyWorld(['row_filter']), (snapshot) => {
+      fc.property(anySnapshot(['row_filter']), (snapshot) => {
         expect(checkRules(compile(snapshot).text, snapshot)).toEqual([]);
       }),
       { numRuns: 1_000 },
@@ -37,7 +37,7 @@ describe('the proof', () => {
   });
 
   it('accepts a row filter that begins another one, in whatever order they are joined', () => {
-    const snapshot = aWorld()
+    const snapshot = aSnapshot()
       .group('readers', ['ana'])
       .may('SELECT', 'sales.eu.orders')
       .seesOnly('sales.eu.orders', "region = 'EU'")
@@ -48,7 +48,7 @@ describe('the proof', () => {
   });
 
   it('refuses a row filter that lets in more: joined with OR, or with one conjunct less', () => {
-    const snapshot = aWorld()
+    const snapshot = aSnapshot()
       .group('readers', ['ana'])
       .may('SELECT', 'sales.eu.orders')
       .seesOnly('sales.eu.orders', 'a = 1')
@@ -65,7 +65,7 @@ describe('the proof', () => {
   });
 
   it('names person, node, privilege, rule and grant when two groups are not merged', () => {
-    const snapshot = aWorld()
+    const snapshot = aSnapshot()
       .group('readers', ['ana', 'bo'])
       .may('SELECT', 'sales.eu.orders')
       .group('writers', ['bo', 'cy'])
@@ -94,7 +94,7 @@ describe('the proof', () => {
   });
 
   it('lets no rule say anything of those who have nothing there', () => {
-    const snapshot = aWorld().group('readers', ['ana', 'bo']).may('SELECT', 'sales.eu.orders').snapshot();
+    const snapshot = aSnapshot().group('readers', ['ana', 'bo']).may('SELECT', 'sales.eu.orders').snapshot();
     const closed = { user: 'cy', ...ORDERS, privileges: [], columns: [{ name: 'ssn', mask: 'NULL' }] };
 
     const findings = judged(snapshot, ({ tables, ...others }) => ({ ...others, tables: [...tables, closed] }));
@@ -106,7 +106,7 @@ describe('the proof', () => {
 
   it('stops every slip that changes any answer', () => {
     const asked = fc
-      .tuple(anyWorld(), anyChange())
+      .tuple(anySnapshot(), anyChange())
       .chain(([snapshot, change]) =>
         fc.tuple(
           fc.constant(snapshot),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 
-import type { World } from './world.js';
+import type { Deployment } from './deployment.js';
 
 interface Principal {
   type: 'user' | 'group';
@@ -10,29 +10,34 @@ interface Principal {
 const MARKER = { applied: 'TRINO_ACL_SYNC_APPLIED', no_change: 'TRINO_ACL_SYNC_NO_CHANGE' };
 
 /** One run of the sync by REST, until the log tells of it and the engine has what is published. @returns the outcome */
-export async function publish(world: World): Promise<keyof typeof MARKER> {
-  const { status, body } = await world.administrator.post('/api/admin/acl/sync');
+export async function publish(deployment: Deployment): Promise<keyof typeof MARKER> {
+  const { status, body } = await deployment.administrator.post('/api/admin/acl/sync');
   assert.equal(status, 200, JSON.stringify(body));
   const { outcome, publication } = body as { outcome: keyof typeof MARKER; publication: { hash: string } };
   assert.ok(outcome in MARKER, JSON.stringify(body));
-  await world.untilLogged(MARKER[outcome], publication.hash);
-  await world.untilLive();
+  await deployment.untilLogged(MARKER[outcome], publication.hash);
+  await deployment.untilLive();
   return outcome;
 }
 
 /** The same by a Job of the chart's CronJob. */
-export async function publishByJob(world: World): Promise<keyof typeof MARKER> {
-  const log = await world.grantline.syncByHand();
+export async function publishByJob(deployment: Deployment): Promise<keyof typeof MARKER> {
+  const log = await deployment.grantline.syncByHand();
   const outcome = (['applied', 'no_change'] as const).find((known) => log.includes(MARKER[known]));
   if (outcome === undefined) throw new Error(`the Job's log tells of no outcome: ${log}`);
-  await world.untilLive();
+  await deployment.untilLive();
   return outcome;
 }
 
 /** @param path `catalog.schema` or `catalog.schema.table` */
-export async function grant(world: World, principal: Principal, path: string, privilege: string): Promise<void> {
+export async function grant(
+  deployment: Deployment,
+  principal: Principal,
+  path: string,
+  privilege: string,
+): Promise<void> {
   const [catalog, schema, table] = path.split('.');
-  const { status, body } = await world.administrator.post('/api/admin/grants', {
+  const { status, body } = await deployment.administrator.post('/api/admin/grants', {
     principal,
     resource: { catalog, schema, ...(table === undefined ? {} : { table }) },
     privileges: [privilege],
@@ -40,22 +45,22 @@ export async function grant(world: World, principal: Principal, path: string, pr
   assert.equal(status, 201, JSON.stringify(body));
 }
 
-export async function revokeGrantsOf(world: World, name: string): Promise<void> {
-  const { body } = await world.administrator.get(`/api/admin/grants?principal=user:${world.person(name).id}`);
+export async function revokeGrantsOf(deployment: Deployment, name: string): Promise<void> {
+  const { body } = await deployment.administrator.get(`/api/admin/grants?principal=user:${deployment.person(name).id}`);
   const { items } = body as { items: { id: number }[] };
   assert.equal(items.length, 1);
   for (const { id } of items) {
-    assert.equal((await world.administrator.delete(`/api/admin/grants/${id}`)).status, 204);
+    assert.equal((await deployment.administrator.delete(`/api/admin/grants/${id}`)).status, 204);
   }
 }
 
-export async function makeGroup(world: World, name: string, members: readonly string[]): Promise<Principal> {
-  const { status, body } = await world.administrator.post('/api/admin/groups', { name });
+export async function makeGroup(deployment: Deployment, name: string, members: readonly string[]): Promise<Principal> {
+  const { status, body } = await deployment.administrator.post('/api/admin/groups', { name });
   assert.equal(status, 201, JSON.stringify(body));
   const id = Number(body?.['id']);
   for (const member of members) {
-    const path = `/api/admin/groups/${id}/members/${world.person(member).id}`;
-    assert.ok((await world.administrator.send('PUT', path)).status < 300, path);
+    const path = `/api/admin/groups/${id}/members/${deployment.person(member).id}`;
+    assert.ok((await deployment.administrator.send('PUT', path)).status < 300, path);
   }
   return { type: 'group', id };
 }

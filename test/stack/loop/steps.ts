@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { READABLE_CATALOG, WRITABLE_CATALOG } from '../running/grantline.js';
 import { grant, makeGroup, publish, publishByJob, revokeGrantsOf } from './administration.js';
 import type { Answer } from './statement.js';
-import { ADMINISTRATOR, type QueryOutcome, type World } from './world.js';
+import { ADMINISTRATOR, type QueryOutcome, type Deployment } from './deployment.js';
 
 /** One step of the loop: what happens, and a function that makes it happen, checks it, and says what was seen. */
 export interface Step {
   title: string;
-  run: (world: World) => Promise<string>;
+  run: (deployment: Deployment) => Promise<string>;
 }
 
 /** The first is granted something, the second never; the others get theirs through groups: both, and one of two. */
@@ -24,100 +24,100 @@ const COUNT_GRANTED = `SELECT count(*) FROM ${GRANTED}`;
 export const LOOP: readonly Step[] = [
   {
     title: 'an administrator is made on the command line; people register and log in',
-    run: async (world) => {
-      await world.makeAdministrator();
-      for (const name of PEOPLE) await world.signUp(name);
+    run: async (deployment) => {
+      await deployment.makeAdministrator();
+      for (const name of PEOPLE) await deployment.signUp(name);
       return `${ADMINISTRATOR} administrates; ${PEOPLE.join(', ')} have accounts`;
     },
   },
   {
     title: 'the first publication lets nobody in but the service account',
-    run: async (world) => {
-      assert.equal(JSON.stringify((await world.configMap()).data), '{}');
-      assert.equal(await publish(world), 'applied');
-      const { data } = await world.configMap();
+    run: async (deployment) => {
+      assert.equal(JSON.stringify((await deployment.configMap()).data), '{}');
+      assert.equal(await publish(deployment), 'applied');
+      const { data } = await deployment.configMap();
       assert.equal(Object.keys(data).join(), 'rules.json');
-      for (const name of PEOPLE) assertRefused(await world.query(name, COUNT_GRANTED));
+      for (const name of PEOPLE) assertRefused(await deployment.query(name, COUNT_GRANTED));
       return `rules.json is in the ConfigMap; the engine refuses ${PEOPLE.join(', ')}`;
     },
   },
   {
     title: 'the service account writes in the writable catalog and reads in the readable one',
-    run: async (world) => {
-      const schema = `${WRITABLE_CATALOG}.${world.schema}`;
+    run: async (deployment) => {
+      const schema = `${WRITABLE_CATALOG}.${deployment.schema}`;
       for (const statement of [
         `CREATE SCHEMA ${schema}`,
         `CREATE TABLE ${schema}.shipments (id bigint, weight integer)`,
         `INSERT INTO ${schema}.shipments VALUES (1, 10), (2, 20)`,
         `CREATE VIEW ${schema}.heavy AS SELECT id FROM ${schema}.shipments WHERE weight > 10`,
       ]) {
-        assert.equal((await world.onEngine(statement)).kind, 'rows', statement);
+        assert.equal((await deployment.onEngine(statement)).kind, 'rows', statement);
       }
-      assertRows(await world.onEngine(`SELECT id FROM ${schema}.heavy`), [[2]]);
-      assertRows(await world.onEngine(COUNT_GRANTED), [[25]]);
-      const written = await world.onEngine(`CREATE TABLE ${READABLE_CATALOG}.tiny.mine (id bigint)`);
+      assertRows(await deployment.onEngine(`SELECT id FROM ${schema}.heavy`), [[2]]);
+      assertRows(await deployment.onEngine(COUNT_GRANTED), [[25]]);
+      const written = await deployment.onEngine(`CREATE TABLE ${READABLE_CATALOG}.tiny.mine (id bigint)`);
       assert.equal(written.kind === 'failed' && written.errorName, 'PERMISSION_DENIED');
       return `${schema}.shipments and a view on it exist; ${READABLE_CATALOG} can be read, not written`;
     },
   },
   {
     title: 'a schema is granted to one person, and published',
-    run: async (world) => {
-      const former = (await world.configMap()).data['rules.json'];
-      await grant(world, { type: 'user', id: world.person('ana').id }, `${READABLE_CATALOG}.tiny`, 'SELECT');
-      assertRefused(await world.query('ana', COUNT_GRANTED)); // not before it is published
-      assert.equal(await publish(world), 'applied');
-      const { data } = await world.configMap();
+    run: async (deployment) => {
+      const former = (await deployment.configMap()).data['rules.json'];
+      await grant(deployment, { type: 'user', id: deployment.person('ana').id }, `${READABLE_CATALOG}.tiny`, 'SELECT');
+      assertRefused(await deployment.query('ana', COUNT_GRANTED)); // not before it is published
+      assert.equal(await publish(deployment), 'applied');
+      const { data } = await deployment.configMap();
       assert.notEqual(data['rules.json'], former);
       assert.equal(data['rules.json.bak'], former);
-      await world.untilConfirmed();
+      await deployment.untilConfirmed();
       return 'the ConfigMap holds the new rules, and the former ones under rules.json.bak; Grantline has seen the engine use them';
     },
   },
   {
     title: 'the person reads what was granted; the engine refuses the rest, and everybody else',
-    run: async (world) => {
+    run: async (deployment) => {
       const names = `SELECT name FROM ${GRANTED} ORDER BY name LIMIT 2`;
-      assertRows(await world.query('ana', names), [['ALGERIA'], ['ARGENTINA']]);
-      const refusal = assertRefused(await world.query('ana', `SELECT name FROM ${UNGRANTED}`));
-      await assertNeverSeen(world, 'ben');
+      assertRows(await deployment.query('ana', names), [['ALGERIA'], ['ARGENTINA']]);
+      const refusal = assertRefused(await deployment.query('ana', `SELECT name FROM ${UNGRANTED}`));
+      await assertNeverSeen(deployment, 'ben');
       return `ana reads ${GRANTED}; ${UNGRANTED}: "${refusal}"; ben sees neither`;
     },
   },
   {
     title: 'a run without changes leaves the ConfigMap alone',
-    run: async (world) => {
-      const { resourceVersion } = await world.configMap();
-      assert.equal(await publish(world), 'no_change');
-      assert.equal((await world.configMap()).resourceVersion, resourceVersion);
+    run: async (deployment) => {
+      const { resourceVersion } = await deployment.configMap();
+      assert.equal(await publish(deployment), 'no_change');
+      assert.equal((await deployment.configMap()).resourceVersion, resourceVersion);
       return `resourceVersion is still ${resourceVersion}; the log says TRINO_ACL_SYNC_NO_CHANGE`;
     },
   },
   {
     title: 'a member of two groups has what either gives',
-    run: async (world) => {
-      const table = `${WRITABLE_CATALOG}.${world.schema}.shipments`;
-      await grant(world, await makeGroup(world, 'readers', ['cleo', 'dora']), table, 'SELECT');
-      await grant(world, await makeGroup(world, 'writers', ['cleo', 'emil']), table, 'INSERT');
-      assert.equal(await publish(world), 'applied');
+    run: async (deployment) => {
+      const table = `${WRITABLE_CATALOG}.${deployment.schema}.shipments`;
+      await grant(deployment, await makeGroup(deployment, 'readers', ['cleo', 'dora']), table, 'SELECT');
+      await grant(deployment, await makeGroup(deployment, 'writers', ['cleo', 'emil']), table, 'INSERT');
+      assert.equal(await publish(deployment), 'applied');
       const insert = `INSERT INTO ${table} VALUES (3, 30)`;
       const count = `SELECT count(*) FROM ${table}`;
-      assertRefused(await world.query('dora', insert));
-      assertRefused(await world.query('emil', count));
-      assert.equal((await world.query('cleo', insert)).kind, 'rows');
-      assertRows(await world.query('cleo', count), [['3']]);
+      assertRefused(await deployment.query('dora', insert));
+      assertRefused(await deployment.query('emil', count));
+      assert.equal((await deployment.query('cleo', insert)).kind, 'rows');
+      assertRows(await deployment.query('cleo', count), [['3']]);
       return `cleo reads and writes ${table}; dora only reads, emil only writes`;
     },
   },
   {
     title: 'after the grant is revoked, and that is published, the engine refuses again',
-    run: async (world) => {
-      const former = (await world.configMap()).data['rules.json'];
-      await revokeGrantsOf(world, 'ana');
-      assert.equal(await publishByJob(world), 'applied');
-      assert.equal((await world.configMap()).data['rules.json.bak'], former);
-      const refusal = assertRefused(await world.query('ana', COUNT_GRANTED));
-      await assertNeverSeen(world, 'ben');
+    run: async (deployment) => {
+      const former = (await deployment.configMap()).data['rules.json'];
+      await revokeGrantsOf(deployment, 'ana');
+      assert.equal(await publishByJob(deployment), 'applied');
+      assert.equal((await deployment.configMap()).data['rules.json.bak'], former);
+      const refusal = assertRefused(await deployment.query('ana', COUNT_GRANTED));
+      await assertNeverSeen(deployment, 'ben');
       return `ana again: "${refusal}"; this time the run was a Job made from the CronJob`;
     },
   },
@@ -136,10 +136,10 @@ function assertRefused(outcome: QueryOutcome): string {
 }
 
 /** Neither through Grantline nor on the engine itself. */
-async function assertNeverSeen(world: World, name: string): Promise<void> {
+async function assertNeverSeen(deployment: Deployment, name: string): Promise<void> {
   for (const sql of [COUNT_GRANTED, `SHOW TABLES FROM ${READABLE_CATALOG}.tiny`]) {
-    assertRefused(await world.query(name, sql));
-    const answer = await world.onEngine(sql, name);
+    assertRefused(await deployment.query(name, sql));
+    const answer = await deployment.onEngine(sql, name);
     assert.equal(answer.kind === 'failed' && answer.errorName, 'PERMISSION_DENIED', JSON.stringify(answer));
   }
 }

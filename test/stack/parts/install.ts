@@ -1,4 +1,4 @@
-import { summed, told } from '../progress.js';
+import { timed, withProgress } from '../progress.js';
 import type { Processes } from '../running/processes.js';
 import { cacheFolder } from './cache.js';
 import { installChartTools, installCheckov, installResourceDefinitions } from './chart-tools.js';
@@ -35,15 +35,15 @@ export async function install(processes: Processes, env: NodeJS.ProcessEnv): Pro
   const cache = cacheFolder(env);
   const java = javaHome(env);
   const downloads = async () => ({
-    trino: await told('Trino, from its jars', () => installTrino(processes, cache, java)),
-    engineOracle: await told("the engine's access control", () => installEngineOracle(processes, cache, java)),
-    keycloak: await told('Keycloak', () => installKeycloak(processes, cache, java)),
+    trino: await withProgress('Trino, from its jars', () => installTrino(processes, cache, java)),
+    engineOracle: await withProgress("the engine's access control", () => installEngineOracle(processes, cache, java)),
+    keycloak: await withProgress('Keycloak', () => installKeycloak(processes, cache, java)),
     ...(await chartDownloads(processes, cache, java)),
-    postgres14: await told('PostgreSQL 14', () => installPostgres14(processes, cache)),
-    schemathesis: await told('Schemathesis', () => installSchemathesis(processes, cache)),
+    postgres14: await withProgress('PostgreSQL 14', () => installPostgres14(processes, cache)),
+    schemathesis: await withProgress('Schemathesis', () => installSchemathesis(processes, cache)),
   });
   const [kubernetes, downloaded] = await processes.together(
-    summed('kube-apiserver and etcd', () => installKubernetes(processes, cache, env)),
+    timed('kube-apiserver and etcd', () => installKubernetes(processes, cache, env)),
     downloads(),
   );
   return { javaHome: java, kubernetes, ...downloaded };
@@ -53,7 +53,7 @@ export async function install(processes: Processes, env: NodeJS.ProcessEnv): Pro
 export async function installForChart(processes: Processes, env: NodeJS.ProcessEnv): Promise<ChartParts> {
   const cache = cacheFolder(env);
   const [kubernetes, downloaded] = await processes.together(
-    summed('kube-apiserver and etcd', () => installKubernetes(processes, cache, env)),
+    timed('kube-apiserver and etcd', () => installKubernetes(processes, cache, env)),
     chartDownloads(processes, cache, javaHome(env)),
   );
   return { kubernetes, ...downloaded };
@@ -65,9 +65,11 @@ async function chartDownloads(
   java: string,
 ): Promise<Omit<ChartParts, 'kubernetes'>> {
   return {
-    clusterTools: await told('kubectl, Helm 4 and Helm 3', () => installClusterTools(processes, cache, java)),
-    chartTools: await told('promtool, kube-score and helm-docs', () => installChartTools(processes, cache)),
-    checkov: await told('checkov', () => installCheckov(processes, cache)),
-    resourceDefinitions: await told('definitions of foreign kinds', () => installResourceDefinitions(processes, cache)),
+    clusterTools: await withProgress('kubectl, Helm 4 and Helm 3', () => installClusterTools(processes, cache, java)),
+    chartTools: await withProgress('promtool, kube-score and helm-docs', () => installChartTools(processes, cache)),
+    checkov: await withProgress('checkov', () => installCheckov(processes, cache)),
+    resourceDefinitions: await withProgress('definitions of foreign kinds', () =>
+      installResourceDefinitions(processes, cache),
+    ),
   };
 }

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { arch, platform } from 'node:os';
 import { join } from 'node:path';
 
-import { told } from '../progress.js';
+import { withProgress } from '../progress.js';
 import type { Processes } from '../running/processes.js';
 import { cached } from './cache.js';
 
@@ -44,7 +44,7 @@ export async function installKubernetes(processes: Processes, cache: string, env
   const names = PROGRAMS.map(({ name }) => name);
   return cached(cache, await cacheKey(), names, async (staging) => {
     for (const { name, source, flags } of PROGRAMS) {
-      await told(`${name}, built once per machine (the two take 4 to 16 minutes)`, () =>
+      await withProgress(`${name}, built once per machine (the two take 4 to 16 minutes)`, () =>
         processes.complete({
           name: `build-${name}`,
           command: 'go',

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
 import { NO_RULES } from '../../../src/trino-rules/document/rules-document.js';
-import { say } from '../progress.js';
+import { report } from '../progress.js';
 import type { ApiServer } from './api-server.js';
 import { RULES_NAMESPACE, type ConfigMap } from './config-map.js';
 import { engineValues, rulesMount, type RulesVolume } from './engine-values.js';
@@ -25,7 +25,7 @@ export class RulesProjection {
     await this.project();
     if (this.projected === '') throw new Error('the ConfigMap with the rules cannot be read');
     this.follow().catch((failure: unknown) => {
-      say(`the rules are not projected any more: ${String(failure)}`);
+      report(`the rules are not projected any more: ${String(failure)}`);
     });
   }
 

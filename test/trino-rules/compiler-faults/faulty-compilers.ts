@@ -3,9 +3,9 @@ import { cpSync, linkSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkS
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { aBusyWorld, aWorldOfTwins } from '../../support/busy-world.js';
+import { snapshotOfEveryFeature, snapshotOfSimilarTables } from '../../support/rich-snapshots.js';
 import { plant, type PlantedFault } from '../../support/planted-fault.js';
-import { scaled, SIZES, skewedWorld } from '../../support/skewed-world.js';
+import { scaled, SIZES, skewedSnapshot } from '../../support/skewed-snapshot.js';
 
 /** Tests that the check finds each of these faults of the compiler, by the name of the fault. */
 export function stopsEach(faults: Record<string, PlantedFault>): void {
@@ -24,27 +24,31 @@ export function stopsEach(faults: Record<string, PlantedFault>): void {
   });
 }
 
-const WORLDS = [aBusyWorld(), aWorldOfTwins(), skewedWorld(scaled(SIZES.enterprise, 0.04), 'real-like')];
+const SNAPSHOTS = [
+  snapshotOfEveryFeature(),
+  snapshotOfSimilarTables(),
+  skewedSnapshot(scaled(SIZES.enterprise, 0.04), 'real-like'),
+];
 
 /** Copies of the built library, each with a fault of its own, in one thread: what they import besides is loaded once. */
 class FaultyCompilers {
   private readonly folder = mkdtempSync(join(tmpdir(), 'grantline-faults-'));
   private readonly original = join(this.folder, 'original');
-  private readonly worker = new Worker(PROGRAM, { eval: true, workerData: WORLDS });
+  private readonly worker = new Worker(PROGRAM, { eval: true, workerData: SNAPSHOTS });
 
   constructor() {
     symlinkSync(resolve('node_modules'), join(this.folder, 'node_modules'));
     cpSync('package.json', join(this.folder, 'package.json'));
-    for (const room of ['kernel', 'trino-rules'])
-      cpSync(join('dist', room), join(this.original, room), {
+    for (const folder of ['kernel', 'trino-rules'])
+      cpSync(join('dist', folder), join(this.original, folder), {
         recursive: true,
         filter: (path) => !path.endsWith('.map'),
       });
   }
 
   /**
-   * Compiles each world with a copy of the library, and checks what came out: everything that would stop a publication, up to
-   * the world of which the fault's finding is found.
+   * Compiles each snapshot with a copy of the library, and checks what came out: everything that would stop a publication, up to
+   * the snapshot in which the fault is found.
    */
   async findings(fault?: PlantedFault): Promise<string> {
     const copy = this.copy();
@@ -75,13 +79,13 @@ class FaultyCompilers {
 }
 
 const PROGRAM = `
-  const { parentPort, workerData: worlds } = require('node:worker_threads');
+  const { parentPort, workerData: snapshots } = require('node:worker_threads');
   const findings = async ({ copy, enough }) => {
     const load = (name) => import(copy + '/trino-rules/' + name + '.js');
     const [{ compile }, { checkRules }] = await Promise.all(['compile/compile', 'verify/check'].map(load));
     let found = '';
-    for (const world of worlds) {
-      const errors = checkRules(compile(world).text, world).filter(({ severity }) => severity === 'error');
+    for (const snapshot of snapshots) {
+      const errors = checkRules(compile(snapshot).text, snapshot).filter(({ severity }) => severity === 'error');
       found += errors.map(({ message }) => message + '\\n').join('');
       if (enough?.test(found)) break;
     }

@@ -4,7 +4,7 @@ import { effective } from '../../src/trino-rules/model/effective-snapshot.js';
 import { readSnapshot, writeSnapshot } from '../../src/trino-rules/model/snapshot-file.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import { expressionProblem } from '../../src/trino-rules/model/sql-expression.js';
-import { anyWorld } from './any-world.js';
+import { anySnapshot } from './any-snapshot.js';
 
 /** What patterns, replacement texts, SQL, JSON or JavaScript read in a way of their own, and letters that change with their case. */
 const PIECES = [
@@ -45,13 +45,13 @@ const expressions = fc
   )
   .map((all) => [...new Set(['a', 'a OR b', ...all])].filter((text) => expressionProblem(text) === null));
 
-/** Worlds of the strangest names and expressions that can be written down. */
-export function anyHostileWorld(): fc.Arbitrary<Snapshot> {
+/** Snapshots of the strangest names and expressions that can be written down. */
+export function anyHostileSnapshot(): fc.Arbitrary<Snapshot> {
   const principals = names(nameProblem, (name) => name.toLowerCase());
   return fc
     .record({ principals, nodes: names(resourceNameProblem), columns: names(resourceNameProblem), expressions })
     .chain(({ principals, nodes, columns, expressions }) =>
-      anyWorld(undefined, {
+      anySnapshot(undefined, {
         people: principals.slice(1, 13),
         engines: principals.slice(0, 1).concat(principals.slice(13)),
         nodes: nodes.slice(0, 20),

@@ -2,11 +2,11 @@ import type { PolicySubject, Principal } from '../../src/trino-rules/model/princ
 import type { Privilege } from '../../src/trino-rules/model/privilege.js';
 import type { Resource } from '../../src/trino-rules/model/resource.js';
 import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from '../../src/trino-rules/model/snapshot.js';
-import { NOW, SETTINGS } from './a-world.js';
+import { NOW, SETTINGS } from './snapshot-builder.js';
 import { Chance } from './chance.js';
-import { numberedNames, realisticNames, type WorldNames } from './world-names.js';
+import { numberedNames, realisticNames, type GeneratedNames } from './generated-names.js';
 
-export interface WorldSize {
+export interface SnapshotSize {
   people: number;
   groups: number;
   grants: number;
@@ -28,9 +28,9 @@ export const SIZES = {
     schemas: 2_000,
     tables: 60_000,
   },
-} as const satisfies Record<string, WorldSize>;
+} as const satisfies Record<string, SnapshotSize>;
 
-export function scaled(size: WorldSize, factor: number): WorldSize {
+export function scaled(size: SnapshotSize, factor: number): SnapshotSize {
   const by = (count: number) => Math.max(1, Math.round(count * factor));
   return {
     people: by(size.people),
@@ -44,10 +44,10 @@ export function scaled(size: WorldSize, factor: number): WorldSize {
 }
 
 /**
- * A world as installations have it: few nodes and groups are popular and most are not; a third of the grants go to single
- * people; most are on tables. The same size, kind of names and seed give the same world.
+ * A snapshot as installations have it: few nodes and groups are popular and most are not; a third of the grants go to single
+ * people; most are on tables. The same size, kind of names and seed give the same snapshot.
  */
-export function skewedWorld(size: WorldSize, names: 'numbered' | 'real-like', seed = 1): Snapshot {
+export function skewedSnapshot(size: SnapshotSize, names: 'numbered' | 'real-like', seed = 1): Snapshot {
   const chance = new Chance(seed);
   const called = names === 'numbered' ? numberedNames() : realisticNames(seed);
   const users = from1(size.people).map((id) => ({ id, name: called.person(id), isActive: true }));
@@ -87,7 +87,7 @@ export function skewedWorld(size: WorldSize, names: 'numbered' | 'real-like', se
 }
 
 /** A few large groups and many small ones, whichever are popular with those who grant; people are in about three each. */
-function groupsOf({ people, groups }: WorldSize, called: WorldNames, chance: Chance): SnapshotGroup[] {
+function groupsOf({ people, groups }: SnapshotSize, called: GeneratedNames, chance: Chance): SnapshotGroup[] {
   const weights = from1(groups).map((id) => 1 / (1 + (8 * ((id * 7) % groups)) / groups));
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   return weights.map((weight, i) => {
@@ -109,7 +109,7 @@ interface Schema {
 }
 
 /** The schemas of each catalog. The first catalogs and schemas are the large ones; none is empty. */
-function treeOf(size: WorldSize, called: WorldNames, chance: Chance): Schema[][] {
+function treeOf(size: SnapshotSize, called: GeneratedNames, chance: Chance): Schema[][] {
   const catalogs = from1(size.catalogs).map((id) => ({ catalog: called.catalog(id), schemas: [] as Schema[] }));
   const schemas = from1(size.schemas).map((id) => {
     const home = catalogs[id <= size.catalogs ? id - 1 : chance.skewed(size.catalogs)];

@@ -21,9 +21,9 @@ export type QueryOutcome =
   { kind: 'rows'; rows: unknown[][] } | { kind: 'failed'; engineErrorName: string | null; message: string };
 
 /** A running Grantline among the real parts, and the people who use it. What it does goes through the public API. */
-export class World {
+export class Deployment {
   readonly serviceAccount: string;
-  /** A schema in the writable catalog that no other world uses. */
+  /** A schema in the writable catalog that no other deployment uses. */
   readonly schema: string;
   private readonly visitor: ApiClient;
   private readonly people = new Map<string, Person>();

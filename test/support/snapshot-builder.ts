@@ -23,14 +23,14 @@ export const SETTINGS: SnapshotSettings = {
 };
 
 /**
- * Tells a small world as a story: name somebody, then say what they may or may not.
- * People come into being when they are first named. Paths are written `catalog.schema.table`.
+ * Builds a small snapshot: a call selects a subject, the next ones add its grants and policies.
+ * Users are created when they are first named. Paths are written `catalog.schema.table`.
  */
-export function aWorld(): World {
-  return new World();
+export function aSnapshot(): SnapshotBuilder {
+  return new SnapshotBuilder();
 }
 
-class World {
+class SnapshotBuilder {
   private readonly users: SnapshotUser[] = [];
   private readonly groups: SnapshotGroup[] = [];
   private readonly grants: SnapshotGrant[] = [];
@@ -38,7 +38,7 @@ class World {
   private settings: SnapshotSettings = SETTINGS;
   private subject: PolicySubject = { type: 'everyone' };
 
-  person(name: string): this {
+  user(name: string): this {
     this.subject = { type: 'user', id: this.userId(name) };
     return this;
   }
@@ -137,6 +137,6 @@ function of(path: string, column: string): ColumnResource {
 }
 
 function read(privileges: string): Privilege[] {
-  const said = privileges.split(',').map((privilege) => privilege.trim());
-  return PRIVILEGES.filter((privilege) => said.includes(privilege));
+  const names = privileges.split(',').map((privilege) => privilege.trim());
+  return PRIVILEGES.filter((privilege) => names.includes(privilege));
 }

@@ -2,10 +2,10 @@ import type { Principal } from '../../src/trino-rules/model/principal.js';
 import { PRIVILEGES, type Privilege } from '../../src/trino-rules/model/privilege.js';
 import type { Resource } from '../../src/trino-rules/model/resource.js';
 import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from '../../src/trino-rules/model/snapshot.js';
-import { NOW, SETTINGS } from '../support/a-world.js';
+import { NOW, SETTINGS } from '../support/snapshot-builder.js';
 import { Chance } from '../support/chance.js';
 
-/** Worlds of modest size that are hard to cover, to join or to prove. `times` multiplies everything that is counted. */
+/** Snapshots of modest size that are hard to cover, to join or to prove. `times` multiplies everything that is counted. */
 export const TRAPS = {
   'pairs of overlapping groups': pairsOfGroups,
   'a row filter for each person': ownRows,
@@ -30,63 +30,63 @@ export function inputOf({ users, groups, grants, policies }: Snapshot): number {
 
 /** Two of the groups for each table of one schema: 2,970 grants by 55 groups. */
 function pairsOfGroups(times: number): Snapshot {
-  const world = new TrapWorld(300 * times);
-  const groups = counted(Math.round(55 * Math.sqrt(times))).map(() => world.randomGroup(60 * Math.sqrt(times)));
+  const builder = new TrapBuilder(300 * times);
+  const groups = counted(Math.round(55 * Math.sqrt(times))).map(() => builder.randomGroup(60 * Math.sqrt(times)));
   for (const [i, one] of groups.entries())
     for (const [j, other] of groups.slice(0, i).entries())
-      for (const group of [one, other]) world.grant(group, ['SELECT'], TABLE(`table_${i}_${j}`));
-  return world.snapshot();
+      for (const group of [one, other]) builder.grant(group, ['SELECT'], TABLE(`table_${i}_${j}`));
+  return builder.snapshot();
 }
 
 /** Everybody reads a catalog, each their own rows; groups write into some tables. */
 function ownRows(times: number): Snapshot {
-  const world = withOwnRows(1_000 * times);
-  for (const i of counted(100)) world.grant(world.randomGroup(20 * times), ['INSERT'], TABLE(`table_${i}`));
-  return world.snapshot();
+  const builder = withOwnRows(1_000 * times);
+  for (const i of counted(100)) builder.grant(builder.randomGroup(20 * times), ['INSERT'], TABLE(`table_${i}`));
+  return builder.snapshot();
 }
 
-function withOwnRows(people: number): TrapWorld {
-  const world = new TrapWorld(people);
-  world.grant(world.all, ['SELECT'], { catalog: 'sales' });
-  for (const id of world.ids)
-    world.policy({
+function withOwnRows(people: number): TrapBuilder {
+  const builder = new TrapBuilder(people);
+  builder.grant(builder.all, ['SELECT'], { catalog: 'sales' });
+  for (const id of builder.ids)
+    builder.policy({
       kind: 'row_filter',
       principal: { type: 'user', id },
       resource: { catalog: 'sales' },
       expression: `owner = 'person_${id}'`,
     });
-  return world;
+  return builder;
 }
 
 /** Everybody reads their own rows of a catalog, and may write into a hundred of its tables: each table has an outcome for each person. */
 function ownRowsOnTables(times: number): Snapshot {
-  const world = withOwnRows(1_000 * times);
-  for (const i of counted(100)) world.grant(world.all, ['INSERT'], TABLE(`table_${i}`));
-  return world.snapshot();
+  const builder = withOwnRows(1_000 * times);
+  for (const i of counted(100)) builder.grant(builder.all, ['INSERT'], TABLE(`table_${i}`));
+  return builder.snapshot();
 }
 
 /** Three hundred columns that nobody sees in a catalog, whose many schemas are granted to groups. */
 function hiddenColumns(times: number): Snapshot {
-  const world = new TrapWorld(1_000);
-  const groups = counted(50 * times).map(() => world.randomGroup(100));
+  const builder = new TrapBuilder(1_000);
+  const groups = counted(50 * times).map(() => builder.randomGroup(100));
   for (const i of counted(300))
-    world.policy({
+    builder.policy({
       kind: 'hidden_column',
       principal: { type: 'everyone' },
       resource: { catalog: 'sales', column: `column_${i}` },
     });
   for (const i of counted(3_000 * times))
-    world.grant(world.pick(groups), ['SELECT'], { catalog: 'sales', schema: `schema_${i}` });
-  return world.snapshot();
+    builder.grant(builder.pick(groups), ['SELECT'], { catalog: 'sales', schema: `schema_${i}` });
+  return builder.snapshot();
 }
 
 /** Each table is closed to everybody but a thousand. */
 function exceptions(times: number): Snapshot {
-  const world = new TrapWorld(2_000);
-  world.grant(world.all, ['SELECT'], { catalog: 'sales' });
+  const builder = new TrapBuilder(2_000);
+  builder.grant(builder.all, ['SELECT'], { catalog: 'sales' });
   for (const i of counted(800 * times)) {
-    const except = world.sample(1_000).map((id) => ({ type: 'user', id }) as const);
-    world.policy({
+    const except = builder.sample(1_000).map((id) => ({ type: 'user', id }) as const);
+    builder.policy({
       kind: 'deny',
       principal: { type: 'everyone' },
       except,
@@ -94,75 +94,75 @@ function exceptions(times: number): Snapshot {
       resource: TABLE(`table_${i}`),
     });
   }
-  return world.snapshot();
+  return builder.snapshot();
 }
 
 /** No two people have much in common. */
 function scattered(times: number): Snapshot {
-  const world = new TrapWorld(2_000 * times);
+  const builder = new TrapBuilder(2_000 * times);
   counted(20_000 * times).forEach(() => {
-    const id = world.chance.below(world.ids.length) + 1;
-    world.grant({ type: 'user', id }, ['SELECT'], TABLE(`table_${world.chance.below(2_000 * times)}`));
+    const id = builder.chance.below(builder.ids.length) + 1;
+    builder.grant({ type: 'user', id }, ['SELECT'], TABLE(`table_${builder.chance.below(2_000 * times)}`));
   });
-  return world.snapshot();
+  return builder.snapshot();
 }
 
 /** The n-th group holds the first n people, and has the n-th table. */
 function staircase(times: number): Snapshot {
   const steps = Math.round(500 * Math.sqrt(times));
-  const world = new TrapWorld(steps);
+  const builder = new TrapBuilder(steps);
   for (const step of counted(steps))
-    world.grant(world.group(world.ids.slice(0, step + 1)), ['SELECT'], TABLE(`table_${step}`));
-  return world.snapshot();
+    builder.grant(builder.group(builder.ids.slice(0, step + 1)), ['SELECT'], TABLE(`table_${step}`));
+  return builder.snapshot();
 }
 
 /** Groups that overlap at random have filters on a catalog, on schemas and on tables: hardly two people see the same rows. */
 function filterLattice(times: number): Snapshot {
-  const world = new TrapWorld(200 * times);
-  world.grant(world.all, ['SELECT'], { catalog: 'sales' });
+  const builder = new TrapBuilder(200 * times);
+  builder.grant(builder.all, ['SELECT'], { catalog: 'sales' });
   const filter = (resource: Resource, i: number): void => {
-    const principal = world.randomGroup(100 * times);
-    world.policy({ kind: 'row_filter', principal, resource, expression: `region_${i} = 'EU'` });
+    const principal = builder.randomGroup(100 * times);
+    builder.policy({ kind: 'row_filter', principal, resource, expression: `region_${i} = 'EU'` });
   };
   for (const i of counted(12)) filter({ catalog: 'sales' }, i);
   for (const i of counted(10)) filter({ catalog: 'sales', schema: `schema_${i}` }, i + 100);
   for (const i of counted(50)) filter({ catalog: 'sales', schema: `schema_${i % 10}`, table: `table_${i}` }, i + 200);
-  return world.snapshot();
+  return builder.snapshot();
 }
 
 /** Everybody sees one column masked in a way of their own; groups write into some schemas. */
 function ownMasks(times: number): Snapshot {
-  const world = new TrapWorld(1_000 * times);
-  world.grant(world.all, ['SELECT'], { catalog: 'sales' });
-  for (const id of world.ids)
-    world.policy({
+  const builder = new TrapBuilder(1_000 * times);
+  builder.grant(builder.all, ['SELECT'], { catalog: 'sales' });
+  for (const id of builder.ids)
+    builder.policy({
       kind: 'column_mask',
       principal: { type: 'user', id },
       resource: { catalog: 'sales', column: 'name' },
       expression: `mask_${id}(name)`,
     });
   for (const i of counted(100))
-    world.grant(world.randomGroup(20 * times), ['INSERT'], { catalog: 'sales', schema: `schema_${i}` });
-  return world.snapshot();
+    builder.grant(builder.randomGroup(20 * times), ['INSERT'], { catalog: 'sales', schema: `schema_${i}` });
+  return builder.snapshot();
 }
 
 /** Groups that overlap have any privileges on any of the tables. */
 function privilegeMix(times: number): Snapshot {
-  const world = new TrapWorld(500 * times);
-  const groups = counted(60).map(() => world.randomGroup(50 * times));
+  const builder = new TrapBuilder(500 * times);
+  const groups = counted(60).map(() => builder.randomGroup(50 * times));
   counted(4_000 * times).forEach(() => {
-    const privileges = PRIVILEGES.filter(() => world.chance.next() < 1 / 3);
+    const privileges = PRIVILEGES.filter(() => builder.chance.next() < 1 / 3);
     if (privileges.length > 0)
-      world.grant(world.pick(groups), privileges, TABLE(`table_${world.chance.below(500 * times)}`));
+      builder.grant(builder.pick(groups), privileges, TABLE(`table_${builder.chance.below(500 * times)}`));
   });
-  return world.snapshot();
+  return builder.snapshot();
 }
 
 const TABLE = (table: string): Resource => ({ catalog: 'sales', schema: 'eu', table });
 
 type Worded<P> = P extends SnapshotPolicy ? Omit<P, 'id' | 'except'> & { except?: readonly Principal[] } : never;
 
-class TrapWorld {
+class TrapBuilder {
   readonly chance = new Chance(1);
   readonly ids: readonly number[];
   private readonly groups: SnapshotGroup[] = [];

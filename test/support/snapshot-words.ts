@@ -5,7 +5,7 @@ import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import type { Subject } from '../../src/trino-rules/model/subject.js';
 import type { Words, Worth } from './engine-question.js';
 
-/** Names of the world, names that are nobody's, and names that differ by a character or by case. */
+/** Names of the snapshot, names that are nobody's, and names that differ by a character or by case. */
 export function wordsOf(snapshot: Snapshot): Words {
   const resources = [...snapshot.grants, ...snapshot.policies].map(({ resource }) => resource);
   const named = (level: 'catalog' | 'schema' | 'table') => resources.flatMap((resource) => resource[level] ?? []);

@@ -10,7 +10,7 @@ import type {
   SnapshotSettings,
   SnapshotUser,
 } from '../../src/trino-rules/model/snapshot.js';
-import { NOW, SETTINGS } from './a-world.js';
+import { NOW, SETTINGS } from './snapshot-builder.js';
 
 /** Hostile names: signs of patterns and of SQL, letters outside ASCII, one a prefix, a tail or a digit of another. */
 const NODES = [
@@ -71,13 +71,13 @@ const EXPRESSION_FAMILIES = [
   ['id IN (1, 2)', 'id IN (1, 2) OR id = 3', 'id IN (1,2)', 'id IN (1, 2)+0', 'id', 'constructor', 'valueOf'],
 ];
 
-/** The words that worlds draw from; no person, engine principal and service account share a name, in any case. */
+/** The words that snapshots are drawn from; no person, engine principal and service account share a name, in any case. */
 export interface Vocabulary {
   people: readonly string[];
   engines: readonly string[];
   nodes: readonly string[];
   columns: readonly string[];
-  /** One family for a world. */
+  /** One family per snapshot. */
   expressions: readonly (readonly string[])[];
 }
 
@@ -89,8 +89,8 @@ const VOCABULARY: Vocabulary = {
   expressions: EXPRESSION_FAMILIES,
 };
 
-/** What one world is made of: few names each, so that everything in it meets. */
-interface Stuff extends Pick<Vocabulary, 'engines' | 'columns'> {
+/** What one snapshot is made of: few names each, so that everything in it meets. */
+interface Parts extends Pick<Vocabulary, 'engines' | 'columns'> {
   people: number;
   groups: number;
   names: readonly string[];
@@ -101,8 +101,8 @@ interface Stuff extends Pick<Vocabulary, 'engines' | 'columns'> {
 
 const EVERY_KIND: readonly SnapshotPolicy['kind'][] = ['row_filter', 'column_mask', 'hidden_column', 'deny'];
 
-/** Small random worlds in which groups overlap, grants nest, denies have exceptions and some grants have expired. */
-export function anyWorld(kinds = EVERY_KIND, vocabulary = VOCABULARY): fc.Arbitrary<Snapshot> {
+/** Small random snapshots in which groups overlap, grants nest, denies have exceptions and some grants have expired. */
+export function anySnapshot(kinds = EVERY_KIND, vocabulary = VOCABULARY): fc.Arbitrary<Snapshot> {
   const { engines, columns } = vocabulary;
   return fc
     .record({
@@ -130,12 +130,12 @@ function anyUser(id: number, name: string): fc.Arbitrary<SnapshotUser> {
   return mostly.map((isActive) => ({ id, name, isActive }));
 }
 
-function anyGroup(id: number, { people }: Stuff): fc.Arbitrary<SnapshotGroup> {
+function anyGroup(id: number, { people }: Parts): fc.Arbitrary<SnapshotGroup> {
   const everybody = Array.from({ length: people }, (_, i) => i + 1);
   return fc.subarray(everybody).map((members) => ({ id, name: `group ${id}`, members }));
 }
 
-function anyPrincipal({ people, groups, engines }: Stuff): fc.Arbitrary<Principal> {
+function anyPrincipal({ people, groups, engines }: Parts): fc.Arbitrary<Principal> {
   const user = fc.integer({ min: 1, max: people }).map((id) => ({ type: 'user', id }) as const);
   // A group that does not exist means nobody.
   const group = fc.integer({ min: 1, max: groups + 1 }).map((id) => ({ type: 'group', id }) as const);
@@ -143,7 +143,7 @@ function anyPrincipal({ people, groups, engines }: Stuff): fc.Arbitrary<Principa
   return fc.oneof({ weight: 3, arbitrary: group }, { weight: 3, arbitrary: user }, engine);
 }
 
-function anyResource({ names }: Stuff): fc.Arbitrary<Resource> {
+function anyResource({ names }: Parts): fc.Arbitrary<Resource> {
   const closed = fc.constantFrom('system', 'grantline');
   const catalog = fc.oneof({ weight: 20, arbitrary: fc.constantFrom(...names.slice(0, 2), 'lake') }, closed);
   // The first are named often, so that grants and policies meet.
@@ -159,7 +159,7 @@ function anyPrivileges(): fc.Arbitrary<Privilege[]> {
   return fc.subarray([...PRIVILEGES], { minLength: 1 });
 }
 
-function anyGrant(stuff: Stuff): fc.Arbitrary<SnapshotGrant> {
+function anyGrant(stuff: Parts): fc.Arbitrary<SnapshotGrant> {
   const moment = fc.constantFrom(-1, 0, 1).map((millis) => new Date(NOW.getTime() + millis));
   return fc.record({
     id: fc.constant(0),
@@ -171,7 +171,7 @@ function anyGrant(stuff: Stuff): fc.Arbitrary<SnapshotGrant> {
   });
 }
 
-function anyPolicy(stuff: Stuff): fc.Arbitrary<SnapshotPolicy> {
+function anyPolicy(stuff: Parts): fc.Arbitrary<SnapshotPolicy> {
   const subject = fc.oneof(anyPrincipal(stuff), fc.constant<PolicySubject>({ type: 'everyone' }));
   const base = { id: fc.constant(0), principal: subject, except: fc.array(anyPrincipal(stuff), { maxLength: 2 }) };
   const resource = anyResource(stuff);
@@ -191,7 +191,7 @@ function anyPolicy(stuff: Stuff): fc.Arbitrary<SnapshotPolicy> {
   return fc.oneof(...stuff.kinds.map((kind) => byKind[kind]));
 }
 
-function anySettings({ names }: Stuff): fc.Arbitrary<SnapshotSettings> {
+function anySettings({ names }: Parts): fc.Arbitrary<SnapshotSettings> {
   const catalogs = fc.subarray([...names.slice(1, 3), 'lake'], { maxLength: 2 });
   return fc.record({
     ownAccount: fc.constant(SETTINGS.ownAccount),

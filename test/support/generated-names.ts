@@ -1,7 +1,7 @@
 import { Chance } from './chance.js';
 
-/** What things are called in a generated world: each asked once for every id, counting from 1. */
-export interface WorldNames {
+/** What things are called in a generated snapshot: each asked once for every id, counting from 1. */
+export interface GeneratedNames {
   person(id: number): string;
   group(id: number): string;
   catalog(id: number): string;
@@ -9,7 +9,7 @@ export interface WorldNames {
   table(id: number): string;
 }
 
-export function numberedNames(): WorldNames {
+export function numberedNames(): GeneratedNames {
   return {
     person: (id) => `person_${id}`,
     group: (id) => `group_${id}`,
@@ -20,7 +20,7 @@ export function numberedNames(): WorldNames {
 }
 
 /** Words as people choose them, the usual ones more often; where a name is taken, a number tells the next one apart. */
-export function realisticNames(seed: number): WorldNames {
+export function realisticNames(seed: number): GeneratedNames {
   const chance = new Chance(seed);
   return {
     person: distinct(chance, [FIRST, LAST]),
