@@ -44,9 +44,9 @@ export async function createApplication(
   clock?: Clock,
 ): Promise<Application> {
   const methods = new AllowedMethods();
-  const problems = new ProblemFilter(methods, log);
-  const connections = new Connections(settings.http, log);
   const records = new RequestRecords(log);
+  const problems = new ProblemFilter(methods, records, log);
+  const connections = new Connections(settings.http, log);
   const adapter = new FastifyAdapter({
     logger: false,
     trustProxy: (_: string, hop: number) => hop < settings.http.trustedProxyHops,

@@ -69,6 +69,12 @@ export class EngineLifecycle implements OnModuleInit, BeforeApplicationShutdown,
     );
     gauge(
       this.metrics,
+      'grantline_engine_identity_mismatch',
+      'Whether the engine was seen to run statements as another user.',
+      () => (identity.lastKnown === 'mismatch' ? 1 : 0),
+    );
+    gauge(
+      this.metrics,
       'grantline_engine_identity_age_seconds',
       'Since the last check of the user headers.',
       () => identity.age ?? Number.NaN,

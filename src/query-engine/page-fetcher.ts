@@ -2,6 +2,7 @@ import type { EngineSession } from './domain/engine-session.js';
 import type { PageBudget, PageCharge } from './domain/page-budget.js';
 import { EngineFault, type StatementClient } from './domain/statement-client.js';
 import type { StatementPage } from './domain/statement-page.js';
+import type { QueryMetrics } from './query.metrics.js';
 
 /** A page of the engine, and its charge on the budget until that is released. */
 export interface FetchedPage {
@@ -19,7 +20,7 @@ export class PageFetcher {
   /** @param released aborted when no page is wanted any more. */
   constructor(
     private readonly client: StatementClient,
-    private readonly budget: PageBudget,
+    private readonly resources: { budget: PageBudget; metrics: QueryMetrics },
     private readonly owner: string,
     private readonly session: EngineSession,
     private readonly released: AbortSignal,
@@ -27,7 +28,8 @@ export class PageFetcher {
 
   /** @param deadline on the monotonic clock of Timers. @throws EngineFault @throws BudgetExhausted */
   async fetch(path: string, limits: { deadline: number; rowsHandedOut: boolean }): Promise<FetchedPage> {
-    const charge = this.budget.open(this.owner);
+    const { budget, metrics } = this.resources;
+    const charge = budget.open(this.owner);
     const ending = new AbortController();
     const abort = (): void => ending.abort(this.released.reason);
     const onBytes = (bytes: number): void => {
@@ -41,6 +43,8 @@ export class PageFetcher {
       return { page, charge };
     } catch (error) {
       charge.release();
+      if (error instanceof EngineFault) metrics.pageFailed(error.kind);
+      if (error instanceof BudgetExhausted) metrics.pageFailed('memory');
       throw error;
     } finally {
       this.released.removeEventListener('abort', abort);

@@ -19,6 +19,7 @@ import type { QueryCursor } from './domain/query-cursor.js';
 import { type Parameter, InvalidParameter, withParameters } from './domain/sql-literal.js';
 import { EngineFault, type StatementAnswer, StatementClient } from './domain/statement-client.js';
 import { EngineIdentity } from './engine-identity.service.js';
+import { QueryMetrics } from './query.metrics.js';
 import { QueryExecutions } from './query-executions.service.js';
 import { type RowsResult, smallPage } from './rows-page.js';
 
@@ -53,6 +54,7 @@ export class QueriesService {
     private readonly timers: Timers,
     private readonly clock: Clock,
     private readonly ids: Ids,
+    private readonly metrics: QueryMetrics,
     private readonly log: Log,
   ) {}
 
@@ -111,8 +113,10 @@ export class QueriesService {
     id: string,
   ): Promise<boolean> {
     if (!isQueryId(id)) return false;
-    const ended = await this.store.ownedBy(user.id).cancel(id, endedBy(code), this.clock.now());
+    const ending = endedBy(code);
+    const ended = await this.store.ownedBy(user.id).cancel(id, ending, this.clock.now());
     if (ended === null) return false;
+    if (ended !== 'ended') this.metrics.ended(ending);
     this.executions.forget(id);
     if (ended !== 'ended' && ended.nextPath !== null) {
       const { catalog, schema, traceToken } = ended;

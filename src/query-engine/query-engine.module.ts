@@ -1,5 +1,6 @@
 import { Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { Registry } from 'prom-client';
 import { AuthModule } from '../auth/auth.module.js';
 import { EngineNames } from '../grants/domain/engine-names.js';
 import { Clock } from '../kernel/clock.js';
@@ -22,6 +23,7 @@ import { TrinoStatementClient } from './infrastructure/trino-statement-client.js
 import { TypeormQueryStore } from './infrastructure/typeorm-query-store.js';
 import { QueriesController } from './queries.controller.js';
 import { QueriesService } from './queries.service.js';
+import { QueryMetrics } from './query.metrics.js';
 import { QueryExecutions } from './query-executions.service.js';
 import { RetiredRouteController } from './retired-route.controller.js';
 import { RowStreams } from './row-streams.service.js';
@@ -34,6 +36,7 @@ import { RowStreams } from './row-streams.service.js';
   providers: [
     QueriesService,
     QueryExecutions,
+    QueryMetrics,
     RowStreams,
     EngineConnections,
     EngineIdentity,
@@ -41,7 +44,7 @@ import { RowStreams } from './row-streams.service.js';
     EngineProbe,
     { provide: EngineNames, useClass: EngineCatalogNames },
     { provide: QueryStore, useClass: TypeormQueryStore },
-    { provide: ServiceTokens, useFactory: serviceTokens, inject: [Settings, Timers, Random, Clock, Log] },
+    { provide: ServiceTokens, useFactory: serviceTokens, inject: [Settings, Timers, Random, Clock, Log, Registry] },
     {
       provide: StatementClient,
       useFactory: statementClient,
@@ -52,10 +55,17 @@ import { RowStreams } from './row-streams.service.js';
 })
 export class QueryEngineModule {}
 
-function serviceTokens({ engine }: Settings, timers: Timers, random: Random, clock: Clock, log: Log): ServiceTokens {
+function serviceTokens(
+  { engine }: Settings,
+  timers: Timers,
+  random: Random,
+  clock: Clock,
+  log: Log,
+  registry: Registry,
+): ServiceTokens {
   return engine.jwt === null
     ? new NoServiceTokens()
-    : new KeycloakServiceTokens(engine.jwt, timers, random, clock, log);
+    : new KeycloakServiceTokens(engine.jwt, timers, random, clock, log, registry);
 }
 
 function statementClient(

@@ -14,6 +14,7 @@ import { covers, cutPage, judgeAsked } from './domain/row-window.js';
 import { EngineFault, type StatementClient } from './domain/statement-client.js';
 import type { StatementPage } from './domain/statement-page.js';
 import { ExecutionRecord } from './execution-record.js';
+import type { QueryMetrics } from './query.metrics.js';
 import { type HeldPage, HeldPages } from './held-pages.js';
 import { type FetchedPage, PageFetcher } from './page-fetcher.js';
 import { rowsOfHeldPage, type RowsPage, type RowsResult, smallPage } from './rows-page.js';
@@ -30,6 +31,7 @@ export interface ExecutionResources {
   /** 0: no limit. */
   maxRows: number;
   budget: PageBudget;
+  metrics: QueryMetrics;
 }
 
 /** Milliseconds before a path that led to itself is fetched again. */
@@ -58,11 +60,11 @@ export class QueryExecution {
     private readonly resources: ExecutionResources,
     state: ExecutionState,
   ) {
-    const { client, store, clock, timers, replica, budget } = resources;
+    const { client, store, clock, timers, replica, budget, metrics } = resources;
     const { runAs, catalog, schema, traceToken } = state;
     this.record = new ExecutionRecord(store, clock, replica, state);
     this.session = sessionFor(runAs, { catalog, schema, traceToken });
-    this.fetcher = new PageFetcher(client, budget, runAs, this.session, this.aborted.signal);
+    this.fetcher = new PageFetcher(client, { budget, metrics }, runAs, this.session, this.aborted.signal);
     this.keptAliveAt = timers.now();
   }
 
@@ -137,6 +139,7 @@ export class QueryExecution {
     if (this.isReleased()) return;
     const path = this.record.state.nextPath;
     const ended = await this.record.end(ending);
+    if (ended) this.resources.metrics.ended(ending);
     this.finished = ended && ending.state === 'finished';
     this.release();
     if (ended && runsOnEngine && path !== null) await this.resources.client.cancel(path, this.session);
@@ -188,11 +191,13 @@ export class QueryExecution {
     const { to, reached } = cutPage(from, limit, held, this.resources.maxRows);
     const isLast = reached === 'max-rows' || (reached === 'end-of-page' && this.record.state.nextPath === null);
     const page = this.page(held, from, to, isLast ? null : to);
+    const before = this.record.state.rowsReturned;
     if (!(await this.record.handOut(from, to))) {
       this.release();
       page.release();
       return null;
     }
+    this.resources.metrics.delivered(Math.max(0, to - before)); // not again for a page that is asked for again
     this.pages.forgetRead();
     if (isLast) await this.end({ state: 'finished', truncated: reached === 'max-rows', updateCount: null });
     return { kind: 'page', page };

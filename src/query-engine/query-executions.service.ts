@@ -10,6 +10,7 @@ import { type ExecutionState, type QueryProgress, QueryStore } from './domain/qu
 import { StatementClient } from './domain/statement-client.js';
 import type { StatementPage } from './domain/statement-page.js';
 import { type ExecutionResources, QueryExecution } from './query-execution.js';
+import { QueryMetrics } from './query.metrics.js';
 import type { RowsResult } from './rows-page.js';
 
 /** Milliseconds between two ticks. A lease lasts 30 s (see the store): a replica that misses six is taken for dead. */
@@ -41,11 +42,13 @@ export class QueryExecutions {
     private readonly log: Log,
     private readonly settings: Settings,
     ids: Ids,
+    metrics: QueryMetrics,
   ) {
     this.replica = ids.uuid();
     const { maxRows, maxHeldBytes, maxPageBytes } = settings.queries;
     const budget = new PageBudget(maxHeldBytes, maxPageBytes);
-    this.resources = { client, store, timers, clock, log, replica: this.replica, maxRows, budget };
+    metrics.expose({ running: () => this.running, bytes: () => budget.bytes, limitBytes: maxHeldBytes });
+    this.resources = { client, store, timers, clock, log, replica: this.replica, maxRows, budget, metrics };
   }
 
   /** Until the signal is aborted. Another replica, or the next start, continues while the engine remembers the statement. */
@@ -81,6 +84,10 @@ export class QueryExecutions {
     if (state === null) return null;
     present?.release();
     return this.execute(state).rows(from, limit);
+  }
+
+  private get running(): number {
+    return Array.from(this.#executions.values()).filter((execution) => !execution.isReleased()).length;
   }
 
   /** For a query that was ended in the store: releases it, and its pages. */

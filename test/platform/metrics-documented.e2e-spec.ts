@@ -10,11 +10,15 @@ describe('docs/operations.md', () => {
   beforeAll(async () => (database = await freshDatabase()));
   afterAll(() => database.drop());
 
-  /** With an engine and the database's own clock, which have metrics too. */
+  /** With an engine, its tokens and the database's own clock, which have metrics too. */
   async function exposedMetrics(): Promise<{ name: string; type: string }[]> {
     const { settings } = parseSettings({
       AUTH_SECRET_KEY: 'only-for-tests-0123456789-abcdefghijklmnop',
       SERVICE_QUERY_HOST: '127.0.0.1',
+      SERVICE_QUERY_JWT_ENABLED: 'true',
+      SERVICE_QUERY_JWT_ISSUER_URL: 'http://127.0.0.1:9/realms/data',
+      SERVICE_QUERY_JWT_CLIENT_ID: 'grantline',
+      SERVICE_QUERY_JWT_CLIENT_SECRET: 'grantline-secret',
     });
     const { app, operations, close } = await createApplication(settings, database, new LogBook());
     const metrics = app.get(Registry).getMetricsAsArray();

@@ -7,7 +7,7 @@ describe('the metrics of requests', () => {
   let queries: QueriesUnderTest;
   let url: string;
   beforeAll(async () => {
-    queries = await QueriesUnderTest.start({ HTTP_REQUEST_TIMEOUT_SECONDS: '1' });
+    queries = await QueriesUnderTest.start({ HTTP_REQUEST_TIMEOUT_SECONDS: '1', AUTH_THROTTLE_PER_NAME: '2' });
     url = queries.service.url;
   });
   afterAll(() => queries.stop());
@@ -91,6 +91,21 @@ describe('the metrics of requests', () => {
     });
     const logged = queries.service.logLines.filter((line) => line.includes('"route":"/api/queries/:id/rows"')).at(-1);
     expect(JSON.parse(logged ?? '{}')).toMatchObject({ msg: 'request', status: 200, aborted: true });
+  });
+
+  it('count what is throttled, by quota', async () => {
+    const throttled = async (quota: string): Promise<string | undefined> =>
+      new RegExp(`^grantline_throttled_requests_total\\{quota="${quota}"\\} (\\d+)$`, 'm').exec(
+        await queries.service.metrics(),
+      )?.[1];
+    const login = { username: 'nobody', password: 'not the password' };
+    for (let tries = 0; tries < 5; tries += 1) await queries.stranger.post('/api/auth/login', login);
+    expect(await throttled('login-name')).toBe('3');
+    expect(await throttled('login-address')).toBeUndefined();
+
+    queries.engine.answers('SELECT waiting', { after: new Promise(() => undefined) });
+    for (let tries = 0; tries < 3; tries += 1) await queries.bo.post('/api/queries', { sql: 'SELECT waiting' });
+    expect(await throttled('running-queries')).toBe('1');
   });
 
   it('measure seconds', async () => {

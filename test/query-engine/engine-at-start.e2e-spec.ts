@@ -64,6 +64,7 @@ describe('the engine at the start', () => {
     expect(engine.statements.map(({ sql }) => sql)).toEqual(['SELECT current_user', 'SELECT current_catalog']);
     expect(running.logLines.join('')).not.toContain('"level":"error"');
     expect(await submits(running)).toEqual([201, null]);
+    expect(await running.metrics()).toMatch(/^grantline_engine_identity_mismatch 0$/m);
     expect((await running.app.get(HealthRegistry).report()).parts).toMatchObject({
       engine: 'up',
       identity_provider: 'up',
@@ -84,6 +85,7 @@ describe('the engine at the start', () => {
       expected: 'somebody',
       seen: 'service-account-grantline',
     });
+    expect(await running.metrics()).toMatch(/^grantline_engine_identity_mismatch 1$/m);
     expect(await submits(running)).toEqual([503, 'engine_unavailable']);
     expect(running.logLines.join('')).toContain(
       'preferred_username of the service-account token is not SERVICE_QUERY_USER',

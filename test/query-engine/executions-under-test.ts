@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { Registry } from 'prom-client';
 import { DataSource } from 'typeorm';
 import { RandomIds } from '../../src/kernel/ids.js';
 import { DatabaseSession } from '../../src/platform/infrastructure/database-session.js';
@@ -8,6 +9,7 @@ import type { Query } from '../../src/query-engine/domain/query.js';
 import { QueryRow } from '../../src/query-engine/infrastructure/query.entity.js';
 import { TrinoStatementClient } from '../../src/query-engine/infrastructure/trino-statement-client.js';
 import { TypeormQueryStore } from '../../src/query-engine/infrastructure/typeorm-query-store.js';
+import { QueryMetrics } from '../../src/query-engine/query.metrics.js';
 import { QueryExecutions } from '../../src/query-engine/query-executions.service.js';
 import type { RowsResult } from '../../src/query-engine/rows-page.js';
 import { freshDatabase, type TestDatabase } from '../support/database.js';
@@ -133,7 +135,8 @@ export class ExecutionsUnderTest {
 
   private replica(): QueryExecutions {
     const { client, store, timers, clock, log, settings } = this;
-    return new QueryExecutions(client, store, timers, clock, log, settings, new RandomIds());
+    const metrics = new QueryMetrics(new Registry());
+    return new QueryExecutions(client, store, timers, clock, log, settings, new RandomIds(), metrics);
   }
 }
 

@@ -1,4 +1,4 @@
-import { SystemClock } from '../../src/kernel/clock.js';
+import { Registry } from 'prom-client';
 import { Secret } from '../../src/kernel/secret.js';
 import { TokenUnavailable } from '../../src/query-engine/domain/service-tokens.js';
 import { KeycloakServiceTokens } from '../../src/query-engine/infrastructure/keycloak-service-tokens.js';
@@ -6,6 +6,7 @@ import { FakeKeycloak } from '../support/fake-keycloak.js';
 import { FakeTimers } from '../support/fake-timers.js';
 import { FIXED_RANDOM } from '../support/fixed-random.js';
 import { LogBook } from '../support/log-book.js';
+import { TestClock } from '../support/test-clock.js';
 
 const EMPTY = 'service-account token is empty';
 
@@ -13,18 +14,22 @@ describe('KeycloakServiceTokens', () => {
   let keycloak: FakeKeycloak;
   let timers: FakeTimers;
   let log: LogBook;
+  let clock: TestClock;
+  let registry: Registry;
   let tokens: KeycloakServiceTokens;
 
   beforeEach(async () => {
     keycloak = new FakeKeycloak();
     timers = new FakeTimers();
     log = new LogBook();
+    clock = new TestClock();
+    registry = new Registry();
     const client = {
       issuerUrl: await keycloak.listen(),
       clientId: 'grantline',
       clientSecret: new Secret('grantline-secret'),
     };
-    tokens = new KeycloakServiceTokens(client, timers, FIXED_RANDOM, new SystemClock(), log);
+    tokens = new KeycloakServiceTokens(client, timers, FIXED_RANDOM, clock, log, registry);
   });
   afterEach(async () => {
     tokens.close();
@@ -94,6 +99,8 @@ describe('KeycloakServiceTokens', () => {
     await expect(tokens.current()).rejects.toThrow(TokenUnavailable);
     await expect(tokens.current()).rejects.toThrow('a moment ago');
     expect(tokens.last()).toBe(token(1));
+    const expiry = (clock.now().getTime() + 299_000) / 1000; // the clock stands still here, and time of the token does not
+    expect(await registry.metrics()).toContain(`grantline_service_token_expiry_timestamp_seconds ${expiry}\n`);
     expect(asked()).toBe(3);
     expect(log.at('error')).toEqual([EMPTY, EMPTY]);
   });
@@ -109,20 +116,31 @@ describe('KeycloakServiceTokens', () => {
   });
 
   it.each([
-    ['a wrong secret', { status: 401, body: { error: 'unauthorized_client' } }, 'status 401, unauthorized_client'],
-    ['no JSON', { body: '<html>' }, 'the answer is not a JSON object'],
-    ['no token', { body: { expires_in: 300 } }, 'the answer holds no access_token'],
-    ['an empty token', { body: { access_token: '' } }, 'the answer holds no access_token'],
-    ['a token for another header', { body: { access_token: 'a\nb' } }, 'characters that no Bearer token has'],
-    ['another kind of token', { body: { access_token: 'a', token_type: 'DPoP' } }, 'not of type Bearer'],
-    ['a redirect', { status: 302, headers: { Location: 'http://elsewhere.invalid/' } }, 'status 302'],
-    ['a lost connection', { hangUp: true }, 'ECONNRESET'],
-  ])('says that the token is empty after %s, without a secret', async (_, canned, reason) => {
+    [
+      'a wrong secret',
+      { status: 401, body: { error: 'unauthorized_client' } },
+      'status 401, unauthorized_client',
+      'refused',
+    ],
+    ['no JSON', { body: '<html>' }, 'the answer is not a JSON object', 'invalid'],
+    ['no token', { body: { expires_in: 300 } }, 'the answer holds no access_token', 'invalid'],
+    ['an empty token', { body: { access_token: '' } }, 'the answer holds no access_token', 'invalid'],
+    [
+      'a token for another header',
+      { body: { access_token: 'a\nb' } },
+      'characters that no Bearer token has',
+      'invalid',
+    ],
+    ['another kind of token', { body: { access_token: 'a', token_type: 'DPoP' } }, 'not of type Bearer', 'invalid'],
+    ['a redirect', { status: 302, headers: { Location: 'http://elsewhere.invalid/' } }, 'status 302', 'unavailable'],
+    ['a lost connection', { hangUp: true }, 'ECONNRESET', 'unavailable'],
+  ])('says that the token is empty after %s, and counts why, without a secret', async (_, canned, message, reason) => {
     keycloak.instead = [canned];
 
-    await expect(tokens.current()).rejects.toThrow(reason);
+    await expect(tokens.current()).rejects.toThrow(message);
     expect(log.at('error')).toEqual([EMPTY]);
     expect(JSON.stringify(log.lines)).not.toContain('grantline-secret');
+    expect(await registry.metrics()).toContain(`grantline_service_token_failures_total{reason="${reason}"} 1`);
   });
 
   it.each([0, -5, '300'])(

@@ -6,6 +6,7 @@ import { Refused } from '../../kernel/errors.js';
 import type { Log } from '../log.js';
 import { problemHeaders, toProblem } from '../problem.js';
 import type { AllowedMethods } from './allowed-methods.js';
+import type { RequestRecords } from './request-records.js';
 
 /** Also for errors of another realm, for which instanceof is false. */
 const { isNativeError } = types;
@@ -15,6 +16,7 @@ const { isNativeError } = types;
 export class ProblemFilter implements ExceptionFilter {
   constructor(
     private readonly methods: AllowedMethods,
+    private readonly records: RequestRecords,
     private readonly log: Log,
   ) {}
 
@@ -27,6 +29,7 @@ export class ProblemFilter implements ExceptionFilter {
   answer(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const refused = this.refused(error, request);
     const problem = toProblem(refused, request.id);
+    if (refused.quota !== undefined) this.records.throttled(refused.quota.name);
     // Busy is expected and has its metric; a stack for each would slow down the requests that are served.
     if (problem.status >= 500 && problem.code !== 'busy') {
       this.log.error('request failed', { request_id: request.id, code: problem.code, err: refused.cause ?? refused });

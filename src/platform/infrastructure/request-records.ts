@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { Histogram, type Registry } from 'prom-client';
+import { Counter, Histogram, type Registry } from 'prom-client';
 import type { Log } from '../log.js';
 
 /** Labels come from closed sets: a client chooses neither a route nor a method's name here. */
@@ -17,10 +17,18 @@ export class RequestRecords {
     registers: [],
   });
 
+  private readonly throttledRequests = new Counter({
+    name: 'grantline_throttled_requests_total',
+    help: 'Requests answered with 429, by the quota that was exhausted.',
+    labelNames: ['quota'],
+    registers: [],
+  });
+
   constructor(private readonly log: Log) {}
 
   exposeIn(registry: Registry): void {
     registry.registerMetric(this.seconds);
+    registry.registerMetric(this.throttledRequests);
   }
 
   watch(server: FastifyInstance): void {
@@ -39,6 +47,11 @@ export class RequestRecords {
   /** Bytes that were answered before they were a request: no one knows when it began. */
   unparsed(status: number): void {
     this.seconds.observe({ method: OTHER, route: UNMATCHED, status }, 0);
+  }
+
+  /** @param quota one of the service's own names */
+  throttled(quota: string): void {
+    this.throttledRequests.inc({ quota });
   }
 
   private record(request: FastifyRequest, { raw, statusCode }: FastifyReply, ms: number): void {

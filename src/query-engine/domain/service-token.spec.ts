@@ -60,22 +60,22 @@ describe('after a failure', () => {
     [400, 'refused'],
     [401, 'refused'],
     [404, 'refused'],
-    [408, 'trouble'],
-    [429, 'trouble'],
-    [503, 'trouble'],
-    [302, 'trouble'],
+    [408, 'unavailable'],
+    [429, 'unavailable'],
+    [503, 'unavailable'],
+    [302, 'unavailable'],
   ])('status %s is %s', (status, kind) => {
     expect(judgeProvider(status)).toBe(kind);
   });
 
   it('the provider is left alone for longer and longer, within bounds, and as long as it wishes', () => {
-    expect([1, 2, 3, 20].map((failures) => pauseAfterFailure('trouble', failures, null, 0.5))).toEqual([
+    expect([1, 2, 3, 20].map((failures) => pauseAfterFailure('unavailable', failures, null, 0.5))).toEqual([
       500, 1000, 2000, 15_000,
     ]);
     expect([1, 2, 20].map((failures) => pauseAfterFailure('refused', failures, null, 0.5))).toEqual([
       5000, 10_000, 60_000,
     ]);
-    expect(pauseAfterFailure('trouble', 1, 30_000, 0.5)).toBe(30_000);
-    expect(pauseAfterFailure('trouble', 1, 3_600_000, 0.5)).toBe(60_000);
+    expect(pauseAfterFailure('unavailable', 1, 30_000, 0.5)).toBe(30_000);
+    expect(pauseAfterFailure('unavailable', 1, 3_600_000, 0.5)).toBe(60_000);
   });
 });

@@ -63,16 +63,21 @@ export function freshness(token: ServiceToken | null, now: number): 'fresh' | 'r
   return now >= token.renewAt ? 'renew' : 'fresh';
 }
 
-/** Why the identity provider gave no token: `refused` will not heal by itself (a wrong secret), `trouble` may. */
-export type Acquisition = 'refused' | 'trouble';
+/**
+ * Why the identity provider gave no token. `refused` does not heal by itself (a wrong secret); `unavailable`: no answer, or one that
+ * asks to come back; `invalid`: an answer without a usable token.
+ */
+export const TOKEN_FAILURES = ['refused', 'unavailable', 'invalid'] as const;
 
-export function judgeProvider(status: number): Acquisition {
-  return status >= 400 && status < 500 && status !== 408 && status !== 429 ? 'refused' : 'trouble';
+export type TokenFailure = (typeof TOKEN_FAILURES)[number];
+
+export function judgeProvider(status: number): TokenFailure {
+  return status >= 400 && status < 500 && status !== 408 && status !== 429 ? 'refused' : 'unavailable';
 }
 
 /** Milliseconds until the provider is asked again; meanwhile callers get the last valid token or a failure at once. */
 export function pauseAfterFailure(
-  kind: Acquisition,
+  kind: TokenFailure,
   failures: number,
   retryAfter: number | null,
   jitter: number,

@@ -1,3 +1,4 @@
+import type { Registry } from 'prom-client';
 import type { Clock } from '../../kernel/clock.js';
 import type { Log } from '../../platform/log.js';
 import { Opaque, type Secret } from '../../kernel/secret.js';
@@ -6,15 +7,16 @@ import type { Timers } from '../../kernel/timers.js';
 import { isObject } from '../domain/reading.js';
 import { readRetryAfter } from '../domain/retry.js';
 import {
-  type Acquisition,
   freshness,
   judgeProvider,
   pauseAfterFailure,
   readTokenAnswer,
   type ServiceToken,
+  type TokenFailure,
 } from '../domain/service-token.js';
 import { ServiceTokens, TokenUnavailable } from '../domain/service-tokens.js';
 import { AxiosExchange } from './axios-exchange.js';
+import { ServiceTokenMetrics } from './service-token-metrics.js';
 
 export interface KeycloakClient {
   /** The realm's issuer URL, without a slash at its end. */
@@ -24,7 +26,7 @@ export interface KeycloakClient {
 }
 
 interface Failure {
-  kind: Acquisition;
+  kind: TokenFailure;
   reason: string;
   retryAfter: number | null;
 }
@@ -42,6 +44,7 @@ const SHORTEST_REST = 1_000;
 @Opaque
 export class KeycloakServiceTokens extends ServiceTokens {
   private readonly exchange = new AxiosExchange(LARGEST_ANSWER);
+  private readonly metrics: ServiceTokenMetrics;
   private token: ServiceToken | null = null;
   private acquisition: Promise<ServiceToken> | null = null;
   private failures = 0;
@@ -54,8 +57,10 @@ export class KeycloakServiceTokens extends ServiceTokens {
     private readonly random: Random,
     private readonly clock: Clock,
     private readonly log: Log,
+    registry: Registry,
   ) {
     super();
+    this.metrics = new ServiceTokenMetrics(registry);
   }
 
   override async current(signal?: AbortSignal): Promise<string> {
@@ -116,6 +121,7 @@ export class KeycloakServiceTokens extends ServiceTokens {
       this.failures += 1;
       const pause = pauseAfterFailure(outcome.kind, this.failures, outcome.retryAfter, this.random.fraction());
       this.notBefore = this.timers.now() + pause;
+      this.metrics.failed(outcome.kind);
       // Worded as in the source document (5.2.3).
       this.log.error('service-account token is empty', { reason: outcome.reason, client_id: this.client.clientId });
       throw new TokenUnavailable(outcome.reason);
@@ -123,6 +129,7 @@ export class KeycloakServiceTokens extends ServiceTokens {
     this.failures = 0;
     this.notBefore = 0;
     this.token = outcome;
+    this.metrics.renewed(this.clock.now().getTime() + outcome.expiresAt - this.timers.now());
     if (outcome.oddity !== null && outcome.oddity !== this.oddity) {
       this.log.warn('service-account token has no usable expires_in', { oddity: outcome.oddity });
     }
@@ -147,7 +154,7 @@ export class KeycloakServiceTokens extends ServiceTokens {
       });
     } catch (error) {
       const cause = error instanceof Error ? error.message : 'unknown';
-      return { kind: 'trouble', reason: `the identity provider did not answer: ${cause}`, retryAfter: null };
+      return { kind: 'unavailable', reason: `the identity provider did not answer: ${cause}`, retryAfter: null };
     }
     const answer = parsed(reply.body.toString());
     if (reply.status !== 200) {
@@ -155,7 +162,7 @@ export class KeycloakServiceTokens extends ServiceTokens {
       return { kind: judgeProvider(reply.status), reason: `status ${reply.status}${errorCode(answer)}`, retryAfter };
     }
     const read = readTokenAnswer(answer, askedAt, this.timers.now());
-    return read.kind === 'token' ? read.token : { kind: 'trouble', reason: read.reason, retryAfter: null };
+    return read.kind === 'token' ? read.token : { kind: 'invalid', reason: read.reason, retryAfter: null };
   }
 }
 

@@ -1,0 +1,40 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+import { TOKEN_FAILURES, type TokenFailure } from '../domain/service-token.js';
+
+/** The service-account token in Prometheus: until when there is one, and how often the provider gave one or none. */
+export class ServiceTokenMetrics {
+  private readonly expiry: Gauge;
+  private readonly renewals: Counter;
+  private readonly failures: Counter<'reason'>;
+
+  constructor(registry: Registry) {
+    const registers = [registry];
+    this.expiry = new Gauge({
+      name: 'grantline_service_token_expiry_timestamp_seconds',
+      help: 'When the service-account token expires; 0: there was none yet.',
+      registers,
+    });
+    this.renewals = new Counter({
+      name: 'grantline_service_token_renewals_total',
+      help: 'Service-account tokens that the identity provider gave.',
+      registers,
+    });
+    this.failures = new Counter({
+      name: 'grantline_service_token_failures_total',
+      help: 'Requests for a service-account token that gave none, by reason.',
+      labelNames: ['reason'],
+      registers,
+    });
+    for (const reason of TOKEN_FAILURES) this.failures.inc({ reason }, 0); // so that the first failure is an increase
+  }
+
+  /** @param expiresAt milliseconds since 1970 */
+  renewed(expiresAt: number): void {
+    this.renewals.inc();
+    this.expiry.set(expiresAt / 1000);
+  }
+
+  failed(reason: TokenFailure): void {
+    this.failures.inc({ reason });
+  }
+}
