@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { folderOfClusters } from './support/embedded-cluster.js';
 import { GrantlineProcess } from './support/grantline-process.js';
 
 /** The commands of README's "Try it", as printed, in their order. */
@@ -16,7 +16,7 @@ describe('README, "Try it"', () => {
   let service: GrantlineProcess;
   beforeAll(() => {
     // A built checkout of its own, so that the relative paths in the text are true.
-    folder = mkdtempSync(join(tmpdir(), 'grantline-readme-'));
+    folder = folderOfClusters();
     for (const name of ['dist', 'migrations', 'package.json']) cpSync(name, join(folder, name), { recursive: true });
     symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
     service = new GrantlineProcess(['serve'], { PORT: '0', OPERATIONS_PORT: '0' }, { folder });

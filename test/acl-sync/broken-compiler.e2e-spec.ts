@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { ApiClient, type Tokens } from '../support/api-client.js';
+import { EmbeddedCluster, folderOfClusters } from '../support/embedded-cluster.js';
 import { type Finished, GrantlineProcess, runGrantline } from '../support/grantline-process.js';
 import { plant, type PlantedFault } from '../support/planted-fault.js';
 
@@ -48,7 +48,8 @@ describe('a broken compiler', () => {
     new GrantlineProcess(['acl', 'sync'], environment, { folder: build }).finished;
 
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'grantline-broken-'));
+    folder = folderOfClusters();
+    new EmbeddedCluster(join(folder, 'data')).lay();
     mkdirSync(join(folder, 'acl'));
     environment = {
       DATA_DIR: join(folder, 'data'),

@@ -5,7 +5,6 @@ import {
   cpSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -13,7 +12,6 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Client } from 'pg';
 import { databaseAccount } from '../../src/platform/infrastructure/database-account.js';
@@ -22,7 +20,7 @@ import { joinEmbeddedPostgres } from '../../src/platform/infrastructure/embedded
 import { developmentSecret } from '../../src/platform/infrastructure/development-secret.js';
 import { readPlainFile } from '../../src/platform/infrastructure/plain-file.js';
 import { testPostgres } from '../support/database.js';
-import { EmbeddedCluster } from '../support/embedded-cluster.js';
+import { EmbeddedCluster, folderOfClusters } from '../support/embedded-cluster.js';
 import { until } from '../support/until.js';
 
 // As root the database runs as an account without rights: whoever controls that account is the attacker here.
@@ -34,8 +32,7 @@ describe('the embedded database', () => {
   let home: string;
   let cluster: EmbeddedCluster;
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'grantline-embedded-'));
-    chmodSync(folder, 0o755);
+    folder = folderOfClusters();
     dataDir = join(folder, 'data');
     home = join(dataDir, 'postgres');
     cluster = new EmbeddedCluster(dataDir);
@@ -75,6 +72,7 @@ describe('the embedded database', () => {
   });
 
   it('takes over a home that belonged to its account, and joins a server that runs there', async () => {
+    cluster.lay();
     const first = await joinDatabase();
     earlierHome();
     const second = await joinDatabase();
@@ -88,10 +86,9 @@ describe('the embedded database', () => {
   });
 
   it('writes no log through a link that its account has left', async () => {
-    await (await joinDatabase()).release();
+    cluster.lay();
     const target = join(folder, 'target');
     writeFileSync(target, 'untouched\n', { mode: 0o600 });
-    rmSync(join(home, 'server.log'));
     earlierHome();
     expect(asAccount('ln', '-s', target, join(home, 'server.log'))).toBe(0);
 
@@ -103,15 +100,16 @@ describe('the embedded database', () => {
   });
 
   it('writes no log into a file that has a second name', async () => {
-    await (await joinDatabase()).release();
+    cluster.lay();
     const target = join(folder, 'target');
+    writeFileSync(join(home, 'server.log'), '');
     spawnSync('ln', [join(home, 'server.log'), target]);
 
     await expect(joinDatabase()).rejects.toThrow(/server\.log is a link/);
   });
 
   it('follows no link in the place of its data', async () => {
-    await (await joinDatabase()).release();
+    cluster.lay();
     spawnSync('mv', [join(home, 'data'), join(folder, 'elsewhere')]);
     symlinkSync(join(folder, 'elsewhere'), join(home, 'data'));
 
@@ -119,6 +117,7 @@ describe('the embedded database', () => {
   });
 
   it('signals only processes of its account, whatever the pid file has', async () => {
+    cluster.lay();
     const database = await joinDatabase();
     const pid = cluster.postmaster() ?? 0;
     // An ordinary user's own processes are within that user's reach anyway: there the number is one of root's.
@@ -140,7 +139,7 @@ describe('the embedded database', () => {
   });
 
   it('starts although the pid file of a crashed server names a process of another account', async () => {
-    await (await joinDatabase()).release();
+    cluster.lay();
     const file = join(home, 'data', 'postmaster.pid');
     const text = [account === null ? 1 : process.pid, join(home, 'data'), 1, 1, '', '127.0.0.1', '', ''].join('\\n');
     asAccount('sh', '-c', `umask 077; printf '${text}' > '${file}'`);
@@ -168,6 +167,7 @@ describe('the embedded database', () => {
   });
 
   it('is stopped by a process whose connection to it was lost', async () => {
+    cluster.lay();
     const database = await joinDatabase();
     const owner = await cluster.connect();
     await owner.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()');
@@ -208,6 +208,7 @@ describe('the embedded database', () => {
     chmodSync(folder, 0o777);
     await expect(joinDatabase()).rejects.toThrow(`can be changed by ${account.name}`);
     chmodSync(folder, 0o1777); // as /tmp
+    cluster.lay();
     await (await joinDatabase()).release();
   });
 

@@ -1,38 +1,39 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { EmbeddedCluster, folderOfClusters } from '../support/embedded-cluster.js';
 import { GrantlineProcess, runGrantline } from '../support/grantline-process.js';
 import { sampleEnvironment } from '../support/sample-environment.js';
 
 describe('starting with nothing but Node', () => {
   let folder: string;
+  let cluster: EmbeddedCluster;
   let environment: Record<string, string>;
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'grantline-start-'));
+    folder = folderOfClusters();
+    cluster = new EmbeddedCluster(join(folder, 'data'));
     environment = { DATA_DIR: join(folder, 'data'), PORT: '0', OPERATIONS_PORT: '0', ACL_SYNC_ENABLED: 'false' };
   });
-  afterEach(() => rmSync(folder, { recursive: true }));
-
-  /** The database server's process id, by the file that it keeps while it runs. */
-  const postmaster = (): number | null => {
-    const { home } = JSON.parse(readFileSync(join(folder, 'data', 'postgres.json'), 'utf8')) as { home: string };
-    const file = join(home, 'data', 'postmaster.pid');
-    return existsSync(file) ? Number(readFileSync(file, 'utf8').split('\n')[0]) : null;
-  };
+  afterEach(() => {
+    cluster.remove();
+    rmSync(folder, { recursive: true });
+  });
 
   it('serves, and stops its database when it stops', async () => {
+    chmodSync(folder, 0o700); // as in a home directory, which the account of root's database cannot enter
     const service = new GrantlineProcess(['serve'], environment);
     const url = await service.url();
     expect((await fetch(`${url}/api/openapi.json`)).status).toBe(200);
-    expect(postmaster()).not.toBeNull();
+    expect(cluster.postmaster()).not.toBeNull();
 
     service.signal('SIGTERM');
 
     expect((await service.finished).code).toBe(0);
-    expect(postmaster()).toBeNull();
+    expect(cluster.postmaster()).toBeNull();
   });
 
   it('starts with .env.example as its environment file', async () => {
+    cluster.lay();
     const service = new GrantlineProcess(['serve'], { ...sampleEnvironment(), ...environment });
 
     expect((await fetch(`${await service.url()}/api/openapi.json`)).status).toBe(200);
@@ -59,23 +60,25 @@ describe('starting with nothing but Node', () => {
   });
 
   it('takes over the database that a killed process left behind', async () => {
+    cluster.lay();
     const killed = new GrantlineProcess(['serve'], environment);
     await killed.url();
-    const database = postmaster();
+    const database = cluster.postmaster();
     killed.signal('SIGKILL');
     await killed.finished;
-    expect(postmaster()).toBe(database);
+    expect(cluster.postmaster()).toBe(database);
 
     const next = new GrantlineProcess(['serve'], environment);
     await next.url();
-    expect(postmaster()).toBe(database);
+    expect(cluster.postmaster()).toBe(database);
     next.signal('SIGINT');
 
     expect((await next.finished).code).toBe(0);
-    expect(postmaster()).toBeNull();
+    expect(cluster.postmaster()).toBeNull();
   });
 
   it('is joined by a second process, whose end leaves the first one running', async () => {
+    cluster.lay();
     const service = new GrantlineProcess(['serve'], environment);
     const url = await service.url();
 

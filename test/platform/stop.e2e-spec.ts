@@ -1,10 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ApiClient, signedUp, registrant } from '../support/api-client.js';
-import { EmbeddedCluster } from '../support/embedded-cluster.js';
+import { EmbeddedCluster, folderOfClusters } from '../support/embedded-cluster.js';
 import { column, FakeTrino } from '../support/fake-trino.js';
 import type { ScriptedPage } from '../support/fake-trino-statement.js';
 import { GrantlineProcess } from '../support/grantline-process.js';
@@ -17,7 +16,7 @@ describe('the stop', () => {
   let cluster: EmbeddedCluster;
   let environment: Record<string, string>;
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'grantline-stop-'));
+    folder = folderOfClusters();
     cluster = new EmbeddedCluster(join(folder, 'data'));
     environment = { DATA_DIR: join(folder, 'data'), PORT: '0', OPERATIONS_PORT: '0', AUTH_BCRYPT_COST: '4' };
   });
@@ -35,6 +34,7 @@ describe('the stop', () => {
   };
 
   it('by Ctrl-C at the terminal of npm start, under load: every request is answered, and nothing of ours is left', async () => {
+    cluster.lay();
     const npm = new NpmStart(folder, environment);
     const url = await npm.url();
     const { registration, release } = await heldRegistration(url);
@@ -54,6 +54,7 @@ describe('the stop', () => {
   });
 
   it('is not cut short by further signals', async () => {
+    cluster.lay();
     const service = new GrantlineProcess(['serve'], environment);
     const { registration, release } = await heldRegistration(await service.url());
 
@@ -69,6 +70,7 @@ describe('the stop', () => {
   });
 
   it('ends within 20 s whatever requests are waiting for, the database first', async () => {
+    cluster.lay();
     const service = new GrantlineProcess(['serve'], environment);
     const { registration } = await heldRegistration(await service.url());
     const brokenOff = expect(registration).rejects.toThrow();
@@ -84,6 +86,7 @@ describe('the stop', () => {
   });
 
   it('ends within 20 s whatever readers do, and the database is stopped, not killed', async () => {
+    cluster.lay();
     const engine = new FakeTrino();
     const { hostname, port } = new URL(await engine.listen());
     const columns = [column('v', 'varchar')];
@@ -134,6 +137,7 @@ describe('the stop', () => {
   });
 
   it('after a start that failed leaves no database behind', async () => {
+    cluster.lay();
     const taken = createServer();
     await new Promise<void>((listening) => taken.listen(0, '127.0.0.1', listening));
     const { port } = taken.address() as AddressInfo;

@@ -14,6 +14,8 @@ interface TestPostgres {
   url: string;
   migrationUrl: string;
   superuserUrl: string;
+  /** The files of a stopped and migrated cluster, and the passwords of its roles. */
+  made: { data: string; passwords: Record<string, string> };
   /** Where the run is on another PostgreSQL than the embedded one. */
   binaries?: Binaries;
 }

@@ -1,10 +1,34 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
+import { testPostgres } from './database.js';
+
+/** A folder of one test's own, in which a cluster of root's may lie: its account can walk through it. */
+export function folderOfClusters(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'grantline-cluster-'));
+  chmodSync(folder, 0o755);
+  return folder;
+}
 
 /** The embedded database of a DATA_DIR, as its owner may look at it. */
 export class EmbeddedCluster {
   constructor(private readonly dataDir: string) {}
+
+  /** Puts one there that is made and migrated, as an earlier start has left it; `dataDir` is in a `folderOfClusters`. */
+  lay(): void {
+    const { data, passwords } = testPostgres().made;
+    const home = join(this.dataDir, 'postgres');
+    mkdirSync(home, { recursive: true });
+    execFileSync('cp', ['-a', data, join(home, 'data')]);
+    writeFileSync(join(this.dataDir, 'postgres.json'), JSON.stringify({ home, passwords }), { mode: 0o600 });
+  }
+
+  /** Also where root's cluster lies outside a `dataDir` that its account cannot reach. */
+  remove(): void {
+    if (existsSync(join(this.dataDir, 'postgres.json'))) rmSync(this.description().home, { recursive: true });
+  }
 
   /** The server's process id, by the file that it keeps while it runs; null: it does not run. */
   postmaster(): number | null {

@@ -1,12 +1,11 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { databaseAccount } from '../../src/platform/infrastructure/database-account.js';
 import { joinEmbeddedPostgres } from '../../src/platform/infrastructure/embedded-postgres.js';
-import { migrate } from '../../src/platform/infrastructure/migrator.js';
 import { type TestDatabase, testPostgres } from './database.js';
+import { EmbeddedCluster, folderOfClusters } from './embedded-cluster.js';
 
 /** A PostgreSQL of one test's own, which may be stopped and started again at its old address. */
 export interface OwnPostgres extends TestDatabase {
@@ -16,9 +15,9 @@ export interface OwnPostgres extends TestDatabase {
 }
 
 export async function ownPostgres(): Promise<OwnPostgres> {
-  const folder = mkdtempSync(join(tmpdir(), 'grantline-postgres-'));
+  const folder = folderOfClusters();
+  new EmbeddedCluster(folder).lay();
   const database = await joinEmbeddedPostgres(folder, () => undefined, [], testPostgres().binaries);
-  await migrate(database.migrationUrl, database.url);
   const { home } = JSON.parse(readFileSync(join(folder, 'postgres.json'), 'utf8')) as { home: string };
   const [program = '', ...args] = commandLine(readFileSync(join(home, 'data', 'postmaster.opts'), 'utf8'));
   const pid = (): number => Number(readFileSync(join(home, 'data', 'postmaster.pid'), 'utf8').split('\n')[0]);
