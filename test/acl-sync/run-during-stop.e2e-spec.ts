@@ -42,7 +42,7 @@ describe('a run of the sync when the service stops', () => {
       KUBERNETES_TOKEN_FILE: join(folder, 'token'),
       KUBERNETES_CA_FILE: join(folder, 'token'),
     });
-    const [, operations = ''] = await service.says(/"operations":"([^"]+)"/);
+    const [, operations = ''] = await service.untilOutput(/"operations":"([^"]+)"/);
     await until(() => Promise.resolve(cluster.requests.length > 0));
 
     service.signal('SIGTERM');

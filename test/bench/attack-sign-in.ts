@@ -9,11 +9,11 @@ const ME_RATE = 100;
 const ME_SECONDS = 6;
 const TURNS = 3;
 
-/** Somebody else's login from another address and somebody else's `me`, at rest and while one address has 90 correct logins in flight. */
+/** Another user's login from another address and another user's `me`, at rest and while one address has 90 correct logins in flight. */
 export async function measureSignInFlood(auth: AuthUnderTest): Promise<Ratio[]> {
   const service = await auth.another({
     AUTH_THROTTLE_ENABLED: 'true',
-    AUTH_THROTTLE_PER_NAME: '1000', // in place of ten accounts
+    AUTH_THROTTLE_PER_NAME: '1000', // instead of ten accounts
     TRUSTED_PROXY_HOPS: '1',
   });
   const login = (address: string): string =>
@@ -54,7 +54,7 @@ export async function measureSignInFlood(auth: AuthUnderTest): Promise<Ratio[]> 
     });
     p99.floodLogin.push(quantile(await logins(), 0.99));
     p99.floodMe.push(quantile(await me(), 0.99));
-    if (correct === 0) throw new Error('nobody flooded');
+    if (correct === 0) throw new Error('no login succeeded');
     flooding = false;
     await flood;
   }

@@ -5,7 +5,7 @@ import { closedLoop, requestText } from './http-load.js';
 /** An attack on the service at a port, for as long as the process lives (attack-process.ts). */
 export type Attack = (port: number) => Promise<void>;
 
-/** What nobody needs an account for. */
+/** Attacks without an account. */
 export const ATTACKS: Record<string, Attack> = {
   'bodies of 1 MiB from nobody': unauthenticatedBodies,
   'assets asked for and never read': unreadAssets,

@@ -65,7 +65,7 @@ export function tokensIn({ status, body }: Answered): Tokens {
   return JSON.parse(body) as Tokens;
 }
 
-/** What the access token says that `me` asks the database for. */
+/** The claims of the access token that `me` looks up in the database. */
 export function claimsIn(token: string): { sid: string; sub: string } {
   return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as { sid: string; sub: string };
 }

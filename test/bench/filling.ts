@@ -2,10 +2,10 @@ import { Client } from 'pg';
 import type { PolicySubject } from '../../src/trino-rules/model/principal.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 
-/** Of a password that nobody knows. */
+/** The hash of an unknown password. */
 const HASH = `$2b$04$${'.'.repeat(53)}`;
 
-/** Writes a generated snapshot into a migrated, empty database, with its own ids; what it grants twice stands there once. */
+/** Writes a generated snapshot into a migrated, empty database, with its own ids; duplicate grants are written once. */
 export async function fill(url: string, { users, groups, grants, policies }: Snapshot): Promise<void> {
   const client = new Client(url);
   await client.connect();

@@ -72,10 +72,10 @@ function snapshots(): { refused: number; asked: number; wrong: number } {
     const evaluator = new Evaluator(compile(snapshot).document);
     const listings = new MetadataVisibility(evaluator);
     for (const question of fc.sample(anyQuestion(wordsOf(snapshot)), QUESTIONS)) {
-      const meant = byIntent(snapshot, question);
-      if (meant === undefined) continue;
+      const expected = byIntent(snapshot, question);
+      if (expected === undefined) continue;
       sum.asked += 1;
-      if (!isDeepStrictEqual(ordered(meant), ordered(byEvaluator(evaluator, listings, question)))) sum.wrong += 1;
+      if (!isDeepStrictEqual(ordered(expected), ordered(byEvaluator(evaluator, listings, question)))) sum.wrong += 1;
     }
   }
   return sum;

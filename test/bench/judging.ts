@@ -23,7 +23,7 @@ export interface Judged {
 /** What `checkRules` does, with a clock in hand. @throws Error unless the rules are right, and within its budget: there is no use in timing others */
 export function judge(text: string, snapshot: Snapshot): Judged {
   const [reading, readMs] = timed(() => readRules(text));
-  if (reading.kind === 'refused') throw new Error(told(reading.findings));
+  if (reading.kind === 'refused') throw new Error(textOf(reading.findings));
   const rules = reading.document;
   const budget = checkBudget(text, snapshot);
   const patterns = new PatternCache(budget);
@@ -35,7 +35,7 @@ export function judge(text: string, snapshot: Snapshot): Judged {
   });
   const [dead, deadMs] = timed(() => unreachableRules(rules, engine.people, patterns, 'error'));
   const findings = [...checkInvariants(engine, snapshot.settings), ...proof, ...dead];
-  if (findings.length > 0) throw new Error(told(findings));
+  if (findings.length > 0) throw new Error(textOf(findings));
   return { rules, engine, readMs, proveMs, deadMs };
 }
 
@@ -51,6 +51,6 @@ export function cpuMs(): number {
   return (user + system) / 1_000;
 }
 
-function told(findings: readonly Finding[]): string {
+function textOf(findings: readonly Finding[]): string {
   return findings.map(({ code, message }) => `${code}: ${message}`).join('\n');
 }

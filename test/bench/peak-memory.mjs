@@ -1,2 +1,2 @@
-// Loaded before a program (`node --import`): says at its end how much memory it had at most.
+// Loaded before a program (`node --import`): reports its peak memory at the end.
 process.on('exit', () => process.stderr.write(`peak ${Math.round(process.resourceUsage().maxRSS / 1024)} MiB\n`));

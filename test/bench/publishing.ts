@@ -44,8 +44,8 @@ export async function publications(folder: string, workload: Workload): Promise<
     const file = await sync({ ACL_TARGET: 'file', ACL_FILE_DIRECTORY: join(folder, 'acl') });
     return [
       compiled,
-      `acl sync, ConfigMap: ${told(map)}\n  ${map.stdout.trim()}`,
-      `acl sync, file: ${told(file)}\n  ${file.stdout.trim()}`,
+      `acl sync, ConfigMap: ${figuresOf(map)}\n  ${map.stdout.trim()}`,
+      `acl sync, file: ${figuresOf(file)}\n  ${file.stdout.trim()}`,
     ];
   } finally {
     await kubernetes.close();
@@ -59,7 +59,7 @@ async function compileFile(snapshot: Snapshot, folder: string): Promise<string> 
   const ended = await grantline(['acl', 'compile', '--snapshot', file, '--out', join(folder, 'compiled')], {});
   // The lines below the first are warnings: generated policies contradict each other here and there.
   const [summary = ''] = ended.stdout.split('\n', 1);
-  return `acl compile: ${told(ended)}\n  ${summary}`;
+  return `acl compile: ${figuresOf(ended)}\n  ${summary}`;
 }
 
 interface Ended {
@@ -87,6 +87,6 @@ async function grantline(args: readonly string[], settings: Record<string, strin
   });
 }
 
-function told({ code, peak, milliseconds }: Ended): string {
+function figuresOf({ code, peak, milliseconds }: Ended): string {
   return `exit code ${String(code)} after ${duration(milliseconds)}, at most ${peak}`;
 }

@@ -7,7 +7,7 @@ import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import { Chance } from '../support/chance.js';
 import type { Question } from '../support/engine-question.js';
 
-interface Place {
+interface TableName {
   catalog: string;
   schema: string;
   table: string;
@@ -25,7 +25,7 @@ const OWN_ACCESS = 0.8;
 const WRITES = 0.2;
 
 /**
- * What the engine asks its rules when people work: statements on tables that grants are about, mostly by people who were
+ * The checks of everyday work on the engine: statements on tables that grants are about, mostly by people who were
  * granted something there. For each: may it run, the catalog, the columns, the filters, two masks, and at times a write.
  */
 export function everydayQuestions(snapshot: Snapshot): Question[] {
@@ -39,18 +39,18 @@ export function everydayQuestions(snapshot: Snapshot): Question[] {
   };
   const tables = snapshot.grants.filter(({ resource }) => resource.table !== undefined);
   return Array.from({ length: STATEMENTS }, () => one(tables)).flatMap((grant): Question[] => {
-    const somebody = one(snapshot.users)?.name ?? FRESH;
-    const user = (grant && chance.next() < OWN_ACCESS ? someMember(grant.principal) : undefined) ?? somebody;
+    const anyUser = one(snapshot.users)?.name ?? FRESH;
+    const user = (grant && chance.next() < OWN_ACCESS ? someMember(grant.principal) : undefined) ?? anyUser;
     const { catalog = FRESH, schema = FRESH, table = FRESH } = grant?.resource ?? {};
-    const place = { user, catalog, schema, table };
+    const node = { user, catalog, schema, table };
     return [
       { ask: 'execute-query', user },
       { ask: 'catalog', user, catalog },
-      { ask: 'select', ...place, columns: ['id', 'email'] },
-      { ask: 'filters', ...place },
-      { ask: 'mask', ...place, name: 'id' },
-      { ask: 'mask', ...place, name: 'email' },
-      ...(chance.next() < WRITES ? [{ ask: 'insert', ...place } as const] : []),
+      { ask: 'select', ...node, columns: ['id', 'email'] },
+      { ask: 'filters', ...node },
+      { ask: 'mask', ...node, name: 'id' },
+      { ask: 'mask', ...node, name: 'email' },
+      ...(chance.next() < WRITES ? [{ ask: 'insert', ...node } as const] : []),
     ];
   });
 }
@@ -58,14 +58,14 @@ export function everydayQuestions(snapshot: Snapshot): Question[] {
 const SAMPLE = 300;
 
 /**
- * The questions that the proof answers, as the engine would have to be asked them: everybody × every named table, every
+ * The questions that the proof answers, as checks of the engine: every user × every named table, every
  * combination of names that the rules spell out, and a fresh one at each level × six privileges, the filters, and whether
  * each column that a policy names there is seen and masked; besides that schemas and catalogs. Rights that belong to no table
  * are left out of the count, which makes it smaller.
  */
 export function proofQuestions(engine: EngineSets, snapshot: Snapshot): Omit<Questions, 'everyday'> {
   const intent = intentSets(snapshot);
-  const places: (Place & { columns: string[] })[] = [];
+  const tableNames: (TableName & { columns: string[] })[] = [];
   let others = 0;
   const below = (path: string[], named: Iterable<string | undefined>) =>
     new Set([...engine.tables.branch(path).names(), ...[...named].map((name) => name ?? FRESH), FRESH]);
@@ -86,33 +86,33 @@ export function proofQuestions(engine: EngineSets, snapshot: Snapshot): Omit<Que
       others += OWNERSHIP;
       for (const table of below([catalog, schema], tables.keys())) {
         const named = [node?.access, known?.access, tables.get(table)].flatMap((access) => access ?? []);
-        places.push({ catalog, schema, table, columns: columnsOf(named) });
+        tableNames.push({ catalog, schema, table, columns: columnsOf(named) });
       }
     }
   }
-  const each = places.reduce((sum, { columns }) => sum + asked(columns).length, others);
+  const each = tableNames.reduce((sum, { columns }) => sum + asked(columns).length, others);
   const people = engine.people.names();
   const chance = new Chance(11);
   const proof = Array.from({ length: SAMPLE }, (): Question[] => {
-    const { columns, ...place } = places[chance.below(places.length)] ?? { columns: [], ...NOWHERE };
+    const { columns, ...node } = tableNames[chance.below(tableNames.length)] ?? { columns: [], ...NOWHERE };
     const user = people[chance.below(people.length)] ?? FRESH;
     const about = asked(columns)[chance.below(asked(columns).length)];
-    return about === undefined ? [] : [about({ user, ...place })];
+    return about === undefined ? [] : [about({ user, ...node })];
   });
   return { count: each * people.length, proof: proof.flat() };
 }
 
 const MODES = 2;
 const OWNERSHIP = 1;
-const NOWHERE: Place = { catalog: FRESH, schema: FRESH, table: FRESH };
+const NOWHERE: TableName = { catalog: FRESH, schema: FRESH, table: FRESH };
 
-/** Columns about which something is said at one of these nodes. */
+/** Columns with a policy on one of these nodes. */
 function columnsOf(path: readonly NodeAccess[]): string[] {
   const outcomes = new Set(path.flatMap(({ changes }) => changes.map(({ to }) => to.effect)));
   return [...new Set([...outcomes].flatMap(({ columns = [] }) => columns.map(({ name }) => name)))];
 }
 
-type Ask = (where: Place & { user: string }) => Question;
+type Ask = (where: TableName & { user: string }) => Question;
 
 /** A question for each privilege, one for the filters, and two for each column. */
 function asked(columns: readonly string[]): Ask[] {

@@ -1,4 +1,4 @@
-/** Lines of cells, the first one the heading, in columns as wide as their widest cell; numbers stand to the right. */
+/** Rows of cells, the first one the heading, in columns as wide as their widest cell; numbers are right-aligned. */
 export function textTable(lines: readonly (readonly string[])[]): string {
   const columns = Math.max(...lines.map((line) => line.length));
   const widths = Array.from({ length: columns }, (_, i) => Math.max(...lines.map((line) => line[i]?.length ?? 0)));

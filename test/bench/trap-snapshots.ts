@@ -9,7 +9,7 @@ import { Chance } from '../support/chance.js';
 export const TRAPS = {
   'pairs of overlapping groups': pairsOfGroups,
   'a row filter for each person': ownRows,
-  'own rows, and tables for everybody': ownRowsOnTables,
+  'own rows, and tables for all users': ownRowsOnTables,
   'hidden columns over many schemas': hiddenColumns,
   'policies with many exceptions': exceptions,
   'a random table for each grant': scattered,
@@ -38,7 +38,7 @@ function pairsOfGroups(times: number): Snapshot {
   return builder.snapshot();
 }
 
-/** Everybody reads a catalog, each their own rows; groups write into some tables. */
+/** All users read their own rows of a catalog; groups write into some tables. */
 function ownRows(times: number): Snapshot {
   const builder = withOwnRows(1_000 * times);
   for (const i of counted(100)) builder.grant(builder.randomGroup(20 * times), ['INSERT'], TABLE(`table_${i}`));
@@ -58,14 +58,14 @@ function withOwnRows(people: number): TrapBuilder {
   return builder;
 }
 
-/** Everybody reads their own rows of a catalog, and may write into a hundred of its tables: each table has an outcome for each person. */
+/** All users read their own rows of a catalog and write into a hundred of its tables: an effect per table and user. */
 function ownRowsOnTables(times: number): Snapshot {
   const builder = withOwnRows(1_000 * times);
   for (const i of counted(100)) builder.grant(builder.all, ['INSERT'], TABLE(`table_${i}`));
   return builder.snapshot();
 }
 
-/** Three hundred columns that nobody sees in a catalog, whose many schemas are granted to groups. */
+/** Three hundred columns hidden from all users of a catalog, whose many schemas are granted to groups. */
 function hiddenColumns(times: number): Snapshot {
   const builder = new TrapBuilder(1_000);
   const groups = counted(50 * times).map(() => builder.randomGroup(100));
@@ -80,7 +80,7 @@ function hiddenColumns(times: number): Snapshot {
   return builder.snapshot();
 }
 
-/** Each table is closed to everybody but a thousand. */
+/** Each table is closed to all users but a thousand. */
 function exceptions(times: number): Snapshot {
   const builder = new TrapBuilder(2_000);
   builder.grant(builder.all, ['SELECT'], { catalog: 'sales' });
@@ -130,7 +130,7 @@ function filterLattice(times: number): Snapshot {
   return builder.snapshot();
 }
 
-/** Everybody sees one column masked in a way of their own; groups write into some schemas. */
+/** All users see one column with a mask of their own; groups write into some schemas. */
 function ownMasks(times: number): Snapshot {
   const builder = new TrapBuilder(1_000 * times);
   builder.grant(builder.all, ['SELECT'], { catalog: 'sales' });

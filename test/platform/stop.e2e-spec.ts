@@ -59,7 +59,7 @@ describe('the stop', () => {
     const { registration, release } = await heldRegistration(await service.url());
 
     service.signal('SIGTERM');
-    await service.says(/"stopping"/);
+    await service.untilOutput(/"stopping"/);
     service.signal('SIGTERM');
     service.signal('SIGINT');
     await release();

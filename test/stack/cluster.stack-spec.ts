@@ -15,6 +15,6 @@ it('the pinned versions of kubectl and both Helms run', async () => {
   expect(await version('helm3', 'version', '--short')).toContain('v3.17.3');
 });
 
-it('the server is the pinned one, and says so', async () => {
+it('the server reports the pinned version', async () => {
   expect(await kubectlOf(stack)('version', '--output=json')).toContain('"gitVersion": "v1.36.3"');
 });

@@ -15,7 +15,7 @@ const ABOUT: Record<Mode, string> = {
   verified: 'the engine verifies a token on every request, without TLS',
 };
 
-/** Tells the loop on the started parts, in both modes, and leaves everything running until it is interrupted. */
+/** Runs the loop on the started parts, in both modes, reports each step, and leaves everything running until interrupted. */
 export async function demo(processes: Processes, { stack, file }: StartedStack): Promise<number> {
   const deployments: Deployment[] = [];
   for (const mode of MODES) {
@@ -52,6 +52,6 @@ curl -s -X POST ${grantline.url}/api/admin/acl/sync ${authorized}
 curl -s ${grantline.url}/api/admin/acl/status ${authorized}
 ${parts.clusterTools}/kubectl --kubeconfig=${cluster.kubeconfig} -n engine get configmap trino-access-control -o yaml
 curl -s ${engines[mode]}/v1/info
-Everything else that has an address stands in ${file}
+All other addresses are in ${file}
 `;
 }

@@ -32,17 +32,17 @@ describe("the engine's own access control", () => {
   afterAll(() => oracle.stop());
 
   it('decides as the intent and as our evaluator, with what the compiler makes of random snapshots', async () => {
-    const said = new Map<string, Set<boolean>>();
+    const answered = new Map<string, Set<boolean>>();
     let decisions = 0;
     for (const snapshot of fc.sample(anySnapshot(), SAMPLES)) {
       const answers = await askAsMeant(snapshot);
       decisions += answers.length;
       for (const { question, engine } of answers)
-        said.set(question.ask, (said.get(question.ask) ?? new Set()).add(isYes(engine)));
+        answered.set(question.ask, (answered.get(question.ask) ?? new Set()).add(isYes(engine)));
     }
     expect(decisions).toBeGreaterThanOrEqual(10_000);
     // Agreement on nothing but refusals would show little.
-    expect([...said].filter(([ask, answers]) => !NEVER.includes(ask) && answers.size < 2)).toEqual([]);
+    expect([...answered].filter(([ask, answers]) => !NEVER.includes(ask) && answers.size < 2)).toEqual([]);
   });
 
   it('decides so with the strangest names and expressions that can be written down, none of which a run refuses', async () => {
@@ -52,7 +52,7 @@ describe("the engine's own access control", () => {
     }
   });
 
-  it('decides as our evaluator, with rules that nobody would write', async () => {
+  it('decides as our evaluator, with random rules', async () => {
     for (const rules of fc.sample(anyRules(), SAMPLES)) {
       await askAll(JSON.stringify(rules), fc.sample(anyQuestion(RULE_WORDS), QUESTIONS_PER_SAMPLE));
     }
@@ -72,32 +72,32 @@ describe("the engine's own access control", () => {
   it('refuses nothing that the strict reader takes', async () => {
     const files = hostileFiles();
     expect(files.length).toBeGreaterThanOrEqual(150);
-    const verdicts: Record<'both' | 'onlyUs' | 'onlyEngine' | 'nobody', string[]> = {
+    const verdicts: Record<'both' | 'onlyUs' | 'onlyEngine' | 'neither', string[]> = {
       both: [],
       onlyUs: [],
       onlyEngine: [],
-      nobody: [],
+      neither: [],
     };
     for (const { name, source } of files) {
       const { loaded } = await oracle.load(source);
       const taken = readRules(source).kind === 'read';
-      verdicts[loaded ? (taken ? 'nobody' : 'onlyUs') : taken ? 'onlyEngine' : 'both'].push(name);
+      verdicts[loaded ? (taken ? 'neither' : 'onlyUs') : taken ? 'onlyEngine' : 'both'].push(name);
     }
     expect(verdicts.onlyEngine).toEqual([]);
-    expect(verdicts.nobody).toEqual([]);
-    // The strict reader is there for these: the engine takes them and means something else.
+    expect(verdicts.neither).toEqual([]);
+    // The strict reader exists for these: the engine accepts them with another meaning.
     expect(verdicts.onlyUs.length).toBeGreaterThanOrEqual(50);
   });
 
-  /** Asks what the compiler makes of a snapshot, and fails where an answer is not what the grants mean. */
+  /** Asks what the compiler makes of a snapshot, and fails on an answer that differs from the intent. */
   async function askAsMeant(snapshot: Snapshot): Promise<{ question: Question; engine: Answer }[]> {
     const answers = await askAll(
       compile(snapshot).text,
       fc.sample(anyQuestion(wordsOf(snapshot)), QUESTIONS_PER_SAMPLE),
     );
     const wrong = answers.filter(({ question, engine }) => {
-      const meant = byIntent(snapshot, question);
-      return meant !== undefined && canonical(meant) !== canonical(engine);
+      const expected = byIntent(snapshot, question);
+      return expected !== undefined && canonical(expected) !== canonical(engine);
     });
     expect({ snapshot, wrong }).toEqual({ snapshot, wrong: [] });
     return answers;
@@ -122,7 +122,7 @@ describe("the engine's own access control", () => {
   }
 });
 
-/** What the rules give to nobody. */
+/** Checks that the rules never allow. */
 const NEVER = ['view-query', 'kill-query', 'function', 'view-with-function', 'procedure'];
 
 function isYes(answer: Answer): boolean {
@@ -131,7 +131,7 @@ function isYes(answer: Answer): boolean {
 
 const RULE_WORDS: Words = {
   users: RULE_NAMES,
-  worth: [],
+  preferred: [],
   catalogs: RULE_NAMES,
   schemas: RULE_NAMES,
   tables: RULE_NAMES,

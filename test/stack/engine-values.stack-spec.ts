@@ -24,7 +24,7 @@ describe.each(MODES)('the values for the engine, %s', (mode) => {
     expect(values.accessControl.properties).toBe(reference(mode, 'access-control.properties'));
   });
 
-  it('give a worker the shared secret, and nothing about who asks', () => {
+  it('give a worker the shared secret, and no authentication settings', () => {
     const worker = reference(mode, 'worker.config.properties');
     expect(worker).toContain('internal-communication.shared-secret=${ENV:TRINO_SHARED_SECRET}\n');
     expect(worker).not.toMatch(/authentication|forwarded|alternate-header|OIDC_ISSUER/);

@@ -13,7 +13,7 @@ const EVERYBODY_MAY_ASK = JSON.stringify({ queries: [{ allow: ['execute'] }] });
 describe.each(MODES)('the engine, %s', (mode) => {
   const engine = stack.engines[mode];
 
-  // Rules that another spec has left let the service account ask as well, so what is in force is told by a change of mind.
+  // Rules that another spec has left let the service account ask as well, so a changed answer shows which rules are in force.
   beforeAll(async () => {
     const token = await serviceToken(stack.issuer, stack.realm.grantline);
     const asker: Asker = { mode, family: 'X-Trino', user: SERVICE_ACCOUNT, token };
@@ -41,7 +41,7 @@ describe.each(MODES)('the engine, %s', (mode) => {
     expect(answer).toMatchObject(mode === 'insecure' ? believed : { kind: 'http', status: 401 });
   });
 
-  it.each(FAMILIES)('lets the service account become nobody without a rule, by %s headers', async (family) => {
+  it.each(FAMILIES)('refuses impersonation without a rule, by %s headers', async (family) => {
     const token = await serviceToken(stack.issuer, stack.realm.grantline);
     const asker: Asker = { mode, family, user: 'ana', originalUser: SERVICE_ACCOUNT, token };
     expect(await runStatement(engine, asker, WHO_AM_I)).toMatchObject({
@@ -85,7 +85,7 @@ describe.each(FAMILIES)('a verified engine, asked with %s headers', (family) => 
     });
   });
 
-  it('refuses a token that somebody changed', async () => {
+  it('refuses a changed token', async () => {
     const token = await serviceToken(stack.issuer, stack.realm.grantline);
     const [header, , signature] = token.split('.');
     const payload = Buffer.from(JSON.stringify({ preferred_username: 'ana' })).toString('base64url');

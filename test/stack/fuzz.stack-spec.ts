@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { administrator } from '../support/administrator.js';
 import { ApiClient, signedUp } from '../support/api-client.js';
 import { startService, type TestService } from '../support/service.js';
-import { type Door, openDoor } from './fuzz/door.js';
+import { type TokenServer, startTokenServer } from './fuzz/token-server.js';
 import { schemathesis, type Sender } from './fuzz/schemathesis.js';
 
 const AN_HOUR = 3_600_000;
@@ -14,40 +14,42 @@ const SIGNED_OUT = ['token_invalid', 'token_expired', 'password_change_required'
 describe('every answer is one that the OpenAPI document promises', () => {
   let folder: string;
   let service: TestService;
-  let door: Door | null = null;
+  let tokenServer: TokenServer | null = null;
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), 'grantline-fuzz-'));
     service = await startService({ AUTH_THROTTLE_ENABLED: 'false', ACL_FILE_DIRECTORY: join(folder, 'acl') });
   });
   afterEach(async () => {
-    await door?.close();
-    door = null;
+    await tokenServer?.close();
+    tokenServer = null;
     await service.stop();
     rmSync(folder, { recursive: true });
   });
 
   it(
-    'to nobody',
+    'without a session',
     async () => {
-      await expectNoFindings({ door: null, spent: [] });
+      await expectNoFindings({ tokenUrl: null, revokingCodes: [] });
     },
     AN_HOUR,
   );
 
   it(
-    'to a user',
+    'as a user',
     async () => {
-      door = await openDoor(async () => (await signedUp(new ApiClient(service.url), someName())).access_token);
-      await expectNoFindings({ door: door.url, spent: SIGNED_OUT });
+      tokenServer = await startTokenServer(
+        async () => (await signedUp(new ApiClient(service.url), someName())).access_token,
+      );
+      await expectNoFindings({ tokenUrl: tokenServer.url, revokingCodes: SIGNED_OUT });
     },
     AN_HOUR,
   );
 
   it(
-    'to an administrator',
+    'as an administrator',
     async () => {
-      door = await openDoor(async () => (await administrator(service, someName())).token);
-      await expectNoFindings({ door: door.url, spent: [...SIGNED_OUT, 'administrator_required'] });
+      tokenServer = await startTokenServer(async () => (await administrator(service, someName())).token);
+      await expectNoFindings({ tokenUrl: tokenServer.url, revokingCodes: [...SIGNED_OUT, 'administrator_required'] });
     },
     AN_HOUR,
   );

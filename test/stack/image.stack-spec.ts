@@ -87,7 +87,7 @@ describe('the image', () => {
     expect(JSON.parse(stdout)).toEqual([65532, 65532, 'EROFS', 'EROFS', 'EROFS', 'written']);
   });
 
-  it('says in one line how the embedded database is had, which it lacks', async () => {
+  it('explains in one line how to get the embedded database, which it lacks', async () => {
     const { code, stderr } = await run(grantline('migrate'), { NODE_ENV: 'development', DATA_DIR: '/tmp' });
     expect({ code, stderr }).toEqual({
       code: 2,

@@ -24,7 +24,7 @@ describe('a projected volume', () => {
     expect(readFileSync(join(volume, 'rules.json'), 'utf8')).toBe('first');
   });
 
-  it('replaces all of them in one step and keeps nothing of the former ones', async () => {
+  it('replaces all of them in one step and keeps nothing of the previous ones', async () => {
     const former = readlinkSync(join(volume, '..data'));
     await write({ 'rules.json': 'second' });
     expect(readFileSync(join(volume, 'rules.json'), 'utf8')).toBe('second');
@@ -55,7 +55,7 @@ describe('the projection of the ConfigMap', () => {
     await shows('rules.json', binary);
   });
 
-  it('lets nobody do anything while the ConfigMap is empty', async () => {
+  it('denies everything while the ConfigMap is empty', async () => {
     await patch({ data: { 'rules.json': '{}' } });
     await shows('rules.json', '{}');
     await emptyRules(kubectlOf(stack));

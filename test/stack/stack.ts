@@ -13,10 +13,10 @@ import { newRealm, type Realm } from './running/realm.js';
 import { Release } from './running/release.js';
 import { RulesProjection } from './running/rules-projection.js';
 
-/** In the environment of the specs: the file that says where everything is. */
+/** Environment variable of the specs: the file with the addresses of all parts. */
 export const STACK_FILE = 'GRANTLINE_STACK_FILE';
 
-/** Everything that runs, as plain data: it is written into a file for whoever else wants to use it. */
+/** Everything that runs, as plain data: it is written into a file for other tools. */
 export interface Stack {
   /** Of this run: logs, data, settings. */
   folder: string;
@@ -39,7 +39,7 @@ export interface StartedStack {
 
 /**
  * Starts everything. The engines come last: each reads the provider's keys at its start, and needs a rules file then, which
- * is read from the ConfigMap of Grantline's chart. Both of them, one for each way of telling who asks, read the same rules.
+ * is read from the ConfigMap of Grantline's chart. Both of them, one per authentication mode, read the same rules.
  */
 export async function startStack(processes: Processes, parts: Parts): Promise<StartedStack> {
   const realm = newRealm();
@@ -62,7 +62,7 @@ export async function startStack(processes: Processes, parts: Parts): Promise<St
   return { stack, file: await writeStack(stack) };
 }
 
-/** @returns the file that tells the specs where everything is */
+/** @returns the file with the addresses for the specs */
 export async function startChartStack(processes: Processes, parts: ChartParts): Promise<string> {
   const cluster = await withProgress('Kubernetes API', () => startCluster(processes, parts));
   return writeStack(chartStack(processes, parts, cluster));

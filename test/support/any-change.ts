@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { RulesDocument, TableRule } from '../../src/trino-rules/document/rules-document.js';
 import { PRIVILEGES } from '../../src/trino-rules/model/privilege.js';
 
-/** One slip of a compiler: a rule lost, doubled, moved, widened, or given to somebody else. */
+/** One compiler fault: a rule lost, doubled, moved, widened, or given to another user. */
 export function anyChange(): fc.Arbitrary<(rules: RulesDocument) => RulesDocument> {
   const where = fc.nat(1000);
   return fc.oneof(

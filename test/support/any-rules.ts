@@ -33,7 +33,7 @@ export function anyPattern(): fc.Arbitrary<string> {
   );
 }
 
-/** Documents that nobody would write: rules overlap, contradict and shadow each other, in every section. */
+/** Random documents whose rules overlap, contradict and shadow each other, in every section. */
 export function anyRules(): fc.Arbitrary<RulesDocument> {
   const some = <T>(rule: fc.Arbitrary<T>, maxLength = 6): fc.Arbitrary<T[]> => fc.array(rule, { maxLength });
   const pattern = anyPattern();

@@ -71,7 +71,7 @@ const EXPRESSION_FAMILIES = [
   ['id IN (1, 2)', 'id IN (1, 2) OR id = 3', 'id IN (1,2)', 'id IN (1, 2)+0', 'id', 'constructor', 'valueOf'],
 ];
 
-/** The words that snapshots are drawn from; no person, engine principal and service account share a name, in any case. */
+/** The words that snapshots are drawn from; no user, engine principal and service account share a name, in any case. */
 export interface Vocabulary {
   people: readonly string[];
   engines: readonly string[];
@@ -89,13 +89,13 @@ const VOCABULARY: Vocabulary = {
   expressions: EXPRESSION_FAMILIES,
 };
 
-/** What one snapshot is made of: few names each, so that everything in it meets. */
+/** What one snapshot is made of: few names each, so that they overlap. */
 interface Parts extends Pick<Vocabulary, 'engines' | 'columns'> {
   people: number;
   groups: number;
   names: readonly string[];
   expressions: readonly string[];
-  /** Of which kinds policies are. */
+  /** The kinds of its policies. */
   kinds: readonly SnapshotPolicy['kind'][];
 }
 
@@ -131,13 +131,13 @@ function anyUser(id: number, name: string): fc.Arbitrary<SnapshotUser> {
 }
 
 function anyGroup(id: number, { people }: Parts): fc.Arbitrary<SnapshotGroup> {
-  const everybody = Array.from({ length: people }, (_, i) => i + 1);
-  return fc.subarray(everybody).map((members) => ({ id, name: `group ${id}`, members }));
+  const everyUser = Array.from({ length: people }, (_, i) => i + 1);
+  return fc.subarray(everyUser).map((members) => ({ id, name: `group ${id}`, members }));
 }
 
 function anyPrincipal({ people, groups, engines }: Parts): fc.Arbitrary<Principal> {
   const user = fc.integer({ min: 1, max: people }).map((id) => ({ type: 'user', id }) as const);
-  // A group that does not exist means nobody.
+  // A group that does not exist has no members.
   const group = fc.integer({ min: 1, max: groups + 1 }).map((id) => ({ type: 'group', id }) as const);
   const engine = fc.constantFrom(...engines).map((name) => ({ type: 'engine', name }) as const);
   return fc.oneof({ weight: 3, arbitrary: group }, { weight: 3, arbitrary: user }, engine);
@@ -146,7 +146,7 @@ function anyPrincipal({ people, groups, engines }: Parts): fc.Arbitrary<Principa
 function anyResource({ names }: Parts): fc.Arbitrary<Resource> {
   const closed = fc.constantFrom('system', 'grantline');
   const catalog = fc.oneof({ weight: 20, arbitrary: fc.constantFrom(...names.slice(0, 2), 'lake') }, closed);
-  // The first are named often, so that grants and policies meet.
+  // The first are named often, so that grants and policies overlap.
   const name = fc.oneof(fc.constantFrom(...names.slice(0, 2)), fc.constantFrom(...names));
   return fc.oneof(
     fc.record({ catalog }),

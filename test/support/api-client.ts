@@ -7,9 +7,9 @@ export class ApiClient {
     private readonly signedInWith: string | null = null,
   ) {}
 
-  /** @throws Error when nobody is signed in */
+  /** @throws Error without a session */
   get token(): string {
-    if (this.signedInWith === null) throw new Error('nobody is signed in');
+    if (this.signedInWith === null) throw new Error('there is no session');
     return this.signedInWith;
   }
 
@@ -84,7 +84,7 @@ export function tokensOf(answer: Answer | undefined): Tokens {
   return { access_token, refresh_token };
 }
 
-/** The registration of somebody valid; say only what matters. */
+/** A valid registration; override only what matters. */
 export function registrant(username: string, overrides: Record<string, unknown> = {}): Record<string, unknown> {
   return { username, email: `${username}@example.org`, password: passwordOf(username), ...overrides };
 }

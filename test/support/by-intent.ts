@@ -12,8 +12,8 @@ import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import type { Answer, Question } from './engine-question.js';
 
 /**
- * What the grants mean as an answer to a question for the engine; undefined where they say nothing of it: listings of
- * catalogs and schemas follow any rule, and whoever may enter a catalog reads its `information_schema`.
+ * The intent as an answer to a question for the engine; undefined where it does not decide: listings of catalogs and schemas
+ * follow any rule, and access to a catalog includes its `information_schema`.
  */
 export function byIntent(snapshot: Snapshot, question: Question): Answer | undefined {
   if ('schema' in question && question.schema === 'information_schema') return undefined;
@@ -60,7 +60,7 @@ export function byIntent(snapshot: Snapshot, question: Question): Answer | undef
       return principal !== null && reachesSomething(snapshot, principal);
     case 'impersonate': {
       const person = snapshot.users.find(({ name }) => name === question.name);
-      // Nobody asks whether they may be themselves.
+      // The engine does not check impersonation of oneself.
       if (question.name === question.user) return undefined;
       return person !== undefined && mayImpersonate(snapshot, question.user, person);
     }

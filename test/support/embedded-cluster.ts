@@ -46,7 +46,7 @@ export class EmbeddedCluster {
     return client;
   }
 
-  /** What the server has said. */
+  /** The server's output. */
   log(): string {
     return readFileSync(join(this.description().home, 'server.log'), 'utf8');
   }

@@ -35,8 +35,8 @@ export type Answer = boolean | string | null | readonly string[];
 /** The words of one snapshot, from which its questions are put together. */
 export interface Words {
   users: readonly string[];
-  /** Who and where it is worth asking about, besides random ones. */
-  worth: readonly Worth[];
+  /** Questions with interesting answers, besides random ones. */
+  preferred: readonly PreferredQuestion[];
   catalogs: readonly string[];
   schemas: readonly string[];
   tables: readonly string[];
@@ -44,11 +44,11 @@ export interface Words {
   properties: readonly string[];
 }
 
-export interface Worth {
+export interface PreferredQuestion {
   user: string;
-  place: { catalog: string; schema: string; table: string };
+  node: { catalog: string; schema: string; table: string };
   column: string;
-  somebody: string;
+  otherUser: string;
 }
 
 export function anyQuestion(words: Words): fc.Arbitrary<Question> {
@@ -56,26 +56,27 @@ export function anyQuestion(words: Words): fc.Arbitrary<Question> {
   const some = (names: readonly string[]) => fc.subarray([...names], { maxLength: Math.min(4, names.length) });
   const asked = fc.record({
     user: fc.constantFrom(...words.users),
-    place: fc.record({
+    node: fc.record({
       catalog: fc.constantFrom(...words.catalogs),
       schema: fc.constantFrom(...words.schemas),
       table: fc.constantFrom(...words.tables),
     }),
     columns: some(words.columns),
     column: fc.constantFrom(...words.columns),
-    somebody: fc.constantFrom(...words.users),
+    otherUser: fc.constantFrom(...words.users),
     property: fc.constantFrom(...words.properties),
     catalogs: some(words.catalogs),
     schemas: some(words.schemas),
     tables: some(words.tables),
   });
-  const worth = words.worth.length === 0 ? fc.constant({}) : fc.oneof(fc.constant({}), fc.constantFrom(...words.worth));
+  const preferred =
+    words.preferred.length === 0 ? fc.constant({}) : fc.oneof(fc.constant({}), fc.constantFrom(...words.preferred));
   return fc
-    .tuple(asked, worth, one(...EVERY_ACT))
+    .tuple(asked, preferred, one(...EVERY_ACT))
     .map(([given, better, ask]) => question(ask, { ...given, ...better }));
 }
 
-interface Asked extends Worth {
+interface Asked extends PreferredQuestion {
   columns: string[];
   property: string;
   catalogs: string[];
@@ -84,8 +85,8 @@ interface Asked extends Worth {
 }
 
 function question(ask: Question['ask'], asked: Asked): Question {
-  const { user, place, columns } = asked;
-  const { catalog, schema, table } = place;
+  const { user, node, columns } = asked;
+  const { catalog, schema, table } = node;
   switch (ask) {
     case 'catalog':
     case 'show-schemas':
@@ -97,9 +98,9 @@ function question(ask: Question['ask'], asked: Asked): Question {
     case 'select':
     case 'update':
     case 'view-with-select':
-      return { ask, user, ...place, columns };
+      return { ask, user, ...node, columns };
     case 'mask':
-      return { ask, user, ...place, name: asked.column };
+      return { ask, user, ...node, name: asked.column };
     case 'filter-catalogs':
       return { ask, user, names: [...new Set([...asked.catalogs, catalog])] };
     case 'filter-schemas':
@@ -107,13 +108,13 @@ function question(ask: Question['ask'], asked: Asked): Question {
     case 'filter-tables':
       return { ask, user, catalog, schema, names: [...new Set([...asked.tables, table])] };
     case 'filter-columns':
-      return { ask, user, ...place, names: columns };
+      return { ask, user, ...node, names: columns };
     case 'execute-query':
       return { ask, user };
     case 'view-query':
     case 'kill-query':
     case 'impersonate':
-      return { ask, user, name: asked.somebody };
+      return { ask, user, name: asked.otherUser };
     case 'system-property':
       return { ask, user, name: asked.property };
     case 'catalog-property':
@@ -131,11 +132,11 @@ function question(ask: Question['ask'], asked: Asked): Question {
     case 'drop-view':
     case 'show-columns':
     case 'filters':
-      return { ask, user, ...place };
+      return { ask, user, ...node };
   }
 }
 
-/** Acts on tables stand here more than once, because most of what can go wrong goes wrong there. */
+/** Acts on tables are repeated, because most faults concern them. */
 const EVERY_ACT: readonly Question['ask'][] = [
   ...(['catalog', 'show-schemas', 'create-schema', 'drop-schema', 'show-tables'] as const),
   ...(['select', 'select', 'select', 'view-with-select', 'view-with-select', 'update', 'insert', 'delete'] as const),

@@ -14,10 +14,10 @@ interface Canned {
 export class FakeKeycloak {
   /** `issuer/…/token` requests so far, as their forms. */
   readonly requests: URLSearchParams[] = [];
-  /** Answers that take the place of the next ones. */
+  /** Answers that replace the next ones. */
   instead: Canned[] = [];
   secret = 'grantline-secret';
-  /** What every token answer says of its life, in seconds. */
+  /** `expires_in` of every token answer, in seconds. */
   expiresIn: unknown = 299;
   /** While set, answers wait for it. */
   gate: Promise<void> | null = null;

@@ -18,7 +18,7 @@ interface Canned {
   status: number;
   headers?: Record<string, string>;
   body?: unknown;
-  /** Let the request happen before this answer is given in place of the real one. */
+  /** Execute the request, then give this answer instead of the real one. */
   afterwards?: boolean;
   /** Close the connection instead of answering. */
   hangUp?: boolean;
@@ -35,7 +35,7 @@ export class FakeKubernetesApi {
   map: ConfigMapObject | null = null;
   /** Bearer tokens that are let in. */
   tokens = new Set(['token-1']);
-  /** Answers that take the place of the next ones. */
+  /** Answers that replace the next ones. */
   instead: Canned[] = [];
   /** Requests are answered when this resolves. */
   held: Promise<void> = Promise.resolve();

@@ -6,7 +6,7 @@ import {
   type RulesTargetUnavailable,
 } from '../../src/acl-sync/domain/rules-target.js';
 
-/** A target in memory. Passes the contract of the real ones, and can be told to be moved or to fail. */
+/** A target in memory. Passes the contract of the real ones, and a test can make it change or fail. */
 export class FakeRulesTarget extends RulesTarget {
   override readonly name = 'fake';
   override limitBytes: number | null = null;
@@ -15,7 +15,7 @@ export class FakeRulesTarget extends RulesTarget {
   published: NextRules[] = [];
   /** Thrown by the next calls, until it is null again. */
   failure: RulesTargetUnavailable | null = null;
-  /** Called between a reading and a publication: the place for a concurrent change. */
+  /** Called between a reading and a publication: the moment for a concurrent change. */
   beforePublish: () => void = () => undefined;
   private revision = 1;
 

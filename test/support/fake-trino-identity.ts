@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** `verified`: a token must be good, and a request must say that it came over https. */
+/** `verified`: a token must be good, and a request must have come over https. */
 export type TrinoMode = { kind: 'insecure' } | { kind: 'verified'; refusalOf: (token: string) => string | null };
 
 export interface TrinoSession {
@@ -53,7 +53,7 @@ export function refusalOfIdentity(
   return { status: 400, headers: TEXT, body: 'Error 400 Bad Request: Both Trino and Query headers detected' };
 }
 
-/** Whom the engine sees, and where. Headers of a family that is not configured are ignored in silence. */
+/** The user that the engine sees, and its source. Headers of a family that is not configured are ignored in silence. */
 export function sessionOf(headers: IncomingHttpHeaders, mode: TrinoMode, alternate: string | null): TrinoSession {
   const of = (name: string): string | null => header(headers, alternate, name) ?? null;
   const original = of('original-user') ?? of('user') ?? PRINCIPAL;

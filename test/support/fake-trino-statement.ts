@@ -12,11 +12,11 @@ export interface ScriptedPage {
   headers?: Record<string, string>;
   /** The page is given when this resolves. */
   after?: Promise<void>;
-  /** In place of the nextUri that the engine would give. */
+  /** Instead of the engine's nextUri. */
   nextUri?: string;
   /** The whole answer, as it is. */
   raw?: string;
-  /** What `@filler` in `data` stands for: that text again and again, sent without ever being in memory as a whole. */
+  /** The text that `@filler` in `data` repeats; it is streamed, never in memory as a whole. */
   filler?: { text: string; bytes: number };
 }
 
@@ -52,7 +52,7 @@ export class FakeStatement {
     return token <= this.newest;
   }
 
-  /** The answer to the POST: with the first page, when that one says that it belongs there. */
+  /** The answer to the POST: with the first page, when it is marked for it. */
   first(origin: string): string {
     return JSON.stringify({
       id: this.id,

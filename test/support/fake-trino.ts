@@ -16,7 +16,7 @@ interface Canned {
   filler?: { text: string; bytes: number };
   /** The request is dealt with when this resolves. */
   after?: Promise<void>;
-  /** Do what was asked, and then give this answer in place of the real one. */
+  /** Execute the request, then give this answer instead of the real one. */
   afterwards?: boolean;
 }
 
@@ -36,9 +36,9 @@ export class FakeTrino {
   mayImpersonate: (original: string, user: string) => boolean = () => true;
   /** What statements answer, by their SQL text; asked before the built-in ones. */
   scripts = new Map<string, Script>();
-  /** Answers that take the place of the next ones. */
+  /** Answers that replace the next ones. */
   instead: Canned[] = [];
-  /** What nextUri begins with; null: as the request's own headers say. */
+  /** The prefix of nextUri; null: from the request's headers. */
   nextOrigin: string | null = null;
   readonly requests: SeenRequest[] = [];
   readonly statements: FakeStatement[] = [];
@@ -83,7 +83,7 @@ export class FakeTrino {
     const { status, headers, body, filler } = { status: 200, headers: {}, body: '', filler: null, ...real, ...canned };
     if (filler !== null) {
       response.writeHead(status, headers);
-      // Whoever asked may have had enough.
+      // The client may have disconnected.
       await pipeline(Readable.from(filled(body, filler)), response).catch(() => undefined);
       return;
     }

@@ -1,6 +1,6 @@
 import { Chance } from './chance.js';
 
-/** What things are called in a generated snapshot: each asked once for every id, counting from 1. */
+/** Names for a generated snapshot: called once for every id, counting from 1. */
 export interface GeneratedNames {
   person(id: number): string;
   group(id: number): string;
@@ -19,7 +19,7 @@ export function numberedNames(): GeneratedNames {
   };
 }
 
-/** Words as people choose them, the usual ones more often; where a name is taken, a number tells the next one apart. */
+/** Realistic words, common ones more often; a number makes repeated names distinct. */
 export function realisticNames(seed: number): GeneratedNames {
   const chance = new Chance(seed);
   return {

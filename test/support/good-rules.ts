@@ -1,4 +1,4 @@
-/** A file that must not be published, and the code of the finding that says so. */
+/** A file that must not be published, and the code of its finding. */
 export interface HostileFile {
   name: string;
   source: string | Uint8Array;

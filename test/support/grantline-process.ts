@@ -39,7 +39,7 @@ export class GrantlineProcess {
   }
 
   /** Waits for a line that matches. @throws Error with the output when the process ends, or 60 s pass, without it. */
-  async says(pattern: RegExp): Promise<RegExpExecArray> {
+  async untilOutput(pattern: RegExp): Promise<RegExpExecArray> {
     const ended = this.finished.then(() => true);
     const deadline = performance.now() + 60_000;
     for (;;) {
@@ -47,14 +47,14 @@ export class GrantlineProcess {
       if (match !== null) return match;
       const over = await Promise.race([ended, new Promise<false>((go) => setTimeout(() => go(false), 50))]);
       if ((over && pattern.exec(this.output) === null) || performance.now() > deadline) {
-        throw new Error(`never said ${String(pattern)}:\n${this.output}`);
+        throw new Error(`no output matches ${String(pattern)}:\n${this.output}`);
       }
     }
   }
 
   /** The API's address, once the service listens. */
   async url(): Promise<string> {
-    const [, url] = await this.says(/listening on (http:\/\/[^"\s]+)/);
+    const [, url] = await this.untilOutput(/listening on (http:\/\/[^"\s]+)/);
     return (url ?? '').replace('localhost', '127.0.0.1');
   }
 

@@ -23,7 +23,7 @@ export function hostileDocuments(): Record<string, string> {
       schemas: [{ schema: three, owner: true }],
       tables: [{ table: three, ...select }],
     }),
-    'a mask for everybody on each of many columns': text({
+    'a mask for all users on each of many columns': text({
       tables: [{ ...select, columns: names(30_000, 'c').map((name) => ({ name, mask: 'NULL' })) }],
       queries: [{ user: '[a-z][a-z][a-z]', allow: ['execute'] }],
     }),
@@ -48,7 +48,7 @@ export function hostileDocuments(): Record<string, string> {
       table: `t${i}`,
       ...select,
     })),
-    'anybody becomes anybody': text({
+    'any user impersonates any user': text({
       impersonation: names(14_000, 'u').map((user) => ({ original_user: user, new_user: `${user}x`, allow: true })),
     }),
     'routines in every schema': text({

@@ -12,7 +12,7 @@ const PATTERN_KEYS: Record<string, readonly string[]> = {
   catalog_session_properties: ['user', 'catalog', 'property'],
 };
 
-/** What Java refuses, what JavaScript reads otherwise, and what nobody reads right. */
+/** Numbers that Java refuses, JavaScript reads differently, or both read wrongly. */
 const UNSAFE = [
   ...[
     '(',
@@ -125,8 +125,8 @@ export function values(): HostileFile[] {
       wrong('catalogs', 'allow', allow, 'rules-value-unknown'),
     ),
     ...[true, false, 1, 0, ['all']].map((allow) => wrong('catalogs', 'allow', allow, 'rules-value-unknown')),
-    ...booleans.flatMap((place) => {
-      const [section = '', key = ''] = place.split('.');
+    ...booleans.flatMap((field) => {
+      const [section = '', key = ''] = field.split('.');
       return [
         ...['true', 'false', 'TRUE', 'yes', '', 1, 0, 0.5, []].map((value) =>
           wrong(section, key, value, 'rules-wrong-type'),
@@ -184,7 +184,7 @@ export function columns(): HostileFile[] {
     list('an empty mask', [{ name: 'card', mask: '' }], 'rules-text-empty'),
     list('a mask that is a number', [{ name: 'card', mask: 0 }], 'rules-wrong-type'),
     list(
-      'a mask for somebody else',
+      'a mask for another user',
       [{ name: 'card', mask: 'x', mask_environment: { user: 'x' } }],
       'rules-key-unknown',
     ),
@@ -192,7 +192,7 @@ export function columns(): HostileFile[] {
   ];
 }
 
-/** They load, and then each check that reaches the rule throws, or lets somebody else through. */
+/** They load, and then each check that reaches the rule throws, or lets another user through. */
 export function newUsers(): HostileFile[] {
   return [
     ...['\\$1', 'us[$]x', '\\\\', 'a\\[b', 'ana|\\$'].map((name) =>

@@ -2,7 +2,7 @@ import { changed, file, files, GOOD, GOOD_RULES, type HostileFile } from './good
 import { columns, newUsers, patterns, values } from './hostile-fields.js';
 import { encodings, syntax } from './hostile-json.js';
 
-/** Files that the engine refuses, or takes for something else than they seem to say. */
+/** Files that the engine refuses or interprets differently than they look. */
 export function hostileFiles(): HostileFile[] {
   return [
     ...encodings(),
@@ -52,7 +52,7 @@ function keys(): HostileFile[] {
     changed('a query rule by owner', 'queries', { queryOwner: 'bo' }, 'rules-key-unknown'),
     changed('an impersonation rule by group', 'impersonation', { original_group: 'x' }, 'rules-key-unknown'),
     changed('the other spelling of new_user', 'impersonation', { newUser: 'bo' }, 'rules-key-unknown'),
-    changed('a filter for somebody else', 'tables', { filter_environment: { user: 'x' } }, 'rules-key-unknown'),
+    changed('a filter for another user', 'tables', { filter_environment: { user: 'x' } }, 'rules-key-unknown'),
     changed('kinds of functions', 'functions', { function_kinds: ['SCALAR'] }, 'rules-key-unknown'),
     ...['user', 'catalog', 'privileges'].map((key) =>
       file(`${key} twice in a rule`, GOOD_RULES.replace('"table":', `"${key}":"x","table":`), 'json-duplicate-key'),

@@ -34,7 +34,7 @@ export class NpmStart {
     }
   }
 
-  /** What a terminal does for Ctrl-C: everybody in the group is told at once, and npm passes its own signal on. */
+  /** What a terminal does for Ctrl-C: the whole process group gets the signal, and npm forwards its own. */
   signalGroup(name: NodeJS.Signals): void {
     process.kill(-this.groupId, name);
   }

@@ -7,7 +7,7 @@ export interface PlantedFault {
   file: string;
   from: string;
   to: string;
-  /** What must be said of it. */
+  /** The finding to expect. */
   found: RegExp;
 }
 

@@ -18,7 +18,7 @@ type Change = (
   pick: number,
 ) => { snapshot: Snapshot; event: RecordedEvent } | null;
 
-/** What an administrator can do, each told of in the trail as the service tells of it. Rows come from another snapshot. */
+/** Changes by an administrator, each with the audit event that the service records. Rows come from another snapshot. */
 const TAKING: Record<string, Change> = {
   revoke: (snapshot, _, pick) => {
     const grant = picked(snapshot.grants, pick);
@@ -46,7 +46,7 @@ const OTHERS: Record<string, Change> = {
   writePolicy: (snapshot, other, pick) => {
     const asked = picked(other.policies, pick);
     if (asked === undefined) return null;
-    // Now and then one that is there already is changed in place.
+    // Some changes replace an existing policy.
     const id = pick % 2 === 0 ? 1000 + pick : (picked(snapshot.policies, pick)?.id ?? 1000);
     const policy = { ...asked, id };
     const policies = [...snapshot.policies.filter((each) => each.id !== id), policy];

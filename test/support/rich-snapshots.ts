@@ -1,7 +1,7 @@
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import { aSnapshot, NOW } from './snapshot-builder.js';
 
-/** Something of everything that the access model knows. */
+/** Uses every feature of the access model. */
 export function snapshotOfEveryFeature(): Snapshot {
   const clerks = ['clerk', ...Array.from({ length: 14 }, (_, i) => `clerk${i + 1}`)];
   const ivy = { type: 'user', id: 1 } as const;
@@ -34,7 +34,7 @@ export function snapshotOfEveryFeature(): Snapshot {
   return builder.snapshot();
 }
 
-/** Tables of one schema that differ in one thing each, so that whoever takes one of them for another is found out. */
+/** Tables of one schema that differ in one feature each, so that confusing two of them is detected. */
 export function snapshotOfSimilarTables(): Snapshot {
   const group = (id: number) => ({ type: 'group', id }) as const;
   const builder = aSnapshot().with({

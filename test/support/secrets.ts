@@ -9,7 +9,7 @@ const FORMS = [
   /postgres(ql)?:\/\/[^:@/\s]+:[^@/\s]+@/,
 ];
 
-/** Members of bodies that hold one. The refresh token and its like are told by their form as well. */
+/** Members of bodies that hold one. The refresh token and its like are recognized by their form as well. */
 const MEMBERS = /password$|_token$/;
 
 /** What this run has sent or been given as a secret, so that its logs and its answers can be searched for it. */

@@ -20,7 +20,7 @@ export interface TestService {
   stop(): Promise<void>;
 }
 
-/** The whole service in this process, on a database of its own; the environment says what differs from the defaults. */
+/** The whole service in this process, on a database of its own; the environment overrides the defaults. */
 export async function startService(
   environment: Record<string, string> = {},
   { database, clock = new TestClock() }: { database?: TestDatabase; clock?: TestClock } = {},
@@ -55,12 +55,12 @@ export async function startService(
       await operations.close();
       if (database === undefined) await own.drop();
       // Every test of the run is a test of its logs.
-      const told = linesWithSecrets(logLines, [
+      const leaks = linesWithSecrets(logLines, [
         settings.auth.secretKey?.reveal() ?? TEST_SECRET,
         new URL(own.url).password,
         'the password of',
       ]);
-      if (told.length > 0) throw new Error(`a secret is in the logs:\n${told.join('\n')}`);
+      if (leaks.length > 0) throw new Error(`a secret is in the logs:\n${leaks.join('\n')}`);
     },
   };
 }

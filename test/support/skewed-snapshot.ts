@@ -60,12 +60,12 @@ export function skewedSnapshot(size: SnapshotSize, names: 'numbered' | 'real-lik
   // A team works with a few schemas most of the time.
   const homes = groups.map(() => from1(HOMES).map(() => aSchema(chance, tree)));
   const grants = from1(size.grants).map((id): SnapshotGrant => {
-    const who = principal();
-    const home = who.type === 'group' && chance.next() < AT_HOME ? homes[who.id - 1] : undefined;
+    const grantee = principal();
+    const home = grantee.type === 'group' && chance.next() < AT_HOME ? homes[grantee.id - 1] : undefined;
     const resource = nodeIn(home ? chance.pick(home) : aSchema(chance, tree), chance, GRANT_DEPTHS);
     return {
       id,
-      principal: who,
+      principal: grantee,
       resource,
       privileges: chance.weighted(PRIVILEGE_SETS),
       expiresAt: null,
@@ -86,7 +86,7 @@ export function skewedSnapshot(size: SnapshotSize, names: 'numbered' | 'real-lik
   };
 }
 
-/** A few large groups and many small ones, whichever are popular with those who grant; people are in about three each. */
+/** A few large groups and many small ones, popular ones of any size; users are in about three each. */
 function groupsOf({ people, groups }: SnapshotSize, called: GeneratedNames, chance: Chance): SnapshotGroup[] {
   const weights = from1(groups).map((id) => 1 / (1 + (8 * ((id * 7) % groups)) / groups));
   const total = weights.reduce((sum, weight) => sum + weight, 0);
@@ -147,9 +147,9 @@ const POLICY_DEPTHS: Depths = [
   ['table', 75],
 ];
 
-function aPolicy(id: number, chance: Chance, tree: readonly Schema[][], someone: () => Principal): SnapshotPolicy {
-  const subject: PolicySubject = chance.next() < 0.5 ? { type: 'everyone' } : someone();
-  const base = { id, principal: subject, except: chance.next() < 0.5 ? [someone()] : [] };
+function aPolicy(id: number, chance: Chance, tree: readonly Schema[][], anyPrincipal: () => Principal): SnapshotPolicy {
+  const subject: PolicySubject = chance.next() < 0.5 ? { type: 'everyone' } : anyPrincipal();
+  const base = { id, principal: subject, except: chance.next() < 0.5 ? [anyPrincipal()] : [] };
   const resource = nodeIn(aSchema(chance, tree), chance, POLICY_DEPTHS);
   const column = { ...resource, column: chance.pick(['email', 'phone', 'iban', 'birth_date', 'salary']) };
   switch (chance.weighted(POLICY_KINDS)) {

@@ -3,9 +3,9 @@ import { intentAt } from '../../src/trino-rules/model/intent.js';
 import type { Resource } from '../../src/trino-rules/model/resource.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import type { Subject } from '../../src/trino-rules/model/subject.js';
-import type { Words, Worth } from './engine-question.js';
+import type { Words, PreferredQuestion } from './engine-question.js';
 
-/** Names of the snapshot, names that are nobody's, and names that differ by a character or by case. */
+/** Names of the snapshot, unused names, and names that differ by a character or by case. */
 export function wordsOf(snapshot: Snapshot): Words {
   const resources = [...snapshot.grants, ...snapshot.policies].map(({ resource }) => resource);
   const named = (level: 'catalog' | 'schema' | 'table') => resources.flatMap((resource) => resource[level] ?? []);
@@ -19,7 +19,7 @@ export function wordsOf(snapshot: Snapshot): Words {
       ...names.map((name) => `${name}1`),
       'stranger',
     ]),
-    worth: worthAsking(snapshot, resources, subjects),
+    preferred: preferredQuestions(snapshot, resources, subjects),
     catalogs: distinct([
       ...named('catalog'),
       ...writableCatalogs,
@@ -38,31 +38,35 @@ export function wordsOf(snapshot: Snapshot): Words {
   };
 }
 
-/** Whoever has something somewhere, most of all where it is filtered or masked; and whom the service's account may become. */
-function worthAsking(snapshot: Snapshot, resources: readonly Resource[], list: readonly Subject[]): Worth[] {
-  const places = [...resources, { catalog: 'lake' }, { catalog: 'tpch' }].map(
+/** Principals with access, weighted towards filters and masks, and users that the service account may impersonate. */
+function preferredQuestions(
+  snapshot: Snapshot,
+  resources: readonly Resource[],
+  list: readonly Subject[],
+): PreferredQuestion[] {
+  const nodes = [...resources, { catalog: 'lake' }, { catalog: 'tpch' }].map(
     ({ catalog, schema = 'unknown', table = 'unknown' }: Resource) => ({ catalog, schema, table }),
   );
   const people = list.filter(({ kind }) => kind === 'person').map(({ name }) => name);
-  const becoming = people.map((somebody) => ({
+  const impersonations = people.map((otherUser) => ({
     user: snapshot.settings.ownAccount,
-    place: { catalog: 'lake', schema: 'unknown', table: 'unknown' },
+    node: { catalog: 'lake', schema: 'unknown', table: 'unknown' },
     column: 'unknown',
-    somebody,
+    otherUser,
   }));
   return [
-    ...becoming,
+    ...impersonations,
     ...list.flatMap((subject) =>
-      places.flatMap((place) => {
+      nodes.flatMap((node) => {
         const principal =
           subject.kind === 'person'
             ? ({ type: 'user', id: subject.userId } as const)
             : ({ type: 'engine', name: subject.name } as const);
-        const { privileges, masks, filters } = intentAt(snapshot, principal, place);
+        const { privileges, masks, filters } = intentAt(snapshot, principal, node);
         const column = masks[0]?.column ?? 'unknown';
-        const worth = { user: subject.name, place, column, somebody: 'stranger' };
+        const preferred = { user: subject.name, node, column, otherUser: 'stranger' };
         const times = privileges.length === 0 ? 0 : filters.length === 0 && masks.length === 0 ? 1 : 10;
-        return Array.from({ length: times }, () => worth);
+        return Array.from({ length: times }, () => preferred);
       }),
     ),
   ];

@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http';
 
-/** Clients that send one request after the other on connections that they keep, until an answer says that its connection ends. */
+/** Clients that send one request after the other on connections that they keep, until a response closes its connection. */
 export class SteadyClients {
   /** Statuses of all answers. */
   readonly answers: number[] = [];

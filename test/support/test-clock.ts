@@ -1,6 +1,6 @@
 import { Clock } from '../../src/kernel/clock.js';
 
-/** A clock that stands still until a test moves it. */
+/** A clock that only a test advances. */
 export class TestClock extends Clock {
   constructor(private instant = new Date('2026-11-20T12:00:00.000Z')) {
     super();

@@ -4,7 +4,7 @@ import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import { aSnapshot } from './snapshot-builder.js';
 import type { Question } from './engine-question.js';
 
-/** Rules that give somebody what the grants do not, and a question that shows it: it must be no, and the engine says yes. */
+/** Rules that give access beyond the grants, and a question that shows it: the intent denies it, the engine allows it. */
 export interface WrongDocument {
   rules: RulesDocument;
   shownBy: Question;
@@ -21,7 +21,7 @@ export const wronged: Snapshot = aSnapshot()
 const right = compile(wronged).document;
 const SA = 'service-account-grantline';
 const FIVE_LETTERS = '[a-z][a-z][a-z][a-z][a-z]';
-/** A name that a proof could think to be nobody's. */
+/** A name that a proof could take for unused. */
 const UNLIKELY = `fresh-${'x'.repeat(128)}`;
 const SELECT = { privileges: ['SELECT'] } satisfies Partial<TableRule>;
 const [public_, desk] = [
@@ -30,7 +30,7 @@ const [public_, desk] = [
 ];
 
 /**
- * Documents that look closed and are not: patterns of more names than anybody lists, names that a proof would ask about spelled out
+ * Documents that look closed and are not: patterns of more names than can be listed, names that a proof would ask about spelled out
  * and closed before everything else is opened, and `.*`, which stops at the end of a line.
  */
 export function wrongDocuments(): Record<string, WrongDocument> {
@@ -80,7 +80,7 @@ export function wrongDocuments(): Record<string, WrongDocument> {
       },
       shownBy: selects('crook', 'public', 'staff'),
     },
-    'anybody of five letters to impersonate': {
+    'impersonation of any name of five letters': {
       rules: {
         ...right,
         impersonation: [
@@ -119,7 +119,7 @@ export function wrongDocuments(): Record<string, WrongDocument> {
       },
       shownBy: { ask: 'catalog', user: 'ana', catalog: 'sales' },
     },
-    'everybody but one unlikely name': {
+    'all users but one unlikely name': {
       rules: {
         ...right,
         queries: [...right.queries, { user: `bo|${UNLIKELY}`, allow: [] }, { allow: ['execute'] }],

@@ -111,7 +111,7 @@ describe('the admission policy, Deny', () => {
       ['delete', '--raw=/api/v1/namespaces/chart-guard-deny-engine/configmaps'],
       'without it the engine has no rules',
     ],
-  ])('lets nobody else %s, and says why', async (_, command, why) => {
+  ])('refuses other accounts to %s, with the reason', async (_, command, why) => {
     const { code, stderr } = await release.kubectl(...command);
     expect(code).not.toBe(0);
     expect(stderr).toContain('(Forbidden)');
@@ -133,7 +133,7 @@ describe('the admission policy, Deny', () => {
   });
 
   it('lets the break-glass group through, and no other one', async () => {
-    const as = (group: string) => ['--as=somebody', '--as-group=system:masters', `--as-group=${group}`];
+    const as = (group: string) => ['--as=another-user', '--as-group=system:masters', `--as-group=${group}`];
     expect((await release.change({ 'rules.json': '{}' }, ...as('platform:operators'))).stderr).toContain(
       PUBLISHES_HERE,
     );

@@ -9,7 +9,7 @@ import type { Manifest } from './manifest.js';
 
 const run = promisify(execFile);
 
-/** What the API server says to objects: `stdout` one line each, `stderr` warnings. @throws when it refuses one */
+/** The API server's answers to objects: `stdout` one line each, `stderr` warnings. @throws when it refuses one */
 export async function apply(
   stack: ChartStack,
   objects: readonly Manifest[],
@@ -42,7 +42,7 @@ export function namespace(name: string, labels: Record<string, string> = {}): Ma
   return { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } };
 }
 
-/** Without the controller manager nobody makes the account `default`, and pods without an account are refused. */
+/** Without the controller manager nothing creates the account `default`, and pods without an account are refused. */
 export function serviceAccount(name: string, inNamespace: string): Manifest {
   return { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace: inNamespace } };
 }

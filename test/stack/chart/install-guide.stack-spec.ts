@@ -43,7 +43,7 @@ const printed = (language: string): string =>
     .map(({ section, text }) => (language === 'sh' ? `echo '## ${section}'\n${text}` : text))
     .join('');
 
-/** Names of this installation in the place of the guide's. */
+/** Names of this installation instead of the guide's. */
 function placed(text: string): string {
   return text
     .replaceAll(/\bportal\b/g, OWN)
@@ -61,7 +61,7 @@ describe('docs/install.md', () => {
   const folder = mkdtempSync(join(stack.folder, 'guide-'));
   const programs = join(folder, 'programs');
   const { kubeconfig } = stack.cluster;
-  let said: string;
+  let output: string;
 
   it('has no block that is neither run here nor names what it needs', () => {
     const known = /^(sql|yaml|sh|sh needs=(docker|keycloak|network|kubelet|engine))$/;
@@ -89,7 +89,7 @@ describe('docs/install.md', () => {
         .replaceAll('curl -sS', 'curl -sS --fail-with-body');
       layOutPrograms();
       standIn.start();
-      said = await session(`client_secret=generated-by-the-provider\n${script}`);
+      output = await session(`client_secret=generated-by-the-provider\n${script}`);
     },
     DEADLINE,
   );
@@ -99,8 +99,8 @@ describe('docs/install.md', () => {
     for (const role of [OWNER, SERVICE]) await asSuperuser(`DROP ROLE IF EXISTS ${role}`);
   });
 
-  it('shows at each step what it says', async () => {
-    const section = (name: string): string => said.split(`## ${name}\n`).slice(1).join('').split('\n## ', 1)[0] ?? '';
+  it('prints at each step what the guide promises', async () => {
+    const section = (name: string): string => output.split(`## ${name}\n`).slice(1).join('').split('\n## ', 1)[0] ?? '';
     expect(section('Namespaces')).toMatch(/^yes$/m);
     expect(section('Install')).toContain('successfully rolled out');
     expect(section('The first administrator')).toMatch(/\b1\b/);

@@ -107,7 +107,7 @@ describe.each<[Helm, Helm]>([
     await release.expectRules();
   });
 
-  // A revision without the former ConfigMap, and a rollback past it by Helm 4, would empty it.
+  // A revision without the previous ConfigMap, and a rollback past it by Helm 4, would empty it.
   it('is not left behind by an upgrade to another ConfigMap', async () => {
     const release = await installed(`chart-rename-${program}`, program);
     const renamed = ['--reuse-values', '--set=accessControl.configMap.name=another', '--no-hooks'];
@@ -144,7 +144,7 @@ it('survives that every other object gets another name', async () => {
   expect(deployments.trim()).toBe('deployment.apps/portal');
 });
 
-it('is spared by an upgrade that reuses the values of a chart with fewer, and that says what is missing', async () => {
+it('is spared by an upgrade that reuses the values of a chart with fewer, and the error names what is missing', async () => {
   const release = new Release('chart-older');
   await release.prepare();
   const newer = await copied('newer');

@@ -41,7 +41,7 @@ describe('alerts', () => {
     expect(stdout + stderr).toContain('SUCCESS');
   });
 
-  it('are all tested, and say what to do', async () => {
+  it('are all tested, and describe what to do', async () => {
     const tests = await readFile(TESTS, 'utf8');
     for (const { alert, annotations } of (await renderedRules()).groups.flatMap(({ rules }) => rules)) {
       expect(tests).toContain(`alertname: ${alert}\n`);

@@ -8,7 +8,7 @@ const stack: ChartStack = openStack(process.env);
 const pod = (namespace: string, labels: Record<string, string> = {}): Peer => ({ namespace, labels });
 const trino = (component: string) => ({ 'app.kubernetes.io/name': 'trino', 'app.kubernetes.io/component': component });
 
-/** Whom the chart's pods may have to do with. Addresses stand for what lies outside the cluster or has no label. */
+/** Peers of the chart's pods. Addresses represent peers outside the cluster or without labels. */
 const OTHERS: Record<string, [Peer, number, string?]> = {
   dns: [pod('kube-system', { 'k8s-app': 'kube-dns' }), 53, 'UDP'],
   'node-local dns': [{ address: '169.254.20.10' }, 53, 'UDP'],
@@ -36,7 +36,7 @@ const CALLERS: Record<string, Peer> = {
   engine: pod('engine', trino('coordinator')),
 };
 
-/** Each of the chart's pods: whom it reaches, and who reaches it on which port. */
+/** Each of the chart's pods: the peers that it reaches, and those that reach it, with ports. */
 async function reach(set: string): Promise<Record<string, { to: string[]; from: string[] }>> {
   const { objects } = await render(stack, set);
   const network = new NetworkReach(objects);
@@ -61,7 +61,7 @@ const DNS = ['dns', 'node-local dns'];
 const API = [...DNS, 'database', 'engine', 'worker', 'kubernetes api', 'identity provider'];
 const RUN = [...DNS, 'database', 'kubernetes api', 'identity provider'];
 
-describe('who reaches whom, by the rendered network policies', () => {
+describe('connections that the rendered network policies allow', () => {
   it.each([
     // 443 is open to any address, because the API server of Kubernetes may have any.
     [
@@ -104,7 +104,7 @@ describe('who reaches whom, by the rendered network policies', () => {
     ['httproute', ['gateway:3000', 'test:3000']],
     ['monitoring', ['prometheus:9464', 'test:3000']],
     ['no-engine', ['test:3000']],
-  ])('%s: who reaches the service', async (set, from) => {
+  ])('%s: the peers that reach the service', async (set, from) => {
     expect((await reach(set))['api']?.from).toEqual(from);
   });
 
@@ -112,7 +112,7 @@ describe('who reaches whom, by the rendered network policies', () => {
     expect((await reach('no-engine'))['api']?.to).toEqual(RUN);
   });
 
-  it('denies nothing where policies are somebody else’s, so that the tests above can fail', async () => {
+  it('denies nothing where another tool owns the policies, so that the tests above can fail', async () => {
     const { api } = await reach('no-network-policy');
     expect(api?.to).toEqual(Object.keys(OTHERS));
     expect(api?.from).toContain('internet:9464');

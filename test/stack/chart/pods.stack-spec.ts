@@ -124,7 +124,7 @@ describe('from an empty database', () => {
     const here = { HOST: '127.0.0.1', PORT: '0', OPERATIONS_PORT: '0', ACL_SYNC_ENABLED: 'false' };
     service = new GrantlineProcess(pod.args, { ...pod.environment, ...here });
     url = await service.url();
-    const [, found = ''] = await service.says(/"operations":"([^"]+)"/);
+    const [, found = ''] = await service.untilOutput(/"operations":"([^"]+)"/);
     operations = found.replace('localhost', '127.0.0.1');
     for (const path of ['/health/live', '/health/ready']) expect((await axios.get(operations + path)).status).toBe(200);
   });
@@ -152,7 +152,7 @@ describe('from an empty database', () => {
     expect((await runGrantline(args, environment)).code).toBe(0);
   });
 
-  it('the pods of helm test tell a good service from none', async () => {
+  it('the pods of helm test tell a ready service from a missing one', async () => {
     const test = (name: string) =>
       only(
         pods.filter(({ origin }) => origin === `Pod/grantline-${name}`),

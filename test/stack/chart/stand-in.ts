@@ -17,7 +17,7 @@ interface Live extends Manifest {
 
 /**
  * Stands in for the controllers and the kubelet of one namespace: runs its Jobs, its Deployment and the pods of `helm test`, and
- * reports what came of them, so that whoever waits for them goes on.
+ * reports what came of them, so that callers that wait for them continue.
  */
 export class StandIn {
   /** Of Jobs and pods that have ended, `NAME.log`, and `service.json`, the environment of the service. */

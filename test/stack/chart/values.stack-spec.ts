@@ -50,7 +50,7 @@ describe.each(HELMS)('%s', (helm) => {
     expect((await render(stack, 'default', { helm, more })).objects).not.toHaveLength(0);
   });
 
-  it('says at once all that is missing', async () => {
+  it('names all missing values at once', async () => {
     const answer = await refusal(stack, helm, ['template', RELEASE, CHART]);
     for (const name of [
       ...['image.repository', 'settings.ACL_METADATA_CATALOG', 'settings.SERVICE_QUERY_HOST'],
@@ -133,7 +133,7 @@ interface ObjectSchema {
   properties?: Record<string, ObjectSchema>;
 }
 
-// Null takes a default away, as `--reuse-values` does with those of a newer chart; a template would stumble over it.
+// Null takes a default away, as `--reuse-values` does with those of a newer chart; a template would fail on it.
 it('needs every default that a template reads', () => {
   const missing = (schema: ObjectSchema, values: Record<string, unknown>, path: string): string[] =>
     Object.entries(values).flatMap(([name, value]) => {

@@ -29,7 +29,7 @@ export class Oracle {
 
   /**
    * @param folder what `installEngineOracle` made
-   * @param heap the most that its rules may take, as the JVM is told
+   * @param heap the most that its rules may take, as passed to the JVM
    */
   static async start(javaHome: string, folder: string, heap = '1g'): Promise<Oracle> {
     const classPath = [join(folder, 'classes'), join(folder, 'lib', '*')].join(':');

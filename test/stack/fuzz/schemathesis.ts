@@ -10,14 +10,14 @@ const EXAMPLES = 'GRANTLINE_FUZZ_EXAMPLES';
 export const SEED = 'GRANTLINE_FUZZ_SEED';
 
 const CONFIG = join(import.meta.dirname, 'schemathesis.toml');
-const PEOPLE = join(import.meta.dirname, 'people.py');
+const SIGN_IN = join(import.meta.dirname, 'sign_in.py');
 
-/** Who sends the requests: see people.py. */
+/** How requests are signed in: see sign_in.py. */
 export interface Sender {
-  /** Answers every POST with an access token; null: nobody is signed in. */
-  door: string | null;
-  /** After an answer with one of these codes somebody new is needed. */
-  spent: readonly string[];
+  /** Answers every POST with a new access token; null: no session. */
+  tokenUrl: string | null;
+  /** After a response with one of these codes, a new access token is needed. */
+  revokingCodes: readonly string[];
 }
 
 export interface Verdict {
@@ -27,7 +27,11 @@ export interface Verdict {
 }
 
 /** Lets Schemathesis derive requests from a service's OpenAPI document, send them, and check every answer against it. */
-export async function schemathesis(service: string, { door, spent }: Sender, folder: string): Promise<Verdict> {
+export async function schemathesis(
+  service: string,
+  { tokenUrl, revokingCodes }: Sender,
+  folder: string,
+): Promise<Verdict> {
   const { [FUZZER]: home, [EXAMPLES]: examples = '25', [SEED]: seed = String(randomInt(2 ** 31)) } = process.env;
   if (home === undefined) throw new Error(`${FUZZER} is not set: run this through npm run test:fuzz`);
   const child = spawn(
@@ -41,10 +45,10 @@ export async function schemathesis(service: string, { door, spent }: Sender, fol
       env: {
         PATH: process.env['PATH'],
         HOME: folder,
-        SCHEMATHESIS_HOOKS: PEOPLE,
+        SCHEMATHESIS_HOOKS: SIGN_IN,
         PYTHONDONTWRITEBYTECODE: '1',
-        GRANTLINE_FUZZ_SPENT: spent.join(' '),
-        ...(door === null ? {} : { GRANTLINE_FUZZ_DOOR: door }),
+        GRANTLINE_FUZZ_REVOKING_CODES: revokingCodes.join(' '),
+        ...(tokenUrl === null ? {} : { GRANTLINE_FUZZ_TOKEN_URL: tokenUrl }),
       },
       stdio: ['ignore', 'pipe', 'pipe'],
     },

@@ -9,7 +9,7 @@ interface Principal {
 
 const MARKER = { applied: 'TRINO_ACL_SYNC_APPLIED', no_change: 'TRINO_ACL_SYNC_NO_CHANGE' };
 
-/** One run of the sync by REST, until the log tells of it and the engine has what is published. @returns the outcome */
+/** One run of the sync by REST, until the log has it and the engine uses the published rules. @returns the outcome */
 export async function publish(deployment: Deployment): Promise<keyof typeof MARKER> {
   const { status, body } = await deployment.administrator.post('/api/admin/acl/sync');
   assert.equal(status, 200, JSON.stringify(body));
@@ -24,7 +24,7 @@ export async function publish(deployment: Deployment): Promise<keyof typeof MARK
 export async function publishByJob(deployment: Deployment): Promise<keyof typeof MARKER> {
   const log = await deployment.grantline.syncByHand();
   const outcome = (['applied', 'no_change'] as const).find((known) => log.includes(MARKER[known]));
-  if (outcome === undefined) throw new Error(`the Job's log tells of no outcome: ${log}`);
+  if (outcome === undefined) throw new Error(`the Job's log has no outcome: ${log}`);
   await deployment.untilLive();
   return outcome;
 }

@@ -20,7 +20,7 @@ export interface Person {
 export type QueryOutcome =
   { kind: 'rows'; rows: unknown[][] } | { kind: 'failed'; engineErrorName: string | null; message: string };
 
-/** A running Grantline among the real parts, and the people who use it. What it does goes through the public API. */
+/** A running Grantline with the real parts, and its users. All actions go through the public API. */
 export class Deployment {
   readonly serviceAccount: string;
   /** A schema in the writable catalog that no other deployment uses. */
@@ -59,7 +59,7 @@ export class Deployment {
 
   person(name: string): Person {
     const person = this.people.get(name);
-    if (person === undefined) throw new Error(`nobody is called ${name}`);
+    if (person === undefined) throw new Error(`there is no user ${name}`);
     return person;
   }
 
@@ -94,7 +94,7 @@ export class Deployment {
 
   /** Waits until the service's log holds a line with this message about this version of the rules. */
   async untilLogged(message: string, hash: string): Promise<void> {
-    await until(`the log says ${message}`, 10_000, () => {
+    await until(`the log has ${message}`, 10_000, () => {
       const lines = this.grantline.log().split('\n');
       const found = lines.some((line) => line.includes(`"msg":"${message}"`) && line.includes(`"hash":"${hash}"`));
       return Promise.resolve(found ? true : undefined);
@@ -115,7 +115,7 @@ export class Deployment {
     });
   }
 
-  /** Waits until the service says that it has seen the engine use what it published last. */
+  /** Waits until the service reports that the engine uses the last published version. */
   async untilConfirmed(): Promise<void> {
     await until('Grantline knows that its rules are live', 30_000, async () => {
       const { body } = await this.administrator.get('/api/admin/acl/status');

@@ -8,7 +8,7 @@ export interface Asker {
   mode: Mode;
   family: Family;
   user: string;
-  /** Who asks for it: the engine then checks that this one may become `user`. */
+  /** The authenticated user: the engine checks that it may impersonate `user`. */
   originalUser?: string;
   token?: string;
 }

@@ -5,7 +5,7 @@ import { grant, makeGroup, publish, publishByJob, revokeGrantsOf } from './admin
 import type { Answer } from './statement.js';
 import { ADMINISTRATOR, type QueryOutcome, type Deployment } from './deployment.js';
 
-/** One step of the loop: what happens, and a function that makes it happen, checks it, and says what was seen. */
+/** One step of the loop: a title, and a function that runs and checks it and reports what it saw. */
 export interface Step {
   title: string;
   run: (deployment: Deployment) => Promise<string>;
@@ -19,7 +19,7 @@ const COUNT_GRANTED = `SELECT count(*) FROM ${GRANTED}`;
 
 /**
  * Register, log in, be granted something, have it published, use it, lose it again; each step on the real parts.
- * The suite runs it in both verification modes and with both families of headers; the demonstration tells it.
+ * The suite runs it in both verification modes and with both families of headers; the demonstration reports it.
  */
 export const LOOP: readonly Step[] = [
   {
@@ -31,7 +31,7 @@ export const LOOP: readonly Step[] = [
     },
   },
   {
-    title: 'the first publication lets nobody in but the service account',
+    title: 'the first publication lets only the service account in',
     run: async (deployment) => {
       assert.equal(JSON.stringify((await deployment.configMap()).data), '{}');
       assert.equal(await publish(deployment), 'applied');
@@ -71,11 +71,11 @@ export const LOOP: readonly Step[] = [
       assert.notEqual(data['rules.json'], former);
       assert.equal(data['rules.json.bak'], former);
       await deployment.untilConfirmed();
-      return 'the ConfigMap holds the new rules, and the former ones under rules.json.bak; Grantline has seen the engine use them';
+      return 'the ConfigMap holds the new rules, and the previous ones under rules.json.bak; Grantline has seen the engine use them';
     },
   },
   {
-    title: 'the person reads what was granted; the engine refuses the rest, and everybody else',
+    title: 'the user reads what was granted; the engine refuses the rest, and all other users',
     run: async (deployment) => {
       const names = `SELECT name FROM ${GRANTED} ORDER BY name LIMIT 2`;
       assertRows(await deployment.query('ana', names), [['ALGERIA'], ['ARGENTINA']]);
@@ -90,7 +90,7 @@ export const LOOP: readonly Step[] = [
       const { resourceVersion } = await deployment.configMap();
       assert.equal(await publish(deployment), 'no_change');
       assert.equal((await deployment.configMap()).resourceVersion, resourceVersion);
-      return `resourceVersion is still ${resourceVersion}; the log says TRINO_ACL_SYNC_NO_CHANGE`;
+      return `resourceVersion is still ${resourceVersion}; the log has TRINO_ACL_SYNC_NO_CHANGE`;
     },
   },
   {

@@ -50,7 +50,7 @@ function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (failure) {
-    // EPERM: it lives, and belongs to somebody else.
+    // EPERM: it runs, and belongs to another user.
     return (failure as NodeJS.ErrnoException).code === 'EPERM';
   }
 }

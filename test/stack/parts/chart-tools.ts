@@ -49,7 +49,7 @@ export function installCheckov(processes: Processes, cache: string): Promise<str
   return installPython(processes, cache, 'checkov');
 }
 
-/** Where the definitions of the foreign kinds that the chart can render are published, and what Go's checksum database says of them. */
+/** Where the definitions of the foreign kinds that the chart can render are published, and their hashes in Go's checksum database. */
 const DEFINITIONS = [
   {
     module: 'sigs.k8s.io/gateway-api@v1.4.1',

@@ -37,7 +37,7 @@ export function installImageNode(processes: Processes, cache: string): Promise<s
 
 /**
  * The root file system of the image where none can be built or pulled: what `image/assemble.sh` makes, as the Dockerfile calls it, its
- * Node, and this machine's C and C++ libraries in the place of the base image's.
+ * Node, and this machine's C and C++ libraries instead of the base image's.
  */
 export async function assembleImage(processes: Processes, cache: string, node: string): Promise<string> {
   const context = contextFiles();

@@ -12,7 +12,7 @@ import { until } from './until.js';
 
 const START_DEADLINE = 120_000;
 
-/** Who changed which ConfigMap, without its content. */
+/** Changes of ConfigMaps by account, without their content. */
 const AUDIT_POLICY = {
   apiVersion: 'audit.k8s.io/v1',
   kind: 'Policy',

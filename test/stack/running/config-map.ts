@@ -1,6 +1,6 @@
 import type { Kubectl } from './kubectl.js';
 
-/** The one place where rules go. It is empty until Grantline publishes for the first time. */
+/** The ConfigMap of the rules, empty until the first publication. */
 export const RULES_NAMESPACE = 'engine';
 export const RULES_CONFIGMAP = 'trino-access-control';
 

@@ -16,7 +16,7 @@ mount -o remount,bind,ro "$root"
 exec unshare --user --map-user="$user" --map-group="$group" --root="$root" --wd="$folder" "$@"
 `;
 
-/** How the Dockerfile's last stage says that its image is run. */
+/** How the image of the Dockerfile's last stage is run. */
 export interface ImageSettings {
   from: string;
   env: Record<string, string>;
@@ -32,28 +32,28 @@ export function imageSettings(): ImageSettings {
     .replace(/^#.*\n/gm, '')
     .replaceAll('\\\n', ' ');
   const last = text.slice(text.lastIndexOf('\nFROM ') + 1);
-  const told = (name: string): string => {
+  const instruction = (name: string): string => {
     const found = new RegExp(`^${name}\\s+(.*)$`, 'm').exec(last)?.[1];
     if (found === undefined) throw new Error(`the Dockerfile's last stage has no ${name}`);
     return found.trim();
   };
-  const words = (name: string): string[] => JSON.parse(/\[.*\]$/.exec(told(name))?.[0] ?? 'null') as string[];
+  const words = (name: string): string[] => JSON.parse(/\[.*\]$/.exec(instruction(name))?.[0] ?? 'null') as string[];
   return {
-    from: told('FROM'),
+    from: instruction('FROM'),
     env: Object.fromEntries(
-      told('ENV')
+      instruction('ENV')
         .split(/\s+/)
         .map((pair) => pair.split(/=(.*)/s, 2)),
     ) as Record<string, string>,
-    user: told('USER'),
-    folder: told('WORKDIR'),
+    user: instruction('USER'),
+    folder: instruction('WORKDIR'),
     entryPoint: words('ENTRYPOINT'),
     command: words('CMD'),
     healthCheck: words('HEALTHCHECK'),
   };
 }
 
-/** A program that runs `command` in the image, without rights of its own and with its environment alone; works for anybody. */
+/** A program that runs `command` in the image, without rights of its own and with its environment alone; works for any user. */
 export function inImage(
   root: string,
   { env, user, folder }: ImageSettings,

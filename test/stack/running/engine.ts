@@ -9,7 +9,7 @@ import type { Processes, Running } from './processes.js';
 import { until } from './until.js';
 
 /**
- * How the engine tells who is asking. `insecure`: a request over plain HTTP is whoever its user header says, and a token is
+ * How the engine authenticates. `insecure`: a request over plain HTTP is the user of its header, and a token is
  * not looked at. `verified`: every request needs a valid token, over plain HTTP that calls itself forwarded from HTTPS.
  */
 export type Mode = 'insecure' | 'verified';
@@ -35,7 +35,7 @@ export async function startEngine(processes: Processes, parts: Parts, settings: 
   const { mode, issuer, rulesFolder } = settings;
   const port = await freePort();
   const values = engineValues(mode);
-  // What a node of its own, of 1 GB, on a port of its own, needs otherwise; and nobody waits a minute for new rules.
+  // What a node of its own, of 1 GB, on a port of its own, needs otherwise; and new rules are loaded within a minute.
   values.service.port = port;
   values.coordinator = { ...values.coordinator, includeCoordinator: true, maxMemoryPerNode: '300MB' };
   const accessControl = values.accessControl.properties
@@ -102,7 +102,7 @@ export async function launchNode(processes: Processes, parts: Parts, node: Engin
   });
 }
 
-/** Waits until the node says that it has started, and still lives: one with broken settings ends after its port is open. */
+/** Waits until the node reports its start and still runs: with broken settings it ends after its port is open. */
 export async function untilStarted(node: Running, url: string): Promise<void> {
   await until(`${url} has started`, START_DEADLINE, async () => {
     const answer = await fetch(`${url}/v1/info`, { signal: AbortSignal.timeout(5_000) }).catch(() => undefined);

@@ -8,7 +8,7 @@ const TRIES = 50;
 
 const handedOut = new Set<number>();
 
-/** A TCP port on 127.0.0.1 that nobody listens on, and that this process has not handed out before. */
+/** A TCP port on 127.0.0.1 without a listener, and that this process has not handed out before. */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < TRIES; attempt++) {
     const port = randomInt(LOWEST, HIGHEST);

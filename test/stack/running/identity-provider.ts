@@ -11,7 +11,7 @@ const START_DEADLINE = 300_000;
 
 /**
  * Starts Keycloak with the realm and an empty database in memory.
- * @returns the issuer's URL. Everybody must use this very URL: the provider puts the host that was asked into its tokens.
+ * @returns the issuer's URL. All clients must use this URL: the provider puts the requested host into its tokens.
  */
 export async function startIdentityProvider(processes: Processes, parts: Parts, realm: Realm): Promise<string> {
   const home = join(processes.folder, 'keycloak');

@@ -19,7 +19,7 @@ export function kubectlFor(program: string, kubeconfig: string): Kubectl {
   };
 }
 
-/** @returns the path of a kubeconfig (JSON, which is YAML) for kubectl, Helm, and whoever wants to look around */
+/** @returns the path of a kubeconfig (JSON, which is YAML) for kubectl, Helm, and manual use */
 export async function writeKubeconfig(folder: string, server: ApiServer): Promise<string> {
   const path = join(folder, 'administrator.kubeconfig');
   const config = {

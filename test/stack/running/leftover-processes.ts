@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { RUN_MARK } from './processes.js';
 import { until } from './until.js';
 
-/** Command lines of the living processes that name the run in their arguments or carry its mark in their environment. */
+/** Command lines of the running processes that name the run in their arguments or carry its mark in their environment. */
 export function processesOf(runFolder: string): string[] {
   const listing = execFileSync('ps', ['axeww', '-o', 'pid=,stat=,args='], { encoding: 'utf8', maxBuffer: 2 ** 28 });
   return listing

@@ -96,7 +96,7 @@ function environmentOf({ env = [] }: Container, moved: ReadonlyMap<string, strin
   return Object.fromEntries(env.flatMap(({ name, value }) => (value === undefined ? [] : [[name, here(value)]])));
 }
 
-/** What every pod is told of its cluster, and where the default paths have gone. */
+/** The cluster settings of every pod, and the replacements of its default paths. */
 function byKubernetes({ cluster }: ChartStack, moved: ReadonlyMap<string, string>): Record<string, string> {
   const { hostname, port } = new URL(cluster.url);
   const token = moved.get(TOKEN_MOUNT);

@@ -10,7 +10,7 @@ import { Hopeless } from './until.js';
 export const RUN_MARK = 'GRANTLINE_STACK_RUN';
 
 const TAIL_LINES = 25;
-const PATIENCE = 20_000;
+const STOP_TIMEOUT_MS = 20_000;
 
 export interface Program {
   /** Also the name of its log. */
@@ -46,7 +46,7 @@ export interface Running {
 
 /**
  * The processes of one run. Each leads a process group of its own: out of reach of the terminal's Ctrl-C, and stopped
- * together with whatever it started. Should this process be killed outright, a guard stops them in its place.
+ * together with whatever it started. Should this process be killed outright, a guard stops them instead.
  */
 export class Processes {
   private readonly groups = new Map<number, Running>();
@@ -150,7 +150,7 @@ function endOf(child: ChildProcess, program: Program): Promise<End> {
 
 async function endGroup(group: number): Promise<void> {
   if (!signal(group, 'SIGTERM')) return;
-  for (const deadline = performance.now() + PATIENCE; performance.now() < deadline;) {
+  for (const deadline = performance.now() + STOP_TIMEOUT_MS; performance.now() < deadline;) {
     await pause(50);
     if (!signal(group, 0)) return;
   }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 /**
  * Writes files the way a kubelet fills the volume of a ConfigMap: into a new folder with a timestamp in its name, to which
- * the link `..data` is moved in one step; `NAME` is a link to `..data/NAME`. A reader of `NAME` sees either all of the former
+ * the link `..data` is moved in one step; `NAME` is a link to `..data/NAME`. A reader of `NAME` sees either all of the previous
  * files or all of the new ones (Kubernetes, pkg/volume/util/atomic_writer.go).
  */
 export async function writeProjectedVolume(
@@ -12,7 +12,7 @@ export async function writeProjectedVolume(
   now: Date,
 ): Promise<void> {
   await mkdir(volume, { recursive: true });
-  const former = await readlink(join(volume, '..data')).catch(() => undefined);
+  const previous = await readlink(join(volume, '..data')).catch(() => undefined);
 
   const folder = await mkdtemp(join(volume, `..${timestamp(now)}.`));
   for (const [name, content] of files) await writeFile(join(folder, name), content);
@@ -28,7 +28,7 @@ export async function writeProjectedVolume(
   for (const name of visible) {
     if (!files.has(name)) await rm(join(volume, name));
   }
-  if (former !== undefined) await rm(join(volume, former), { recursive: true });
+  if (previous !== undefined) await rm(join(volume, previous), { recursive: true });
 }
 
 /** `2026_11_20_21_45_59` */

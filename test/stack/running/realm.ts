@@ -14,7 +14,7 @@ export interface Realm {
   grantline: ServiceClient;
   /** The same, but its tokens live one second. */
   shortLived: ServiceClient;
-  /** Another tool of the same realm; its tokens are not meant for the engine. */
+  /** Another tool of the same realm; its tokens have another audience than the engine. */
   otherTool: ServiceClient;
 }
 

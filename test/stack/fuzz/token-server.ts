@@ -1,13 +1,13 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-export interface Door {
+export interface TokenServer {
   url: string;
   close(): Promise<void>;
 }
 
 /** A server on loopback that answers every request with a new text, or with 500 and the reason why there is none. */
-export async function openDoor(make: () => Promise<string>): Promise<Door> {
+export async function startTokenServer(make: () => Promise<string>): Promise<TokenServer> {
   const server = createServer((_, answer) => {
     make().then(
       (text) => answer.end(text),
