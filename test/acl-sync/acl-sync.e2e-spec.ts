@@ -40,12 +40,12 @@ describe('publishing through the API', () => {
     });
   const sync = async () => (await admin.post(`${ACL}/sync`)).body;
   const status = async () => (await admin.get(`${ACL}/status`)).body;
-  const told = async (event: AuditEventName) =>
+  const audited = async (event: AuditEventName) =>
     (await service.app.get(AuditService).page({ event, user: null, from: null, to: null }, { limit: 200, after: null }))
       .items;
   const logged = (message: string) => service.logLines.filter((line) => line.includes(`"${message}"`));
 
-  it('publishes what the grants say, and says so everywhere', async () => {
+  it('publishes the granted access, and records it in audit trail, log and status', async () => {
     await grant('alice', 'orders');
 
     const body = await sync();
@@ -67,7 +67,7 @@ describe('publishing through the API', () => {
       target: `file ${directory}/rules.json`,
     });
     expect(logged('TRINO_ACL_SYNC_APPLIED')).toHaveLength(1);
-    expect(await told('publication_applied')).toMatchObject([
+    expect(await audited('publication_applied')).toMatchObject([
       { actor: { username: 'admin' }, subject: { type: 'publication', id: '1' }, details: { trigger: 'route' } },
     ]);
   });
@@ -141,13 +141,13 @@ describe('publishing through the API', () => {
     expect(await live()).toBe(published);
     expect(await live('rules.json.bak')).toBe('{}');
     expect(await status()).toMatchObject({ drift: { found_at: '2026-11-20T12:00:00.000Z', overwritten: true } });
-    expect(await told('drift_found')).toHaveLength(1);
+    expect(await audited('drift_found')).toHaveLength(1);
     expect(logged('TRINO_ACL_SYNC_DRIFT')).toHaveLength(1);
     expect(await sync()).toMatchObject({ outcome: 'no_change' });
     expect(await status()).toMatchObject({ drift: null });
   });
 
-  it('leaves an edit of the former text alone', async () => {
+  it('ignores an edit of the backup', async () => {
     await grant('alice', 'orders');
     await sync();
     await writeFile(join(directory, 'rules.json.bak'), 'mine');
@@ -183,7 +183,7 @@ describe('publishing through the API', () => {
     await other.stop();
   });
 
-  it('fails, and says why, when the target cannot be written', async () => {
+  it('fails with the reason when the target cannot be written', async () => {
     await grant('alice', 'orders');
     await rm(directory, { recursive: true });
     await writeFile(directory, 'a file where the folder should be');
@@ -203,7 +203,7 @@ describe('publishing through the API', () => {
       last_reasons: [{ code: 'run-unreachable' }],
       last_success_at: null,
     });
-    expect(await told('publication_failed')).toHaveLength(1);
+    expect(await audited('publication_failed')).toHaveLength(1);
     expect(logged('TRINO_ACL_SYNC_FAILED')).toHaveLength(2);
     await rm(directory);
     expect(await sync()).toMatchObject({ outcome: 'applied' });

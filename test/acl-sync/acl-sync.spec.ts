@@ -39,7 +39,7 @@ describe('a run of the sync', () => {
     expect(await metric('grantline_acl_bytes')).toMatchObject([{ value: sync.target.text?.length }]);
   });
 
-  it('leaves the live rules when the proof finds a difference, and tells the smallest case', async () => {
+  it('keeps the live rules when the proof finds a difference, and reports the smallest case', async () => {
     await sync.run();
     const live = sync.target.text;
     sync.snapshot = writersToo().snapshot();
@@ -87,7 +87,7 @@ describe('a run of the sync', () => {
     },
   );
 
-  it('tells the audit trail once of what keeps being refused, and knows since when', async () => {
+  it('records a repeated refusal once in the audit trail, with its start', async () => {
     sync.preparer.tamper = (candidate) => ({
       ...candidate,
       findings: [{ code: 'proof-difference', severity: 'error', message: 'bo may too much' }],
@@ -106,12 +106,12 @@ describe('a run of the sync', () => {
     expect(await metric('grantline_acl_refused_since_timestamp_seconds')).toMatchObject([{ value: 0 }]);
   });
 
-  it('begins from the top when somebody else wrote in between, and keeps what that one wrote', async () => {
+  it('starts again when the target changed meanwhile, and keeps the other text as the backup', async () => {
     await sync.run();
     sync.snapshot = writersToo().snapshot();
-    let rivals = 9;
+    let concurrentEdits = 9;
     sync.target.beforePublish = () => {
-      if (rivals-- > 0) sync.target.editByHand(`edit ${rivals}`);
+      if (concurrentEdits-- > 0) sync.target.editByHand(`edit ${concurrentEdits}`);
     };
 
     expect(await sync.run()).toMatchObject({ kind: 'applied' });
@@ -122,11 +122,11 @@ describe('a run of the sync', () => {
   });
 
   it('gives up after ten tries', async () => {
-    let rivals = 0;
-    sync.target.beforePublish = () => sync.target.editByHand(`edit ${++rivals}`);
+    let concurrentEdits = 0;
+    sync.target.beforePublish = () => sync.target.editByHand(`edit ${++concurrentEdits}`);
 
     expect(await sync.run()).toMatchObject({ kind: 'failed', failure: { reason: 'moved' } });
-    expect(rivals).toBe(10);
+    expect(concurrentEdits).toBe(10);
   });
 
   it('has published where only the answer was lost', async () => {
@@ -184,7 +184,7 @@ describe('a run of the sync', () => {
     expect(sync.history.runs).toMatchObject([{ outcome: 'failed', reasons: [{ code: 'run-forbidden' }] }]);
   });
 
-  it('says nothing of an error that nobody foresaw, except to the log', async () => {
+  it('reports an unexpected error only to the log', async () => {
     sync.preparer.tamper = () => {
       throw new Error('SELECT secret FROM somewhere');
     };
@@ -196,7 +196,7 @@ describe('a run of the sync', () => {
     expect(sync.log.lines[0]?.fields['err']).toMatchObject({ message: 'SELECT secret FROM somewhere' });
   });
 
-  it('tells once of an edit, which the rules that were proved last overwrite also where the new ones are refused', async () => {
+  it('reports an edit once, and overwrites it with the last proved rules even where the new ones are refused', async () => {
     await sync.run();
     const proved = sync.target.text;
     sync.target.editByHand(null);

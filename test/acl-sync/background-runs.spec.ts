@@ -6,7 +6,7 @@ import { FakeTimers } from '../support/fake-timers.js';
 import { TEST_SECRET } from '../support/secrets.js';
 import { SyncUnderTest } from './sync-under-test.js';
 
-describe('runs that nobody asks for', () => {
+describe('runs without a request', () => {
   let sync: SyncUnderTest;
   let changes: AccessChangesService;
   let timers: FakeTimers;
@@ -87,7 +87,7 @@ describe('runs that nobody asks for', () => {
     expect(triggers()).toEqual(['schedule', 'schedule']);
   });
 
-  it('end with the service: what is under way is finished, and nothing begins', async () => {
+  it('end with the service: the current run is finished, and no other starts', async () => {
     begin();
     changes.announce();
     const underWay = runs.run('schedule');

@@ -5,7 +5,7 @@ import { EmbeddedCluster, folderOfClusters } from '../support/embedded-cluster.j
 import { type Finished, GrantlineProcess, runGrantline } from '../support/grantline-process.js';
 import { plant, type PlantedFault } from '../support/planted-fault.js';
 
-/** One fault each, in a copy of the built service; `found` is what the log must say of it. */
+/** One fault each, in a copy of the built service; `found`: the finding to expect in the log. */
 const FAULTS = {
   'drops what the other group gives': {
     file: 'trino-rules/compile/access-state.js',
@@ -60,14 +60,14 @@ describe('a broken compiler', () => {
       AUTH_BCRYPT_COST: '4',
     };
     service = new GrantlineProcess(['serve'], environment);
-    const nobody = new ApiClient(await service.url());
+    const visitor = new ApiClient(await service.url());
     const password = 'correct horse battery';
     const boss = ['users', 'create-admin', '--username', 'boss', '--email', 'boss@example.org'];
     expect(await runGrantline(boss, environment, password)).toMatchObject({ code: 0 });
-    const login = await nobody.post('/api/auth/login', { username: 'boss', password });
+    const login = await visitor.post('/api/auth/login', { username: 'boss', password });
     token = (login.body as unknown as Tokens).access_token;
-    const admin = nobody.as(token);
-    const registered = await nobody.post('/api/auth/register', {
+    const admin = visitor.as(token);
+    const registered = await visitor.post('/api/auth/register', {
       username: 'boris',
       email: 'boris@example.org',
       password,
@@ -98,16 +98,19 @@ describe('a broken compiler', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it.each(Object.entries(FAULTS))('that %s publishes nothing, and says by example what is wrong', async (_, fault) => {
-    const published = rules();
+  it.each(Object.entries(FAULTS))(
+    'that %s publishes nothing, and reports an example of the fault',
+    async (_, fault) => {
+      const published = rules();
 
-    const { code, stderr } = await sync(brokenBuild(fault));
+      const { code, stderr } = await sync(brokenBuild(fault));
 
-    expect({ code, stderr }).toMatchObject({ code: 1 });
-    expect(stderr).toContain('TRINO_ACL_SYNC_REFUSED');
-    expect(stderr).toMatch(fault.found);
-    expect(rules()).toBe(published);
-  });
+      expect({ code, stderr }).toMatchObject({ code: 1 });
+      expect(stderr).toContain('TRINO_ACL_SYNC_REFUSED');
+      expect(stderr).toMatch(fault.found);
+      expect(rules()).toBe(published);
+    },
+  );
 
   it('that would publish nothing takes no change that it cannot publish, and every revoke', async () => {
     const broken = new GrantlineProcess(['serve'], environment, {

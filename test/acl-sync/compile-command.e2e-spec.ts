@@ -23,7 +23,7 @@ grants: [{principal: {type: user, name: alice}, resource: {catalog: sales}, priv
 settings: {own_account: service-account-grantline}
 `;
 
-  it('makes rules out of a snapshot file, and says how large and how fast', async () => {
+  it('compiles a snapshot file, and reports size and time', async () => {
     const { code, stdout } = await compile(alice, '--json');
 
     const text = await readFile(join(folder, 'out', 'rules.json'), 'utf8');
@@ -39,7 +39,7 @@ settings: {own_account: service-account-grantline}
     expect(await readFile(join(folder, 'out', 'rules.json'), 'utf8')).toBe(text);
   });
 
-  it('says how far it is with many grants, beside the answer', async () => {
+  it('reports its progress with many grants, separate from the output', async () => {
     const grants = Array.from({ length: 2_001 }, (_, i) => ({
       principal: { type: 'user', id: 1 },
       resource: { catalog: 'sales', schema: 'eu', table: `t${i}` },

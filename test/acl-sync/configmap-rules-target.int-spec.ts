@@ -53,7 +53,7 @@ describe('the rules in a ConfigMap', () => {
       },
     );
 
-  it('says in annotations what was published, and who wrote it', async () => {
+  it('annotates the map with the publication and its writer', async () => {
     await publish('rules');
     expect(server.map?.metadata.annotations).toEqual({
       'grantline.io/rules-hash': '9f31c2',
@@ -70,7 +70,7 @@ describe('the rules in a ConfigMap', () => {
     expect(server.map?.data).toEqual({ 'README.txt': 'kept', 'rules.json': 'rules' });
   });
 
-  it('keeps the former text compressed when both would not fit, and as text again when they do', async () => {
+  it('keeps the previous text compressed when both would not fit, and as text again when they do', async () => {
     const large = 'x'.repeat(900_000);
     await publish('first');
     await publish(large);
@@ -91,7 +91,7 @@ describe('the rules in a ConfigMap', () => {
     expect(server.map?.binaryData?.['rules.json.bak']).toBeDefined();
   });
 
-  it('reads a text that somebody put into binaryData, and moves it to its place', async () => {
+  it('reads a text that was put into binaryData by hand, and moves it to data', async () => {
     server.edit({ binaryData: { 'rules.json': Buffer.from('by hand').toString('base64') } });
     expect((await target.read(forever)).text).toBe('by hand');
     await publish('rules');
@@ -104,7 +104,7 @@ describe('the rules in a ConfigMap', () => {
     await expect(
       target.publish({ text: 'rules', hash: 'h', generation: 1, publishedAt: new Date(0) }, live, forever),
     ).rejects.toBeInstanceOf(RulesTargetMoved);
-    // The same resourceVersion by chance: the uid still tells them apart.
+    // The same resourceVersion by chance: the uid still distinguishes them.
     const [, version = ''] = (await target.read(forever)).revision.split('/');
     await expect(
       target.publish(
@@ -182,7 +182,7 @@ describe('the rules in a ConfigMap', () => {
     expect(failure.auditId).toBe('audit-7');
   });
 
-  it('says why a map cannot be written, but never what it holds', async () => {
+  it('reports why a map cannot be written, but never its content', async () => {
     await publish('live');
     server.edit({ data: { 'rules.json': 'live' }, immutable: true });
     const immutable = await failureOf(publish('next'));

@@ -43,7 +43,7 @@ describe('the rules in a file', () => {
   });
 
   it.each(['rules.json.next', 'rules.json.bak.next', 'rules.json.bak'])(
-    'writes through no link that somebody planted as %s',
+    'writes through no link planted as %s',
     async (name) => {
       const victim = join(directory, 'victim');
       await writeFile(victim, 'untouched');

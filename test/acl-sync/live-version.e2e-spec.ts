@@ -42,7 +42,7 @@ describe('the version that the engine uses', () => {
   /** What the engine answers to the marker of the version that was published last. */
   const engineSays = async (name: string, type?: string): Promise<void> => {
     const hash = (await sync.history.latest())?.hash ?? '';
-    engine.answers(`SET SESSION grantline_rules_${hash} = true`, failed(name, 'so it says', type));
+    engine.answers(`SET SESSION grantline_rules_${hash} = true`, failed(name, 'a message', type));
   };
   const confirmed = async () => (await sync.history.summary()).live;
   const probes = () => engine.requests.filter(({ body }) => body.startsWith('SET SESSION grantline_rules_')).length;
@@ -73,7 +73,7 @@ describe('the version that the engine uses', () => {
     expect(probes()).toBe(before);
   });
 
-  it('is told as broken once, after the engine could not use the file three times in a row', async () => {
+  it('is reported as broken once, after the engine failed to use the file three times in a row', async () => {
     await engineSays('CONFIGURATION_INVALID', 'INTERNAL_ERROR');
     await live.check();
     await live.check();

@@ -15,7 +15,7 @@ function draft(text: string): PublicationDraft {
     rules: 3,
     bytes: text.length,
     diff: { added: [`tables {"user":"${text}"}`], removed: [] },
-    checks: [{ code: 'a-remark', severity: 'info', message: 'said', rule: 'tables[0]' }],
+    checks: [{ code: 'a-remark', severity: 'info', message: 'a message', rule: 'tables[0]' }],
     trigger: 'schedule',
     triggeredBy: null,
     snapshot: '{}',
@@ -137,7 +137,7 @@ export function describePublicationHistory(name: string, open: () => Promise<His
       expect(await history.find(abandoned)).toBeNull();
     });
 
-    it('takes nothing for published where the live text is nobody’s', async () => {
+    it('publishes nothing where the live text belongs to no publication', async () => {
       const { version } = await published('before', 1);
       await history.begin(draft('tried'));
       await history.settle(null, at(2));

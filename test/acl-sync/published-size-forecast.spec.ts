@@ -11,15 +11,15 @@ describe('the forecast of size', () => {
   const little = { bytes: 100, isWide: false };
   let sync: SyncUnderTest;
   let compiled: number;
-  /** What is said of the snapshot as it would be, beside the published one, on a target of so many times that size. */
+  /** The forecast for a snapshot next to the published one, on a target of a multiple of that size. */
   const forecast = async (share: number, growth = little, next = sync.snapshot) => {
     const bytes = Buffer.byteLength(sync.target.text ?? '');
     sync.target.limitBytes = Math.round(bytes * share);
-    const said = new PublishedSizeForecast(sync.history, sync.preparer, sync.target).forecast(
+    const result = new PublishedSizeForecast(sync.history, sync.preparer, sync.target).forecast(
       () => Promise.resolve(next),
       () => Promise.resolve(growth),
     );
-    return said;
+    return result;
   };
 
   beforeEach(async () => {
@@ -33,7 +33,7 @@ describe('the forecast of size', () => {
     };
   });
 
-  it('says nothing, and compiles nothing, where there is room', async () => {
+  it('returns null without compiling where there is capacity', async () => {
     expect(await forecast(10)).toBeNull();
     expect(await forecast(10, { bytes: 0, isWide: true }, many(500).snapshot())).toBeNull();
     expect(compiled).toBe(0);
@@ -54,7 +54,7 @@ describe('the forecast of size', () => {
     expect(compiled).toBe(2);
   });
 
-  it('has nothing to say of a target without a limit, and of a first small snapshot', async () => {
+  it('returns null for a target without a limit, and for a first small snapshot', async () => {
     const empty = new SyncUnderTest(aSnapshot().snapshot());
     const of = new PublishedSizeForecast(empty.history, sync.preparer, empty.target);
     const ask = (bytes: number) =>

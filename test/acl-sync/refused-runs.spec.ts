@@ -51,7 +51,7 @@ describe('a run that is refused', () => {
     expect(await sync.run()).toMatchObject({ kind: 'refused', publication: null });
   });
 
-  it('closes to those who lost something what cannot be compiled any more', async () => {
+  it('closes nodes that cannot be compiled any more to the principals that lost access', async () => {
     sync.preparer.tamper = () => {
       throw new Error('out of memory');
     };

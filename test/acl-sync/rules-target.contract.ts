@@ -3,7 +3,7 @@ import { type NextRules, type RulesTarget, RulesTargetMoved } from '../../src/ac
 /** One target, as the contract needs it. */
 export interface TargetUnderTest {
   target: RulesTarget;
-  /** What stands beside the live text; null: nothing. */
+  /** The backup of the previous text; null: none. */
   former(): Promise<string | null>;
   editByHand(text: string): Promise<void>;
   close(): Promise<void>;
@@ -59,7 +59,7 @@ export function describeRulesTarget(name: string, open: () => Promise<TargetUnde
       expect((await read()).text).toBe('second');
     });
 
-    it('refuses a publication when somebody wrote since the reading, and writes nothing', async () => {
+    it('refuses a publication when the target changed since it was read, and writes nothing', async () => {
       await publish('first');
       const stale = await read();
       await under.editByHand('edited by hand');

@@ -14,7 +14,7 @@ describe('the proof of what is being written', () => {
   let log: LogBook;
   let proof: SeparateAdmissionProof | null = null;
   const snapshot = aSnapshot().user('ana').may('SELECT', 'sales.eu.orders').snapshot();
-  /** Answers a task by what `program` says. */
+  /** Answers a task with the result of `program`. */
   const asked = async (program: string, limits: Partial<typeof LIMITS> = {}): Promise<SeparateAdmissionProof> => {
     const file = join(folder, 'program.mjs');
     const head = `let asked = 0; process.on('disconnect', () => process.exit());`;

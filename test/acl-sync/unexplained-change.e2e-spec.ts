@@ -14,7 +14,7 @@ const ACL = '/api/admin/acl';
 /** As many as an unexplained change needs to be worth a refusal. */
 const TABLES = 60;
 
-describe('a change that nobody has recorded', () => {
+describe('an unexplained change', () => {
   let directory: string;
   let service: TestService;
   let admin: ApiClient;
@@ -49,11 +49,11 @@ describe('a change that nobody has recorded', () => {
     const revoke = (body?.['items'] as { id: number }[]).map(({ id }) => id);
     expect((await by.post('/api/admin/grants/batch', { grant: [], revoke })).status).toBe(200);
   };
-  const told = async (event: AuditEventName) =>
+  const audited = async (event: AuditEventName) =>
     (await service.app.get(AuditService).page({ event, user: null, from: null, to: null }, { limit: 9, after: null }))
       .items;
 
-  it('waits for an approval, while revokes go out and nothing else; approved, exactly that text is published', async () => {
+  it('waits for an approval while only revokes are published; once approved, exactly that text is published', async () => {
     const before = await live();
     await behindOurBack(`DELETE FROM grants WHERE table_name LIKE 't%'`);
 
@@ -94,7 +94,7 @@ describe('a change that nobody has recorded', () => {
     });
     expect((await admin.post(`${ACL}/approvals`, { hash })).body).toMatchObject({ code: 'approval_not_awaited' });
     expect((await admin.post(`${ACL}/approvals`, { hash: next })).status).toBe(204);
-    expect(await told('publication_approved')).toMatchObject([
+    expect(await audited('publication_approved')).toMatchObject([
       { actor: { username: 'admin' }, details: { hash: next } },
     ]);
     expect(await sync()).toMatchObject({ outcome: 'applied', publication: { version: 3, hash: next } });
@@ -110,7 +110,7 @@ describe('a change that nobody has recorded', () => {
     expect(await sync()).toMatchObject({ outcome: 'refused', reasons: [{ code: 'unexplained-change' }] });
   });
 
-  it('passes where it is small, and is told all the same', async () => {
+  it('is published where it is small, with a warning', async () => {
     await behindOurBack(`DELETE FROM grants WHERE table_name = 't1'`);
     expect(await sync()).toMatchObject({ outcome: 'applied', awaits: null });
     expect(await live()).not.toMatch(/t1[^0-9]/);
@@ -119,7 +119,7 @@ describe('a change that nobody has recorded', () => {
         { code: 'unexplained-change', severity: 'warning', message: expect.stringContaining('alice') as string },
       ],
     });
-    expect(await told('unexplained_change')).toMatchObject([
+    expect(await audited('unexplained_change')).toMatchObject([
       { details: { message: expect.stringContaining('alice') as string } },
     ]);
     const metrics = await service.app.get(Registry).metrics();
@@ -168,8 +168,8 @@ describe('a change that nobody has recorded', () => {
     const before = await live();
     const closed = { ...environment(), ACL_METADATA_CATALOG: 'sales' };
     const other = await startService(closed, { database: service.database });
-    const nobody = new ApiClient(other.url);
-    const here = nobody.as((await signIn(nobody, 'admin')).access_token);
+    const visitor = new ApiClient(other.url);
+    const here = visitor.as((await signIn(visitor, 'admin')).access_token);
 
     const { body } = await here.post(`${ACL}/preview`);
     expect(body).toMatchObject({ would: 'refused', diff: { access: { gained: [] } } });

@@ -52,7 +52,7 @@ describe('administration of accounts', () => {
   );
 
   it.each(['0', '-1', '01', '0x1', '1e0', 'x', '2147483648', '99999999999'])(
-    'knows nobody with the id %s',
+    'has no account with the id %s',
     async (id) => expect((await boss.get(`/api/admin/users/${id}`)).status).toBe(404),
   );
 

@@ -25,7 +25,7 @@ describe('while too many wait for the hashing threads', () => {
   afterEach(() => disperse());
   afterAll(() => service.stop());
 
-  /** So many passwords, each of another address, wait or are hashed, always, until they are told to disperse. */
+  /** Keeps so many logins, each from another address, waiting or being hashed, until they are aborted. */
   const crowd = (passwords: number): (() => Promise<unknown>) => {
     const hasher = service.app.get(PasswordHasher);
     let crowded = true;
@@ -52,7 +52,7 @@ describe('while too many wait for the hashing threads', () => {
   const login = (): Promise<Answer> =>
     anonymous.post('/api/auth/login', { username: 'ana', password: passwordOf('ana') });
 
-  it('answers 503 to all who need one, counts that, logs no failure, and counts no attempt', async () => {
+  it('answers 503 to all requests that need one, counts them, logs no failure, and counts no attempt', async () => {
     const ana = await signedUp(anonymous, 'ana');
     disperse = crowd(QUEUE + availableParallelism());
 

@@ -39,7 +39,7 @@ describe('the data of one user', () => {
   });
   afterAll(() => service.stop());
 
-  /** The owner's own thing on a path. A new path with an id in it has to be told here what the owner has there. */
+  /** The owner's object for a path. A new path with an id needs an entry here. */
   const ownedPath = (path: string): string => {
     const [, collection] = /^\/api\/(auth\/sessions|queries)\/\{id\}/.exec(path) ?? [];
     if (collection === undefined) throw new Error(`what does the owner have at ${path}?`);

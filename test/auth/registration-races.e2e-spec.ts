@@ -11,7 +11,7 @@ describe('registrations at once', () => {
   });
   afterAll(() => service.stop());
 
-  /** Reads go on, so that everybody finds the name free; the claims wait. */
+  /** Reads continue, so that every registration finds the name free; the claims wait. */
   const LOCK = 'LOCK TABLE principal_names, users IN EXCLUSIVE MODE';
   const spelled = (text: string, at: number): string =>
     Array.from(text, (letter, place) => ((at >> (place % 6)) % 2 === 0 ? letter : letter.toUpperCase())).join('');

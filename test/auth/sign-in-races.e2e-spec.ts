@@ -33,7 +33,7 @@ describe('a password that was right when it was read', () => {
     anonymous.post('/api/auth/login', { username: name, password });
   const query = (sql: string, values: unknown[] = []): Promise<object[]> =>
     service.app.get(DataSource).query<object[]>(sql, values);
-  const living = async (id: number): Promise<number> =>
+  const activeSessions = async (id: number): Promise<number> =>
     (await query('SELECT FROM sessions WHERE user_id = $1 AND ended_at IS NULL', [id])).length;
   const setHash = (other: Client, id: number, password: string) =>
     other.query('UPDATE users SET password_hash = $2 WHERE id = $1', [id, hashSync(password, COST)]);
@@ -50,7 +50,7 @@ describe('a password that was right when it was read', () => {
     });
 
     expect([answer.status, answer.body?.['code']]).toEqual([401, 'invalid_credentials']);
-    expect(await living(id)).toBe(0);
+    expect(await activeSessions(id)).toBe(0);
     expect((await login(name, 'another password')).status).toBe(200);
   });
 
@@ -64,7 +64,7 @@ describe('a password that was right when it was read', () => {
     });
 
     expect([answer.status, answer.body?.['code']]).toEqual([403, 'account_deactivated']);
-    expect(await living(id)).toBe(0);
+    expect(await activeSessions(id)).toBe(0);
   });
 
   it('still signs in when another sign-in renewed its hash meanwhile', async () => {

@@ -68,7 +68,7 @@ describe('the four routes of the source document', () => {
 
     const wrong = await anonymous.post('/api/auth/login', { username: 'carla', password: 'not the password' });
     const unknown = await anonymous.post('/api/auth/login', {
-      username: 'nobody at all',
+      username: 'an unknown name',
       password: 'not the password',
     });
 

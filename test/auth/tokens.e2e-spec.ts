@@ -39,8 +39,8 @@ describe('an access token', () => {
   });
 
   it.each<[string, () => string]>([
-    ['with the id of somebody else', () => forge({ ...claims, sub: String(ana.id + 1) })],
-    ['with an id that nobody has', () => forge({ ...claims, sub: '999999' })],
+    ['with the id of another account', () => forge({ ...claims, sub: String(ana.id + 1) })],
+    ['with an unknown id', () => forge({ ...claims, sub: '999999' })],
     ['with a tampered sub under its old signature', () => tampered(ana.access_token, { sub: String(ana.id + 1) })],
     ['of type refresh', () => ana.refresh_token],
     ['of no type', () => forge({ ...claims, type: undefined })],

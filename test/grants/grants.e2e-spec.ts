@@ -29,7 +29,7 @@ describe('grants', () => {
     (await service.app.get(AuditService).page({ event, user: null, from: null, to: null }, { limit: 200, after: null }))
       .items;
 
-  it('are given with everything that was said, and shown with names', async () => {
+  it('are created with all their fields, and shown with names', async () => {
     const asked = toAlice({
       privileges: ['INSERT', 'SELECT', 'INSERT'],
       expires_at: '2026-12-24T18:00:00+01:00',
@@ -55,7 +55,7 @@ describe('grants', () => {
     expect((await admin.get(headers.get('location') ?? '')).body).toEqual(body);
   });
 
-  it('are the same grant when they say the same, also when they race', async () => {
+  it('are the same grant when their fields are equal, also when they race', async () => {
     const asked = toAlice({ resource: { catalog: 'races' } });
     const before = (await events('grant_created')).length;
 
@@ -87,7 +87,7 @@ describe('grants', () => {
     expect((await admin.post(GRANTS, toAlice({ resource: { catalog: 'once' } }))).status).toBe(201);
   });
 
-  it('are found by whom, where and state, page by page', async () => {
+  it('are listed by principal, node and state, page by page', async () => {
     const principal = { type: 'user', id: ids.bob };
     for (const table of ['a', 'b', 'c']) {
       await admin.post(GRANTS, toAlice({ principal, resource: { catalog: 'paged', schema: 's', table } }));
@@ -139,7 +139,7 @@ describe('grants', () => {
     ['an unknown field', { expires: null }, 'expires'],
     ['a description of 1001 characters', { description: 'x'.repeat(1001) }, 'description'],
     ['NUL in a description', { description: 'a\0b' }, 'description'],
-    ['nobody', { principal: { type: 'user', id: 999_999 } }, 'principal.id'],
+    ['an unknown account', { principal: { type: 'user', id: 999_999 } }, 'principal.id'],
     ['no such group', { principal: { type: 'group', id: 999_999 } }, 'principal.id'],
     ['everyone', { principal: { type: 'everyone' } }, 'principal.type'],
     ['a user by name', { principal: { type: 'user', name: 'alice' } }, 'principal.id'],
@@ -218,7 +218,7 @@ describe('grants', () => {
     expect((await admin.get(`${GRANTS}?${query}`)).body).toMatchObject({ status: 400, code: 'validation_failed' });
   });
 
-  it('are refused when the rules would not fit their target, and say when room runs out', async () => {
+  it('are refused when the rules would not fit their target, with a warning before', async () => {
     const size = service.app.get(SizeForecast);
     const forecast = size.forecast.bind(size);
     const asked = toAlice({ resource: { catalog: 'large' } });

@@ -22,7 +22,7 @@ describe('groups', () => {
   const create = async (name: string) => `${GROUPS}/${String((await admin.post(GROUPS, { name })).body?.['id'])}`;
   const idOf = (path: string) => Number(path.split('/').at(-1));
   const names = ({ body }: Answer) => (body?.['items'] as { name: string }[]).map(({ name }) => name);
-  const told = async (event: AuditEventName, path: string) => {
+  const audited = async (event: AuditEventName, path: string) => {
     const { items } = await service.app
       .get(AuditService)
       .page({ event, user: null, from: null, to: null }, { limit: 200, after: null });
@@ -53,7 +53,7 @@ describe('groups', () => {
     expect((await admin.get(path)).status).toBe(404);
     expect((await admin.patch(path, { name: 'x' })).status).toBe(404);
     expect(names(await admin.get(GROUPS))).not.toContain('Europe');
-    for (const event of ['group_created', 'group_deleted'] as const) expect(await told(event, path)).toHaveLength(1);
+    for (const event of ['group_created', 'group_deleted'] as const) expect(await audited(event, path)).toHaveLength(1);
   });
 
   it('have a name of their own, in any case, until they are deleted', async () => {
@@ -68,7 +68,7 @@ describe('groups', () => {
     expect((await admin.post(GROUPS, { name: 'Finance' })).status).toBe(201);
   });
 
-  it('have members, who come and go', async () => {
+  it('add and remove members', async () => {
     const path = await create('members');
     for (const id of [ids.bob, ids.alice, ids.bob]) {
       expect((await admin.send('PUT', `${path}/members/${id}`)).status).toBe(204);
@@ -85,15 +85,15 @@ describe('groups', () => {
     expect((await admin.delete(`${path}/members/${ids.bob}`)).status).toBe(204);
     expect((await admin.delete(`${path}/members/${ids.bob}`)).status).toBe(204);
     expect(names(await admin.get(`${path}/members`))).toEqual(['alice']);
-    expect(await told('member_added', path)).toMatchObject([
+    expect(await audited('member_added', path)).toMatchObject([
       { details: { user_id: ids.alice } },
       { details: { user_id: ids.bob } },
     ]);
-    expect(await told('member_removed', path)).toMatchObject([{ actor: { username: 'admin' } }]);
+    expect(await audited('member_removed', path)).toMatchObject([{ actor: { username: 'admin' } }]);
   });
 
-  it('do not know people who are not there', async () => {
-    const path = await create('nobody');
+  it('refuse members that do not exist', async () => {
+    const path = await create('empty');
     for (const missing of [`${path}/members/999999`, `${GROUPS}/999999/members/${ids.alice}`]) {
       expect((await admin.send('PUT', missing)).status).toBe(404);
       expect((await admin.delete(missing)).status).toBe(404);
@@ -129,7 +129,7 @@ describe('groups', () => {
     expect((await admin.delete(excepted)).status).toBe(204);
   });
 
-  it('are not named any more by whoever waited for their deletion', async () => {
+  it('are not named by a grant that waited for their deletion', async () => {
     const path = await create('raced');
     const principal = { type: 'group', id: idOf(path) };
 

@@ -34,7 +34,7 @@ describe('policies', () => {
     return { type: 'group', id: body?.['id'] };
   };
 
-  it('say whom they mean, whom they leave alone, and what', async () => {
+  it('show their subject, their exceptions and their rule', async () => {
     const alice = { type: 'user', id: ids.alice };
     const except = [alice, { type: 'engine', name: 'loader' }, alice];
     const { status, headers, body } = await admin.post(POLICIES, filter({ except, description: 'only Europe' }));
@@ -57,7 +57,7 @@ describe('policies', () => {
     expect((await admin.get(headers.get('location') ?? '')).body).toEqual(body);
   });
 
-  it('deny everything where nothing is said, else what is said', async () => {
+  it('deny all privileges where none is named, else the named ones', async () => {
     const deny = { kind: 'deny', principal: { type: 'user', id: ids.bob }, resource: { catalog: 'sales' } };
     expect((await admin.post(POLICIES, deny)).body?.['privileges']).toHaveLength(6);
     expect((await admin.post(POLICIES, { ...deny, privileges: ['DELETE', 'INSERT'] })).body?.['privileges']).toEqual([
@@ -131,7 +131,7 @@ describe('policies', () => {
     ['an unknown kind', filter({ kind: 'rowFilter' }), 'kind'],
     ['the service’s own catalog', filter({ resource: { catalog: 'grantline' } }), 'resource'],
     ['everyone as an exception', filter({ except: [{ type: 'everyone' }] }), 'except.0.type'],
-    ['nobody as an exception', filter({ except: [{ type: 'user', id: 999_999 }] }), 'except.0.id'],
+    ['an unknown account as an exception', filter({ except: [{ type: 'user', id: 999_999 }] }), 'except.0.id'],
     ['an id of everyone', filter({ principal: { type: 'everyone', id: 1 } }), 'principal.id'],
     ['no principal', filter({ principal: undefined }), 'principal'],
     ['an unknown field', filter({ exept: [] }), 'exept'],

@@ -22,7 +22,7 @@ describe('the snapshot that rules follow from', () => {
 
   const read = () => service.app.get(SnapshotService).read();
 
-  it('grows by what was written since, and by whom that names', async () => {
+  it('grows by the rows written since, and by their principals', async () => {
     const growth = (since: Date) => service.app.get(SnapshotService).growth(since);
     const long = new Date(0);
     expect(await growth(long)).toEqual({ bytes: 0, isWide: false });
@@ -113,7 +113,7 @@ describe('the snapshot that rules follow from', () => {
     expect(await read()).toEqual({ ...before, at: service.clock.now() });
   });
 
-  it('is read of what a change touches alone: its schema, what is above it, and whom that names', async () => {
+  it('is read only for what a change touches: its schema, the nodes above, and their principals', async () => {
     const group = async (name: string, member: number) => {
       const { body } = await admin.post('/api/admin/groups', { name });
       await admin.send('PUT', `/api/admin/groups/${Number(body?.['id'])}/members/${member}`);

@@ -23,7 +23,7 @@ import { testPostgres } from '../support/database.js';
 import { EmbeddedCluster, folderOfClusters } from '../support/embedded-cluster.js';
 import { until } from '../support/until.js';
 
-// As root the database runs as an account without rights: whoever controls that account is the attacker here.
+// As root the database runs as an account without rights: the attacker here controls that account.
 const account = databaseAccount();
 
 describe('the embedded database', () => {

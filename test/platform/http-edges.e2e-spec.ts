@@ -52,7 +52,7 @@ describe('HTTP edges', () => {
   });
 
   it.each(['/api/auth/me', '/nowhere', '/api/openapi.json'])(
-    'tells browsers what nobody may do with %s',
+    'sends browsers the security headers for %s',
     async (path) => {
       const { headers } = await fetch(service.url + path);
 
@@ -143,7 +143,7 @@ describe('HTTP edges', () => {
     ['a key twice', {}, '{"username": "a", "username": "b"}', 400, 'malformed_json'],
     ['a list', {}, '[]', 400, 'malformed_json'],
     ['text after the end', {}, '{} {}', 400, 'malformed_json'],
-    ['half a character', {}, '{"username": "\\ud800"}', 400, 'malformed_json'],
+    ['an unpaired surrogate', {}, '{"username": "\\ud800"}', 400, 'malformed_json'],
     ['bytes that are no UTF-8', {}, Buffer.from([0x7b, 0xff, 0x7d]), 400, 'malformed_json'],
     ['deep nesting', {}, `{"a": ${'['.repeat(2000)}${']'.repeat(2000)}}`, 400, 'malformed_json'],
     ['an unknown field', {}, '{"username": "a", "password": "b", "role": "admin"}', 400, 'validation_failed'],

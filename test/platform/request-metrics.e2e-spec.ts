@@ -46,7 +46,7 @@ describe('the metrics of requests', () => {
     ['an unknown path', 'GET unmatched 404', 'GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n'],
     ['a wrong method', 'DELETE unmatched 405', 'DELETE /api/auth/me HTTP/1.1\r\nHost: x\r\n\r\n'],
     ['a method of another protocol', 'other unmatched 405', 'PROPFIND /api/auth/me HTTP/1.1\r\nHost: x\r\n\r\n'],
-    ['a method that nobody knows', 'other unmatched 405', 'QUERY /api/auth/me HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['an unknown method', 'other unmatched 405', 'QUERY /api/auth/me HTTP/1.1\r\nHost: x\r\n\r\n'],
     ['a path that cannot be decoded', 'GET unmatched 400', 'GET /api/queries/%zz HTTP/1.1\r\nHost: x\r\n\r\n'],
     ['a tunnel', 'other unmatched 405', 'CONNECT example.org:443 HTTP/1.1\r\nHost: x\r\n\r\n'],
     ['no HTTP', 'other unmatched 400', 'EHLO example.org\r\n\r\n'],

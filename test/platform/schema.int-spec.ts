@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DataSource } from 'typeorm';
 import { startService, type TestService } from '../support/service.js';
 
-/** Constraints, defaults, indexes and comments are the migrations' alone: entities say which columns there are, and of which type. */
+/** Constraints, defaults, indexes and comments are only in the migrations: entities have the columns and their types. */
 const OF_THE_MIGRATIONS =
   /^(ALTER TABLE \S+ (DROP CONSTRAINT |ALTER COLUMN \S+ DROP DEFAULT$)|DROP INDEX |COMMENT ON )/;
 
@@ -21,7 +21,7 @@ describe('the schema', () => {
   });
   afterAll(() => service.stop());
 
-  it('has, after the migrations, exactly the columns that the entities say', async () => {
+  it('has, after the migrations, exactly the columns of the entities', async () => {
     const { upQueries } = await service.app.get(DataSource).driver.createSchemaBuilder().log();
 
     expect(upQueries.map(({ query }) => query).filter((query) => !OF_THE_MIGRATIONS.test(query))).toEqual([]);

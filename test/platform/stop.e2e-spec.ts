@@ -121,7 +121,7 @@ describe('the stop', () => {
     const streamed = engine.statements.filter(({ sql }) => /endless|unread/.test(sql));
     expect(streamed.map(({ cancelled }) => cancelled)).toEqual([true, true]);
     expect(cluster.postmaster()).toBeNull();
-    expect(cluster.log()).toContain('LOG:  shutting down'); // as only a server says that writes everything back first
+    expect(cluster.log()).toContain('LOG:  shutting down'); // only a server that writes everything back first logs this
     for (const connection of [endless, unread]) connection.destroy();
     await engine.close();
   });

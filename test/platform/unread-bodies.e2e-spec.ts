@@ -15,7 +15,7 @@ describe('bodies that are not read', () => {
     `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${headers}\r\n`;
 
   it.each([
-    ['nobody', '/api/admin/groups', '', 401],
+    ['no session', '/api/admin/groups', '', 401],
     ['a forged token', '/api/queries', 'Authorization: Bearer eyJhbGciOiJub25lIn0.e30.\r\n', 401],
     ['nothing there', '/nowhere', '', 404],
     ['no method of it', '/api/auth/me', '', 405],

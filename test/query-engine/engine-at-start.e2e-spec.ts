@@ -73,7 +73,7 @@ describe('the engine at the start', () => {
 
   it('that runs statements as another user is logged, and gets no SQL', async () => {
     engine.mode = { kind: 'verified', refusalOf: () => null };
-    const running = await started({ SERVICE_QUERY_USER: 'somebody' });
+    const running = await started({ SERVICE_QUERY_USER: 'other-user' });
     engine.answers('SELECT current_user', {
       columns: [{ name: 'u', type: 'varchar' }],
       data: [['service-account-grantline']],
@@ -82,7 +82,7 @@ describe('the engine at the start', () => {
     expect(await logged('the engine runs statements as another user')).toMatchObject({
       level: 'error',
       msg: 'ENGINE_IDENTITY_MISMATCH',
-      expected: 'somebody',
+      expected: 'other-user',
       seen: 'service-account-grantline',
     });
     expect(await running.metrics()).toMatch(/^grantline_engine_identity_mismatch 1$/m);

@@ -59,7 +59,7 @@ describe('names and expressions, as the engine knows them', () => {
     [{ catalog: 'sales', schema: 'eu', table: 'nothing' }, ['the engine has no table sales.eu.nothing']],
     [{ catalog: 'sales', schema: 'us' }, ['the engine has no schema sales.us']],
     [{ catalog: 'gone', schema: 'eu' }, ['the engine has no catalog gone']],
-    // What the service may not see, it says nothing of.
+    // No warning for catalogs that the service may not see.
     [{ catalog: 'hidden', schema: 'eu' }, undefined],
     [{ catalog: 'denied', schema: 'eu' }, undefined],
     [{ catalog: 'foreign', schema: 'eu' }, undefined],

@@ -92,7 +92,7 @@ export class ExecutionsUnderTest {
     [this.one, this.other] = [this.replica(), this.replica()];
   }
 
-  /** Submits `sql` through the first replica, and says which query it is. */
+  /** Submits `sql` through the first replica, and returns the id of the query. */
   async begun(sql: string): Promise<string> {
     const id = randomUUID();
     const query = { id, userId: 1, runAs: 'ana', sql, catalog: null, schema: null, traceToken: 't' };

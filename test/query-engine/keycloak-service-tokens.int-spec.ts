@@ -91,7 +91,7 @@ describe('KeycloakServiceTokens', () => {
     keycloak.instead = Array.from({ length: 3 }, () => ({ status: 503 }));
     timers.advance(240_000);
     expect(await tokens.current()).toBe(token(1));
-    await said(1);
+    await logged(1);
     expect(await tokens.current()).toBe(token(1));
     expect(asked()).toBe(2);
 
@@ -134,7 +134,7 @@ describe('KeycloakServiceTokens', () => {
     ['another kind of token', { body: { access_token: 'a', token_type: 'DPoP' } }, 'not of type Bearer', 'invalid'],
     ['a redirect', { status: 302, headers: { Location: 'http://elsewhere.invalid/' } }, 'status 302', 'unavailable'],
     ['a lost connection', { hangUp: true }, 'ECONNRESET', 'unavailable'],
-  ])('says that the token is empty after %s, and counts why, without a secret', async (_, canned, message, reason) => {
+  ])('reports an empty token after %s, with its reason in a metric, without a secret', async (_, canned, message, reason) => {
     keycloak.instead = [canned];
 
     await expect(tokens.current()).rejects.toThrow(message);
@@ -144,7 +144,7 @@ describe('KeycloakServiceTokens', () => {
   });
 
   it.each([0, -5, '300'])(
-    'uses a token of odd life %j for those who wait, and renews it after a second',
+    'uses a token of invalid lifetime %j for waiting callers, and renews it after a second',
     async (life) => {
       keycloak.expiresIn = life;
       expect(await Promise.all([tokens.current(), tokens.current()])).toEqual([token(1), token(1)]);
@@ -179,7 +179,7 @@ describe('KeycloakServiceTokens', () => {
   });
 
   /** The background renewal has logged so often that there is no token. */
-  async function said(times: number): Promise<void> {
+  async function logged(times: number): Promise<void> {
     while (log.at('error').length < times) await new Promise((resolve) => setImmediate(resolve));
   }
 });

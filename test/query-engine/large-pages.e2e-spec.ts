@@ -132,7 +132,7 @@ describe('a service with 512 MB, and pages that are larger than that', () => {
     }
 
     const ended = new Set(await states());
-    // An answer that nobody reads may have been given up meanwhile, which ends its query.
+    // An unread answer may have been dropped meanwhile, which ends its query.
     ended.delete('query_abandoned');
     expect(ended).toEqual(new Set(['true', 'too_many_unread_rows']));
     const path = await submitted(person(5), { sql: 'SELECT one' });

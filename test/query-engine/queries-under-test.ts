@@ -6,7 +6,7 @@ import { until } from '../support/until.js';
 
 export const NUMBERS = [column('n', 'bigint')];
 
-/** The whole service in front of an engine that takes its first token alone, and two people who are signed in. */
+/** The whole service in front of an engine that takes its first token alone, and two signed-in users. */
 export class QueriesUnderTest {
   private constructor(
     readonly service: TestService,
@@ -51,7 +51,7 @@ export class QueriesUnderTest {
   }
 }
 
-/** Submits, and says where the query is. */
+/** Submits, and returns the path of the query. */
 export async function submitted(person: ApiClient, body: Record<string, unknown>): Promise<string> {
   const answer = await person.post('/api/queries', body);
   if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));

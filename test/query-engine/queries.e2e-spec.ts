@@ -109,7 +109,7 @@ describe('queries', () => {
     expect(await ana.get(`${path}/rows`)).toMatchObject({ status: 409, body: { code: 'query_cancelled' } });
   });
 
-  it("is nobody else's", async () => {
+  it('belongs to its owner only', async () => {
     const path = await submitted(ana, { sql: 'SELECT 1' });
 
     for (const answer of [await bo.get(path), await bo.get(`${path}/rows`), await bo.delete(path)]) {

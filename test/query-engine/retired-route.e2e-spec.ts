@@ -37,7 +37,7 @@ describe('the retired route', () => {
     ['PUT', '/v1/statement/'],
     ['PATCH', '/v1/statement/queued/q/y/0?maxWait=1s'],
     ['OPTIONS', '/v1/statement'],
-  ])('%s %s is 405 for everybody, and nothing is allowed', async (method, path) => {
+  ])('%s %s is 405 for every client, and no method is allowed', async (method, path) => {
     const headers = { 'Content-Type': 'text/plain', 'X-Trino-User': 'root', Authorization: 'Bearer x' };
     const body = method === 'GET' ? null : 'SELECT 1';
     const answer = await fetch(service.url + path, { method, headers, body });
@@ -69,14 +69,14 @@ describe('the retired route', () => {
   it('follows no redirect, and sends no credentials', async () => {
     const asked: string[] = [];
     const url = await serving((request, response) => {
-      asked.push(`${request.method ?? ''} ${request.url ?? ''} ${request.headers.authorization ?? 'nobody'}`);
+      asked.push(`${request.method ?? ''} ${request.url ?? ''} ${request.headers.authorization ?? 'anonymous'}`);
       response.writeHead(302, { Location: '/v1/info?followed', Server: 'edge' }).end();
     });
     const verdict = await verification.verify(url);
 
     expect(verdict?.verdict).toBe('retired');
     expect(verdict?.lines[0]).toContain('302, nothing of an engine, from edge, redirected to /v1/info?followed');
-    expect(asked.sort()).toEqual(['GET /v1/info nobody', ...Array<string>(3).fill('POST /v1/statement nobody')]);
+    expect(asked.sort()).toEqual(['GET /v1/info anonymous', ...Array<string>(3).fill('POST /v1/statement anonymous')]);
   });
 
   it('proves nothing by a connection that breaks', async () => {

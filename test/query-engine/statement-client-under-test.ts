@@ -11,7 +11,7 @@ import { FakeServiceTokens } from '../support/fake-service-tokens.js';
 import { FakeTrino } from '../support/fake-trino.js';
 import { LogBook } from '../support/log-book.js';
 
-/** For whom the statements run. */
+/** The user of the statements. */
 export const ana = sessionFor('ana', { catalog: 'sales', schema: 'eu', traceToken: 'request-7' });
 
 /** Clients of one engine, in time that jumps over every wait. */

@@ -37,8 +37,8 @@ describe('an error in the log', () => {
     ['a text', 'a text'],
     [{ password: 'value-5' }, 'not an Error'],
     [undefined, '"msg"'],
-  ])('of %p', (thrown, said) => {
-    expect(logged(thrown)).toContain(said);
+  ])('of %p', (thrown, expected) => {
+    expect(logged(thrown)).toContain(expected);
     expect(logged(thrown)).not.toMatch(/value-/);
   });
 });

@@ -4,7 +4,7 @@ describe('judgeIdentity', () => {
   it.each([
     ['sa', 'system', 'confirmed'],
     ['SA', 'system', 'mismatch'],
-    ['somebody', 'system', 'mismatch'],
+    ['other-user', 'system', 'mismatch'],
     // Verified mode, an engine without the alternate header name: the user comes out of the token, and nothing else is read.
     ['sa', null, 'mismatch'],
     ['sa', undefined, 'confirmed'],

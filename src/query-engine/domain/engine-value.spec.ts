@@ -15,7 +15,7 @@ const row = (...fields: [string | null, unknown][]): unknown => ({
   })),
 });
 const columns = (...signatures: unknown[]): Column[] =>
-  readColumns(signatures.map((typeSignature) => ({ name: 'c', type: 'as the engine says', typeSignature })));
+  readColumns(signatures.map((typeSignature) => ({ name: 'c', type: 'any text', typeSignature })));
 
 const NESTED = row(
   ['id', scalar('bigint')],

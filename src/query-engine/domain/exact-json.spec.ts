@@ -53,7 +53,7 @@ describe('parseExactly', () => {
   });
 });
 
-/** What the reader promises, said about values: an integer that JSON.stringify writes with sixteen digits is text. */
+/** The reader's contract for values: an integer that JSON.stringify writes with sixteen digits is text. */
 function withLongIntegersAsText(value: unknown): unknown {
   if (typeof value === 'number') return /^-?\d{16,}$/.test(String(value)) ? String(value) : value;
   if (Array.isArray(value)) return value.map(withLongIntegersAsText);

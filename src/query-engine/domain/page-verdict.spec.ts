@@ -86,7 +86,7 @@ describe('stateAfter', () => {
     });
   });
 
-  it('nothing waits after a page without rows; columns that were said stay said', () => {
+  it('a page without rows leaves nothing pending; known columns stay known', () => {
     expect(after({}, { ...before, columns })).toMatchObject({
       columns,
       pagePath: null,

@@ -39,7 +39,7 @@ describe('signOfEngine', () => {
     ['another backend', foreign],
     ["another service's problem", answer(405, '{"type":"about:blank","status":405,"code":"method_not_allowed"}')],
     ['a page that writes about it', answer(200, '<html>Trino is a query engine; its /v1/statement takes SQL.</html>')],
-    ['JSON of somebody else', answer(200, '{"id":"7","stats":{"visits":3}}')],
+    ['JSON of another service', answer(200, '{"id":"7","stats":{"visits":3}}')],
     ["another's challenge", answer(401, '', { 'www-authenticate': 'Bearer realm="example"' })],
   ])('sees nothing in %s', (_, seen) => {
     expect(signOfEngine(seen)).toBeNull();

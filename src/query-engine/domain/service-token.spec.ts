@@ -28,7 +28,7 @@ describe('the life of a service-account token', () => {
   });
 
   it.each([0, -1, '300', Number.NaN, true])(
-    '%s is no life: a second for those who wait, and a warning',
+    '%s is no lifetime: one second for waiting callers, and a warning',
     (expiresIn) => {
       const read = tokenOf(expiresIn, ASKED + 200);
 

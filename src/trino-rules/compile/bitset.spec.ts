@@ -20,7 +20,7 @@ describe('a set of small numbers', () => {
     );
   });
 
-  it('tells these two pairs apart, whose words are the same figures in a row', () => {
+  it('distinguishes these two pairs, whose words have the same digits in a row', () => {
     const of = (...words: number[]) =>
       Bitset.where(64, (member) => ((words[member >>> 5] ?? 0) & (1 << (member & 31))) !== 0);
 

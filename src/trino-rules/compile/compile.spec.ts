@@ -26,7 +26,7 @@ describe('compiled rules', () => {
     ]);
   });
 
-  it('put the narrowest node first, and there only those who get something else', () => {
+  it('put the narrowest node first, with only the users whose access differs there', () => {
     const snapshot = aSnapshot()
       .group('staff', ['ana', 'bo'])
       .may('SELECT', 'sales')
@@ -84,7 +84,7 @@ describe('compiled rules', () => {
     ]);
   });
 
-  it('let our own account become those who reach something, and people set what the settings list', () => {
+  it('let our own account impersonate users with access, and users set the listed session properties', () => {
     const builder = aSnapshot().user('ana').may('SELECT', 'sales').user('x$y').may('SELECT', 'sales').user('bo');
 
     const { document, findings } = compile(builder.with({ sessionProperties: ['query_max_run_time'] }).snapshot());
@@ -99,7 +99,7 @@ describe('compiled rules', () => {
     expect(findings).toMatchObject([{ code: 'impersonation-name', severity: 'warning' }]);
   });
 
-  it('say what a snapshot asks for in vain', () => {
+  it('report what has no effect in a snapshot', () => {
     const snapshot = aSnapshot()
       .user('ana')
       .may('SELECT', 'grantline.public')
@@ -175,7 +175,7 @@ function rulesOf(snapshot: Snapshot): string {
   return compile(snapshot).text;
 }
 
-/** Everything that one person has on every node that the snapshot names, and on fresh names beside them. */
+/** The access of one user on every node that the snapshot names, and on fresh names besides. */
 function accessOf(engine: Evaluator, user: string, snapshot: Snapshot): unknown[] {
   const fresh = { catalog: 'fresh', schema: 'fresh', table: 'fresh' };
   const named = [...snapshot.grants, ...snapshot.policies].map(({ resource }) => resource);

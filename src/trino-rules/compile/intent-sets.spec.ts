@@ -11,7 +11,7 @@ import { intentSets, type IntentSets, type NamedNode } from './intent-sets.js';
 import type { NodeAccess } from './node-access.js';
 
 describe('the intent as sets of people', () => {
-  it('says what the plain intent says, of everybody, on every named node and on fresh names below', () => {
+  it('equals the plain intent for every user on every named node and on fresh names below', () => {
     fc.assert(
       fc.property(anySnapshot(), (snapshot) => {
         expectToSayThePlainIntent(snapshot);
@@ -30,11 +30,11 @@ describe('the intent as sets of people', () => {
     expect(eu?.access.states.map(({ effect }) => effect.columns)).toContainEqual([{ name: 'ssn', mask: 'c' }]);
   });
 
-  it('knows who may enter which catalog, and who may enter at all', () => {
+  it('has the users of each catalog, and the users with any access', () => {
     fc.assert(
       fc.property(anySnapshot(), (snapshot) => {
         const sets = intentSets(snapshot);
-        const catalogs = [...new Set(everyNode(sets).map(({ resource }) => resource.catalog)).add('nobody named this')];
+        const catalogs = [...new Set(everyNode(sets).map(({ resource }) => resource.catalog)).add('an unused name')];
         const modes = (mode: (catalog: string) => string) => catalogs.map((catalog) => [catalog, mode(catalog)]);
         const inSets = sets.principals.subjects.map(({ name }, position) => ({
           name,
@@ -56,12 +56,12 @@ describe('the intent as sets of people', () => {
   });
 });
 
-/** A node below which nothing is named says the same of whatever is there. */
+/** A node without named descendants has the same access on all of them. */
 function expectToSayThePlainIntent(snapshot: Snapshot): NamedNode[] {
   const sets = intentSets(snapshot);
   const nodes = everyNode(sets);
   const places = nodes.flatMap(({ resource, access }) => {
-    const people = told(sets, access);
+    const people = entriesOf(sets, access);
     return [resource, ...freshBelow(resource)].map((place) => ({ place, people }));
   });
   expect(places).toEqual(places.map(({ place }) => ({ place, people: toldPlainly(sets, snapshot, place) })));
@@ -75,11 +75,11 @@ function everyNode(sets: IntentSets): NamedNode[] {
 
 function freshBelow({ catalog, schema, table }: Resource): Resource[] {
   if (table !== undefined) return [];
-  const fresh = { catalog, schema: schema ?? 'nobody named this', table: 'nor this' };
+  const fresh = { catalog, schema: schema ?? 'an unused name', table: 'nor this' };
   return schema === undefined ? [{ catalog, schema: fresh.schema }, fresh] : [fresh];
 }
 
-function told(sets: IntentSets, { states }: NodeAccess): object[] {
+function entriesOf(sets: IntentSets, { states }: NodeAccess): object[] {
   return sets.principals.subjects.map(({ name }, position) => {
     const state = states[position];
     const columns = state?.effect.columns ?? [];

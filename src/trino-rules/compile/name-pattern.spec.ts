@@ -31,8 +31,8 @@ describe('a pattern for a list of names', () => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.oneof(plain, hostile), { minLength: 1, maxLength: 40 }), (names) => {
         const reading = readPattern(anyOf(names));
-        const meant = reading.kind === 'pattern' ? expand(reading.pattern, 1_000) : null;
-        expect([...(meant ?? [])].sort()).toEqual([...names].sort());
+        const matched = reading.kind === 'pattern' ? expand(reading.pattern, 1_000) : null;
+        expect([...(matched ?? [])].sort()).toEqual([...names].sort());
       }),
       { numRuns: 2_000 },
     );
@@ -46,7 +46,7 @@ describe('a pattern for a list of names', () => {
     );
   });
 
-  it('never matches everybody for nobody', () => {
+  it('never compiles an empty list to a pattern that matches all names', () => {
     expect(() => anyOf([])).toThrow('an empty pattern would mean everybody to the engine');
   });
 });

@@ -2,14 +2,14 @@ import fc from 'fast-check';
 import { Bitset } from './bitset.js';
 import { rectangles, type Part, type Rectangle, type Sibling } from './rectangles.js';
 
-const PEOPLE = 6;
-/** Not one of the people: whom only rules for everybody mean. */
-const NOBODY = PEOPLE;
+const USER_COUNT = 6;
+/** Not one of the users: only rules for all users match it. */
+const UNKNOWN_USER = USER_COUNT;
 const COST = { person: 3, sibling: 4, rule: () => 40 };
-const set = (...members: number[]) => Bitset.of(PEOPLE, members);
-const told = (found: readonly Rectangle<string>[]) =>
-  found.map(({ effect, people, names }) => [effect, people?.members() ?? 'everybody', names]);
-/** What somebody gets on a sibling by the first rectangle that has both; null: what the broader rule gives. */
+const set = (...members: number[]) => Bitset.of(USER_COUNT, members);
+const summaryOf = (found: readonly Rectangle<string>[]) =>
+  found.map(({ effect, people, names }) => [effect, people?.members() ?? 'all users', names]);
+/** A user's effect on a sibling by the first rectangle with both; null: the broader rule decides. */
 const first = (found: readonly Rectangle<string>[], person: number, name: string) =>
   found.find(({ people, names }) => names.includes(name) && (people?.has(person) ?? true))?.effect ?? null;
 
@@ -20,10 +20,10 @@ describe('rectangles of people and siblings', () => {
 
     const found = rectangles([sibling('a', [part]), sibling('b', [part])], COST);
 
-    expect(told(found)).toEqual([['SELECT', [1, 2], ['a', 'b']]]);
+    expect(summaryOf(found)).toEqual([['SELECT', [1, 2], ['a', 'b']]]);
   });
 
-  it('take in whom a larger effect has decided before', () => {
+  it('include users that a larger effect has decided before', () => {
     const both = { effect: 'SELECT, INSERT', rank: 2, must: set(0), may: set(0) };
     const select = (...people: number[]) => ({
       effect: 'SELECT',
@@ -34,18 +34,18 @@ describe('rectangles of people and siblings', () => {
 
     const found = rectangles([sibling('a', [both, select(1, 2, 3, 4)]), sibling('b', [select(0, 1, 2, 3, 4)])], COST);
 
-    expect(told(found)).toEqual([
+    expect(summaryOf(found)).toEqual([
       ['SELECT, INSERT', [0], ['a']],
       ['SELECT', [0, 1, 2, 3, 4], ['a', 'b']],
     ]);
   });
 
-  it('take in who gets the same from the broader rule', () => {
+  it('include users with the same effect from the broader rule', () => {
     const reader = (must: Bitset) => ({ effect: 'SELECT', rank: 1, must, may: set(0, 1) });
 
     const found = rectangles([sibling('a', [reader(set(0))]), sibling('b', [reader(set(1))])], COST);
 
-    expect(told(found)).toEqual([['SELECT', [0, 1], ['a', 'b']]]);
+    expect(summaryOf(found)).toEqual([['SELECT', [0, 1], ['a', 'b']]]);
   });
 
   it('are about people rather than siblings where that is shorter, however many siblings there are', () => {
@@ -74,21 +74,21 @@ describe('rectangles of people and siblings', () => {
     expect(owned.sort()).toEqual(siblings.map(({ name }, i) => `${i} ${name}`).sort());
   });
 
-  it('deny everybody at last where nobody keeps anything unsaid', () => {
+  it('deny all users last where none keeps access from a broader rule', () => {
     const keep = { effect: 'SELECT', rank: 1, must: set(5), may: set(5) };
     const denied = { effect: '', rank: 0, must: set(0, 1, 2, 3), may: set(0, 1, 2, 3) };
 
-    expect(told(rectangles([sibling('a', [denied, keep])], COST))).toEqual([
+    expect(summaryOf(rectangles([sibling('a', [denied, keep])], COST))).toEqual([
       ['SELECT', [5], ['a']],
-      ['', 'everybody', ['a']],
+      ['', 'all users', ['a']],
     ]);
   });
 
-  it('deny by name where somebody keeps what a broader rule gives', () => {
+  it('deny by name where a user keeps access from a broader rule', () => {
     const keep = { effect: 'SELECT', rank: 1, must: set(), may: set(5) };
     const denied = { effect: '', rank: 0, must: set(0, 1), may: set(0, 1) };
 
-    expect(told(rectangles([sibling('a', [denied, keep])], COST))).toEqual([['', [0, 1], ['a']]]);
+    expect(summaryOf(rectangles([sibling('a', [denied, keep])], COST))).toEqual([['', [0, 1], ['a']]]);
   });
 
   it('leave out what those before have decided between them', () => {
@@ -109,7 +109,7 @@ describe('rectangles of people and siblings', () => {
     const found = rectangles(siblings, { person: 3, sibling: 1, rule: () => 14 });
 
     // Greedily made, there was one more: for 3 on 4 and 5.
-    expect(told(found)).toEqual([
+    expect(summaryOf(found)).toEqual([
       ['SELECT', [3, 4], ['1', '2', '3', '5', '6']],
       ['SELECT', [3, 6], ['1', '2', '3', '4']],
       ['SELECT', [1, 5], ['0', '1', '2', '4']],
@@ -118,12 +118,12 @@ describe('rectangles of people and siblings', () => {
     ]);
   });
 
-  it('give everybody what they must get, and nobody anything else, whatever is to be said', () => {
+  it('give every user exactly the required effect, for any input', () => {
     fc.assert(
       fc.property(anySiblings(), (siblings) => {
         const found = rectangles(siblings, COST);
         const wrong = siblings.flatMap(({ name, parts }) =>
-          Array.from({ length: PEOPLE }, (_, person) => {
+          Array.from({ length: USER_COUNT }, (_, person) => {
             const part = parts.find(({ may }) => may.has(person));
             const allowed = part ? [part.effect, ...(part.must.has(person) ? [] : [null])] : ['', null];
             return { name, person, allowed, effect: first(found, person, name) };
@@ -135,7 +135,7 @@ describe('rectangles of people and siblings', () => {
     );
   });
 
-  it('each decide for somebody', () => {
+  it('each decide for a user', () => {
     fc.assert(
       fc.property(anySiblings(), fc.integer({ min: 1, max: 60 }), (siblings, rule) => {
         const found = rectangles(siblings, { ...COST, rule: () => rule });
@@ -162,25 +162,25 @@ describe('rectangles of people and siblings', () => {
   });
 });
 
-/** With those who have something there. */
+/** With the users that have access there. */
 function sibling(name: string, parts: readonly Part<string>[]): Sibling<string> {
   const holders = parts.flatMap(({ rank, may }) => (rank === 0 ? [] : may.members()));
   return { name, parts, holders: set(...holders) };
 }
 
-/** Whether some are decided by nobody but those before them: such a rule is dead, and a dead rule is refused. */
+/** Whether earlier rectangles decide for all of its users: such a rule is unreachable, and is refused. */
 function isDead(rectangle: Rectangle<string>, before: readonly Rectangle<string>[]): boolean {
-  const people = rectangle.people?.members() ?? [NOBODY];
+  const people = rectangle.people?.members() ?? [UNKNOWN_USER];
   return people.every((person) => rectangle.names.every((name) => first(before, person, name) !== null));
 }
 
-/** For each person and sibling an effect, and whether a rule must say so. */
+/** For each user and sibling an effect, and whether a rule must have it. */
 function anySiblings(): fc.Arbitrary<Sibling<string>[]> {
   const cell = fc.record({
-    effect: fc.constantFrom('', 'SELECT', 'SELECT, INSERT', 'nothing said'),
+    effect: fc.constantFrom('', 'SELECT', 'SELECT, INSERT', 'no effect'),
     must: fc.boolean(),
   });
-  const row = fc.array(cell, { minLength: PEOPLE, maxLength: PEOPLE });
+  const row = fc.array(cell, { minLength: USER_COUNT, maxLength: USER_COUNT });
   return fc.array(row, { minLength: 1, maxLength: 7 }).map((rows) =>
     rows.map((cells, i) => {
       const parts = ['', 'SELECT', 'SELECT, INSERT'].map((effect) => {

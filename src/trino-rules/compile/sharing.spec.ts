@@ -8,7 +8,7 @@ const ROWS = 6;
 const COST = { rule: 14, person: 3, sibling: 1 };
 
 describe('drafts that share what they have in common', () => {
-  it('cover whoever must be covered and nobody who may not, wherever the budget ends', () => {
+  it('cover all users that must be covered and none that may not, wherever the budget ends', () => {
     fc.assert(
       fc.property(anyDrafts(), fc.integer({ min: 0, max: 500 }), (begun, steps) => {
         const is = new Set(covered(shareWhatPays(begun, weights(), COST, steps), ({ classes }) => classes));
@@ -43,10 +43,10 @@ function bytes(drafts: readonly Draft[]): number {
   );
 }
 
-function covered(drafts: readonly Draft[], whom: (draft: Draft) => Bitset): string[] {
+function covered(drafts: readonly Draft[], usersOf: (draft: Draft) => Bitset): string[] {
   const cells = drafts.flatMap((draft) =>
     draft.rows.members().flatMap((row) =>
-      whom(draft)
+      usersOf(draft)
         .members()
         .map((some) => `${row}:${some}`),
     ),
@@ -54,7 +54,7 @@ function covered(drafts: readonly Draft[], whom: (draft: Draft) => Bitset): stri
   return cells;
 }
 
-/** One for each row; whoever must be in a row may be. */
+/** One for each row; users that must be in a row may be in it. */
 function anyDrafts(): fc.Arbitrary<Draft[]> {
   const some = fc.uniqueArray(fc.nat(CLASSES - 1), { minLength: 1, maxLength: CLASSES });
   return fc.array(fc.tuple(some, some), { minLength: 1, maxLength: ROWS }).map((rows) =>

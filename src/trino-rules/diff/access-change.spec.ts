@@ -65,7 +65,7 @@ describe('the change of access', () => {
     expect(compared(more, story())).toMatchObject({ gained: lost, lost: [] });
   });
 
-  it('writes down as much as anybody reads, and counts all of it', () => {
+  it('lists the first changes, and counts all of them', () => {
     const { gained, gainedInAll } = compareAccess(document(empty()), document(story()), { things: 2, people: 1 });
     expect(gained).toEqual([
       { what: 'SELECT from sales.eu.(any other table)', people: ['ana'], others: 1 },
@@ -74,7 +74,7 @@ describe('the change of access', () => {
     expect(gainedInAll).toBe(9);
   });
 
-  it('counts pairs of people and nodes on named tables, and once for all others of a schema', () => {
+  it('counts pairs of users and nodes on named tables, and one for all others of a schema', () => {
     // ana and bo: orders, any other table of eu, the catalog, system twice and its catalog, queries; and they are impersonated.
     const readers = 2 * (2 + 1 + 3 + 1) + 2;
     const { allPairs } = compared(story(), story());
@@ -84,16 +84,16 @@ describe('the change of access', () => {
   it('names whatever an answer changes for', () => {
     fc.assert(
       fc.property(anySnapshot(), anyChange(), (snapshot, change) => {
-        const former = compile(snapshot).document;
-        const next = change(former);
-        const { gained, lost } = compareAccess(former, next, { things: Infinity, people: Infinity });
-        const [had, has] = [new Evaluator(former), new Evaluator(next)];
+        const previous = compile(snapshot).document;
+        const next = change(previous);
+        const { gained, lost } = compareAccess(previous, next, { things: Infinity, people: Infinity });
+        const [had, has] = [new Evaluator(previous), new Evaluator(next)];
         for (const { resource } of snapshot.grants) {
           const { catalog, schema, table } = resource;
           if (schema === undefined || table === undefined || schema === 'information_schema') continue;
           for (const { name } of snapshot.users) {
             const where = { catalog, schema, table };
-            const told = (changes: readonly ChangedAccess[], ...nodes: string[]): boolean =>
+            const isListed = (changes: readonly ChangedAccess[], ...nodes: string[]): boolean =>
               changes.some(
                 (each) => nodes.map((node) => `INSERT into ${node}`).includes(each.what) && each.people.includes(name),
               );
@@ -105,10 +105,11 @@ describe('the change of access', () => {
             ];
             const [did, does] = [had, has].map((each) => each.mayWriteTable(name, where, 'INSERT'));
             const direction = did === does ? 'none' : does ? 'gained' : 'lost';
-            if (direction === 'none') expect([told(gained, exactly), told(lost, exactly)]).toEqual([false, false]);
+            if (direction === 'none')
+              expect([isListed(gained, exactly), isListed(lost, exactly)]).toEqual([false, false]);
             else {
               const changes = direction === 'gained' ? gained : lost;
-              expect(told(changes, exactly, ...anyOther.map((schema) => `${schema}.(any other table)`))).toBe(true);
+              expect(isListed(changes, exactly, ...anyOther.map((schema) => `${schema}.(any other table)`))).toBe(true);
             }
           }
         }
@@ -145,8 +146,8 @@ function without(kind: string): (builder: Builder) => Snapshot {
   };
 }
 
-function compared(former: Snapshot, next: Snapshot) {
-  return compareAccess(document(former), document(next));
+function compared(previous: Snapshot, next: Snapshot) {
+  return compareAccess(document(previous), document(next));
 }
 
 function document(snapshot: Snapshot): RulesDocument {

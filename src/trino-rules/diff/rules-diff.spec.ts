@@ -10,7 +10,7 @@ describe('what changes in the rules', () => {
     });
   });
 
-  it('counts rules that stand twice, and overlooks a change of place', () => {
+  it('counts duplicate rules, and ignores a change of position', () => {
     expect(diffRules(text('{"user":"a"}', '{"user":"a"}', '{}'), text('{}', '{"user":"a"}'))).toEqual({
       added: [],
       removed: ['tables {"user":"a"}'],

@@ -22,7 +22,7 @@ describe('the strict reader', () => {
     }
   });
 
-  it('says where, and finds every fault at once', () => {
+  it('reports the position of every fault at once', () => {
     const text = GOOD_RULES.replace('"tables":[', '"tables":[\n  ')
       .replace('"table":"orders"', '"table":""')
       .replace('"owner":true', '"owner":"true"');
@@ -58,7 +58,7 @@ describe('the strict reader', () => {
     expect(readRules(text.replace('"name":" "', '"name":" ","mask":" "')).kind).toBe('refused');
   });
 
-  it('says where bytes stop being UTF-8', () => {
+  it('reports where bytes stop being UTF-8', () => {
     const bytes = Buffer.concat([Buffer.from('{"a":\n"ä'), Uint8Array.of(0xff), Buffer.from('"}')]);
     const reading = readRules(bytes);
     expect(reading.kind === 'refused' && reading.findings).toMatchObject([

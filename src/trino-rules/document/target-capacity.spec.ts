@@ -4,11 +4,17 @@ const LIMIT = 1_048_576;
 
 describe('the size of rules', () => {
   it.each<[string, { next: number; former: number; gzip?: number }, number | null, string, string[]]>([
-    ['half of it is fine', { next: 300_000, former: 300_000 }, LIMIT, 'as-text', []],
+    ['half of it gives no warning', { next: 300_000, former: 300_000 }, LIMIT, 'as-text', []],
     ['no limit, no matter', { next: 30_000_000, former: 30_000_000 }, null, 'as-text', []],
-    ['60 % are fine', { next: 314_572, former: 314_573 }, LIMIT, 'as-text', []],
-    ['more is told', { next: 329_146, former: 300_000, gzip: 300_000 }, LIMIT, 'as-text', ['warning nearly-too-large']],
-    ['what compresses well is not told of', { next: 400_000, former: 400_000 }, LIMIT, 'as-text', []],
+    ['60 % give no warning', { next: 314_572, former: 314_573 }, LIMIT, 'as-text', []],
+    [
+      'more is a warning',
+      { next: 329_146, former: 300_000, gzip: 300_000 },
+      LIMIT,
+      'as-text',
+      ['warning nearly-too-large'],
+    ],
+    ['compressible rules give no warning', { next: 400_000, former: 400_000 }, LIMIT, 'as-text', []],
     ['exactly as text', { next: 524_288, former: 524_288 }, LIMIT, 'as-text', []],
     ['one byte more is compressed', { next: 524_288, former: 524_289 }, LIMIT, 'compressed', []],
     ['nearly all of it', { next: 900_000, former: 900_000 }, LIMIT, 'compressed', ['warning nearly-too-large']],
@@ -27,7 +33,7 @@ describe('the size of rules', () => {
       'compressed',
       ['error too-large'],
     ],
-  ])('%s', (_name, { next, former, gzip }, limit, kept, told) => {
+  ])('%s', (_name, { next, former, gzip }, limit, kept, expected) => {
     const sizes = {
       next,
       former,
@@ -39,7 +45,7 @@ describe('the size of rules', () => {
       former: kept,
       bytes: next + (kept === 'as-text' ? former : (gzip ?? Math.ceil(former / 7))),
     });
-    expect(findings.map(({ severity, code }) => `${severity} ${code}`)).toEqual(told);
+    expect(findings.map(({ severity, code }) => `${severity} ${code}`)).toEqual(expected);
   });
 
   it('compresses nothing where there is room', () => {
@@ -51,7 +57,7 @@ describe('the size of rules', () => {
     ).toEqual([]);
   });
 
-  it('says what to do', () => {
+  it('names the remedy', () => {
     const { findings } = checkCapacity(
       { next: 2_000_000, former: 0, nextCompressed: () => 300_000, formerCompressed: () => 0 },
       LIMIT,

@@ -10,11 +10,11 @@ import { SchemaTables } from './schema-tables.js';
 import { WordMarks, type Bitset } from './sparse-bitset.js';
 import { UserUniverse } from './user-universe.js';
 
-const USERS = ['a', 'ab', 'b0', 'b1', 'axb', 'nobody'];
+const USERS = ['a', 'ab', 'b0', 'b1', 'axb', 'unknown'];
 const NODES = [...RULE_NAMES, 'unnamed'];
 
-describe('the engine, asked for everybody at once', () => {
-  it('says of each table what it says to each person', () => {
+describe('the engine, evaluated for all users at once', () => {
+  it('gives the same answer for each table as for each user alone', () => {
     const table = fc.record({
       catalog: fc.constantFrom(...NODES),
       schema: fc.constantFrom(...NODES.filter((name) => name !== 'information_schema')),
@@ -24,25 +24,25 @@ describe('the engine, asked for everybody at once', () => {
       fc.property(anyRules(), fc.array(table, { minLength: 10, maxLength: 10 }), (rules, tables) => {
         const engine = engineOf(rules);
         const evaluator = new Evaluator(rules);
-        expect(tables.map((place) => ({ place, told: toldAtOnce(engine, place) }))).toEqual(
-          tables.map((place) => ({ place, told: toldToEach(evaluator, place) })),
+        expect(tables.map((place) => ({ place, answers: answersAtOnce(engine, place) }))).toEqual(
+          tables.map((place) => ({ place, answers: answersByUser(evaluator, place) })),
         );
       }),
       { numRuns: 300 },
     );
   });
 
-  it('tells open patterns apart that let in the same new name', () => {
+  it('distinguishes open patterns that match the same new name', () => {
     const tables: RulesDocument['tables'] = [
       { catalog: 'a.*', privileges: [] },
       { catalog: 'a?.*', privileges: [], filter: 'true' },
     ];
     const rules = { ...NO_RULES, tables };
     const place = { catalog: 'b0', schema: 'a', table: 'a' };
-    expect(toldAtOnce(engineOf(rules), place)).toEqual(toldToEach(new Evaluator(rules), place));
+    expect(answersAtOnce(engineOf(rules), place)).toEqual(answersByUser(new Evaluator(rules), place));
   });
 
-  it('says of each catalog and schema what it says to each person', () => {
+  it('gives the same answer for each catalog and schema as for each user alone', () => {
     fc.assert(
       fc.property(anyRules(), fc.constantFrom(...NODES), fc.constantFrom(...NODES), (rules, catalog, schema) => {
         const engine = engineOf(rules);
@@ -71,15 +71,15 @@ function engineOf(rules: RulesDocument): EngineSets {
   return new EngineSets(rules, new PatternCache(), new UserUniverse(USERS, [rules]));
 }
 
-function toldAtOnce(engine: EngineSets, { catalog, schema, table }: TableName): unknown[] {
+function answersAtOnce(engine: EngineSets, { catalog, schema, table }: TableName): unknown[] {
   const tables = new SchemaTables(engine, catalog, schema, engine.modes(catalog));
-  const told = USERS.map((_, position) => at(tables.everywhere, position));
+  const answers = USERS.map((_, position) => at(tables.everywhere, position));
   const marks = new WordMarks(engine.width);
   tables.mark(table, marks);
   const active = marks.take();
   const outcome = tables.at(table, active);
-  for (const position of USERS.keys()) if (active.includes(position >>> 5)) told[position] = at(outcome, position);
-  return told;
+  for (const position of USERS.keys()) if (active.includes(position >>> 5)) answers[position] = at(outcome, position);
+  return answers;
 }
 
 function at({ given, filters, hidden, masks }: ActualAccess, position: number): unknown {
@@ -93,7 +93,7 @@ function at({ given, filters, hidden, masks }: ActualAccess, position: number): 
   };
 }
 
-function toldToEach(evaluator: Evaluator, place: TableName): unknown[] {
+function answersByUser(evaluator: Evaluator, place: TableName): unknown[] {
   return USERS.map((user) => {
     const index = evaluator.tableRule(user, place);
     const { privileges = [], filter, columns = [] } = (index === null ? null : evaluator.rules.tables[index]) ?? {};

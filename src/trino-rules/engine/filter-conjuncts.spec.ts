@@ -13,7 +13,7 @@ describe('the parts of a row filter', () => {
   });
 
   it.each(['a = 1', '(a) OR (b)', '(a) AND b', '((a)', '(a)) AND (b', ''])(
-    'are one where nobody joined: %s',
+    'are one where none were joined: %s',
     (text) => {
       expect(conjuncts(text)).toEqual([text]);
     },

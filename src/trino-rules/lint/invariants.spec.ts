@@ -16,7 +16,7 @@ describe('the invariants of the source document', () => {
   it('hold for whatever the compiler makes', () => {
     fc.assert(
       fc.property(anySnapshot(), (snapshot) => {
-        expect(told(compile(snapshot).document, snapshot.settings)).toEqual([]);
+        expect(findingsOf(compile(snapshot).document, snapshot.settings)).toEqual([]);
       }),
       { numRuns: 200 },
     );
@@ -67,7 +67,7 @@ describe('the invariants of the source document', () => {
       /^tables\[0\] decides first .* lacks OWNERSHIP/,
     ],
     [
-      'a narrow rule of somebody else before its own',
+      'a narrow rule of another user before its own',
       { tables: [{ user: 'ana|service-account-.*', catalog: 'lake', privileges: ['SELECT'] }, ...rules.tables] },
       'invariant-writable-catalog',
       /lacks OWNERSHIP and GRANT_SELECT/,
@@ -91,19 +91,19 @@ describe('the invariants of the source document', () => {
       /^schemas\[\d+\] opens/,
     ],
     [
-      'somebody else in the metadata catalog',
+      'another user in the metadata catalog',
       { catalogs: [{ user: 'ana', catalog: 'lake|grantline', allow: 'read-only' }, ...rules.catalogs] },
       'invariant-metadata-catalog',
       /^catalogs\[0\] opens/,
     ],
     [
-      'everybody in the metadata catalog',
+      'all users in the metadata catalog',
       { catalogs: [...rules.catalogs.slice(0, -1), { allow: 'read-only' }] },
       'invariant-metadata-catalog',
       /^catalogs\[\d+\] opens/,
     ],
-  ])('tell of %s', (_name, change, code, message) => {
-    const [finding] = told({ ...rules, ...change }, SETTINGS);
+  ])('report %s', (_name, change, code, message) => {
+    const [finding] = findingsOf({ ...rules, ...change }, SETTINGS);
     expect(finding).toMatchObject({ code, severity: 'error' });
     expect(finding?.message).toMatch(message);
   });
@@ -114,12 +114,12 @@ describe('the invariants of the source document', () => {
       ...rules.catalogs.slice(0, -1),
       { user: 'ana', catalog: 'grantline', allow: 'all' },
     ];
-    expect(told({ ...rules, catalogs }, SETTINGS)).toEqual([]);
+    expect(findingsOf({ ...rules, catalogs }, SETTINGS)).toEqual([]);
   });
 
-  it('tell once of a rule, however many tables it decides', () => {
+  it('report a rule once, however many tables it decides', () => {
     const tables: RulesDocument['tables'] = [{ catalog: 'lake', table: 'a|b|c', privileges: [] }, ...rules.tables];
-    expect(told({ ...rules, tables }, SETTINGS)).toHaveLength(1);
+    expect(findingsOf({ ...rules, tables }, SETTINGS)).toHaveLength(1);
   });
 });
 
@@ -127,7 +127,7 @@ function not<Rule extends { user?: string }>(user: string, list: readonly Rule[]
   return list.filter((rule) => rule.user !== user && rule.user !== undefined);
 }
 
-function told(document: RulesDocument, settings: InvariantSettings): Finding[] {
+function findingsOf(document: RulesDocument, settings: InvariantSettings): Finding[] {
   const users = new UserUniverse(settings.serviceAccounts, [document]);
   return checkInvariants(new EngineSets(document, new PatternCache(), users), settings);
 }

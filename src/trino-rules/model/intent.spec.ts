@@ -82,7 +82,7 @@ describe('what people may', () => {
     expect(may(snapshot, 'ana')).toEqual(['SELECT']);
   });
 
-  it('is told with where it comes from', () => {
+  it('has its origin', () => {
     const snapshot = aSnapshot()
       .group('readers', ['ana'])
       .may('SELECT', 'sales')
@@ -98,7 +98,7 @@ describe('what people may', () => {
     expect(decision.denies).toMatchObject([{ source: { id: 1 }, inheritedFrom: { catalog: 'sales', schema: 'eu' } }]);
   });
 
-  it('can be asked of a group, as of a member who is in no other', () => {
+  it('for a group is that of a member of no other group', () => {
     const snapshot = aSnapshot()
       .group('readers', ['ana'])
       .may('SELECT', 'sales')
@@ -136,7 +136,7 @@ describe('what people see', () => {
     expect(seen(builder.snapshot(), 'ana').masks).toEqual(['ssn: wide']);
   });
 
-  it('hides a column that two masks at one distance claim, and says so', () => {
+  it('hides a column with two masks at one distance, and reports the conflict', () => {
     const snapshot = ana().seesMasked('sales', 'ssn', 'a').everyone().seesMasked('sales', 'ssn', 'b').snapshot();
 
     expect(seen(snapshot, 'ana')).toEqual({ filters: [], hidden: ['ssn'], masks: [], conflicts: ['ssn'] });
@@ -163,7 +163,7 @@ describe('what people see', () => {
     expect(seen(snapshot, 'ana')).toMatchObject({ hidden: ['iban', 'ssn'], masks: [] });
   });
 
-  it('says nothing of filters and columns to those who may do nothing', () => {
+  it('has no filters or columns where there is no privilege', () => {
     const snapshot = aSnapshot()
       .everyone()
       .seesOnly('sales', 'a')
@@ -176,8 +176,8 @@ describe('what people see', () => {
   });
 });
 
-describe('what belongs to nobody', () => {
-  it.each(['grantline', 'system'])('is the catalog %s, whatever the grants say', (catalog) => {
+describe('closed catalogs', () => {
+  it.each(['grantline', 'system'])('include the catalog %s, whatever is granted', (catalog) => {
     const snapshot = aSnapshot()
       .user('ana')
       .may(PRIVILEGES.join(','), catalog)
@@ -189,7 +189,7 @@ describe('what belongs to nobody', () => {
     }
   });
 
-  it('is all of system but what the engine filters per person, for those who reach something', () => {
+  it('include all of system but what the engine filters per user, for users with access', () => {
     const snapshot = aSnapshot()
       .user('ana')
       .may('SELECT', 'sales')
@@ -222,7 +222,7 @@ describe('service accounts', () => {
     expect(reachesSomething(snapshot, account)).toBe(true);
   });
 
-  it('become nobody, but for our own, which becomes the active people who reach something', () => {
+  it('impersonate no user, except our own, which impersonates active users with access', () => {
     const people = aSnapshot()
       .user('ana')
       .may('SELECT', 'sales')
@@ -245,7 +245,7 @@ describe('the mode of a catalog', () => {
     return catalogMode(snapshot, user(snapshot, 'ana'), 'sales');
   };
 
-  it('is read-only for readers, all for everything else, none for everybody else', () => {
+  it('is read-only for readers, all for other privileges, none for all other users', () => {
     expect([
       modeWith('SELECT', 'sales.eu.orders'),
       modeWith('GRANT_SELECT', 'sales.eu.orders'),

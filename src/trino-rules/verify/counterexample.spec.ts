@@ -84,17 +84,17 @@ describe('a counterexample', () => {
     ],
     ['a product of schemas and tables', first('tables', product), /^etl[.]1 may not SELECT from sales[.]eu[.]extra/m],
     [
-      'a name that nobody has',
+      'an unused name',
       first('queries', { user: 'anna', allow: ['execute'] }),
       /^anna may not execute queries \(no grant means anybody of that name\)/,
     ],
     [
-      'somebody who reaches nothing',
+      'a user without access',
       first('queries', { user: 'dee', allow: ['execute'] }),
       /^dee may not execute queries \(only those who reach something/,
     ],
     [
-      'somebody deactivated',
+      'a deactivated user',
       first('queries', { user: 'eve', allow: ['execute'] }),
       /^eve may not execute queries \(the account is deactivated\)/,
     ],
@@ -105,7 +105,7 @@ describe('a counterexample', () => {
       /^ana may not kill other people's queries .*, but rule queries\[0\] gives it/,
     ],
     [
-      'nobody who executes',
+      'no user who executes queries',
       (rules) => ({ ...rules, queries: [] }),
       /^ana \(and 4 more\) may execute queries, but no rule gives it/,
     ],
@@ -150,17 +150,17 @@ describe('a counterexample', () => {
       /^service-account-grantline may SELECT from lake[.].* as a service account, but no rule/m,
     ],
     [
-      'somebody to impersonate',
+      'one user to impersonate',
       first('impersonation', { original_user: 'ana', new_user: 'bo', allow: true }),
       /^ana may not impersonate bo .*, but rule impersonation\[0\] gives it/,
     ],
     [
-      'anybody to impersonate',
+      'any user to impersonate',
       first('impersonation', { original_user: 'service-account-grantline', new_user: 'dee', allow: true }),
       /^service-account-grantline may not impersonate dee/m,
     ],
     [
-      'nobody to impersonate',
+      'no user to impersonate',
       (rules) => ({ ...rules, impersonation: [] }),
       /^service-account-grantline may impersonate ana, but no rule/,
     ],
@@ -186,7 +186,7 @@ describe('a counterexample', () => {
       /^ana may not SET SESSION x \(the settings do not say so\)/,
     ],
     [
-      'the marker for everybody',
+      'the marker for all users',
       (rules) => ({
         ...rules,
         system_session_properties: [
@@ -201,14 +201,14 @@ describe('a counterexample', () => {
       first('catalog_session_properties', { user: 'ana', allow: true }),
       /^ana may not SET SESSION sales[.]\(any other property\)/m,
     ],
-  ])('tells of %s', (_name, change, message) => {
+  ])('reports %s', (_name, change, message) => {
     const findings = judged(change);
 
     expect(findings[0]).toMatchObject({ code: 'proof-difference', severity: 'error' });
     expect(findings.map((finding) => finding.message).join('\n')).toMatch(message);
   });
 
-  it('counts what it does not tell', () => {
+  it('counts the differences that it does not list', () => {
     const findings = judged((rules) => ({
       ...rules,
       catalogs: [{ allow: 'all' }],
@@ -221,7 +221,7 @@ describe('a counterexample', () => {
   });
 });
 
-/** The marker and its denial stand first, or nothing is proved. */
+/** The marker and its denial come first, or nothing is proved. */
 function behindMarker(rules: RulesDocument, rule: SystemSessionPropertyRule): RulesDocument {
   const [marker, denial, ...others] = rules.system_session_properties;
   const first = [marker, denial].filter((each) => each !== undefined);
@@ -232,7 +232,7 @@ function judged(change: (rules: RulesDocument) => RulesDocument) {
   return proveRules(change(compile(snapshot).document), snapshot);
 }
 
-/** Changes the rules of tables in sales that speak of somebody. */
+/** Changes the rules of tables in sales that name a user. */
 function table(user: string, change: (rule: TableRule) => TableRule[]): (rules: RulesDocument) => RulesDocument {
   const isAsked = (rule: TableRule): boolean => rule.user?.includes(user) === true && rule.catalog !== 'system';
   return (rules) => ({ ...rules, tables: rules.tables.flatMap((rule) => (isAsked(rule) ? change(rule) : [rule])) });

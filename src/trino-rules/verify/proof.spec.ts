@@ -93,7 +93,7 @@ describe('the proof', () => {
     ]);
   });
 
-  it('lets no rule say anything of those who have nothing there', () => {
+  it('refuses rules for users without access there', () => {
     const snapshot = aSnapshot().group('readers', ['ana', 'bo']).may('SELECT', 'sales.eu.orders').snapshot();
     const closed = { user: 'cy', ...ORDERS, privileges: [], columns: [{ name: 'ssn', mask: 'NULL' }] };
 

@@ -56,7 +56,7 @@ stopsEach({
     to: "[level]: level === 'table' ? '.*' : anyOf(names), ...effect",
     found: /the table of rule tables\[\d+\] holds \.\*, so that nothing can be proved/,
   },
-  'writes .* for a schema that stands alone': {
+  'writes .* for a single schema': {
     file: 'trino-rules/compile/sibling-rules.js',
     from: '[level]: anyOf(names), ...effect',
     to: "[level]: level === 'schema' && names.length === 1 ? '.*' : anyOf(names), ...effect",
@@ -68,7 +68,7 @@ stopsEach({
     to: "const user = { user: people ? audience(people, this.list) : '.*' };",
     found: /the user of rule schemas\[\d+\] holds \.\*, so that nothing can be proved/,
   },
-  'lets everybody in where people are few': {
+  'admits all users where they are few': {
     file: 'trino-rules/compile/sibling-rules.js',
     from: 'const user = people && { user: audience(people, this.list) };',
     to: 'const user = people && people.count() > 1 && { user: audience(people, this.list) };',
@@ -105,7 +105,7 @@ stopsEach({
     to: 'must: none, may: none',
     found: /fay .*may have OWNERSHIP of the schema hr\.staff/,
   },
-  'takes those who lost a schema for owners': {
+  'takes users that lost a schema for owners': {
     file: 'trino-rules/compile/schema-rules.js',
     from: 'effect: { owner: false }',
     to: 'effect: { owner: true }',
@@ -117,7 +117,7 @@ stopsEach({
     to: 'subjects[position + 1]?.name',
     found: /gus .*may not have OWNERSHIP of the schema hr\.staff \(the account is deactivated\)/,
   },
-  'names nobody twice, nor anybody last': {
+  'forgets the last user of a rule': {
     file: 'trino-rules/compile/audience.js',
     from: 'people.members().flatMap',
     to: 'people.members().slice(0, Math.max(1, people.count() - 1)).flatMap',
@@ -129,7 +129,7 @@ stopsEach({
     to: 'accounts.schemas',
     found: /fay .*may have OWNERSHIP of the schema hr\.staff/,
   },
-  'impersonates everybody known': {
+  'impersonates all known users': {
     file: 'trino-rules/compile/compile.js',
     from: 'new_user: anyOf(impersonated)',
     to: "new_user: '.*'",
@@ -141,7 +141,7 @@ stopsEach({
     to: "{ user: insiders + '|.*', allow: ['execute'] }",
     found: /the user of rule queries\[\d+\] holds \.\*, so that nothing can be proved/,
   },
-  'opens the marker to everybody': {
+  'opens the marker to all users': {
     file: 'trino-rules/compile/compile.js',
     from: "{ property: 'grantline_rules_.*', allow: false }",
     to: "{ property: 'grantline_rules_.*', allow: true }",
@@ -153,7 +153,7 @@ stopsEach({
     to: '',
     found: /the session properties do not begin with the marker of this version and the denial of all others/,
   },
-  'lets those who have nothing set properties': {
+  'lets users without access set properties': {
     file: 'trino-rules/compile/compile.js',
     from: 'user: audience(others, subjects), property',
     to: 'property',

@@ -1,6 +1,6 @@
 import { stopsEach } from './faulty-compilers.js';
 
-// Slips on the way from a snapshot to sets of people: expiry, memberships, inheritance, denies, exceptions, filters, masks.
+// Faults between a snapshot and sets of users: expiry, memberships, inheritance, denies, exceptions, filters, masks.
 stopsEach({
   // Expiry and revocation
   'counts revoked grants': {
@@ -52,7 +52,7 @@ stopsEach({
     to: 'rest',
     found: /ivy may SELECT from hr\.staff\.salaries by grant/,
   },
-  'takes exceptions for the only ones meant': {
+  'takes exceptions for the only members': {
     file: 'trino-rules/compile/principal-index.js',
     from: 'rest.minus(excepted)',
     to: 'rest.and(excepted)',
@@ -121,7 +121,7 @@ stopsEach({
     to: '.flatMap((id) => byUser.get(id) ?? []))',
     found: /gus may not SELECT from sales\.eu.* \(the account is deactivated\)/,
   },
-  'means everybody by a group': {
+  'resolves a group to all users': {
     file: 'trino-rules/compile/principal-index.js',
     from: 'return byGroup.get(named.id) ?? none;',
     to: 'return everyone;',

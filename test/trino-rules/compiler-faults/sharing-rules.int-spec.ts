@@ -1,6 +1,6 @@
 import { stopsEach } from './faulty-compilers.js';
 
-// Slips in who shares a rule: covers, equal rows and people, what stays and what moves, and the order of rules.
+// Faults in sharing rules: covers, equal rows and users, what stays and what moves, and the order of rules.
 stopsEach({
   'takes a row twice when sharing': {
     file: 'trino-rules/compile/sharing.js',
@@ -14,7 +14,7 @@ stopsEach({
     to: 'const may = a.may.or(b.may);',
     found: /sid .*may not INSERT into lake\.raw\.t\d+/,
   },
-  'forgets who is left of two drafts': {
+  'forgets the remaining users of two drafts': {
     file: 'trino-rules/compile/sharing.js',
     from: 'for (const draft of [shared, ...left])',
     to: 'for (const draft of [shared])',
@@ -56,7 +56,7 @@ stopsEach({
     to: ';',
     found: /Zed .*may SELECT from system\.metadata\.\(any other table\) like everybody who reaches something/,
   },
-  'lets an outcome take in whom a smaller one will decide': {
+  'lets an effect include users that a smaller one decides': {
     file: 'trino-rules/compile/rectangles.js',
     from: 'decided.get(sibling)?.or(may) ?? may',
     to: 'may.or(sibling.holders)',
@@ -74,7 +74,7 @@ stopsEach({
     to: 'closed.length > 99 ? [...covered,',
     found: /fay .*may not have OWNERSHIP of the schema hr\.vault \(deny \d+ takes it\)/,
   },
-  'forgets those who stay when it closes a node': {
+  'forgets the remaining users when it closes a node': {
     file: 'trino-rules/compile/table-rules.js',
     from: 'all.or(must)), stayed(above.reached))',
     to: 'all.or(must)), none)',
@@ -86,7 +86,7 @@ stopsEach({
     to: 'access, catalog.access, principals)',
     found: /ana .*may SELECT from shop\.eu\.closed_but_ana/,
   },
-  'leaves out the second of those who get the same': {
+  'leaves out the second user with the same effect': {
     file: 'trino-rules/compile/table-rules.js',
     from: 'known.push(position);',
     to: ';',

@@ -1,6 +1,6 @@
 import { stopsEach } from './faulty-compilers.js';
 
-// Slips in what was said of whom: interned states, boundaries of expiry, exceptions, masks at a distance, the tree of nodes.
+// Faults in the access of principals: interned states, boundaries of expiry, exceptions, masks at a distance, the tree of nodes.
 stopsEach({
   'gives GRANT_SELECT without SELECT': {
     file: 'trino-rules/compile/access-state.js',
@@ -51,7 +51,7 @@ stopsEach({
     to: 'JSON.stringify([restriction.column])',
     found: /by rule tables\[\d+\] ana \(and \d+ more\) may SELECT the column m of shop\.eu\.masked_\d+ only as \d+/,
   },
-  'restricts those who have nothing': {
+  'restricts users without access': {
     file: 'trino-rules/compile/access-state.js',
     from: 'held === 0 ? {} : this.restricting()',
     to: 'this.restricting()',
@@ -93,7 +93,7 @@ stopsEach({
     to: '1',
     found: /fay .*may have OWNERSHIP of the schema hr\.staff/,
   },
-  'says SELECT alone beside GRANT_SELECT': {
+  'writes GRANT_SELECT instead of SELECT': {
     file: 'trino-rules/compile/access-state.js',
     from: "=== 0 ? 0 : bit('SELECT')",
     to: "=== 0 ? 0 : bit('GRANT_SELECT')",
@@ -153,7 +153,7 @@ stopsEach({
     to: '(expiresAt',
     found: /rex .*may not SELECT from sales\.eu\.orders/,
   },
-  'excepts nobody by name': {
+  'ignores exceptions by name': {
     file: 'trino-rules/compile/principal-index.js',
     from: '[people(ids), ...others]',
     to: '[...others]',
@@ -165,13 +165,13 @@ stopsEach({
     to: '[people(ids)]',
     found: /ana .*may SELECT from shop\.eu\.closed_but_one/,
   },
-  'leaves engine principals out of everybody': {
+  'leaves engine principals out of everyone': {
     file: 'trino-rules/compile/principal-index.js',
     from: "activePeople.or(positions(({ kind }) => kind === 'engine'))",
     to: 'activePeople',
     found: /bi-tool .*may SELECT only those rows of sales\.eu\.orders for which \(region = 'EU'\)/,
   },
-  'counts the deactivated as everybody': {
+  'includes deactivated users in everyone': {
     file: 'trino-rules/compile/principal-index.js',
     from: "subject.kind === 'person' && subject.isActive",
     to: "subject.kind === 'person'",
@@ -189,13 +189,13 @@ stopsEach({
     to: '',
     found: /service-account-etl .*may not SELECT from shop\.us\.\(any other table\)/,
   },
-  'says of the schema what is said of a table': {
+  'gives a schema the access of its table': {
     file: 'trino-rules/compile/resource-tree.js',
     from: 'if (schema !== undefined && table !== undefined)',
     to: 'if (false)',
     found: /fay .*may SELECT from hr\.staff\.\(any other table\)/,
   },
-  'says of the catalog what is said of a schema': {
+  'gives a catalog the access of its schema': {
     file: 'trino-rules/compile/resource-tree.js',
     from: 'if (schema !== undefined)\n',
     to: 'if (schema !== undefined && table !== undefined)\n',

@@ -1,6 +1,6 @@
 import { stopsEach } from './faulty-compilers.js';
 
-// Slips on the way from sets of people to a document: order, merging, patterns, sections, service accounts, `system`.
+// Faults between sets of users and a document: order, merging, patterns, sections, service accounts, `system`.
 stopsEach({
   // Order
   'asks catalogs before schemas and tables': {
@@ -15,7 +15,7 @@ stopsEach({
     to: "return [...write.of(wide, 'catalog', {}), ...narrow];",
     found: /fay may not have OWNERSHIP of the schema hr\.vault \(deny \d+ takes it\)/,
   },
-  'closes a node before those who have something there': {
+  'closes a node before the rules of users with access': {
     file: 'trino-rules/compile/rectangles.js',
     from: 'rank === 0 && (sibling.holders.isEmpty() || decided.get(sibling)?.contains(sibling.holders) === true)',
     to: 'true',
@@ -34,7 +34,7 @@ stopsEach({
     to: 'withContained(statement.privileges)',
     found: /bo may SELECT from sales\.eu\.orders by grant \d+ \(group readers\)/,
   },
-  'gives everybody at a node what one of them has': {
+  'gives all users of a node the access of one of them': {
     file: 'trino-rules/compile/node-access.js',
     from: 'before !== last || next === null',
     to: 'next === null',
@@ -64,7 +64,7 @@ stopsEach({
     to: 'from.effect.privileges.join() === to.effect.privileges.join() && to.effect.columns',
     found: /may not SELECT the column iban of sales\.eu\.payments/,
   },
-  'shares a rule among all who are in either': {
+  'shares a rule among the users of either': {
     file: 'trino-rules/compile/sharing.js',
     from: 'a.classes.or(b.classes).and(may)',
     to: 'a.classes.or(b.classes)',
@@ -131,7 +131,7 @@ stopsEach({
     to: "=== 0 ? 0 : ~bit('GRANT_SELECT')",
     found: /fay may INSERT into hr\.staff/,
   },
-  'masks for nobody': {
+  'drops masks': {
     file: 'trino-rules/compile/access-state.js',
     from: 'rules.set(name, { name, mask })',
     to: 'undefined',
@@ -151,7 +151,7 @@ stopsEach({
     to: "{ effect: { allow: 'all' }, rank: 1",
     found: /ivy may not enter the catalog hr in the mode all/,
   },
-  'lets everybody execute queries': {
+  'lets all users execute queries': {
     file: 'trino-rules/compile/compile.js',
     from: "{ user: insiders, allow: ['execute'] }",
     to: "{ allow: ['execute'] }",
@@ -182,13 +182,13 @@ stopsEach({
     to: "['SELECT']",
     found: /service-account-\w+ .*may INSERT into lake\..* as a service account/,
   },
-  'lets every service account become somebody': {
+  'lets every service account impersonate a user': {
     file: 'trino-rules/compile/compile.js',
     from: 'original_user: anyOf([settings.ownAccount])',
     to: 'original_user: anyOf(settings.serviceAccounts)',
     found: /service-account-etl may not impersonate ana/,
   },
-  'lets people be impersonated who reach nothing': {
+  'lets users without access be impersonated': {
     file: 'trino-rules/compile/compile.js',
     from: 'const people = intent.reachesSomething\n        .and(activePeople)',
     to: 'const people = activePeople',
