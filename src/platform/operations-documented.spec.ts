@@ -38,7 +38,9 @@ describe('docs/operations.md', () => {
     const metrics = new Set(names(rowsOf('Metrics')));
     const series = codeInGuide().flatMap(
       (code) =>
-        code.match(/\bgrantline_[a-z_]+_(?:total|seconds|bytes|live|rules|length|confirmed|mismatch|running|version|broken)\b/g) ?? [],
+        code.match(
+          /\bgrantline_[a-z_]+_(?:total|seconds|bytes|live|rules|length|confirmed|mismatch|running|version|broken)\b/g,
+        ) ?? [],
     );
     expect(series.filter((name) => !metrics.has(name))).toEqual([]);
   });

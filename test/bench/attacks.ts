@@ -7,7 +7,7 @@ export type Attack = (port: number) => Promise<void>;
 
 /** Attacks without an account. */
 export const ATTACKS: Record<string, Attack> = {
-  'bodies of 1 MiB from nobody': unauthenticatedBodies,
+  'bodies of 1 MiB without a session': unauthenticatedBodies,
   'assets asked for and never read': unreadAssets,
 };
 

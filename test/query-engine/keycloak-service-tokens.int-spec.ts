@@ -134,14 +134,17 @@ describe('KeycloakServiceTokens', () => {
     ['another kind of token', { body: { access_token: 'a', token_type: 'DPoP' } }, 'not of type Bearer', 'invalid'],
     ['a redirect', { status: 302, headers: { Location: 'http://elsewhere.invalid/' } }, 'status 302', 'unavailable'],
     ['a lost connection', { hangUp: true }, 'ECONNRESET', 'unavailable'],
-  ])('reports an empty token after %s, with its reason in a metric, without a secret', async (_, canned, message, reason) => {
-    keycloak.instead = [canned];
+  ])(
+    'reports an empty token after %s, with its reason in a metric, without a secret',
+    async (_, canned, message, reason) => {
+      keycloak.instead = [canned];
 
-    await expect(tokens.current()).rejects.toThrow(message);
-    expect(log.at('error')).toEqual([EMPTY]);
-    expect(JSON.stringify(log.lines)).not.toContain('grantline-secret');
-    expect(await registry.metrics()).toContain(`grantline_service_token_failures_total{reason="${reason}"} 1`);
-  });
+      await expect(tokens.current()).rejects.toThrow(message);
+      expect(log.at('error')).toEqual([EMPTY]);
+      expect(JSON.stringify(log.lines)).not.toContain('grantline-secret');
+      expect(await registry.metrics()).toContain(`grantline_service_token_failures_total{reason="${reason}"} 1`);
+    },
+  );
 
   it.each([0, -5, '300'])(
     'uses a token of invalid lifetime %j for waiting callers, and renews it after a second',
