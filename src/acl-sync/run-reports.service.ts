@@ -7,7 +7,7 @@ import { Transaction } from '../platform/transaction.js';
 import type { AccessChange } from '../trino-rules/diff/access-change.js';
 import type { ChangedAccess } from '../trino-rules/diff/access-ledger.js';
 import type { Finding } from '../trino-rules/document/finding.js';
-import { withoutSql } from '../trino-rules/engine/access-fact-text.js';
+import { withoutSql } from '../trino-rules/engine/access-fact.js';
 import { AclSyncMetrics } from './acl-sync.metrics.js';
 import { accessForm, type AccessForm } from './domain/access-text.js';
 import { PublicationHistory } from './domain/publication-history.js';

@@ -1,5 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { PRIVILEGES, type Privilege } from '../trino-rules/model/privilege.js';
+import { PRIVILEGES, type Privilege } from '../trino-rules/model/resource.js';
 import { GRANT_STATES, type Grant, type GrantState, stateOf } from './domain/grant.js';
 import { PrincipalResponse } from './principal.dto.js';
 import { ResourceDto } from './resource.dto.js';

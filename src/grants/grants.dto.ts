@@ -1,9 +1,9 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { ArrayMaxSize, ArrayNotEmpty, IsArray, IsIn } from 'class-validator';
-import { FieldRule, idProblem, momentProblem, NestedArray, NestedObject, WITHOUT_NUL } from '../platform/validation.js';
 import { PageQuery } from '../platform/page.dto.js';
-import { orderedPrivileges, PRIVILEGES, type Privilege } from '../trino-rules/model/privilege.js';
+import { FieldRule, idProblem, momentProblem, NestedArray, NestedObject, WITHOUT_NUL } from '../platform/validation.js';
+import { orderedPrivileges, PRIVILEGES, type Privilege } from '../trino-rules/model/resource.js';
 import { descriptionProblem } from './domain/description.js';
 import { GRANT_STATES, type GrantFilter, type GrantState, type NewGrant } from './domain/grant.js';
 import { parsePrincipal, PRINCIPAL, PrincipalDto, toPrincipal } from './principal.dto.js';

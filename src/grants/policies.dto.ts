@@ -2,7 +2,7 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { ArrayNotEmpty, IsArray, IsIn, ValidateIf } from 'class-validator';
 import { Refused } from '../kernel/errors.js';
 import { FieldRule, NestedArray, NestedObject, WITHOUT_NUL } from '../platform/validation.js';
-import { PRIVILEGES, type Privilege } from '../trino-rules/model/privilege.js';
+import { PRIVILEGES, type Privilege } from '../trino-rules/model/resource.js';
 import { descriptionProblem } from './domain/description.js';
 import { type NewPolicy, parsePolicyRule, type Policy, POLICY_KINDS, type PolicyKind } from './domain/policy.js';
 import {

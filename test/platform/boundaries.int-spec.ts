@@ -61,7 +61,7 @@ const BREACHES: Record<string, [file: string, text: string]> = {
   ],
   'the-proof-shares-nothing-with-the-compiler': [
     'src/trino-rules/verify/proof-of-nothing.ts',
-    `import type { Audience } from '../document/detour.js'; export type A = Audience;`,
+    `import type { AnyOf } from '../document/detour.js'; export type A = AnyOf;`,
   ],
   'the-compiler-reads-no-specification': [
     'src/trino-rules/compile/shortcut.ts',
@@ -98,7 +98,7 @@ const SUPPORT: Record<string, string> = {
       'export interface Planted { it: true }',
     ]),
   ),
-  'src/trino-rules/document/detour.ts': `import type { audience } from '../compile/audience.js'; export type Audience = typeof audience;`,
+  'src/trino-rules/document/detour.ts': `import type { anyOf } from '../compile/name-pattern.js'; export type AnyOf = typeof anyOf;`,
   'src/users/infrastructure/planted.ts': 'export interface Planted { it: true }',
 };
 

@@ -4,7 +4,7 @@ import { compile } from '../../src/trino-rules/compile/compile.js';
 import { refusalOf } from '../../src/acl-sync/domain/candidate.js';
 import { Evaluator } from '../../src/trino-rules/engine/evaluator.js';
 import { MetadataVisibility } from '../../src/trino-rules/engine/metadata-visibility.js';
-import { proveRules } from '../../src/trino-rules/verify/proof.js';
+import { proveRules } from '../support/prove-rules.js';
 import type { RulesDocument } from '../../src/trino-rules/document/rules-document.js';
 import { readRules } from '../../src/trino-rules/document/rules-reader.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { ColumnRule, RulesDocument } from '../../src/trino-rules/document/rules-document.js';
-import { PRIVILEGES } from '../../src/trino-rules/model/privilege.js';
+import { PRIVILEGES } from '../../src/trino-rules/model/resource.js';
 
 /** Names that patterns of `anyPattern` are likely to match. */
 export const RULE_NAMES = [

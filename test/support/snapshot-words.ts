@@ -1,8 +1,8 @@
 import { indexPrincipals } from '../../src/trino-rules/compile/principal-index.js';
 import { intentAt } from '../../src/trino-rules/model/intent.js';
+import type { Subject } from '../../src/trino-rules/model/principal.js';
 import type { Resource } from '../../src/trino-rules/model/resource.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
-import type { Subject } from '../../src/trino-rules/model/subject.js';
 import type { Words, PreferredQuestion } from './engine-question.js';
 
 /** Names of the snapshot, unused names, and names that differ by a character or by case. */

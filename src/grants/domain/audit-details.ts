@@ -1,6 +1,5 @@
 import { type PolicySubject, principalText } from '../../trino-rules/model/principal.js';
-import type { Privilege } from '../../trino-rules/model/privilege.js';
-import type { Resource } from '../../trino-rules/model/resource.js';
+import type { Privilege, Resource } from '../../trino-rules/model/resource.js';
 import type { PolicyDraft } from './policy.js';
 
 /** The details of a grant or policy in its audit event, comparable with those of a row. */

@@ -1,8 +1,7 @@
 import type { FieldError } from '../../kernel/errors.js';
 import type { Page, PageRequest } from '../../kernel/page.js';
 import type { NamedPrincipal, NamedSubject, PolicySubject, Principal } from '../../trino-rules/model/principal.js';
-import { PRIVILEGES, type Privilege } from '../../trino-rules/model/privilege.js';
-import type { ColumnResource, Resource } from '../../trino-rules/model/resource.js';
+import { PRIVILEGES, type Privilege, type ColumnResource, type Resource } from '../../trino-rules/model/resource.js';
 import { expressionProblem } from '../../trino-rules/model/sql-expression.js';
 
 export const POLICY_KINDS = ['row_filter', 'column_mask', 'hidden_column', 'deny'] as const;

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type Page, type PageRequest, pageOf } from '../../kernel/page.js';
 import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
-import type { Privilege } from '../../trino-rules/model/privilege.js';
+import type { Privilege } from '../../trino-rules/model/resource.js';
 import { type Actor, type Grant, type GrantFilter, GrantStore, type NewGrant } from '../domain/grant.js';
 import {
   type PrincipalColumns,

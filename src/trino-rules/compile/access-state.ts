@@ -1,7 +1,10 @@
-import type { ColumnRule } from '../document/rules-document.js';
-import type { Privilege } from '../model/privilege.js';
+import { getOrInsert } from '../../kernel/get-or-insert.js';
+import type { TableRule, ColumnRule } from '../document/rules-document.js';
+import type { Privilege } from '../model/resource.js';
 import { TABLE_PRIVILEGES } from './engine-terms.js';
-import type { RuleEffect } from './rule-effect.js';
+
+/** A table rule without its patterns. */
+export type RuleEffect = Pick<TableRule, 'privileges' | 'columns' | 'filter'>;
 
 /** The effect of one grant or policy, whatever its principal; for a mask also the depth of its node. */
 export type Statement =
@@ -67,7 +70,7 @@ export class AccessState {
   }
 
   private static of(restrictions: Restrictions, given: number, taken: number): AccessState {
-    return known(restrictions.states, (given << TABLE_PRIVILEGES.length) | taken, () => {
+    return getOrInsert(restrictions.states, (given << TABLE_PRIVILEGES.length) | taken, () => {
       return new AccessState(restrictions, given, taken);
     });
   }
@@ -96,12 +99,12 @@ class Restrictions {
   }
 
   and(restriction: Restriction): Restrictions {
-    return known(this.after, keyOf(restriction), () => new Restrictions(this, restriction));
+    return getOrInsert(this.after, keyOf(restriction), () => new Restrictions(this, restriction));
   }
 
   effect(held: number): RuleEffect {
     const effect = { privileges: written(held), ...(held === 0 ? {} : this.restricting()) };
-    return known(this.interned, JSON.stringify(effect), () => effect);
+    return getOrInsert(this.interned, JSON.stringify(effect), () => effect);
   }
 
   get columns(): Columns {
@@ -188,12 +191,4 @@ function bits(privileges: readonly Privilege[]): number {
 
 function bit(privilege: Privilege): number {
   return 1 << TABLE_PRIVILEGES.indexOf(privilege);
-}
-
-function known<K, T>(map: Map<K, T>, key: K, make: () => T): T {
-  const found = map.get(key);
-  if (found !== undefined) return found;
-  const made = make();
-  map.set(key, made);
-  return made;
 }

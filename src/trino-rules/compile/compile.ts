@@ -1,7 +1,6 @@
 import type { Finding } from '../document/finding.js';
 import type { RulesDocument, SystemSessionPropertyRule } from '../document/rules-document.js';
 import type { Snapshot } from '../model/snapshot.js';
-import { audience } from './audience.js';
 import { catalogRules } from './catalog-rules.js';
 import { compilerFindings } from './compiler-findings.js';
 import { isReplacementSafe } from './engine-terms.js';
@@ -38,21 +37,17 @@ export function compile(snapshot: Snapshot): CompiledRules {
 function unmarkedDocument({ settings }: Snapshot, intent: IntentSets): RulesDocument {
   const accounts = serviceAccountRules(settings);
   const write = new SiblingRules(intent);
-  const { subjects, activePeople, serviceAccounts } = intent.principals;
-  const insiders = audience(intent.reachesSomething, subjects);
+  const { activePeople, serviceAccounts, namesOf } = intent.principals;
   // The service accounts' own rule has decided for them before.
   const others = intent.reachesSomething.minus(serviceAccounts);
-  const people = intent.reachesSomething
-    .and(activePeople)
-    .members()
-    .flatMap((position) => subjects[position]?.name ?? []);
+  const people = namesOf(intent.reachesSomething.and(activePeople));
   const impersonated = settings.impersonation ? people.filter(isReplacementSafe) : [];
   return {
     // The engine opens `system` to everybody at the end of a list of catalogs, unless a rule of ours has decided before.
     catalogs: [...accounts.catalogs, ...catalogRules(intent, write), { allow: 'none' }],
     schemas: [...accounts.schemas, ...schemaRules(intent, write)],
     tables: [...accounts.tables, ...tableRules(intent, write)],
-    queries: [{ user: insiders, allow: ['execute'] }],
+    queries: [{ user: anyOf(namesOf(intent.reachesSomething)), allow: ['execute'] }],
     impersonation:
       impersonated.length > 0
         ? [{ original_user: anyOf([settings.ownAccount]), new_user: anyOf(impersonated), allow: true }]
@@ -63,7 +58,7 @@ function unmarkedDocument({ settings }: Snapshot, intent: IntentSets): RulesDocu
     system_session_properties: [
       { user: anyOf(settings.serviceAccounts), allow: true },
       ...(settings.sessionProperties.length > 0 && !others.isEmpty()
-        ? [{ user: audience(others, subjects), property: anyOf(settings.sessionProperties), allow: true }]
+        ? [{ user: anyOf(namesOf(others)), property: anyOf(settings.sessionProperties), allow: true }]
         : []),
     ],
     catalog_session_properties: accounts.catalog_session_properties,

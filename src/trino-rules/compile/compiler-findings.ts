@@ -1,7 +1,8 @@
+import { getOrInsert } from '../../kernel/get-or-insert.js';
 import type { Finding } from '../document/finding.js';
+import type { Subject } from '../model/principal.js';
 import type { Resource } from '../model/resource.js';
 import type { Snapshot } from '../model/snapshot.js';
-import type { Subject } from '../model/subject.js';
 import { isReplacementSafe } from './engine-terms.js';
 import type { IntentSets, NamedNode } from './intent-sets.js';
 
@@ -19,8 +20,7 @@ export function compilerFindings(snapshot: Snapshot, intent: IntentSets): Findin
 function nameClashes({ principals }: IntentSets): Finding[] {
   const byName = new Map<string, Subject[]>();
   for (const subject of principals.subjects) {
-    const name = subject.name.toLowerCase();
-    byName.set(name, [...(byName.get(name) ?? []), subject]);
+    getOrInsert(byName, subject.name.toLowerCase(), () => []).push(subject);
   }
   return [...byName.values()]
     .filter((named) => named.length > 1)
@@ -49,11 +49,8 @@ function closedCatalogs({ settings, grants, policies }: Snapshot): Finding[] {
 
 function unwritableNames({ settings }: Snapshot, { principals, reachesSomething }: IntentSets): Finding[] {
   if (!settings.impersonation) return [];
-  const names = reachesSomething
-    .and(principals.activePeople)
-    .members()
-    .flatMap((position) => principals.subjects[position]?.name ?? []);
-  return names
+  return principals
+    .namesOf(reachesSomething.and(principals.activePeople))
     .filter((name) => !isReplacementSafe(name))
     .map((name) => ({
       code: 'impersonation-name',
@@ -83,9 +80,7 @@ function maskConflicts({ resource, access, children }: NamedNode, intent: Intent
     const name = intent.principals.subjects[position]?.name ?? '';
     for (const column of to.conflicts) {
       if (from.conflicts.includes(column)) continue;
-      const names = claimed.get(column);
-      if (names) names.push(name);
-      else claimed.set(column, [name]);
+      getOrInsert(claimed, column, () => []).push(name);
     }
   }
   const here = [...claimed].map(([column, names]): Finding => {

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { Bitset } from './bitset.js';
 import { shareWhatPays, type Costs, type Draft } from './sharing.js';
 import { Weights } from './weights.js';
@@ -61,11 +62,8 @@ function classesOf(cells: readonly Cell[]): PeopleAlike[] {
   const classes = new Map<string, PeopleAlike>();
   for (const [person, rows] of transposed(cells.map(({ must }) => must))) {
     const allowed = Bitset.of(cells.length, may.get(person) ?? []);
-    const alike = { people: [person], must: Bitset.of(cells.length, rows), may: allowed };
-    const key = alike.must.key() + alike.may.key();
-    const known = classes.get(key);
-    if (known) known.people.push(person);
-    else classes.set(key, alike);
+    const alike = { people: [], must: Bitset.of(cells.length, rows), may: allowed };
+    getOrInsert(classes, alike.must.key() + alike.may.key(), () => alike).people.push(person);
   }
   return [...classes.values()].sort((a, b) => b.people.length - a.people.length);
 }
@@ -75,9 +73,7 @@ function transposed(sets: readonly Bitset[]): Map<number, number[]> {
   const columns = new Map<number, number[]>();
   sets.forEach((set, index) => {
     set.forEach((member) => {
-      const known = columns.get(member);
-      if (known) known.push(index);
-      else columns.set(member, [index]);
+      getOrInsert(columns, member, () => []).push(index);
     });
   });
   return columns;
@@ -90,11 +86,8 @@ function rowByRow(cells: readonly Cell[], classes: readonly PeopleAlike[]): Draf
   const setOf = (some: readonly number[] | undefined): Bitset => Bitset.of(classes.length, some ?? []);
   const alike = new Map<string, { classes: Bitset; may: Bitset; rows: number[] }>();
   cells.forEach((_, row) => {
-    const draft = { classes: setOf(must.get(row)), may: setOf(may.get(row)), rows: [row] };
-    const key = draft.classes.key() + draft.may.key();
-    const known = alike.get(key);
-    if (known) known.rows.push(row);
-    else alike.set(key, draft);
+    const draft = { classes: setOf(must.get(row)), may: setOf(may.get(row)), rows: [] };
+    getOrInsert(alike, draft.classes.key() + draft.may.key(), () => draft).rows.push(row);
   });
   return [...alike.values()].map((draft) => ({ ...draft, rows: Bitset.of(cells.length, draft.rows) }));
 }

@@ -1,4 +1,4 @@
-import type { Privilege } from '../model/privilege.js';
+import type { Privilege } from '../model/resource.js';
 
 // Stated here once more, and not imported from the specification: what one of the two gets wrong, the proof finds.
 

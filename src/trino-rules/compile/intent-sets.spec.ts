@@ -2,11 +2,9 @@ import fc from 'fast-check';
 import { aSnapshot } from '../../../test/support/snapshot-builder.js';
 import { anySnapshot } from '../../../test/support/any-snapshot.js';
 import { catalogMode, intentAt, reachesSomething } from '../model/intent.js';
-import type { Principal } from '../model/principal.js';
-import { PRIVILEGES } from '../model/privilege.js';
-import type { Resource } from '../model/resource.js';
+import type { Principal, Subject } from '../model/principal.js';
+import { PRIVILEGES, type Resource } from '../model/resource.js';
 import type { Snapshot } from '../model/snapshot.js';
-import type { Subject } from '../model/subject.js';
 import { intentSets, type IntentSets, type NamedNode } from './intent-sets.js';
 import type { NodeAccess } from './node-access.js';
 

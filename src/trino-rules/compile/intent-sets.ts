@@ -1,11 +1,10 @@
-import type { Privilege } from '../model/privilege.js';
-import type { Resource } from '../model/resource.js';
+import { getOrInsert } from '../../kernel/get-or-insert.js';
+import type { Resource, Privilege } from '../model/resource.js';
 import type { Snapshot } from '../model/snapshot.js';
 import { Bitset } from './bitset.js';
 import { FILTERED_SYSTEM_SCHEMAS, TABLE_PRIVILEGES } from './engine-terms.js';
 import { NodeAccess, type AccessEntry } from './node-access.js';
 import { indexPrincipals, type PrincipalIndex } from './principal-index.js';
-import { resourceTree, type TreeNode } from './resource-tree.js';
 
 /** A node that something in the snapshot names (or that lies above one), with the named nodes below it, sorted by name. */
 export interface NamedNode {
@@ -132,4 +131,35 @@ function addSystem(tree: Map<string, TreeNode<AccessEntry>>, members: Bitset): v
     members,
   }));
   for (const [name, node] of resourceTree(open)) tree.set(name, node);
+}
+
+/** A node with entries, or an ancestor of one. */
+export interface TreeNode<T> {
+  resource: Resource;
+  entries: T[];
+  /** By name, sorted. */
+  children: Map<string, TreeNode<T>>;
+}
+
+/** The named part of the tree of catalogs, schemas and tables: one root without a name, children sorted by name. */
+export function resourceTree<T extends { resource: Resource }>(items: readonly T[]): Map<string, TreeNode<T>> {
+  const catalogs = new Map<string, TreeNode<T>>();
+  for (const item of items) {
+    const { catalog, schema, table } = item.resource;
+    let node = child(catalogs, catalog, () => ({ catalog }));
+    if (schema !== undefined) node = child(node.children, schema, () => ({ catalog, schema }));
+    if (schema !== undefined && table !== undefined)
+      node = child(node.children, table, () => ({ catalog, schema, table }));
+    node.entries.push(item);
+  }
+  return sorted(catalogs);
+}
+
+function child<T>(siblings: Map<string, TreeNode<T>>, name: string, resource: () => Resource): TreeNode<T> {
+  return getOrInsert(siblings, name, () => ({ resource: resource(), entries: [], children: new Map() }));
+}
+
+function sorted<T>(nodes: Map<string, TreeNode<T>>): Map<string, TreeNode<T>> {
+  const entries = [...nodes].sort(([a], [b]) => (a < b ? -1 : 1));
+  return new Map(entries.map(([name, node]) => [name, { ...node, children: sorted(node.children) }]));
 }

@@ -1,7 +1,7 @@
+import { getOrInsert } from '../../kernel/get-or-insert.js';
 import type { Resource } from '../model/resource.js';
-import { AccessState, type Statement } from './access-state.js';
+import { AccessState, type Statement, type RuleEffect } from './access-state.js';
 import { Bitset } from './bitset.js';
-import type { RuleEffect } from './rule-effect.js';
 
 /** A statement, its node and its members. */
 export type AccessEntry = Statement & { resource: Resource; members: Bitset };
@@ -98,9 +98,7 @@ function byEffect(states: readonly AccessState[]): Map<RuleEffect, Bitset> {
   for (let position = 0; position < states.length; position++) {
     const effect = states[position]?.effect;
     if (effect === undefined) continue;
-    const known = positions.get(effect);
-    if (known) known.push(position);
-    else positions.set(effect, [position]);
+    getOrInsert(positions, effect, () => []).push(position);
   }
   return new Map([...positions].map(([effect, list]) => [effect, Bitset.of(states.length, list)]));
 }

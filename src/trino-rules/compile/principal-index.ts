@@ -1,6 +1,5 @@
-import type { PolicySubject } from '../model/principal.js';
+import type { PolicySubject, Subject } from '../model/principal.js';
 import type { Snapshot, SnapshotPolicy } from '../model/snapshot.js';
-import type { Subject } from '../model/subject.js';
 import { Bitset } from './bitset.js';
 
 /** The principals of a snapshot, numbered; what a grant or a policy names is a set of these numbers. */
@@ -15,6 +14,7 @@ export interface PrincipalIndex {
   resolvePrincipal(named: PolicySubject): Bitset;
   /** Members of a policy's principal, without its exceptions. */
   resolvePolicy(policy: SnapshotPolicy): Bitset;
+  namesOf: (people: Bitset) => string[];
 }
 
 /** Numbers everybody. */
@@ -64,7 +64,8 @@ export function indexPrincipals(snapshot: Snapshot): PrincipalIndex {
     const others = new Set(except.filter(({ type }) => type !== 'user').map(resolvePrincipal));
     return [people(ids), ...others].reduce((rest, excepted) => rest.minus(excepted), resolvePrincipal(principal));
   };
-  return { subjects, none, serviceAccounts, activePeople, resolvePrincipal, resolvePolicy };
+  const namesOf = (people: Bitset) => people.members().flatMap((position) => subjects[position]?.name ?? []);
+  return { subjects, none, serviceAccounts, activePeople, resolvePrincipal, resolvePolicy, namesOf };
 }
 
 function listSubjects({ users, grants, policies, settings }: Snapshot): Subject[] {

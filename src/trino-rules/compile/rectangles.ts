@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../kernel/get-or-insert.js';
 import type { Bitset } from './bitset.js';
 import { cover } from './covering.js';
 import type { Costs } from './sharing.js';
@@ -70,11 +71,8 @@ function byEffect<O>(siblings: readonly Sibling<O>[]): { effect: O; rank: number
   for (const sibling of siblings) {
     for (const { effect, rank, must, may } of sibling.parts) {
       if (must.isEmpty()) continue;
-      const key = keys.get(effect) ?? JSON.stringify(effect);
-      keys.set(effect, key);
-      const known = found.get(key) ?? { effect, rank, rows: [], key };
-      known.rows.push({ sibling, must, may });
-      found.set(key, known);
+      const key = getOrInsert(keys, effect, () => JSON.stringify(effect));
+      getOrInsert(found, key, () => ({ effect, rank, rows: [], key })).rows.push({ sibling, must, may });
     }
   }
   return [...found.values()].sort((a, b) => b.rank - a.rank || b.key.length - a.key.length || (a.key < b.key ? -1 : 1));

@@ -1,5 +1,3 @@
-import type { Subject } from '../model/subject.js';
-import { audience } from './audience.js';
 import type { IntentSets } from './intent-sets.js';
 import { anyOf, typicalLength } from './name-pattern.js';
 import { rectangles, type Sibling } from './rectangles.js';
@@ -19,12 +17,9 @@ export type Level = 'catalog' | 'schema' | 'table';
 export class SiblingRules {
   private readonly person: number;
 
-  private readonly list: readonly Subject[];
-
-  constructor({ principals, reachesSomething }: IntentSets) {
-    this.list = principals.subjects;
+  constructor(private readonly intent: IntentSets) {
     // Only of users that rules can name: users without access must leave no trace in the bytes.
-    this.person = typicalLength(reachesSomething.members().flatMap((position) => this.list[position]?.name ?? []));
+    this.person = typicalLength(intent.principals.namesOf(intent.reachesSomething));
   }
 
   /** @param where the patterns of the levels above. */
@@ -45,7 +40,7 @@ export class SiblingRules {
       rule: (effect: O) => JSON.stringify({ user: '', ...where, [level]: '', ...effect }).length + SEPARATOR,
     };
     return rectangles(uncovered, cost).map(({ effect, people, names }) => {
-      const user = people && { user: audience(people, this.list) };
+      const user = people && { user: anyOf(this.intent.principals.namesOf(people)) };
       return { names, rule: { ...user, ...where, [level]: anyOf(names), ...effect } };
     });
   }

@@ -1,11 +1,12 @@
+import { getOrInsert } from '../../kernel/get-or-insert.js';
 import type { TableRule } from '../document/rules-document.js';
+import type { RuleEffect } from './access-state.js';
 import { Bitset } from './bitset.js';
 import type { IntentSets } from './intent-sets.js';
 import { literal } from './name-pattern.js';
 import type { NodeAccess } from './node-access.js';
 import type { PrincipalIndex } from './principal-index.js';
 import type { Sibling } from './rectangles.js';
-import type { RuleEffect } from './rule-effect.js';
 import { interleaved, type Block } from './rule-order.js';
 import type { Level, SiblingRule, SiblingRules } from './sibling-rules.js';
 
@@ -66,9 +67,7 @@ function sibling(
   const byEffect = new Map<RuleEffect, number[]>();
   for (const { position, from, to } of changes) {
     if (from.effect === to.effect || serviceAccounts.has(position)) continue;
-    const known = byEffect.get(to.effect);
-    if (known) known.push(position);
-    else byEffect.set(to.effect, [position]);
+    getOrInsert(byEffect, to.effect, () => []).push(position);
   }
   const changed = [...byEffect].map(([effect, people]) => ({ effect, must: Bitset.of(none.size, people) }));
   const moved = Bitset.of(none.size, [...byEffect.values()].flat());

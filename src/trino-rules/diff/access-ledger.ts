@@ -1,5 +1,4 @@
-import { describePermission, describeRestriction } from '../engine/access-fact-text.js';
-import { isRestriction, type AccessFact } from '../engine/access-fact.js';
+import { describePermission, describeRestriction, isRestriction, type AccessFact } from '../engine/access-fact.js';
 import { addWord, countMembers, differing, wordAt, type Bitset, type MemberTally } from '../engine/sparse-bitset.js';
 
 /** Something that these people may do now and could not before, or the other way round. */

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { expand, matches, sizeOf } from './pattern-meaning.js';
 import { readPattern, type Pattern } from './pattern.js';
 import { WorkBudget } from './work-budget.js';
@@ -26,9 +27,7 @@ export class PatternCache {
 
   /** @throws RangeError for a text that `readRules` refuses */
   pattern(text: string): Pattern {
-    const known = this.patterns.get(text) ?? parsed(text);
-    this.patterns.set(text, known);
-    return known;
+    return getOrInsert(this.patterns, text, () => parsed(text));
   }
 
   language(text: string | undefined): PatternLanguage {

@@ -1,4 +1,4 @@
-import type { Privilege } from '../model/privilege.js';
+import type { Privilege } from '../model/resource.js';
 
 /**
  * Trino's `rules.json` as Grantline writes it: all nine sections present, keys in the engine's order, no `role`, no `group`,
@@ -103,4 +103,34 @@ export interface CatalogSessionPropertyRule {
   catalog?: string;
   property?: string;
   allow: boolean;
+}
+
+const LONGEST = 160;
+
+/** A rule as people read it: one line of JSON, in which long alternations of names are cut. */
+export function ruleText(rule: object): string {
+  return JSON.stringify(rule, (_key, value: unknown) =>
+    typeof value === 'string' && value.length > LONGEST
+      ? `${value.slice(0, LONGEST)}… (${value.length} characters)`
+      : value,
+  );
+}
+
+/** The pattern keys of each section's rules: users first, then objects, from the widest level down. */
+export const RULE_PATTERNS: readonly (readonly [section: keyof RulesDocument, ...keys: string[]])[] = [
+  ['catalogs', 'user', 'catalog'],
+  ['schemas', 'user', 'catalog', 'schema'],
+  ['tables', 'user', 'catalog', 'schema', 'table'],
+  ['queries', 'user'],
+  ['impersonation', 'original_user', 'new_user'],
+  ['functions', 'user', 'catalog', 'schema', 'function'],
+  ['procedures', 'user', 'catalog', 'schema', 'procedure'],
+  ['system_session_properties', 'user', 'property'],
+  ['catalog_session_properties', 'user', 'catalog', 'property'],
+];
+
+/** A rule's pattern; undefined means any name. */
+export function patternOf(rule: object, key: string): string | undefined {
+  const value: unknown = Reflect.get(rule, key);
+  return typeof value === 'string' ? value : undefined;
 }

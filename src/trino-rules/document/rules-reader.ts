@@ -1,9 +1,8 @@
 import { readJson, type JsonNode } from '../../kernel/json-reader.js';
-import { PRIVILEGES } from '../model/privilege.js';
-import type { Finding } from './finding.js';
+import { PRIVILEGES } from '../model/resource.js';
+import { type Finding, TextPositions } from './finding.js';
 import { RuleFieldReader, type RuleFault } from './rule-field-reader.js';
 import type { ColumnRule, RulesDocument } from './rules-document.js';
-import { TextPositions } from './text-position.js';
 
 export type RulesReading = { kind: 'read'; document: RulesDocument } | { kind: 'refused'; findings: Finding[] };
 

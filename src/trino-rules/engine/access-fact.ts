@@ -1,5 +1,5 @@
-import type { Privilege } from '../model/privilege.js';
-import type { Resource } from '../model/resource.js';
+import { FRESH_PREFIX } from '../document/pattern-cache.js';
+import type { Privilege, Resource } from '../model/resource.js';
 
 /** One thing that rules either give somebody or do not. A level of the resource that nobody has named has a fresh name. */
 export type AccessFact =
@@ -20,3 +20,72 @@ export type Restriction = Extract<AccessFact, { about: 'row-filter' | 'hidden-co
 export function isRestriction(aspect: AccessFact): aspect is Restriction {
   return aspect.about === 'row-filter' || aspect.about === 'hidden-column' || aspect.about === 'column-mask';
 }
+
+/** An fact of access as something that somebody may do: `INSERT into sales.eu.orders`. */
+export function describePermission(fact: Exclude<AccessFact, Restriction>): string {
+  switch (fact.about) {
+    case 'privilege':
+      return `${PERMISSIONS[fact.privilege]} ${pathOf(fact.resource)}`;
+    case 'schema-ownership':
+      return `have OWNERSHIP of the schema ${pathOf(fact.resource)}`;
+    case 'catalog-mode':
+      return `enter the catalog ${pathOf(fact.resource)} in the mode ${fact.mode}`;
+    case 'queries':
+      return fact.right === 'execute' ? 'execute queries' : `${fact.right} other people's queries`;
+    case 'impersonation':
+      return `impersonate ${displayName(fact.newUser, 'a stranger')}`;
+    case 'routine':
+      return `${fact.privilege} the ${fact.kind} ${pathOf(fact.resource)}.${displayName(fact.name, `(any other ${fact.kind})`)}`;
+    case 'session-property': {
+      const property = displayName(fact.property, '(any other property)');
+      return fact.catalog === null
+        ? `SET SESSION ${property}`
+        : `SET SESSION ${displayName(fact.catalog, '(any other catalog)')}.${property}`;
+    }
+  }
+}
+
+/** The same where the grants ask for it and the rules do not do it. */
+export function describeRestriction(fact: Restriction): string {
+  const where = pathOf(fact.resource);
+  switch (fact.about) {
+    case 'row-filter':
+      return `may SELECT only those rows of ${where} ${FILTERED} ${fact.expression}`;
+    case 'hidden-column':
+      return `may not SELECT the column ${fact.column} of ${where}`;
+    case 'column-mask':
+      return `may SELECT the column ${fact.column} of ${where} ${MASKED} ${fact.expression}`;
+  }
+}
+
+const FILTERED = 'for which';
+const MASKED = 'only as';
+
+/** A text with these sentences in it, for logs: it ends where SQL, which is people's data, may begin. */
+export function withoutSql(text: string): string {
+  const [before = '', ...rest] = text.split(new RegExp(` (?:${FILTERED}|${MASKED}) `));
+  return rest.length === 0 ? before : `${before} (its SQL is not logged)`;
+}
+
+/** `sales.eu.orders`; a fresh name is written as `(any other table)`. */
+export function pathOf({ catalog, schema, table }: Resource): string {
+  const levels = [
+    displayName(catalog, '(any other catalog)'),
+    schema === undefined ? undefined : displayName(schema, '(any other schema)'),
+    table === undefined ? undefined : displayName(table, '(any other table)'),
+  ];
+  return levels.filter((level) => level !== undefined).join('.');
+}
+
+export function displayName(name: string, instead: string): string {
+  return name.includes(FRESH_PREFIX) ? instead : name;
+}
+
+const PERMISSIONS: Record<Privilege, string> = {
+  SELECT: 'SELECT from',
+  INSERT: 'INSERT into',
+  DELETE: 'DELETE from',
+  UPDATE: 'UPDATE',
+  OWNERSHIP: 'have OWNERSHIP of',
+  GRANT_SELECT: 'have GRANT_SELECT on',
+};

@@ -1,8 +1,8 @@
+import { getOrInsert } from '../../kernel/get-or-insert.js';
 import type { TableRule } from '../document/rules-document.js';
 import type { WorkBudget } from '../document/work-budget.js';
-import { PRIVILEGES, type Privilege } from '../model/privilege.js';
+import { PRIVILEGES, type Privilege } from '../model/resource.js';
 import type { CatalogModes } from './engine-sets.js';
-import { conjuncts } from './filter-conjuncts.js';
 import type { TableAccess } from './schema-comparison.js';
 import { addWord, BitsetPool, wordAt, type SparseBitset, type Bitset } from './sparse-bitset.js';
 
@@ -43,7 +43,7 @@ export class ActualAccess implements TableAccess {
       this.record(this.setOf(this.filters, conjunct), hits);
     for (const { name, allow, mask } of rule.columns ?? []) {
       if (allow === false) this.record(this.setOf(this.hidden, name), hits);
-      else if (mask !== undefined) this.record(this.setOf(getOrMake(this.masks, name), mask), hits);
+      else if (mask !== undefined) this.record(this.setOf(this.masksOf(name), mask), hits);
     }
   }
 
@@ -69,7 +69,7 @@ export class ActualAccess implements TableAccess {
     for (const [text, words] of wider.filters) this.takeOver(this.setOf(this.filters, text), words, active);
     for (const [column, words] of wider.hidden) this.takeOver(this.setOf(this.hidden, column), words, active);
     for (const [column, byText] of wider.masks) {
-      const masks = getOrMake(this.masks, column);
+      const masks = this.masksOf(column);
       for (const [text, words] of byText) this.takeOver(this.setOf(masks, text), words, active);
     }
   }
@@ -104,21 +104,49 @@ export class ActualAccess implements TableAccess {
     for (const index of active) addWord(into, index, wordAt(wider, index) & ~wordAt(this.decided, index));
   }
 
+  private masksOf(column: string): Map<string, Bitset> {
+    return getOrInsert(this.masks, column, () => new Map<string, Bitset>());
+  }
+
   private setOf(sets: Map<string, Bitset>, key: string): Bitset {
-    const known = sets.get(key);
-    if (known !== undefined) return known;
-    this.budget.spend(STEPS_PER_SET + this.width);
-    const made = this.empty.take();
-    sets.set(key, made);
-    return made;
+    return getOrInsert(sets, key, () => {
+      this.budget.spend(STEPS_PER_SET + this.width);
+      return this.empty.take();
+    });
   }
 }
 
 /** To make a set and to keep it under a name. */
 const STEPS_PER_SET = 100;
 
-function getOrMake(masks: Map<string, Map<string, Bitset>>, column: string): Map<string, Bitset> {
-  const known = masks.get(column) ?? new Map<string, Bitset>();
-  masks.set(column, known);
-  return known;
+/**
+ * The conjuncts of a row filter as the compiler joins them, `(a) AND (b)`, each in its parentheses; any other text is one.
+ * Joined again they are the text itself, so that a filter whose conjuncts are expressions that were written is their conjunction.
+ */
+export function conjuncts(filter: string): string[] {
+  const parts: string[] = [];
+  let begin = 0;
+  let depth = 0;
+  let quote = '';
+  for (let at = 0; at < filter.length; at++) {
+    const sign = filter.charAt(at);
+    if (quote !== '') {
+      if (sign === quote) quote = '';
+      continue;
+    }
+    if (sign === "'" || sign === '"') quote = sign;
+    if (sign === '(') depth++;
+    if (sign === ')') depth--;
+    if (depth > 0) continue;
+    // Outside all parentheses: only the end of a part may stand here, and what joins it to the next.
+    if (sign !== ')') return [filter];
+    parts.push(filter.slice(begin, at + 1));
+    if (at + 1 === filter.length) return parts;
+    if (!filter.startsWith(JOINT, at + 1)) return [filter];
+    begin = at + 1 + JOINT.length;
+    at = begin - 1;
+  }
+  return [filter];
 }
+
+const JOINT = ' AND ';

@@ -1,6 +1,5 @@
 import { FRESH_PREFIX } from '../document/pattern-cache.js';
-import { ruleText } from '../document/rule-text.js';
-import type { RulesDocument } from '../document/rules-document.js';
+import { ruleText, type RulesDocument } from '../document/rules-document.js';
 import type { Resource } from '../model/resource.js';
 import type { AccessFact } from './access-fact.js';
 import type { Evaluator } from './evaluator.js';

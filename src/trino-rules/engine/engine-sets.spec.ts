@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { anyRules, RULE_NAMES } from '../../../test/support/any-rules.js';
 import { PatternCache } from '../document/pattern-cache.js';
 import { NO_RULES, type RulesDocument } from '../document/rules-document.js';
-import { PRIVILEGES } from '../model/privilege.js';
+import { PRIVILEGES } from '../model/resource.js';
 import type { ActualAccess } from './actual-access.js';
 import { EngineSets } from './engine-sets.js';
 import { Evaluator, type TableName } from './evaluator.js';

@@ -1,6 +1,6 @@
 import { PatternCache } from '../document/pattern-cache.js';
 import type { CatalogRule, RulesDocument, TableRule } from '../document/rules-document.js';
-import type { Privilege } from '../model/privilege.js';
+import type { Privilege } from '../model/resource.js';
 import { FirstMatch, type RuleIndex } from './first-match.js';
 
 export interface SchemaName {

@@ -1,5 +1,5 @@
 import { hides, INFORMATION_SCHEMA, type Evaluator, type SchemaName, type TableName } from './evaluator.js';
-import { FirstMatch } from './first-match.js';
+import { FirstMatch, type Patterned } from './first-match.js';
 
 /**
  * What the engine's listings show to one person (SHOW CATALOGS, SHOW SCHEMAS, SHOW TABLES, DESCRIBE, and the rows of
@@ -12,26 +12,15 @@ export class MetadataVisibility {
 
   showsCatalog(user: string, catalog: string): boolean {
     const { rules } = this.evaluator;
-    const names = { user, catalog };
-    return (
-      this.evaluator.mayRead(user, catalog) &&
-      (rules.schemas.some((rule) => rule.owner && this.any.matches(rule, names)) ||
-        rules.catalog_session_properties.some((rule) => rule.allow && this.any.matches(rule, names)) ||
-        [rules.tables, rules.functions, rules.procedures].some((section) =>
-          section.some((rule) => rule.privileges.length > 0 && this.any.matches(rule, names)),
-        ))
-    );
+    const matches = (rule: SchemaPatterns): boolean => this.any.matches(rule, { user, catalog });
+    const sets = rules.catalog_session_properties.some((rule) => rule.allow && matches(rule));
+    return this.evaluator.mayRead(user, catalog) && (sets || this.givesAnything(matches));
   }
 
   showsSchema(user: string, { catalog, schema }: SchemaName): boolean {
-    const { rules } = this.evaluator;
-    const names = { user, catalog, schema };
     return (
       this.evaluator.mayRead(user, catalog) &&
-      (rules.schemas.some((rule) => rule.owner && this.any.matches(rule, names)) ||
-        [rules.tables, rules.functions, rules.procedures].some((section) =>
-          section.some((rule) => rule.privileges.length > 0 && this.any.matches(rule, names)),
-        ))
+      this.givesAnything((rule) => this.any.matches(rule, { user, catalog, schema }))
     );
   }
 
@@ -58,4 +47,14 @@ export class MetadataVisibility {
     const onlyReads = rule.privileges.every((privilege) => privilege === 'SELECT' || privilege === 'GRANT_SELECT');
     return !onlyReads || !hides(rule, column);
   }
+
+  private givesAnything(matches: (rule: SchemaPatterns) => boolean): boolean {
+    const { schemas, tables, functions, procedures } = this.evaluator.rules;
+    return (
+      schemas.some((rule) => rule.owner && matches(rule)) ||
+      [...tables, ...functions, ...procedures].some((rule) => rule.privileges.length > 0 && matches(rule))
+    );
+  }
 }
+
+type SchemaPatterns = Patterned<'user' | 'catalog' | 'schema'>;

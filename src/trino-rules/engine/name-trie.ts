@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../kernel/get-or-insert.js';
 import type { Pattern, PatternPiece } from '../document/pattern.js';
 import type { WorkBudget } from '../document/work-budget.js';
 
@@ -38,9 +39,7 @@ class TrieNode {
   private readonly children = new Map<number, TrieNode>();
 
   childOrNew(character: number): TrieNode {
-    const known = this.children.get(character) ?? new TrieNode();
-    this.children.set(character, known);
-    return known;
+    return getOrInsert(this.children, character, () => new TrieNode());
   }
 
   below(text: string): TrieNode | undefined {

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../kernel/get-or-insert.js';
 import type { PatternLanguage } from '../document/pattern-cache.js';
 import { matches } from '../document/pattern-meaning.js';
 import type { Pattern } from '../document/pattern.js';
@@ -106,20 +107,14 @@ class Level {
         yield (this.any ??= made());
         return;
       case 'names':
-        for (const name of language.names) yield known(this.named, name, made);
+        for (const name of language.names) yield getOrInsert(this.named, name, made);
         return;
       case 'open': {
         const { pattern, witness } = language;
-        yield known(this.open, pattern, () => ({ witness, level: made() })).level;
+        yield getOrInsert(this.open, pattern, () => ({ witness, level: made() })).level;
       }
     }
   }
-}
-
-function known<K, T>(map: Map<K, T>, key: K, make: () => T): T {
-  const found = map.get(key) ?? make();
-  map.set(key, found);
-  return found;
 }
 
 function ordered(levels: readonly Level[]): number[] {

@@ -1,4 +1,4 @@
-import { PRIVILEGES, type Privilege } from '../model/privilege.js';
+import { PRIVILEGES, type Privilege } from '../model/resource.js';
 import type { AccessFact } from './access-fact.js';
 import type { EngineSets } from './engine-sets.js';
 import { INFORMATION_SCHEMA, type SchemaName, type TableName } from './evaluator.js';

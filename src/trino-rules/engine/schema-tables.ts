@@ -3,7 +3,7 @@ import { ActualAccess } from './actual-access.js';
 import { STEPS_PER_RULE, type CatalogModes, type EngineSets } from './engine-sets.js';
 import type { Branch } from './rule-trie.js';
 import type { SchemaAccess } from './schema-comparison.js';
-import { addWord, wordAt, type SparseBitset, type WordMarks, type Bitset } from './sparse-bitset.js';
+import { addSparse, type SparseBitset, type WordMarks, type Bitset } from './sparse-bitset.js';
 
 /**
  * The tables of one schema. Rules that speak of any table are evaluated once, for everybody; at one table only those
@@ -67,9 +67,7 @@ export class SchemaTables implements SchemaAccess {
     const known = this.before.get(earlier.length);
     if (known) return known;
     const decided = new Uint32Array(this.engine.width);
-    for (const { people } of this.rules(earlier)) {
-      for (let i = 0; i < people.at.length; i++) addWord(decided, wordAt(people.at, i), wordAt(people.words, i));
-    }
+    for (const { people } of this.rules(earlier)) addSparse(decided, people);
     this.before.set(earlier.length, decided);
     return decided;
   }

@@ -82,6 +82,10 @@ export function addWord(words: Bitset, index: number, members: number): void {
   words[index] = wordAt(words, index) | members;
 }
 
+export function addSparse(words: Bitset, { at, words: more }: SparseBitset): void {
+  for (let i = 0; i < at.length; i++) addWord(words, wordAt(at, i), wordAt(more, i));
+}
+
 export function hasMember({ at, words }: SparseBitset, position: number): boolean {
   const index = position >>> 5;
   let [low, high] = [0, at.length];

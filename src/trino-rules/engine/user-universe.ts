@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { FRESH_PREFIX, freshAmong, PatternCache, witness } from '../document/pattern-cache.js';
 import { expand, matches, sizeOf } from '../document/pattern-meaning.js';
 import type { Pattern } from '../document/pattern.js';
@@ -46,9 +47,7 @@ export class UserUniverse {
   /** Users that a pattern in the documents matches; an absent one matches all. */
   matching(pattern: string | undefined): SparseBitset {
     if (pattern === undefined) return this.everybody;
-    const known = this.sets.get(pattern) ?? sparseBitset(this.letIn(pattern));
-    this.sets.set(pattern, known);
-    return known;
+    return getOrInsert(this.sets, pattern, () => sparseBitset(this.letIn(pattern)));
   }
 
   /** False where a pattern matches users who are not numbered here: it has `.*`, or names too many. */

@@ -1,6 +1,5 @@
 import type { Finding } from '../document/finding.js';
-import { ruleText } from '../document/rule-text.js';
-import type { CatalogRule } from '../document/rules-document.js';
+import { ruleText, type CatalogRule } from '../document/rules-document.js';
 import type { EngineSets } from '../engine/engine-sets.js';
 import { addWord, hasMember, wordAt, type Bitset } from '../engine/sparse-bitset.js';
 

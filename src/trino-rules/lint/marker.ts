@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Finding } from '../document/finding.js';
-import { ruleText } from '../document/rule-text.js';
-import type { RulesDocument } from '../document/rules-document.js';
+import { ruleText, type RulesDocument } from '../document/rules-document.js';
 import { MARKER } from '../engine/rights.js';
 import type { UserUniverse } from '../engine/user-universe.js';
 

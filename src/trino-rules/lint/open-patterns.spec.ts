@@ -1,9 +1,9 @@
 import { byEvaluator } from '../../../test/support/by-evaluator.js';
 import { byIntent } from '../../../test/support/by-intent.js';
+import { proveRules } from '../../../test/support/prove-rules.js';
 import { wrongDocuments, wronged } from '../../../test/support/wrong-documents.js';
 import { Evaluator } from '../engine/evaluator.js';
 import { MetadataVisibility } from '../engine/metadata-visibility.js';
-import { proveRules } from '../verify/proof.js';
 
 describe('rules that look closed and are not', () => {
   it.each(Object.entries(wrongDocuments()))('are refused: %s', (_, { rules, shownBy }) => {

@@ -1,8 +1,6 @@
 import type { Finding } from '../document/finding.js';
 import type { PatternCache } from '../document/pattern-cache.js';
-import { patternOf, RULE_PATTERNS } from '../document/rule-patterns.js';
-import { ruleText } from '../document/rule-text.js';
-import type { RulesDocument } from '../document/rules-document.js';
+import { patternOf, RULE_PATTERNS, ruleText, type RulesDocument } from '../document/rules-document.js';
 import type { UserUniverse } from '../engine/user-universe.js';
 import { isMarkerDenial } from './marker.js';
 

@@ -1,6 +1,6 @@
 import type { PatternCache, PatternLanguage } from '../document/pattern-cache.js';
 import { RuleTrie, type Branch } from '../engine/rule-trie.js';
-import { addWord, wordAt, type SparseBitset, type Bitset } from '../engine/sparse-bitset.js';
+import { addSparse, addWord, sparseBitset, wordAt, type SparseBitset, type Bitset } from '../engine/sparse-bitset.js';
 
 /** The patterns of a rule: users, and objects level by level (at least one). */
 export interface Reach {
@@ -45,7 +45,7 @@ export function reachableRules(reaches: readonly Reach[], width: number, pattern
   }
 
   function decide(index: number, before: Bitset | null, decided: Bitset): void {
-    const { at, words } = reaches[index]?.people ?? { at: NONE, words: NONE };
+    const { at, words } = reaches[index]?.people ?? NOBODY;
     budget.spend(at.length);
     for (let i = 0; i < at.length; i++) {
       const word = wordAt(at, i);
@@ -61,12 +61,12 @@ export function reachableRules(reaches: readonly Reach[], width: number, pattern
     const decided: Bitset = new Uint32Array(width);
     for (const earlier of everywhere) {
       if (earlier > index) break;
-      const { at, words } = reaches[earlier]?.people ?? { at: NONE, words: NONE };
-      budget.spend(at.length);
-      for (let i = 0; i < at.length; i++) addWord(decided, wordAt(at, i), wordAt(words, i));
+      const people = reaches[earlier]?.people ?? NOBODY;
+      budget.spend(people.at.length);
+      addSparse(decided, people);
     }
     return decided;
   }
 }
 
-const NONE: Bitset = new Uint32Array(0);
+const NOBODY = sparseBitset([]);

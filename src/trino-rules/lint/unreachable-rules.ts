@@ -1,10 +1,8 @@
 import type { Finding } from '../document/finding.js';
 import { FRESH_PREFIX, type PatternCache } from '../document/pattern-cache.js';
 import { coverage, type Coverage } from '../document/rule-language.js';
-import { patternOf, RULE_PATTERNS } from '../document/rule-patterns.js';
-import { ruleText } from '../document/rule-text.js';
-import type { RulesDocument } from '../document/rules-document.js';
-import { displayName } from '../engine/access-fact-text.js';
+import { patternOf, RULE_PATTERNS, ruleText, type RulesDocument } from '../document/rules-document.js';
+import { displayName } from '../engine/access-fact.js';
 import type { UserUniverse } from '../engine/user-universe.js';
 import { reachableRules } from './reachable-rules.js';
 

@@ -1,7 +1,6 @@
 import { isLive } from './principal-matching.js';
 import type { PolicySubject } from './principal.js';
-import { orderedPrivileges } from './privilege.js';
-import { closedProblem } from './resource.js';
+import { orderedPrivileges, closedProblem } from './resource.js';
 import type { Snapshot } from './snapshot.js';
 
 /**

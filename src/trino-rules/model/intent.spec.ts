@@ -1,7 +1,7 @@
 import { aSnapshot, NOW } from '../../../test/support/snapshot-builder.js';
 import { catalogMode, decide, intentAt, mayImpersonate, reachesSomething } from './intent.js';
 import type { Principal } from './principal.js';
-import { PRIVILEGES, type Privilege } from './privilege.js';
+import { PRIVILEGES, type Privilege } from './resource.js';
 import type { Snapshot } from './snapshot.js';
 
 const orders = { catalog: 'sales', schema: 'eu', table: 'orders' };

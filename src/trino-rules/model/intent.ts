@@ -1,7 +1,6 @@
 import { covers, depth, isLive, matchesPrincipal, matchesPolicy, type Through } from './principal-matching.js';
 import type { Principal } from './principal.js';
-import { PRIVILEGES, type Privilege } from './privilege.js';
-import type { Resource } from './resource.js';
+import { PRIVILEGES, type Privilege, type Resource } from './resource.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy, SnapshotUser } from './snapshot.js';
 
 /** A grant or a policy that reaches a node, how it applies to the principal, and the node that it names. */

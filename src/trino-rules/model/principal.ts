@@ -31,3 +31,11 @@ export function principalNameProblem(name: unknown): string | null {
   if (typeof name !== 'string') return name === undefined ? 'is required' : 'must be a string';
   return nameProblem(name);
 }
+
+/** A user as the engine knows it. */
+export type Subject =
+  | { kind: 'person'; name: string; userId: number; isActive: boolean }
+  | { kind: 'engine'; name: string }
+  | { kind: 'service-account'; name: string }
+  /** A name that the snapshot does not know: nothing ever applies to it. */
+  | { kind: 'stranger'; name: string };

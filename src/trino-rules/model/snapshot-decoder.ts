@@ -38,6 +38,14 @@ export class SnapshotDecoder {
     return '';
   }
 
+  /** A string in which `problemOf` finds nothing wrong. */
+  text(value: unknown, path: string, problemOf: (text: string) => string | null): string {
+    const text = this.string(value, path);
+    const problem = typeof value === 'string' ? problemOf(text) : null;
+    if (problem !== null) this.refuse(path, problem);
+    return text;
+  }
+
   boolean(value: unknown, path: string): boolean {
     if (typeof value !== 'boolean') this.refuse(path, 'must be true or false');
     return value === true;

@@ -1,6 +1,7 @@
+import { nameProblem } from '../../kernel/name.js';
 import type { PolicySubject } from './principal.js';
 import { SnapshotDecoder, type SnapshotProblem } from './snapshot-decoder.js';
-import { principalName, SnapshotNames } from './snapshot-names.js';
+import { SnapshotNames } from './snapshot-names.js';
 import { SnapshotRows } from './snapshot-rows.js';
 import { encodeSettings, decodeSettings } from './snapshot-settings.js';
 import type { Snapshot, SnapshotSettings, SnapshotUser } from './snapshot.js';
@@ -25,11 +26,11 @@ export function readSnapshot(value: unknown, defaults: SnapshotDefaults): Snapsh
   const users = numbered(form, file.users, 'users', (row, path, id): SnapshotUser => {
     const { name, is_active } = form.object(row, path, ['id', 'name', 'is_active']);
     const isActive = is_active === undefined || form.boolean(is_active, `${path}.is_active`);
-    return { id, name: principalName(form, name, `${path}.name`), isActive };
+    return { id, name: form.text(name, `${path}.name`, nameProblem), isActive };
   });
   const named = numbered(form, file.groups, 'groups', (row, path, id) => {
     const { name, members } = form.object(row, path, ['id', 'name', 'members', 'description']);
-    return { id, name: principalName(form, name, `${path}.name`), members: [], listed: members ?? [], path };
+    return { id, name: form.text(name, `${path}.name`, nameProblem), members: [], listed: members ?? [], path };
   });
   const names = new SnapshotNames(form, users, named, settings);
   const groups = named.map(({ id, name, listed, path }) => {

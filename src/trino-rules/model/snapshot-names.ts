@@ -71,7 +71,7 @@ export class SnapshotNames {
   }
 
   private engineName(value: unknown, path: string): string {
-    const name = principalName(this.form, value, path);
+    const name = this.form.text(value, path, nameProblem);
     const holder = this.holders.get(name.toLowerCase());
     if (holder !== undefined) this.form.refuse(path, `is the name of ${holder}, not of an engine principal`);
     const spelling = this.engineNames.get(name.toLowerCase()) ?? name;
@@ -85,14 +85,6 @@ export class SnapshotNames {
     if (holder === undefined) this.holders.set(name.toLowerCase(), 'an account');
     else if (name !== '') this.form.refuse(path, `is the name of ${holder} already`);
   }
-}
-
-/** A name by which the engine knows somebody, or a group's: spelled as it stands. */
-export function principalName(form: SnapshotDecoder, value: unknown, path: string): string {
-  const name = form.string(value, path);
-  const problem = typeof value === 'string' ? nameProblem(name) : null;
-  if (problem !== null) form.refuse(path, problem);
-  return name;
 }
 
 function lookup(rows: readonly { id: number; name: string }[]): Lookup {

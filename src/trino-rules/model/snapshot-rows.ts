@@ -1,6 +1,5 @@
 import { resourceNameProblem } from '../../kernel/name.js';
-import { PRIVILEGES, type Privilege } from './privilege.js';
-import { closedProblem, type ColumnResource, type Resource } from './resource.js';
+import { PRIVILEGES, type Privilege, closedProblem, type ColumnResource, type Resource } from './resource.js';
 import type { SnapshotDecoder } from './snapshot-decoder.js';
 import type { SnapshotNames } from './snapshot-names.js';
 import type { SnapshotGrant, SnapshotPolicy, SnapshotSettings } from './snapshot.js';
@@ -42,14 +41,14 @@ export class SnapshotRows {
           ...base,
           kind,
           resource: this.resource(row.resource, `${path}.resource`),
-          expression: this.expression(row.expression, path),
+          expression: this.form.text(row.expression, `${path}.expression`, expressionProblem),
         };
       case 'column_mask':
         return {
           ...base,
           kind,
           resource: this.column(row.resource, `${path}.resource`),
-          expression: this.expression(row.expression, path),
+          expression: this.form.text(row.expression, `${path}.expression`, expressionProblem),
         };
       case 'hidden_column':
         return { ...base, kind, resource: this.column(row.resource, `${path}.resource`) };
@@ -89,23 +88,13 @@ export class SnapshotRows {
   }
 
   private name(value: unknown, path: string): string {
-    const name = this.form.string(value, path);
-    const problem = resourceNameProblem(name);
-    if (problem !== null && typeof value === 'string') this.form.refuse(path, problem);
-    return name;
+    return this.form.text(value, path, resourceNameProblem);
   }
 
   private privileges(value: unknown, path: string): Privilege[] {
     const read = this.form.list(value, path, (item, at) => this.form.oneOf(item, at, PRIVILEGES));
     if (Array.isArray(value) && value.length === 0) this.form.refuse(path, 'must name at least one privilege');
     return PRIVILEGES.filter((privilege) => read.includes(privilege));
-  }
-
-  private expression(value: unknown, path: string): string {
-    const text = this.form.string(value, `${path}.expression`);
-    const problem = typeof value === 'string' ? expressionProblem(text) : null;
-    if (problem !== null) this.form.refuse(`${path}.expression`, problem);
-    return text;
   }
 
   private instant(value: unknown, path: string): Date | null {

@@ -1,6 +1,5 @@
-import { resourceNameProblem, sessionPropertyProblem } from '../../kernel/name.js';
+import { nameProblem, resourceNameProblem, sessionPropertyProblem } from '../../kernel/name.js';
 import type { SnapshotDecoder } from './snapshot-decoder.js';
-import { principalName } from './snapshot-names.js';
 import type { SnapshotSettings } from './snapshot.js';
 
 /** Reads the settings of a snapshot file; what is left out is taken from `defaults`. */
@@ -8,19 +7,9 @@ export function decodeSettings(form: SnapshotDecoder, value: unknown, defaults: 
   const given = form.object(value, 'settings', FIELDS);
   const list = (field: Field, read: (item: unknown, path: string) => string, otherwise: readonly string[]) =>
     given[field] === undefined ? otherwise : form.list(given[field], `settings.${field}`, read);
-  const account = (item: unknown, path: string) => principalName(form, item, path);
-  const property = (item: unknown, path: string) => {
-    const name = form.string(item, path);
-    const problem = typeof item === 'string' ? sessionPropertyProblem(name) : null;
-    if (problem !== null) form.refuse(path, problem);
-    return name;
-  };
-  const catalog = (item: unknown, path: string) => {
-    const name = form.string(item, path);
-    const problem = typeof item === 'string' ? resourceNameProblem(name) : null;
-    if (problem !== null) form.refuse(path, problem);
-    return name;
-  };
+  const account = (item: unknown, path: string) => form.text(item, path, nameProblem);
+  const property = (item: unknown, path: string) => form.text(item, path, sessionPropertyProblem);
+  const catalog = (item: unknown, path: string) => form.text(item, path, resourceNameProblem);
   const { own_account, metadata_catalog, impersonation } = given;
   const ownAccount = own_account === undefined ? defaults.ownAccount : account(own_account, 'settings.own_account');
   const metadataCatalog = metadata_catalog === undefined ? defaults.metadataCatalog : metadata_catalog;

@@ -1,7 +1,7 @@
+import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { OPEN_SYSTEM_SCHEMAS } from '../model/intent.js';
 import { isLive } from '../model/principal-matching.js';
-import { PRIVILEGES, type Privilege } from '../model/privilege.js';
-import type { Resource } from '../model/resource.js';
+import { PRIVILEGES, type Privilege, type Resource } from '../model/resource.js';
 import type { Snapshot } from '../model/snapshot.js';
 import type { EntrySource } from './interned-access.js';
 import type { PrincipalIndex } from './principal-index.js';
@@ -55,21 +55,14 @@ export function systemEntries(reaching: readonly number[]): EntryNode {
 /** Equal privileges as one source, so that users who have them by different grants share an interned access. */
 function sharedGivings(): (privileges: readonly Privilege[]) => EntrySource {
   const shared = new Map<string, EntrySource>();
-  return (privileges) => {
-    const key = privileges.join();
-    const source = shared.get(key) ?? { gives: privileges };
-    shared.set(key, source);
-    return source;
-  };
+  return (privileges) => getOrInsert(shared, privileges.join(), () => ({ gives: privileges }));
 }
 
 function nodeAt(root: EntryNode, { catalog, schema, table }: Resource): EntryNode {
   let node = root;
   for (const name of [catalog, schema, table]) {
     if (name === undefined) break;
-    const child = node.children.get(name) ?? emptyNode();
-    node.children.set(name, child);
-    node = child;
+    node = getOrInsert(node.children, name, emptyNode);
   }
   return node;
 }

@@ -1,7 +1,7 @@
+import { proveRules } from '../../../test/support/prove-rules.js';
 import { aSnapshot } from '../../../test/support/snapshot-builder.js';
 import { compile } from '../compile/compile.js';
 import type { ColumnRule, RulesDocument, TableRule, SystemSessionPropertyRule } from '../document/rules-document.js';
-import { proveRules } from './proof.js';
 
 /** Ana reads a filtered, masked table; the others may do more, elsewhere, or nothing. */
 const snapshot = aSnapshot()

@@ -1,15 +1,20 @@
 import type { Finding } from '../document/finding.js';
 import type { PatternCache } from '../document/pattern-cache.js';
 import type { RulesDocument } from '../document/rules-document.js';
-import { describePermission, describeRestriction, displayName } from '../engine/access-fact-text.js';
-import { isRestriction, type AccessFact, type Restriction } from '../engine/access-fact.js';
+import {
+  describePermission,
+  describeRestriction,
+  displayName,
+  isRestriction,
+  type AccessFact,
+  type Restriction,
+} from '../engine/access-fact.js';
 import { decidingRule, nameOfRule, textOfRule, type RuleAt } from '../engine/deciding-rule.js';
 import { Evaluator } from '../engine/evaluator.js';
 import { decide, type Decision } from '../model/intent.js';
-import type { Privilege } from '../model/privilege.js';
-import type { Resource } from '../model/resource.js';
+import type { Subject } from '../model/principal.js';
+import type { Privilege, Resource } from '../model/resource.js';
 import type { Snapshot } from '../model/snapshot.js';
-import type { Subject } from '../model/subject.js';
 import type { Difference } from './differences.js';
 
 /** Puts differences into words: who, where, what, by which grant, and which rule says otherwise. */

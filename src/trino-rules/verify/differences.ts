@@ -1,6 +1,6 @@
 import type { AccessFact } from '../engine/access-fact.js';
 import { differing, type Bitset, type MemberTally } from '../engine/sparse-bitset.js';
-import type { Subject } from '../model/subject.js';
+import type { Subject } from '../model/principal.js';
 
 /** Where rules and grants disagree: by the rules somebody has something that the grants do not give, or the other way round. */
 export interface Difference {

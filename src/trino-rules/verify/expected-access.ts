@@ -1,7 +1,8 @@
+import { getOrInsert } from '../../kernel/get-or-insert.js';
 import type { TableAccess } from '../engine/schema-comparison.js';
-import { addWord, BitsetPool, wordAt, type SparseBitset, type Bitset } from '../engine/sparse-bitset.js';
+import { addSparse, addWord, BitsetPool, wordAt, type SparseBitset, type Bitset } from '../engine/sparse-bitset.js';
 import type { Access } from '../model/intent.js';
-import { PRIVILEGES, type Privilege } from '../model/privilege.js';
+import { PRIVILEGES, type Privilege } from '../model/resource.js';
 
 /** Access at one node by the grants: the counterpart of `ActualAccess`, with which the proof compares it. */
 export class ExpectedAccess implements TableAccess {
@@ -25,9 +26,7 @@ export class ExpectedAccess implements TableAccess {
 
   /** Adds the access of users that are not in it yet. */
   add(people: SparseBitset, { privileges, filters, hidden, masks }: Access): void {
-    const record = (into: Bitset): void => {
-      for (let i = 0; i < people.at.length; i++) addWord(into, wordAt(people.at, i), wordAt(people.words, i));
-    };
+    const record = (into: Bitset): void => addSparse(into, people);
     for (const privilege of privileges) record(this.given[privilege]);
     for (const expression of filters) record(this.setOf(this.filters, `(${expression})`));
     for (const column of hidden) record(this.setOf(this.hidden, column));
@@ -56,16 +55,10 @@ export class ExpectedAccess implements TableAccess {
   }
 
   private masksOf(column: string): Map<string, Bitset> {
-    const known = this.masks.get(column) ?? new Map<string, Bitset>();
-    this.masks.set(column, known);
-    return known;
+    return getOrInsert(this.masks, column, () => new Map<string, Bitset>());
   }
 
   private setOf(sets: Map<string, Bitset>, key: string): Bitset {
-    const known = sets.get(key);
-    if (known !== undefined) return known;
-    const made = this.empty.take();
-    sets.set(key, made);
-    return made;
+    return getOrInsert(sets, key, () => this.empty.take());
   }
 }

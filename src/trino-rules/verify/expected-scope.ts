@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../kernel/get-or-insert.js';
 import type { SchemaAccess } from '../engine/schema-comparison.js';
 import { addWord, bitset, sparseBitset, wordAt, type Bitset, type WordMarks } from '../engine/sparse-bitset.js';
 import type { Access } from '../model/intent.js';
@@ -112,9 +113,7 @@ const NOWHERE = new Uint32Array(0);
 function addAlike(access: ExpectedAccess, interned: Iterable<[number, InternedAccess]>): void {
   const alike = new Map<Access, number[]>();
   for (const [position, { access: granted }] of interned) {
-    const known = alike.get(granted);
-    if (known) known.push(position);
-    else alike.set(granted, [position]);
+    getOrInsert(alike, granted, () => []).push(position);
   }
   for (const [granted, positions] of alike) access.add(sparseBitset(positions), granted);
 }

@@ -1,5 +1,6 @@
+import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { accessOf, type Access } from '../model/intent.js';
-import type { Privilege } from '../model/privilege.js';
+import type { Privilege } from '../model/resource.js';
 import type { SnapshotPolicy } from '../model/snapshot.js';
 
 /** A grant's privileges, or a policy, without its members. */
@@ -26,9 +27,7 @@ export class InternedAccess {
 
   /** With one source more. */
   and(source: EntrySource): InternedAccess {
-    const known = this.after.get(source) ?? this.with(source);
-    this.after.set(source, known);
-    return known;
+    return getOrInsert(this.after, source, () => this.with(source));
   }
 
   private with(source: EntrySource): InternedAccess {

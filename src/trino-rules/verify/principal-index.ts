@@ -1,6 +1,5 @@
-import type { PolicySubject } from '../model/principal.js';
+import type { PolicySubject, Subject } from '../model/principal.js';
 import type { Snapshot, SnapshotPolicy } from '../model/snapshot.js';
-import type { Subject } from '../model/subject.js';
 
 /**
  * The principals of a snapshot, numbered, and the members of what its grants and policies name. For the proof alone: the

@@ -5,6 +5,7 @@ import { anySnapshot } from '../../../test/support/any-snapshot.js';
 import { byEvaluator } from '../../../test/support/by-evaluator.js';
 import { byIntent } from '../../../test/support/by-intent.js';
 import { anyQuestion } from '../../../test/support/engine-question.js';
+import { proveRules } from '../../../test/support/prove-rules.js';
 import { wordsOf } from '../../../test/support/snapshot-words.js';
 import { compile } from '../compile/compile.js';
 import type { Finding } from '../document/finding.js';
@@ -13,7 +14,6 @@ import { Evaluator } from '../engine/evaluator.js';
 import { MetadataVisibility } from '../engine/metadata-visibility.js';
 import type { Snapshot } from '../model/snapshot.js';
 import { checkRules } from './check.js';
-import { proveRules } from './proof.js';
 
 const ORDERS = { catalog: 'sales', schema: 'eu', table: 'orders' };
 

@@ -1,7 +1,7 @@
 import type { Finding } from '../document/finding.js';
 import { PatternCache } from '../document/pattern-cache.js';
 import type { RulesDocument } from '../document/rules-document.js';
-import { BudgetExceeded, WorkBudget } from '../document/work-budget.js';
+import { BudgetExceeded, type WorkBudget } from '../document/work-budget.js';
 import { EngineSets } from '../engine/engine-sets.js';
 import { UserUniverse } from '../engine/user-universe.js';
 import { openPatterns } from '../lint/open-patterns.js';
@@ -16,15 +16,11 @@ import { proveRights } from './proof-of-rights.js';
 const MAX_COUNTEREXAMPLES = 20;
 
 /**
- * Proves that the engine, with these rules, gives everybody exactly what the snapshot means: people, engine principals,
+ * Proves that the engine, with its rules, gives everybody exactly what the snapshot means: people, engine principals,
  * service accounts, every name that a pattern of users matches besides, and a stranger. Complete, because every pattern is a
  * list of names (`openPatterns`): see `proveData`. Any difference is an error with a counterexample.
+ * @param engine numbers users as the principals does, and after them all others
  */
-export function proveRules(rules: RulesDocument, snapshot: Snapshot): Finding[] {
-  return withEngine(rules, snapshot, new WorkBudget(), prove);
-}
-
-/** @param engine numbers users as the principals does, and after them all others */
 export function prove(engine: EngineSets, snapshot: Snapshot, principals: PrincipalIndex): Finding[] {
   const strangers = engine.people.strangers.map((name) => ({ kind: 'stranger', name }) as const);
   const differences = new Differences([...principals.subjects, ...strangers], MAX_COUNTEREXAMPLES);

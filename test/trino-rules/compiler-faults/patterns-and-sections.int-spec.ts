@@ -64,20 +64,20 @@ stopsEach({
   },
   'closes for any name': {
     file: 'trino-rules/compile/sibling-rules.js',
-    from: 'const user = people && { user: audience(people, this.list) };',
-    to: "const user = { user: people ? audience(people, this.list) : '.*' };",
+    from: 'const user = people && { user: anyOf(this.intent.principals.namesOf(people)) };',
+    to: "const user = { user: people ? anyOf(this.intent.principals.namesOf(people)) : '.*' };",
     found: /the user of rule schemas\[\d+\] holds \.\*, so that nothing can be proved/,
   },
   'admits all users where they are few': {
     file: 'trino-rules/compile/sibling-rules.js',
-    from: 'const user = people && { user: audience(people, this.list) };',
-    to: 'const user = people && people.count() > 1 && { user: audience(people, this.list) };',
+    from: 'const user = people && { user: anyOf(this.intent.principals.namesOf(people)) };',
+    to: 'const user = people && people.count() > 1 && { user: anyOf(this.intent.principals.namesOf(people)) };',
     found: /Zed .*may not have OWNERSHIP of the schema hr\.staff/,
   },
   'writes numbers of people as seven classes': {
     file: 'trino-rules/compile/sibling-rules.js',
-    from: 'const user = people && { user: audience(people, this.list) };',
-    to: "const user = people && { user: audience(people, this.list).replace(/clerk.*/, 'clerk[0-9][0-9][0-9][0-9][0-9][0-9][0-9]') };",
+    from: 'const user = people && { user: anyOf(this.intent.principals.namesOf(people)) };',
+    to: "const user = people && { user: anyOf(this.intent.principals.namesOf(people)).replace(/clerk.*/, 'clerk[0-9][0-9][0-9][0-9][0-9][0-9][0-9]') };",
     found: /the user of rule catalogs\[\d+\] means more names than can be listed, so that nothing can be proved/,
   },
   'leaves the level above out of rules about schemas': {
@@ -112,15 +112,15 @@ stopsEach({
     found: /fay .*may not have OWNERSHIP of the schema hr\.vault \(deny \d+ takes it\)/,
   },
   'names those behind each of an audience': {
-    file: 'trino-rules/compile/audience.js',
+    file: 'trino-rules/compile/principal-index.js',
     from: 'subjects[position]?.name',
     to: 'subjects[position + 1]?.name',
     found: /gus .*may not have OWNERSHIP of the schema hr\.staff \(the account is deactivated\)/,
   },
   'forgets the last user of a rule': {
-    file: 'trino-rules/compile/audience.js',
-    from: 'people.members().flatMap',
-    to: 'people.members().slice(0, Math.max(1, people.count() - 1)).flatMap',
+    file: 'trino-rules/compile/sibling-rules.js',
+    from: 'this.intent.principals.namesOf(people)',
+    to: 'this.intent.principals.namesOf(people).slice(0, Math.max(1, people.count() - 1))',
     found: /clerk\d+ .*may SELECT from lake\.raw\.\(any other table\)/,
   },
   'drops the rules of the schemas': {
@@ -137,8 +137,8 @@ stopsEach({
   },
   'lets strangers execute queries': {
     file: 'trino-rules/compile/compile.js',
-    from: "{ user: insiders, allow: ['execute'] }",
-    to: "{ user: insiders + '|.*', allow: ['execute'] }",
+    from: "{ user: anyOf(namesOf(intent.reachesSomething)), allow: ['execute'] }",
+    to: "{ user: anyOf(namesOf(intent.reachesSomething)) + '|.*', allow: ['execute'] }",
     found: /the user of rule queries\[\d+\] holds \.\*, so that nothing can be proved/,
   },
   'opens the marker to all users': {
@@ -155,7 +155,7 @@ stopsEach({
   },
   'lets users without access set properties': {
     file: 'trino-rules/compile/compile.js',
-    from: 'user: audience(others, subjects), property',
+    from: 'user: anyOf(namesOf(others)), property',
     to: 'property',
     found: /gus .*may not SET SESSION query_max_run_time \(the account is deactivated\)/,
   },

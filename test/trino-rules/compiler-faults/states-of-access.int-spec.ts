@@ -190,19 +190,19 @@ stopsEach({
     found: /service-account-etl .*may not SELECT from shop\.us\.\(any other table\)/,
   },
   'gives a schema the access of its table': {
-    file: 'trino-rules/compile/resource-tree.js',
+    file: 'trino-rules/compile/intent-sets.js',
     from: 'if (schema !== undefined && table !== undefined)',
     to: 'if (false)',
     found: /fay .*may SELECT from hr\.staff\.\(any other table\)/,
   },
   'gives a catalog the access of its schema': {
-    file: 'trino-rules/compile/resource-tree.js',
+    file: 'trino-rules/compile/intent-sets.js',
     from: 'if (schema !== undefined)\n',
     to: 'if (schema !== undefined && table !== undefined)\n',
     found: /fay .*may have OWNERSHIP of the schema hr\.staff/,
   },
   'forgets the last child of each node': {
-    file: 'trino-rules/compile/resource-tree.js',
+    file: 'trino-rules/compile/intent-sets.js',
     from: '.sort(([a], [b]) => (a < b ? -1 : 1));',
     to: '.sort(([a], [b]) => (a < b ? -1 : 1)).slice(0, nodes.size > 1 ? -1 : 1);',
     found: /fay .*may not SELECT from hr\.staff\.salaries \(deny \d+ takes it\)/,

@@ -83,9 +83,9 @@ stopsEach({
     found: /pam may not INSERT into lake\.\(any other schema\)\.t3 \(no grant gives it\)/,
   },
   'loses the first of an audience': {
-    file: 'trino-rules/compile/audience.js',
-    from: 'people.members().flatMap',
-    to: 'people.members().slice(people.count() > 1 ? 1 : 0).flatMap',
+    file: 'trino-rules/compile/sibling-rules.js',
+    from: 'this.intent.principals.namesOf(people)',
+    to: 'this.intent.principals.namesOf(people).slice(people.count() > 1 ? 1 : 0)',
     found: /ana \(and 1 more\) may SELECT from lake\.raw\.t1 by grant 11/,
   },
   // Patterns
@@ -153,7 +153,7 @@ stopsEach({
   },
   'lets all users execute queries': {
     file: 'trino-rules/compile/compile.js',
-    from: "{ user: insiders, allow: ['execute'] }",
+    from: "{ user: anyOf(namesOf(intent.reachesSomething)), allow: ['execute'] }",
     to: "{ allow: ['execute'] }",
     found: /gus \(and 4 more\) may not execute queries \(the account is deactivated\)/,
   },
@@ -190,8 +190,8 @@ stopsEach({
   },
   'lets users without access be impersonated': {
     file: 'trino-rules/compile/compile.js',
-    from: 'const people = intent.reachesSomething\n        .and(activePeople)',
-    to: 'const people = activePeople',
+    from: 'namesOf(intent.reachesSomething.and(activePeople))',
+    to: 'namesOf(activePeople)',
     found: /service-account-grantline may not impersonate nia/,
   },
   'lets people set every property': {
