@@ -1,8 +1,8 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { auditContextOf } from '../grants/domain/audit-context.js';
 import { Refused } from '../kernel/errors.js';
 import {
+  auditContextOf,
   AdministratorsOnly,
   type Client,
   CurrentClient,

@@ -1,7 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AuditModule } from '../audit/audit.module.js';
-import { AdmissionProof } from '../grants/domain/admission-proof.js';
-import { SizeForecast } from '../grants/domain/size-forecast.js';
+import { AdmissionProof, SizeForecast } from '../grants/domain/admission-ports.js';
 import { Log } from '../platform/log.js';
 import type { Settings } from '../platform/settings.js';
 import { QueryEngineModule } from '../query-engine/query-engine.module.js';
@@ -10,8 +9,8 @@ import { AclSyncController } from './acl-sync.controller.js';
 import { aclSyncScheduler } from './acl-sync.scheduler.js';
 import { ApprovalsService } from './approvals.service.js';
 import { BackgroundRunsService } from './background-runs.service.js';
-import { SeparateAdmissionProof } from './infrastructure/separate-admission-proof.js';
 import { HistoryGaugesService } from './history-gauges.service.js';
+import { SeparateAdmissionProof } from './infrastructure/separate-admission-proof.js';
 import { LiveVersionService } from './live-version.service.js';
 import { PublishedSizeForecast } from './published-size-forecast.service.js';
 import { PublishingModule } from './publishing.module.js';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
-import type { AuditContext } from '../grants/domain/audit-context.js';
+import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import { diffRules } from '../trino-rules/diff/rules-diff.js';
 import { type Finding, isError } from '../trino-rules/document/finding.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
-import type { AuditContext } from '../grants/domain/audit-context.js';
+import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import { Refused } from '../kernel/errors.js';
 import { Transaction } from '../platform/transaction.js';

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { Injectable } from '@nestjs/common';
-import { type Forecast, type Growth, SizeForecast } from '../grants/domain/size-forecast.js';
+import { type Forecast, type Growth, SizeForecast } from '../grants/domain/admission-ports.js';
 import { isError } from '../trino-rules/document/finding.js';
 import { checkCapacity } from '../trino-rules/document/target-capacity.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
-import type { AuditEventName } from '../audit/domain/audit-event.js';
-import type { AuditContext } from '../grants/domain/audit-context.js';
+import type { AuditEventName, AuditContext } from '../audit/domain/audit-event.js';
 import { Log } from '../platform/log.js';
 import { Transaction } from '../platform/transaction.js';
 import type { AccessChange } from '../trino-rules/diff/access-change.js';

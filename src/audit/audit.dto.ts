@@ -1,10 +1,9 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn, IsOptional, Matches } from 'class-validator';
 import type { Page } from '../kernel/page.js';
-import { FieldRule, momentProblem } from '../platform/validation.js';
 import { BigPageQuery } from '../platform/page.dto.js';
-import { AUDIT_EVENTS, type AuditEvent, type AuditEventName } from './domain/audit-event.js';
-import type { AuditFilter } from './domain/audit-store.js';
+import { FieldRule, momentProblem } from '../platform/validation.js';
+import { AUDIT_EVENTS, type AuditEvent, type AuditEventName, type AuditFilter } from './domain/audit-event.js';
 
 const optionalMoment = (value: unknown): string | null => (value === undefined ? null : momentProblem(value));
 

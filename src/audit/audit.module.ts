@@ -1,15 +1,12 @@
 import { Module } from '@nestjs/common';
-import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditController } from './audit.controller.js';
 import { AuditService } from './audit.service.js';
-import { AuditStore } from './domain/audit-store.js';
-import { AuditEventRow } from './infrastructure/audit-event.entity.js';
-import { TypeormAuditStore } from './infrastructure/typeorm-audit-store.js';
+import { AuditStore } from './domain/audit-event.js';
+import { PostgresAuditStore } from './infrastructure/postgres-audit-store.js';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([AuditEventRow])],
   controllers: [AuditController],
-  providers: [AuditService, { provide: AuditStore, useClass: TypeormAuditStore }],
+  providers: [AuditService, { provide: AuditStore, useClass: PostgresAuditStore }],
   exports: [AuditService],
 })
 export class AuditModule {}

@@ -4,8 +4,14 @@ import { Clock } from '../kernel/clock.js';
 import { type Page, pageOf, type PageRequest } from '../kernel/page.js';
 import { Log } from '../platform/log.js';
 import { Settings } from '../platform/settings.js';
-import type { AuditEntry, AuditEvent, AuditEventName } from './domain/audit-event.js';
-import { type AuditFilter, AuditStore, type TrailPosition } from './domain/audit-store.js';
+import {
+  type AuditEntry,
+  type AuditEvent,
+  type AuditEventName,
+  type AuditFilter,
+  AuditStore,
+  type TrailPosition,
+} from './domain/audit-event.js';
 
 @Injectable()
 export class AuditService {

@@ -1,8 +1,10 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { Refused } from '../kernel/errors.js';
+import type { AuditContext } from '../audit/domain/audit-event.js';
+import { found, Refused } from '../kernel/errors.js';
 import {
   AdministratorsOnly,
+  CurrentAuditContext,
   type Client,
   CurrentClient,
   type AuthenticatedUser,
@@ -13,9 +15,8 @@ import { ApiProblems } from '../platform/openapi.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
 import { toChange, toFilter, toUserPage, UserChangeDto, UserPage, UserQuery } from './administration.dto.js';
 import { AdministrationService } from './administration.service.js';
-import { OneTimePasswordResponse } from './passwords.dto.js';
+import { OneTimePasswordResponse, toUserResponse, UserResponse } from './auth.dto.js';
 import { PasswordsService } from './passwords.service.js';
-import { toUserResponse, UserResponse } from './user-response.js';
 
 @ApiTags('users')
 @ApiBearerAuth('access-token')
@@ -36,9 +37,7 @@ export class AdministrationController {
   @Get(':id')
   @ApiOkResponse({ type: UserResponse })
   async find(@Param('id', RowIdPipe) id: number): Promise<UserResponse> {
-    const account = await this.administration.find(id);
-    if (account === null) throw new Refused('not_found');
-    return toUserResponse(account);
+    return toUserResponse(found(await this.administration.find(id)));
   }
 
   @ApiProblems('last_administrator')
@@ -47,10 +46,9 @@ export class AdministrationController {
   async change(
     @Param('id', RowIdPipe) id: number,
     @Body() body: UserChangeDto,
-    @CurrentUser() user: AuthenticatedUser,
-    @CurrentClient() client: Client,
+    @CurrentAuditContext() by: AuditContext,
   ): Promise<UserResponse> {
-    const outcome = await this.administration.change(id, toChange(body), user, client);
+    const outcome = await this.administration.change(id, toChange(body), by);
     switch (outcome.kind) {
       case 'changed':
         return toUserResponse(outcome.account);
@@ -64,12 +62,8 @@ export class AdministrationController {
   @Delete(':id/sessions')
   @HttpCode(204)
   @ApiNoContentResponse()
-  async endSessions(
-    @Param('id', RowIdPipe) id: number,
-    @CurrentUser() user: AuthenticatedUser,
-    @CurrentClient() client: Client,
-  ): Promise<void> {
-    if (!(await this.administration.endSessions(id, user, client))) throw new Refused('not_found');
+  async endSessions(@Param('id', RowIdPipe) id: number, @CurrentAuditContext() by: AuditContext): Promise<void> {
+    if (!(await this.administration.endSessions(id, by))) throw new Refused('not_found');
   }
 
   @ApiProblems('busy')
@@ -82,8 +76,7 @@ export class AdministrationController {
     @CurrentClient() client: Client,
     @UntilClientGone() signal: AbortSignal,
   ): Promise<OneTimePasswordResponse> {
-    const made = await this.passwords.setOneTimePassword(id, user, client, signal);
-    if (made === null) throw new Refused('not_found');
-    return { one_time_password: made.password, expires_at: made.until.toISOString() };
+    const { password, until } = found(await this.passwords.setOneTimePassword(id, user, client, signal));
+    return { one_time_password: password, expires_at: until.toISOString() };
   }
 }

@@ -2,11 +2,10 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsBoolean, IsIn, IsOptional, ValidateIf } from 'class-validator';
 import type { Page } from '../kernel/page.js';
-import { TextRule, WITHOUT_NUL } from '../platform/validation.js';
 import { PageQuery } from '../platform/page.dto.js';
-import { type Account, type Role, ROLES } from '../users/domain/account.js';
-import type { UserFilter } from '../users/domain/user-store.js';
-import { toUserResponse, UserResponse } from './user-response.js';
+import { TextRule, WITHOUT_NUL } from '../platform/validation.js';
+import { type Account, type Role, ROLES, type UserFilter } from '../users/domain/account.js';
+import { toUserResponse, UserResponse } from './auth.dto.js';
 
 const ONE_ROLE = { message: `must be one of ${ROLES.join(', ')}` };
 

@@ -1,15 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
-import { type AuditEventName, userSubject } from '../audit/domain/audit-event.js';
+import { type AuditContext, type AuditEventName, userSubject } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import { type Page, pageOf, type PageRequest } from '../kernel/page.js';
-import type { Client, AuthenticatedUser } from '../platform/access.js';
 import { Transaction } from '../platform/transaction.js';
 import { AccessChangesService } from '../users/access-changes.service.js';
-import type { Account, Role } from '../users/domain/account.js';
-import type { AccountChange, UserFilter } from '../users/domain/user-store.js';
+import type { Account, Role, AccountChange, UserFilter } from '../users/domain/account.js';
 import { UsersService } from '../users/users.service.js';
-import { SessionStore } from './domain/session-store.js';
+import { SessionStore } from './domain/session.js';
 
 /** Administration of accounts: with the audit trail the one exception from per-user isolation. */
 @Injectable()
@@ -32,25 +30,14 @@ export class AdministrationService {
   }
 
   /** A deactivated account's sessions end for good: activating it again does not bring them back. */
-  async change(
-    id: number,
-    change: { isActive?: boolean; role?: Role },
-    administrator: AuthenticatedUser,
-    client: Client,
-  ): Promise<AccountChange> {
+  async change(id: number, change: { isActive?: boolean; role?: Role }, by: AuditContext): Promise<AccountChange> {
     const done = await this.transaction.run(async () => {
       const outcome = await this.users.change(id, change);
       if (outcome.kind !== 'changed') return outcome;
       const { before, account } = outcome;
       if (before.isActive && !account.isActive) await this.sessions.endAllOf(id, this.clock.now(), null);
       for (const [event, details] of eventsOf(before, account)) {
-        await this.audit.record({
-          event,
-          actor: administrator,
-          subject: userSubject(account),
-          origin: client,
-          details,
-        });
+        await this.audit.record({ event, ...by, subject: userSubject(account), details });
       }
       return outcome;
     });
@@ -60,13 +47,13 @@ export class AdministrationService {
   }
 
   /** False: there is no such account. */
-  async endSessions(id: number, administrator: AuthenticatedUser, client: Client): Promise<boolean> {
+  async endSessions(id: number, by: AuditContext): Promise<boolean> {
     const account = await this.users.find(id);
     if (account === null) return false;
     await this.transaction.run(async () => {
       const details = { ended: await this.sessions.endAllOf(id, this.clock.now(), null) };
       const subject = userSubject(account);
-      await this.audit.record({ event: 'sessions_ended', actor: administrator, subject, origin: client, details });
+      await this.audit.record({ event: 'sessions_ended', ...by, subject, details });
     });
     return true;
   }

@@ -5,12 +5,19 @@ import { Refused } from '../kernel/errors.js';
 import { BeforePasswordChange, type Client, CurrentClient, Public, UntilClientGone } from '../platform/access.js';
 import { ApiProblems } from '../platform/openapi.js';
 import type { Account } from '../users/domain/account.js';
-import { LoginDto, RefreshDto, RegisterDto, TokenResponse, toTokenResponse } from './auth.dto.js';
+import {
+  LoginDto,
+  RefreshDto,
+  RegisterDto,
+  TokenResponse,
+  toTokenResponse,
+  toUserResponse,
+  UserResponse,
+} from './auth.dto.js';
+import { CurrentAccount } from './current-account.decorator.js';
 import { RegistrationService } from './registration.service.js';
 import { SessionsService } from './sessions.service.js';
 import { SignInService } from './sign-in.service.js';
-import { CurrentAccount } from './current-account.decorator.js';
-import { toUserResponse, UserResponse } from './user-response.js';
 
 @ApiTags('auth')
 @Controller('api/auth')

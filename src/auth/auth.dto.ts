@@ -1,7 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { anyText, TextRule, WITHOUT_NUL } from '../platform/validation.js';
-import { emailProblem } from '../users/domain/email.js';
-import { usernameProblem } from '../users/domain/username.js';
+import { TextRule, WITHOUT_NUL, anyText } from '../platform/validation.js';
+import { type Account, type Role, ROLES, emailProblem, usernameProblem } from '../users/domain/account.js';
 import { passwordCharacterProblem, passwordProblem } from './domain/password.js';
 import type { TokenPair } from './tokens.service.js';
 
@@ -59,4 +58,57 @@ export class TokenResponse {
 
 export function toTokenResponse({ accessToken, refreshToken }: TokenPair): TokenResponse {
   return { access_token: accessToken, refresh_token: refreshToken, token_type: 'bearer' };
+}
+
+export class PasswordChangeDto {
+  @ApiProperty({ pattern: WITHOUT_NUL })
+  @TextRule(passwordCharacterProblem)
+  current_password!: string;
+
+  @ApiProperty(NEW_PASSWORD)
+  @TextRule(passwordProblem)
+  new_password!: string;
+}
+
+export class EmailChangeDto {
+  @ApiProperty({ format: 'email', maxLength: 254 })
+  @TextRule(emailProblem)
+  email!: string;
+
+  @ApiProperty({ pattern: WITHOUT_NUL })
+  @TextRule(passwordCharacterProblem)
+  current_password!: string;
+}
+
+export class OneTimePasswordResponse {
+  @ApiProperty({ description: 'Shown here and never again. It opens nothing but POST /api/auth/password.' })
+  one_time_password!: string;
+
+  @ApiProperty({ format: 'date-time', description: 'Until when it can be used to sign in.' })
+  expires_at!: string;
+}
+
+/** Source document 2.2. */
+export class UserResponse {
+  @ApiProperty({ type: 'integer', example: 12 })
+  id!: number;
+
+  @ApiProperty({ example: 'alice' })
+  username!: string;
+
+  @ApiProperty({ example: 'alice@example.org' })
+  email!: string;
+
+  @ApiProperty({ enum: ROLES })
+  role!: Role;
+
+  @ApiProperty()
+  is_active!: boolean;
+
+  @ApiProperty({ type: String, format: 'date-time', example: '2026-11-20T12:00:00.000Z' })
+  created_at!: string;
+}
+
+export function toUserResponse({ id, username, email, role, isActive, createdAt }: Account): UserResponse {
+  return { id, username, email, role, is_active: isActive, created_at: createdAt.toISOString() };
 }

@@ -1,17 +1,14 @@
 import { Module } from '@nestjs/common';
 import { JwtModule } from '@nestjs/jwt';
-import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditModule } from '../audit/audit.module.js';
 import { UsersModule } from '../users/users.module.js';
 import { AdministrationController } from './administration.controller.js';
 import { AdministrationService } from './administration.service.js';
 import { AuthController } from './auth.controller.js';
-import { SessionStore } from './domain/session-store.js';
+import { SessionStore } from './domain/session.js';
 import { AccessTokenStrategy } from './infrastructure/access-token.strategy.js';
-import { RefreshTokenRow } from './infrastructure/refresh-token.entity.js';
-import { SessionRow } from './infrastructure/session.entity.js';
+import { PostgresSessionStore } from './infrastructure/postgres-session-store.js';
 import { SigningKey } from './infrastructure/signing-key.js';
-import { TypeormSessionStore } from './infrastructure/typeorm-session-store.js';
 import { PasswordsController } from './passwords.controller.js';
 import { PasswordsService } from './passwords.service.js';
 import { RegistrationModule } from './registration.module.js';
@@ -26,7 +23,6 @@ import { TokensService } from './tokens.service.js';
     AuditModule,
     UsersModule,
     RegistrationModule,
-    TypeOrmModule.forFeature([SessionRow, RefreshTokenRow]),
     JwtModule.registerAsync({
       extraProviders: [SigningKey],
       inject: [SigningKey],
@@ -48,7 +44,7 @@ import { TokensService } from './tokens.service.js';
     TokensService,
     SigningKey,
     AccessTokenStrategy,
-    { provide: SessionStore, useClass: TypeormSessionStore },
+    { provide: SessionStore, useClass: PostgresSessionStore },
   ],
   exports: [SessionsService],
 })

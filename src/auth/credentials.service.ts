@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Refused } from '../kernel/errors.js';
 import type { Client } from '../platform/access.js';
 import type { Account, AccountWithHash } from '../users/domain/account.js';
-import { type Hashing, PasswordHasher } from './domain/password-hasher.js';
+import { type Hashing, PasswordHasher } from './domain/password.js';
 import { type CountedAttempt, Throttle, type ThrottledAttempt } from './domain/throttle.js';
 
 /** A presented name and password. */

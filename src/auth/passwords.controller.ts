@@ -10,9 +10,8 @@ import {
   UntilClientGone,
 } from '../platform/access.js';
 import { ApiProblems } from '../platform/openapi.js';
-import { EmailChangeDto, PasswordChangeDto } from './passwords.dto.js';
-import { PasswordsService } from './passwords.service.js';
-import { toUserResponse, UserResponse } from './user-response.js';
+import { EmailChangeDto, PasswordChangeDto, toUserResponse, UserResponse } from './auth.dto.js';
+import { type FailedProof, PasswordsService } from './passwords.service.js';
 
 @ApiTags('auth')
 @ApiBearerAuth('access-token')
@@ -33,20 +32,12 @@ export class PasswordsController {
   ): Promise<void> {
     const passwords = { current: body.current_password, next: body.new_password };
     const change = await this.passwords.changePassword(user, passwords, client, signal);
-    switch (change.kind) {
-      case 'changed':
-        return;
-      case 'same-password':
-        throw new Refused('validation_failed', {
-          errors: [{ field: 'new_password', message: 'must not be the current one' }],
-        });
-      case 'wrong-password':
-        throw new Refused('invalid_credentials', { detail: 'The current password is another one.' });
-      case 'deactivated':
-        throw new Refused('token_invalid');
-      case 'throttled':
-        throw new Refused('too_many_requests', change);
+    if (change.kind === 'same-password') {
+      throw new Refused('validation_failed', {
+        errors: [{ field: 'new_password', message: 'must not be the current one' }],
+      });
     }
+    if (change.kind !== 'changed') throw refusalOf(change);
   }
 
   @ApiProblems('invalid_credentials', 'email_taken', 'too_many_requests', 'busy')
@@ -60,17 +51,19 @@ export class PasswordsController {
   ): Promise<UserResponse> {
     const wanted = { email: body.email, currentPassword: body.current_password };
     const change = await this.passwords.changeEmail(user, wanted, client, signal);
-    switch (change.kind) {
-      case 'changed':
-        return toUserResponse(change.account);
-      case 'email-taken':
-        throw new Refused('email_taken');
-      case 'wrong-password':
-        throw new Refused('invalid_credentials', { detail: 'The current password is another one.' });
-      case 'deactivated':
-        throw new Refused('token_invalid');
-      case 'throttled':
-        throw new Refused('too_many_requests', change);
-    }
+    if (change.kind === 'email-taken') throw new Refused('email_taken');
+    if (change.kind !== 'changed') throw refusalOf(change);
+    return toUserResponse(change.account);
+  }
+}
+
+function refusalOf(failed: FailedProof): Refused {
+  switch (failed.kind) {
+    case 'wrong-password':
+      return new Refused('invalid_credentials', { detail: 'The current password is another one.' });
+    case 'deactivated':
+      return new Refused('token_invalid');
+    case 'throttled':
+      return new Refused('too_many_requests', failed);
   }
 }

@@ -8,10 +8,10 @@ import { Transaction } from '../platform/transaction.js';
 import type { Account } from '../users/domain/account.js';
 import { UsersService } from '../users/users.service.js';
 import { type PresentedCredentials, CredentialsService, type Proof } from './credentials.service.js';
-import { PasswordHasher } from './domain/password-hasher.js';
-import { SessionStore } from './domain/session-store.js';
+import { PasswordHasher } from './domain/password.js';
+import { SessionStore } from './domain/session.js';
 
-type FailedProof = Exclude<Proof<never>, { kind: 'proved' }>;
+export type FailedProof = Exclude<Proof<never>, { kind: 'proved' }>;
 
 export type PasswordChange = { kind: 'changed' } | { kind: 'same-password' } | FailedProof;
 export type EmailChange = { kind: 'changed'; account: Account } | { kind: 'email-taken' } | FailedProof;

@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { AuditModule } from '../audit/audit.module.js';
 import { UsersModule } from '../users/users.module.js';
 import { CredentialsService } from './credentials.service.js';
-import { PasswordHasher } from './domain/password-hasher.js';
+import { PasswordHasher } from './domain/password.js';
 import { Throttle } from './domain/throttle.js';
 import { PiscinaPasswordHasher } from './infrastructure/piscina-password-hasher.js';
 import { PostgresThrottle } from './infrastructure/postgres-throttle.js';

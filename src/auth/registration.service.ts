@@ -1,17 +1,14 @@
 import { Injectable } from '@nestjs/common';
-import { userSubject } from '../audit/domain/audit-event.js';
 import { AuditService } from '../audit/audit.service.js';
+import { userSubject } from '../audit/domain/audit-event.js';
 import { type FieldError, Refused } from '../kernel/errors.js';
 import type { Client } from '../platform/access.js';
 import { Settings } from '../platform/settings.js';
 import { Transaction } from '../platform/transaction.js';
-import { emailProblem } from '../users/domain/email.js';
-import type { Registration } from '../users/domain/user-store.js';
-import { usernameProblem } from '../users/domain/username.js';
+import { emailProblem, usernameProblem, type Registration } from '../users/domain/account.js';
 import { UsersService } from '../users/users.service.js';
 import { CredentialsService } from './credentials.service.js';
-import { type Hashing, PasswordHasher } from './domain/password-hasher.js';
-import { passwordProblem } from './domain/password.js';
+import { type Hashing, PasswordHasher, passwordProblem } from './domain/password.js';
 import { Throttle, type ThrottledAttempt } from './domain/throttle.js';
 
 export interface Registrant {

@@ -6,8 +6,7 @@ import { type Page, pageOf, type PageRequest } from '../kernel/page.js';
 import type { Client, AuthenticatedUser } from '../platform/access.js';
 import { Transaction } from '../platform/transaction.js';
 import { judgeRotation } from './domain/rotation.js';
-import type { PresentedRefresh, SessionView } from './domain/session.js';
-import { SessionStore } from './domain/session-store.js';
+import { type PresentedRefresh, type SessionView, SessionStore } from './domain/session.js';
 import { storedId, type TokenPair, TokensService } from './tokens.service.js';
 
 export type Refresh =

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { type AuditEventName, userSubject } from '../audit/domain/audit-event.js';
 import { AuditService } from '../audit/audit.service.js';
+import { type AuditEventName, userSubject } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import { Ids } from '../kernel/ids.js';
 import type { Client } from '../platform/access.js';
@@ -9,8 +9,8 @@ import { Transaction } from '../platform/transaction.js';
 import type { Account, AccountWithHash } from '../users/domain/account.js';
 import { UsersService } from '../users/users.service.js';
 import { CredentialsService } from './credentials.service.js';
-import { type Hashing, PasswordHasher } from './domain/password-hasher.js';
-import { SessionStore } from './domain/session-store.js';
+import { type Hashing, PasswordHasher } from './domain/password.js';
+import { SessionStore } from './domain/session.js';
 import type { ThrottledAttempt } from './domain/throttle.js';
 import { type TokenPair, TokensService } from './tokens.service.js';
 

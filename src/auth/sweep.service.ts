@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Cron } from '@nestjs/schedule';
 import { Clock } from '../kernel/clock.js';
 import { Log } from '../platform/log.js';
-import { SessionStore } from './domain/session-store.js';
+import { SessionStore } from './domain/session.js';
 import { Throttle } from './domain/throttle.js';
 
 /** Removes expired sessions, tokens and counters. Replicas may do so at once. */

@@ -5,11 +5,14 @@ import { maskConflict } from '../trino-rules/model/mask-conflict.js';
 import { type PolicySubject, principalText } from '../trino-rules/model/principal.js';
 import { closedProblem, type Resource } from '../trino-rules/model/resource.js';
 import { UsersService } from '../users/users.service.js';
-import { AdmissionProof } from './domain/admission-proof.js';
-import { EngineNames, type EngineNode } from './domain/engine-names.js';
+import {
+  AdmissionProof,
+  EngineNames,
+  type EngineNode,
+  PrincipalDirectory,
+  SizeForecast,
+} from './domain/admission-ports.js';
 import type { PolicyRule } from './domain/policy.js';
-import { PrincipalDirectory } from './domain/principal-directory.js';
-import { SizeForecast } from './domain/size-forecast.js';
 import type { Touched } from './domain/snapshot-store.js';
 import { SnapshotService } from './snapshot.service.js';
 

@@ -1,18 +1,12 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiBearerAuth, ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
+import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
-import { Refused } from '../kernel/errors.js';
-import {
-  AdministratorsOnly,
-  type Client,
-  CurrentClient,
-  type AuthenticatedUser,
-  CurrentUser,
-} from '../platform/access.js';
+import { found } from '../kernel/errors.js';
+import { AdministratorsOnly, CurrentAuditContext } from '../platform/access.js';
 import { ApiProblems } from '../platform/openapi.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
-import { auditContextOf } from './domain/audit-context.js';
 import { GrantBatchResponse, GrantPageResponse, GrantResponse, toGrantResponse } from './grant.response.js';
 import { GrantBatchDto, GrantDto, GrantQuery, toGrantFilter, toNewGrant } from './grants.dto.js';
 import { GrantsService } from './grants.service.js';
@@ -40,11 +34,10 @@ export class GrantsController {
   @ApiOkResponse({ type: GrantResponse, description: 'An equal live grant exists.' })
   async grant(
     @Body() body: GrantDto,
-    @CurrentUser() user: AuthenticatedUser,
-    @CurrentClient() client: Client,
+    @CurrentAuditContext() by: AuditContext,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<GrantResponse> {
-    const { grant, created, warnings } = await this.grants.grant(toNewGrant(body), auditContextOf(user, client));
+    const { grant, created, warnings } = await this.grants.grant(toNewGrant(body), by);
     void reply.status(created ? 201 : 200).header('Location', `/api/admin/grants/${grant.id}`);
     return toGrantResponse(grant, this.clock.now(), warnings);
   }
@@ -53,13 +46,9 @@ export class GrantsController {
   @Post('batch')
   @HttpCode(200)
   @ApiOkResponse({ type: GrantBatchResponse })
-  async batch(
-    @Body() body: GrantBatchDto,
-    @CurrentUser() user: AuthenticatedUser,
-    @CurrentClient() client: Client,
-  ): Promise<GrantBatchResponse> {
+  async batch(@Body() body: GrantBatchDto, @CurrentAuditContext() by: AuditContext): Promise<GrantBatchResponse> {
     const asked = body.grant.map((grant, i) => ({ fieldPrefix: `grant.${i}.`, grant: toNewGrant(grant) }));
-    const { granted, revoked } = await this.grants.change(asked, body.revoke, auditContextOf(user, client));
+    const { granted, revoked } = await this.grants.change(asked, body.revoke, by);
     const now = this.clock.now();
     return {
       granted: granted.map(({ grant, warnings }) => toGrantResponse(grant, now, warnings)),
@@ -70,20 +59,13 @@ export class GrantsController {
   @Get(':id')
   @ApiOkResponse({ type: GrantResponse })
   async find(@Param('id', RowIdPipe) id: number): Promise<GrantResponse> {
-    const grant = await this.grants.find(id);
-    if (grant === null) throw new Refused('not_found');
-    return toGrantResponse(grant, this.clock.now());
+    return toGrantResponse(found(await this.grants.find(id)), this.clock.now());
   }
 
   @Delete(':id')
   @HttpCode(204)
   @ApiNoContentResponse({ description: 'Revoked; the row stays.' })
-  async revoke(
-    @Param('id', RowIdPipe) id: number,
-    @CurrentUser() user: AuthenticatedUser,
-    @CurrentClient() client: Client,
-  ): Promise<void> {
-    const grant = await this.grants.revoke(id, auditContextOf(user, client));
-    if (grant === null) throw new Refused('not_found');
+  async revoke(@Param('id', RowIdPipe) id: number, @CurrentAuditContext() by: AuditContext): Promise<void> {
+    found(await this.grants.revoke(id, by));
   }
 }

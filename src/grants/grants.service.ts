@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
+import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import { type FieldError, Refused } from '../kernel/errors.js';
 import type { Page, PageRequest } from '../kernel/page.js';
 import { Transaction } from '../platform/transaction.js';
 import { AccessChangesService } from '../users/access-changes.service.js';
 import { AdmissionService } from './admission.service.js';
-import type { AuditContext } from './domain/audit-context.js';
 import { grantDetails } from './domain/audit-details.js';
 import { type Grant, type GrantFilter, GrantStore, type NewGrant } from './domain/grant.js';
 

@@ -1,17 +1,11 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Put, Query, Res } from '@nestjs/common';
 import { ApiBearerAuth, ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import {
-  AdministratorsOnly,
-  type Client,
-  CurrentClient,
-  type AuthenticatedUser,
-  CurrentUser,
-} from '../platform/access.js';
+import type { AuditContext } from '../audit/domain/audit-event.js';
+import { AdministratorsOnly, CurrentAuditContext } from '../platform/access.js';
 import { ApiProblems } from '../platform/openapi.js';
 import { PageQuery } from '../platform/page.dto.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
-import { auditContextOf } from './domain/audit-context.js';
 import {
   GroupChangeDto,
   GroupDto,
@@ -43,11 +37,10 @@ export class GroupsController {
   @ApiCreatedResponse({ type: GroupResponse })
   async create(
     @Body() { name, description }: GroupDto,
-    @CurrentUser() user: AuthenticatedUser,
-    @CurrentClient() client: Client,
+    @CurrentAuditContext() by: AuditContext,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<GroupResponse> {
-    const group = await this.groups.create(name, description ?? null, auditContextOf(user, client));
+    const group = await this.groups.create(name, description ?? null, by);
     void reply.header('Location', `/api/admin/groups/${group.id}`);
     return toGroupResponse(group);
   }
@@ -64,22 +57,17 @@ export class GroupsController {
   async change(
     @Param('id', RowIdPipe) id: number,
     @Body() body: GroupChangeDto,
-    @CurrentUser() user: AuthenticatedUser,
-    @CurrentClient() client: Client,
+    @CurrentAuditContext() by: AuditContext,
   ): Promise<GroupResponse> {
-    return toGroupResponse(await this.groups.change(id, toGroupChange(body), auditContextOf(user, client)));
+    return toGroupResponse(await this.groups.change(id, toGroupChange(body), by));
   }
 
   @ApiProblems('group_in_use')
   @Delete(':id')
   @HttpCode(204)
   @ApiNoContentResponse()
-  delete(
-    @Param('id', RowIdPipe) id: number,
-    @CurrentUser() user: AuthenticatedUser,
-    @CurrentClient() client: Client,
-  ): Promise<void> {
-    return this.groups.delete(id, auditContextOf(user, client));
+  delete(@Param('id', RowIdPipe) id: number, @CurrentAuditContext() by: AuditContext): Promise<void> {
+    return this.groups.delete(id, by);
   }
 
   @Get(':id/members')
@@ -96,10 +84,9 @@ export class GroupsController {
   addMember(
     @Param('id', RowIdPipe) id: number,
     @Param('user_id', RowIdPipe) userId: number,
-    @CurrentUser() user: AuthenticatedUser,
-    @CurrentClient() client: Client,
+    @CurrentAuditContext() by: AuditContext,
   ): Promise<void> {
-    return this.groups.addMember(id, userId, auditContextOf(user, client));
+    return this.groups.addMember(id, userId, by);
   }
 
   @Delete(':id/members/:user_id')
@@ -108,9 +95,8 @@ export class GroupsController {
   removeMember(
     @Param('id', RowIdPipe) id: number,
     @Param('user_id', RowIdPipe) userId: number,
-    @CurrentUser() user: AuthenticatedUser,
-    @CurrentClient() client: Client,
+    @CurrentAuditContext() by: AuditContext,
   ): Promise<void> {
-    return this.groups.removeMember(id, userId, auditContextOf(user, client));
+    return this.groups.removeMember(id, userId, by);
   }
 }

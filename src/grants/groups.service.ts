@@ -1,13 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
-import type { AuditEventName } from '../audit/domain/audit-event.js';
+import type { AuditEventName, AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
-import { Refused } from '../kernel/errors.js';
+import { found, Refused } from '../kernel/errors.js';
 import type { Page, PageRequest } from '../kernel/page.js';
 import { Transaction } from '../platform/transaction.js';
 import { AccessChangesService } from '../users/access-changes.service.js';
 import { AdmissionService } from './admission.service.js';
-import type { AuditContext } from './domain/audit-context.js';
 import { type Group, type GroupChange, GroupStore, type Member } from './domain/group.js';
 
 /** Groups and their members. */
@@ -60,9 +59,7 @@ export class GroupsService {
 
   /** @throws Refused `not_found` */
   async find(id: number): Promise<Group> {
-    const group = await this.store.find(id);
-    if (group === null) throw new Refused('not_found');
-    return group;
+    return found(await this.store.find(id));
   }
 
   list(page: PageRequest): Promise<Page<Group>> {
@@ -71,9 +68,7 @@ export class GroupsService {
 
   /** @throws Refused `not_found` */
   async members(id: number, page: PageRequest): Promise<Page<Member>> {
-    const members = await this.store.members(id, page);
-    if (members === null) throw new Refused('not_found');
-    return members;
+    return found(await this.store.members(id, page));
   }
 
   /** @throws Refused `not_found`, `rules_too_large`, `rules_unprovable` */

@@ -1,17 +1,11 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query, Res } from '@nestjs/common';
 import { ApiBearerAuth, ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import {
-  AdministratorsOnly,
-  type Client,
-  CurrentClient,
-  type AuthenticatedUser,
-  CurrentUser,
-} from '../platform/access.js';
+import type { AuditContext } from '../audit/domain/audit-event.js';
+import { AdministratorsOnly, CurrentAuditContext } from '../platform/access.js';
 import { ApiProblems } from '../platform/openapi.js';
 import { PageQuery } from '../platform/page.dto.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
-import { auditContextOf } from './domain/audit-context.js';
 import { PolicyDto, PolicyPageResponse, PolicyResponse, toNewPolicy, toPolicyResponse } from './policies.dto.js';
 import { PoliciesService } from './policies.service.js';
 
@@ -34,11 +28,10 @@ export class PoliciesController {
   @ApiCreatedResponse({ type: PolicyResponse })
   async create(
     @Body() body: PolicyDto,
-    @CurrentUser() user: AuthenticatedUser,
-    @CurrentClient() client: Client,
+    @CurrentAuditContext() by: AuditContext,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<PolicyResponse> {
-    const { policy, warnings } = await this.policies.create(toNewPolicy(body), auditContextOf(user, client));
+    const { policy, warnings } = await this.policies.create(toNewPolicy(body), by);
     void reply.header('Location', `/api/admin/policies/${policy.id}`);
     return toPolicyResponse(policy, warnings);
   }
@@ -55,21 +48,16 @@ export class PoliciesController {
   async replace(
     @Param('id', RowIdPipe) id: number,
     @Body() body: PolicyDto,
-    @CurrentUser() user: AuthenticatedUser,
-    @CurrentClient() client: Client,
+    @CurrentAuditContext() by: AuditContext,
   ): Promise<PolicyResponse> {
-    const { policy, warnings } = await this.policies.replace(id, toNewPolicy(body), auditContextOf(user, client));
+    const { policy, warnings } = await this.policies.replace(id, toNewPolicy(body), by);
     return toPolicyResponse(policy, warnings);
   }
 
   @Delete(':id')
   @HttpCode(204)
   @ApiNoContentResponse()
-  remove(
-    @Param('id', RowIdPipe) id: number,
-    @CurrentUser() user: AuthenticatedUser,
-    @CurrentClient() client: Client,
-  ): Promise<void> {
-    return this.policies.remove(id, auditContextOf(user, client));
+  remove(@Param('id', RowIdPipe) id: number, @CurrentAuditContext() by: AuditContext): Promise<void> {
+    return this.policies.remove(id, by);
   }
 }

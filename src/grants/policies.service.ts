@@ -1,13 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
-import type { AuditEventName } from '../audit/domain/audit-event.js';
+import type { AuditEventName, AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
-import { Refused } from '../kernel/errors.js';
+import { found, Refused } from '../kernel/errors.js';
 import type { Page, PageRequest } from '../kernel/page.js';
 import { Transaction } from '../platform/transaction.js';
 import { AccessChangesService } from '../users/access-changes.service.js';
 import { AdmissionService } from './admission.service.js';
-import type { AuditContext } from './domain/audit-context.js';
 import { policyDetails } from './domain/audit-details.js';
 import { type NewPolicy, type Policy, PolicyStore } from './domain/policy.js';
 
@@ -33,11 +32,9 @@ export class PoliciesService {
    * @throws Refused as `create`, and `not_found`
    */
   replace(id: number, policy: NewPolicy, by: AuditContext): Promise<{ policy: Policy; warnings: string[] }> {
-    return this.written(policy, by, 'policy_changed', async () => {
-      const replaced = await this.store.replace(id, policy, this.clock.now());
-      if (replaced === null) throw new Refused('not_found');
-      return replaced;
-    });
+    return this.written(policy, by, 'policy_changed', async () =>
+      found(await this.store.replace(id, policy, this.clock.now())),
+    );
   }
 
   /** @throws Refused `not_found` */
@@ -53,9 +50,7 @@ export class PoliciesService {
 
   /** @throws Refused `not_found` */
   async find(id: number): Promise<Policy> {
-    const policy = await this.store.find(id);
-    if (policy === null) throw new Refused('not_found');
-    return policy;
+    return found(await this.store.find(id));
   }
 
   list(page: PageRequest): Promise<Page<Policy>> {

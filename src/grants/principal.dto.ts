@@ -80,9 +80,8 @@ export function toPrincipal({ type, id = 0, name = '' }: PrincipalDto): Principa
   return type === 'engine' ? { type, name } : { type, id };
 }
 
-export function toSubject({ type, id = 0, name = '' }: SubjectDto): PolicySubject {
-  if (type === 'everyone') return { type };
-  return type === 'engine' ? { type, name } : { type, id };
+export function toSubject({ type, ...named }: SubjectDto): PolicySubject {
+  return type === 'everyone' ? { type } : toPrincipal({ type, ...named });
 }
 
 /** Parses `user:12`, `group:3` or `engine:NAME`; null: none of these. */

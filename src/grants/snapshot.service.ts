@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../kernel/clock.js';
 import { Settings } from '../platform/settings.js';
 import type { Snapshot, SnapshotSettings } from '../trino-rules/model/snapshot.js';
-import type { Growth } from './domain/size-forecast.js';
+import type { Growth } from './domain/admission-ports.js';
 import { SnapshotStore, type Touched } from './domain/snapshot-store.js';
 
 /** Reads the input of the rules: the snapshot with its settings. */

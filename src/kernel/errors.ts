@@ -1,3 +1,5 @@
+import { NamedError } from './named-error.js';
+
 /** The kind of an error code. platform/problem.ts maps every kind to one HTTP status. */
 export type ErrorKind =
   | 'invalid'
@@ -89,7 +91,7 @@ export interface RefusalDetails {
 }
 
 /** A request that is refused with one of these codes. Anything else that is thrown is an `internal_error`. */
-export class Refused extends Error {
+export class Refused extends NamedError {
   readonly detail: string | undefined;
   readonly errors: FieldError[] | undefined;
   readonly retryAfter: number | undefined;
@@ -101,11 +103,16 @@ export class Refused extends Error {
     details: RefusalDetails = {},
   ) {
     super(details.detail ?? ERRORS[code].text, { cause: details.cause });
-    this.name = 'Refused';
     this.detail = details.detail;
     this.errors = details.errors;
     this.retryAfter = details.retryAfter;
     this.quota = details.quota;
     this.members = details.members;
   }
+}
+
+/** What a caller has asked for. @throws Refused `not_found` where there is none */
+export function found<T>(value: T | null): T {
+  if (value === null) throw new Refused('not_found');
+  return value;
 }

@@ -39,20 +39,29 @@ export const BeforePasswordChange = (): MethodDecorator & ClassDecorator => SetM
 export type AuthenticatedRequest = FastifyRequest & { user: AdmittedUser };
 
 /** The parameter that holds the authenticated user. */
-export const CurrentUser = createParamDecorator(
-  (_: unknown, context: ExecutionContext): AuthenticatedUser =>
-    context.switchToHttp().getRequest<AuthenticatedRequest>().user,
-);
+export const CurrentUser = createParamDecorator((_: unknown, context: ExecutionContext) => userOf(context));
 
 /** The parameter that holds the origin of the request, a Client. */
-export const CurrentClient = createParamDecorator((_: unknown, context: ExecutionContext): Client => {
-  const request = context.switchToHttp().getRequest<FastifyRequest>();
-  return {
-    address: clientAddress(request.ip),
-    userAgent: request.headers['user-agent'] ?? null,
-    requestId: request.id,
-  };
-});
+export const CurrentClient = createParamDecorator((_: unknown, context: ExecutionContext) => clientOf(context));
+
+/** The parameter that holds actor and origin for the request's audit events, an AuditContext. */
+export const CurrentAuditContext = createParamDecorator((_: unknown, context: ExecutionContext) =>
+  auditContextOf(userOf(context), clientOf(context)),
+);
+
+/** Actor and origin, as audit events name them. */
+export function auditContextOf({ id, username }: AuthenticatedUser, { address, requestId }: Client) {
+  return { actor: { id, username }, origin: { address, requestId } };
+}
+
+function userOf(context: ExecutionContext): AuthenticatedUser {
+  return context.switchToHttp().getRequest<AuthenticatedRequest>().user;
+}
+
+function clientOf(context: ExecutionContext): Client {
+  const { ip, headers, id } = context.switchToHttp().getRequest<FastifyRequest>();
+  return { address: clientAddress(ip), userAgent: headers['user-agent'] ?? null, requestId: id };
+}
 
 /** The parameter that is aborted when the client disconnects before it is answered, an AbortSignal. */
 export const UntilClientGone = createParamDecorator((_: unknown, context: ExecutionContext): AbortSignal => {

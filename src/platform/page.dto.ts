@@ -4,15 +4,21 @@ import { Transform } from 'class-transformer';
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
 import { keyOfCursor, type PageRequest } from '../kernel/page.js';
 
-/** `?limit=` of a list. */
+/** `?limit=`: a whole number from 1 to `most`. */
+export function Limit(most: number, fallback: number): PropertyDecorator {
+  return applyDecorators(
+    ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: most, default: fallback }),
+    Transform(({ value }: { value: unknown }) =>
+      typeof value === 'string' && /^[0-9]{1,9}$/.test(value) ? Number(value) : value,
+    ),
+    IsInt({ message: 'must be a whole number' }),
+    Min(1, { message: 'must be at least 1' }),
+    Max(most, { message: `must be at most ${most}` }),
+  );
+}
+
 export class PageLimit {
-  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 200, default: 50 })
-  @Transform(({ value }: { value: unknown }) =>
-    typeof value === 'string' && /^[0-9]{1,9}$/.test(value) ? Number(value) : value,
-  )
-  @IsInt({ message: 'must be a whole number' })
-  @Min(1, { message: 'must be at least 1' })
-  @Max(200, { message: 'must be at most 200' })
+  @Limit(200, 50)
   limit = 50;
 }
 

@@ -1,4 +1,4 @@
-import { type DynamicModule, Module } from '@nestjs/common';
+import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { PassportModule } from '@nestjs/passport';
 import { TypeOrmModule } from '@nestjs/typeorm';
@@ -9,13 +9,12 @@ import { Ids, RandomIds } from '../kernel/ids.js';
 import { Random, SystemRandom } from '../kernel/random.js';
 import { Timers } from '../kernel/timers.js';
 import { AccessGuard } from './access.guard.js';
-import { type Database, DatabaseUrl } from './database.js';
+import { type Database, DatabaseUrl, PooledClient, postgresConnection } from './database.js';
 import { HealthRegistry } from './health.js';
 import { DatabaseClock } from './infrastructure/database-clock.js';
 import { DatabaseSession } from './infrastructure/database-session.js';
 import { JsonBodyGuard } from './infrastructure/json-body.guard.js';
 import { pendingMigrations } from './infrastructure/migrator.js';
-import { PooledClient, postgresConnection } from './infrastructure/postgres-connection.js';
 import { NodeTimers } from './infrastructure/node-timers.js';
 import { Log } from './log.js';
 import { Settings } from './settings.js';
@@ -34,6 +33,24 @@ export interface Foundation {
 @Module({})
 export class PlatformModule {
   static with({ settings, database, log, clock }: Foundation): DynamicModule {
+    const shared: Provider[] = [
+      { provide: Settings, useValue: settings },
+      { provide: DatabaseUrl, useValue: new DatabaseUrl(database.url) },
+      { provide: Log, useValue: log },
+      {
+        provide: Clock,
+        useFactory: (source: DataSource, timers: Timers, registry: Registry): Promise<Clock> | Clock =>
+          clock ?? DatabaseClock.aligned({ source, timers, log, registry, machine: new SystemClock() }),
+        inject: [DataSource, Timers, Registry],
+      },
+      { provide: Ids, useClass: RandomIds },
+      { provide: Timers, useClass: NodeTimers },
+      { provide: Random, useClass: SystemRandom },
+      DatabaseSession,
+      { provide: Transaction, useExisting: DatabaseSession },
+      { provide: Registry, useFactory: metrics },
+      { provide: HealthRegistry, useFactory: health, inject: [DataSource] },
+    ];
     return {
       module: PlatformModule,
       global: true,
@@ -60,39 +77,11 @@ export class PlatformModule {
         }),
       ],
       providers: [
-        { provide: Settings, useValue: settings },
-        { provide: DatabaseUrl, useValue: new DatabaseUrl(database.url) },
-        { provide: Log, useValue: log },
-        {
-          provide: Clock,
-          useFactory: (source: DataSource, timers: Timers, registry: Registry): Promise<Clock> | Clock =>
-            clock ?? DatabaseClock.aligned({ source, timers, log, registry, machine: new SystemClock() }),
-          inject: [DataSource, Timers, Registry],
-        },
-        { provide: Ids, useClass: RandomIds },
-        { provide: Timers, useClass: NodeTimers },
-        { provide: Random, useClass: SystemRandom },
-        DatabaseSession,
-        { provide: Transaction, useExisting: DatabaseSession },
-        { provide: Registry, useFactory: metrics },
-        { provide: HealthRegistry, useFactory: health, inject: [DataSource] },
+        ...shared,
         { provide: APP_GUARD, useClass: AccessGuard },
         { provide: APP_GUARD, useClass: JsonBodyGuard },
       ],
-      exports: [
-        Settings,
-        DatabaseUrl,
-        Log,
-        Clock,
-        Ids,
-        Timers,
-        Random,
-        Transaction,
-        DatabaseSession,
-        Registry,
-        HealthRegistry,
-        TypeOrmModule,
-      ],
+      exports: [...shared, TypeOrmModule],
     };
   }
 }

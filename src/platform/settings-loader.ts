@@ -1,14 +1,17 @@
-import { readFileSync } from 'node:fs';
-import { developmentSecret } from './infrastructure/development-secret.js';
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { NamedError } from '../kernel/named-error.js';
+import { readPlainFile } from './infrastructure/plain-file.js';
+import { createFile } from './infrastructure/whole-file.js';
 import { dataDir, parseSettings } from './settings-parser.js';
 import type { Environment, Part } from './settings-reader.js';
 import type { Settings } from './settings.js';
 
 /** Settings that cannot be used: every problem at once. The command line answers it with exit code 78 (EX_CONFIG). */
-export class SettingsRefused extends Error {
+export class SettingsRefused extends NamedError {
   constructor(readonly problems: readonly string[]) {
     super(`these settings cannot be used:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
-    this.name = 'SettingsRefused';
   }
 }
 
@@ -48,4 +51,15 @@ function readFile(path: string): string | null {
   } catch {
     return null;
   }
+}
+
+/**
+ * The signing secret of a machine without settings: made once, kept beside the development data, so that sessions
+ * survive a restart. Never used in production. Two processes that start together agree: the first to write wins.
+ */
+export async function developmentSecret(dataDir: string): Promise<string> {
+  const file = join(dataDir, 'development-secret');
+  mkdirSync(dataDir, { recursive: true });
+  await createFile(file, randomBytes(48).toString('base64'), 0o600);
+  return readPlainFile(file).trim();
 }

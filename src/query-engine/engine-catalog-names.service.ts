@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { EngineNames, type EngineNode } from '../grants/domain/engine-names.js';
+import { EngineNames, type EngineNode } from '../grants/domain/admission-ports.js';
 import { Timers } from '../kernel/timers.js';
 import { Settings } from '../platform/settings.js';
 import type { Resource } from '../trino-rules/model/resource.js';
@@ -96,16 +96,11 @@ export class EngineCatalogNames extends EngineNames {
   }
 
   private async ask(sql: string, parameters: readonly Parameter[], signal: AbortSignal): Promise<Answer> {
-    const connection = this.connections.connect();
     try {
-      const cursor = connection.cursor();
-      await cursor.execute(sql, parameters, { signal });
-      return { kind: 'rows', rows: await cursor.fetchAll() };
+      return { kind: 'rows', rows: await this.connections.rowsOf(sql, { parameters, signal }) };
     } catch (error) {
       if (!(error instanceof DbApiError)) throw error;
       return { kind: 'error', error: error instanceof DatabaseError ? error.engine : null };
-    } finally {
-      await connection.close();
     }
   }
 

@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
+import { singleFlight } from '../kernel/single-flight.js';
+import { Timers } from '../kernel/timers.js';
 import { Log } from '../platform/log.js';
 import { Settings } from '../platform/settings.js';
-import type { NativeValue } from './domain/engine-value.js';
 import { DbApiError } from './domain/db-api-errors.js';
 import { judgeIdentity, type Identity } from './domain/engine-identity.js';
-import { Timers } from '../kernel/timers.js';
+import type { NativeValue } from './domain/engine-value.js';
 import { ServiceTokens, TokenUnavailable } from './domain/service-tokens.js';
 import { readClaims, tokenProblems } from './domain/token-claims.js';
 import { type ConnectOptions, EngineConnections } from './engine-connections.service.js';
@@ -23,7 +24,7 @@ const STATEMENT_TIMEOUT = 30;
 @Injectable()
 export class EngineIdentity {
   private latest: { identity: Identity; at: number } | null = null;
-  private checking: Promise<Identity> | null = null;
+  private readonly ask = singleFlight(() => this.check());
   private stopping: AbortSignal | undefined;
 
   constructor(
@@ -66,13 +67,6 @@ export class EngineIdentity {
     return latest !== null && this.timers.now() - latest.at < VALID_FOR ? latest.identity : this.ask();
   }
 
-  private ask(): Promise<Identity> {
-    this.checking ??= this.check().finally(() => {
-      this.checking = null;
-    });
-    return this.checking;
-  }
-
   private async check(): Promise<Identity> {
     const expected = this.settings.engine.user;
     const user = await this.valueOf('SELECT current_user');
@@ -86,18 +80,14 @@ export class EngineIdentity {
 
   /** Undefined: the engine did not answer. */
   private async valueOf(sql: string, session: ConnectOptions = {}): Promise<NativeValue | undefined> {
-    const connection = this.connections.connect(session);
     try {
-      const cursor = connection.cursor();
       const signal = this.stopping === undefined ? {} : { signal: this.stopping };
-      await cursor.execute(sql, [], { timeout: STATEMENT_TIMEOUT, ...signal });
-      return (await cursor.fetchOne())?.[0];
+      const [row] = await this.connections.rowsOf(sql, { session, most: 1, timeout: STATEMENT_TIMEOUT, ...signal });
+      return row?.[0];
     } catch (error) {
       if (!(error instanceof DbApiError)) throw error;
       this.log.warn('engine identity check failed', { reason: error.message });
       return undefined;
-    } finally {
-      await connection.close();
     }
   }
 

@@ -21,24 +21,13 @@ export class EngineProbe {
    */
   async rulesInForce(property: string): Promise<RulesInForce> {
     if (!/^\w+$/.test(property)) throw new Error('a session property has letters, digits and underscores');
+    if (this.settings.engine.origin === null) return 'unreachable';
     try {
-      await this.run(`SET SESSION ${property} = true`);
+      await this.connections.rowsOf(`SET SESSION ${property} = true`, { timeout: STATEMENT_TIMEOUT });
       return judgeRulesProbe(null);
     } catch (error) {
       if (!(error instanceof DbApiError)) throw error;
       return error instanceof DatabaseError && error.engine !== null ? judgeRulesProbe(error.engine) : 'unreachable';
-    }
-  }
-
-  private async run(sql: string): Promise<void> {
-    if (this.settings.engine.origin === null) throw new DbApiError('no engine is configured');
-    const connection = this.connections.connect();
-    try {
-      const cursor = connection.cursor();
-      await cursor.execute(sql, [], { timeout: STATEMENT_TIMEOUT });
-      await cursor.fetchAll();
-    } finally {
-      await connection.close();
     }
   }
 }

@@ -1,3 +1,4 @@
+import { NamedError } from '../kernel/named-error.js';
 import type { EngineSession } from './domain/engine-session.js';
 import type { PageBudget, PageCharge } from './domain/page-budget.js';
 import { EngineFault, type StatementClient } from './domain/statement-client.js';
@@ -11,9 +12,7 @@ export interface FetchedPage {
 }
 
 /** The budget is used up: the page is fetched again at the next tick. */
-class BudgetExhausted extends Error {
-  override readonly name = 'BudgetExhausted';
-}
+class BudgetExhausted extends NamedError {}
 
 /** Fetches the pages of one query, and counts their bytes as they are received. */
 export class PageFetcher {

@@ -10,7 +10,7 @@ import {
   getSchemaPath,
 } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { Refused } from '../kernel/errors.js';
+import { found, Refused } from '../kernel/errors.js';
 import {
   type Client,
   CurrentClient,
@@ -105,9 +105,7 @@ export class QueriesController {
   @Get(':id')
   @ApiOkResponse({ type: QueryResponse })
   async find(@Param('id') id: string, @CurrentUser() user: AuthenticatedUser): Promise<QueryResponse> {
-    const query = await this.queries.find(user, id);
-    if (query === null) throw new Refused('not_found');
-    return toQueryResponse(query);
+    return toQueryResponse(found(await this.queries.find(user, id)));
   }
 
   @Delete(':id')

@@ -1,8 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { Transform } from 'class-transformer';
-import { IsInt, IsOptional, Max, Min } from 'class-validator';
+import { IsOptional } from 'class-validator';
 import { resourceNameProblem } from '../kernel/name.js';
-import { PageLimit } from '../platform/page.dto.js';
+import { Limit, PageLimit } from '../platform/page.dto.js';
 import { FieldRule, TextRule } from '../platform/validation.js';
 import { readQueryCursor } from './domain/query-cursor.js';
 import { readRowCursor } from './domain/row-window.js';
@@ -62,13 +61,7 @@ export class ListQueriesDto extends PageLimit {
 }
 
 export class RowsDto {
-  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 10_000, default: 1000 })
-  @Transform(({ value }: { value: unknown }) =>
-    typeof value === 'string' && /^[0-9]{1,9}$/.test(value) ? Number(value) : value,
-  )
-  @IsInt({ message: 'must be a whole number' })
-  @Min(1, { message: 'must be at least 1' })
-  @Max(10_000, { message: 'must be at most 10000' })
+  @Limit(10_000, 1000)
   limit = 1000;
 
   @ApiPropertyOptional({ description: 'The `next` of a page; only the newest page can be asked for once more.' })

@@ -1,13 +1,12 @@
 import { Global, Module } from '@nestjs/common';
-import { TypeOrmModule } from '@nestjs/typeorm';
 import { Registry } from 'prom-client';
 import { AuthModule } from '../auth/auth.module.js';
-import { EngineNames } from '../grants/domain/engine-names.js';
+import { EngineNames } from '../grants/domain/admission-ports.js';
 import { Clock } from '../kernel/clock.js';
-import { Log } from '../platform/log.js';
-import { Settings } from '../platform/settings.js';
 import { Random } from '../kernel/random.js';
 import { Timers } from '../kernel/timers.js';
+import { Log } from '../platform/log.js';
+import { Settings } from '../platform/settings.js';
 import { QueryStore } from './domain/query-store.js';
 import { ServiceTokens } from './domain/service-tokens.js';
 import { StatementClient } from './domain/statement-client.js';
@@ -18,9 +17,8 @@ import { EngineLifecycle } from './engine-lifecycle.service.js';
 import { EngineProbe } from './engine-probe.service.js';
 import { KeycloakServiceTokens } from './infrastructure/keycloak-service-tokens.js';
 import { NoServiceTokens } from './infrastructure/no-service-tokens.js';
-import { QueryRow } from './infrastructure/query.entity.js';
+import { PostgresQueryStore } from './infrastructure/postgres-query-store.js';
 import { TrinoStatementClient } from './infrastructure/trino-statement-client.js';
-import { TypeormQueryStore } from './infrastructure/typeorm-query-store.js';
 import { QueriesController } from './queries.controller.js';
 import { QueriesService } from './queries.service.js';
 import { QueryMetrics } from './query.metrics.js';
@@ -31,7 +29,7 @@ import { RowStreams } from './row-streams.service.js';
 /** Global, because the earlier module `grants` uses its adapter through a port. */
 @Global()
 @Module({
-  imports: [AuthModule, TypeOrmModule.forFeature([QueryRow])],
+  imports: [AuthModule],
   controllers: [QueriesController, RetiredRouteController],
   providers: [
     QueriesService,
@@ -43,7 +41,7 @@ import { RowStreams } from './row-streams.service.js';
     EngineLifecycle,
     EngineProbe,
     { provide: EngineNames, useClass: EngineCatalogNames },
-    { provide: QueryStore, useClass: TypeormQueryStore },
+    { provide: QueryStore, useClass: PostgresQueryStore },
     { provide: ServiceTokens, useFactory: serviceTokens, inject: [Settings, Timers, Random, Clock, Log, Registry] },
     {
       provide: StatementClient,

@@ -1,6 +1,7 @@
 import type { Clock } from '../kernel/clock.js';
 import type { LogMarker } from '../kernel/log-marker.js';
 import { Opaque } from '../kernel/secret.js';
+import { singleFlight } from '../kernel/single-flight.js';
 import type { Timers } from '../kernel/timers.js';
 import type { Log } from '../platform/log.js';
 import { type EngineSession, sessionFor } from './domain/engine-session.js';
@@ -8,8 +9,8 @@ import { EXECUTION_TIMEOUTS, nextAction } from './domain/next-action.js';
 import type { PageBudget } from './domain/page-budget.js';
 import { PageRows } from './domain/page-rows.js';
 import { isRepeated, judgePage, type TakenPage } from './domain/page-verdict.js';
-import { type Ending, endedBy, endedByFault } from './domain/query.js';
 import type { ExecutionState, QueryProgress, QueryStore } from './domain/query-store.js';
+import { type Ending, endedBy, endedByFault } from './domain/query.js';
 import { covers, cutPage, judgeAsked } from './domain/row-window.js';
 import { EngineFault, type StatementClient } from './domain/statement-client.js';
 import type { StatementPage } from './domain/statement-page.js';
@@ -51,7 +52,6 @@ export class QueryExecution {
   private lastTaken: TakenPage | null = null;
   private readers = 0;
   private reading: Promise<unknown> = Promise.resolve();
-  private fetching: Promise<void> | null = null;
   private releasedAt: number | null = null;
   private keptAliveAt: number;
   private finished = false;
@@ -95,15 +95,11 @@ export class QueryExecution {
   }
 
   /** Fetches pages until one has rows or the query ends. Never rejects. */
-  resume(): Promise<void> {
-    this.fetching ??= this.fetchPages()
+  readonly resume = singleFlight(() =>
+    this.fetchPages()
       .catch((error: unknown) => this.handleFailure(error))
-      .catch((error: unknown) => this.warnOfUnstoredEnd(error))
-      .finally(() => {
-        this.fetching = null;
-      });
-    return this.fetching;
-  }
+      .catch((error: unknown) => this.warnOfUnstoredEnd(error)),
+  );
 
   /**
    * The rows from that one on, as soon as there are any; an empty page with the same cursor when none come in time. One

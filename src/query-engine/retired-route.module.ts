@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { RouteProbe } from './domain/route-probe.js';
+import { RouteProbe } from './domain/retired-route.js';
 import { AxiosRouteProbe } from './infrastructure/axios-route-probe.js';
 import { RetiredRouteService } from './retired-route.service.js';
 

@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { judgeRoute, routeUrls, type RouteVerdict } from './domain/retired-route.js';
-import { RouteProbe, type RouteQuestion } from './domain/route-probe.js';
+import { judgeRoute, routeUrls, type RouteVerdict, RouteProbe, type RouteQuestion } from './domain/retired-route.js';
 
 /** The engine trusted a user header on the former host (source document 4.7). */
 const CLAIMED = 'grantline-verification';

@@ -1,10 +1,11 @@
 import { Refused } from '../kernel/errors.js';
+import { NamedError } from '../kernel/named-error.js';
 import type { ApiValue } from './domain/engine-value.js';
 import type { Claim } from './domain/page-budget.js';
 import { errorBy } from './domain/query.js';
 import { ProtocolBreach } from './domain/reading.js';
-import { csvLine, publicColumns, type RowsFormat } from './domain/rows-format.js';
 import { writeRowCursor } from './domain/row-window.js';
+import { csvLine, publicColumns, type RowsFormat } from './domain/rows-format.js';
 import { queryProblem, type QueryErrorResponse, toQueryErrorResponse } from './query.response.js';
 import type { RowsPage, RowsResult } from './rows-page.js';
 
@@ -21,9 +22,7 @@ export interface StreamSource {
 }
 
 /** A stream whose format has no place for an error: its connection is broken off, so that it is not taken for complete. */
-export class TruncatedStream extends Error {
-  override readonly name = 'TruncatedStream';
-}
+export class TruncatedStream extends NamedError {}
 
 type Stop = Exclude<RowsResult, { kind: 'page' }> | { kind: StreamStop };
 type Part = { kind: 'rows'; rows: readonly ApiValue[][] } | Stop;

@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../kernel/clock.js';
-import type { Account, AccountWithHash, Role } from './domain/account.js';
-import { type HeldName, PrincipalNames } from './domain/principal-names.js';
 import {
+  type Account,
+  type AccountWithHash,
+  type Role,
   type AccountChange,
   type EmailChange,
   type NewAccount,
@@ -11,7 +12,9 @@ import {
   type Taken,
   type UserFilter,
   UserStore,
-} from './domain/user-store.js';
+  type HeldName,
+  PrincipalNames,
+} from './domain/account.js';
 
 /** Accounts, and the names that they and engine principals hold. */
 @Injectable()

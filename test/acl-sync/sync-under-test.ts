@@ -8,9 +8,14 @@ import { RulesPreparer } from '../../src/acl-sync/domain/rules-preparer.js';
 import { type Lease, SyncLock } from '../../src/acl-sync/domain/sync-lock.js';
 import { RunReportsService } from '../../src/acl-sync/run-reports.service.js';
 import { AuditService } from '../../src/audit/audit.service.js';
-import type { AuditEntry, AuditEvent, AuditEventName } from '../../src/audit/domain/audit-event.js';
-import { AuditStore, type TrailPosition } from '../../src/audit/domain/audit-store.js';
-import type { Growth } from '../../src/grants/domain/size-forecast.js';
+import {
+  type AuditEntry,
+  type AuditEvent,
+  type AuditEventName,
+  AuditStore,
+  type TrailPosition,
+} from '../../src/audit/domain/audit-event.js';
+import type { Growth } from '../../src/grants/domain/admission-ports.js';
 import { SnapshotStore } from '../../src/grants/domain/snapshot-store.js';
 import { SnapshotService } from '../../src/grants/snapshot.service.js';
 import { parseSettings } from '../../src/platform/settings-parser.js';

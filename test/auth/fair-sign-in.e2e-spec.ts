@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { DataSource } from 'typeorm';
-import { PasswordHasher } from '../../src/auth/domain/password-hasher.js';
+import { PasswordHasher } from '../../src/auth/domain/password.js';
 import { type Answer, ApiClient, passwordOf, signedUp } from '../support/api-client.js';
 import { startService, type TestService } from '../support/service.js';
 

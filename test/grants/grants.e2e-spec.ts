@@ -1,5 +1,5 @@
 import { AuditService } from '../../src/audit/audit.service.js';
-import { SizeForecast } from '../../src/grants/domain/size-forecast.js';
+import { SizeForecast } from '../../src/grants/domain/admission-ports.js';
 import type { ApiClient } from '../support/api-client.js';
 import { administrator, people } from '../support/administrator.js';
 import { startService, type TestService } from '../support/service.js';

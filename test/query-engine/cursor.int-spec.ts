@@ -1,5 +1,4 @@
 import { SystemClock } from '../../src/kernel/clock.js';
-import { Connection } from '../../src/query-engine/connection.js';
 import {
   DatabaseError,
   DataError,
@@ -11,11 +10,12 @@ import {
   ProgrammingError,
 } from '../../src/query-engine/domain/db-api-errors.js';
 import { sessionFor } from '../../src/query-engine/domain/engine-session.js';
+import { Connection } from '../../src/query-engine/engine-connections.service.js';
 import { TrinoStatementClient } from '../../src/query-engine/infrastructure/trino-statement-client.js';
-import { SkippingTimers } from '../support/fake-timers.js';
-import { FIXED_RANDOM } from '../support/fixed-random.js';
 import { FakeServiceTokens } from '../support/fake-service-tokens.js';
+import { SkippingTimers } from '../support/fake-timers.js';
 import { column, FakeTrino, failed } from '../support/fake-trino.js';
+import { FIXED_RANDOM } from '../support/fixed-random.js';
 import { LogBook } from '../support/log-book.js';
 
 describe('the DB-API', () => {

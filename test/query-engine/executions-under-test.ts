@@ -6,17 +6,16 @@ import { DatabaseSession } from '../../src/platform/infrastructure/database-sess
 import { parseSettings } from '../../src/platform/settings-parser.js';
 import { sessionFor } from '../../src/query-engine/domain/engine-session.js';
 import type { Query } from '../../src/query-engine/domain/query.js';
-import { QueryRow } from '../../src/query-engine/infrastructure/query.entity.js';
+import { PostgresQueryStore } from '../../src/query-engine/infrastructure/postgres-query-store.js';
 import { TrinoStatementClient } from '../../src/query-engine/infrastructure/trino-statement-client.js';
-import { TypeormQueryStore } from '../../src/query-engine/infrastructure/typeorm-query-store.js';
 import { QueryMetrics } from '../../src/query-engine/query.metrics.js';
 import { QueryExecutions } from '../../src/query-engine/query-executions.service.js';
 import type { RowsResult } from '../../src/query-engine/rows-page.js';
 import { freshDatabase, type TestDatabase } from '../support/database.js';
-import { FakeTimers } from '../support/fake-timers.js';
-import { FIXED_RANDOM } from '../support/fixed-random.js';
 import { FakeServiceTokens } from '../support/fake-service-tokens.js';
+import { FakeTimers } from '../support/fake-timers.js';
 import { column, FakeTrino } from '../support/fake-trino.js';
+import { FIXED_RANDOM } from '../support/fixed-random.js';
 import { LogBook } from '../support/log-book.js';
 import { TEST_SECRET } from '../support/secrets.js';
 import { TestClock } from '../support/test-clock.js';
@@ -30,7 +29,7 @@ export class ExecutionsUnderTest {
   log = new LogBook();
   one: QueryExecutions;
   other: QueryExecutions;
-  readonly store: TypeormQueryStore;
+  readonly store: PostgresQueryStore;
   private readonly settings = parseSettings({ AUTH_SECRET_KEY: TEST_SECRET }).settings;
 
   private constructor(
@@ -39,7 +38,7 @@ export class ExecutionsUnderTest {
     readonly source: DataSource,
     private readonly client: TrinoStatementClient,
   ) {
-    this.store = new TypeormQueryStore(new DatabaseSession(source));
+    this.store = new PostgresQueryStore(new DatabaseSession(source));
     [this.one, this.other] = [this.replica(), this.replica()];
   }
 
@@ -47,7 +46,7 @@ export class ExecutionsUnderTest {
     const engine = new FakeTrino();
     const origin = await engine.listen();
     const database = await freshDatabase();
-    const source = await new DataSource({ type: 'postgres', url: database.url, entities: [QueryRow] }).initialize();
+    const source = await new DataSource({ type: 'postgres', url: database.url }).initialize();
     await source.query(`INSERT INTO principal_names (name, holder, claimed_at) VALUES ('ana', 'account', now())`);
     await source.query(
       `INSERT INTO users (username, email, password_hash, role, is_active, created_at)

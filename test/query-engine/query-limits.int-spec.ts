@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { DataSource } from 'typeorm';
-import type { QueryRow } from '../../src/query-engine/infrastructure/query.entity.js';
-import type { TypeormQueryStore } from '../../src/query-engine/infrastructure/typeorm-query-store.js';
+import type { PostgresQueryStore } from '../../src/query-engine/infrastructure/postgres-query-store.js';
 import type { QueryExecutions } from '../../src/query-engine/query-executions.service.js';
 import type { FakeTimers } from '../support/fake-timers.js';
 import type { FakeTrino } from '../support/fake-trino.js';
@@ -12,7 +11,7 @@ describe('query executions, at the limits of a query', () => {
   let executions: ExecutionsUnderTest;
   let engine: FakeTrino;
   let source: DataSource;
-  let store: TypeormQueryStore;
+  let store: PostgresQueryStore;
   let clock: TestClock;
   let timers: FakeTimers;
   let one: QueryExecutions;
@@ -76,7 +75,7 @@ describe('query executions, at the limits of a query', () => {
   it('keep no capability of the engine after the end, and no query past its retention', async () => {
     const id = await executions.begun('SELECT n');
     await store.ownedBy(1).cancel(id, { state: 'finished', truncated: false, updateCount: null }, clock.now());
-    const [row] = await source.query<QueryRow[]>('SELECT next_path, page_path, driver FROM queries');
+    const [row] = await source.query<unknown[]>('SELECT next_path, page_path, driver FROM queries');
     expect(row).toEqual({ next_path: null, page_path: null, driver: null });
 
     clock.advance(7 * 86_400 + 1);

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { TypeormQueryStore } from '../../src/query-engine/infrastructure/typeorm-query-store.js';
+import type { PostgresQueryStore } from '../../src/query-engine/infrastructure/postgres-query-store.js';
 import type { QueryExecutions } from '../../src/query-engine/query-executions.service.js';
 import type { FakeTimers } from '../support/fake-timers.js';
 import type { FakeTrino } from '../support/fake-trino.js';
@@ -10,7 +10,7 @@ import { ExecutionsUnderTest, values } from './executions-under-test.js';
 describe('query executions, moving between replicas', () => {
   let executions: ExecutionsUnderTest;
   let engine: FakeTrino;
-  let store: TypeormQueryStore;
+  let store: PostgresQueryStore;
   let clock: TestClock;
   let timers: FakeTimers;
   let log: LogBook;

@@ -1,14 +1,9 @@
-import {
-  catalogMode,
-  intentAt,
-  mayImpersonate,
-  reachesSomething,
-  type Intent,
-} from '../../src/trino-rules/model/intent.js';
+import { intentAt, reachesSomething, type Intent } from '../../src/trino-rules/model/intent.js';
 import type { Principal } from '../../src/trino-rules/model/principal.js';
 import type { Privilege, Resource } from '../../src/trino-rules/model/resource.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import type { Answer, Question } from './engine-question.js';
+import { catalogMode, mayImpersonate } from './intended-modes.js';
 
 /**
  * The intent as an answer to a question for the engine; undefined where it does not decide: listings of catalogs and schemas

@@ -1,4 +1,4 @@
-import type { TrailPosition } from '../../audit/domain/audit-store.js';
+import type { TrailPosition } from '../../audit/domain/audit-event.js';
 import type { Page, PageRequest } from '../../kernel/page.js';
 import type { Publication, PublicationSummary, Run } from './publication.js';
 import type { Baseline } from './unexplained-change.js';

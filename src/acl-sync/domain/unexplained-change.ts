@@ -1,4 +1,4 @@
-import type { TrailPosition } from '../../audit/domain/audit-store.js';
+import type { TrailPosition } from '../../audit/domain/audit-event.js';
 import { compile, type CompiledRules } from '../../trino-rules/compile/compile.js';
 import { type AccessChange, compareAccess } from '../../trino-rules/diff/access-change.js';
 import type { Finding } from '../../trino-rules/document/finding.js';

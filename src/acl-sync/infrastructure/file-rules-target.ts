@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { mkdir, open } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { codeOf } from '../../platform/infrastructure/system-error.js';
+import { codeOf } from '../../platform/infrastructure/plain-file.js';
 import { replaceFile } from '../../platform/infrastructure/whole-file.js';
 import {
   type LiveRules,

@@ -1,5 +1,5 @@
 import type { OnApplicationShutdown } from '@nestjs/common';
-import { AdmissionProof } from '../../grants/domain/admission-proof.js';
+import { AdmissionProof } from '../../grants/domain/admission-ports.js';
 import type { Log } from '../../platform/log.js';
 import type { Finding } from '../../trino-rules/document/finding.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';

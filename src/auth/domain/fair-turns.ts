@@ -1,3 +1,5 @@
+import { getOrInsert } from '../../kernel/get-or-insert.js';
+
 /** A request's admission: it may wait for turns, one at a time, as many as it needs. */
 export interface Place {
   readonly owner: Owner;
@@ -48,8 +50,7 @@ export class FairTurns {
   enter(name: string): Place | null {
     const share = (this.owners.get(name)?.places ?? 0) + 1;
     if (this.placesTaken >= this.places && !this.displace(share)) return null;
-    const owner = this.owners.get(name) ?? { name, places: 0, running: 0, waiting: [] };
-    this.owners.set(name, owner);
+    const owner = getOrInsert(this.owners, name, () => ({ name, places: 0, running: 0, waiting: [] }));
     owner.places += 1;
     this.placesTaken += 1;
     return { owner, begun: false, displaced: false };

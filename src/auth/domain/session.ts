@@ -1,3 +1,4 @@
+import type { Account } from '../../users/domain/account.js';
 import type { RefreshRow } from './rotation.js';
 
 /** A sign-in and everything refreshed from it (a token family). */
@@ -35,4 +36,42 @@ export interface PresentedRefresh {
   presented: RefreshRow;
   /** Null: none is live any more. */
   current: RefreshRow | null;
+}
+
+/** Where sessions and their refresh tokens are kept. A session lives until it expires or is ended. */
+export abstract class SessionStore {
+  /**
+   * Begins a session if the account is active and still has the hash that its password was checked against, and keeps both so
+   * until the transaction ends. @returns false: one of them changed meanwhile, and nothing was stored.
+   */
+  abstract begin(session: Session, token: NewRefreshToken, checkedHash: string): Promise<boolean>;
+  /** The account, if it is active and the session is its own and lives; one query by two primary keys. */
+  abstract admit(sessionId: string, userId: number, now: Date): Promise<Account | null>;
+  /** Null: no such token, or its session does not live, or its account is not active. */
+  abstract findRefresh(tokenId: string, now: Date): Promise<PresentedRefresh | null>;
+  /**
+   * Marks a live token used and stores the next, or neither. @returns its session; null when it was not live: used before or
+   * just now by a concurrent request, expired, of another session or account, or those have ended.
+   */
+  abstract rotate(
+    tokenId: string,
+    of: Pick<Session, 'id' | 'userId'>,
+    next: NewRefreshToken,
+  ): Promise<LivingSession | null>;
+  /** Ends a session of any user: after theft, or by logout. False: it had ended. */
+  abstract end(sessionId: string, now: Date): Promise<boolean>;
+  /** Ends all of an account's, but for the one that is named. @returns how many. */
+  abstract endAllOf(userId: number, now: Date, except: string | null): Promise<number>;
+  /** The sessions of one user (product.md section 4, per-user isolation). */
+  abstract ownedBy(userId: number): OwnSessions;
+  /** Removes expired and ended sessions and tokens. @returns how many sessions. */
+  abstract sweep(now: Date): Promise<number>;
+}
+
+/** The sessions of one user; no method can reach another user's. */
+export abstract class OwnSessions {
+  /** Living ones, the newest first, beginning below the number `after` (null: at the newest), at most `limit`. */
+  abstract list(now: Date, after: number | null, limit: number): Promise<SessionView[]>;
+  /** `unknown`: this user never had such a session, or it has been removed since. */
+  abstract end(sessionId: string, now: Date): Promise<'ended' | 'had-ended' | 'unknown'>;
 }

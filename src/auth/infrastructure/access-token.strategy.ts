@@ -5,10 +5,10 @@ import { Strategy } from 'passport-jwt';
 import { Clock } from '../../kernel/clock.js';
 import { Refused } from '../../kernel/errors.js';
 import { ACCESS_TOKEN } from '../../platform/access.guard.js';
-import { judgeClaims } from '../domain/claims.js';
-import { SessionStore } from '../domain/session-store.js';
-import { hasJwsSyntax } from '../domain/jws-syntax.js';
 import type { AdmittedAccount } from '../current-account.decorator.js';
+import { judgeClaims } from '../domain/claims.js';
+import { hasJwsSyntax } from '../domain/jws-syntax.js';
+import { SessionStore } from '../domain/session.js';
 import { SigningKey } from './signing-key.js';
 import { VerifiedTokens } from './verified-tokens.js';
 

@@ -7,7 +7,7 @@ import { Refused } from '../../kernel/errors.js';
 import { HealthRegistry, type Health } from '../../platform/health.js';
 import { Settings } from '../../platform/settings.js';
 import { FairTurns, type Place } from '../domain/fair-turns.js';
-import { type Hashing, PasswordHasher } from '../domain/password-hasher.js';
+import { type Hashing, PasswordHasher } from '../domain/password.js';
 import { countedAddress } from '../domain/throttle.js';
 import type work from './password.worker.js';
 

@@ -1,5 +1,5 @@
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
-import type { Growth } from './size-forecast.js';
+import type { Growth } from './admission-ports.js';
 
 /** The database's part of a snapshot; the settings are added later. */
 export type WrittenSnapshot = Omit<Snapshot, 'settings' | 'at'>;

@@ -1,33 +1,28 @@
 import { Injectable } from '@nestjs/common';
 import { type Page, type PageRequest, pageOf } from '../../kernel/page.js';
 import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
-import type { Privilege } from '../../trino-rules/model/resource.js';
-import { type Actor, type Grant, type GrantFilter, GrantStore, type NewGrant } from '../domain/grant.js';
+import { type Grant, type GrantFilter, GrantStore, type NewGrant } from '../domain/grant.js';
 import {
   type PrincipalColumns,
   principalColumns,
   principalJoins,
   principalOf,
   principalValues,
+  type ResourceColumns,
+  resourceOf,
+  resourceValues,
 } from './principal-columns.js';
-import { type ResourceColumns, resourceOf, resourceValues } from './resource-columns.js';
 
-interface GrantRow extends PrincipalColumns, ResourceColumns {
-  id: number;
-  privileges: Privilege[];
-  expires_at: Date | null;
-  description: string | null;
-  granted_by: number | null;
-  giver: string | null;
-  granted_at: Date;
-  revoked_by: number | null;
-  revoker: string | null;
-  revoked_at: Date | null;
-}
+type GrantRow = Omit<Grant, 'principal' | 'resource'> & PrincipalColumns & ResourceColumns;
+
+/** An Actor out of a joined account. */
+const actor = (alias: string) =>
+  `CASE WHEN ${alias}.id IS NOT NULL THEN json_build_object('id', ${alias}.id, 'name', ${alias}.username) END`;
 
 const SELECT_GRANTS = `
-  SELECT g.id, ${principalColumns('g')}, g.catalog_name, g.schema_name, g.table_name, g.privileges, g.expires_at, g.description,
-         g.granted_by, giver.username AS giver, g.granted_at, g.revoked_by, revoker.username AS revoker, g.revoked_at
+  SELECT g.id, ${principalColumns('g')}, g.catalog_name, g.schema_name, g.table_name, g.privileges, g.description,
+         g.expires_at AS "expiresAt", ${actor('giver')} AS "grantedBy", g.granted_at AS "grantedAt",
+         ${actor('revoker')} AS "revokedBy", g.revoked_at AS "revokedAt"
     FROM grants g ${principalJoins('g')}
     LEFT JOIN users giver ON giver.id = g.granted_by
     LEFT JOIN users revoker ON revoker.id = g.revoked_by`;
@@ -113,20 +108,7 @@ function identity({ principal, resource, privileges, expiresAt }: NewGrant): unk
 function toGrant(row: GrantRow): Grant {
   const principal = principalOf(row);
   if (principal === null) throw new Error(`grant ${row.id} has no principal`);
-  return {
-    id: row.id,
-    principal,
-    resource: resourceOf(row),
-    privileges: row.privileges,
-    expiresAt: row.expires_at,
-    description: row.description,
-    grantedBy: actorOf(row.granted_by, row.giver),
-    grantedAt: row.granted_at,
-    revokedBy: actorOf(row.revoked_by, row.revoker),
-    revokedAt: row.revoked_at,
-  };
-}
-
-function actorOf(id: number | null, name: string | null): Actor {
-  return id === null ? null : { id, name: name ?? '' };
+  const { id, privileges, expiresAt, description, grantedBy, grantedAt, revokedBy, revokedAt } = row;
+  const resource = resourceOf(row);
+  return { id, principal, resource, privileges, expiresAt, description, grantedBy, grantedAt, revokedBy, revokedAt };
 }

@@ -1,20 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { type Page, type PageRequest, pageOf } from '../../kernel/page.js';
-import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
-import { violatedConstraint } from '../../platform/violated-constraint.js';
+import { DatabaseSession, violatedConstraint } from '../../platform/infrastructure/database-session.js';
 import { type Group, type GroupChange, GroupStore, type Member } from '../domain/group.js';
 
-interface GroupRow {
-  id: number;
-  name: string;
-  description: string | null;
-  member_count: number;
-  created_at: Date;
-}
-
 const SELECT_GROUPS = `
-  SELECT g.id, g.name, g.description, g.created_at,
-         (SELECT count(*)::integer FROM group_members WHERE group_id = g.id) AS member_count
+  SELECT g.id, g.name, g.description, g.created_at AS "createdAt",
+         (SELECT count(*)::integer FROM group_members WHERE group_id = g.id) AS "memberCount"
     FROM groups g WHERE g.deleted_at IS NULL`;
 
 /** Revoked grants and removed policies do not count. Expired grants do, because they are listed with the group's name. */
@@ -64,28 +55,27 @@ export class PostgresGroupStore extends GroupStore {
   }
 
   override async find(id: number): Promise<Group | null> {
-    const [row] = await this.session.manager.query<GroupRow[]>(`${SELECT_GROUPS} AND g.id = $1`, [id]);
-    return row === undefined ? null : toGroup(row);
+    const [row] = await this.session.manager.query<Group[]>(`${SELECT_GROUPS} AND g.id = $1`, [id]);
+    return row ?? null;
   }
 
   override async list({ limit, after }: PageRequest): Promise<Page<Group>> {
-    const rows = await this.session.manager.query<GroupRow[]>(`${SELECT_GROUPS} AND g.id > $1 ORDER BY g.id LIMIT $2`, [
+    const rows = await this.session.manager.query<Group[]>(`${SELECT_GROUPS} AND g.id > $1 ORDER BY g.id LIMIT $2`, [
       after ?? 0,
       limit + 1,
     ]);
-    return pageOf(rows.map(toGroup), limit, (group) => group.id);
+    return pageOf(rows, limit, (group) => group.id);
   }
 
   override async members(id: number, { limit, after }: PageRequest): Promise<Page<Member> | null> {
     if ((await this.find(id)) === null) return null;
-    const rows = await this.session.manager.query<{ id: number; name: string; is_active: boolean; added_at: Date }[]>(
-      `SELECT u.id, u.username AS name, u.is_active, m.added_at
+    const rows = await this.session.manager.query<Member[]>(
+      `SELECT u.id, u.username AS name, u.is_active AS "isActive", m.added_at AS "addedAt"
          FROM group_members m JOIN users u ON u.id = m.user_id
         WHERE m.group_id = $1 AND u.id > $2 ORDER BY u.id LIMIT $3`,
       [id, after ?? 0, limit + 1],
     );
-    const members = rows.map((row) => ({ id: row.id, name: row.name, isActive: row.is_active, addedAt: row.added_at }));
-    return pageOf(members, limit, (member) => member.id);
+    return pageOf(rows, limit, (member) => member.id);
   }
 
   override addMember(id: number, userId: number, at: Date): Promise<'added' | 'was-member' | 'missing'> {
@@ -132,9 +122,4 @@ export class PostgresGroupStore extends GroupStore {
     const rows = await this.session.manager.query<unknown[]>('SELECT 1 FROM users WHERE id = $1', [id]);
     return rows.length > 0;
   }
-}
-
-function toGroup(row: GroupRow): Group {
-  const { id, name, description, member_count: memberCount, created_at: createdAt } = row;
-  return { id, name, description, memberCount, createdAt };
 }

@@ -11,8 +11,10 @@ import {
   principalOf,
   principalValues,
   subjectOf,
+  type ResourceColumns,
+  resourceOf,
+  resourceValues,
 } from './principal-columns.js';
-import { type ResourceColumns, resourceOf, resourceValues } from './resource-columns.js';
 
 export interface PolicyRuleColumns extends ResourceColumns {
   kind: PolicyKind;
@@ -24,8 +26,8 @@ export interface PolicyRuleColumns extends ResourceColumns {
 interface PolicyRow extends PrincipalColumns, PolicyRuleColumns {
   id: number;
   description: string | null;
-  created_at: Date;
-  changed_at: Date;
+  createdAt: Date;
+  changedAt: Date;
 }
 
 interface ExceptionRow extends PrincipalColumns {
@@ -34,7 +36,7 @@ interface ExceptionRow extends PrincipalColumns {
 
 const SELECT_POLICIES = `
   SELECT p.id, p.kind, ${principalColumns('p')}, p.catalog_name, p.schema_name, p.table_name, p.column_name, p.expression,
-         p.privileges, p.description, p.created_at, p.changed_at
+         p.privileges, p.description, p.created_at AS "createdAt", p.changed_at AS "changedAt"
     FROM policies p ${principalJoins('p')}
    WHERE p.removed_at IS NULL`;
 
@@ -169,7 +171,7 @@ function toPolicy(row: PolicyRow, exceptions: readonly ExceptionRow[]): Policy {
     principal: subjectOf(row),
     except: except.filter((principal): principal is NamedPrincipal => principal !== null),
     description: row.description,
-    createdAt: row.created_at,
-    changedAt: row.changed_at,
+    createdAt: row.createdAt,
+    changedAt: row.changedAt,
   };
 }

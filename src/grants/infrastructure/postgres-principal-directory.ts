@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
 import type { PolicySubject } from '../../trino-rules/model/principal.js';
-import { PrincipalDirectory } from '../domain/principal-directory.js';
+import { PrincipalDirectory } from '../domain/admission-ports.js';
 
 @Injectable()
 export class PostgresPrincipalDirectory extends PrincipalDirectory {

@@ -3,10 +3,10 @@ import { DatabaseSession } from '../../platform/infrastructure/database-session.
 import type { PolicySubject, Principal } from '../../trino-rules/model/principal.js';
 import type { Privilege } from '../../trino-rules/model/resource.js';
 import type { SnapshotGrant, SnapshotGroup, SnapshotPolicy, SnapshotUser } from '../../trino-rules/model/snapshot.js';
-import type { Growth } from '../domain/size-forecast.js';
+import type { Growth } from '../domain/admission-ports.js';
 import { SnapshotStore, type Touched, type WrittenSnapshot } from '../domain/snapshot-store.js';
 import { type PolicyRuleColumns, ruleOf } from './postgres-policy-store.js';
-import { type ResourceColumns, resourceOf } from './resource-columns.js';
+import { type ResourceColumns, resourceOf } from './principal-columns.js';
 
 interface PrincipalIds {
   user_id: number | null;

@@ -1,4 +1,5 @@
 import type { NamedPrincipal, NamedSubject, PolicySubject } from '../../trino-rules/model/principal.js';
+import type { Resource } from '../../trino-rules/model/resource.js';
 
 /** A principal in the tables: one of three columns, with its current name. */
 export interface PrincipalColumns {
@@ -36,4 +37,23 @@ export function principalOf(row: PrincipalColumns): NamedPrincipal | null {
   if (row.user_id !== null) return { type: 'user', id: row.user_id, name: row.user_name ?? '' };
   if (row.group_id !== null) return { type: 'group', id: row.group_id, name: row.group_name ?? '' };
   return row.engine_name === null ? null : { type: 'engine', name: row.engine_name };
+}
+
+export interface ResourceColumns {
+  catalog_name: string;
+  schema_name: string | null;
+  table_name: string | null;
+}
+
+export function resourceOf({
+  catalog_name: catalog,
+  schema_name: schema,
+  table_name: table,
+}: ResourceColumns): Resource {
+  return { catalog, ...(schema === null ? {} : { schema }), ...(table === null ? {} : { table }) };
+}
+
+/** The values for `catalog_name, schema_name, table_name`. */
+export function resourceValues({ catalog, schema, table }: Resource): [string, string | null, string | null] {
+  return [catalog, schema ?? null, table ?? null];
 }

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { types } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import type { Pool, QueryResultRow } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
@@ -49,4 +50,11 @@ export class DatabaseSession extends Transaction {
       if (this.running === 0) this.current.disable();
     }
   }
+}
+
+/** The unique constraint or index that an insert or update ran into (SQLSTATE 23505), as PostgreSQL names it; null: it was something else. */
+export function violatedConstraint(error: unknown): string | null {
+  const cause: unknown = types.isNativeError(error) && 'driverError' in error ? error.driverError : error;
+  if (!types.isNativeError(cause) || !('code' in cause) || cause.code !== '23505') return null;
+  return 'constraint' in cause && typeof cause.constraint === 'string' ? cause.constraint : null;
 }

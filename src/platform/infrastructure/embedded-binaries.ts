@@ -1,9 +1,9 @@
-import { chmodSync, cpSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { execFile } from 'node:child_process';
+import { chmodSync, cpSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { type Account, isReachable } from './database-account.js';
-import { ownFolder } from './own-folder.js';
+import { ownFolder } from './plain-file.js';
 
 /** Paths of PostgreSQL's programs. */
 export interface Binaries {

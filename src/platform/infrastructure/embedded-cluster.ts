@@ -15,8 +15,7 @@ import { dirname, join } from 'node:path';
 import type { LogMarker } from '../../kernel/log-marker.js';
 import { type Account, databaseAccount, isReachable, isReplaceable, runAs } from './database-account.js';
 import { type Binaries, packagedBinaries, runnableBinaries } from './embedded-binaries.js';
-import { ownFolder } from './own-folder.js';
-import { readPlainFile } from './plain-file.js';
+import { ownFolder, readPlainFile } from './plain-file.js';
 import { createFile } from './whole-file.js';
 
 /** A cluster, and how its programs are run. Of all that lies in `home`, only `data` belongs to the account. */

@@ -1,5 +1,6 @@
-import { DataSource } from 'typeorm';
-import { sqlMigrations } from './sql-migrations.js';
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { type MigrationInterface, type QueryRunner, DataSource } from 'typeorm';
 
 /** Taken while migrating: TypeORM itself takes no lock, and two starting replicas would race. */
 const LOCK = 7_471_002;
@@ -63,4 +64,34 @@ async function grantServiceRights(query: (sql: string) => Promise<unknown>, enco
   await query(`REVOKE INSERT, UPDATE, DELETE ON migrations, audit_retention FROM ${name}`);
   await query(`REVOKE UPDATE, DELETE ON audit_events FROM ${name}`);
   await query(`GRANT EXECUTE ON FUNCTION remove_past_audit_events(integer) TO ${name}`);
+}
+
+/** `/migrations`, beside `dist` in a build and beside `src` in a checkout. */
+const FOLDER = fileURLToPath(new URL('../../../migrations', import.meta.url));
+
+/** TypeORM orders migrations by the 13 digits at the end of their names. */
+const EPOCH = 1_790_000_000_000;
+
+/**
+ * The migrations as TypeORM wants them, one class for each `NNNN-what-it-does.sql`. Plain SQL, forward only: a file that
+ * was released is never edited.
+ */
+export function sqlMigrations(folder: string = FOLDER): (new () => MigrationInterface)[] {
+  const files = readdirSync(folder).filter((file) => file.endsWith('.sql'));
+  return files.sort().map((file) => {
+    const [, number, intent] = /^(\d{4})-([a-z0-9-]+)\.sql$/.exec(file) ?? [];
+    if (number === undefined || intent === undefined) throw new Error(`${file} is not named NNNN-what-it-does.sql`);
+    const sql = readFileSync(`${folder}/${file}`, 'utf8');
+    return class implements MigrationInterface {
+      readonly name = `${number}-${intent}-${EPOCH + Number(number)}`;
+
+      async up(runner: QueryRunner): Promise<void> {
+        await runner.query(sql);
+      }
+
+      down(): Promise<void> {
+        throw new Error('migrations go forward only');
+      }
+    };
+  });
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type FastifyInstance, fastify } from 'fastify';
 import type { Registry } from 'prom-client';
 import { Refused } from '../../kernel/errors.js';
+import { singleFlight } from '../../kernel/single-flight.js';
 import type { HealthRegistry } from '../health.js';
 import { toProblem } from '../problem.js';
 import type { Connections } from './connections.js';
@@ -16,8 +17,8 @@ export function operationsServer(health: HealthRegistry, metrics: Registry, conn
     genReqId: () => randomUUID(),
     serverFactory: (answer) => connections.serve(answer),
   });
-  const report = shared(() => health.report());
-  const text = shared(() => metrics.metrics());
+  const report = singleFlight(() => health.report());
+  const text = singleFlight(() => metrics.metrics());
   server.setNotFoundHandler((request, reply) => {
     const problem = toProblem(new Refused('not_found'), request.id);
     void reply.status(problem.status).type('application/problem+json; charset=utf-8').send(JSON.stringify(problem));
@@ -29,10 +30,4 @@ export function operationsServer(health: HealthRegistry, metrics: Registry, conn
   });
   server.get('/metrics', async (_, reply) => reply.type(metrics.contentType).send(await text()));
   return server;
-}
-
-/** Concurrent calls share one result. */
-function shared<T>(make: () => Promise<T>): () => Promise<T> {
-  let underWay: Promise<T> | null = null;
-  return () => (underWay ??= make().finally(() => (underWay = null)));
 }

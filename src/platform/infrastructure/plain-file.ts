@@ -1,5 +1,14 @@
-import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
-import { codeOf } from './system-error.js';
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fchownSync,
+  mkdirSync,
+  openSync,
+  fstatSync,
+  readSync,
+  type Stats,
+} from 'node:fs';
 
 const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 
@@ -49,4 +58,23 @@ function openUnfollowed(path: string, flags: number): number {
 
 function notPlain(path: string, cause?: unknown): Error {
   return new Error(`${path} is a link, or is not a file of the account that it must belong to: remove it`, { cause });
+}
+
+/** The operating system's code (`ENOENT`); null for what did not come from it. */
+export function codeOf(failure: unknown): string | null {
+  return typeof failure === 'object' && failure !== null && 'code' in failure ? String(failure.code) : null;
+}
+
+/** Makes a folder, or takes one over, so that only this process's account may change what is in it. @throws Error if it is a link. */
+export function ownFolder(path: string, mode: number): void {
+  mkdirSync(path, { recursive: true, mode });
+  const { getuid, getgid } = process;
+  if (getuid === undefined || getgid === undefined) return;
+  const folder = openSync(path, constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  try {
+    fchownSync(folder, getuid(), getgid());
+    fchmodSync(folder, mode);
+  } finally {
+    closeSync(folder);
+  }
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { link, lstat, open, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { codeOf } from './system-error.js';
+import { codeOf } from './plain-file.js';
 
 /** A staged file of this age belongs to a process that was killed: writing one takes far less. */
 const LEFTOVER_MS = 600_000;

@@ -1,20 +1,15 @@
+import { NamedError } from '../../kernel/named-error.js';
 import type { EngineError } from './engine-error.js';
 
 /**
  * The errors of the DB-API (PEP 249, "Exceptions"). A statement that fails throws a DatabaseError, wrong use of the
  * interface an InterfaceError. Nothing else is thrown, except for the reason of an aborted signal.
  */
-export class DbApiError extends Error {
-  override name = 'DbApiError';
-}
+export class DbApiError extends NamedError {}
 
-export class InterfaceError extends DbApiError {
-  override name = 'InterfaceError';
-}
+export class InterfaceError extends DbApiError {}
 
 export class DatabaseError extends DbApiError {
-  override name = 'DatabaseError';
-
   constructor(
     message: string,
     /** The engine's error; null when it could not be reached or its answer could not be read. */
@@ -26,35 +21,21 @@ export class DatabaseError extends DbApiError {
 }
 
 /** A problem of a value: out of range, division by zero, a cast that fails. */
-export class DataError extends DatabaseError {
-  override name = 'DataError';
-}
+export class DataError extends DatabaseError {}
 
 /** Not caused by the statement: the engine, or a system that it reads from, is unavailable or short of resources. */
-export class OperationalError extends DatabaseError {
-  override name = 'OperationalError';
-}
+export class OperationalError extends DatabaseError {}
 
-export class IntegrityError extends DatabaseError {
-  override name = 'IntegrityError';
-}
+export class IntegrityError extends DatabaseError {}
 
-export class InternalError extends DatabaseError {
-  override name = 'InternalError';
-}
+export class InternalError extends DatabaseError {}
 
-export class ProgrammingError extends DatabaseError {
-  override name = 'ProgrammingError';
-}
+export class ProgrammingError extends DatabaseError {}
 
 /** The engine's rules deny it to this user. */
-export class PermissionDenied extends ProgrammingError {
-  override name = 'PermissionDenied';
-}
+export class PermissionDenied extends ProgrammingError {}
 
-export class NotSupportedError extends DatabaseError {
-  override name = 'NotSupportedError';
-}
+export class NotSupportedError extends DatabaseError {}
 
 type Kind = new (message: string, engine: EngineError | null, queryId: string | null) => DatabaseError;
 

@@ -11,14 +11,8 @@ export interface EngineError {
   column: number | null;
 }
 
-export type EngineErrorKind = 'USER_ERROR' | 'INTERNAL_ERROR' | 'INSUFFICIENT_RESOURCES' | 'EXTERNAL';
-
-const KINDS: ReadonlySet<string> = new Set<EngineErrorKind>([
-  'USER_ERROR',
-  'INTERNAL_ERROR',
-  'INSUFFICIENT_RESOURCES',
-  'EXTERNAL',
-]);
+const KINDS = ['USER_ERROR', 'INTERNAL_ERROR', 'INSUFFICIENT_RESOURCES', 'EXTERNAL'] as const;
+export type EngineErrorKind = (typeof KINDS)[number];
 
 const MESSAGES: Record<Exclude<EngineErrorKind, 'USER_ERROR'>, string> = {
   INTERNAL_ERROR: 'the engine failed inside',
@@ -38,7 +32,7 @@ const LONGEST_MESSAGE = 4_096;
 export function readEngineError(value: unknown): EngineError {
   const error = readObject(value, 'error');
   const name = readText(error['errorName'], 'the name of an error').slice(0, LONGEST_NAME);
-  const kind = readKind(error['errorType']);
+  const kind = KINDS.find((known) => known === error['errorType']) ?? 'INTERNAL_ERROR';
   const place = error['errorLocation'];
   return {
     name,
@@ -47,12 +41,4 @@ export function readEngineError(value: unknown): EngineError {
     line: isObject(place) ? integerOrNull(place['lineNumber']) : null,
     column: isObject(place) ? integerOrNull(place['columnNumber']) : null,
   };
-}
-
-function readKind(value: unknown): EngineErrorKind {
-  return isKind(value) ? value : 'INTERNAL_ERROR';
-}
-
-function isKind(value: unknown): value is EngineErrorKind {
-  return typeof value === 'string' && KINDS.has(value);
 }

@@ -1,3 +1,5 @@
+import { NamedError } from '../../kernel/named-error.js';
+
 /** The user of a statement, and what the engine keeps from one statement to the next. */
 export interface EngineSession {
   /** The user whose rights apply (or the service itself). Never empty: an empty header runs as the service account. */
@@ -30,9 +32,7 @@ export function sessionFor(user: string, given: Partial<Omit<EngineSession, 'use
 export type HeaderPrefix = 'X-Query' | 'X-Trino';
 
 /** A session that headers cannot carry. The message names the field, not its content. */
-export class InvalidSession extends Error {
-  override readonly name = 'InvalidSession';
-}
+export class InvalidSession extends NamedError {}
 
 /** The engine reads header fields as ISO 8859-1 and decodes nothing in them. */
 const HEADER_TEXT = /^[\x20-\x7e\xa0-\xff]+$/;

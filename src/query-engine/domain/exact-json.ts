@@ -1,3 +1,5 @@
+import { ProtocolBreach } from './reading.js';
+
 /** Sixteen digits is where integers stop being exact in JavaScript (2^53); a fraction or an exponent makes it no integer. */
 const LONG_INTEGER = /(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/g;
 const LONG_RUN = /\d{16}/;
@@ -13,6 +15,15 @@ const BACKSLASH = 92;
  */
 export function parseExactly(text: string): unknown {
   return JSON.parse(LONG_RUN.test(text) ? quoteLongIntegers(text) : text);
+}
+
+/** The same of the engine's answers. @throws ProtocolBreach when the text is not JSON. */
+export function readExactly(text: string): unknown {
+  try {
+    return parseExactly(text);
+  } catch (cause) {
+    throw new ProtocolBreach('the answer is not JSON', { cause });
+  }
 }
 
 function quoteLongIntegers(text: string): string {

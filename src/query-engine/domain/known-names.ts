@@ -1,4 +1,4 @@
-import type { EngineNode } from '../../grants/domain/engine-names.js';
+import type { EngineNode } from '../../grants/domain/admission-ports.js';
 
 /** The names of the engine that have been read so far. Names that were not looked up are never called unknown. */
 export class KnownNames {

@@ -1,6 +1,6 @@
-import { parseExactly } from './exact-json.js';
+import { readExactly } from './exact-json.js';
 import { JsonScanner } from './json-scanner.js';
-import { ProtocolBreach } from './reading.js';
+import { readList } from './reading.js';
 
 /** The place of every so many rows is kept; those between are found from there. */
 const STRIDE = 64;
@@ -51,7 +51,7 @@ export class PageRows {
   }
 
   /** The same, a piece at a time. @throws ProtocolBreach */
-  *pieces(from: number, to: number): Generator<unknown[], void, undefined> {
+  *pieces(from: number, to: number): Generator<readonly unknown[], void, undefined> {
     if (from >= to) return;
     const scanner = this.scannerAt(from);
     for (let row = from; row < to;) {
@@ -63,7 +63,7 @@ export class PageRows {
         end = scanner.at;
       }
       scanner.takes(',');
-      yield parsed(this.#body.toString('utf8', start, end));
+      yield readList(readExactly(`[${this.#body.toString('utf8', start, end)}]`), 'the rows');
     }
   }
 
@@ -75,14 +75,4 @@ export class PageRows {
     }
     return scanner;
   }
-}
-
-function parsed(rows: string): unknown[] {
-  try {
-    const list = parseExactly(`[${rows}]`);
-    if (Array.isArray(list)) return list;
-  } catch (cause) {
-    throw new ProtocolBreach('the answer is not JSON', { cause });
-  }
-  throw new ProtocolBreach('the answer is not JSON');
 }

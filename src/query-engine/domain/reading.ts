@@ -1,7 +1,7 @@
+import { NamedError } from '../../kernel/named-error.js';
+
 /** An answer that breaks the engine's protocol. The message is private: for logs, never for clients. */
-export class ProtocolBreach extends Error {
-  override readonly name = 'ProtocolBreach';
-}
+export class ProtocolBreach extends NamedError {}
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 

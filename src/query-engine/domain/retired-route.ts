@@ -71,3 +71,17 @@ export function routeUrls(text: string): { statement: string; info: string } | n
   const base = url.origin + url.pathname.replace(/\/+$/, '').replace(/\/v1\/statement$/, '');
   return { statement: `${base}/v1/statement`, info: `${base}/v1/info` };
 }
+
+export interface RouteQuestion {
+  /** For display. */
+  probe: string;
+  method: 'GET' | 'POST';
+  url: string;
+  headers: Readonly<Record<string, string>>;
+  body: string | null;
+}
+
+/** Sends a request without credentials to a host that should not be the engine; no redirects, the answer capped. */
+export abstract class RouteProbe {
+  abstract ask(question: RouteQuestion): Promise<RouteAnswer>;
+}

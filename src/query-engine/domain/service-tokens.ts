@@ -1,3 +1,5 @@
+import { NamedError } from '../../kernel/named-error.js';
+
 /** The Bearer token that every request to the engine carries (source document 4.6 and 5.2). */
 export abstract class ServiceTokens {
   /**
@@ -19,6 +21,4 @@ export abstract class ServiceTokens {
 }
 
 /** There is no valid token and none can be obtained. The message is private, and holds no secret. */
-export class TokenUnavailable extends Error {
-  override readonly name = 'TokenUnavailable';
-}
+export class TokenUnavailable extends NamedError {}

@@ -1,10 +1,10 @@
+import { NamedError } from '../../kernel/named-error.js';
+
 /** A value for a question mark. A Date is an instant; decimals are best sent as text and cast. */
 export type Parameter = null | boolean | number | bigint | string | Date | Uint8Array | readonly Parameter[];
 
 /** A parameter without a literal, such as an integer that JavaScript has already rounded (NaN has one). */
-export class InvalidParameter extends Error {
-  override readonly name = 'InvalidParameter';
-}
+export class InvalidParameter extends NamedError {}
 
 /**
  * One statement with its parameters as literals (Trino's EXECUTE IMMEDIATE), so that nothing has to be prepared and

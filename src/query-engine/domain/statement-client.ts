@@ -1,3 +1,4 @@
+import { NamedError } from '../../kernel/named-error.js';
 import type { EngineSession, SessionChange } from './engine-session.js';
 import type { StatementPage } from './statement-page.js';
 
@@ -51,9 +52,7 @@ export type EngineFaultKind =
   'unavailable' | 'refused' | 'forbidden' | 'gone' | 'protocol' | 'deadline' | 'too-large' | 'share';
 
 /** The engine gave no page. The message is private: for logs, without path, token or body. */
-export class EngineFault extends Error {
-  override readonly name = 'EngineFault';
-
+export class EngineFault extends NamedError {
   constructor(
     readonly kind: EngineFaultKind,
     message: string,

@@ -1,6 +1,7 @@
+import { NamedError } from '../../kernel/named-error.js';
 import { type EngineError, readEngineError } from './engine-error.js';
 import { type Column, readColumns } from './engine-type.js';
-import { parseExactly } from './exact-json.js';
+import { readExactly } from './exact-json.js';
 import { JsonScanner } from './json-scanner.js';
 import { pinned } from './next-uri.js';
 import { PageRows } from './page-rows.js';
@@ -51,9 +52,7 @@ export function readStatementPage(body: Buffer, heaviest = Infinity): StatementP
 }
 
 /** A page within its limit of bytes that would take far more once it is parsed. */
-export class PageTooHeavy extends Error {
-  override readonly name = 'PageTooHeavy';
-}
+export class PageTooHeavy extends NamedError {}
 
 /** The rows as bytes, and everything beside them parsed. */
 function split(body: Buffer, heaviest: number): { envelope: unknown; rows: PageRows } {
@@ -75,20 +74,12 @@ function split(body: Buffer, heaviest: number): { envelope: unknown; rows: PageR
   }
   if (!isEmpty) scanner.expect('}');
   scanner.expectEnd();
-  return { envelope: parsed(`{${members.join(',')}}`), rows };
+  return { envelope: readExactly(`{${members.join(',')}}`), rows };
 }
 
 function textOf(scanner: JsonScanner): string {
   const start = scanner.skipValue();
   return scanner.bytes.toString('utf8', start, scanner.at);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return parseExactly(text);
-  } catch (cause) {
-    throw new ProtocolBreach('the answer is not JSON', { cause });
-  }
 }
 
 /** What a `long` of the engine can hold, and a column of ours. */

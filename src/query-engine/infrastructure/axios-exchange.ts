@@ -2,6 +2,7 @@ import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { addAbortSignal, type Readable } from 'node:stream';
 import axios, { type AxiosInstance } from 'axios';
+import { NamedError } from '../../kernel/named-error.js';
 import { Opaque } from '../../kernel/secret.js';
 
 export interface Question {
@@ -24,14 +25,10 @@ export interface Reply {
 }
 
 /** There was no answer, or it broke off. The message is the cause's code (`ECONNREFUSED`): it names no header and no body. */
-export class LostConnection extends Error {
-  override readonly name = 'LostConnection';
-}
+export class LostConnection extends NamedError {}
 
 /** An answer beyond the limit. */
-export class OversizedReply extends Error {
-  override readonly name = 'OversizedReply';
-}
+export class OversizedReply extends NamedError {}
 
 /**
  * One HTTP exchange: kept-alive connections, a deadline on the whole, no redirects, no proxies from the environment, any

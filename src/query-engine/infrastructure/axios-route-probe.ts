@@ -1,7 +1,6 @@
 import type { Readable } from 'node:stream';
 import axios from 'axios';
-import type { RouteAnswer } from '../domain/retired-route.js';
-import { RouteProbe, type RouteQuestion } from '../domain/route-probe.js';
+import { type RouteAnswer, RouteProbe, type RouteQuestion } from '../domain/retired-route.js';
 
 /** Milliseconds for each question. */
 const DEADLINE = 15_000;

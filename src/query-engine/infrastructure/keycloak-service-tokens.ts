@@ -1,9 +1,10 @@
 import type { Registry } from 'prom-client';
 import type { Clock } from '../../kernel/clock.js';
-import type { Log } from '../../platform/log.js';
-import { Opaque, type Secret } from '../../kernel/secret.js';
 import type { Random } from '../../kernel/random.js';
+import { Opaque, type Secret } from '../../kernel/secret.js';
+import { singleFlight } from '../../kernel/single-flight.js';
 import type { Timers } from '../../kernel/timers.js';
+import type { Log } from '../../platform/log.js';
 import { isObject } from '../domain/reading.js';
 import { readRetryAfter } from '../domain/retry.js';
 import {
@@ -46,7 +47,7 @@ export class KeycloakServiceTokens extends ServiceTokens {
   private readonly exchange = new AxiosExchange(LARGEST_ANSWER);
   private readonly metrics: ServiceTokenMetrics;
   private token: ServiceToken | null = null;
-  private acquisition: Promise<ServiceToken> | null = null;
+  private readonly fetchOnce = singleFlight(() => this.fetch());
   private failures = 0;
   private notBefore = 0;
   private oddity: string | null = null;
@@ -105,14 +106,10 @@ export class KeycloakServiceTokens extends ServiceTokens {
   }
 
   private acquire(): Promise<ServiceToken> {
-    if (this.acquisition !== null) return this.acquisition;
     if (this.timers.now() < this.notBefore) {
       return Promise.reject(new TokenUnavailable('the identity provider gave none a moment ago'));
     }
-    this.acquisition = this.fetch().finally(() => {
-      this.acquisition = null;
-    });
-    return this.acquisition;
+    return this.fetchOnce();
   }
 
   private async fetch(): Promise<ServiceToken> {

@@ -67,13 +67,6 @@ export class Bitset {
     return false;
   }
 
-  equals(other: Bitset): boolean {
-    if (this === other) return true;
-    const { words } = other;
-    for (let i = 0; i < words.length; i++) if (word(words, i) !== word(this.words, i)) return false;
-    return true;
-  }
-
   isEmpty(): boolean {
     for (let i = 0; i < this.words.length; i++) if (word(this.words, i) !== 0) return false;
     return true;

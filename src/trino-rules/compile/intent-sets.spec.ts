@@ -1,7 +1,8 @@
 import fc from 'fast-check';
-import { aSnapshot } from '../../../test/support/snapshot-builder.js';
 import { anySnapshot } from '../../../test/support/any-snapshot.js';
-import { catalogMode, intentAt, reachesSomething } from '../model/intent.js';
+import { catalogMode } from '../../../test/support/intended-modes.js';
+import { aSnapshot } from '../../../test/support/snapshot-builder.js';
+import { intentAt, reachesSomething } from '../model/intent.js';
 import type { Principal, Subject } from '../model/principal.js';
 import { PRIVILEGES, type Resource } from '../model/resource.js';
 import type { Snapshot } from '../model/snapshot.js';

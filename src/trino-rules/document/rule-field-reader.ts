@@ -132,18 +132,7 @@ const NOT_OURS = new Map([
 ]);
 
 function described(node: JsonNode): string {
-  switch (node.kind) {
-    case 'object':
-      return 'an object';
-    case 'array':
-      return 'a list';
-    case 'string':
-      return 'a text';
-    case 'number':
-      return `the number ${node.text}`;
-    case 'boolean':
-      return String(node.value);
-    case 'null':
-      return 'null';
-  }
+  if (node.kind === 'number') return `the number ${node.text}`;
+  if (node.kind === 'boolean') return String(node.value);
+  return { object: 'an object', array: 'a list', string: 'a text', null: 'null' }[node.kind];
 }

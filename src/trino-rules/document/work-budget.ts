@@ -1,3 +1,5 @@
+import { NamedError } from '../../kernel/named-error.js';
+
 /**
  * Bounds what a document may cost, in elementary steps (about ten nanoseconds each) and never in time, so that the same document
  * is always judged alike.
@@ -17,9 +19,7 @@ export class WorkBudget {
   }
 }
 
-export class BudgetExceeded extends Error {
-  override readonly name = 'BudgetExceeded';
-
+export class BudgetExceeded extends NamedError {
   constructor() {
     super('the rules take more steps to judge than their size allows');
   }

@@ -1,7 +1,7 @@
 import type { PatternCache, PatternLanguage } from '../document/pattern-cache.js';
 import type { RulesDocument } from '../document/rules-document.js';
 import { RuleTrie } from './rule-trie.js';
-import { addWord, everyWord, wordAt, type SparseBitset, type Bitset } from './sparse-bitset.js';
+import { addWord, everyWord, wordAt, type Bitset } from './sparse-bitset.js';
 import type { UserUniverse } from './user-universe.js';
 
 /** Users that may enter a catalog, by mode. */
@@ -28,21 +28,14 @@ export class EngineSets {
   ) {
     this.width = (people.count + 31) >>> 5;
     this.everyWord = everyWord(this.width);
-    const language = (pattern: string | undefined) => patterns.language(pattern);
-    this.catalogs = this.trie(rules.catalogs.map((rule) => [language(rule.catalog)]));
-    this.schemas = this.trie(rules.schemas.map((rule) => [language(rule.catalog), language(rule.schema)]));
-    this.tables = this.trie(
-      rules.tables.map((rule) => [language(rule.catalog), language(rule.schema), language(rule.table)]),
-    );
-    this.functions = this.trie(
-      rules.functions.map((rule) => [language(rule.catalog), language(rule.schema), language(rule.function)]),
-    );
-    this.procedures = this.trie(
-      rules.procedures.map((rule) => [language(rule.catalog), language(rule.schema), language(rule.procedure)]),
-    );
+    this.catalogs = this.trie(rules.catalogs, ({ catalog }) => [catalog]);
+    this.schemas = this.trie(rules.schemas, ({ catalog, schema }) => [catalog, schema]);
+    this.tables = this.trie(rules.tables, ({ catalog, schema, table }) => [catalog, schema, table]);
+    this.functions = this.trie(rules.functions, (rule) => [rule.catalog, rule.schema, rule.function]);
+    this.procedures = this.trie(rules.procedures, (rule) => [rule.catalog, rule.schema, rule.procedure]);
     // Every pattern is read before a fresh name is asked for.
-    rules.system_session_properties.forEach(({ property }) => language(property));
-    rules.catalog_session_properties.forEach(({ catalog, property }) => [catalog, property].map(language));
+    for (const { property } of rules.system_session_properties) this.languages([property]);
+    for (const { catalog, property } of rules.catalog_session_properties) this.languages([catalog, property]);
   }
 
   /** A name that neither a rule nor the snapshot spells out. */
@@ -86,7 +79,7 @@ export class EngineSets {
     const given = new Uint32Array(this.width);
     this.spend(this.width);
     for (const rule of about) {
-      const { at, words } = this.usersOf(rule.user);
+      const { at, words } = this.people.matching(rule.user);
       this.spend(at.length + STEPS_PER_RULE);
       const giving = gives(rule);
       for (let i = 0; i < at.length; i++) {
@@ -99,14 +92,15 @@ export class EngineSets {
     return given;
   }
 
-  usersOf(pattern: string | undefined): SparseBitset {
-    return this.people.matching(pattern);
+  private trie<Rule>(rules: readonly Rule[], path: (rule: Rule) => (string | undefined)[]): RuleTrie {
+    const trie = new RuleTrie(this.patterns.budget);
+    const paths = rules.map((rule) => this.languages(path(rule)));
+    paths.forEach((languages, rule) => trie.add(rule, languages));
+    return trie;
   }
 
-  private trie(paths: readonly (readonly PatternLanguage[])[]): RuleTrie {
-    const trie = new RuleTrie(this.patterns.budget);
-    paths.forEach((path, rule) => trie.add(rule, path));
-    return trie;
+  private languages(patterns: readonly (string | undefined)[]): PatternLanguage[] {
+    return patterns.map((pattern) => this.patterns.language(pattern));
   }
 }
 

@@ -54,7 +54,7 @@ export class SchemaTables implements SchemaAccess {
     return indexes.flatMap((index) => {
       const rule = this.engine.rules.tables[index];
       if (rule === undefined) return [];
-      const people = this.engine.usersOf(rule.user);
+      const people = this.engine.people.matching(rule.user);
       const sets = rule.privileges.length + (rule.columns?.length ?? 0) + (rule.filter === undefined ? 0 : 1);
       this.engine.spend(STEPS_PER_RULE + (sets + 1) * people.at.length);
       return [{ index, rule, people }];

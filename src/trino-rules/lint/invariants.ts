@@ -44,7 +44,7 @@ class AccountRules {
 
   matches({ user }: { user?: string }): boolean {
     this.engine.spend(STEPS_PER_LOOKUP);
-    const users = this.engine.usersOf(user);
+    const users = this.engine.people.matching(user);
     return this.positions.some((position) => hasMember(users, position));
   }
 
@@ -130,7 +130,7 @@ function admitting(engine: EngineSets, catalog: string): Set<CatalogRule> {
   for (const index of engine.catalogs.at([catalog])) {
     const rule = engine.rules.catalogs[index];
     if (rule === undefined) continue;
-    const { at, words } = engine.usersOf(rule.user);
+    const { at, words } = engine.people.matching(rule.user);
     engine.spend(at.length + STEPS_PER_LOOKUP);
     for (let i = 0; i < at.length; i++) {
       const word = wordAt(at, i);

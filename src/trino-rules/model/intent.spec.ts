@@ -1,5 +1,6 @@
+import { catalogMode, mayImpersonate } from '../../../test/support/intended-modes.js';
 import { aSnapshot, NOW } from '../../../test/support/snapshot-builder.js';
-import { catalogMode, decide, intentAt, mayImpersonate, reachesSomething } from './intent.js';
+import { decide, intentAt, reachesSomething } from './intent.js';
 import type { Principal } from './principal.js';
 import { PRIVILEGES, type Privilege } from './resource.js';
 import type { Snapshot } from './snapshot.js';

@@ -1,7 +1,7 @@
 import { covers, depth, isLive, matchesPrincipal, matchesPolicy, type Through } from './principal-matching.js';
 import type { Principal } from './principal.js';
 import { PRIVILEGES, type Privilege, type Resource } from './resource.js';
-import type { Snapshot, SnapshotGrant, SnapshotPolicy, SnapshotUser } from './snapshot.js';
+import type { Snapshot, SnapshotGrant, SnapshotPolicy } from './snapshot.js';
 
 /** A grant or a policy that reaches a node, how it applies to the principal, and the node that it names. */
 export interface Origin<T> {
@@ -95,22 +95,6 @@ export function reachesSomething(snapshot: Snapshot, principal: Principal): bool
   return snapshot.grants.some(
     ({ resource }) => resource.catalog !== 'system' && intentAt(snapshot, principal, resource).privileges.length > 0,
   );
-}
-
-/** The widest thing that anybody may do anywhere in the catalog decides: reading needs `read-only`, all else `all`. */
-export function catalogMode(snapshot: Snapshot, principal: Principal, catalog: string): 'all' | 'read-only' | 'none' {
-  const named = snapshot.grants.map(({ resource }) => resource).filter((resource) => resource.catalog === catalog);
-  const system = OPEN_SYSTEM_SCHEMAS.map((schema) => ({ catalog, schema }));
-  const held = [{ catalog }, ...named, ...system].flatMap((node) => intentAt(snapshot, principal, node).privileges);
-  if (held.length === 0) return 'none';
-  return held.every((privilege) => privilege === 'SELECT') ? 'read-only' : 'all';
-}
-
-/** Only Grantline's own account becomes somebody else: the active people who can reach something. */
-export function mayImpersonate(snapshot: Snapshot, account: string, person: SnapshotUser): boolean {
-  const { impersonation, ownAccount } = snapshot.settings;
-  const asked = impersonation && account === ownAccount && canBeImpersonated(person.name);
-  return asked && reachesSomething(snapshot, { type: 'user', id: person.id });
 }
 
 /** The engine reads `new_user` as a replacement text before it is a pattern: `$` throws there and a backslash is eaten (seen on 483). */

@@ -1,4 +1,5 @@
-import { takesLastAdministrator } from './account.js';
+import fc from 'fast-check';
+import { emailProblem, takesLastAdministrator, usernameProblem } from './account.js';
 
 describe('the last administrator', () => {
   it.each<[string, number[], boolean, 'admin' | 'user', boolean]>([
@@ -10,5 +11,90 @@ describe('the last administrator', () => {
     ['was gone before', [], false, 'user', false],
   ])('%s', (_, administrators, isActive, role, taken) => {
     expect(takesLastAdministrator(administrators, { id: 1, role, isActive })).toBe(taken);
+  });
+});
+
+describe('a username', () => {
+  it.each(['abc', 'A_1', '___', '123', 'a'.repeat(64)])('may be %s', (name) =>
+    expect(usernameProblem(name)).toBeNull(),
+  );
+
+  it.each(['', 'ab', 'a'.repeat(65), 'a b', 'abc\n', 'a-b', 'añb', 'ａbc', 'a\u200bbc', '١٢٣', 'abc\0'])(
+    'may not be %j',
+    (name) => expect(usernameProblem(name)).not.toBeNull(),
+  );
+});
+
+const label = (length: number): string => 'a'.repeat(length);
+
+describe('an e-mail address', () => {
+  it.each([
+    'ana@example.org',
+    'Ana.Maria+news@Mail.Example.ORG',
+    "o'hara_1/2=x?y^z{|}~!#$%&*@example.org",
+    'a@b.co',
+    '1@1.example',
+    'x@xn--bcher-kva.example',
+    'x@a-b.example',
+    `${label(64)}@example.org`,
+    `a@${label(63)}.${label(63)}.${label(63)}.${label(56)}.org`,
+  ])('may be %s', (address) => expect(emailProblem(address)).toBeNull());
+
+  it.each([
+    '',
+    'ana',
+    'ana@',
+    '@example.org',
+    'ana@example',
+    'ana@example.',
+    'ana@.example.org',
+    'ana@example..org',
+    '.ana@example.org',
+    'ana.@example.org',
+    'an..a@example.org',
+    'ana@exa_mple.org',
+    'ana@-example.org',
+    'ana@example-.org',
+    'ana@192.0.2.7',
+    'ana@[192.0.2.7]',
+    'ana@example.123',
+    'ana@@example.org',
+    'a@b@example.org',
+    'Ana <ana@example.org>',
+    '"ana maria"@example.org',
+    'ana(comment)@example.org',
+    'ana@example.org, bo@example.org',
+    ' ana@example.org',
+    'ana@example.org ',
+    'ana@example.org\n',
+    'an a@example.org',
+    'ana\u200b@example.org',
+    'ana@example\u200b.org',
+    'ana\u00a0@example.org',
+    'ａna@example.org',
+    'ána@example.org',
+    'ana@exämple.org',
+    'ana@example。org',
+    'ana\0@example.org',
+    `${label(65)}@example.org`,
+    `a@${label(64)}.org`,
+    `a@${label(63)}.${label(63)}.${label(63)}.${label(57)}.org`,
+  ])('may not be %j', (address) => expect(emailProblem(address)).not.toBeNull());
+
+  it('holds nothing but printing ASCII', () => {
+    fc.assert(
+      fc.property(
+        fc.emailAddress(),
+        fc.nat(),
+        fc
+          .nat(0x10ffff)
+          .map((codePoint) => String.fromCodePoint(codePoint))
+          .filter((character) => /[^!-~]/.test(character)),
+        (address, at, odd) => {
+          const place = at % (address.length + 1);
+          expect(emailProblem(address.slice(0, place) + odd + address.slice(place))).not.toBeNull();
+        },
+      ),
+    );
   });
 });

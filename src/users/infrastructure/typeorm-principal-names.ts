@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
-import { type HeldName, PrincipalNames } from '../domain/principal-names.js';
+import { type HeldName, PrincipalNames } from '../domain/account.js';
 
 @Injectable()
 export class TypeormPrincipalNames extends PrincipalNames {

@@ -1,9 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager, SelectQueryBuilder } from 'typeorm';
-import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
-import { violatedConstraint } from '../../platform/violated-constraint.js';
-import { type Account, type AccountWithHash, type Role, takesLastAdministrator } from '../domain/account.js';
+import { DatabaseSession, violatedConstraint } from '../../platform/infrastructure/database-session.js';
 import {
+  type Account,
+  type AccountWithHash,
+  type Role,
+  takesLastAdministrator,
   type AccountChange,
   type EmailChange,
   type NewAccount,
@@ -12,9 +14,8 @@ import {
   type Taken,
   type UserFilter,
   UserStore,
-} from '../domain/user-store.js';
-import { PrincipalNameRow } from './principal-name.entity.js';
-import { UserRow } from './user.entity.js';
+} from '../domain/account.js';
+import { PrincipalNameRow, UserRow } from './user.entity.js';
 
 /** The indexes of migration 0002 fold ASCII letters only; a search must fold likewise to use them. */
 const SAME_USERNAME = 'lower(u.username COLLATE "C") = lower(:username COLLATE "C")';

@@ -1,4 +1,4 @@
-import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm';
+import { Column, Entity, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm';
 import type { Role } from '../domain/account.js';
 
 @Entity('users')
@@ -30,4 +30,16 @@ export class UserRow {
 
   @Column('timestamptz', { name: 'created_at' })
   createdAt!: Date;
+}
+
+@Entity('principal_names')
+export class PrincipalNameRow {
+  @PrimaryColumn('text', { primaryKeyConstraintName: 'principal_names_pkey' })
+  name!: string;
+
+  @Column('text')
+  holder!: 'account' | 'engine';
+
+  @Column('timestamptz', { name: 'claimed_at' })
+  claimedAt!: Date;
 }

@@ -1,4 +1,4 @@
-import { acceptsGzip } from './static-body.js';
+import { acceptsGzip } from './api-description.js';
 
 describe('a body that may be compressed', () => {
   it.each([

@@ -1,14 +1,18 @@
 import { Injectable } from '@nestjs/common';
-import { IsNull, MoreThan, Not } from 'typeorm';
 import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
 import type { Account } from '../../users/domain/account.js';
-import type { RefreshRow } from '../domain/rotation.js';
-import type { LivingSession, NewRefreshToken, PresentedRefresh, Session, SessionView } from '../domain/session.js';
-import { OwnSessions, SessionStore } from '../domain/session-store.js';
-import { SessionRow } from './session.entity.js';
+import {
+  OwnSessions,
+  SessionStore,
+  type LivingSession,
+  type NewRefreshToken,
+  type PresentedRefresh,
+  type Session,
+  type SessionView,
+} from '../domain/session.js';
 
 @Injectable()
-export class TypeormSessionStore extends SessionStore {
+export class PostgresSessionStore extends SessionStore {
   constructor(private readonly session: DatabaseSession) {
     super();
   }
@@ -57,11 +61,10 @@ export class TypeormSessionStore extends SessionStore {
   }
 
   override async findRefresh(tokenId: string, now: Date): Promise<PresentedRefresh | null> {
-    const rows = await this.session.prepared<RefreshColumns>(
+    const rows = await this.session.prepared<PresentedRefresh>(
       'find_refresh',
-      `SELECT s.id AS session_id, s.user_id,
-              t.id, t.parent_id, t.expires_at, t.used_at,
-              live.id AS live_id, live.parent_id AS live_parent_id, live.expires_at AS live_expires_at
+      `SELECT json_build_object('id', s.id, 'userId', s.user_id) AS session, ${refreshRow('t')} AS presented,
+              CASE WHEN live.id IS NOT NULL THEN ${refreshRow('live')} END AS current
        FROM refresh_tokens t
        JOIN sessions s ON s.id = t.session_id
        JOIN users u ON u.id = s.user_id
@@ -69,8 +72,7 @@ export class TypeormSessionStore extends SessionStore {
        WHERE t.id = $1 AND u.is_active AND s.ended_at IS NULL AND s.expires_at > $2`,
       [bytes(tokenId), now],
     );
-    const row = rows[0];
-    return row === undefined ? null : toPresented(row);
+    return rows[0] ?? null;
   }
 
   override async rotate(
@@ -99,37 +101,39 @@ export class TypeormSessionStore extends SessionStore {
   }
 
   override async end(sessionId: string, now: Date): Promise<boolean> {
-    const { affected } = await this.session.manager.update(
-      SessionRow,
-      { id: sessionId, endedAt: IsNull() },
-      { endedAt: now },
-    );
-    return affected === 1;
+    const ended = 'UPDATE sessions SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL';
+    return (await this.changed(ended, [sessionId, now])) === 1;
   }
 
   override async endAllOf(userId: number, now: Date, except: string | null): Promise<number> {
-    const living = { userId, endedAt: IsNull(), expiresAt: MoreThan(now) };
-    const those = except === null ? living : { ...living, id: Not(except) };
-    return (await this.session.manager.update(SessionRow, those, { endedAt: now })).affected ?? 0;
+    return this.changed(
+      `UPDATE sessions SET ended_at = $2
+       WHERE user_id = $1 AND ended_at IS NULL AND expires_at > $2 AND id IS DISTINCT FROM $3`,
+      [userId, now, except],
+    );
   }
 
   override ownedBy(userId: number): OwnSessions {
-    return new TypeormOwnSessions(this.session, userId);
+    return new PostgresOwnSessions(this.session, userId);
   }
 
   override async sweep(now: Date): Promise<number> {
     // A day late, so that no row of a rotation in progress is removed.
-    const [, removed] = await this.session.manager.query<[unknown, number]>(
+    return this.changed(
       `WITH tokens AS (DELETE FROM refresh_tokens WHERE expires_at < $1::timestamptz - interval '1 day')
        DELETE FROM sessions WHERE expires_at < $1::timestamptz - interval '1 day' OR ended_at < $1::timestamptz - interval '1 day'`,
       [now],
     );
-    return removed;
+  }
+
+  private async changed(statement: string, values: unknown[]): Promise<number> {
+    const [, changed] = await this.session.manager.query<[unknown, number]>(statement, values);
+    return changed;
   }
 }
 
 /** Every statement of this class names the owner. */
-class TypeormOwnSessions extends OwnSessions {
+class PostgresOwnSessions extends OwnSessions {
   constructor(
     private readonly session: DatabaseSession,
     private readonly userId: number,
@@ -162,36 +166,11 @@ class TypeormOwnSessions extends OwnSessions {
   }
 }
 
-interface RefreshColumns {
-  session_id: string;
-  user_id: number;
-  id: Buffer;
-  parent_id: Buffer | null;
-  expires_at: Date;
-  used_at: Date | null;
-  live_id: Buffer | null;
-  live_parent_id: Buffer | null;
-  live_expires_at: Date | null;
-}
-
-function toPresented(row: RefreshColumns): PresentedRefresh {
-  return {
-    session: { id: row.session_id, userId: row.user_id },
-    presented: refreshRow(row.id, row.parent_id, row.expires_at, row.used_at),
-    current:
-      row.live_id === null || row.live_expires_at === null
-        ? null
-        : refreshRow(row.live_id, row.live_parent_id, row.live_expires_at, null),
-  };
-}
-
-function refreshRow(id: Buffer, parentId: Buffer | null, expiresAt: Date, usedAt: Date | null): RefreshRow {
-  return {
-    id: id.toString('hex'),
-    parentId: parentId?.toString('hex') ?? null,
-    expiresAt: expiresAt.getTime(),
-    usedAt: usedAt?.getTime() ?? null,
-  };
+/** Selects a RefreshRow out of the table `alias`. */
+function refreshRow(alias: string): string {
+  const milliseconds = (column: string): string => `extract(epoch FROM ${alias}.${column}) * 1000`;
+  return `json_build_object('id', encode(${alias}.id, 'hex'), 'parentId', encode(${alias}.parent_id, 'hex'),
+    'expiresAt', ${milliseconds('expires_at')}, 'usedAt', ${milliseconds('used_at')})`;
 }
 
 function bytes(hex: string): Buffer {

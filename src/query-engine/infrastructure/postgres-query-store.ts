@@ -1,8 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { In, LessThan } from 'typeorm';
 import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
 import { readColumns, writeColumns } from '../domain/engine-type.js';
-import type { Ending } from '../domain/query.js';
 import {
   type ExecutionState,
   type NewQuery,
@@ -10,12 +8,15 @@ import {
   type QueryProgress,
   QueryStore,
 } from '../domain/query-store.js';
-import { QueryRow } from './query.entity.js';
-import { ENDING, endingValues } from './query-ending.js';
-import { TypeormOwnQueries } from './typeorm-own-queries.js';
+import type { Ending } from '../domain/query.js';
+import { ENDING, endingValues, PostgresOwnQueries } from './postgres-own-queries.js';
 
 /** Leases are judged by the database's clock, so that replicas need not agree on the time. */
 const LEASE = `now() + interval '30 seconds'`;
+/** The columns of an ExecutionState. */
+const STATE = `id, run_as AS "runAs", catalog, schema, trace_token AS "traceToken", deadline_at AS "deadlineAt", columns,
+  next_path AS "nextPath", page_path AS "pagePath", page_start::float8 AS "pageStart", newest_from::float8 AS "newestFrom",
+  rows_returned::float8 AS "rowsReturned", waiting_since AS "waitingSince"`;
 const ALIVE = `state IN ('queued', 'running')`;
 
 /** The history of one user: the newest queries, within these limits of text and of number. */
@@ -28,13 +29,13 @@ const FORGET_OLDEST = `DELETE FROM queries USING (
   WHERE queries.id = kept.id AND (kept.bytes > $2 OR kept.place > $3) AND finished_at IS NOT NULL`;
 
 @Injectable()
-export class TypeormQueryStore extends QueryStore {
+export class PostgresQueryStore extends QueryStore {
   constructor(private readonly session: DatabaseSession) {
     super();
   }
 
   override ownedBy(userId: number): OwnQueries {
-    return new TypeormOwnQueries(this.session, userId);
+    return new PostgresOwnQueries(this.session, userId);
   }
 
   override reserve(query: NewQuery, replica: string, mostAlive: number): Promise<boolean> {
@@ -43,7 +44,10 @@ export class TypeormQueryStore extends QueryStore {
       const { manager } = this.session;
       // One user's submissions one after the other, so that each counts those before it.
       await manager.query(`SELECT pg_advisory_xact_lock(hashtext('queries'), $1)`, [userId]);
-      const alive = await manager.countBy(QueryRow, { userId, state: In(['queued', 'running']) });
+      const [{ alive }] = await manager.query<[{ alive: number }]>(
+        `SELECT count(*)::integer AS alive FROM queries WHERE user_id = $1 AND ${ALIVE}`,
+        [userId],
+      );
       if (alive >= mostAlive) return false;
       await manager.query(
         `INSERT INTO queries (id, user_id, run_as, state, sql, catalog, schema, trace_token, created_at, deadline_at, driver, lease_until)
@@ -56,7 +60,7 @@ export class TypeormQueryStore extends QueryStore {
   }
 
   override async discard(id: string): Promise<void> {
-    await this.session.manager.delete(QueryRow, { id });
+    await this.session.manager.query('DELETE FROM queries WHERE id = $1', [id]);
   }
 
   override progress(id: string, replica: string, progress: QueryProgress): Promise<boolean> {
@@ -105,19 +109,19 @@ export class TypeormQueryStore extends QueryStore {
   }
 
   override async claim(id: string, replica: string): Promise<ExecutionState | null> {
-    const [rows] = await this.session.manager.query<[StateColumns[], number]>(
+    const [rows] = await this.session.manager.query<[StateRow[], number]>(
       `UPDATE queries SET driver = $2, lease_until = ${LEASE}
-       WHERE id = $1 AND ${ALIVE} AND (next_path IS NOT NULL OR page_path IS NOT NULL) RETURNING *`,
+       WHERE id = $1 AND ${ALIVE} AND (next_path IS NOT NULL OR page_path IS NOT NULL) RETURNING ${STATE}`,
       [id, replica],
     );
     return rows[0] === undefined ? null : toState(rows[0]);
   }
 
   override async claimExpired(replica: string, most: number): Promise<ExecutionState[]> {
-    const [rows] = await this.session.manager.query<[StateColumns[], number]>(
+    const [rows] = await this.session.manager.query<[StateRow[], number]>(
       `UPDATE queries SET driver = $1, lease_until = ${LEASE}
        WHERE id IN (SELECT id FROM queries WHERE ${ALIVE} AND lease_until < now() ORDER BY lease_until LIMIT $2 FOR UPDATE SKIP LOCKED)
-       RETURNING *`,
+       RETURNING ${STATE}`,
       [replica, most],
     );
     return rows.map(toState);
@@ -137,45 +141,21 @@ export class TypeormQueryStore extends QueryStore {
   }
 
   override async removePast(before: Date): Promise<number> {
-    return (await this.session.manager.delete(QueryRow, { finishedAt: LessThan(before) })).affected ?? 0;
+    return this.changed('DELETE FROM queries WHERE finished_at < $1', [before]);
   }
 
   private async changesOne(statement: string, values: unknown[]): Promise<boolean> {
+    return (await this.changed(statement, values)) === 1;
+  }
+
+  private async changed(statement: string, values: unknown[]): Promise<number> {
     const [, changed] = await this.session.manager.query<[unknown, number]>(statement, values);
-    return changed === 1;
+    return changed;
   }
 }
 
-interface StateColumns {
-  id: string;
-  run_as: string;
-  catalog: string | null;
-  schema: string | null;
-  trace_token: string;
-  deadline_at: Date;
-  columns: unknown;
-  next_path: string | null;
-  page_path: string | null;
-  page_start: string;
-  newest_from: string;
-  rows_returned: string;
-  waiting_since: Date | null;
-}
+type StateRow = Omit<ExecutionState, 'columns'> & { columns: unknown };
 
-function toState(row: StateColumns): ExecutionState {
-  return {
-    id: row.id,
-    runAs: row.run_as,
-    catalog: row.catalog,
-    schema: row.schema,
-    traceToken: row.trace_token,
-    deadlineAt: row.deadline_at,
-    columns: row.columns === null ? null : readColumns(row.columns),
-    nextPath: row.next_path,
-    pagePath: row.page_path,
-    pageStart: Number(row.page_start),
-    newestFrom: Number(row.newest_from),
-    rowsReturned: Number(row.rows_returned),
-    waitingSince: row.waiting_since,
-  };
+function toState(row: StateRow): ExecutionState {
+  return { ...row, columns: row.columns === null ? null : readColumns(row.columns) };
 }

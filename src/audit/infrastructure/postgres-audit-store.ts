@@ -1,0 +1,84 @@
+import { Injectable } from '@nestjs/common';
+import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
+import {
+  type AuditEntry,
+  type AuditEvent,
+  type AuditEventName,
+  type AuditFilter,
+  AuditStore,
+  type TrailPosition,
+} from '../domain/audit-event.js';
+
+const SELECT_EVENTS = `
+  SELECT e.id::float8 AS id, e.at, e.event, e.details,
+         CASE WHEN e.actor_id IS NOT NULL
+           THEN json_build_object('id', e.actor_id, 'username', coalesce(e.actor_name, '')) END AS actor,
+         CASE WHEN e.subject_type IS NOT NULL
+           THEN json_build_object('type', e.subject_type, 'id', coalesce(e.subject_id, ''), 'name', e.subject_name) END AS subject,
+         CASE WHEN e.address IS NOT NULL
+           THEN json_build_object('address', e.address, 'requestId', coalesce(e.request_id, '')) END AS origin
+    FROM audit_events e`;
+
+@Injectable()
+export class PostgresAuditStore extends AuditStore {
+  constructor(private readonly session: DatabaseSession) {
+    super();
+  }
+
+  override async append({ event, actor, subject, origin, details }: AuditEntry, at: Date): Promise<void> {
+    await this.session.manager.query(
+      `INSERT INTO audit_events
+         (at, event, actor_id, actor_name, subject_type, subject_id, subject_name, address, request_id, details)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+      [
+        at,
+        event,
+        actor?.id ?? null,
+        actor?.username ?? null,
+        subject?.type ?? null,
+        subject?.id ?? null,
+        subject?.name ?? null,
+        origin?.address ?? null,
+        origin?.requestId ?? null,
+        JSON.stringify(details),
+      ],
+    );
+  }
+
+  override page({ event, user, from, to }: AuditFilter, after: number | null, limit: number): Promise<AuditEvent[]> {
+    return this.session.manager.query<AuditEvent[]>(
+      `${SELECT_EVENTS}
+       WHERE ($1::bigint IS NULL OR e.id < $1) AND ($2::text IS NULL OR e.event = $2)
+         AND ($3::timestamptz IS NULL OR e.at >= $3) AND ($4::timestamptz IS NULL OR e.at < $4)
+         AND ($5::integer IS NULL OR e.actor_id = $5 OR (e.subject_type = 'user' AND e.subject_id = $5::text))
+         AND ($6::text IS NULL
+           OR lower($6) IN (lower(e.actor_name), CASE e.subject_type WHEN 'user' THEN lower(e.subject_name) END))
+       ORDER BY e.id DESC LIMIT $7`,
+      [after, event, from, to, typeof user === 'number' ? user : null, typeof user === 'string' ? user : null, limit],
+    );
+  }
+
+  override async position(): Promise<TrailPosition> {
+    const [{ position }] = await this.session.manager.query<[{ position: TrailPosition }]>(
+      `SELECT concat((SELECT coalesce(max(id), 0) FROM audit_events), ':', pg_snapshot_xmin(pg_current_snapshot())) AS position`,
+    );
+    return position;
+  }
+
+  /** Newer ids; and older ones of transactions that may not have ended by then. (In a restored copy transactions count anew.) */
+  override since(events: readonly AuditEventName[], from: TrailPosition): Promise<AuditEvent[]> {
+    const [id, oldest] = from.split(':');
+    return this.session.manager.query<AuditEvent[]>(
+      `${SELECT_EVENTS} WHERE e.event = ANY ($1) AND (e.id > $2 OR e.written_by >= $3) ORDER BY e.id`,
+      [events, id, oldest],
+    );
+  }
+
+  override async removePast(retentionDays: number): Promise<number> {
+    const [{ removed }] = await this.session.manager.query<[{ removed: string }]>(
+      'SELECT remove_past_audit_events($1) AS removed',
+      [retentionDays],
+    );
+    return Number(removed);
+  }
+}

@@ -1,0 +1,65 @@
+import type { PolicySubject } from '../../trino-rules/model/principal.js';
+import type { Resource } from '../../trino-rules/model/resource.js';
+import type { Snapshot } from '../../trino-rules/model/snapshot.js';
+
+/** An upper estimate of what the rows written since a given time add to the rules. */
+export interface Growth {
+  /** Of rules on the granted nodes, with all principals of the grants. */
+  bytes: number;
+  /** A row can change rules on nodes that it does not name: a grant above tables, a policy, a membership. */
+  isWide: boolean;
+}
+
+export interface Forecast {
+  /** False: the state being written could not be published. */
+  fits: boolean;
+  /** Why it does not fit, or how little capacity is left, and what to do. */
+  message: string;
+}
+
+/** Port: whether the state being written still fits the target. `acl-sync` implements it with compiler and target. */
+export abstract class SizeForecast {
+  /**
+   * Called inside the writing transaction.
+   * @param read the snapshot that the transaction leaves; called only near the limit
+   * @returns null: there is enough capacity
+   */
+  abstract forecast(read: () => Promise<Snapshot>, growth: (since: Date) => Promise<Growth>): Promise<Forecast | null>;
+}
+
+/** Port: whether the state being written can be compiled and proved. `acl-sync` implements it with compiler and proof. */
+export abstract class AdmissionProof {
+  /**
+   * Called inside the writing transaction.
+   * @param snapshot the state that the transaction leaves, for the nodes that it touches
+   * @returns why a run would refuse it; null: it would not, or the proof takes too long here and is left to the run
+   */
+  abstract refusal(snapshot: Snapshot): Promise<string | null>;
+}
+
+/** A node, or a column in everything below it. */
+export type EngineNode = Resource & { column?: string };
+
+/**
+ * Port: the engine's catalogs, and its analysis of expressions. `query-engine` implements it. Answers within one or two seconds,
+ * and with null where the engine does not answer.
+ */
+export abstract class EngineNames {
+  /** For each node a sentence on the part that the engine does not know; null: all is known, or no answer. */
+  abstract unknownParts(nodes: readonly EngineNode[]): Promise<(string | null)[]>;
+  /** A sentence on why the engine cannot analyse a filter or mask on a table; null: it can, or no answer. */
+  abstract expressionError(
+    kind: 'row_filter' | 'column_mask',
+    node: Resource,
+    expression: string,
+  ): Promise<string | null>;
+}
+
+/** The accounts and groups that a grant or a policy can name. */
+export abstract class PrincipalDirectory {
+  /**
+   * Those users and groups of `subjects` that do not exist. Locks the groups that do exist until the transaction ends. Engine
+   * principals are never missing: `users` claims their names.
+   */
+  abstract missing(subjects: readonly PolicySubject[]): Promise<PolicySubject[]>;
+}
