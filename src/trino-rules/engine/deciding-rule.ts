@@ -14,14 +14,16 @@ export interface RuleAt {
 export function decidingRule(evaluator: Evaluator, fact: AccessFact, user: string): RuleAt | null {
   const at = (section: keyof RulesDocument, index: number | null): RuleAt | null =>
     index === null ? null : { section, index };
-  const gate = (catalog: string): RuleAt | null => at('catalogs', evaluator.catalogRule(user, catalog));
+  const { first, rules } = evaluator;
+  const gate = (catalog: string): RuleAt | null => at('catalogs', first.index(rules.catalogs, { user, catalog }));
   switch (fact.about) {
     case 'catalog-mode':
       return gate(fact.resource.catalog);
-    case 'schema-ownership':
-      return evaluator.mayWrite(user, fact.resource.catalog)
-        ? at('schemas', evaluator.schemaRule(user, whole(fact.resource)))
-        : gate(fact.resource.catalog);
+    case 'schema-ownership': {
+      const { catalog, schema } = whole(fact.resource);
+      if (!evaluator.mayWrite(user, catalog)) return gate(catalog);
+      return at('schemas', first.index(rules.schemas, { user, catalog, schema }));
+    }
     case 'privilege': {
       const { resource, privilege } = fact;
       const passes =
@@ -33,20 +35,20 @@ export function decidingRule(evaluator: Evaluator, fact: AccessFact, user: strin
     case 'column-mask':
       return at('tables', evaluator.tableRule(user, whole(fact.resource)));
     case 'queries':
-      return at('queries', evaluator.queryRule(user));
+      return at('queries', first.index(rules.queries, { user }));
     case 'impersonation':
-      return at('impersonation', evaluator.impersonationRule(user, fact.newUser));
+      return at('impersonation', first.index(rules.impersonation, { original_user: user, new_user: fact.newUser }));
     case 'routine': {
-      const { kind, resource, name } = fact;
-      return kind === 'function'
-        ? at('functions', evaluator.functionRule(user, { ...whole(resource), function: name }))
-        : at('procedures', evaluator.procedureRule(user, { ...whole(resource), procedure: name }));
+      const { catalog, schema } = whole(fact.resource);
+      return fact.kind === 'function'
+        ? at('functions', first.index(rules.functions, { user, catalog, schema, function: fact.name }))
+        : at('procedures', first.index(rules.procedures, { user, catalog, schema, procedure: fact.name }));
     }
     case 'session-property': {
       const { catalog, property } = fact;
       return catalog === null
-        ? at('system_session_properties', evaluator.systemPropertyRule(user, property))
-        : at('catalog_session_properties', evaluator.catalogPropertyRule(user, catalog, property));
+        ? at('system_session_properties', first.index(rules.system_session_properties, { user, property }))
+        : at('catalog_session_properties', first.index(rules.catalog_session_properties, { user, catalog, property }));
     }
   }
 }

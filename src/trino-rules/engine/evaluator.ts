@@ -30,7 +30,8 @@ export const INFORMATION_SCHEMA = 'information_schema';
  * Knows nothing of groups and roles, which a document that `readRules` accepts never uses.
  */
 export class Evaluator {
-  private readonly first: FirstMatch;
+  /** Finds the rule of a section that decides. */
+  readonly first: FirstMatch;
 
   /**
    * @param rules what `readRules` made of a text; the evaluator never sees what the compiler meant
@@ -43,18 +44,10 @@ export class Evaluator {
     this.first = new FirstMatch(patterns);
   }
 
-  catalogRule(user: string, catalog: string): RuleIndex {
-    return this.first.index(this.rules.catalogs, { user, catalog });
-  }
-
   catalogMode(user: string, catalog: string): CatalogRule['allow'] {
     const rule = this.first.rule(this.rules.catalogs, { user, catalog });
     // Where there is a catalogs section, the engine adds a last rule of its own: everybody, `system`, all.
     return rule?.allow ?? (catalog === 'system' ? 'all' : 'none');
-  }
-
-  schemaRule(user: string, { catalog, schema }: SchemaName): RuleIndex {
-    return this.first.index(this.rules.schemas, { user, catalog, schema });
   }
 
   /** CREATE, DROP and RENAME SCHEMA, SHOW CREATE SCHEMA. */
@@ -94,30 +87,6 @@ export class Evaluator {
   columnMask(user: string, table: TableName, column: string): string | null {
     if (table.schema === INFORMATION_SCHEMA) return null;
     return this.deciding(user, table)?.columns?.find(({ name }) => name === column)?.mask ?? null;
-  }
-
-  queryRule(user: string): RuleIndex {
-    return this.first.index(this.rules.queries, { user });
-  }
-
-  impersonationRule(original_user: string, new_user: string): RuleIndex {
-    return this.first.index(this.rules.impersonation, { original_user, new_user });
-  }
-
-  functionRule(user: string, { catalog, schema, function: name }: FunctionName): RuleIndex {
-    return this.first.index(this.rules.functions, { user, catalog, schema, function: name });
-  }
-
-  procedureRule(user: string, { catalog, schema, procedure }: ProcedureName): RuleIndex {
-    return this.first.index(this.rules.procedures, { user, catalog, schema, procedure });
-  }
-
-  systemPropertyRule(user: string, property: string): RuleIndex {
-    return this.first.index(this.rules.system_session_properties, { user, property });
-  }
-
-  catalogPropertyRule(user: string, catalog: string, property: string): RuleIndex {
-    return this.first.index(this.rules.catalog_session_properties, { user, catalog, property });
   }
 
   /** `view` and `kill` are about other people's queries; one's own the engine opens without asking. */
