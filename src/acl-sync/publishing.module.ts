@@ -23,6 +23,7 @@ import { PreviewService } from './preview.service.js';
 import { RunReportsService } from './run-reports.service.js';
 import { ServiceAccountNames } from './service-account-names.service.js';
 import { StatusService } from './status.service.js';
+import { TargetCheckService } from './target-check.service.js';
 
 /** The providers of a run, without schedules and watchers: needs neither the engine nor a signing key. */
 @Module({})
@@ -37,6 +38,7 @@ export class PublishingModule {
         CandidateService,
         PreviewService,
         StatusService,
+        TargetCheckService,
         RunReportsService,
         AclSyncMetrics,
         { provide: PublicationHistory, useClass: PostgresPublicationHistory },
@@ -52,6 +54,7 @@ export class PublishingModule {
         AclSyncService,
         PreviewService,
         StatusService,
+        TargetCheckService,
         RunReportsService,
         AclSyncMetrics,
         PublicationHistory,

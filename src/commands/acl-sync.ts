@@ -1,10 +1,11 @@
 import { AclSyncService } from '../acl-sync/acl-sync.service.js';
 import { accessLines } from '../acl-sync/domain/access-text.js';
-import { failureOf, type RunOutcome, reasonsOf } from '../acl-sync/domain/publication.js';
+import { failureOf, reasonsOf, type RunFailure, type RunOutcome } from '../acl-sync/domain/publication.js';
 import { findingText, runText } from '../acl-sync/domain/run-text.js';
 import { type Preview, previewForm, PreviewService } from '../acl-sync/preview.service.js';
 import { PublishingModule } from '../acl-sync/publishing.module.js';
 import { StatusService } from '../acl-sync/status.service.js';
+import { TargetCheckService } from '../acl-sync/target-check.service.js';
 import { Clock } from '../kernel/clock.js';
 import type { Settings } from '../platform/settings.js';
 import { print, remark, withProgress } from './output.js';
@@ -23,7 +24,8 @@ const EXIT: Record<RunOutcome['kind'], number> = { applied: 0, no_change: 0, ref
 export async function syncRules({ dryRun, json }: Options): Promise<void> {
   const needs = { command: 'acl sync', module: (settings: Settings) => PublishingModule.with(settings) } as const;
   process.exitCode = await withModules(needs, async (modules) => {
-    if (dryRun) return show(modules.get(PreviewService), json === true);
+    const target = modules.get(TargetCheckService);
+    if (dryRun) return show(modules.get(PreviewService), target, json === true);
     const order = { trigger: 'cli', by: { actor: null, origin: null }, lockTimeoutMs: LOCK_TIMEOUT_MS } as const;
     const result = await withProgress('the run is under way', modules.get(AclSyncService).run(order));
     if (result.kind === 'busy') {
@@ -31,6 +33,7 @@ export async function syncRules({ dryRun, json }: Options): Promise<void> {
       return 2;
     }
     const { outcome } = result;
+    if (outcome.kind === 'failed') await explain(outcome.failure, target);
     const { published } = await modules.get(StatusService).status();
     if (json) print(JSON.stringify(outcomeForm(outcome)));
     else print(runText(outcome, published, modules.get(Clock).now()));
@@ -38,7 +41,12 @@ export async function syncRules({ dryRun, json }: Options): Promise<void> {
   });
 }
 
-async function show(previews: PreviewService, json: boolean): Promise<number> {
+/** Logs which rights are missing, before the failure is reported. */
+async function explain({ reason }: Pick<RunFailure, 'reason'>, target: TargetCheckService): Promise<void> {
+  if (reason === 'forbidden') await target.check();
+}
+
+async function show(previews: PreviewService, target: TargetCheckService, json: boolean): Promise<number> {
   let preview: Preview;
   try {
     const result = await withProgress('compiling and checking', previews.preview(null));
@@ -47,6 +55,7 @@ async function show(previews: PreviewService, json: boolean): Promise<number> {
   } catch (error) {
     const { reason, message } = failureOf(error);
     if (reason === 'internal') throw error;
+    await explain({ reason }, target);
     remark(`${reason}: ${message}`);
     return 2;
   }

@@ -49,6 +49,8 @@ export const LOG_MARKERS = [
   'TRINO_ACL_UNEXPLAINED_CHANGE',
   'TRINO_ACL_RULES_LIVE',
   'TRINO_ACL_RULES_BROKEN',
+  'TRINO_ACL_TARGET_DENIED',
+  'rules target check failed',
   'rules could not be prepared',
   'withdrawal could not be compiled',
   'former rules are kept compressed',

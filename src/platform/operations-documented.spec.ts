@@ -39,7 +39,7 @@ describe('docs/operations.md', () => {
     const series = codeInGuide().flatMap(
       (code) =>
         code.match(
-          /\bgrantline_[a-z_]+_(?:total|seconds|bytes|live|rules|length|confirmed|mismatch|running|version|broken)\b/g,
+          /\bgrantline_[a-z_]+_(?:total|seconds|bytes|live|rules|length|confirmed|mismatch|running|available|version|broken)\b/g,
         ) ?? [],
     );
     expect(series.filter((name) => !metrics.has(name))).toEqual([]);

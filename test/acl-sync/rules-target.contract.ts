@@ -38,6 +38,15 @@ export function describeRulesTarget(name: string, open: () => Promise<TargetUnde
       expect((await read()).text).toBe(text);
     });
 
+    it('grants access before the first publication and after it, and changes nothing', async () => {
+      const access = () => under.target.checkAccess(forever);
+      expect(await access()).toEqual({ kind: 'granted' });
+      expect((await read()).text).toBeNull();
+      await publish('first');
+      expect(await access()).toEqual({ kind: 'granted' });
+      expect((await read()).text).toBe('first');
+    });
+
     it('keeps nothing beside the first text', async () => {
       await publish('first');
       expect(await under.former()).toBeNull();

@@ -43,7 +43,8 @@ describe('a run of the sync when the service stops', () => {
       KUBERNETES_CA_FILE: join(folder, 'token'),
     });
     const [, operations = ''] = await service.untilOutput(/"operations":"([^"]+)"/);
-    await until(() => Promise.resolve(cluster.requests.length > 0));
+    // The check of the target reads it too.
+    await until(() => Promise.resolve(cluster.requests.length > 1));
 
     service.signal('SIGTERM');
     const ready = `${operations.replace('localhost', '127.0.0.1')}/health/ready`;

@@ -25,6 +25,8 @@ interface Canned {
 }
 
 const LIMIT_BYTES = 1_048_576;
+const ACCESS_REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+const SELF_REVIEWS = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
 const PATH = '/api/v1/namespaces/engine/configmaps/trino-access-control';
 
 /**
@@ -35,6 +37,12 @@ export class FakeKubernetesApi {
   map: ConfigMapObject | null = null;
   /** Bearer tokens that are let in. */
   tokens = new Set(['token-1']);
+  /** Verbs that the map is closed for. */
+  denied = new Set<string>();
+  /** Whether it answers reviews, as every released one does. */
+  reviewing = true;
+  /** What it was asked to review: neither among `requests`, nor held, nor answered by `instead`. */
+  readonly reviews: Record<string, unknown>[] = [];
   /** Answers that replace the next ones. */
   instead: Canned[] = [];
   /** Requests are answered when this resolves. */
@@ -79,6 +87,12 @@ export class FakeKubernetesApi {
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = Buffer.concat(chunks).toString('utf8');
     const { method = '', url = '', headers } = request;
+    if ([ACCESS_REVIEWS, SELF_REVIEWS].includes(url)) {
+      const { status, body: answer } = this.review(url, headers, body);
+      response.writeHead(status, { 'content-type': 'application/json', 'audit-id': 'audit-7' });
+      response.end(JSON.stringify(answer));
+      return;
+    }
     this.requests.push({ method, url, headers, body });
     await this.held;
     const canned = this.instead.shift();
@@ -95,13 +109,26 @@ export class FakeKubernetesApi {
   private answer(method: string, url: string, headers: IncomingMessage['headers'], body: string): Canned {
     if (headers.authorization === undefined) return refusal(403, 'Forbidden');
     if (!this.tokens.has(headers.authorization.replace('Bearer ', ''))) return refusal(401, 'Unauthorized');
-    if (new URL(url, 'http://x').pathname !== PATH) return refusal(403, 'Forbidden');
+    const verb = method.toLowerCase();
+    if (new URL(url, 'http://x').pathname !== PATH || this.denied.has(verb)) return refusal(403, 'Forbidden');
     if (this.map === null) return refusal(404, 'NotFound');
     if (method === 'GET') return { status: 200, body: this.map };
     if (method !== 'PATCH') return refusal(403, 'Forbidden');
     if (headers['content-type'] !== 'application/merge-patch+json') return refusal(415, 'UnsupportedMediaType');
     if (Buffer.byteLength(body) > 3 * LIMIT_BYTES) return refusal(413, 'RequestEntityTooLarge');
     return this.patch(this.map, JSON.parse(body) as Partial<ConfigMapObject>);
+  }
+
+  private review(url: string, headers: IncomingMessage['headers'], body: string): Canned {
+    if (!this.reviewing) return refusal(404, 'NotFound');
+    if (!this.tokens.has((headers.authorization ?? '').replace('Bearer ', ''))) return refusal(401, 'Unauthorized');
+    if (headers['content-type'] !== 'application/json') return refusal(415, 'UnsupportedMediaType');
+    if (url === SELF_REVIEWS) {
+      return { status: 201, body: { status: { userInfo: { username: 'system:serviceaccount:portal:grantline' } } } };
+    }
+    const { spec } = JSON.parse(body) as { spec: { resourceAttributes: Record<string, unknown> } };
+    this.reviews.push(spec.resourceAttributes);
+    return { status: 201, body: { status: { allowed: !this.denied.has(String(spec.resourceAttributes['verb'])) } } };
   }
 
   private patch(map: ConfigMapObject, patch: Partial<ConfigMapObject>): Canned {

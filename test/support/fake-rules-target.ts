@@ -4,6 +4,7 @@ import {
   RulesTarget,
   RulesTargetMoved,
   type RulesTargetUnavailable,
+  type TargetAccess,
 } from '../../src/acl-sync/domain/rules-target.js';
 
 /** A target in memory. Passes the contract of the real ones, and a test can make it change or fail. */
@@ -27,6 +28,10 @@ export class FakeRulesTarget extends RulesTarget {
   override read(): Promise<LiveRules> {
     if (this.failure !== null) return Promise.reject(this.failure);
     return Promise.resolve({ text: this.text, revision: String(this.revision) });
+  }
+
+  override checkAccess(): Promise<TargetAccess> {
+    return this.failure === null ? Promise.resolve({ kind: 'granted' }) : Promise.reject(this.failure);
   }
 
   override publish(next: NextRules, live: LiveRules): Promise<void> {

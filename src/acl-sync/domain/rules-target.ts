@@ -16,6 +16,9 @@ export interface NextRules {
   publishedAt: Date;
 }
 
+/** Whether this process may read and publish. If not: the rights that are missing, and its name at the target (null: unknown). */
+export type TargetAccess = { kind: 'granted' } | { kind: 'denied'; missing: string[]; identity: string | null };
+
 /**
  * The place that the engine reads its rules from. A write is conditional: refused if the target changed since `live` was read.
  * The text that was live stays beside the new one as `rules.json.bak`.
@@ -32,6 +35,12 @@ export abstract class RulesTarget {
    * @throws RulesTargetUnavailable
    */
   abstract read(signal: AbortSignal): Promise<LiveRules>;
+
+  /**
+   * Checks what a publication needs, and writes nothing.
+   * @throws RulesTargetUnavailable when no right is missing, and the target cannot be used nevertheless
+   */
+  abstract checkAccess(signal: AbortSignal): Promise<TargetAccess>;
 
   /**
    * @throws RulesTargetMoved when another writer changed the target meanwhile; nothing is written

@@ -6,13 +6,24 @@ import {
   RulesTarget,
   RulesTargetMoved,
   RulesTargetUnavailable,
+  type TargetAccess,
   type TargetFailure,
 } from '../domain/rules-target.js';
-import { type ConfigMap, parseConfigMap, parseRefusal, type Refusal } from './configmap.js';
+import {
+  type ConfigMap,
+  parseAccessReview,
+  parseConfigMap,
+  parseRefusal,
+  parseSelfReview,
+  type Refusal,
+} from './configmap.js';
 import type { KubernetesAnswer, KubernetesApi } from './kubernetes-api.js';
 
 const RULES = 'rules.json';
 const FORMER = 'rules.json.bak';
+const VERBS = ['get', 'patch'] as const;
+const ACCESS_REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+const SELF_REVIEWS = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
 /** The limit for all values of a ConfigMap together, in UTF-8 bytes without keys (Kubernetes MaxSecretSize; verified on 1.36). */
 const LIMIT_BYTES = 1_048_576;
 
@@ -27,7 +38,7 @@ export class ConfigMapRulesTarget extends RulesTarget {
 
   constructor(
     private readonly api: KubernetesApi,
-    map: { namespace: string; name: string },
+    private readonly map: { namespace: string; name: string },
     private readonly log: Log,
   ) {
     super();
@@ -36,11 +47,17 @@ export class ConfigMapRulesTarget extends RulesTarget {
   }
 
   override async read(signal: AbortSignal): Promise<LiveRules> {
-    const answer = await this.api.get(this.path, signal);
-    if (answer.status !== 200) throw this.unavailable(answer, parseRefusal(answer.body));
-    const map = parseConfigMap(answer.body);
-    if (map === null) throw this.unavailable(answer, { reason: 'NoConfigMap', causes: [] });
+    const map = await this.readMap(signal);
     return { text: textOf(map), revision: `${map.uid}/${map.resourceVersion}` };
+  }
+
+  override async checkAccess(signal: AbortSignal): Promise<TargetAccess> {
+    const allowed = await Promise.all(VERBS.map((verb) => this.allows(verb, signal)));
+    const missing = VERBS.filter((_, at) => !allowed[at]);
+    if (missing.length > 0) return { kind: 'denied', missing, identity: await this.identity(signal) };
+    const { immutable } = await this.readMap(signal);
+    if (immutable) throw new RulesTargetUnavailable('immutable', `${this.name} is immutable`);
+    return { kind: 'granted' };
   }
 
   override async publish(next: NextRules, live: LiveRules, signal: AbortSignal): Promise<void> {
@@ -66,6 +83,34 @@ export class ConfigMapRulesTarget extends RulesTarget {
     if (answer.status === 409 || refusal.causes.some(({ field }) => field === 'metadata.uid'))
       throw new RulesTargetMoved();
     throw this.unavailable(answer, refusal);
+  }
+
+  private async readMap(signal: AbortSignal): Promise<ConfigMap> {
+    const answer = await this.api.get(this.path, signal);
+    if (answer.status !== 200) throw this.unavailable(answer, parseRefusal(answer.body));
+    const map = parseConfigMap(answer.body);
+    if (map === null) throw this.unavailable(answer, { reason: 'NoConfigMap', causes: [] });
+    return map;
+  }
+
+  /** Reviews need no right themselves. Without an answer the verb counts as allowed: the request itself is judged then. */
+  private async allows(verb: string, signal: AbortSignal): Promise<boolean> {
+    const { namespace, name } = this.map;
+    const { body } = await this.api.create(
+      ACCESS_REVIEWS,
+      {
+        apiVersion: 'authorization.k8s.io/v1',
+        kind: 'SelfSubjectAccessReview',
+        spec: { resourceAttributes: { namespace, name, verb, resource: 'configmaps' } },
+      },
+      signal,
+    );
+    return parseAccessReview(body) ?? true;
+  }
+
+  private async identity(signal: AbortSignal): Promise<string | null> {
+    const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
+    return parseSelfReview((await this.api.create(SELF_REVIEWS, review, signal)).body);
   }
 
   /** The entry for the previous text: plain while both fit, else compressed; none when there was none. */

@@ -5,6 +5,7 @@ export interface ConfigMap {
   data: Record<string, unknown>;
   /** Base64. */
   binaryData: Record<string, unknown>;
+  immutable: boolean;
 }
 
 /** The API server's `Status` of a refusal, without its message, which can quote the whole object, row filters included. */
@@ -19,7 +20,8 @@ export function parseConfigMap(body: unknown): ConfigMap | null {
   const uid = memberOf(metadata, 'uid');
   const resourceVersion = memberOf(metadata, 'resourceVersion');
   if (typeof uid !== 'string' || typeof resourceVersion !== 'string') return null;
-  return { uid, resourceVersion, data: recordOf(body, 'data'), binaryData: recordOf(body, 'binaryData') };
+  const [data, binaryData] = [recordOf(body, 'data'), recordOf(body, 'binaryData')];
+  return { uid, resourceVersion, data, binaryData, immutable: memberOf(body, 'immutable') === true };
 }
 
 export function parseRefusal(body: unknown): Refusal {
@@ -31,6 +33,18 @@ export function parseRefusal(body: unknown): Refusal {
       field: wordOf(memberOf(cause, 'field')),
     })),
   };
+}
+
+/** The answer to a SelfSubjectAccessReview; null: this is none. */
+export function parseAccessReview(body: unknown): boolean | null {
+  const allowed = memberOf(memberOf(body, 'status'), 'allowed');
+  return typeof allowed === 'boolean' ? allowed : null;
+}
+
+/** The username in the answer to a SelfSubjectReview; null: this is none. */
+export function parseSelfReview(body: unknown): string | null {
+  const name = memberOf(memberOf(memberOf(body, 'status'), 'userInfo'), 'username');
+  return typeof name === 'string' ? name.slice(0, 253) : null;
 }
 
 function memberOf(value: unknown, name: string): unknown {

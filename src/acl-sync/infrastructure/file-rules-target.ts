@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { mkdir, open } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { access, mkdir, open, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import { codeOf } from '../../platform/infrastructure/plain-file.js';
 import { replaceFile } from '../../platform/infrastructure/whole-file.js';
 import {
@@ -10,6 +10,7 @@ import {
   RulesTarget,
   RulesTargetMoved,
   RulesTargetUnavailable,
+  type TargetAccess,
 } from '../domain/rules-target.js';
 
 /**
@@ -35,6 +36,20 @@ export class FileRulesTarget extends RulesTarget {
   override async read(): Promise<LiveRules> {
     const bytes = await this.orUnavailable(() => this.bytes());
     return { text: bytes?.toString('utf8') ?? null, revision: revisionOf(bytes) };
+  }
+
+  override async checkAccess(): Promise<TargetAccess> {
+    await this.read();
+    return this.orUnavailable(async () => {
+      const folder = await existingAncestor(this.directory);
+      try {
+        await access(folder, constants.W_OK | constants.X_OK);
+        return { kind: 'granted' };
+      } catch (failure) {
+        if (codeOf(failure) === null) throw failure;
+        return { kind: 'denied', missing: [`write to ${folder}`], identity: `uid ${String(process.getuid?.())}` };
+      }
+    });
   }
 
   override async publish(next: NextRules, live: LiveRules): Promise<void> {
@@ -82,6 +97,17 @@ export class FileRulesTarget extends RulesTarget {
       const reason = code === 'EACCES' || code === 'EPERM' || code === 'EROFS' ? 'forbidden' : 'unreachable';
       throw new RulesTargetUnavailable(reason, `${this.directory} cannot be read or written: ${code}`);
     }
+  }
+}
+
+/** The folder itself, or the nearest existing one above it, in which a publication creates the missing ones. */
+async function existingAncestor(folder: string): Promise<string> {
+  try {
+    await stat(folder);
+    return folder;
+  } catch (failure) {
+    if (codeOf(failure) !== 'ENOENT' || dirname(folder) === folder) throw failure;
+    return existingAncestor(dirname(folder));
   }
 }
 

@@ -18,6 +18,14 @@ export interface KubernetesAnswer {
   auditId: string | null;
 }
 
+interface KubernetesRequest {
+  method: string;
+  path: string;
+  body?: string;
+  /** The media type of the body. */
+  type?: string;
+}
+
 /** Retries by kind of failure. The API server answers 500 to faults of the caller too, so `broken` gets few. */
 const REPEATS = { busy: 5, broken: 2, unauthorized: 1 };
 const CALL_DEADLINE_MS = 10_000;
@@ -38,24 +46,25 @@ export class KubernetesApi {
   ) {}
 
   get(path: string, signal: AbortSignal): Promise<KubernetesAnswer> {
-    return this.call('GET', path, null, signal);
+    return this.call({ method: 'GET', path }, signal);
+  }
+
+  /** POST of an object that the server does not store, such as a review: retried when the answer is lost. */
+  create(path: string, object: unknown, signal: AbortSignal): Promise<KubernetesAnswer> {
+    return this.call({ method: 'POST', path, body: JSON.stringify(object), type: 'application/json' }, signal);
   }
 
   /** JSON merge patch (RFC 7386). Retried when the answer is lost, so the patch must name its `resourceVersion`. */
   mergePatch(path: string, patch: unknown, signal: AbortSignal): Promise<KubernetesAnswer> {
-    return this.call('PATCH', path, JSON.stringify(patch), signal);
+    const body = JSON.stringify(patch);
+    return this.call({ method: 'PATCH', path, body, type: 'application/merge-patch+json' }, signal);
   }
 
   /** @throws RulesTargetUnavailable when there is no answer */
-  private async call(
-    method: string,
-    path: string,
-    body: string | null,
-    signal: AbortSignal,
-  ): Promise<KubernetesAnswer> {
+  private async call(request: KubernetesRequest, signal: AbortSignal): Promise<KubernetesAnswer> {
     const repeated = { busy: 0, broken: 0, unauthorized: 0 };
     for (;;) {
-      const response = await this.once(method, path, body, signal);
+      const response = await this.once(request, signal);
       const trouble = troubleOf(response);
       if (trouble === null || repeated[trouble] === REPEATS[trouble]) return answerOf(response);
       const wait = trouble === 'unauthorized' ? 0 : (retryAfterMs(response) ?? FIRST_PAUSE_MS * 2 ** repeated[trouble]);
@@ -68,9 +77,7 @@ export class KubernetesApi {
 
   /** Undefined: the connection was lost, or the call's deadline passed. */
   private async once(
-    method: string,
-    path: string,
-    data: string | null,
+    { method, path, body, type }: KubernetesRequest,
     signal: AbortSignal,
   ): Promise<AxiosResponse<string> | undefined> {
     const [token, agent] = await Promise.all([this.token(), this.agent()]);
@@ -82,9 +89,9 @@ export class KubernetesApi {
           Authorization: `Bearer ${token}`,
           Accept: 'application/json',
           'User-Agent': this.userAgent,
-          ...(data === null ? {} : { 'Content-Type': 'application/merge-patch+json' }),
+          ...(type === undefined ? {} : { 'Content-Type': type }),
         },
-        ...(data === null ? {} : { data }),
+        ...(body === undefined ? {} : { data: body }),
         ...(agent === null ? {} : { httpsAgent: agent }),
         signal: AbortSignal.any([signal, AbortSignal.timeout(CALL_DEADLINE_MS)]),
         responseType: 'text',

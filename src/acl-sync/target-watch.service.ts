@@ -1,0 +1,63 @@
+import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Gauge, Registry } from 'prom-client';
+import { Timers } from '../kernel/timers.js';
+import { HealthRegistry } from '../platform/health.js';
+import { Log } from '../platform/log.js';
+import { type TargetCheck, TargetCheckService } from './target-check.service.js';
+
+const CHECK_EVERY_MS = 60_000;
+
+/** Checks the rules target at the start and every minute, for health and metrics, also where another process publishes. */
+@Injectable()
+export class TargetWatchService implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly stopping = new AbortController();
+  private watching: Promise<void> = Promise.resolve();
+  private latest: { result: TargetCheck; at: number } | null = null;
+  private readonly available: Gauge;
+
+  constructor(
+    private readonly target: TargetCheckService,
+    private readonly timers: Timers,
+    private readonly log: Log,
+    health: HealthRegistry,
+    registry: Registry,
+  ) {
+    health.register(
+      'target',
+      () => Promise.resolve(this.latest === null || this.latest.result === 'available' ? 'up' : 'degraded'),
+      () => (this.latest === null ? null : (this.timers.now() - this.latest.at) / 1000),
+    );
+    this.available = new Gauge({
+      name: 'grantline_acl_target_available',
+      help: 'Whether the rules target could be read and written when it was last checked (1) or not (0).',
+      registers: [registry],
+    });
+    this.available.set(Number.NaN); // unknown until the first check
+  }
+
+  /** The service starts without waiting for the target. */
+  onApplicationBootstrap(): void {
+    this.watching = this.watch();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    this.stopping.abort();
+    await this.watching;
+  }
+
+  private async watch(): Promise<void> {
+    await this.check();
+    await this.timers.every(CHECK_EVERY_MS, this.stopping.signal, () => this.check());
+  }
+
+  private async check(): Promise<void> {
+    const { signal } = this.stopping;
+    try {
+      const result = await this.target.check(signal);
+      this.latest = { result, at: this.timers.now() };
+      this.available.set(result === 'available' ? 1 : 0);
+    } catch (error) {
+      if (!signal.aborted) this.log.warn('rules target check failed', { err: error });
+    }
+  }
+}
