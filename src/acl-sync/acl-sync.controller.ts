@@ -1,4 +1,4 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { Refused } from '../kernel/errors.js';
 import {
@@ -12,19 +12,20 @@ import {
 import { ApiProblems } from '../platform/openapi.js';
 import { PageQuery } from '../platform/page.dto.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
-import { AclSyncService } from './acl-sync.service.js';
+import { ApprovalDto, ComparisonQuery, RestoreDto } from './acl-sync.dto.js';
+import { AclSyncService, type RunResult } from './acl-sync.service.js';
 import { ApprovalsService } from './approvals.service.js';
 import { failureOf } from './domain/publication.js';
-import { previewForm, PreviewService } from './preview.service.js';
+import { type Limited, previewForm, PreviewService } from './preview.service.js';
 import {
   PublicationPageResponse,
   PublicationResponse,
   toPublicationResponse,
   toSummaryResponse,
 } from './publication.response.js';
+import { RestoresService } from './restores.service.js';
 import { StatusService } from './status.service.js';
 import {
-  ApprovalDto,
   PreviewResponse,
   refusalOf,
   StatusResponse,
@@ -46,6 +47,7 @@ export class AclSyncController {
     private readonly previews: PreviewService,
     private readonly statuses: StatusService,
     private readonly approvals: ApprovalsService,
+    private readonly restores: RestoresService,
   ) {}
 
   @ApiProblems('sync_in_progress', 'target_unavailable')
@@ -54,8 +56,7 @@ export class AclSyncController {
   @ApiOkResponse({ type: SyncResponse })
   async run(@CurrentUser() user: AuthenticatedUser, @CurrentClient() client: Client): Promise<SyncResponse> {
     const result = await this.sync.run({ trigger: 'route', by: auditContextOf(user, client), lockTimeoutMs: 0 });
-    if (result.kind === 'busy') throw new Refused('sync_in_progress');
-    return toSyncResponse(result.outcome);
+    return toResultResponse(result);
   }
 
   @ApiProblems('target_unavailable', 'too_many_requests')
@@ -66,10 +67,7 @@ export class AclSyncController {
     const result = await this.previews.preview(user.id).catch((error: unknown) => {
       throw refusalOf(failureOf(error));
     });
-    if (result.kind === 'too-many') {
-      throw new Refused('too_many_requests', { quota: result.quota, retryAfter: RETRY_AFTER_SECONDS });
-    }
-    return previewForm(result.preview);
+    return previewForm(made(result));
   }
 
   /** Takes effect with the next run, which starts some seconds later. */
@@ -98,11 +96,56 @@ export class AclSyncController {
     return { items: items.map(toSummaryResponse), next };
   }
 
+  /** `against`: diff and access are those against that version instead of the text that was live before. */
+  @ApiProblems('too_many_requests')
   @Get('publications/:version')
   @ApiOkResponse({ type: PublicationResponse })
-  async publication(@Param('version', RowIdPipe) version: number): Promise<PublicationResponse> {
+  async publication(
+    @Param('version', RowIdPipe) version: number,
+    @Query() { against }: ComparisonQuery,
+    @CurrentUser() user: AuthenticatedUser,
+  ): Promise<PublicationResponse> {
     const publication = await this.statuses.publication(version);
-    if (publication === null) throw new Refused('not_found');
-    return toPublicationResponse(publication);
+    const other = against === undefined ? null : await this.statuses.publication(against);
+    if (publication === null || (against !== undefined && other === null)) throw new Refused('not_found');
+    if (other === null) return toPublicationResponse(publication);
+    return toPublicationResponse({
+      ...publication,
+      ...made(await this.previews.compare(user.id, other, publication)),
+    });
   }
+
+  /** Publishes an older version's text at once, for some hours. Refused where it gives anything that the current grants deny. */
+  @ApiProblems('sync_in_progress', 'target_unavailable')
+  @Post('publications/:version/restore')
+  @HttpCode(200)
+  @ApiOkResponse({ type: SyncResponse })
+  async restore(
+    @Param('version', RowIdPipe) version: number,
+    @Body() { reason, hours }: RestoreDto,
+    @CurrentUser() user: AuthenticatedUser,
+    @CurrentClient() client: Client,
+  ): Promise<SyncResponse> {
+    return toResultResponse(await this.restores.restore(version, reason, hours, auditContextOf(user, client)));
+  }
+
+  /** Ends the restore in effect, and publishes what the current grants say. */
+  @ApiProblems('sync_in_progress', 'target_unavailable')
+  @Delete('restore')
+  @HttpCode(200)
+  @ApiOkResponse({ type: SyncResponse })
+  async endRestore(@CurrentUser() user: AuthenticatedUser, @CurrentClient() client: Client): Promise<SyncResponse> {
+    return toResultResponse(await this.restores.end(auditContextOf(user, client)));
+  }
+}
+
+function toResultResponse(result: RunResult): SyncResponse {
+  if (result.kind === 'busy') throw new Refused('sync_in_progress');
+  return toSyncResponse(result.outcome);
+}
+
+/** @throws Refused `too_many_requests` */
+function made<T>(result: Limited<T>): T {
+  if (result.kind === 'made') return result.made;
+  throw new Refused('too_many_requests', { quota: result.quota, retryAfter: RETRY_AFTER_SECONDS });
 }

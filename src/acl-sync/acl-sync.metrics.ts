@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { PublicationHistory } from './domain/publication-history.js';
-import type { RunOutcome, Trigger } from './domain/publication.js';
+import type { LiveWatch } from './domain/live-watch.js';
+import type { PublicationSummary, RunOutcome, Trigger } from './domain/publication.js';
 
 /** The sync's Prometheus metrics; the API document and the chart's alerts use the same names. */
 @Injectable()
@@ -11,6 +12,10 @@ export class AclSyncMetrics {
   private readonly lastPublication: Gauge;
   private readonly live: Gauge;
   private readonly rulesBroken: Gauge;
+  private readonly overdue: Gauge;
+  private readonly restoredUntil: Gauge;
+  /** What this process has seen itself; the history knows only of the first time. */
+  private watch: LiveWatch | null = null;
   private readonly grantToLive: Histogram;
   private readonly publishedVersion: Gauge;
   private readonly rules: Gauge;
@@ -40,6 +45,14 @@ export class AclSyncMetrics {
     this.rulesBroken = gauge(
       'rules_broken',
       'Whether the engine could not use its rules file (1): no statement works then.',
+    );
+    this.overdue = gauge(
+      'live_overdue',
+      'Whether the engine used other rules than the published ones for longer than they take to it (1).',
+    );
+    this.restoredUntil = gauge(
+      'restored_until_timestamp_seconds',
+      'Until when an older version is restored; 0: none is.',
     );
     this.grantToLive = new Histogram({
       name: 'grantline_acl_grant_to_live_seconds',
@@ -96,19 +109,28 @@ export class AclSyncMetrics {
     this.driftSince.set(secondsOf(last?.drift?.foundAt));
     this.waitingSince.set(secondsOf(last?.waiting?.since));
     this.lastPublication.set(secondsOf(published?.publishedAt));
-    this.live.set((published?.liveAt ?? null) === null ? 0 : 1);
+    this.live.set(this.isLive(published) ? 1 : 0);
+    this.restoredUntil.set(published?.restored?.ended === null ? secondsOf(published.restored.until) : 0);
     this.publishedVersion.set(published?.version ?? 0);
     this.rules.set(published?.rules ?? 0);
     this.bytes.set(published?.bytes ?? 0);
   }
 
-  showBroken(isBroken: boolean): void {
-    this.rulesBroken.set(isBroken ? 1 : 0);
+  /** What probing the engine has shown of the version that is published. */
+  showWatch(watch: LiveWatch): void {
+    this.watch = watch;
+    this.rulesBroken.set(watch.state === 'broken' ? 1 : 0);
+    this.overdue.set(watch.state === 'overdue' ? 1 : 0);
+    if (watch.state !== 'unknown') this.live.set(watch.state === 'live' ? 1 : 0);
   }
 
   wentLive(secondsAfterChange: number): void {
-    this.live.set(1);
     this.grantToLive.observe(secondsAfterChange);
+  }
+
+  private isLive(published: PublicationSummary | undefined): boolean {
+    const isKnown = this.watch?.version === published?.version && this.watch?.state !== 'unknown';
+    return isKnown ? this.watch?.state === 'live' : (published?.liveAt ?? null) !== null;
   }
 }
 

@@ -14,6 +14,7 @@ import { SeparateAdmissionProof } from './infrastructure/separate-admission-proo
 import { LiveVersionService } from './live-version.service.js';
 import { PublishedSizeForecast } from './published-size-forecast.service.js';
 import { PublishingModule } from './publishing.module.js';
+import { RestoresService } from './restores.service.js';
 import { TargetWatchService } from './target-watch.service.js';
 
 /** Publishing in the service: scheduled, on changes and on request, with a check of what the engine uses. */
@@ -33,6 +34,7 @@ export class AclSyncModule {
         ApprovalsService,
         BackgroundRunsService,
         LiveVersionService,
+        RestoresService,
         { provide: AdmissionProof, useFactory: (log: Log) => new SeparateAdmissionProof(log), inject: [Log] },
         HistoryGaugesService,
         TargetWatchService,

@@ -1,45 +1,17 @@
-import { createHash } from 'node:crypto';
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
-import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
-import { diffRules } from '../trino-rules/diff/rules-diff.js';
-import { type Finding, isError } from '../trino-rules/document/finding.js';
-import { CandidateService, type Prepared } from './candidate.service.js';
-import { withCapacityFindings } from './capacity-findings.js';
-import { type Candidate, isRefused } from './domain/candidate.js';
-import { type PublicationDraft, PublicationHistory } from './domain/publication-history.js';
-import {
-  failureOf,
-  type RunOutcome,
-  type Plan,
-  planPublication,
-  type Publication,
-  type Trigger,
-} from './domain/publication.js';
-import { type LiveRules, RulesTarget, RulesTargetMoved } from './domain/rules-target.js';
+import { CandidateService, type Reading } from './candidate.service.js';
+import { PublicationHistory } from './domain/publication-history.js';
+import { failureOf, isUpToDate, type RunOutcome } from './domain/publication.js';
+import { lastingRestore, NO_RESTORE_CHANGES, restoredFinding } from './domain/restore.js';
+import { RulesPreparer } from './domain/rules-preparer.js';
+import { RulesTarget } from './domain/rules-target.js';
 import { type Lease, SyncLock } from './domain/sync-lock.js';
+import { PublishingRun, type RunEnding, type RunOrder, TARGET_MS } from './publishing-run.js';
 import { RunReportsService } from './run-reports.service.js';
 
-/** Trigger, actor and lock timeout of a run. */
-export interface RunOrder {
-  trigger: Trigger;
-  by: AuditContext;
-  /** How long to wait for a run that holds the lock. */
-  lockTimeoutMs: number;
-}
-
-/** `nextExpiry`: when the first of the grants expires. */
-export type RunResult = { kind: 'busy' } | { kind: 'ended'; outcome: RunOutcome; nextExpiry: Date | null };
-
-/** How a run ended, before it is reported. `edit`: the live text was edited by hand; undefined: it was not. */
-interface Ending {
-  outcome: RunOutcome;
-  edit: { textHash: string | null } | undefined;
-}
-
-/** A run's time budget for the target, and its attempts when another writer changes the target meanwhile. */
-const TARGET_MS = 30_000;
-const MAX_ATTEMPTS = 10;
+/** `nextEnd`: when the first of the grants expires, or the restore ends. */
+export type RunResult = { kind: 'busy' } | { kind: 'ended'; outcome: RunOutcome; nextEnd: Date | null };
 
 /** Compiles the snapshot into proved rules and publishes them: plan, check, apply, record. */
 @Injectable()
@@ -48,6 +20,7 @@ export class AclSyncService implements BeforeApplicationShutdown {
 
   constructor(
     private readonly candidates: CandidateService,
+    private readonly preparer: RulesPreparer,
     private readonly target: RulesTarget,
     private readonly history: PublicationHistory,
     private readonly lock: SyncLock,
@@ -74,119 +47,55 @@ export class AclSyncService implements BeforeApplicationShutdown {
 
   private async runLocked(order: RunOrder, lease: Lease): Promise<RunResult> {
     const startedAt = this.clock.now();
-    let candidate: Candidate | null = null;
-    let ending: Ending;
+    let nextEnd: Date | null = null;
+    let ending: RunEnding;
     try {
-      const prepared = await this.candidates.current();
-      candidate = prepared.candidate;
-      ending = await this.publish(prepared, order, lease);
+      const reading = await this.candidates.read();
+      nextEnd = reading.nextExpiry;
+      ending =
+        (order.restore ? null : await this.upToDate(reading, lease)) ?? (await this.publish(reading, order, lease));
+      nextEnd = earlier(nextEnd, restoreEndOf(ending, this.clock.now()));
     } catch (error) {
-      ending = { outcome: { kind: 'failed', failure: failureOf(error) }, edit: undefined };
+      ending = {
+        outcome: { kind: 'failed', failure: failureOf(error) },
+        edit: undefined,
+        restores: NO_RESTORE_CHANGES,
+      };
     }
     await this.reports.record({ ...order, ...ending, startedAt });
-    return { kind: 'ended', outcome: ending.outcome, nextExpiry: candidate?.nextExpiry ?? null };
+    return { kind: 'ended', outcome: ending.outcome, nextEnd };
   }
 
-  /** Plans against the live text and writes; starts again when another writer changed the target meanwhile. */
-  private async publish(prepared: Prepared, order: RunOrder, lease: Lease): Promise<Ending> {
-    let signal = AbortSignal.timeout(TARGET_MS);
-    let withdrawal: Candidate | null | undefined;
-    let edit: Ending['edit'];
-    let begun: number | null = null;
-    for (let attempt = 1; ; attempt++) {
-      const live = await this.target.read(signal);
-      await lease.confirm();
-      const now = this.clock.now();
-      await this.history.settle(live.text, now);
-      const latest = await this.history.latest();
-      const withCapacity = (candidate: Candidate): Candidate =>
-        withCapacityFindings(candidate, live.text, this.target.limitBytes);
-      const candidate = withCapacity(prepared.candidate);
-      const plan = planPublication(candidate, live, latest);
-      if (plan.drift) edit = { textHash: digest(live.text) };
-      let next = candidate;
-      if (plan.kind === 'refused') {
-        if (withdrawal === undefined) {
-          withdrawal = await prepared.withdrawal();
-          signal = AbortSignal.timeout(TARGET_MS);
-          continue; // it took seconds, in which the target may have changed or the lock been lost
-        }
-        // A text that is live already fits.
-        const reduced = withdrawal === null || withdrawal.text === live.text ? withdrawal : withCapacity(withdrawal);
-        if (reduced === null || isRefused(reduced)) {
-          const reasons = [...plan.reasons, ...errorsOf(reduced)];
-          return { outcome: refusal({ ...plan, reasons }, candidate, null), edit };
-        }
-        next = reduced;
-      }
-      const ended = (publication: Publication, isNew: boolean): Ending => {
-        if (plan.kind === 'refused') return { outcome: refusal(plan, candidate, isNew ? publication : null), edit };
-        return { outcome: { kind: isNew ? 'applied' : 'no_change', publication }, edit };
-      };
-      if (live.text === next.text && latest?.text === next.text) {
-        // Our own write, whose answer was lost: the retry found the target changed.
-        return ended(latest, latest.version === begun);
-      }
-      begun = await this.history.begin(draftOf(next, live, order, { isWithdrawal: next !== candidate, begunAt: now }));
-      try {
-        // A live text that another database published is adopted as it is.
-        const isNew = live.text !== next.text;
-        if (isNew) {
-          const { text, hash } = next;
-          await this.target.publish({ text, hash, generation: begun, publishedAt: now }, live, signal);
-        }
-        const publication = await this.history.confirm(begun, this.clock.now());
-        return ended(publication, isNew);
-      } catch (error) {
-        if (!(error instanceof RulesTargetMoved) || attempt === MAX_ATTEMPTS) throw error;
-      }
-    }
+  /** How the run ends when there is nothing to compile; null: there is. */
+  private async upToDate(reading: Reading, lease: Lease): Promise<RunEnding | null> {
+    const live = await this.target.read(AbortSignal.timeout(TARGET_MS));
+    await lease.confirm();
+    const now = this.clock.now();
+    await this.history.settle(live.text, now);
+    const latest = await this.history.latest();
+    if (latest === null || !isUpToDate(latest, live, reading, now)) return null;
+    const restore = lastingRestore(latest, now);
+    const reasons = restore === null ? [] : [restoredFinding(restore)];
+    return {
+      outcome: { kind: 'no_change', publication: latest, reasons },
+      edit: undefined,
+      restores: NO_RESTORE_CHANGES,
+    };
+  }
+
+  private async publish(reading: Reading, order: RunOrder, lease: Lease): Promise<RunEnding> {
+    const { target, history, preparer, clock } = this;
+    const prepared = await this.candidates.prepare(reading);
+    return new PublishingRun({ target, history, preparer, clock }, prepared, order, lease).publish();
   }
 }
 
-function errorsOf(candidate: Candidate | null): Finding[] {
-  return candidate?.findings.filter(isError) ?? [];
+function restoreEndOf({ outcome }: RunEnding, now: Date): Date | null {
+  const publication = outcome.kind === 'failed' ? null : outcome.publication;
+  return lastingRestore(publication, now)?.until ?? null;
 }
 
-type Refusal = Extract<Plan, { kind: 'refused' }>;
-
-/** @param publication the withdrawal that this run published; null: none */
-function refusal(
-  { reasons, awaitsApproval }: Refusal,
-  { hash }: Candidate,
-  publication: Publication | null,
-): RunOutcome {
-  return { kind: 'refused', reasons, awaits: awaitsApproval ? hash : null, publication };
-}
-
-function draftOf(
-  candidate: Candidate,
-  live: LiveRules,
-  { trigger, by }: RunOrder,
-  how: { isWithdrawal: boolean; begunAt: Date },
-): PublicationDraft {
-  const { text, hash, rules, bytes, findings, snapshot, snapshotHash, at, position, compiler, access, changedAt } =
-    candidate;
-  return {
-    text,
-    hash,
-    rules,
-    bytes,
-    diff: diffRules(live.text, text),
-    access,
-    checks: findings,
-    trigger,
-    triggeredBy: by.actor?.id ?? null,
-    snapshot,
-    snapshotHash,
-    snapshotAt: at,
-    position,
-    compiler,
-    changedAt,
-    ...how,
-  };
-}
-
-function digest(text: string | null): string | null {
-  return text === null ? null : createHash('sha256').update(text).digest('hex');
+function earlier(a: Date | null, b: Date | null): Date | null {
+  if (a === null || b === null) return a ?? b;
+  return a < b ? a : b;
 }

@@ -7,15 +7,14 @@ import { Settings } from '../platform/settings.js';
 import { AclSyncService } from './acl-sync.service.js';
 
 /** A run for a change waits for the current run, which may have missed the change; a scheduled one does not, as it recurs. */
-const LOCK_TIMEOUT_MS: Record<'schedule' | 'change' | 'expiry', number> = {
-  schedule: 0,
-  change: 60_000,
-  expiry: 60_000,
-};
-/** The longest delay of a Node timer (31 bits). A later expiry is scheduled again after each run. */
+const LOCK_TIMEOUT_MS = { schedule: 0, change: 60_000, expiry: 60_000, rollback: 60_000 };
+/** The longest delay of a Node timer (31 bits). A later end is scheduled again after each run. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** Runs without a request: by the schedule, some seconds after a change, and when the next grant expires. */
+/**
+ * Runs without a request: by the schedule, some seconds after a change, when the next grant or a restore ends, and when the
+ * engine fails on its rules.
+ */
 @Injectable()
 export class BackgroundRunsService implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly stopping = new AbortController();
@@ -65,7 +64,7 @@ export class BackgroundRunsService implements OnApplicationBootstrap, BeforeAppl
   private async runOnce(trigger: keyof typeof LOCK_TIMEOUT_MS): Promise<void> {
     const by = { actor: null, origin: null };
     const result = await this.sync.run({ trigger, by, lockTimeoutMs: LOCK_TIMEOUT_MS[trigger] });
-    if (result.kind === 'ended') this.waitForExpiry(result.nextExpiry);
+    if (result.kind === 'ended') this.waitForEnd(result.nextEnd);
   }
 
   /** The delay counts from the first change, so that a stream of changes cannot postpone a revoke. */
@@ -75,11 +74,11 @@ export class BackgroundRunsService implements OnApplicationBootstrap, BeforeAppl
     this.runAfter('change', seconds * 1000, this.stopping.signal, () => (this.isChangeRunScheduled = false));
   }
 
-  private waitForExpiry(nextExpiry: Date | null): void {
+  private waitForEnd(nextEnd: Date | null): void {
     this.expiry.abort();
-    if (nextExpiry === null) return;
+    if (nextEnd === null) return;
     this.expiry = new AbortController();
-    const wait = Math.min(Math.max(nextExpiry.getTime() - this.clock.now().getTime(), 0), MAX_TIMER_MS);
+    const wait = Math.min(Math.max(nextEnd.getTime() - this.clock.now().getTime(), 0), MAX_TIMER_MS);
     this.runAfter('expiry', wait, AbortSignal.any([this.expiry.signal, this.stopping.signal]), () => undefined);
   }
 

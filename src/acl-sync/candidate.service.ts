@@ -4,11 +4,21 @@ import { SnapshotService } from '../grants/snapshot.service.js';
 import { Log } from '../platform/log.js';
 import { Settings } from '../platform/settings.js';
 import { PROJECTED_EVENTS } from './domain/audit-projection.js';
-import { type Candidate, type Preparation, unprepared } from './domain/candidate.js';
+import { type Candidate, nextExpiry, type Preparation, snapshotDigest, unprepared } from './domain/candidate.js';
 import { PublicationHistory } from './domain/publication-history.js';
 import { RulesPreparer } from './domain/rules-preparer.js';
 import { RulesTarget } from './domain/rules-target.js';
 import type { Previous } from './domain/unexplained-change.js';
+
+/** The input of a compilation, as read from the database. */
+export interface Reading extends Pick<Preparation, 'snapshot' | 'position'> {
+  /** Comparable with `Publication.snapshotHash`. */
+  snapshotHash: string;
+  /** Digest of the compiler that would be used. */
+  compiler: string;
+  /** When the first of its grants expires; null: none does. */
+  nextExpiry: Date | null;
+}
 
 /** A candidate, and the withdrawal to publish if it is refused. */
 export interface Prepared {
@@ -30,10 +40,15 @@ export class CandidateService {
     private readonly log: Log,
   ) {}
 
-  async current(): Promise<Prepared> {
+  async read(): Promise<Reading> {
     // The position is read before the snapshot: every change in the snapshot has its event before or after the position.
     const position = await this.audit.position();
     const snapshot = await this.snapshots.read();
+    const { build: compiler } = this.preparer;
+    return { snapshot, position, compiler, snapshotHash: snapshotDigest(snapshot), nextExpiry: nextExpiry(snapshot) };
+  }
+
+  async prepare({ snapshot, position }: Reading): Promise<Prepared> {
     const { maxUnexplainedPercent, warnTableRules } = this.settings.acl;
     const limits = { bytes: this.target.limitBytes, maxUnexplainedPercent, warnTableRules };
     const preparation = { snapshot, position, previous: await this.previous(), limits };

@@ -6,26 +6,34 @@ import { Log } from '../platform/log.js';
 import { Settings } from '../platform/settings.js';
 import { EngineProbe } from '../query-engine/engine-probe.service.js';
 import { AclSyncMetrics } from './acl-sync.metrics.js';
+import { BackgroundRunsService } from './background-runs.service.js';
+import { isCulprit, LIVE_WITHIN_MS, type LiveWatch, watched } from './domain/live-watch.js';
 import type { PublicationSummary } from './domain/publication.js';
 import { PublicationHistory } from './domain/publication-history.js';
+import { RulesTarget } from './domain/rules-target.js';
+import { TARGET_MS } from './publishing-run.js';
 
-const CHECK_INTERVAL_MS = 2_000;
-/** The engine can read a file while it is replaced, so one broken answer is not an error yet. */
-const BROKEN_THRESHOLD = 3;
+/** `unsettled`: the engine does not use the last published version, or that is not known. */
+const CHECK_INTERVAL_MS = { unsettled: 2_000, settled: 15_000 };
 
 /**
- * After a publication by any process, asks the engine whether it uses that version, until it does (access-model.md, section 2,
- * "Which version is live").
+ * Asks the engine, as long as the service runs, whether it uses the version that any process published last (access-model.md,
+ * section 2, "Which version is live"), and requests a run when the engine cannot use its rules.
  */
 @Injectable()
 export class LiveVersionService implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly stopping = new AbortController();
   private watching: Promise<void> = Promise.resolve();
-  private brokenTimes = 0;
+  private watch: LiveWatch | null = null;
+  /** The version for which a repairing run was requested. */
+  private repaired: number | null = null;
+  private checkedAt: number | null = null;
 
   constructor(
     private readonly history: PublicationHistory,
     private readonly probe: EngineProbe,
+    private readonly target: RulesTarget,
+    private readonly runs: BackgroundRunsService,
     private readonly metrics: AclSyncMetrics,
     private readonly timers: Timers,
     private readonly clock: Clock,
@@ -34,11 +42,13 @@ export class LiveVersionService implements OnApplicationBootstrap, BeforeApplica
     health: HealthRegistry,
   ) {
     if (settings.engine.origin === null) return;
-    health.register('rules', () => Promise.resolve(this.isBroken ? 'degraded' : 'up'));
+    const age = () => (this.checkedAt === null ? null : Math.round((timers.now() - this.checkedAt) / 1000));
+    const isWrong = () => this.watch?.state === 'broken' || this.watch?.state === 'overdue';
+    health.register('rules', () => Promise.resolve(isWrong() ? 'degraded' : 'up'), age);
   }
 
   onApplicationBootstrap(): void {
-    if (this.settings.engine.origin !== null) this.watching = this.watch();
+    if (this.settings.engine.origin !== null) this.watching = this.keepChecking();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
@@ -46,41 +56,58 @@ export class LiveVersionService implements OnApplicationBootstrap, BeforeApplica
     await this.watching;
   }
 
-  /** Asks the engine once whether it uses the last published version; asks nothing when that is already confirmed. */
+  /** Asks the engine once whether it uses the last published version. */
   async check(): Promise<void> {
     const [latest] = (await this.history.list({ limit: 1, after: null })).items;
-    if (latest?.liveAt !== null) {
-      this.countBroken(0);
-      return;
-    }
-    const inForce = await this.probe.rulesInForce(`grantline_rules_${latest.hash}`);
-    this.countBroken(inForce === 'broken' ? this.brokenTimes + 1 : 0);
-    if (this.brokenTimes === BROKEN_THRESHOLD) {
-      this.log.error('TRINO_ACL_RULES_BROKEN', { version: latest.version, hash: latest.hash });
-    }
-    if (inForce === 'these') await this.confirm(latest);
-  }
-
-  private get isBroken(): boolean {
-    return this.brokenTimes >= BROKEN_THRESHOLD;
-  }
-
-  private countBroken(times: number): void {
-    this.brokenTimes = times;
-    this.metrics.showBroken(this.isBroken);
-  }
-
-  private async confirm({ version, hash, changedAt, publishedAt }: PublicationSummary): Promise<void> {
+    if (latest === undefined) return;
+    const answer = await this.probe.rulesInForce(`grantline_rules_${latest.hash}`);
     const now = this.clock.now();
+    const before = this.watch;
+    this.watch = watched(before, latest, answer, now);
+    if (answer !== 'unreachable') this.checkedAt = this.timers.now();
+    this.metrics.showWatch(this.watch);
+    await this.act(this.watch, before?.version === latest.version ? before.state : 'unknown', latest, now);
+  }
+
+  private async act(
+    watch: LiveWatch,
+    before: LiveWatch['state'],
+    latest: PublicationSummary,
+    now: Date,
+  ): Promise<void> {
+    const { version, hash } = latest;
+    if (watch.state === 'live' && latest.liveAt === null) await this.confirm(latest, now);
+    if (watch.state === 'overdue' && before !== 'overdue') {
+      this.log.error('TRINO_ACL_RULES_OVERDUE', { version, hash, bound_seconds: LIVE_WITHIN_MS / 1000 });
+    }
+    if (watch.state === 'broken' && before !== 'broken') this.log.error('TRINO_ACL_RULES_BROKEN', { version, hash });
+    if (watch.state === 'broken') await this.repair(watch, latest, now);
+  }
+
+  /** Once a version: the run publishes a new one. */
+  private async repair(watch: LiveWatch, latest: PublicationSummary, now: Date): Promise<void> {
+    if (this.repaired === latest.version) return;
+    const live = await this.target.read(AbortSignal.timeout(TARGET_MS));
+    const isOurs = live.text === (await this.history.latest())?.text;
+    if (isOurs && !isCulprit(watch, latest, now)) return;
+    this.repaired = latest.version;
+    if (isOurs) await this.history.markBroken(latest.version, now);
+    if (this.settings.acl.sync.enabled) await this.runs.run('rollback');
+  }
+
+  private async confirm({ version, hash, changedAt, publishedAt }: PublicationSummary, now: Date): Promise<void> {
     await this.history.markLive(version, now);
     const seconds = (now.getTime() - (changedAt ?? publishedAt).getTime()) / 1000;
     this.metrics.wentLive(seconds);
     this.log.info('TRINO_ACL_RULES_LIVE', { version, hash, seconds });
   }
 
-  private watch(): Promise<void> {
-    return this.timers.every(CHECK_INTERVAL_MS, this.stopping.signal, () =>
-      this.check().catch((error: unknown) => this.log.warn('live version check failed', { err: error })),
-    );
+  private async keepChecking(): Promise<void> {
+    const { signal } = this.stopping;
+    while (!signal.aborted) {
+      await this.check().catch((error: unknown) => this.log.warn('live version check failed', { err: error }));
+      const pause = this.watch?.state === 'live' ? CHECK_INTERVAL_MS.settled : CHECK_INTERVAL_MS.unsettled;
+      await this.timers.wait(pause, signal).catch(() => undefined);
+    }
   }
 }

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { Clock } from '../kernel/clock.js';
 import type { ConcurrencyQuota } from '../kernel/errors.js';
 import { diffRules, type RulesDiff } from '../trino-rules/diff/rules-diff.js';
 import type { Finding } from '../trino-rules/document/finding.js';
@@ -7,7 +8,9 @@ import { withCapacityFindings } from './capacity-findings.js';
 import { accessForm, type AccessForm } from './domain/access-text.js';
 import type { Candidate } from './domain/candidate.js';
 import { PublicationHistory } from './domain/publication-history.js';
-import { type Plan, planPublication } from './domain/publication.js';
+import { type Plan, planPublication, type Publication } from './domain/publication.js';
+import { lastingRestore, restoredFinding } from './domain/restore.js';
+import { RulesPreparer } from './domain/rules-preparer.js';
 import { RulesTarget } from './domain/rules-target.js';
 
 export interface Preview {
@@ -47,10 +50,10 @@ const TARGET_MS = 30_000;
 const PREVIEWS = { name: 'previews', limit: 2 };
 const PREVIEWS_PER_USER = { name: 'previews-per-person', limit: 1 };
 
-/** `too-many`: `quota` is reached until a preview ends. */
-export type PreviewResult = { kind: 'made'; preview: Preview } | { kind: 'too-many'; quota: ConcurrencyQuota };
+/** `too-many`: `quota` is reached until a preview or a comparison ends. */
+export type Limited<T> = { kind: 'made'; made: T } | { kind: 'too-many'; quota: ConcurrencyQuota };
 
-/** Shows what the next run would do. Writes nothing, and needs no lock: the run plans again. */
+/** Shows what the next run would do, and compares versions. Writes nothing, and needs no lock: the run plans again. */
 @Injectable()
 export class PreviewService {
   /** Accounts with a preview in progress; null: the command line. */
@@ -58,30 +61,55 @@ export class PreviewService {
 
   constructor(
     private readonly candidates: CandidateService,
+    private readonly preparer: RulesPreparer,
     private readonly target: RulesTarget,
     private readonly history: PublicationHistory,
+    private readonly clock: Clock,
   ) {}
 
   /**
    * @param by the account that requests it; null: the command line
    * @throws RulesTargetUnavailable, PreparationExceeded
    */
-  async preview(by: number | null): Promise<PreviewResult> {
+  preview(by: number | null): Promise<Limited<Preview>> {
+    return this.limited(by, () => this.make());
+  }
+
+  /** Rules and access that the second version adds and removes. */
+  compare(
+    by: number,
+    before: Pick<Publication, 'text'>,
+    after: Pick<Publication, 'text'>,
+  ): Promise<Limited<Pick<Publication, 'diff' | 'access'>>> {
+    return this.limited(by, async () => ({
+      diff: diffRules(before.text, after.text),
+      access: await this.preparer.compare(before.text, after.text),
+    }));
+  }
+
+  private async limited<T>(by: number | null, work: () => Promise<T>): Promise<Limited<T>> {
     if (this.underWay.has(by)) return { kind: 'too-many', quota: PREVIEWS_PER_USER };
     if (this.underWay.size >= PREVIEWS.limit) return { kind: 'too-many', quota: PREVIEWS };
     this.underWay.add(by);
     try {
-      return { kind: 'made', preview: await this.make() };
+      return { kind: 'made', made: await work() };
     } finally {
       this.underWay.delete(by);
     }
   }
 
   private async make(): Promise<Preview> {
-    const { candidate: prepared } = await this.candidates.current();
+    const { candidate: prepared } = await this.candidates.prepare(await this.candidates.read());
     const live = await this.target.read(AbortSignal.timeout(TARGET_MS));
     const candidate = withCapacityFindings(prepared, live.text, this.target.limitBytes);
-    const plan = planPublication(candidate, live, await this.history.latest());
-    return { plan, candidate, diff: diffRules(live.text, candidate.text) };
+    const latest = await this.history.latest();
+    const plan = planPublication(candidate, live, latest);
+    const diff = diffRules(live.text, candidate.text);
+    const restore = lastingRestore(latest, this.clock.now());
+    if (latest === null || restore === null) return { plan, candidate, diff };
+    const { gainedInAll } = await this.preparer.compare(candidate.text, latest.text);
+    const stays = plan.kind === 'publish' && gainedInAll === 0;
+    const findings = stays ? [...candidate.findings, restoredFinding(restore)] : candidate.findings;
+    return { plan: stays ? { kind: 'no_change', drift: false } : plan, candidate: { ...candidate, findings }, diff };
   }
 }

@@ -4,6 +4,7 @@ import type { ChangedAccess } from '../trino-rules/diff/access-ledger.js';
 import type { Finding } from '../trino-rules/document/finding.js';
 import { accessForm, type AccessForm } from './domain/access-text.js';
 import { type Publication, type PublicationSummary, type Trigger, TRIGGERS } from './domain/publication.js';
+import type { RestoreEnd } from './domain/restore.js';
 
 const MOMENT = { type: String, format: 'date-time' };
 const NULLABLE_MOMENT = { ...MOMENT, nullable: true };
@@ -97,6 +98,14 @@ export class PublicationSummaryResponse {
   })
   is_withdrawal!: boolean;
 
+  @ApiProperty({
+    type: Object,
+    nullable: true,
+    description:
+      'The older version whose text this is, restored by an administrator: `{version, until, reason, ended}`.',
+  })
+  restored!: { version: number; until: string; reason: string; ended: RestoreEnd | null } | null;
+
   @ApiProperty({ type: [FindingResponse] })
   checks!: Finding[];
 
@@ -105,6 +114,12 @@ export class PublicationSummaryResponse {
 
   @ApiProperty({ ...NULLABLE_MOMENT, description: 'When the engine was first seen to use it.' })
   live_at!: string | null;
+
+  @ApiProperty({
+    ...NULLABLE_MOMENT,
+    description: 'When the engine was seen to fail on it, without ever having used it. It is not published again.',
+  })
+  broken_at!: string | null;
 }
 
 export class PublicationResponse extends PublicationSummaryResponse {
@@ -131,6 +146,7 @@ export class PublicationPageResponse {
 }
 
 export function toSummaryResponse(publication: PublicationSummary): PublicationSummaryResponse {
+  const { restored } = publication;
   return {
     version: publication.version,
     hash: publication.hash,
@@ -140,9 +156,11 @@ export function toSummaryResponse(publication: PublicationSummary): PublicationS
     triggered_by: publication.triggeredBy,
     snapshot_hash: publication.snapshotHash,
     is_withdrawal: publication.isWithdrawal,
+    restored: restored && { ...restored, until: restored.until.toISOString() },
     checks: publication.checks,
     published_at: publication.publishedAt.toISOString(),
     live_at: publication.liveAt?.toISOString() ?? null,
+    broken_at: publication.brokenAt?.toISOString() ?? null,
   };
 }
 

@@ -20,6 +20,7 @@ import { PostgresPublicationHistory } from './infrastructure/postgres-publicatio
 import { PostgresSyncLock } from './infrastructure/postgres-sync-lock.js';
 import { SeparateRulesPreparer } from './infrastructure/separate-rules-preparer.js';
 import { PreviewService } from './preview.service.js';
+import { RestoreReports } from './restore-reports.service.js';
 import { RunReportsService } from './run-reports.service.js';
 import { ServiceAccountNames } from './service-account-names.service.js';
 import { StatusService } from './status.service.js';
@@ -38,6 +39,7 @@ export class PublishingModule {
         CandidateService,
         PreviewService,
         StatusService,
+        RestoreReports,
         TargetCheckService,
         RunReportsService,
         AclSyncMetrics,
@@ -54,6 +56,7 @@ export class PublishingModule {
         AclSyncService,
         PreviewService,
         StatusService,
+        RestoreReports,
         TargetCheckService,
         RunReportsService,
         AclSyncMetrics,

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
-import type { AuditEventName, AuditContext } from '../audit/domain/audit-event.js';
+import type { AuditEventName } from '../audit/domain/audit-event.js';
 import { Log } from '../platform/log.js';
 import { Transaction } from '../platform/transaction.js';
 import type { AccessChange } from '../trino-rules/diff/access-change.js';
@@ -19,15 +19,12 @@ import {
   type Trigger,
 } from './domain/publication.js';
 import { APPROVED, UNEXPLAINED } from './domain/unexplained-change.js';
+import type { RunEnding, RunOrder } from './publishing-run.js';
+import { RestoreReports } from './restore-reports.service.js';
 
 /** A run that ended. */
-export interface RunReport {
-  trigger: Trigger;
-  by: AuditContext;
+export interface RunReport extends Pick<RunOrder, 'trigger' | 'by'>, RunEnding {
   startedAt: Date;
-  outcome: RunOutcome;
-  /** The live text was edited by hand; undefined: it was not. */
-  edit: { textHash: string | null } | undefined;
 }
 
 /** The most reasons in a log line and an audit event; the history has all. */
@@ -42,6 +39,7 @@ export class RunReportsService {
   constructor(
     private readonly history: PublicationHistory,
     private readonly audit: AuditService,
+    private readonly restores: RestoreReports,
     private readonly transaction: Transaction,
     private readonly metrics: AclSyncMetrics,
     private readonly log: Log,
@@ -60,6 +58,7 @@ export class RunReportsService {
       if (unexplained !== undefined)
         await this.recordEvent('unexplained_change', report, { message: unexplained.message });
       if (isNewEdit) await this.recordEvent('drift_found', report, { text_hash: drift.textHash });
+      await this.restores.record(report.restores, report.by);
       // Equal refusals in a row are one audit event, not one every five minutes.
       if (outcome.kind === 'applied' || !isLike(run, last)) await this.recordOutcome(report);
       if (outcome.kind === 'refused' && outcome.publication !== null)
@@ -116,10 +115,11 @@ export class RunReportsService {
     return this.audit.record({ event, ...by, subject, details: { trigger, ...details } });
   }
 
-  private write({ outcome, trigger }: RunReport, drift: Drift | null): void {
+  private write({ outcome, trigger, restores }: RunReport, drift: Drift | null): void {
     if (drift !== null) {
       this.log.warn('TRINO_ACL_SYNC_DRIFT', { text_hash: drift.textHash, overwritten: outcome.kind === 'applied' });
     }
+    this.restores.write(restores);
     switch (outcome.kind) {
       case 'applied':
         this.writeApplied(outcome.publication, trigger);

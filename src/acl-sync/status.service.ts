@@ -1,15 +1,19 @@
 import { Injectable, Optional } from '@nestjs/common';
 import { SchedulerRegistry } from '@nestjs/schedule';
 import { SYNC_JOB } from './acl-sync.scheduler.js';
+import { Clock } from '../kernel/clock.js';
 import type { Page, PageRequest } from '../kernel/page.js';
 import type { Publication, PublicationSummary } from './domain/publication.js';
 import { PublicationHistory, type RunSummary } from './domain/publication-history.js';
+import { lastingRestore, type Restore } from './domain/restore.js';
 import { RulesTarget } from './domain/rules-target.js';
 
 export interface SyncStatus extends RunSummary {
   /** Null: this process runs no schedule. */
   nextRunAt: Date | null;
   published: PublicationSummary | null;
+  /** The older version that is restored now; null: none is. */
+  restore: Restore | null;
   /** For display: `configmap engine/trino-access-control`. */
   target: string;
 }
@@ -20,15 +24,18 @@ export class StatusService {
   constructor(
     private readonly history: PublicationHistory,
     private readonly target: RulesTarget,
+    private readonly clock: Clock,
     @Optional() private readonly scheduler?: SchedulerRegistry,
   ) {}
 
   async status(): Promise<SyncStatus> {
     const summary = await this.history.summary();
+    const [published = null] = (await this.history.list({ limit: 1, after: null })).items;
     return {
       ...summary,
       nextRunAt: this.nextRunAt(),
-      published: await this.history.latest(),
+      published,
+      restore: lastingRestore(published, this.clock.now()),
       target: this.target.name,
     };
   }

@@ -1,5 +1,4 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { Matches } from 'class-validator';
 import { Refused } from '../kernel/errors.js';
 import type { Finding } from '../trino-rules/document/finding.js';
 import type { RunOutcome, Run, RunFailure, Trigger } from './domain/publication.js';
@@ -32,7 +31,11 @@ export class SyncResponse {
   })
   awaits!: string | null;
 
-  @ApiProperty({ type: [FindingResponse] })
+  @ApiProperty({
+    type: [FindingResponse],
+    description:
+      'Why the run was refused, or why what is published is not what the current grants say: a restore is in effect.',
+  })
   reasons!: Finding[];
 }
 
@@ -89,16 +92,6 @@ export class WaitingResponse {
   reasons!: Finding[];
 }
 
-export class ApprovalDto {
-  @ApiProperty({
-    description: 'Hash of the text that waits, as refusal, preview and status show it.',
-    pattern: '^[0-9a-f]{64}$',
-    example: 'a'.repeat(64),
-  })
-  @Matches(/^[0-9a-f]{64}$/, { message: 'must be 64 hexadecimal digits' })
-  hash!: string;
-}
-
 export class StatusResponse {
   @ApiProperty(NULLABLE_MOMENT)
   last_run_at!: string | null;
@@ -153,9 +146,9 @@ export function toSyncResponse(outcome: RunOutcome): SyncResponse {
   switch (outcome.kind) {
     case 'applied':
     case 'no_change':
-      return { outcome: outcome.kind, publication: toSummaryResponse(outcome.publication), awaits: null, reasons: [] };
     case 'refused': {
-      const { kind, reasons, awaits, publication } = outcome;
+      const { kind, reasons, publication } = outcome;
+      const awaits = kind === 'refused' ? outcome.awaits : null;
       return { outcome: kind, publication: publication && toSummaryResponse(publication), awaits, reasons };
     }
     case 'failed':
@@ -177,6 +170,7 @@ export function toStatusResponse({
   published,
   live,
   refusedSince,
+  restore,
   target,
 }: SyncStatus): StatusResponse {
   return {
@@ -201,8 +195,7 @@ export function toStatusResponse({
           overwritten: last.outcome === 'applied',
         }
       : null,
-    // Restoring is not supported yet.
-    restored_until: null,
+    restored_until: restore?.until.toISOString() ?? null,
     waiting_for_approval: toWaitingResponse(last),
     refused_since: refusedSince?.toISOString() ?? null,
     target,

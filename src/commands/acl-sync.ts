@@ -51,7 +51,7 @@ async function show(previews: PreviewService, target: TargetCheckService, json: 
   try {
     const result = await withProgress('compiling and checking', previews.preview(null));
     if (result.kind === 'too-many') throw new Error('a command makes one preview');
-    preview = result.preview;
+    preview = result.made;
   } catch (error) {
     const { reason, message } = failureOf(error);
     if (reason === 'internal') throw error;

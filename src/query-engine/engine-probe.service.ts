@@ -4,6 +4,8 @@ import { DatabaseError, DbApiError } from './domain/db-api-errors.js';
 import { judgeRulesProbe, type RulesInForce } from './domain/rules-probe.js';
 import { EngineConnections } from './engine-connections.service.js';
 
+/** Denied by the rules of every version. */
+const NO_VERSION = 'grantline_rules_none';
 /** Seconds. */
 const STATEMENT_TIMEOUT = 30;
 
@@ -22,6 +24,12 @@ export class EngineProbe {
   async rulesInForce(property: string): Promise<RulesInForce> {
     if (!/^\w+$/.test(property)) throw new Error('a session property has letters, digits and underscores');
     if (this.settings.engine.origin === null) return 'unreachable';
+    const answer = await this.answerTo(property);
+    // Rules without the section allow every property, so a marker that no version has must be denied.
+    return answer === 'these' && (await this.answerTo(NO_VERSION)) === 'these' ? 'others' : answer;
+  }
+
+  private async answerTo(property: string): Promise<RulesInForce> {
     try {
       await this.connections.rowsOf(`SET SESSION ${property} = true`, { timeout: STATEMENT_TIMEOUT });
       return judgeRulesProbe(null);

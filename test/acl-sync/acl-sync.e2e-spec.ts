@@ -183,6 +183,86 @@ describe('publishing through the API', () => {
     await other.stop();
   });
 
+  describe('with three versions', () => {
+    let alice: number;
+    beforeEach(async () => {
+      alice = Number((await grant('alice', 'orders')).body?.['id']);
+      await sync();
+      await grant('bob', 'invoices');
+      await sync();
+    });
+
+    const restore = (version: number, body: object = { reason: 'too wide', hours: 2 }) =>
+      admin.post(`${ACL}/publications/${version}/restore`, body);
+
+    it('compares any two of them', async () => {
+      const forwards = (await admin.get(`${ACL}/publications/2?against=1`)).body;
+      const backwards = (await admin.get(`${ACL}/publications/1?against=2`)).body;
+      const invoices = '{"what":"SELECT from sales.eu.invoices","people":["bob"],"others":0}';
+
+      expect(forwards).toMatchObject({ version: 2, access: { lost: [] } });
+      expect(JSON.stringify(forwards?.['access'])).toContain(invoices);
+      expect(backwards).toMatchObject({ version: 1, access: { gained: [] } });
+      expect(JSON.stringify(backwards?.['access'])).toContain(invoices);
+      expect(JSON.stringify(backwards?.['diff'])).toMatch(/"added":\[.*"removed":\[.*bob/);
+      expect(await admin.get(`${ACL}/publications/1?against=99`)).toMatchObject({ status: 404 });
+      expect(await admin.get(`${ACL}/publications/1?against=x`)).toMatchObject({ status: 400 });
+    });
+
+    it('restores an older one for some hours, and ends that by hand', async () => {
+      const answer = await restore(1);
+      expect(answer).toMatchObject({ status: 200, body: { outcome: 'applied', reasons: [{ code: 'restored' }] } });
+      expect(answer.body?.['publication']).toMatchObject({
+        version: 3,
+        trigger: 'restore',
+        restored: { version: 1, until: '2026-11-20T14:00:00.000Z', reason: 'too wide', ended: null },
+      });
+      expect(await live()).not.toContain('bob');
+      expect(await status()).toMatchObject({ restored_until: '2026-11-20T14:00:00.000Z' });
+      expect(await sync()).toMatchObject({ outcome: 'no_change', reasons: [{ code: 'restored' }] });
+      const preview = (await admin.post(`${ACL}/preview`)).body;
+      expect(preview).toMatchObject({ would: 'no_change' });
+      expect(JSON.stringify(preview?.['checks'])).toContain('"restored"');
+
+      expect(await admin.delete(`${ACL}/restore`)).toMatchObject({ status: 200, body: { outcome: 'applied' } });
+      expect(await live()).toContain('bob');
+      expect(await status()).toMatchObject({ restored_until: null });
+      expect(await admin.delete(`${ACL}/restore`)).toMatchObject({ status: 404 });
+      expect(await audited('publication_restored')).toMatchObject([
+        { actor: { username: 'admin' }, subject: { id: '1' } },
+      ]);
+      expect(await audited('restore_ended')).toMatchObject([
+        { actor: { username: 'admin' }, details: { how: 'hand' } },
+      ]);
+    });
+
+    it('restores none that gives what was revoked', async () => {
+      await admin.delete(`/api/admin/grants/${alice}`);
+      await sync();
+      expect(await restore(1)).toMatchObject({
+        status: 200,
+        body: { outcome: 'refused', publication: null, reasons: [{ code: 'restore-contradicted' }] },
+      });
+      expect(await live()).not.toContain('alice');
+    });
+
+    it('ends a restore with the first run after a revoke', async () => {
+      await restore(1);
+      await admin.delete(`/api/admin/grants/${alice}`);
+      expect(await sync()).toMatchObject({ outcome: 'applied', publication: { restored: null } });
+      expect(await live()).not.toContain('alice');
+    });
+
+    it('wants a reason and at most 24 hours', async () => {
+      expect(await restore(1, {})).toMatchObject({ status: 400 });
+      expect(await restore(1, { reason: ' ' })).toMatchObject({ status: 400 });
+      expect(await restore(1, { reason: 'x', hours: 25 })).toMatchObject({ status: 400 });
+      expect(await restore(1, { reason: 'x', hours: 0.5 })).toMatchObject({ status: 400 });
+      expect(await restore(99)).toMatchObject({ status: 404 });
+      expect(await status()).toMatchObject({ published: { version: 2 } });
+    });
+  });
+
   it('fails with the reason when the target cannot be written', async () => {
     await grant('alice', 'orders');
     await rm(directory, { recursive: true });

@@ -39,6 +39,36 @@ describe('a run of the sync', () => {
     expect(await metric('grantline_acl_bytes')).toMatchObject([{ value: sync.target.text?.length }]);
   });
 
+  it('compiles nothing while nothing has changed that rules follow from', async () => {
+    await sync.run();
+    expect(sync.preparer.prepared).toBe(1);
+    sync.clock.advance(300);
+    await sync.run();
+    expect(sync.preparer.prepared).toBe(1);
+
+    sync.preparer.build = 'another build';
+    await sync.run();
+    expect(sync.preparer.prepared).toBe(2);
+    sync.preparer.build = 'a build';
+    sync.target.editByHand('{}');
+    expect(await sync.run()).toMatchObject({ kind: 'applied' });
+    expect(sync.preparer.prepared).toBe(3);
+    sync.snapshot = aSnapshot().group('readers', ['ana', 'bo']).may('SELECT', 'sales.eu.orders').user('cy').snapshot();
+    await sync.run();
+    expect(sync.preparer.prepared).toBe(4);
+  });
+
+  it('compiles anew when a grant has ended by itself', async () => {
+    const ends = new Date(sync.clock.now().getTime() + 60_000);
+    sync.snapshot = readers().user('cy').may('SELECT', 'sales.us.orders', { expiresAt: ends }).snapshot();
+    await sync.run();
+    await sync.run();
+    expect(sync.preparer.prepared).toBe(1);
+    sync.clock.advance(60);
+    expect(await sync.run()).toMatchObject({ kind: 'applied' });
+    expect(sync.target.text).not.toContain('cy');
+  });
+
   it('keeps the live rules when the proof finds a difference, and reports the smallest case', async () => {
     await sync.run();
     const live = sync.target.text;

@@ -1,12 +1,15 @@
 import { Registry } from 'prom-client';
 import { AclSyncMetrics } from '../../src/acl-sync/acl-sync.metrics.js';
+import { BackgroundRunsService } from '../../src/acl-sync/background-runs.service.js';
 import { LiveVersionService } from '../../src/acl-sync/live-version.service.js';
 import { HealthRegistry } from '../../src/platform/health.js';
-import { Settings } from '../../src/platform/settings.js';
+import { parseSettings } from '../../src/platform/settings-parser.js';
 import { EngineProbe } from '../../src/query-engine/engine-probe.service.js';
+import { AccessChangesService } from '../../src/users/access-changes.service.js';
 import { aSnapshot } from '../support/snapshot-builder.js';
 import { FakeTimers } from '../support/fake-timers.js';
 import { failed, FakeTrino } from '../support/fake-trino.js';
+import { TEST_SECRET } from '../support/secrets.js';
 import { startService, type TestService } from '../support/service.js';
 import { SyncUnderTest } from './sync-under-test.js';
 
@@ -17,6 +20,8 @@ describe('the version that the engine uses', () => {
   let metrics: Registry;
   let health: HealthRegistry;
   let live: LiveVersionService;
+  let runs: BackgroundRunsService;
+  let shown: AclSyncMetrics;
 
   beforeAll(async () => {
     engine = new FakeTrino();
@@ -31,11 +36,14 @@ describe('the version that the engine uses', () => {
   beforeEach(async () => {
     sync = new SyncUnderTest(aSnapshot().user('ana').may('SELECT', 'sales').snapshot());
     metrics = new Registry();
-    const [probe, settings] = [service.app.get(EngineProbe), service.app.get(Settings)];
-    const { history, clock, log } = sync;
-    const shown = new AclSyncMetrics(metrics);
+    const probe = service.app.get(EngineProbe);
+    const { settings } = parseSettings({ AUTH_SECRET_KEY: TEST_SECRET, SERVICE_QUERY_HOST: '127.0.0.1' });
+    const { history, target, clock, log } = sync;
+    const timers = new FakeTimers();
+    shown = new AclSyncMetrics(metrics);
     health = new HealthRegistry();
-    live = new LiveVersionService(history, probe, shown, new FakeTimers(), clock, log, settings, health);
+    runs = new BackgroundRunsService(sync.service, new AccessChangesService(), timers, clock, log, settings);
+    live = new LiveVersionService(history, probe, target, runs, shown, timers, clock, log, settings, health);
     await sync.run();
   });
 
@@ -45,7 +53,6 @@ describe('the version that the engine uses', () => {
     engine.answers(`SET SESSION grantline_rules_${hash} = true`, failed(name, 'a message', type));
   };
   const confirmed = async () => (await sync.history.summary()).live;
-  const probes = () => engine.requests.filter(({ body }) => body.startsWith('SET SESSION grantline_rules_')).length;
 
   it('is another one until the engine knows the marker and no such property', async () => {
     await engineSays('PERMISSION_DENIED');
@@ -65,12 +72,32 @@ describe('the version that the engine uses', () => {
     expect(await metrics.metrics()).toMatch(/^grantline_acl_grant_to_live_seconds_sum 60$/m);
   });
 
-  it('is asked for no more once it is known', async () => {
+  it('is asked for as long as the service runs, and degrades it when the rules are replaced', async () => {
     await engineSays('INVALID_SESSION_PROPERTY');
     await live.check();
-    const before = probes();
+    expect(await health.report()).toMatchObject({ status: 'up', ages: { rules: 0 } });
+
+    await engineSays('PERMISSION_DENIED');
     await live.check();
-    expect(probes()).toBe(before);
+    await live.check();
+
+    expect(await health.report()).toMatchObject({ status: 'degraded', parts: { rules: 'degraded' } });
+    expect(await metrics.metrics()).toMatch(/^grantline_acl_live 0$/m);
+    expect(await metrics.metrics()).toMatch(/^grantline_acl_live_overdue 1$/m);
+    expect(sync.log.at('error')).toEqual(['TRINO_ACL_RULES_OVERDUE']);
+    await shown.showHistory(sync.history);
+    expect(await metrics.metrics()).toMatch(/^grantline_acl_live 0$/m);
+  });
+
+  it('may take its time to the engine, and no longer', async () => {
+    await engineSays('PERMISSION_DENIED');
+    sync.clock.advance(210);
+    await live.check();
+    expect(await health.report()).toMatchObject({ status: 'up' });
+    sync.clock.advance(1);
+    await live.check();
+    expect(await health.report()).toMatchObject({ status: 'degraded' });
+    expect(sync.log.at('error')).toEqual(['TRINO_ACL_RULES_OVERDUE']);
   });
 
   it('is reported as broken once, after the engine failed to use the file three times in a row', async () => {
@@ -86,7 +113,8 @@ describe('the version that the engine uses', () => {
     expect(await metrics.metrics()).toMatch(/^grantline_acl_rules_broken 0$/m);
     await live.check();
     await live.check();
-    expect(sync.log.at('error')).toEqual(['TRINO_ACL_RULES_BROKEN']);
+    expect(sync.log.at('error')).toContain('TRINO_ACL_RULES_BROKEN');
+    expect(sync.log.at('error').filter((marker) => marker === 'TRINO_ACL_RULES_BROKEN')).toHaveLength(1);
     expect(await confirmed()).toBeNull();
     expect(await metrics.metrics()).toMatch(/^grantline_acl_rules_broken 1$/m);
     expect(await health.report()).toMatchObject({ status: 'degraded', parts: { rules: 'degraded' } });
@@ -95,5 +123,51 @@ describe('the version that the engine uses', () => {
     await live.check();
     expect(await metrics.metrics()).toMatch(/^grantline_acl_rules_broken 0$/m);
     expect(await health.report()).toMatchObject({ status: 'up' });
+  });
+
+  it('gives way to the last one that worked, when the engine fails on it', async () => {
+    await engineSays('INVALID_SESSION_PROPERTY');
+    await live.check();
+    const worked = sync.target.text;
+    sync.snapshot = aSnapshot().user('ana').may('SELECT', 'sales').may('INSERT', 'lake').snapshot();
+    await sync.run();
+    await engineSays('PERMISSION_DENIED');
+    await live.check(); // the engine works, and reads the former text
+    await engineSays('CONFIGURATION_INVALID', 'INTERNAL_ERROR');
+    for (let times = 0; times < 4; times++) await live.check();
+
+    expect(sync.target.text).toBe(worked);
+    expect(await sync.history.latest()).toMatchObject({ version: 3, trigger: 'rollback' });
+    expect(sync.history.rows[1]).toMatchObject({ brokenAt: sync.clock.now() });
+    expect(sync.history.runs.map(({ trigger }) => trigger)).toEqual(['schedule', 'schedule', 'rollback']);
+  });
+
+  it('is not blamed for a text that the engine read before it', async () => {
+    await engineSays('INVALID_SESSION_PROPERTY');
+    await live.check();
+    sync.target.editByHand('nonsense');
+    sync.snapshot = aSnapshot().user('ana').may('SELECT', 'sales').may('INSERT', 'lake').snapshot();
+    await engineSays('CONFIGURATION_INVALID', 'INTERNAL_ERROR');
+    await live.check();
+    await sync.run();
+    await engineSays('CONFIGURATION_INVALID', 'INTERNAL_ERROR');
+    for (let times = 0; times < 5; times++) await live.check();
+    expect(sync.history.rows.map(({ brokenAt }) => brokenAt)).toEqual([null, null]);
+
+    await engineSays('INVALID_SESSION_PROPERTY');
+    await live.check();
+    expect(await health.report()).toMatchObject({ status: 'up' });
+  });
+
+  it('is published again at once when the engine fails on an edit by hand', async () => {
+    await engineSays('INVALID_SESSION_PROPERTY');
+    await live.check();
+    const text = sync.target.text;
+    sync.target.editByHand('nonsense');
+    await engineSays('CONFIGURATION_INVALID', 'INTERNAL_ERROR');
+    for (let times = 0; times < 6; times++) await live.check();
+    expect(sync.target.text).toBe(text);
+    expect(sync.target.former).toBe('nonsense');
+    expect(sync.history.rows.map(({ brokenAt }) => brokenAt)).toEqual([null, null]);
   });
 });

@@ -16,16 +16,16 @@ describe('previews', () => {
       await administrator(service, 'third'),
     ];
     const candidates = service.app.get(CandidateService);
-    const current = candidates.current.bind(candidates);
+    const read = candidates.read.bind(candidates);
     let open = (): void => undefined;
     const opened = new Promise<void>((resolve) => (open = resolve));
     let begun = 0;
     let bothBegun = (): void => undefined;
     const both = new Promise<void>((resolve) => (bothBegun = resolve));
-    candidates.current = async () => {
+    candidates.read = async () => {
       if (++begun === 2) bothBegun();
       await opened;
-      return current();
+      return read();
     };
     const held = [first.post(PREVIEW), second.post(PREVIEW)];
     await both;

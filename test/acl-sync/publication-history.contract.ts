@@ -26,6 +26,7 @@ function draft(text: string): PublicationDraft {
     changedAt: at(0),
     access: null,
     isWithdrawal: false,
+    restored: null,
     begunAt: at(0),
   };
 }
@@ -62,8 +63,8 @@ export function describePublicationHistory(name: string, open: () => Promise<His
 
       await history.confirm(version, at(1));
 
-      const { snapshot, position, compiler, begunAt, ...shown } = draft('first');
-      expect(await history.latest()).toEqual({ ...shown, version, publishedAt: at(1), liveAt: null });
+      const { snapshot, position, begunAt, ...shown } = draft('first');
+      expect(await history.latest()).toEqual({ ...shown, version, publishedAt: at(1), liveAt: null, brokenAt: null });
       expect(await history.find(version)).toEqual(await history.latest());
     });
 
@@ -85,6 +86,44 @@ export function describePublicationHistory(name: string, open: () => Promise<His
         compiler,
         approved: [],
       });
+    });
+
+    it('measures from no version that was put back', async () => {
+      const { version } = await published('whole', 1);
+      const restored = { version, until: at(59), reason: 'the new one is slow' };
+      const again = await history.confirm(await history.begin({ ...draft('whole again'), restored }), at(2));
+      expect(again).toMatchObject({ text: 'whole again', restored: { ...restored, ended: null } });
+      expect(await history.baseline()).toMatchObject({ text: 'whole' });
+
+      await history.endRestore(again.version, 'hand');
+      await history.endRestore(again.version, 'time');
+      expect(await history.latest()).toMatchObject({ restored: { ...restored, ended: 'hand' } });
+    });
+
+    it('measures from no version that broke the engine, but from one before it that worked', async () => {
+      const worked = await published('worked', 1);
+      await history.markLive(worked.version, at(2));
+      await published('never seen', 3);
+      const broken = await published('broken', 4);
+      await history.markBroken(broken.version, at(5));
+      await history.markBroken(broken.version, at(6));
+
+      expect(await history.isBroken('hash of broken')).toBe(true);
+      expect(await history.isBroken('hash of worked')).toBe(false);
+      expect(await history.latest()).toMatchObject({ text: 'broken', brokenAt: at(5) });
+      expect(await history.baseline()).toMatchObject({ text: 'worked' });
+      await published('next', 7);
+      expect(await history.baseline()).toMatchObject({ text: 'next' });
+    });
+
+    it('takes a text for broken only while the engine was never seen to use it', async () => {
+      const first = await published('text', 1);
+      await history.markBroken(first.version, at(2));
+      await history.markLive(first.version, at(3));
+      expect(await history.isBroken('hash of text')).toBe(false);
+      const again = await published('text', 4);
+      await history.markBroken(again.version, at(5));
+      expect(await history.isBroken('hash of text')).toBe(false);
     });
 
     it('keeps approvals for what follows that version, and for nothing later', async () => {

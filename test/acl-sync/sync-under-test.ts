@@ -6,6 +6,9 @@ import { type Candidate, type Preparation, prepare, prepareWithdrawal } from '..
 import type { RunOutcome } from '../../src/acl-sync/domain/publication.js';
 import { RulesPreparer } from '../../src/acl-sync/domain/rules-preparer.js';
 import { type Lease, SyncLock } from '../../src/acl-sync/domain/sync-lock.js';
+import { documentOf } from '../../src/acl-sync/domain/unexplained-change.js';
+import type { RunOrder } from '../../src/acl-sync/publishing-run.js';
+import { RestoreReports } from '../../src/acl-sync/restore-reports.service.js';
 import { RunReportsService } from '../../src/acl-sync/run-reports.service.js';
 import { AuditService } from '../../src/audit/audit.service.js';
 import {
@@ -21,6 +24,7 @@ import { SnapshotService } from '../../src/grants/snapshot.service.js';
 import { parseSettings } from '../../src/platform/settings-parser.js';
 import { Transaction } from '../../src/platform/transaction.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
+import { type AccessChange, compareAccess } from '../../src/trino-rules/diff/access-change.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import { FakePublicationHistory } from '../support/fake-publication-history.js';
 import { FakeRulesTarget } from '../support/fake-rules-target.js';
@@ -47,14 +51,22 @@ export class SyncUnderTest {
     const snapshots = new SnapshotService(new FixedSnapshotStore(this), settings, this.clock);
     const audit = new AuditService(new FakeAuditStore(this.audited), this.clock, settings, this.log);
     const metrics = new AclSyncMetrics(this.metrics);
-    const reports = new RunReportsService(this.history, audit, new NoTransaction(), metrics, this.log);
+    const reports = new RunReportsService(
+      this.history,
+      audit,
+      new RestoreReports(this.history, audit, this.log),
+      new NoTransaction(),
+      metrics,
+      this.log,
+    );
     const { preparer, target, history, lock, clock } = this;
     const candidates = new CandidateService(snapshots, audit, history, preparer, target, settings, this.log);
-    this.service = new AclSyncService(candidates, target, history, lock, reports, clock);
+    this.service = new AclSyncService(candidates, preparer, target, history, lock, reports, clock);
   }
 
-  async run(): Promise<RunOutcome> {
-    const result = await this.service.run({ trigger: 'schedule', by: { actor: null, origin: null }, lockTimeoutMs: 0 });
+  async run(order: Partial<RunOrder> = {}): Promise<RunOutcome> {
+    const by = { actor: null, origin: null };
+    const result = await this.service.run({ trigger: 'schedule', by, lockTimeoutMs: 0, ...order });
     if (result.kind === 'busy') throw new Error('nothing else runs here');
     return result.outcome;
   }
@@ -69,13 +81,21 @@ class FaultyPreparer extends RulesPreparer {
 
   canCompile = true;
 
+  /** Number of preparations. */
+  prepared = 0;
+
   override prepare(preparation: Preparation): Promise<Candidate> {
+    this.prepared += 1;
     return Promise.resolve(preparation).then((given) => this.tamper(prepare(given, this.build), given.snapshot));
   }
 
   override withdraw(preparation: Preparation, how: 'compiled' | 'closed'): Promise<Candidate | null> {
     if (how === 'compiled' && !this.canCompile) return Promise.reject(new Error('out of memory'));
     return Promise.resolve(prepareWithdrawal(preparation, this.build, how));
+  }
+
+  override compare(before: string, after: string): Promise<AccessChange> {
+    return Promise.resolve(compareAccess(documentOf(before), documentOf(after)));
   }
 
   override compile(snapshot: Snapshot): Promise<string> {

@@ -154,6 +154,8 @@ describe('the engine at the start', () => {
 
     expect(await probe.rulesInForce('grantline_rules_1')).toBe('these');
     expect(await probe.rulesInForce('grantline_rules_2')).toBe('others');
+    engine.answers('SET SESSION grantline_rules_none = true', failed('INVALID_SESSION_PROPERTY', 'unknown'));
+    expect(await probe.rulesInForce('grantline_rules_1')).toBe('others');
     expect(await probe.rulesInForce('grantline_rules_3')).toBe('broken');
     await expect(probe.rulesInForce('a = 1; DROP')).rejects.toThrow('letters, digits and underscores');
     expect(engine.statements.at(-1)?.session.user).toBe('grantline');

@@ -4,10 +4,11 @@ import {
   type RunSummary,
 } from '../../src/acl-sync/domain/publication-history.js';
 import type { Publication, PublicationSummary, Run } from '../../src/acl-sync/domain/publication.js';
+import type { RestoreEnd } from '../../src/acl-sync/domain/restore.js';
 import type { Baseline } from '../../src/acl-sync/domain/unexplained-change.js';
 import { type Page, type PageRequest, pageOf } from '../../src/kernel/page.js';
 
-interface Row extends Publication, Pick<PublicationDraft, 'snapshot' | 'position' | 'compiler'> {
+interface Row extends Publication, Pick<PublicationDraft, 'snapshot' | 'position'> {
   state: 'begun' | 'published' | 'abandoned';
 }
 
@@ -25,10 +26,19 @@ export class FakePublicationHistory extends PublicationHistory {
     return Promise.resolve();
   }
 
-  override begin({ begunAt, triggeredBy, ...draft }: PublicationDraft): Promise<number> {
+  override begin({ begunAt, triggeredBy, restored, ...draft }: PublicationDraft): Promise<number> {
     const version = this.rows.length + 1;
     const by = triggeredBy === null ? null : { id: triggeredBy, name: 'somebody' };
-    this.rows.push({ ...draft, version, state: 'begun', triggeredBy: by, publishedAt: begunAt, liveAt: null });
+    this.rows.push({
+      ...draft,
+      version,
+      state: 'begun',
+      restored: restored && { ...restored, ended: null },
+      triggeredBy: by,
+      publishedAt: begunAt,
+      liveAt: null,
+      brokenAt: null,
+    });
     return Promise.resolve(version);
   }
 
@@ -45,7 +55,7 @@ export class FakePublicationHistory extends PublicationHistory {
   }
 
   override baseline(): Promise<Baseline | null> {
-    const row = this.rows.findLast(({ state, isWithdrawal }) => state === 'published' && !isWithdrawal);
+    const row = this.baselineRow();
     if (row === undefined) return Promise.resolve(null);
     const { text, hash, snapshot, snapshotAt: at, position, compiler } = row;
     const approved = this.approvals.filter(({ version }) => version === row.version).map((each) => each.hash);
@@ -53,7 +63,7 @@ export class FakePublicationHistory extends PublicationHistory {
   }
 
   override approve(hash: string): Promise<void> {
-    const row = this.rows.findLast(({ state, isWithdrawal }) => state === 'published' && !isWithdrawal);
+    const row = this.baselineRow();
     const isKnown = this.approvals.some((each) => each.version === row?.version && each.hash === hash);
     if (row !== undefined && !isKnown) this.approvals.push({ version: row.version, hash });
     return Promise.resolve();
@@ -71,7 +81,24 @@ export class FakePublicationHistory extends PublicationHistory {
 
   override markLive(version: number, at: Date): Promise<void> {
     const row = this.rows.find((candidate) => candidate.version === version);
-    if (row !== undefined) row.liveAt ??= at;
+    if (row !== undefined) Object.assign(row, { liveAt: row.liveAt ?? at, brokenAt: null });
+    return Promise.resolve();
+  }
+
+  override markBroken(version: number, at: Date): Promise<void> {
+    const row = this.rows.find((candidate) => candidate.version === version);
+    const wasUsed = this.rows.some(({ hash, liveAt }) => hash === row?.hash && liveAt !== null);
+    if (row !== undefined && !wasUsed) row.brokenAt ??= at;
+    return Promise.resolve();
+  }
+
+  override isBroken(hash: string): Promise<boolean> {
+    return Promise.resolve(this.rows.some((row) => row.hash === hash && row.brokenAt !== null));
+  }
+
+  override endRestore(version: number, how: RestoreEnd): Promise<void> {
+    const restored = this.rows.find((candidate) => candidate.version === version)?.restored;
+    if (restored) restored.ended ??= how;
     return Promise.resolve();
   }
 
@@ -92,9 +119,21 @@ export class FakePublicationHistory extends PublicationHistory {
     });
   }
 
+  private baselineRow(): Row | undefined {
+    const broken = this.rows.findLast(({ brokenAt }) => brokenAt !== null)?.version ?? 0;
+    return this.rows.findLast(
+      ({ state, isWithdrawal, restored, brokenAt, liveAt, version }) =>
+        state === 'published' &&
+        !isWithdrawal &&
+        restored === null &&
+        brokenAt === null &&
+        (liveAt !== null || version > broken),
+    );
+  }
+
   /** The newest first. */
   private published(): Publication[] {
     const rows = this.rows.filter(({ state }) => state === 'published').reverse();
-    return rows.map(({ state, snapshot, position, compiler, ...publication }) => publication);
+    return rows.map(({ state, snapshot, position, ...publication }) => structuredClone(publication));
   }
 }

@@ -205,13 +205,23 @@ function checkedCandidate(
     at: snapshot.at,
     position,
     compiler,
-    nextExpiry: earliest(
-      snapshot.grants.flatMap(({ expiresAt }) => expiresAt ?? []),
-      snapshot.at,
-    ),
+    nextExpiry: nextExpiry(snapshot),
     changedAt: null,
     access: null,
   };
+}
+
+/** When the first of its grants expires; null: none does. */
+export function nextExpiry({ grants, at }: Snapshot): Date | null {
+  return earliest(
+    grants.flatMap(({ expiresAt }) => expiresAt ?? []),
+    at,
+  );
+}
+
+/** Equal for snapshots that mean the same. */
+export function snapshotDigest(snapshot: Snapshot): string {
+  return digested(writtenSnapshot(snapshot)).snapshotHash;
 }
 
 /** The first recorded change or expired grant since `settledAt`. */

@@ -1,17 +1,21 @@
 import type { TrailPosition } from '../../audit/domain/audit-event.js';
 import type { Page, PageRequest } from '../../kernel/page.js';
 import type { Publication, PublicationSummary, Run } from './publication.js';
+import type { Restore, RestoreEnd } from './restore.js';
 import type { Baseline } from './unexplained-change.js';
 
 /** A publication before the target is written. */
-export interface PublicationDraft extends Omit<Publication, 'version' | 'triggeredBy' | 'publishedAt' | 'liveAt'> {
+export interface PublicationDraft extends Omit<
+  Publication,
+  'version' | 'triggeredBy' | 'publishedAt' | 'liveAt' | 'brokenAt' | 'restored'
+> {
   /** An account's id. */
   triggeredBy: number | null;
   /** A snapshot file, as JSON. */
   snapshot: string;
   /** The end of the audit trail before the snapshot was read. */
   position: TrailPosition;
-  compiler: string;
+  restored: Restore | null;
   begunAt: Date;
 }
 
@@ -37,15 +41,24 @@ export abstract class PublicationHistory {
   abstract confirm(version: number, at: Date): Promise<Publication>;
   /** The newest published version. */
   abstract latest(): Promise<Publication | null>;
-  /** The newest published version that is no withdrawal, with the texts approved to follow it. */
+  /**
+   * The newest published version that is neither withdrawal, restore nor broken, with the texts approved to follow it. A version
+   * older than a broken one counts only if the engine was seen to use it.
+   */
   abstract baseline(): Promise<Baseline | null>;
   /** Approves a text to follow the baseline. Idempotent. */
   abstract approve(hash: string, by: number | null, at: Date): Promise<void>;
   abstract find(version: number): Promise<Publication | null>;
   /** The newest first. */
   abstract list(page: PageRequest): Promise<Page<PublicationSummary>>;
-  /** The engine was seen to use this version. */
+  /** The engine was seen to use this version, so that it is not broken either. */
   abstract markLive(version: number, at: Date): Promise<void>;
+  /** The engine was seen to fail on this version; nothing is marked where it has used the same text before. */
+  abstract markBroken(version: number, at: Date): Promise<void>;
+  /** Whether a version with this hash is marked so. */
+  abstract isBroken(hash: string): Promise<boolean>;
+  /** The restore that this version published is over. Ended once, it stays as it is. */
+  abstract endRestore(version: number, how: RestoreEnd): Promise<void>;
   abstract record(run: Run): Promise<void>;
   abstract summary(): Promise<RunSummary>;
 }

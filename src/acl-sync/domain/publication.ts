@@ -4,6 +4,7 @@ import { type Finding, isError } from '../../trino-rules/document/finding.js';
 import type { Candidate } from './candidate.js';
 import { PreparationExceeded } from './rules-preparer.js';
 import { type LiveRules, RulesTargetMoved, RulesTargetUnavailable, type TargetFailure } from './rules-target.js';
+import { lastingRestore, type RecordedRestore } from './restore.js';
 import { LeaseLost } from './sync-lock.js';
 import { UNEXPLAINED } from './unexplained-change.js';
 
@@ -23,11 +24,15 @@ export interface Publication {
   access: AccessChange | null;
   /** The version before, less what recorded changes took away: published while a run is refused. */
   isWithdrawal: boolean;
+  /** The older version whose text this is, restored by an administrator; `ended`: null while it lasts. */
+  restored: RecordedRestore | null;
   /** Findings of the checks: warnings and remarks, no errors. */
   checks: Finding[];
   trigger: Trigger;
   triggeredBy: { id: number; name: string } | null;
   snapshotHash: string;
+  /** Which build made it. */
+  compiler: string;
   /** When the snapshot was read. */
   snapshotAt: Date;
   /** When its first change was recorded or a grant expired; null: it has no such change. */
@@ -35,10 +40,32 @@ export interface Publication {
   publishedAt: Date;
   /** When the engine was first seen to use it. */
   liveAt: Date | null;
+  /** When the engine was seen to fail on it, without ever having used it. */
+  brokenAt: Date | null;
 }
 
 /** A publication in a list, without its text, which can be a mebibyte. */
 export type PublicationSummary = Omit<Publication, 'text' | 'diff' | 'access'>;
+
+/**
+ * Whether the published version is live and was compiled from an equal snapshot by the same compiler: then a run has nothing to
+ * compile.
+ */
+export function isUpToDate(
+  latest: Publication,
+  live: Pick<LiveRules, 'text'>,
+  { snapshotHash, compiler }: Pick<Publication, 'snapshotHash' | 'compiler'>,
+  now: Date,
+): boolean {
+  const isSettled = latest.restored === null ? !latest.isWithdrawal : lastingRestore(latest, now) !== null;
+  return (
+    isSettled &&
+    latest.brokenAt === null &&
+    latest.text === live.text &&
+    latest.snapshotHash === snapshotHash &&
+    latest.compiler === compiler
+  );
+}
 
 /** What a run does with a candidate, given the live text. */
 export type Plan =
@@ -69,6 +96,26 @@ export function planPublication(
   return live.text === candidate.text ? { kind: 'no_change', drift: false } : { kind: 'publish', drift };
 }
 
+/**
+ * The older text, with everything else from the candidate in whose place it is published.
+ * @param intent the candidate
+ * @param access the change against the last published text
+ */
+export function restoredCandidate(
+  { text, hash, rules, bytes }: Publication,
+  intent: Candidate,
+  access: AccessChange | null,
+): Candidate {
+  return { ...intent, text, hash, rules, bytes, access, findings: [], changedAt: null };
+}
+
+/** A text on which the engine failed is not published again: it fails every statement of everybody. */
+export function withBrokenFinding(candidate: Candidate): Candidate {
+  const message =
+    'the engine could not use these very rules when they were published; they are not published again until grants, policies, settings or the compiler make others';
+  return { ...candidate, findings: [...candidate.findings, { code: 'rules-broken', severity: 'error', message }] };
+}
+
 export interface RunFailure {
   reason: TargetFailure | PreparationExceeded['reason'] | 'moved' | 'lease-lost' | 'internal';
   /** Safe to show. */
@@ -81,7 +128,12 @@ export interface RunFailure {
 
 /** How a run ended. */
 export type RunOutcome =
-  | { kind: 'applied' | 'no_change'; publication: Publication }
+  | {
+      kind: 'applied' | 'no_change';
+      publication: Publication;
+      /** Why what is published is not what the current grants say; empty: it is. */
+      reasons: Finding[];
+    }
   | {
       kind: 'refused';
       reasons: Finding[];
@@ -137,7 +189,6 @@ export function reasonsOf(outcome: RunOutcome): Finding[] {
   switch (outcome.kind) {
     case 'applied':
     case 'no_change':
-      return [];
     case 'refused':
       return outcome.reasons;
     case 'failed':

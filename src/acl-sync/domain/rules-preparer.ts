@@ -1,3 +1,4 @@
+import type { AccessChange } from '../../trino-rules/diff/access-change.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import type { Candidate, Preparation } from './candidate.js';
 
@@ -14,6 +15,8 @@ export class PreparationExceeded extends Error {
 
 /** Runs the seconds of compiling and checking outside the event loop. */
 export abstract class RulesPreparer {
+  /** Which build compiles here: equal builds make equal texts of equal snapshots. */
+  abstract readonly build: string;
   /**
    * `prepare`, with the digest of this build's compiler.
    * @throws PreparationExceeded
@@ -26,4 +29,9 @@ export abstract class RulesPreparer {
    * @throws PreparationExceeded
    */
   abstract compile(snapshot: Snapshot): Promise<string>;
+  /**
+   * What people gain and lose by the second text. A text that cannot be read gives nothing.
+   * @throws PreparationExceeded
+   */
+  abstract compare(before: string, after: string): Promise<AccessChange>;
 }

@@ -1,18 +1,20 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** The code that the rules depend on, as built: the compiler and the access model. */
-const PROGRAMS = ['compile', 'model'].map((folder) => new URL(`../../trino-rules/${folder}/`, import.meta.url));
+/** The code that the rules depend on: the compiler and the access model. */
+const FOLDERS = ['compile', 'model'];
 
 /**
  * A digest of the compiler's code: equal digests and equal snapshots give equal bytes. A version number could stay the same while
  * the code changes.
+ * @param program a built file of this folder; `trino-rules/` is found from it
  */
-export function compilerDigest(): string {
+export function compilerDigest(program: string | URL): string {
   const digest = createHash('sha256');
-  for (const folder of PROGRAMS) {
-    const files = readdirSync(folder).filter((name) => name.endsWith('.js'));
-    for (const name of files.sort()) digest.update(`${name}\n`).update(readFileSync(new URL(name, folder)));
+  for (const name of FOLDERS) {
+    const folder = new URL(`../../trino-rules/${name}/`, program);
+    const files = readdirSync(folder).filter((file) => file.endsWith('.js'));
+    for (const file of files.sort()) digest.update(`${file}\n`).update(readFileSync(new URL(file, folder)));
   }
   return digest.digest('hex');
 }

@@ -6,6 +6,7 @@ import type { RulesDiff } from '../../trino-rules/diff/rules-diff.js';
 import type { Finding } from '../../trino-rules/document/finding.js';
 import { type PublicationDraft, PublicationHistory, type RunSummary } from '../domain/publication-history.js';
 import type { RunOutcome, Publication, PublicationSummary, Run, Trigger } from '../domain/publication.js';
+import type { RestoreEnd } from '../domain/restore.js';
 import type { Baseline } from '../domain/unexplained-change.js';
 
 interface SummaryRow {
@@ -19,10 +20,16 @@ interface SummaryRow {
   username: string | null;
   snapshot_hash: string;
   snapshot_at: Date;
+  compiler: string;
   is_withdrawal: boolean;
+  restored_version: number | null;
+  restored_until: Date | null;
+  restore_reason: string | null;
+  restore_ended: RestoreEnd | null;
   changed_at: Date | null;
   published_at: Date;
   live_at: Date | null;
+  broken_at: Date | null;
 }
 
 interface PublicationRow extends SummaryRow {
@@ -40,11 +47,15 @@ interface RunRow {
   waiting: { hash: string; since: string } | null;
 }
 
-const SUMMARY =
-  'p.version, p.hash, p.rules, p.bytes, p.checks, p.trigger, p.triggered_by, u.username, p.snapshot_hash, p.snapshot_at, p.is_withdrawal, p.changed_at, p.published_at, p.live_at';
+const SUMMARY = `p.version, p.hash, p.rules, p.bytes, p.checks, p.trigger, p.triggered_by, u.username, p.snapshot_hash,
+  p.snapshot_at, p.compiler, p.is_withdrawal, p.restored_version, p.restored_until, p.restore_reason, p.restore_ended,
+  p.changed_at, p.published_at, p.live_at, p.broken_at`;
 const PUBLISHED = `FROM acl_publications p LEFT JOIN users u ON u.id = p.triggered_by WHERE p.state = 'published'`;
 
-const BASELINE = `SELECT max(version) FROM acl_publications WHERE state = 'published' AND NOT is_withdrawal`;
+const BASELINE = `SELECT max(version) FROM acl_publications
+  WHERE state = 'published' AND NOT is_withdrawal AND restored_version IS NULL AND broken_at IS NULL
+    AND (live_at IS NOT NULL
+         OR version > (SELECT coalesce(max(version), 0) FROM acl_publications WHERE broken_at IS NOT NULL))`;
 
 @Injectable()
 export class PostgresPublicationHistory extends PublicationHistory {
@@ -67,8 +78,9 @@ export class PostgresPublicationHistory extends PublicationHistory {
     const [{ version }] = await this.session.manager.query<[{ version: number }]>(
       `INSERT INTO acl_publications
          (state, text, hash, rules, bytes, diff, access, is_withdrawal, checks, trigger, triggered_by, snapshot, snapshot_hash,
-          snapshot_at, trail_position, compiler, changed_at, begun_at)
-       VALUES ('begun', $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) RETURNING version`,
+          snapshot_at, trail_position, compiler, changed_at, begun_at, restored_version, restored_until, restore_reason)
+       VALUES ('begun', $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
+       RETURNING version`,
       [
         draft.text,
         draft.hash,
@@ -87,6 +99,9 @@ export class PostgresPublicationHistory extends PublicationHistory {
         draft.compiler,
         draft.changedAt,
         draft.begunAt,
+        draft.restored?.version ?? null,
+        draft.restored?.until ?? null,
+        draft.restored?.reason ?? null,
       ],
     );
     return version;
@@ -146,8 +161,33 @@ export class PostgresPublicationHistory extends PublicationHistory {
 
   override async markLive(version: number, at: Date): Promise<void> {
     await this.session.manager.query(
-      'UPDATE acl_publications SET live_at = $2 WHERE version = $1 AND live_at IS NULL',
+      'UPDATE acl_publications SET live_at = coalesce(live_at, $2), broken_at = NULL WHERE version = $1',
       [version, at],
+    );
+  }
+
+  override async markBroken(version: number, at: Date): Promise<void> {
+    await this.session.manager.query(
+      `UPDATE acl_publications p SET broken_at = $2
+        WHERE p.version = $1 AND p.broken_at IS NULL
+          AND NOT EXISTS (SELECT FROM acl_publications o WHERE o.hash = p.hash AND o.live_at IS NOT NULL)`,
+      [version, at],
+    );
+  }
+
+  override async isBroken(hash: string): Promise<boolean> {
+    const rows = await this.session.manager.query<unknown[]>(
+      'SELECT FROM acl_publications WHERE hash = $1 AND broken_at IS NOT NULL LIMIT 1',
+      [hash],
+    );
+    return rows.length > 0;
+  }
+
+  override async endRestore(version: number, how: RestoreEnd): Promise<void> {
+    await this.session.manager.query(
+      `UPDATE acl_publications SET restore_ended = $2
+        WHERE version = $1 AND restored_version IS NOT NULL AND restore_ended IS NULL`,
+      [version, how],
     );
   }
 
@@ -208,11 +248,19 @@ function toSummary(row: SummaryRow): PublicationSummary {
     triggeredBy: row.triggered_by === null ? null : { id: row.triggered_by, name: row.username ?? '' },
     snapshotHash: row.snapshot_hash,
     snapshotAt: row.snapshot_at,
+    compiler: row.compiler,
     isWithdrawal: row.is_withdrawal,
+    restored: toRestored(row),
     changedAt: row.changed_at,
     publishedAt: row.published_at,
     liveAt: row.live_at,
+    brokenAt: row.broken_at,
   };
+}
+
+function toRestored(row: SummaryRow): PublicationSummary['restored'] {
+  const { restored_version: version, restored_until: until, restore_reason: reason, restore_ended: ended } = row;
+  return version === null || until === null || reason === null ? null : { version, until, reason, ended };
 }
 
 function toRun({ at, trigger, outcome, reasons, drift, waiting }: RunRow): Run {

@@ -1,16 +1,21 @@
 import { compile } from '../../trino-rules/compile/compile.js';
+import { compareAccess } from '../../trino-rules/diff/access-change.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import { type Preparation, prepare, prepareWithdrawal, refusalOf } from '../domain/candidate.js';
+import { documentOf } from '../domain/unexplained-change.js';
 import { compilerDigest } from './compiler-digest.js';
 
 export type Task =
   | { kind: 'prepare'; preparation: Preparation }
   | { kind: 'withdraw'; preparation: Preparation; how: 'compiled' | 'closed' }
   | { kind: 'compile'; snapshot: Snapshot }
+  | { kind: 'compare'; before: string; after: string }
   | { kind: 'prove'; snapshot: Snapshot }
   | { kind: 'load' };
 
 export type Answer<T> = { result: T } | { thrown: string };
+
+const COMPILER = compilerDigest(import.meta.url);
 
 // Entry point of the child process, which ends when its channel to the service closes.
 process.on('message', (task: Task) => process.send?.(answered(task)));
@@ -27,11 +32,13 @@ function answered(task: Task): Answer<unknown> {
 function answer(task: Task) {
   switch (task.kind) {
     case 'prepare':
-      return prepare(task.preparation, compilerDigest());
+      return prepare(task.preparation, COMPILER);
     case 'withdraw':
-      return prepareWithdrawal(task.preparation, compilerDigest(), task.how);
+      return prepareWithdrawal(task.preparation, COMPILER, task.how);
     case 'compile':
       return compile(task.snapshot).text;
+    case 'compare':
+      return compareAccess(documentOf(task.before), documentOf(task.after));
     case 'prove':
       return refusalOf(task.snapshot);
     case 'load':

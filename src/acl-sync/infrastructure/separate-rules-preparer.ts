@@ -1,8 +1,10 @@
 import { getHeapStatistics } from 'node:v8';
+import type { AccessChange } from '../../trino-rules/diff/access-change.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import type { Candidate, Preparation } from '../domain/candidate.js';
 import { RulesPreparer } from '../domain/rules-preparer.js';
-import { PreparationProcess } from './preparation-process.js';
+import { compilerDigest } from './compiler-digest.js';
+import { PreparationProcess, PROGRAM } from './preparation-process.js';
 import type { Task } from './preparation.js';
 
 /** The largest measured snapshot takes 61 s and less than 1 GiB (docs/benchmarks.md); the schedule runs every 300 s. */
@@ -10,9 +12,11 @@ const LIMITS = { milliseconds: 240_000, heapMebibytes: Math.min(1024, getHeapSta
 
 /** One process per preparation, so that requests are answered meanwhile and its memory is released. */
 export class SeparateRulesPreparer extends RulesPreparer {
+  override readonly build = compilerDigest(PROGRAM);
+
   constructor(
     private readonly limits = LIMITS,
-    private readonly program?: URL,
+    private readonly program = PROGRAM,
   ) {
     super();
   }
@@ -23,6 +27,10 @@ export class SeparateRulesPreparer extends RulesPreparer {
 
   override compile(snapshot: Snapshot): Promise<string> {
     return this.runInProcess({ kind: 'compile', snapshot });
+  }
+
+  override compare(before: string, after: string): Promise<AccessChange> {
+    return this.runInProcess({ kind: 'compare', before, after });
   }
 
   override withdraw(preparation: Preparation, how: 'compiled' | 'closed'): Promise<Candidate | null> {

@@ -1,0 +1,51 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { Transform } from 'class-transformer';
+import { IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
+import { descriptionProblem } from '../grants/domain/description.js';
+import { TextRule, WITHOUT_NUL } from '../platform/validation.js';
+import { LONGEST_RESTORE_HOURS } from './domain/restore.js';
+
+export class ApprovalDto {
+  @ApiProperty({
+    description: 'Of the text that waits, as refusal, preview and status show it.',
+    pattern: '^[0-9a-f]{64}$',
+    example: 'a'.repeat(64),
+  })
+  @Matches(/^[0-9a-f]{64}$/, { message: 'must be 64 hexadecimal digits' })
+  hash!: string;
+}
+
+export class RestoreDto {
+  @ApiProperty({
+    minLength: 1,
+    maxLength: 1000,
+    pattern: WITHOUT_NUL,
+    description: 'For everybody who reads the status, the log and the audit trail.',
+  })
+  @TextRule((text) => (text.trim() === '' ? 'must not be empty' : descriptionProblem(text)))
+  reason!: string;
+
+  @ApiPropertyOptional({
+    type: 'integer',
+    minimum: 1,
+    maximum: LONGEST_RESTORE_HOURS,
+    default: LONGEST_RESTORE_HOURS,
+    description: 'How long the restore is in effect.',
+  })
+  @IsInt({ message: 'must be a whole number' })
+  @Min(1, { message: 'must be at least 1' })
+  @Max(LONGEST_RESTORE_HOURS, { message: `must be at most ${LONGEST_RESTORE_HOURS}` })
+  hours: number = LONGEST_RESTORE_HOURS;
+}
+
+export class ComparisonQuery {
+  @ApiPropertyOptional({ type: 'integer', minimum: 1, description: 'The version to compare with.' })
+  @Transform(({ value }: { value: unknown }) =>
+    typeof value === 'string' && /^[0-9]{1,10}$/.test(value) ? Number(value) : value,
+  )
+  @IsOptional()
+  @IsInt({ message: 'must be a version' })
+  @Min(1, { message: 'must be a version' })
+  @Max(2 ** 31 - 1, { message: 'must be a version' })
+  against?: number;
+}

@@ -1,0 +1,62 @@
+import type { RulesInForce } from '../../query-engine/domain/rules-probe.js';
+import type { PublicationSummary } from './publication.js';
+
+/**
+ * Longest time from publishing to the engine using the text: kubelet's sync and cache (120 s), the engine's refresh (60 s,
+ * `security.refresh-period` of the chart's engine values), and a margin.
+ */
+export const LIVE_WITHIN_MS = 210_000;
+/** The engine can read a file while it is replaced, so one broken answer is not an error yet. */
+const BROKEN_THRESHOLD = 3;
+
+/** The result of all probes for a version. */
+export interface LiveWatch {
+  version: number;
+  /** Internal errors in a row. */
+  brokenTimes: number;
+  /** The engine has used some valid rules since this version was published. */
+  hasWorked: boolean;
+  state: LiveState;
+}
+
+/**
+ * `unknown`: no probe was answered yet. `pending`: the engine still uses other rules, within the allowed time. `overdue`: it uses
+ * other rules. `broken`: it cannot use its rules file.
+ */
+export type LiveState = 'unknown' | 'live' | 'pending' | 'overdue' | 'broken';
+
+/** The result after one more probe. No answer changes nothing. */
+export function watched(
+  before: LiveWatch | null,
+  { version, liveAt, publishedAt }: PublicationSummary,
+  answer: RulesInForce,
+  now: Date,
+): LiveWatch {
+  const known =
+    before?.version === version ? before : { version, brokenTimes: 0, hasWorked: false, state: 'unknown' as const };
+  switch (answer) {
+    case 'these':
+      return { version, brokenTimes: 0, hasWorked: true, state: 'live' };
+    case 'others': {
+      const isDue = liveAt === null && now.getTime() - publishedAt.getTime() <= LIVE_WITHIN_MS;
+      return { version, brokenTimes: 0, hasWorked: true, state: isDue ? 'pending' : 'overdue' };
+    }
+    case 'broken': {
+      const brokenTimes = known.brokenTimes + 1;
+      return { ...known, brokenTimes, state: brokenTimes >= BROKEN_THRESHOLD ? 'broken' : known.state };
+    }
+    case 'unclear':
+    case 'unreachable':
+      return known;
+  }
+}
+
+/** Whether the engine fails on this version, not on a text that it read before. */
+export function isCulprit(
+  { state, hasWorked }: LiveWatch,
+  { liveAt, publishedAt }: PublicationSummary,
+  now: Date,
+): boolean {
+  const hasArrived = hasWorked || now.getTime() - publishedAt.getTime() > LIVE_WITHIN_MS;
+  return state === 'broken' && liveAt === null && hasArrived;
+}

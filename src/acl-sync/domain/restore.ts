@@ -1,0 +1,57 @@
+import type { AccessChange } from '../../trino-rules/diff/access-change.js';
+import type { Finding } from '../../trino-rules/document/finding.js';
+import { firstChanges } from './access-text.js';
+
+/** An older version that an administrator restored for some hours (access-model.md, section 4). */
+export interface Restore {
+  version: number;
+  until: Date;
+  reason: string;
+}
+
+/** `contradicted`: it gives what the current grants deny. `replaced`: by another restore. */
+export type RestoreEnd = 'time' | 'hand' | 'contradicted' | 'replaced';
+
+/** A restore as its publication keeps it; `ended`: null while it is in effect. */
+export type RecordedRestore = Restore & { ended: RestoreEnd | null };
+
+/** Restores that a run begins and ends. `publication`: the version that published the restored text. */
+export interface RestoreChanges {
+  begun: (Restore & { publication: number }) | null;
+  ended: { version: number; publication: number; how: RestoreEnd } | null;
+}
+
+export const NO_RESTORE_CHANGES: RestoreChanges = { begun: null, ended: null };
+
+export const LONGEST_RESTORE_HOURS = 24;
+
+/** How the restore of the latest version ended by itself; null: it did not, or its end is recorded already. */
+export function endOf(latest: { restored: RecordedRestore | null } | null, now: Date): RestoreEnd | null {
+  const restored = latest?.restored ?? null;
+  return restored !== null && restored.ended === null && restored.until <= now ? 'time' : null;
+}
+
+/** Whether the publication is of this restore; null: of none. */
+export function isSameRestore({ restored }: { restored: RecordedRestore | null }, restore: Restore | null): boolean {
+  if (restored === null || restore === null) return restored === restore;
+  const { version, until, reason, ended } = restored;
+  return ended === null && version === restore.version && +until === +restore.until && reason === restore.reason;
+}
+
+/** The restore in effect now; null: none. */
+export function lastingRestore(latest: { restored: RecordedRestore | null } | null, now: Date): Restore | null {
+  const restored = latest?.restored ?? null;
+  return restored !== null && restored.ended === null && restored.until > now ? restored : null;
+}
+
+export function restoredFinding({ version, until, reason }: Restore): Finding {
+  const message = `version ${version} is restored until ${until.toISOString()}: ${reason}`;
+  return { code: 'restored', severity: 'info', message };
+}
+
+/** @param gained against the current grants */
+export function contradictionFinding({ version }: Restore, gained: AccessChange): Finding {
+  const examples = firstChanges({ ...gained, lost: [] });
+  const message = `version ${version} cannot be restored: it gives what the current grants deny (${examples})`;
+  return { code: 'restore-contradicted', severity: 'error', message };
+}

@@ -1,0 +1,276 @@
+import { createHash } from 'node:crypto';
+import type { AuditContext } from '../audit/domain/audit-event.js';
+import type { Clock } from '../kernel/clock.js';
+import type { AccessChange } from '../trino-rules/diff/access-change.js';
+import { diffRules } from '../trino-rules/diff/rules-diff.js';
+import { type Finding, isError } from '../trino-rules/document/finding.js';
+import type { Prepared } from './candidate.service.js';
+import { withCapacityFindings } from './capacity-findings.js';
+import { type Candidate, isRefused } from './domain/candidate.js';
+import type { PublicationDraft, PublicationHistory } from './domain/publication-history.js';
+import {
+  type Plan,
+  planPublication,
+  type Publication,
+  restoredCandidate,
+  type RunOutcome,
+  type Trigger,
+  withBrokenFinding,
+} from './domain/publication.js';
+import {
+  contradictionFinding,
+  endOf,
+  isSameRestore,
+  lastingRestore,
+  NO_RESTORE_CHANGES,
+  type Restore,
+  type RestoreChanges,
+  type RestoreEnd,
+  restoredFinding,
+} from './domain/restore.js';
+import type { RulesPreparer } from './domain/rules-preparer.js';
+import { type LiveRules, type RulesTarget, RulesTargetMoved } from './domain/rules-target.js';
+import type { Lease } from './domain/sync-lock.js';
+
+/** Trigger, actor and lock timeout of a run. */
+export interface RunOrder {
+  trigger: Trigger;
+  by: AuditContext;
+  /** How long to wait for a run that holds the lock. */
+  lockTimeoutMs: number;
+  /** The version to restore. */
+  restore?: Restore;
+}
+
+/** How a run ended, before it is reported. */
+export interface RunEnding {
+  outcome: RunOutcome;
+  /** The live text was edited by hand; undefined: it was not. */
+  edit: { textHash: string | null } | undefined;
+  restores: RestoreChanges;
+}
+
+/** The ports of a run. */
+export interface RunPorts {
+  target: RulesTarget;
+  history: PublicationHistory;
+  preparer: RulesPreparer;
+  clock: Clock;
+}
+
+/** A run's time budget for the target, and its attempts when another writer changes the target meanwhile. */
+export const TARGET_MS = 30_000;
+const MAX_ATTEMPTS = 10;
+
+/** The text to publish. */
+interface Choice {
+  next: Candidate;
+  /** Null: the text is compiled from the current grants. */
+  restore: Restore | null;
+  restoreEnd: RestoreEnd | null;
+}
+
+/** The state of target and history at one attempt. */
+interface Situation {
+  live: LiveRules;
+  latest: Publication | null;
+  now: Date;
+}
+
+/** One run: plans against the live text and writes; starts again when another writer changed the target meanwhile. */
+export class PublishingRun {
+  private signal = AbortSignal.timeout(TARGET_MS);
+  private withdrawal: Candidate | null | undefined;
+  /** Access changes by the restored text, keyed by the hash of the text that would be published otherwise and the last version. */
+  private readonly changes = new Map<string, { fromIntent: AccessChange; fromPublished: AccessChange }>();
+  private edit: RunEnding['edit'];
+
+  constructor(
+    private readonly ports: RunPorts,
+    private readonly prepared: Prepared,
+    private readonly order: RunOrder,
+    private readonly lease: Lease,
+  ) {}
+
+  /** @throws RulesTargetUnavailable, RulesTargetMoved, LeaseLost */
+  async publish(): Promise<RunEnding> {
+    const { target, history, clock } = this.ports;
+    let begun: number | null = null;
+    for (let attempt = 1; ; attempt++) {
+      const live = await target.read(this.signal);
+      await this.lease.confirm();
+      const now = clock.now();
+      await history.settle(live.text, now);
+      const latest = await history.latest();
+      const situation = { live, latest, now };
+      const candidate = await this.judged(this.prepared.candidate, live);
+      const plan = planPublication(candidate, live, latest);
+      if (plan.drift) this.edit = { textHash: digest(live.text) };
+      const choice = await this.choose(candidate, plan, situation);
+      if (choice === 'took-seconds') {
+        this.signal = AbortSignal.timeout(TARGET_MS);
+        continue; // the target may have changed or the lock been lost meanwhile
+      }
+      if ('outcome' in choice) return { ...choice, edit: this.edit, restores: NO_RESTORE_CHANGES };
+      const { next, restore } = choice;
+      const ended = (publication: Publication, isNew: boolean): RunEnding => ({
+        outcome: this.outcome(plan, candidate, restore, publication, isNew),
+        edit: this.edit,
+        restores: this.restoreChanges(choice, latest, publication),
+      });
+      if (live.text === next.text && latest?.text === next.text && isSameRestore(latest, restore)) {
+        // Our own write, whose answer was lost: the retry found the target changed.
+        return ended(latest, latest.version === begun);
+      }
+      const isWithdrawal = plan.kind === 'refused' && restore === null;
+      begun = await history.begin(draftOf(next, live, this.order, { isWithdrawal, restored: restore, begunAt: now }));
+      try {
+        // A live text that another database published is adopted as it is.
+        const isNew = live.text !== next.text;
+        if (isNew) {
+          const { text, hash } = next;
+          await target.publish({ text, hash, generation: begun, publishedAt: now }, live, this.signal);
+        }
+        const publication = await history.confirm(begun, clock.now());
+        return ended(publication, isNew);
+      } catch (error) {
+        if (!(error instanceof RulesTargetMoved) || attempt === MAX_ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  /** Chooses the candidate, the withdrawal where that is refused, or the version to restore. */
+  private async choose(
+    candidate: Candidate,
+    plan: Plan,
+    situation: Situation,
+  ): Promise<Choice | { outcome: RunOutcome } | 'took-seconds'> {
+    const { live, latest, now } = situation;
+    let intent = candidate;
+    if (plan.kind === 'refused') {
+      if (this.withdrawal === undefined) {
+        this.withdrawal = await this.prepared.withdrawal();
+        return 'took-seconds';
+      }
+      const reduced = this.withdrawal && (await this.judged(this.withdrawal, live));
+      if (reduced === null || isRefused(reduced)) {
+        const reasons = [...plan.reasons, ...errorsOf(reduced)];
+        return { outcome: refusal({ ...plan, reasons }, candidate, null) };
+      }
+      intent = reduced;
+    }
+    const lasting = lastingRestore(latest, now);
+    const restore = this.order.restore ?? lasting;
+    if (restore === null) return { next: intent, restore, restoreEnd: endOf(latest, now) };
+    const text = await this.restored(restore, intent, situation);
+    if (text === 'took-seconds') return text;
+    const reasons = errorsOf(text);
+    if (reasons.length === 0) {
+      return { next: text, restore, restoreEnd: lasting !== null && lasting !== restore ? 'replaced' : null };
+    }
+    if (this.order.restore) return { outcome: { kind: 'refused', reasons, awaits: null, publication: null } };
+    return { next: intent, restore: null, restoreEnd: 'contradicted' };
+  }
+
+  /** The version to restore; an error among its findings means that it may not be. */
+  private async restored(
+    restore: Restore,
+    intent: Candidate,
+    { live, latest }: Situation,
+  ): Promise<Candidate | 'took-seconds'> {
+    const { history, preparer } = this.ports;
+    const former = await history.find(restore.version);
+    if (former === null) throw new Error(`publication ${restore.version} does not exist`);
+    const key = `${intent.hash} ${latest?.version}`;
+    const change = this.changes.get(key);
+    if (change === undefined) {
+      const fromIntent = await preparer.compare(intent.text, former.text);
+      const fromPublished = await preparer.compare(latest?.text ?? '', former.text);
+      this.changes.set(key, { fromIntent, fromPublished });
+      return 'took-seconds';
+    }
+    const candidate = restoredCandidate(former, intent, change.fromPublished);
+    if (change.fromIntent.gainedInAll === 0) return this.judged(candidate, live);
+    return { ...candidate, findings: [contradictionFinding(restore, change.fromIntent)] };
+  }
+
+  /** Adds what target and engine say of a text. A text that is live already fits. */
+  private async judged(candidate: Candidate, live: LiveRules): Promise<Candidate> {
+    const { history, target } = this.ports;
+    const known = (await history.isBroken(candidate.hash)) ? withBrokenFinding(candidate) : candidate;
+    return known.text === live.text ? known : withCapacityFindings(known, live.text, target.limitBytes);
+  }
+
+  private restoreChanges(
+    { restoreEnd: how }: Choice,
+    latest: Publication | null,
+    { version: publication }: Publication,
+  ): RestoreChanges {
+    const over = how === null ? null : (latest?.restored ?? null);
+    return {
+      begun: this.order.restore ? { ...this.order.restore, publication } : null,
+      ended: over && how && latest && { version: over.version, publication: latest.version, how },
+    };
+  }
+
+  private outcome(
+    plan: Plan,
+    candidate: Candidate,
+    restore: Restore | null,
+    publication: Publication,
+    isNew: boolean,
+  ): RunOutcome {
+    if (plan.kind === 'refused' && this.order.restore === undefined) {
+      return refusal(plan, candidate, isNew ? publication : null);
+    }
+    const reasons = restore === null ? [] : [restoredFinding(restore)];
+    return { kind: isNew ? 'applied' : 'no_change', publication, reasons };
+  }
+}
+
+function errorsOf(candidate: Candidate | null): Finding[] {
+  return candidate?.findings.filter(isError) ?? [];
+}
+
+type Refusal = Extract<Plan, { kind: 'refused' }>;
+
+/** @param publication the withdrawal that this run published; null: none */
+function refusal(
+  { reasons, awaitsApproval }: Refusal,
+  { hash }: Candidate,
+  publication: Publication | null,
+): RunOutcome {
+  return { kind: 'refused', reasons, awaits: awaitsApproval ? hash : null, publication };
+}
+
+function draftOf(
+  candidate: Candidate,
+  live: LiveRules,
+  { trigger, by }: RunOrder,
+  how: Pick<PublicationDraft, 'isWithdrawal' | 'restored' | 'begunAt'>,
+): PublicationDraft {
+  const { text, hash, rules, bytes, findings, snapshot, snapshotHash, at, position, compiler, access, changedAt } =
+    candidate;
+  return {
+    text,
+    hash,
+    rules,
+    bytes,
+    diff: diffRules(live.text, text),
+    access,
+    checks: findings,
+    trigger,
+    triggeredBy: by.actor?.id ?? null,
+    snapshot,
+    snapshotHash,
+    snapshotAt: at,
+    position,
+    compiler,
+    changedAt,
+    ...how,
+  };
+}
+
+function digest(text: string | null): string | null {
+  return text === null ? null : createHash('sha256').update(text).digest('hex');
+}
