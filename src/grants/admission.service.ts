@@ -75,7 +75,7 @@ export class AdmissionService {
     const conflict = maskConflict(await this.snapshots.read(), policyId);
     if (conflict === null) return;
     throw new Refused('mask_conflict', {
-      detail: `Policy ${conflict.with} masks the same column at the same distance for ${conflict.who}.`,
+      detail: `Policy ${conflict.with} masks the same column at the same distance for ${conflict.principal}.`,
       members: { policy_id: conflict.with },
     });
   }

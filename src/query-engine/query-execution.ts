@@ -141,7 +141,7 @@ export class QueryExecution {
     if (ended && runsOnEngine && path !== null) await this.resources.client.cancel(path, this.session);
   }
 
-  /** Stops executing. The engine is not told: the query has ended, or another replica executes it. */
+  /** Stops executing, without a request to the engine: the query has ended, or another replica executes it. */
   release(): void {
     this.releasedAt ??= this.resources.timers.now();
     if (!this.finished) this.pages.drop();

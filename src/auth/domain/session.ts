@@ -70,7 +70,7 @@ export abstract class SessionStore {
 
 /** The sessions of one user; no method can reach another user's. */
 export abstract class OwnSessions {
-  /** Living ones, the newest first, beginning below the number `after` (null: at the newest), at most `limit`. */
+  /** Active sessions, the newest first, with numbers below `after` (null: at the newest), at most `limit`. */
   abstract list(now: Date, after: number | null, limit: number): Promise<SessionView[]>;
   /** `unknown`: this user never had such a session, or it has been removed since. */
   abstract end(sessionId: string, now: Date): Promise<'ended' | 'had-ended' | 'unknown'>;

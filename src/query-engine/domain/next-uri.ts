@@ -1,6 +1,6 @@
 import { ProtocolBreach } from './reading.js';
 
-/** Stands for the configured origin, which the client adds; relative links are read against it. */
+/** A placeholder for the configured origin, which the client adds; relative links are read against it. */
 const ORIGIN = 'http://engine.invalid';
 
 /**

@@ -43,7 +43,7 @@ function unmarkedDocument({ settings }: Snapshot, intent: IntentSets): RulesDocu
   const people = namesOf(intent.reachesSomething.and(activePeople));
   const impersonated = settings.impersonation ? people.filter(isReplacementSafe) : [];
   return {
-    // The engine opens `system` to everybody at the end of a list of catalogs, unless a rule of ours has decided before.
+    // The engine opens `system` to all users after the last catalog rule, unless an earlier rule of ours matches.
     catalogs: [...accounts.catalogs, ...catalogRules(intent, write), { allow: 'none' }],
     schemas: [...accounts.schemas, ...schemaRules(intent, write)],
     tables: [...accounts.tables, ...tableRules(intent, write)],

@@ -16,9 +16,9 @@ export interface NamedNode {
 /** The intent for all users at once: the same answers as `intentAt`, as sets. */
 export interface IntentSets {
   principals: PrincipalIndex;
-  /** Service accounts, and everybody who has anything anywhere. */
+  /** Service accounts, and every principal with any access. */
   reachesSomething: Bitset;
-  /** Above all catalogs, where nobody has anything. */
+  /** The root above all catalogs, without any access. */
   top: NodeAccess;
   /** Every named catalog, sorted, `system` among them; nodes are computed while they are walked, and not kept. */
   catalogs: () => Iterable<NamedNode>;

@@ -88,7 +88,7 @@ function optional(options: readonly string[]): string {
   return options.length === 1 && ATOM.test(only) ? `${only}?` : `(${options.join('|')})?`;
 }
 
-/** What a question mark can stand behind as it is. */
+/** What a question mark can follow without a group. */
 const ATOM = /^(?:[A-Za-z0-9_-]|\[[^\]]+\])$/;
 
 /** `[a-e7]`; a run is written as a range where that is shorter. */

@@ -13,7 +13,7 @@ export interface Change {
   to: AccessState;
 }
 
-/** What everybody has at one node, and below it wherever nothing narrower is named: what the node above gives, but for changes. */
+/** The access of all users at one node and its unnamed descendants: that of the parent node, with changes. */
 export class NodeAccess {
   private worked: readonly AccessState[] | null = null;
   private workedReached: Bitset | null = null;
@@ -42,7 +42,7 @@ export class NodeAccess {
     return (this.worked ??= withChanges(this.above?.states ?? [], this.changes));
   }
 
-  /** The sets do not meet, and together are everybody. */
+  /** The sets are disjoint, and together hold all users. */
   get effects(): ReadonlyMap<RuleEffect, Bitset> {
     return (this.workedEffects ??= this.sameAsAbove()?.effects ?? byEffect(this.states));
   }
@@ -66,7 +66,7 @@ function withChanges(above: readonly AccessState[], changes: readonly Change[]):
 
 /**
  * Looks at the members of the entries alone.
- * @param places a zero for everybody, and so again afterwards: a map of thousands for each of thousands of nodes takes longer
+ * @param places a zero per user, reset afterwards: a map of thousands for each of thousands of nodes takes longer
  */
 function changed(above: readonly AccessState[], entries: readonly AccessEntry[], places: Uint32Array): Change[] {
   const found: Change[] = [];

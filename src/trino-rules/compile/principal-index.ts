@@ -17,7 +17,7 @@ export interface PrincipalIndex {
   namesOf: (people: Bitset) => string[];
 }
 
-/** Numbers everybody. */
+/** Numbers all principals. */
 export function indexPrincipals(snapshot: Snapshot): PrincipalIndex {
   const subjects = listSubjects(snapshot);
   const positions = (pick: (subject: Subject) => boolean) =>

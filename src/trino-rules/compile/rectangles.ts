@@ -8,24 +8,24 @@ export interface Sibling<Effect> {
   name: string;
   /** Their `may` are disjoint. Users in none of them need no rule. */
   parts: readonly Part<Effect>[];
-  /** Everybody who has something there; a denial for everybody has to come after their rules. */
+  /** All users with access there; a denial for all users has to follow their rules. */
   holders: Bitset;
 }
 
 export interface Part<Effect> {
   effect: Effect;
-  /** How much the effect gives: whoever has more is mostly one of those who have less. 0 is to have nothing. */
+  /** How much access the effect gives: users with more are mostly a subset of those with less. 0: none. */
   rank: number;
   /** Users that need a rule here, because the next broader rule has another effect for them. */
   must: Bitset;
-  /** Everybody who gets it here, from whichever rule. */
+  /** All users with this effect here, from whichever rule. */
   may: Bitset;
 }
 
 /** A rule to be: these people get this effect on these siblings. */
 export interface Rectangle<Effect> {
   effect: Effect;
-  /** Null: everybody, which only a denial is for. */
+  /** Null: all users; only for a denial. */
   people: Bitset | null;
   names: string[];
 }
@@ -35,9 +35,9 @@ export type CostOf<Effect> = Omit<Costs, 'rule'> & { rule(effect: Effect): numbe
 
 /**
  * Says what must be said with few rectangles of people × siblings, in the order in which they are to be rules. The first rule
- * that matches decides, so a rectangle may also cover whom an earlier one has decided, and whoever gets the same from the
- * next broader rule: that is what makes rectangles large. Large effects come first, because whoever has more is mostly one
- * of those who have less; denials come last, where they can be for everybody who is left.
+ * that matches decides, so a rectangle may also cover users that an earlier one has decided, and users with the same effect from
+ * the next broader rule: this makes rectangles large. Large effects come first, because users with more are mostly a subset of
+ * those with less; denials come last, where they can be for all remaining users.
  */
 export function rectangles<O>(siblings: readonly Sibling<O>[], cost: CostOf<O>): Rectangle<O>[] {
   const decided = new Map<Sibling<O>, Bitset>();

@@ -11,7 +11,7 @@ export interface WideRule<Rule> {
 }
 
 /**
- * Puts wide rules as early as they may stand: behind the blocks of all nodes that they are about, and behind the wide rules
+ * Puts wide rules as early as possible: after the blocks of all nodes that they are about, and behind the wide rules
  * before them that are about one of these. The engine tries one rule after the other, and wide rules decide the most.
  */
 export function interleaved<Rule>(blocks: readonly Block<Rule>[], wide: readonly WideRule<Rule>[]): Rule[] {

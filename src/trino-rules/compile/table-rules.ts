@@ -20,7 +20,7 @@ export interface SiblingNodes {
   siblings: Sibling<RuleEffect>[];
 }
 
-/** The rules for everybody but the service accounts. */
+/** The rules of all principals but the service accounts. */
 export function tableRules(intent: IntentSets, write: SiblingRules): TableRule[] {
   const schemas: Block<TableRule>[] = [];
   const catalogs: Block<TableRule>[] = [];

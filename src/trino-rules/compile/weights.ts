@@ -1,6 +1,6 @@
 import { bitCount, type Bitset } from './bitset.js';
 
-/** What classes of people weigh in bytes. Those of one weight stand together, so that most words of a set weigh the same. */
+/** The bytes of classes of users, sorted, so that most words of a set have one weight. */
 export class Weights {
   /** By word of a set: what each of its members weighs; of a word whose members differ it is not known. */
   private readonly each: readonly (number | null)[];

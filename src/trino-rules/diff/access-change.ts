@@ -23,9 +23,9 @@ export interface AccessChange {
 }
 
 /**
- * Compares the access that two documents give: everybody whom either of them names, and strangers, on every node that
- * either of them names, on fresh ones, and in all rights besides. What is told of any other table of a schema holds for every
- * table at which nothing else is told of the same people. The marker of the version gives nothing and is left out.
+ * Compares the access that two documents give: for every user that either names, and strangers, on every node that either names,
+ * on fresh nodes, and for all other rights. A change of any other table of a schema holds for every table without a change of its
+ * own for the same users. The marker of the version gives no access and is left out.
  */
 export function compareAccess(
   before: RulesDocument,
@@ -44,7 +44,7 @@ class Comparison implements ComparisonSink {
   private readonly ledger: AccessLedger;
   private readonly everyWord: Uint32Array;
   /** Users for whom the schema's tables without rules of their own change, and users that reach these. */
-  private everywhere = { changed: NOBODY, reaching: NOBODY, changedCount: 0, reachingCount: 0 };
+  private everywhere = { changed: NO_USERS, reaching: NO_USERS, changedCount: 0, reachingCount: 0 };
 
   constructor(
     private readonly before: EngineSets,
@@ -120,4 +120,4 @@ function entering({ all, readOnly }: CatalogModes): Bitset {
   return all.map((word, index) => word | wordAt(readOnly, index));
 }
 
-const NOBODY: Bitset = new Uint32Array(0);
+const NO_USERS: Bitset = new Uint32Array(0);

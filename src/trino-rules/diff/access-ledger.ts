@@ -1,11 +1,11 @@
 import { describePermission, describeRestriction, isRestriction, type AccessFact } from '../engine/access-fact.js';
 import { addWord, countMembers, differing, wordAt, type Bitset, type MemberTally } from '../engine/sparse-bitset.js';
 
-/** Something that these people may do now and could not before, or the other way round. */
+/** An access fact that these users gained or lost. */
 export interface ChangedAccess {
   /** `SELECT from sales.eu.orders`; for a restriction that is gone or new, the restriction. */
   what: string;
-  /** As the engine knows them, sorted; a stranger's name is longer than anybody's. */
+  /** Names on the engine, sorted; a stranger's name is longer than any other. */
   people: string[];
   /** How many more than these. */
   others: number;

@@ -50,7 +50,7 @@ export class PatternCache {
     return language.kind === 'names' ? language.names : language.kind === 'open' ? [language.witness] : [];
   }
 
-  /** Names that somebody else gives: none of them is fresh. */
+  /** Names from other sources: none of them is fresh. */
   take(names: Iterable<string>): void {
     for (const name of names) {
       if (!name.startsWith(FRESH_PREFIX)) continue;
@@ -60,7 +60,7 @@ export class PatternCache {
     }
   }
 
-  /** A name that none of the patterns read so far spells out: it stands for all those that may yet come. */
+  /** A name that no pattern read so far spells out: it represents all unused names. */
   fresh(): string {
     return (this.freshName ??= freshAmong(this.taken));
   }

@@ -22,7 +22,7 @@ export function ruleCount(document: RulesDocument): number {
   return Object.values<readonly unknown[]>({ ...document }).reduce((sum, section) => sum + section.length, 0);
 }
 
-/** Nobody may anything. */
+/** Denies everything. */
 export const NO_RULES: RulesDocument = {
   catalogs: [],
   schemas: [],

@@ -1,7 +1,7 @@
 import { FRESH_PREFIX } from '../document/pattern-cache.js';
 import type { Privilege, Resource } from '../model/resource.js';
 
-/** One thing that rules either give somebody or do not. A level of the resource that nobody has named has a fresh name. */
+/** A single permission or restriction of a user. An unnamed level of the resource has a fresh name. */
 export type AccessFact =
   | { about: 'catalog-mode'; resource: Resource; mode: 'all' | 'read-only' }
   | { about: 'schema-ownership'; resource: Resource }
@@ -14,14 +14,14 @@ export type AccessFact =
   | { about: 'routine'; kind: 'function' | 'procedure'; resource: Resource; name: string; privilege: string }
   | { about: 'session-property'; property: string; catalog: string | null };
 
-/** What takes away from a SELECT that somebody has. */
+/** What restricts a SELECT. */
 export type Restriction = Extract<AccessFact, { about: 'row-filter' | 'hidden-column' | 'column-mask' }>;
 
 export function isRestriction(aspect: AccessFact): aspect is Restriction {
   return aspect.about === 'row-filter' || aspect.about === 'hidden-column' || aspect.about === 'column-mask';
 }
 
-/** An fact of access as something that somebody may do: `INSERT into sales.eu.orders`. */
+/** An access fact as a permission: `INSERT into sales.eu.orders`. */
 export function describePermission(fact: Exclude<AccessFact, Restriction>): string {
   switch (fact.about) {
     case 'privilege':

@@ -138,7 +138,7 @@ export function conjuncts(filter: string): string[] {
     if (sign === '(') depth++;
     if (sign === ')') depth--;
     if (depth > 0) continue;
-    // Outside all parentheses: only the end of a part may stand here, and what joins it to the next.
+    // Outside all parentheses: only the end of a conjunct is expected here, and the operator before the next.
     if (sign !== ')') return [filter];
     parts.push(filter.slice(begin, at + 1));
     if (at + 1 === filter.length) return parts;

@@ -4,13 +4,13 @@ import type { Resource } from '../model/resource.js';
 import type { AccessFact } from './access-fact.js';
 import type { Evaluator } from './evaluator.js';
 
-/** A rule and where it stands. */
+/** A rule and its position. */
 export interface RuleAt {
   section: keyof RulesDocument;
   index: number;
 }
 
-/** The rule by which the engine decides an fact for somebody; null where none matches. The catalog's gate comes first. */
+/** The rule that decides an access fact for a user; null: none matches. Catalog rules come first. */
 export function decidingRule(evaluator: Evaluator, fact: AccessFact, user: string): RuleAt | null {
   const at = (section: keyof RulesDocument, index: number | null): RuleAt | null =>
     index === null ? null : { section, index };

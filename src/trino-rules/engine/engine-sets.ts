@@ -59,7 +59,7 @@ export class EngineSets {
 
   modes(catalog: string): CatalogModes {
     const about = pick(this.rules.catalogs, this.catalogs.at([catalog]));
-    // The engine's own last rule of a catalogs section: everybody, `system`, all.
+    // The engine's own last rule of a catalogs section: all users, `system`, all.
     if (catalog === 'system') about.push({ allow: 'all' });
     return {
       all: this.first(about, ({ allow }) => allow === 'all'),

@@ -34,8 +34,8 @@ export class Evaluator {
   readonly first: FirstMatch;
 
   /**
-   * @param rules what `readRules` made of a text; the evaluator never sees what the compiler meant
-   * @param patterns where somebody else has read them already
+   * @param rules what `readRules` made of a text; the evaluator never sees the compiler's output structures
+   * @param patterns where they are parsed already
    */
   constructor(
     readonly rules: RulesDocument,
@@ -46,7 +46,7 @@ export class Evaluator {
 
   catalogMode(user: string, catalog: string): CatalogRule['allow'] {
     const rule = this.first.rule(this.rules.catalogs, { user, catalog });
-    // Where there is a catalogs section, the engine adds a last rule of its own: everybody, `system`, all.
+    // Where there is a catalogs section, the engine adds a last rule of its own: all users, `system`, all.
     return rule?.allow ?? (catalog === 'system' ? 'all' : 'none');
   }
 
@@ -72,7 +72,7 @@ export class Evaluator {
     return table.schema === INFORMATION_SCHEMA || this.deciding(user, table)?.privileges.includes(privilege) === true;
   }
 
-  /** Asked of a view's owner when somebody else reads the view: the owner needs the catalog mode `all`. */
+  /** Checked for a view's owner when another user reads the view: the owner needs the catalog mode `all`. */
   mayShareInView(owner: string, table: TableName, columns: readonly string[]): boolean {
     if (!this.mayWrite(owner, table.catalog)) return false;
     if (table.schema === INFORMATION_SCHEMA) return true;
@@ -99,14 +99,14 @@ export class Evaluator {
     return this.first.rule(this.rules.impersonation, { original_user, new_user })?.allow === true;
   }
 
-  /** A connector's function or table function; those built in are open to everybody. */
+  /** A connector's function or table function; built-in ones are open to all users. */
   mayExecuteFunction(user: string, name: FunctionName): boolean {
     if (!this.mayRead(user, name.catalog)) return false;
     const rule = this.first.rule(this.rules.functions, { user, ...name });
     return rule?.privileges.some((privilege) => privilege !== 'OWNERSHIP') === true;
   }
 
-  /** Asked of a view's owner when somebody else reads the view. */
+  /** Checked for a view's owner when another user reads the view. */
   mayShareFunctionInView(owner: string, name: FunctionName): boolean {
     if (!this.mayRead(owner, name.catalog)) return false;
     return (

@@ -37,7 +37,7 @@ export class MetadataVisibility {
     return rule !== null && (this.evaluator.rules.tables[rule]?.privileges.length ?? 0) > 0;
   }
 
-  /** Whoever may do more than read is shown hidden columns too. */
+  /** Users with more than read access see hidden columns too. */
   showsColumn(user: string, table: TableName, column: string): boolean {
     if (!this.evaluator.mayRead(user, table.catalog)) return false;
     if (table.schema === INFORMATION_SCHEMA) return true;

@@ -18,8 +18,8 @@ export class NameTrie {
   }
 
   /**
-   * Whom a finite pattern matches. `ways` counts in how many ways it spells their names: a pattern that spells as many names
-   * in all (`sizeOf`) matches nobody else.
+   * The users that a finite pattern matches. `ways` counts in how many ways it spells their names: a pattern that spells as many
+   * names in all (`sizeOf`) matches no other names.
    */
   matching({ options }: Pattern, budget: WorkBudget): { positions: number[]; ways: number } {
     const positions: number[] = [];

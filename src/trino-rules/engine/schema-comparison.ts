@@ -29,7 +29,7 @@ export interface SchemaAccess {
 
 /** Where the differences go: findings of the proof, or the changes between two documents. */
 export interface ComparisonSink {
-  /** Two sets of users at some of their words, and of these only those among `among`; null: nobody, or everybody. */
+  /** Two sets of users at some of their words, restricted to `among`; null: no user, or all users. */
   compare(
     fact: () => AccessFact,
     active: Uint32Array,

@@ -6,7 +6,7 @@ import type { SchemaAccess } from './schema-comparison.js';
 import { addSparse, type SparseBitset, type WordMarks, type Bitset } from './sparse-bitset.js';
 
 /**
- * The tables of one schema. Rules that speak of any table are evaluated once, for everybody; at one table only those
+ * The tables of one schema. Rules for any table are evaluated once, for all users; at one table only those
  * people are looked at of whom something is said there, by a rule or by a grant: all others get what any table gives.
  */
 export class SchemaTables implements SchemaAccess {

@@ -43,7 +43,7 @@ export class BitsetPool {
 
 const MOST_SETS = 256;
 
-/** Where everybody has to be asked. */
+/** All users. */
 export function everyWord(width: number): Uint32Array {
   return Uint32Array.from({ length: width }, (_, index) => index);
 }

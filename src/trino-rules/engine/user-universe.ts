@@ -11,7 +11,7 @@ const MAX_STRANGERS = 100_000;
 const STEPS_PER_STRANGER = 4_000;
 
 /**
- * Everybody who is asked about, numbered: the users that the snapshot knows, every other name that a pattern of users matches, and
+ * All users of the evaluation, numbered: the users that the snapshot knows, every other name that a pattern of users matches, and
  * one stranger whom no pattern spells out. Patterns become sets of numbers at once.
  */
 export class UserUniverse {
@@ -21,9 +21,9 @@ export class UserUniverse {
   private readonly trie = new NameTrie();
   private readonly sets = new Map<string, SparseBitset>();
   private readonly open = new Map<string, Pattern>();
-  private readonly everybody: SparseBitset;
+  private readonly allUsers: SparseBitset;
 
-  /** @param known names by their numbers; a name may stand there twice. */
+  /** @param known names by their numbers; a name may occur twice. */
   constructor(
     known: readonly string[],
     documents: readonly RulesDocument[],
@@ -32,7 +32,7 @@ export class UserUniverse {
     for (const name of known) this.number(name);
     for (const rules of documents) for (const pattern of userPatterns(rules)) this.learn(pattern);
     this.stranger(freshAmong(new Set(this.all.filter((name) => name.startsWith(FRESH_PREFIX)))));
-    this.everybody = sparseBitset(this.all.map((_, position) => position));
+    this.allUsers = sparseBitset(this.all.map((_, position) => position));
   }
 
   get count(): number {
@@ -46,7 +46,7 @@ export class UserUniverse {
 
   /** Users that a pattern in the documents matches; an absent one matches all. */
   matching(pattern: string | undefined): SparseBitset {
-    if (pattern === undefined) return this.everybody;
+    if (pattern === undefined) return this.allUsers;
     return getOrInsert(this.sets, pattern, () => sparseBitset(this.letIn(pattern)));
   }
 
@@ -84,7 +84,7 @@ export class UserUniverse {
     this.sets.set(text, sparseBitset([...names].flatMap((name) => this.stranger(name))));
   }
 
-  /** Somebody whom it lets in is asked about all the same, where documents are compared that nobody has proved. */
+  /** One matching user is included all the same, where unproved documents are compared. */
   private leaveOpen(text: string, pattern: Pattern): void {
     this.open.set(text, pattern);
     this.stranger(witness(pattern));

@@ -13,7 +13,7 @@ export interface InvariantSettings {
 /**
  * The three invariants of the source document (section 5.4): service accounts have rules in catalogs, schemas and tables;
  * in a writable catalog the first rule that matches one includes OWNERSHIP and GRANT_SELECT, for every schema and table;
- * nothing gives anybody anything in the service's own metadata catalog. The generator's tests, the sync and the static
+ * nothing gives access to the service's own metadata catalog. The generator's tests, the sync and the static
  * check all call this function.
  * @param engine numbers the service accounts among its users
  */
@@ -99,7 +99,7 @@ class AccountRules {
 
 /**
  * No pattern of a rule that gives a service account anything may match the metadata catalog, decided there by another rule
- * or not. Nobody else may be let into it; whoever may not enter a catalog has nothing in it.
+ * or not. No other principal may enter it; without entry to a catalog there is no access in it.
  */
 function openMetadata(engine: EngineSets, accounts: readonly AccountRules[], metadata: string): Finding[] {
   const { rules, patterns } = engine;

@@ -9,8 +9,8 @@ export interface Reach {
 }
 
 /**
- * Which rules of a section decide for somebody somewhere: for a person and a path of names that no earlier rule matches.
- * Asked for everybody on every combination of names that the rules spell out, and on a fresh name at each level; that is
+ * The rules of a section that decide for some user and path of names, because no earlier rule matches them.
+ * Evaluated for all users on every combination of names that the rules spell out, and on a fresh name at each level; that is
  * complete where no pattern is open.
  * @param width how many words a set of all people has
  */

@@ -6,7 +6,7 @@ import { displayName } from '../engine/access-fact.js';
 import type { UserUniverse } from '../engine/user-universe.js';
 import { reachableRules } from './reachable-rules.js';
 
-/** What an open pattern of somebody else's file may cost: nodes of an automaton, and characters to make it of. */
+/** The work budget for an open pattern of a foreign file: nodes of an automaton, and characters to make it of. */
 const BUDGET = { nodes: 10_000, characters: 20_000, steps: 20_000_000 };
 
 /**
@@ -29,7 +29,7 @@ export function unreachableRules(
       path: (objects.length === 0 ? [undefined] : objects).map((pattern) => patterns.language(pattern)),
     }));
     const lives = reachableRules(reaches, width, patterns);
-    // Where no pattern is open, enumerating has found somebody for every rule that decides.
+    // Where no pattern is open, enumerating has found a user for every rule that decides.
     const isOpen = fields.map(([user, ...objects], index) => {
       const path = reaches[index]?.path ?? [];
       return !people.isComplete(user) || objects.some((_, level) => path[level]?.kind === 'open');
@@ -53,7 +53,7 @@ export function unreachableRules(
 
 type Fields = readonly (string | undefined)[];
 
-/** Whether earlier rules cover a rule, judged as languages: with open patterns there may be somebody whom nobody has asked about. */
+/** Whether earlier rules cover a rule, judged as languages: with open patterns there may be a user that was not enumerated. */
 function judged(fields: readonly Fields[], index: number, patterns: PatternCache): Coverage {
   const rule = fields[index] ?? [];
   const asked = [rule, ...fields.slice(0, index).filter((each) => mayMeet(each, rule, patterns))];

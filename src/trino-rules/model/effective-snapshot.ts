@@ -4,9 +4,9 @@ import { orderedPrivileges, closedProblem } from './resource.js';
 import type { Snapshot } from './snapshot.js';
 
 /**
- * The same without whatever has no effect: grants that have ended, rows on nodes where nobody may be given anything, rows that
- * name nobody or a service account. Rows stand by their ids and privileges in the engine's order, so that two snapshots that mean
- * the same are written the same. It can always be read back (`snapshot-file.ts`), also when settings have changed under the rows.
+ * The snapshot without rows that have no effect: ended grants, rows on closed nodes, rows without an existing principal or with a
+ * service account. Rows are ordered by id and privileges in the engine's order, so that equal snapshots are written
+ * equally. It can always be parsed back (`snapshot-file.ts`), even after the settings have changed.
  */
 export function effective(snapshot: Snapshot): Snapshot {
   const { settings, at } = snapshot;

@@ -11,7 +11,7 @@ export interface Origin<T> {
   inheritedFrom: Resource | null;
 }
 
-/** What somebody gets at a node, and everywhere below it that nothing narrower names. */
+/** A principal's access at a node and its unnamed descendants. */
 export interface Access {
   /** In the engine's order. On a catalog or a schema, OWNERSHIP is the engine's schema ownership. */
   privileges: Privilege[];
@@ -88,7 +88,7 @@ export function accessOf(given: readonly Privilege[], policies: readonly Snapsho
   return privileges.length === 0 ? NO_ACCESS : { privileges, filters: rowFilters(policies), ...columns(policies) };
 }
 
-/** What lets somebody in at all: execute queries, read `system.jdbc` and `system.metadata`. Service accounts always may. */
+/** Basic access: executing queries, reading `system.jdbc` and `system.metadata`. Service accounts always may. */
 export function reachesSomething(snapshot: Snapshot, principal: Principal): boolean {
   if (isServiceAccount(snapshot, principal)) return true;
   // A deny reaches down, so what is left of a grant anywhere is left on the node that it names.
@@ -142,7 +142,7 @@ function columns(policies: readonly SnapshotPolicy[]): Pick<Access, 'hidden' | '
 /** Of the catalog `system`: the engine filters these per person, and BI tools need them. */
 export const OPEN_SYSTEM_SCHEMAS = ['jdbc', 'metadata'];
 
-/** Everybody who can reach something reads the two open schemas; nobody has anything else there. */
+/** Every user with any access reads the two open schemas; there is no other access there. */
 function systemIntent(snapshot: Snapshot, principal: Principal, node: Resource): Intent {
   const open = node.schema !== undefined && OPEN_SYSTEM_SCHEMAS.includes(node.schema);
   return open && reachesSomething(snapshot, principal)

@@ -5,29 +5,29 @@ import type { Snapshot, SnapshotPolicy } from './snapshot.js';
 export interface MaskConflict {
   /** The other policy, which masks the same column of the same node. */
   with: number;
-  /** One of those who would meet both. */
-  who: string;
+  /** A principal that both apply to. */
+  principal: string;
 }
 
 /**
- * Whether the column mask `id` and another one at the same distance mean one person (access model, section 1): nobody could say
- * which counts. Two masks are equally near to a column of a table exactly when they stand on the same node.
+ * A mask at the same distance as the column mask `id` that applies to a common principal, so that neither takes precedence (access
+ * model, section 1). Two masks are equally near to a column of a table exactly when they are on the same node.
  */
 export function maskConflict(snapshot: Snapshot, id: number): MaskConflict | null {
   const masks = snapshot.policies.filter((policy) => policy.kind === 'column_mask');
   const mine = masks.find((mask) => mask.id === id);
   if (mine === undefined) return null;
-  const members = everybody(snapshot).filter(({ principal }) => matchesPolicy(snapshot, mine, principal));
+  const members = maskedPrincipals(snapshot).filter(({ principal }) => matchesPolicy(snapshot, mine, principal));
   for (const other of masks) {
     if (other.id === id || other.expression === mine.expression || !sameColumn(other, mine)) continue;
     const who = members.find(({ principal }) => matchesPolicy(snapshot, other, principal));
-    if (who !== undefined) return { with: other.id, who: who.name };
+    if (who !== undefined) return { with: other.id, principal: who.name };
   }
   return null;
 }
 
 /** Principals that a policy can apply to: active people, and named engine principals; never service accounts. */
-function everybody({ users, grants, policies, settings }: Snapshot): { name: string; principal: Principal }[] {
+function maskedPrincipals({ users, grants, policies, settings }: Snapshot): { name: string; principal: Principal }[] {
   const people = users
     .filter(({ isActive }) => isActive)
     .map(({ id, name }) => ({ name, principal: { type: 'user', id } as const }));

@@ -2,7 +2,7 @@ import type { PolicySubject, Principal } from './principal.js';
 import type { Resource } from './resource.js';
 import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from './snapshot.js';
 
-/** How a grant or a policy comes to mean somebody. */
+/** Whether a grant or a policy applies to a principal. */
 export type Through = 'directly' | 'everyone' | { group: SnapshotGroup };
 
 /** How what a grant or a policy names applies to `principal`; null: it does not. */

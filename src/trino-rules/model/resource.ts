@@ -14,7 +14,7 @@ export interface ColumnResource extends Resource {
 }
 
 /**
- * Why nobody may be given anything on `resource`, and no policy can hold there; null when it may be. The engine lets whoever
+ * Why `resource` is closed to grants and policies; null: it is open. The engine lets a user that
  * may enter a catalog read its `information_schema`, filtered, whatever the rules say (seen on 483).
  */
 export function closedProblem({ catalog, schema }: Resource, metadataCatalog: string | null): string | null {

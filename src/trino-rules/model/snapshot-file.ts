@@ -8,7 +8,7 @@ import type { Snapshot, SnapshotSettings, SnapshotUser } from './snapshot.js';
 
 export type SnapshotReading = { kind: 'read'; snapshot: Snapshot } | { kind: 'refused'; problems: SnapshotProblem[] };
 
-/** What stands in for settings, and for the moment, where a file does not give them. */
+/** Defaults for the settings and the time that a file does not give. */
 export interface SnapshotDefaults {
   settings: SnapshotSettings;
   at: Date;

@@ -8,7 +8,7 @@ interface Lookup {
   byName: ReadonlyMap<unknown, number>;
 }
 
-/** The principals of a snapshot file, by id or by name; no name stands for two. */
+/** The principals of a snapshot file, by id or by name; no name is ambiguous. */
 export class SnapshotNames {
   /** Whose name it is, by the name in lower case. */
   private readonly holders = new Map<string, string>();

@@ -47,7 +47,7 @@ export interface SnapshotSettings {
   serviceAccounts: readonly string[];
   writableCatalogs: readonly string[];
   readableCatalogs: readonly string[];
-  /** The service's own catalog, in which nobody may be given anything; null: there is none. */
+  /** The service's own catalog, closed to grants; null: there is none. */
   metadataCatalog: string | null;
   impersonation: boolean;
   /** What people may `SET SESSION`: names of system session properties. */

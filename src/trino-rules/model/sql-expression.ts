@@ -1,7 +1,7 @@
 /**
  * Why `text` cannot be a row filter or a column mask; null when it can. Filters are joined with AND, each in parentheses,
  * so that a text which closes a parenthesis, begins a comment or ends the statement would change what the others mean.
- * It is read with the engine's own tokens (Trino's SqlBase grammar); whether its names and types are right, the engine tells.
+ * It is read with the engine's own tokens (Trino's SqlBase grammar); its names and types are checked by the engine.
  */
 export function expressionProblem(text: string): string | null {
   if (FORBIDDEN.test(text)) return 'control characters, line breaks and direction marks are not allowed';
@@ -40,7 +40,7 @@ const FORBIDDEN = /[\p{Cc}\p{Cs}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
 const WORD = /u&(?=['"])|[a-z0-9_]+/iy;
 const SIGN = /\|\||[-+*/%=<>!.,:()[\] ]/y;
 
-/** The token that begins at `at`, as it stands in the text; a quoted one with its quotes. */
+/** The token that begins at `at`, unchanged; a quoted one with its quotes. */
 function tokenAt(text: string, at: number): string | { problem: string } {
   const two = text.slice(at, at + 2);
   if (two === '--' || two === '/*' || two === '*/') return { problem: `a comment begins at ${position(at)}` };
@@ -55,7 +55,7 @@ function tokenAt(text: string, at: number): string | { problem: string } {
   return token ?? { problem: `${JSON.stringify(one)} at ${position(at)} means nothing outside quotes` };
 }
 
-/** Two quotes in a row stand for one. */
+/** Two quotes in a row are an escaped one. */
 function closingQuote(text: string, from: number, quote: string): number | null {
   for (let end = text.indexOf(quote, from + 1); end !== -1; end = text.indexOf(quote, end + 2)) {
     if (text[end + 1] !== quote) return end;

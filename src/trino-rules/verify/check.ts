@@ -37,7 +37,7 @@ export function checkBudget(text: string, snapshot: Snapshot): WorkBudget {
   return new WorkBudget(STEPS_PER_MEBIBYTE * Math.max(1, text.length / MEBIBYTE) + stepsFor(snapshot));
 }
 
-/** What the snapshot asks for by itself: everybody at each node that it names, with each of its policies. */
+/** The work of the snapshot alone: all users at each node that it names, with each of its policies. */
 function stepsFor({ users, grants, policies }: Snapshot): number {
   const named = [...grants, ...policies].map(({ resource: { catalog, schema, table } }) =>
     [catalog, schema, table].join('\n'),

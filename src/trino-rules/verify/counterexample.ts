@@ -30,8 +30,8 @@ export class Counterexamples {
   }
 
   finding(difference: Difference): Finding {
-    const { fact, somebody } = difference;
-    const rule = decidingRule(this.evaluator, fact, somebody.name);
+    const { fact, subject } = difference;
+    const rule = decidingRule(this.evaluator, fact, subject.name);
     return {
       code: 'proof-difference',
       severity: 'error',
@@ -41,55 +41,55 @@ export class Counterexamples {
   }
 
   private permission(
-    { somebody, others, byRules }: Difference,
+    { subject, others, byRules }: Difference,
     fact: Exclude<AccessFact, Restriction>,
     rule: RuleAt | null,
   ) {
-    const why = this.because(fact, somebody, !byRules);
-    const who = whoever(somebody, others);
-    if (!byRules) return `${who} may ${describePermission(fact)}${why}, but ${this.denying(fact, somebody, rule)}`;
+    const why = this.because(fact, subject, !byRules);
+    const name = subjectText(subject, others);
+    if (!byRules) return `${name} may ${describePermission(fact)}${why}, but ${this.denying(fact, subject, rule)}`;
     const gives = rule ? `rule ${nameOfRule(rule)} gives it` : 'the engine itself gives it where no rule matches';
-    return `${who} may not ${describePermission(fact)}${why}, but ${gives}`;
+    return `${name} may not ${describePermission(fact)}${why}, but ${gives}`;
   }
 
-  private restriction({ somebody, others, byRules }: Difference, fact: Restriction, rule: RuleAt | null): string {
-    const who = whoever(somebody, others);
+  private restriction({ subject, others, byRules }: Difference, fact: Restriction, rule: RuleAt | null): string {
+    const name = subjectText(subject, others);
     const at = rule ? `rule ${nameOfRule(rule)}` : 'the rules';
     if (!byRules)
-      return `${who} ${describeRestriction(fact)}${this.because(fact, somebody, true)}, but ${at} does not see to it`;
-    return `by ${at} ${who} ${describeRestriction(fact)}, but no policy says so`;
+      return `${name} ${describeRestriction(fact)}${this.because(fact, subject, true)}, but ${at} does not see to it`;
+    return `by ${at} ${name} ${describeRestriction(fact)}, but no policy says so`;
   }
 
   /** The effect of the deciding rule, instead of the one that was granted. */
-  private denying(fact: AccessFact, somebody: Subject, rule: RuleAt | null): string {
+  private denying(fact: AccessFact, subject: Subject, rule: RuleAt | null): string {
     if (rule === null) return `no rule gives it`;
     const at = `rule ${nameOfRule(rule)}`;
-    const who = displayName(somebody.name, 'a stranger');
+    const name = displayName(subject.name, 'a stranger');
     if (rule.section === 'catalogs') {
-      return `${at} lets ${who} into the catalog in the mode ${this.rules.catalogs[rule.index]?.allow ?? 'none'}`;
+      return `${at} lets ${name} into the catalog in the mode ${this.rules.catalogs[rule.index]?.allow ?? 'none'}`;
     }
     if (fact.about !== 'privilege') return `${at} does not give it`;
     const privileges = this.rules.tables[rule.index]?.privileges ?? [];
-    return privileges.length > 0 ? `${at} lets ${who} only ${privileges.join(', ')}` : `${at} gives ${who} nothing`;
+    return privileges.length > 0 ? `${at} lets ${name} only ${privileges.join(', ')}` : `${at} gives ${name} nothing`;
   }
 
   /** The grants, denies, policies and settings behind the expected access. */
-  private because(fact: AccessFact, somebody: Subject, isGiven: boolean): string {
-    if (somebody.kind === 'stranger') return ' (no grant means anybody of that name)';
-    if (somebody.kind === 'person' && !somebody.isActive) return ' (the account is deactivated)';
+  private because(fact: AccessFact, subject: Subject, isGiven: boolean): string {
+    if (subject.kind === 'stranger') return ' (no grant means anybody of that name)';
+    if (subject.kind === 'person' && !subject.isActive) return ' (the account is deactivated)';
     const principal =
-      somebody.kind === 'person'
-        ? ({ type: 'user', id: somebody.userId } as const)
-        : ({ type: 'engine', name: somebody.name } as const);
+      subject.kind === 'person'
+        ? ({ type: 'user', id: subject.userId } as const)
+        : ({ type: 'engine', name: subject.name } as const);
     const asked = question(fact);
-    if (asked === null) return isGiven ? '' : ` (${STANDING[fact.about]})`;
+    if (asked === null) return isGiven ? '' : ` (${REASON[fact.about]})`;
     const decision = decide(this.snapshot, principal, asked.resource, asked.privilege);
     return isRestriction(fact) ? byPolicies(decision, fact) : byGrants(decision, isGiven);
   }
 }
 
 /** Why a user has no right that grants do not cover. */
-const STANDING: Record<AccessFact['about'], string> = {
+const REASON: Record<AccessFact['about'], string> = {
   queries: "only those who reach something may execute, and nobody sees another's queries",
   impersonation: "only the service's own account becomes others, and only active people who reach something",
   routine: 'nobody may',
@@ -128,6 +128,6 @@ function byGrants({ grants, denies, intent }: Decision, isGiven: boolean): strin
   return ` by grant ${grant.source.id}${through}${more.length > 0 ? ` and ${more.length} more` : ''}`;
 }
 
-function whoever(somebody: Subject, others: number): string {
-  return displayName(somebody.name, 'a stranger') + (others > 0 ? ` (and ${others} more)` : '');
+function subjectText(subject: Subject, others: number): string {
+  return displayName(subject.name, 'a stranger') + (others > 0 ? ` (and ${others} more)` : '');
 }

@@ -2,16 +2,16 @@ import type { AccessFact } from '../engine/access-fact.js';
 import { differing, type Bitset, type MemberTally } from '../engine/sparse-bitset.js';
 import type { Subject } from '../model/principal.js';
 
-/** Where rules and grants disagree: by the rules somebody has something that the grants do not give, or the other way round. */
+/** A difference: access by the rules that the grants do not give, or the other way round. */
 export interface Difference {
   fact: AccessFact;
-  somebody: Subject;
+  subject: Subject;
   /** How many more it concerns in just the same way. */
   others: number;
   byRules: boolean;
 }
 
-/** Collects differences and stops keeping them when there are more than anybody reads. */
+/** Collects differences and stops keeping them beyond the number that is reported. */
 export class Differences {
   readonly found: Difference[] = [];
   total = 0;
@@ -35,9 +35,9 @@ export class Differences {
   }
 
   private add(fact: () => AccessFact, { first, count }: MemberTally, byRules: boolean): void {
-    const somebody = this.subjects[first[0] ?? -1];
-    if (somebody === undefined) return;
+    const subject = this.subjects[first[0] ?? -1];
+    if (subject === undefined) return;
     this.total++;
-    if (this.found.length < this.keep) this.found.push({ fact: fact(), somebody, others: count - 1, byRules });
+    if (this.found.length < this.keep) this.found.push({ fact: fact(), subject, others: count - 1, byRules });
   }
 }

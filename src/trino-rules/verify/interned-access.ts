@@ -7,8 +7,8 @@ import type { SnapshotPolicy } from '../model/snapshot.js';
 export type EntrySource = { gives: readonly Privilege[] } | { policy: SnapshotPolicy };
 
 /**
- * All that reaches somebody at a node, as far as it matters: which privileges are given, and which policies apply. Those whom
- * the same sources reach in the same order share one, so that what it comes to is worked out once, by the specification itself.
+ * The sources of a user's access at a node: given privileges and applicable policies. Users with the same sources in the same
+ * order share one instance, so that the specification computes their access once.
  */
 export class InternedAccess {
   private readonly after = new Map<EntrySource, InternedAccess>();

@@ -6,7 +6,7 @@ import type { Snapshot, SnapshotPolicy } from '../model/snapshot.js';
  * compiler has an index of its own, and a fault in one is none in the other.
  */
 export class PrincipalIndex {
-  /** A position here is the number by which the proof knows somebody. */
+  /** Positions are the proof's numbers of principals. */
   readonly subjects: readonly Subject[];
   readonly serviceAccounts: readonly number[];
   readonly activePeople: readonly number[];

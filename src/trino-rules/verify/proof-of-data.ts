@@ -9,8 +9,8 @@ import { ExpectedReach, ExpectedScope } from './expected-scope.js';
 import type { PrincipalIndex } from './principal-index.js';
 
 /**
- * Asks the rules about everybody on every node: each that the grants name, each that a rule's patterns allow in any
- * combination, and one fresh name at each level, which stands for all that nobody has named. Rules cannot tell any
+ * Evaluates the rules for all users on every node: each that the grants name, each that a rule's patterns allow in any
+ * combination, and one fresh name at each level, which represents all unnamed ones. Rules cannot tell any
  * further node from one of these, so that nothing is left out.
  * @returns users that reach anything by the grants: service accounts, and users with access anywhere
  */

@@ -7,7 +7,7 @@ import type { Differences } from './differences.js';
 import type { PrincipalIndex } from './principal-index.js';
 
 /**
- * Queries, impersonation, functions, procedures and session properties, for everybody (access model, sections 1 and 2).
+ * Queries, impersonation, functions, procedures and session properties, for all users (access model, sections 1 and 2).
  * @param reaching users that reach anything: see `proveData`
  */
 export function proveRights(
@@ -50,11 +50,11 @@ class ExpectedRights {
     )?.property;
   }
 
-  /** Null: nobody. */
+  /** Null: no user. */
   holders(right: Right): Bitset | null {
     switch (right.about) {
       case 'queries':
-        // Users that reach anything may execute; nobody may view or kill another's query.
+        // Users that reach anything may execute; no user may view or kill another's query.
         return right.right === 'execute' ? this.reaching : null;
       case 'impersonation':
         return this.mayBecome(right.newUser) ? this.own : null;
@@ -70,7 +70,7 @@ class ExpectedRights {
     }
   }
 
-  /** Only Grantline's own account becomes somebody else: an active person who can reach something. */
+  /** Only Grantline's own account impersonates: an active user with any access. */
   private mayBecome(newUser: string): boolean {
     const isPerson = this.engine.people
       .named(newUser)

@@ -16,7 +16,7 @@ import { proveRights } from './proof-of-rights.js';
 const MAX_COUNTEREXAMPLES = 20;
 
 /**
- * Proves that the engine, with its rules, gives everybody exactly what the snapshot means: people, engine principals,
+ * Proves that the engine, with its rules, gives every principal exactly the intent of the snapshot: users, engine principals,
  * service accounts, every name that a pattern of users matches besides, and a stranger. Complete, because every pattern is a
  * list of names (`openPatterns`): see `proveData`. Any difference is an error with a counterexample.
  * @param engine numbers users as the principals does, and after them all others
