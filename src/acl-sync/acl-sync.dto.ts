@@ -20,7 +20,7 @@ export class RestoreDto {
     minLength: 1,
     maxLength: 1000,
     pattern: WITHOUT_NUL,
-    description: 'For everybody who reads the status, the log and the audit trail.',
+    description: 'Shown in the status, the log and the audit trail.',
   })
   @TextRule((text) => (text.trim() === '' ? 'must not be empty' : descriptionProblem(text)))
   reason!: string;

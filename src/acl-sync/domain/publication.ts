@@ -109,7 +109,7 @@ export function restoredCandidate(
   return { ...intent, text, hash, rules, bytes, access, findings: [], changedAt: null };
 }
 
-/** A text on which the engine failed is not published again: it fails every statement of everybody. */
+/** A text on which the engine failed is not published again: it fails every statement of every user. */
 export function withBrokenFinding(candidate: Candidate): Candidate {
   const message =
     'the engine could not use these very rules when they were published; they are not published again until grants, policies, settings or the compiler make others';
