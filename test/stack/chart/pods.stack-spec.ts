@@ -174,7 +174,7 @@ describe('from an empty database', () => {
     expect(named.size).toBeGreaterThan(12);
     const { data } = await axios.get<string>(`${operations}/metrics`);
     const exposed = new Set([...data.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name));
-    expect([...named].filter((name) => !exposed.has(name.replace(/_bucket$/, '')))).toEqual([]);
+    expect([...named].filter((name) => !exposed.has(name.replace(/_(bucket|count)$/, '')))).toEqual([]);
   });
 });
 

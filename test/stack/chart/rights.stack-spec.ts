@@ -1,8 +1,15 @@
 import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { Agent } from 'node:https';
+import { join } from 'node:path';
 
 import axios from 'axios';
 
+import type { TargetAccess } from '../../../src/acl-sync/domain/rules-target.js';
+import { ConfigMapRulesTarget } from '../../../src/acl-sync/infrastructure/configmap-rules-target.js';
+import { KubernetesApi } from '../../../src/acl-sync/infrastructure/kubernetes-api.js';
+import { NodeTimers } from '../../../src/platform/infrastructure/node-timers.js';
+import { LogBook } from '../../support/log-book.js';
 import { kubectlOf, openStack, type ChartStack } from '../stack.js';
 import { apply, namespace } from './cluster-objects.js';
 import { only, podsIn } from './manifest.js';
@@ -65,6 +72,29 @@ it("the service's token reads and patches the one ConfigMap", async () => {
   expect(await kubectl('get', 'configmap', 'trino-access-control', `--namespace=${ENGINE}`, '--output=json')).toContain(
     '"rules.json": "{}"',
   );
+});
+
+describe('the check of the rules target', () => {
+  const accessTo = async (name: string): Promise<TargetAccess> => {
+    const tokenFile = join(stack.folder, 'rights-token');
+    await writeFile(tokenFile, token);
+    const { url: apiUrl, caFile } = stack.cluster;
+    const api = new KubernetesApi({ apiUrl, caFile, tokenFile }, 'grantline/test', new NodeTimers());
+    const target = new ConfigMapRulesTarget(api, { namespace: ENGINE, name }, new LogBook());
+    return target.checkAccess(AbortSignal.timeout(20_000));
+  };
+
+  it('finds the rights that the chart gives', async () => {
+    expect(await accessTo('trino-access-control')).toEqual({ kind: 'granted' });
+  });
+
+  it('names the missing ones, and the account of the pod', async () => {
+    expect(await accessTo('another')).toEqual({
+      kind: 'denied',
+      missing: ['get', 'patch'],
+      identity: `system:serviceaccount:${OWN}:grantline`,
+    });
+  });
 });
 
 it.each<[string, string, { data?: object; type?: string }]>([
