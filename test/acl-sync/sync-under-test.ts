@@ -45,21 +45,23 @@ export class SyncUnderTest {
   readonly metrics = new Registry();
   readonly service: AclSyncService;
 
-  constructor(snapshot: Snapshot) {
+  /** @param through stands between the service and its ports */
+  constructor(snapshot: Snapshot, through: <T extends object>(port: T) => T = (port) => port) {
     this.snapshot = snapshot;
     const { settings } = parseSettings({ AUTH_SECRET_KEY: TEST_SECRET });
     const snapshots = new SnapshotService(new FixedSnapshotStore(this), settings, this.clock);
     const audit = new AuditService(new FakeAuditStore(this.audited), this.clock, settings, this.log);
     const metrics = new AclSyncMetrics(this.metrics);
+    const [target, history] = [through(this.target), through(this.history)];
     const reports = new RunReportsService(
-      this.history,
+      history,
       audit,
-      new RestoreReports(this.history, audit, this.log),
+      new RestoreReports(history, audit, this.log),
       new NoTransaction(),
       metrics,
       this.log,
     );
-    const { preparer, target, history, lock, clock } = this;
+    const { preparer, lock, clock } = this;
     const candidates = new CandidateService(snapshots, audit, history, preparer, target, settings, this.log);
     this.service = new AclSyncService(candidates, preparer, target, history, lock, reports, clock);
   }
