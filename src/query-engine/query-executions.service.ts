@@ -53,22 +53,23 @@ export class QueryExecutions {
 
   /** Until the signal is aborted. Another replica, or the next start, continues while the engine remembers the statement. */
   async run(signal: AbortSignal): Promise<void> {
-    const releaseAll = (): void => {
+    const stop = (): void => {
       this.isStopping = true;
-      for (const execution of this.#executions.values()) execution.release();
+      this.releaseAll();
     };
-    signal.addEventListener('abort', releaseAll, { once: true });
+    signal.addEventListener('abort', stop, { once: true });
     while (!signal.aborted) {
       await this.tick().catch((error: unknown) => this.warn(error));
       await this.timers.wait(TICK, signal).catch(() => undefined);
     }
-    releaseAll();
-    await this.store.release(this.replica).catch((error: unknown) => this.warn(error));
+    await this.handOver();
   }
 
   /** Executes a query from the answer to its POST on. @returns null: it has ended. @throws EngineFault for rows without columns. */
-  begin(state: ExecutionState, page: StatementPage): Promise<QueryProgress | null> {
-    return this.execute(state).begin(page);
+  async begin(state: ExecutionState, page: StatementPage): Promise<QueryProgress | null> {
+    const progress = await this.execute(state).begin(page);
+    if (this.isStopping) await this.handOver(); // accepted while this replica stops
+    return progress;
   }
 
   /** The rows of a query from that one on; this replica takes it over if another executes it. Null: it has ended. */
@@ -84,6 +85,16 @@ export class QueryExecutions {
     if (state === null) return null;
     present?.release();
     return this.execute(state).rows(from, limit);
+  }
+
+  /** Leaves all queries to another replica. */
+  private async handOver(): Promise<void> {
+    this.releaseAll();
+    await this.store.release(this.replica).catch((error: unknown) => this.warn(error));
+  }
+
+  private releaseAll(): void {
+    for (const execution of this.#executions.values()) execution.release();
   }
 
   private get running(): number {

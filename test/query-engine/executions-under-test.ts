@@ -92,12 +92,13 @@ export class ExecutionsUnderTest {
   }
 
   /** Submits `sql` through the first replica, and returns the id of the query. */
-  async begun(sql: string): Promise<string> {
+  async begun(sql: string, meanwhile = (): Promise<void> => Promise.resolve()): Promise<string> {
     const id = randomUUID();
     const query = { id, userId: 1, runAs: 'ana', sql, catalog: null, schema: null, traceToken: 't' };
     const deadlineAt = this.deadlineAt();
     await this.store.reserve({ ...query, createdAt: this.clock.now(), deadlineAt }, this.one.replica, 5);
     const { page } = await this.client.submit(sql, sessionFor('ana'), { deadline: Infinity });
+    await meanwhile();
     const where = { nextPath: page.nextPath, pagePath: null, pageStart: 0, newestFrom: 0, rowsReturned: 0 };
     await this.one.begin({ ...query, ...where, deadlineAt, columns: null, waitingSince: null }, page);
     return id;

@@ -53,6 +53,23 @@ describe('query executions, moving between replicas', () => {
     expect(values(await executions.rows(other, id, 2, 9))).toEqual([3]);
   });
 
+  it('are not lost when their replica stops while the engine accepts them, and are taken over at once then', async () => {
+    const id = await executions.begun('SELECT n', async () => {
+      const stop = new AbortController();
+      const running = one.run(stop.signal);
+      await timers.untilWaiting();
+      stop.abort();
+      await running;
+      await other.tick();
+    });
+    expect(await executions.find(id)).toMatchObject({ finishedAt: null, error: null });
+
+    await other.tick();
+
+    expect(log.at('info')).toEqual(['adopted a query whose replica died']);
+    expect(values(await executions.rows(other, id, 0, 9))).toEqual([1, 2, 3]);
+  });
+
   it('are released when their replica stops, so that another takes over at once', async () => {
     const id = await executions.begun('SELECT n');
     await executions.rows(one, id, 0, 1);

@@ -84,7 +84,7 @@ export abstract class QueryStore {
   abstract claimExpired(replica: string, most: number): Promise<ExecutionState[]>;
   /** Renews the leases of this replica. @returns the queries that it executes, and whether their users are active. */
   abstract renew(replica: string): Promise<{ id: string; isActive: boolean }[]>;
-  /** Ends the leases, so that another replica can take over at once. */
+  /** Ends the leases of queries that the engine has accepted, so that another replica can take over at once. */
   abstract release(replica: string): Promise<void>;
   /** Removes queries that ended before. @returns how many. */
   abstract removePast(before: Date): Promise<number>;

@@ -137,7 +137,10 @@ export class PostgresQueryStore extends QueryStore {
   }
 
   override async release(replica: string): Promise<void> {
-    await this.session.manager.query('UPDATE queries SET lease_until = now() WHERE driver = $1', [replica]);
+    await this.session.manager.query(
+      'UPDATE queries SET lease_until = now() WHERE driver = $1 AND (next_path IS NOT NULL OR page_path IS NOT NULL)',
+      [replica],
+    );
   }
 
   override async removePast(before: Date): Promise<number> {
