@@ -1,8 +1,39 @@
+import fc from 'fast-check';
+import { anySnapshot } from '../../../test/support/any-snapshot.js';
 import { aSnapshot } from '../../../test/support/snapshot-builder.js';
 import { compile } from '../compile/compile.js';
 import { checkRules } from './check.js';
 
 describe('the check of a text', () => {
+  it('finds nothing in what the compiler makes of any snapshot', () => {
+    fc.assert(
+      fc.property(anySnapshot(), (snapshot) => {
+        expect(checkRules(compile(snapshot).text, snapshot)).toEqual([]);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('finds nothing where row filters begin one another', () => {
+    fc.assert(
+      fc.property(anySnapshot(['row_filter']), (snapshot) => {
+        expect(checkRules(compile(snapshot).text, snapshot)).toEqual([]);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('accepts a row filter that begins another one, in whatever order they are joined', () => {
+    const snapshot = aSnapshot()
+      .group('readers', ['ana'])
+      .may('SELECT', 'sales.eu.orders')
+      .seesOnly('sales.eu.orders', "region = 'EU'")
+      .seesOnly('sales.eu.orders', "region = 'EU' AND year > 2020")
+      .snapshot();
+
+    expect(checkRules(compile(snapshot).text, snapshot)).toEqual([]);
+  });
+
   it('has enough steps for what few people have on many schemas, with many restrictions each', () => {
     const builder = aSnapshot();
     const people = builder.group('readers', ['ana', 'bo']);

@@ -13,40 +13,10 @@ import type { RulesDocument } from '../document/rules-document.js';
 import { Evaluator } from '../engine/evaluator.js';
 import { MetadataVisibility } from '../engine/metadata-visibility.js';
 import type { Snapshot } from '../model/snapshot.js';
-import { checkRules } from './check.js';
 
 const ORDERS = { catalog: 'sales', schema: 'eu', table: 'orders' };
 
 describe('the proof', () => {
-  it('finds nothing in what the compiler makes of any snapshot', () => {
-    fc.assert(
-      fc.property(anySnapshot(), (snapshot) => {
-        expect(checkRules(compile(snapshot).text, snapshot)).toEqual([]);
-      }),
-      { numRuns: 300 },
-    );
-  });
-
-  it('finds nothing where row filters begin one another', () => {
-    fc.assert(
-      fc.property(anySnapshot(['row_filter']), (snapshot) => {
-        expect(checkRules(compile(snapshot).text, snapshot)).toEqual([]);
-      }),
-      { numRuns: 1_000 },
-    );
-  });
-
-  it('accepts a row filter that begins another one, in whatever order they are joined', () => {
-    const snapshot = aSnapshot()
-      .group('readers', ['ana'])
-      .may('SELECT', 'sales.eu.orders')
-      .seesOnly('sales.eu.orders', "region = 'EU'")
-      .seesOnly('sales.eu.orders', "region = 'EU' AND year > 2020")
-      .snapshot();
-
-    expect(checkRules(compile(snapshot).text, snapshot)).toEqual([]);
-  });
-
   it('refuses a row filter that lets in more: joined with OR, or with one conjunct less', () => {
     const snapshot = aSnapshot()
       .group('readers', ['ana'])
