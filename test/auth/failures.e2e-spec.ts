@@ -4,6 +4,7 @@ import { GrantlineProcess } from '../support/grantline-process.js';
 import { ownPostgres } from '../support/own-postgres.js';
 import { TEST_SECRET } from '../support/secrets.js';
 import { startService } from '../support/service.js';
+import { until } from '../support/until.js';
 import { ApiClient, passwordOf, signedUp, signIn } from '../support/api-client.js';
 
 describe('when something fails', () => {
@@ -33,7 +34,7 @@ describe('when something fails', () => {
     }
 
     postgres.startAgain();
-    while ((await anonymous.as(ana.access_token).get('/api/auth/me')).status === 503);
+    await until(async () => (await anonymous.as(ana.access_token).get('/api/auth/me')).status !== 503);
     expect((await attempts()).map(({ status }) => status)).toEqual([200, 200, 200]);
   });
 
@@ -66,7 +67,7 @@ describe('when something fails', () => {
     await monitor.connect();
     closing.push(() => monitor.end());
     const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-    while ((await monitor.query(waiting)).rowCount === 0);
+    await until(async () => (await monitor.query(waiting)).rowCount !== 0);
     killed.signal('SIGKILL');
     expect(await cut).toBe('cut off');
     await other.query('COMMIT');

@@ -3,6 +3,7 @@ import { ApiClient, passwordOf, signedUp } from '../support/api-client.js';
 import { freshDatabase, type TestDatabase, testPostgres } from '../support/database.js';
 import { GrantlineProcess } from '../support/grantline-process.js';
 import { TEST_SECRET } from '../support/secrets.js';
+import { until } from '../support/until.js';
 
 const TERMINATIONS = 20;
 const TERMINATE = 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1';
@@ -48,7 +49,7 @@ describe('backends that an administrator terminates', () => {
     const name = new URL(database.url).pathname.slice(1);
     for (let done = 0; done < TERMINATIONS; done++) {
       const seen = answers.length;
-      while (answers.length < seen + 30) await new Promise((look) => setImmediate(look));
+      await until(() => Promise.resolve(answers.length >= seen + 30));
       await superuser.query(TERMINATE, [name]);
     }
     isOver = true;
