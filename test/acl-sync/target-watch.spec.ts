@@ -1,0 +1,55 @@
+import { Registry } from 'prom-client';
+import { RulesTargetUnavailable, type TargetFailure } from '../../src/acl-sync/domain/rules-target.js';
+import { TargetCheckService } from '../../src/acl-sync/target-check.service.js';
+import { TargetWatchService } from '../../src/acl-sync/target-watch.service.js';
+import { HealthRegistry } from '../../src/platform/health.js';
+import { FakeRulesTarget } from '../support/fake-rules-target.js';
+import { FakeTimers } from '../support/fake-timers.js';
+import { LogBook } from '../support/log-book.js';
+
+describe('the watch of the rules target', () => {
+  const [target, timers, log] = [new FakeRulesTarget(), new FakeTimers(), new LogBook()];
+  const [health, registry] = [new HealthRegistry(), new Registry()];
+  const watch = new TargetWatchService(new TargetCheckService(target, log), timers, log, health, registry);
+  afterAll(() => watch.beforeApplicationShutdown());
+
+  const fails = (reason: TargetFailure | null): void => {
+    target.failure = reason === null ? null : new RulesTargetUnavailable(reason, 'the target is in the way');
+  };
+  /** Health, age in seconds, and metric. */
+  async function shown(): Promise<unknown[]> {
+    const { parts, ages } = await health.report();
+    const metric = /^grantline_acl_target_available (\S+)$/m.exec(await registry.metrics())?.[1];
+    return [parts['target'], ages['target'], metric];
+  }
+  async function aMinuteLater(): Promise<void> {
+    timers.advance(60_000);
+    await timers.untilWaiting();
+  }
+
+  it('checks every minute, and logs a failure once for as long as its reason stays', async () => {
+    expect(await shown()).toEqual(['up', null, 'Nan']);
+
+    watch.onApplicationBootstrap();
+    await timers.untilWaiting();
+    expect(await shown()).toEqual(['up', 0, '1']);
+    timers.advance(59_999);
+    expect(await shown()).toEqual(['up', 59.999, '1']);
+
+    fails('unreachable');
+    for (let minutes = 0; minutes < 3; minutes += 1) await aMinuteLater();
+    expect(await shown()).toEqual(['degraded', 0, '0']);
+    expect(log.at('warn')).toEqual(['rules target check failed']);
+
+    fails('missing');
+    await aMinuteLater();
+    expect(log.at('warn')).toHaveLength(2);
+
+    fails(null);
+    await aMinuteLater();
+    expect(await shown()).toEqual(['up', 0, '1']);
+    fails('missing');
+    await aMinuteLater();
+    expect(log.at('warn')).toHaveLength(3);
+  });
+});
