@@ -8,13 +8,14 @@ import { targets } from './acl-targets.js';
 import { workloadName, type Variant, type Workload } from './workload.js';
 import type { Question } from '../support/engine-question.js';
 import { EngineBench, type EngineFigures } from './engine.js';
+import { idleRuns } from './idle-runs.js';
 import { measureInProcess, type Measured } from './measuring.js';
 import { publications } from './publishing.js';
 import type { Questions } from './questions.js';
 import { trapTable } from './traps.js';
 
 /**
- * npm run bench:acl [-- team enterprise growth traps extreme]: what compiled rules cost, here and in the engine, against what they
+ * npm run bench:acl [-- team enterprise growth traps extreme idle]: what compiled rules cost, here and in the engine, against what they
  * would cost otherwise. Workloads are generated, skewed and repeatable; each measurement has a process of its own.
  */
 const NAMES = ['numbered', 'real-like'] as const;
@@ -54,6 +55,9 @@ try {
   }
   if (asked('traps')) console.log(`\n${await trapTable()}`);
   console.log(`\n${documentTable(workloads)}\n\n${engineTable(workloads)}\n\n${targets(workloads, growth)}`);
+  for (const size of asked('idle') ? (['enterprise', 'extreme'] as const) : []) {
+    console.log(`\n${await idleRuns(folder, { size, factor: 1, names: 'numbered' })}`);
+  }
   if (asked('extreme')) console.log(`\n${(await publications(folder, LARGEST)).join('\n')}`);
 } finally {
   await processes.stopAll();
