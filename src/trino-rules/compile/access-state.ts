@@ -1,7 +1,7 @@
-import { getOrInsert } from '../../kernel/get-or-insert.js';
 import type { TableRule, ColumnRule } from '../document/rules-document.js';
 import type { Privilege } from '../model/resource.js';
 import { TABLE_PRIVILEGES } from './engine-terms.js';
+import { getOrInsert } from './get-or-insert.js';
 
 /** A table rule without its patterns. */
 export type RuleEffect = Pick<TableRule, 'privileges' | 'columns' | 'filter'>;

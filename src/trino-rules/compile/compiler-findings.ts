@@ -1,9 +1,9 @@
-import { getOrInsert } from '../../kernel/get-or-insert.js';
 import type { Finding } from '../document/finding.js';
 import type { Subject } from '../model/principal.js';
 import type { Resource } from '../model/resource.js';
 import type { Snapshot } from '../model/snapshot.js';
 import { isReplacementSafe } from './engine-terms.js';
+import { getOrInsert } from './get-or-insert.js';
 import type { IntentSets, NamedNode } from './intent-sets.js';
 
 /** The compiler's findings about a snapshot. Only a name shared by two principals stops the publication. */

@@ -1,5 +1,5 @@
-import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { Bitset } from './bitset.js';
+import { getOrInsert } from './get-or-insert.js';
 import { shareWhatPays, type Costs, type Draft } from './sharing.js';
 import { Weights } from './weights.js';
 

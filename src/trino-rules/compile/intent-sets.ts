@@ -1,8 +1,8 @@
-import { getOrInsert } from '../../kernel/get-or-insert.js';
 import type { Resource, Privilege } from '../model/resource.js';
 import type { Snapshot } from '../model/snapshot.js';
 import { Bitset } from './bitset.js';
 import { FILTERED_SYSTEM_SCHEMAS, TABLE_PRIVILEGES } from './engine-terms.js';
+import { getOrInsert } from './get-or-insert.js';
 import { NodeAccess, type AccessEntry } from './node-access.js';
 import { indexPrincipals, type PrincipalIndex } from './principal-index.js';
 

@@ -1,7 +1,7 @@
-import { getOrInsert } from '../../kernel/get-or-insert.js';
 import type { Resource } from '../model/resource.js';
 import { AccessState, type Statement, type RuleEffect } from './access-state.js';
 import { Bitset } from './bitset.js';
+import { getOrInsert } from './get-or-insert.js';
 
 /** A statement, its node and its members. */
 export type AccessEntry = Statement & { resource: Resource; members: Bitset };

@@ -1,6 +1,6 @@
-import { getOrInsert } from '../../kernel/get-or-insert.js';
 import type { Bitset } from './bitset.js';
 import { cover } from './covering.js';
+import { getOrInsert } from './get-or-insert.js';
 import type { Costs } from './sharing.js';
 
 /** One of some siblings (tables of a schema, schemas of a catalog, catalogs), with the users of each effect. */

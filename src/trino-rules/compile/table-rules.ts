@@ -1,7 +1,7 @@
-import { getOrInsert } from '../../kernel/get-or-insert.js';
 import type { TableRule } from '../document/rules-document.js';
 import type { RuleEffect } from './access-state.js';
 import { Bitset } from './bitset.js';
+import { getOrInsert } from './get-or-insert.js';
 import type { IntentSets } from './intent-sets.js';
 import { literal } from './name-pattern.js';
 import type { NodeAccess } from './node-access.js';
