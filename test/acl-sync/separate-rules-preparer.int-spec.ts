@@ -44,6 +44,16 @@ describe('the process that prepares rules', () => {
     });
   });
 
+  it('has as much memory as the service itself, up to a gibibyte', async () => {
+    const file = join(folder, 'program.mjs');
+    await writeFile(
+      file,
+      `const held = Array.from({ length: 150 }, () => new Array(131_072).fill(0.5));
+       process.on('message', () => process.send({ result: String(held.length) }));`,
+    );
+    expect(await new SeparateRulesPreparer(undefined, pathToFileURL(file)).compile(snapshot)).toBe('150');
+  });
+
   it('answers within its limits', async () => {
     expect(await new SeparateRulesPreparer().compile(snapshot)).toContain('"catalogs"');
   });

@@ -8,7 +8,10 @@ import { PreparationProcess, PROGRAM } from './preparation-process.js';
 import type { Task } from './preparation.js';
 
 /** The largest measured snapshot takes 61 s and less than 1 GiB (docs/benchmarks.md); the schedule runs every 300 s. */
-const LIMITS = { milliseconds: 240_000, heapMebibytes: Math.min(1024, getHeapStatistics().heap_size_limit >> 20) };
+const LIMITS = {
+  milliseconds: 240_000,
+  heapMebibytes: Math.min(1024, Math.floor(getHeapStatistics().heap_size_limit / 2 ** 20)),
+};
 
 /** One process per preparation, so that requests are answered meanwhile and its memory is released. */
 export class SeparateRulesPreparer extends RulesPreparer {
