@@ -21,13 +21,15 @@ function TestContext() {
  */
 function loadForOneFile(path) {
   const asyncHooks = load('node:async_hooks');
+  const own = Object.getOwnPropertyDescriptor(asyncHooks, 'AsyncLocalStorage') ?? {};
   Reflect.deleteProperty(load.cache, path);
   Reflect.deleteProperty(globalThis, Symbol.for('EVENT_HANDLERS')); // jest-circus adds its own to those of the file before
-  asyncHooks.AsyncLocalStorage = TestContext;
+  // A getter from Node 24 on.
+  Object.defineProperty(asyncHooks, 'AsyncLocalStorage', { value: TestContext, configurable: true });
   try {
     return load(path);
   } finally {
-    asyncHooks.AsyncLocalStorage = AsyncLocalStorage;
+    Object.defineProperty(asyncHooks, 'AsyncLocalStorage', own);
   }
 }
 
