@@ -3,6 +3,8 @@ import { Gauge, Registry } from 'prom-client';
 import { Timers } from '../kernel/timers.js';
 import { HealthRegistry } from '../platform/health.js';
 import { Log } from '../platform/log.js';
+import { PublicationHistory } from './domain/publication-history.js';
+import { RulesTarget } from './domain/rules-target.js';
 import { type TargetCheck, TargetCheckService } from './target-check.service.js';
 
 const CHECK_EVERY_MS = 60_000;
@@ -12,11 +14,13 @@ const CHECK_EVERY_MS = 60_000;
 export class TargetWatchService implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly stopping = new AbortController();
   private watching: Promise<void> = Promise.resolve();
-  private latest: { result: TargetCheck; at: number } | null = null;
+  private latest: { result: TargetCheck; isForeign: boolean; at: number } | null = null;
   private readonly available: Gauge;
 
   constructor(
-    private readonly target: TargetCheckService,
+    private readonly check: TargetCheckService,
+    private readonly target: RulesTarget,
+    private readonly history: PublicationHistory,
     private readonly timers: Timers,
     private readonly log: Log,
     health: HealthRegistry,
@@ -24,7 +28,7 @@ export class TargetWatchService implements OnApplicationBootstrap, BeforeApplica
   ) {
     health.register(
       'target',
-      () => Promise.resolve(this.latest === null || this.latest.result === 'available' ? 'up' : 'degraded'),
+      () => Promise.resolve(this.isWell() ? 'up' : 'degraded'),
       () => (this.latest === null ? null : (this.timers.now() - this.latest.at) / 1000),
     );
     this.available = new Gauge({
@@ -46,15 +50,30 @@ export class TargetWatchService implements OnApplicationBootstrap, BeforeApplica
   }
 
   private async watch(): Promise<void> {
-    await this.check();
-    await this.timers.every(CHECK_EVERY_MS, this.stopping.signal, () => this.check());
+    await this.look();
+    await this.timers.every(CHECK_EVERY_MS, this.stopping.signal, () => this.look());
   }
 
-  private async check(): Promise<void> {
+  private isWell(): boolean {
+    return this.latest === null || (this.latest.result === 'available' && !this.latest.isForeign);
+  }
+
+  /** Whether the live text is not the published one. Asked twice, because a run may be publishing. */
+  private async isForeign(signal: AbortSignal): Promise<boolean> {
+    const differs = async (): Promise<boolean> => {
+      const { text } = await this.target.read(signal);
+      const published = await this.history.latest();
+      return published !== null && published.text !== text;
+    };
+    return (await differs()) && (await differs());
+  }
+
+  private async look(): Promise<void> {
     const { signal } = this.stopping;
     try {
-      const result = await this.target.check(signal);
-      this.latest = { result, at: this.timers.now() };
+      const result = await this.check.check(signal);
+      const isForeign = result === 'available' && (await this.isForeign(signal));
+      this.latest = { result, isForeign, at: this.timers.now() };
       this.available.set(result === 'available' ? 1 : 0);
     } catch (error) {
       if (!signal.aborted) this.log.warn('rules target check failed', { err: error });

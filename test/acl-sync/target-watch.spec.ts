@@ -1,8 +1,10 @@
 import { Registry } from 'prom-client';
+import type { PublicationDraft } from '../../src/acl-sync/domain/publication-history.js';
 import { RulesTargetUnavailable, type TargetFailure } from '../../src/acl-sync/domain/rules-target.js';
 import { TargetCheckService } from '../../src/acl-sync/target-check.service.js';
 import { TargetWatchService } from '../../src/acl-sync/target-watch.service.js';
 import { HealthRegistry } from '../../src/platform/health.js';
+import { FakePublicationHistory } from '../support/fake-publication-history.js';
 import { FakeRulesTarget } from '../support/fake-rules-target.js';
 import { FakeTimers } from '../support/fake-timers.js';
 import { LogBook } from '../support/log-book.js';
@@ -10,7 +12,9 @@ import { LogBook } from '../support/log-book.js';
 describe('the watch of the rules target', () => {
   const [target, timers, log] = [new FakeRulesTarget(), new FakeTimers(), new LogBook()];
   const [health, registry] = [new HealthRegistry(), new Registry()];
-  const watch = new TargetWatchService(new TargetCheckService(target, log), timers, log, health, registry);
+  const history = new FakePublicationHistory();
+  const check = new TargetCheckService(target, log);
+  const watch = new TargetWatchService(check, target, history, timers, log, health, registry);
   afterAll(() => watch.beforeApplicationShutdown());
 
   const fails = (reason: TargetFailure | null): void => {
@@ -52,4 +56,40 @@ describe('the watch of the rules target', () => {
     await aMinuteLater();
     expect(log.at('warn')).toHaveLength(3);
   });
+
+  it('finds rules there that were not published', async () => {
+    fails(null);
+    const version = await history.begin({ ...aPublication, text: 'ours' });
+    await history.confirm(version, new Date(0));
+    target.editByHand('ours');
+    await aMinuteLater();
+    expect(await shown()).toEqual(['up', 0, '1']);
+
+    target.editByHand('by hand');
+    await aMinuteLater();
+    expect(await shown()).toEqual(['degraded', 0, '1']);
+    target.editByHand('ours');
+    await aMinuteLater();
+    expect(await shown()).toEqual(['up', 0, '1']);
+  });
 });
+
+const aPublication: Omit<PublicationDraft, 'text'> = {
+  hash: 'a hash',
+  rules: 1,
+  bytes: 4,
+  diff: { added: [], removed: [] },
+  access: null,
+  isWithdrawal: false,
+  restored: null,
+  checks: [],
+  trigger: 'schedule',
+  triggeredBy: null,
+  snapshot: '{}',
+  snapshotHash: '',
+  snapshotAt: new Date(0),
+  position: '0:0',
+  compiler: '',
+  changedAt: null,
+  begunAt: new Date(0),
+};
