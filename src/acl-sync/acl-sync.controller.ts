@@ -130,7 +130,7 @@ export class AclSyncController {
   }
 
   /** Ends the restore in effect, and publishes what the current grants say. */
-  @ApiProblems('sync_in_progress', 'target_unavailable')
+  @ApiProblems('not_found', 'sync_in_progress', 'target_unavailable')
   @Delete('restore')
   @HttpCode(200)
   @ApiOkResponse({ type: SyncResponse })

@@ -39,7 +39,12 @@ export class RestoreDto {
 }
 
 export class ComparisonQuery {
-  @ApiPropertyOptional({ type: 'integer', minimum: 1, description: 'The version to compare with.' })
+  @ApiPropertyOptional({
+    type: 'integer',
+    minimum: 1,
+    maximum: 2 ** 31 - 1,
+    description: 'The version to compare with.',
+  })
   @Transform(({ value }: { value: unknown }) =>
     typeof value === 'string' && /^[0-9]{1,10}$/.test(value) ? Number(value) : value,
   )
