@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 
 import { ApiClient, passwordOf, signedUp, signIn } from '../../support/api-client.js';
-import { rulesConfigMap, type ConfigMap } from '../running/config-map.js';
+import { editRules, rulesConfigMap, type ConfigMap } from '../running/config-map.js';
 import type { Mode } from '../running/engine.js';
 import type { Grantline } from '../running/grantline.js';
 import { serviceToken } from '../running/identity-provider.js';
@@ -93,12 +93,17 @@ export class Deployment {
   }
 
   /** Waits until the service's log holds a line with this message about this version of the rules. */
-  async untilLogged(message: string, hash: string): Promise<void> {
-    await until(`the log has ${message}`, 10_000, () => {
+  async untilLogged(message: string, hash: string, milliseconds = 10_000): Promise<void> {
+    await until(`the log has ${message}`, milliseconds, () => {
       const lines = this.grantline.log().split('\n');
       const found = lines.some((line) => line.includes(`"msg":"${message}"`) && line.includes(`"hash":"${hash}"`));
       return Promise.resolve(found ? true : undefined);
     });
+  }
+
+  /** Edits the rules in the ConfigMap by hand. */
+  editRules(text: string): Promise<void> {
+    return editRules(kubectlOf(this.stack), text);
   }
 
   /**

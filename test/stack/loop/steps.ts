@@ -123,6 +123,26 @@ export const LOOP: readonly Step[] = [
   },
 ];
 
+/** Long after the publication: how the service finds out is the same in every mode, and takes half a minute. */
+export const REPAIR: Step = {
+  title: 'rules that an edit by hand breaks are found by asking the engine, and overwritten by the next run',
+  run: async (deployment) => {
+    await deployment.untilConfirmed();
+    const rules = (await deployment.configMap()).data['rules.json'] ?? '';
+    const hash = /grantline_rules_([0-9a-f]+)/.exec(rules)?.[1] ?? '';
+    const broken = '{"catalogs":[';
+    await deployment.editRules(broken);
+    await deployment.untilLogged('TRINO_ACL_RULES_BROKEN', hash, 120_000);
+    assert.equal(await publishByJob(deployment), 'applied'); // the service itself has no schedule here
+    const { data } = await deployment.configMap();
+    assert.equal(data['rules.json'], rules);
+    assert.equal(data['rules.json.bak'], broken);
+    await deployment.untilLive();
+    assertRefused(await deployment.query('ana', COUNT_GRANTED));
+    return 'the engine failed every statement; the service reported it, and the next run published the same rules again';
+  },
+};
+
 function assertRows(outcome: QueryOutcome | Answer, rows: unknown[][]): void {
   // As text: what was parsed in jest's other realm equals nothing of this one.
   assert.equal(JSON.stringify(outcome), JSON.stringify({ kind: 'rows', rows }));

@@ -27,6 +27,12 @@ export async function rulesConfigMap(kubectl: Kubectl): Promise<ConfigMap> {
   };
 }
 
+/** Writes a text in place of the rules, as an edit by hand does. */
+export async function editRules(kubectl: Kubectl, text: string): Promise<void> {
+  const patch = `--patch=${JSON.stringify({ data: { 'rules.json': text } })}`;
+  await kubectl('patch', 'configmap', RULES_CONFIGMAP, `--namespace=${RULES_NAMESPACE}`, '--type=merge', patch);
+}
+
 /** Makes the ConfigMap as empty as the chart made it. */
 export async function emptyRules(kubectl: Kubectl): Promise<void> {
   const patch = '--patch={"data":null,"binaryData":null}';
