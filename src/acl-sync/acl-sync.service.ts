@@ -5,9 +5,9 @@ import { PublicationHistory } from './domain/publication-history.js';
 import { failureOf, isUpToDate, type RunOutcome } from './domain/publication.js';
 import { lastingRestore, NO_RESTORE_CHANGES, restoredFinding } from './domain/restore.js';
 import { RulesPreparer } from './domain/rules-preparer.js';
-import { RulesTarget } from './domain/rules-target.js';
+import { RulesTarget, TARGET_MS } from './domain/rules-target.js';
 import { type Lease, SyncLock } from './domain/sync-lock.js';
-import { PublishingRun, type RunEnding, type RunOrder, TARGET_MS } from './publishing-run.js';
+import { PublishingRun, type RunEnding, type RunOrder } from './publishing-run.js';
 import { RunReportsService } from './run-reports.service.js';
 
 /** `nextEnd`: when the first of the grants expires, or the restore ends. */

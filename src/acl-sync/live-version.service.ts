@@ -10,8 +10,7 @@ import { BackgroundRunsService } from './background-runs.service.js';
 import { isCulprit, LIVE_WITHIN_MS, type LiveWatch, watched } from './domain/live-watch.js';
 import type { PublicationSummary } from './domain/publication.js';
 import { PublicationHistory } from './domain/publication-history.js';
-import { RulesTarget } from './domain/rules-target.js';
-import { TARGET_MS } from './publishing-run.js';
+import { RulesTarget, TARGET_MS } from './domain/rules-target.js';
 
 /** `unsettled`: the engine does not use the last published version, or that is not known. */
 const CHECK_INTERVAL_MS = { unsettled: 2_000, settled: 15_000 };

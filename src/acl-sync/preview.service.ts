@@ -11,7 +11,7 @@ import { PublicationHistory } from './domain/publication-history.js';
 import { type Plan, planPublication, type Publication } from './domain/publication.js';
 import { lastingRestore, restoredFinding } from './domain/restore.js';
 import { RulesPreparer } from './domain/rules-preparer.js';
-import { RulesTarget } from './domain/rules-target.js';
+import { RulesTarget, TARGET_MS } from './domain/rules-target.js';
 
 export interface Preview {
   plan: Plan;
@@ -43,8 +43,6 @@ export interface PreviewForm extends Pick<Candidate, 'hash' | 'rules' | 'bytes'>
   /** Hash of the text to approve; null: none waits for an approval. */
   awaits: string | null;
 }
-
-const TARGET_MS = 30_000;
 
 /** A preview takes seconds of a core and up to a gibibyte: so many at a time per replica, and one per user. */
 const PREVIEWS = { name: 'previews', limit: 2 };

@@ -29,7 +29,7 @@ import {
   restoredFinding,
 } from './domain/restore.js';
 import type { RulesPreparer } from './domain/rules-preparer.js';
-import { type LiveRules, type RulesTarget, RulesTargetMoved } from './domain/rules-target.js';
+import { type LiveRules, type RulesTarget, RulesTargetMoved, TARGET_MS } from './domain/rules-target.js';
 import type { Lease } from './domain/sync-lock.js';
 
 /** Trigger, actor and lock timeout of a run. */
@@ -58,8 +58,7 @@ export interface RunPorts {
   clock: Clock;
 }
 
-/** A run's time budget for the target, and its attempts when another writer changes the target meanwhile. */
-export const TARGET_MS = 30_000;
+/** Attempts of a run when another writer changes the target meanwhile. */
 const MAX_ATTEMPTS = 10;
 
 /** The text to publish. */

@@ -18,7 +18,7 @@ export class TargetWatchService implements OnApplicationBootstrap, BeforeApplica
   private readonly available: Gauge;
 
   constructor(
-    private readonly check: TargetCheckService,
+    private readonly checks: TargetCheckService,
     private readonly target: RulesTarget,
     private readonly history: PublicationHistory,
     private readonly timers: Timers,
@@ -71,7 +71,7 @@ export class TargetWatchService implements OnApplicationBootstrap, BeforeApplica
   private async look(): Promise<void> {
     const { signal } = this.stopping;
     try {
-      const result = await this.check.check(signal);
+      const result = await this.checks.check(signal);
       const isForeign = result === 'available' && (await this.isForeign(signal));
       this.latest = { result, isForeign, at: this.timers.now() };
       this.available.set(result === 'available' ? 1 : 0);

@@ -19,6 +19,9 @@ export interface NextRules {
 /** Whether this process may read and publish. If not: the rights that are missing, and its name at the target (null: unknown). */
 export type TargetAccess = { kind: 'granted' } | { kind: 'denied'; missing: string[]; identity: string | null };
 
+/** Milliseconds that one caller may spend on reading and writing the target. */
+export const TARGET_MS = 30_000;
+
 /**
  * The place that the engine reads its rules from. A write is conditional: refused if the target changed since `live` was read.
  * The text that was live stays beside the new one as `rules.json.bak`.
