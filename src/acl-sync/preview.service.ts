@@ -8,8 +8,9 @@ import { withCapacityFindings } from './capacity-findings.js';
 import { accessForm, type AccessForm } from './domain/access-text.js';
 import type { Candidate } from './domain/candidate.js';
 import { PublicationHistory } from './domain/publication-history.js';
-import { type Plan, planPublication, type Publication } from './domain/publication.js';
-import { lastingRestore, restoredFinding } from './domain/restore.js';
+import { type Plan, planPublication } from './domain/publication-plan.js';
+import type { Publication } from './domain/publication.js';
+import { contradiction, lastingRestore, restoredFinding } from './domain/restore.js';
 import { RulesPreparer } from './domain/rules-preparer.js';
 import { RulesTarget, TARGET_MS } from './domain/rules-target.js';
 
@@ -105,8 +106,8 @@ export class PreviewService {
     const diff = diffRules(live.text, candidate.text);
     const restore = lastingRestore(latest, this.clock.now());
     if (latest === null || restore === null) return { plan, candidate, diff };
-    const { gainedInAll } = await this.preparer.compare(candidate.text, latest.text);
-    const stays = plan.kind === 'publish' && gainedInAll === 0;
+    const change = await this.preparer.compare(candidate.text, latest.text);
+    const stays = plan.kind === 'publish' && contradiction(restore, change) === null;
     const findings = stays ? [...candidate.findings, restoredFinding(restore)] : candidate.findings;
     return { plan: stays ? { kind: 'no_change', drift: false } : plan, candidate: { ...candidate, findings }, diff };
   }

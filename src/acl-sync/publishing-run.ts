@@ -8,18 +8,11 @@ import type { Prepared } from './candidate.service.js';
 import { withCapacityFindings } from './capacity-findings.js';
 import { type Candidate, isRefused } from './domain/candidate.js';
 import type { PublicationDraft, PublicationHistory } from './domain/publication-history.js';
+import { type Plan, planPublication, restoredCandidate, withBrokenFinding } from './domain/publication-plan.js';
+import type { Publication, RunOutcome, Trigger } from './domain/publication.js';
 import {
-  type Plan,
-  planPublication,
-  type Publication,
-  restoredCandidate,
-  type RunOutcome,
-  type Trigger,
-  withBrokenFinding,
-} from './domain/publication.js';
-import {
-  contradictionFinding,
-  endOf,
+  contradiction,
+  endByTime,
   isSameRestore,
   lastingRestore,
   NO_RESTORE_CHANGES,
@@ -160,7 +153,7 @@ export class PublishingRun {
     }
     const lasting = lastingRestore(latest, now);
     const restore = this.order.restore ?? lasting;
-    if (restore === null) return { next: intent, restore, restoreEnd: endOf(latest, now) };
+    if (restore === null) return { next: intent, restore, restoreEnd: endByTime(latest, now) };
     const text = await this.restored(restore, intent, situation);
     if (text === 'took-seconds') return text;
     const reasons = errorsOf(text);
@@ -189,8 +182,8 @@ export class PublishingRun {
       return 'took-seconds';
     }
     const candidate = restoredCandidate(former, intent, change.fromPublished);
-    if (change.fromIntent.gainedInAll === 0) return this.judged(candidate, live);
-    return { ...candidate, findings: [contradictionFinding(restore, change.fromIntent)] };
+    const finding = contradiction(restore, change.fromIntent);
+    return finding ? { ...candidate, findings: [finding] } : this.judged(candidate, live);
   }
 
   /** Adds what target and engine say of a text. A text that is live already fits. */

@@ -5,7 +5,7 @@ import { Clock } from '../kernel/clock.js';
 import { type Page, pageOf, type PageRequest } from '../kernel/page.js';
 import type { Client, AuthenticatedUser } from '../platform/access.js';
 import { Transaction } from '../platform/transaction.js';
-import { judgeRotation } from './domain/rotation.js';
+import { judgeRotation } from './domain/refresh-rotation.js';
 import { type PresentedRefresh, type SessionView, SessionStore } from './domain/session.js';
 import { storedId, type TokenPair, TokensService } from './tokens.service.js';
 

@@ -21,4 +21,13 @@ describe('CONTRIBUTING.md', () => {
   it.each(rows)('leads to files that exist: %s', (row) => {
     expect(filesOf(row).filter((file) => !existsSync(file))).toEqual([]);
   });
+
+  const named = rows.flatMap((row) => [...row.matchAll(/`(src[\w/.-]+\.ts)` \(`(\w+)`\)/g)]);
+
+  it.each(named.map(([, file = '', name = '']) => ({ file, name })))(
+    '$name is a function of $file',
+    ({ file, name }) => {
+      expect(readFileSync(file, 'utf8')).toContain(`export function ${name}(`);
+    },
+  );
 });

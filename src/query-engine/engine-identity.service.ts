@@ -6,7 +6,7 @@ import { Settings } from '../platform/settings.js';
 import { DbApiError } from './domain/db-api-errors.js';
 import { judgeIdentity, type Identity } from './domain/engine-identity.js';
 import type { NativeValue } from './domain/engine-value.js';
-import { ServiceTokens, TokenUnavailable } from './domain/service-tokens.js';
+import { ServiceTokenSource, TokenUnavailable } from './domain/service-token-source.js';
 import { readClaims, tokenProblems } from './domain/token-claims.js';
 import { type ConnectOptions, EngineConnections } from './engine-connections.service.js';
 
@@ -29,7 +29,7 @@ export class EngineIdentity {
 
   constructor(
     private readonly connections: EngineConnections,
-    private readonly tokens: ServiceTokens,
+    private readonly tokens: ServiceTokenSource,
     private readonly settings: Settings,
     private readonly timers: Timers,
     private readonly log: Log,

@@ -10,7 +10,7 @@ import { take } from 'rxjs';
 import { HealthRegistry } from '../platform/health.js';
 import { Log } from '../platform/log.js';
 import { Settings } from '../platform/settings.js';
-import { ServiceTokens } from './domain/service-tokens.js';
+import { ServiceTokenSource } from './domain/service-token-source.js';
 import { StatementClient } from './domain/statement-client.js';
 import { EngineIdentity } from './engine-identity.service.js';
 import { QueryExecutions } from './query-executions.service.js';
@@ -27,7 +27,7 @@ export class EngineLifecycle implements OnModuleInit, BeforeApplicationShutdown,
 
   constructor(
     private readonly http: HttpAdapterHost,
-    private readonly tokens: ServiceTokens,
+    private readonly tokens: ServiceTokenSource,
     private readonly client: StatementClient,
     private readonly identity: EngineIdentity,
     private readonly executions: QueryExecutions,

@@ -8,15 +8,15 @@ import { Timers } from '../kernel/timers.js';
 import { Log } from '../platform/log.js';
 import { Settings } from '../platform/settings.js';
 import { QueryStore } from './domain/query-store.js';
-import { ServiceTokens } from './domain/service-tokens.js';
+import { ServiceTokenSource } from './domain/service-token-source.js';
 import { StatementClient } from './domain/statement-client.js';
 import { EngineCatalogNames } from './engine-catalog-names.service.js';
 import { EngineConnections } from './engine-connections.service.js';
 import { EngineIdentity } from './engine-identity.service.js';
 import { EngineLifecycle } from './engine-lifecycle.service.js';
 import { EngineProbe } from './engine-probe.service.js';
-import { KeycloakServiceTokens } from './infrastructure/keycloak-service-tokens.js';
-import { NoServiceTokens } from './infrastructure/no-service-tokens.js';
+import { KeycloakServiceTokenSource } from './infrastructure/keycloak-service-token-source.js';
+import { NoServiceTokenSource } from './infrastructure/no-service-token-source.js';
 import { PostgresQueryStore } from './infrastructure/postgres-query-store.js';
 import { TrinoStatementClient } from './infrastructure/trino-statement-client.js';
 import { QueriesController } from './queries.controller.js';
@@ -42,11 +42,15 @@ import { RowStreams } from './row-streams.service.js';
     EngineProbe,
     { provide: EngineNames, useClass: EngineCatalogNames },
     { provide: QueryStore, useClass: PostgresQueryStore },
-    { provide: ServiceTokens, useFactory: serviceTokens, inject: [Settings, Timers, Random, Clock, Log, Registry] },
+    {
+      provide: ServiceTokenSource,
+      useFactory: serviceTokens,
+      inject: [Settings, Timers, Random, Clock, Log, Registry],
+    },
     {
       provide: StatementClient,
       useFactory: statementClient,
-      inject: [Settings, ServiceTokens, Timers, Random, Clock, Log],
+      inject: [Settings, ServiceTokenSource, Timers, Random, Clock, Log],
     },
   ],
   exports: [EngineProbe, EngineConnections, EngineNames],
@@ -60,15 +64,15 @@ function serviceTokens(
   clock: Clock,
   log: Log,
   registry: Registry,
-): ServiceTokens {
+): ServiceTokenSource {
   return engine.jwt === null
-    ? new NoServiceTokens()
-    : new KeycloakServiceTokens(engine.jwt, timers, random, clock, log, registry);
+    ? new NoServiceTokenSource()
+    : new KeycloakServiceTokenSource(engine.jwt, timers, random, clock, log, registry);
 }
 
 function statementClient(
   { engine, queries }: Settings,
-  tokens: ServiceTokens,
+  tokens: ServiceTokenSource,
   timers: Timers,
   random: Random,
   clock: Clock,

@@ -12,7 +12,7 @@ import {
 import { sessionFor } from '../../src/query-engine/domain/engine-session.js';
 import { Connection } from '../../src/query-engine/engine-connections.service.js';
 import { TrinoStatementClient } from '../../src/query-engine/infrastructure/trino-statement-client.js';
-import { FakeServiceTokens } from '../support/fake-service-tokens.js';
+import { FakeServiceTokenSource } from '../support/fake-service-token-source.js';
 import { SkippingTimers } from '../support/fake-timers.js';
 import { column, FakeTrino, failed } from '../support/fake-trino.js';
 import { FIXED_RANDOM } from '../support/fixed-random.js';
@@ -35,7 +35,7 @@ describe('the DB-API', () => {
     } as const;
     client = new TrinoStatementClient(
       address,
-      new FakeServiceTokens(),
+      new FakeServiceTokenSource(),
       timers,
       FIXED_RANDOM,
       new SystemClock(),

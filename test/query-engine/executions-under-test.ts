@@ -12,7 +12,7 @@ import { QueryMetrics } from '../../src/query-engine/query.metrics.js';
 import { QueryExecutions } from '../../src/query-engine/query-executions.service.js';
 import type { RowsResult } from '../../src/query-engine/rows-page.js';
 import { freshDatabase, type TestDatabase } from '../support/database.js';
-import { FakeServiceTokens } from '../support/fake-service-tokens.js';
+import { FakeServiceTokenSource } from '../support/fake-service-token-source.js';
 import { FakeTimers } from '../support/fake-timers.js';
 import { column, FakeTrino } from '../support/fake-trino.js';
 import { FIXED_RANDOM } from '../support/fixed-random.js';
@@ -60,7 +60,7 @@ export class ExecutionsUnderTest {
       compression: 'none',
       largestPage: 2 ** 25,
     } as const;
-    const tokens = new FakeServiceTokens();
+    const tokens = new FakeServiceTokenSource();
     const client = new TrinoStatementClient(
       address,
       tokens,

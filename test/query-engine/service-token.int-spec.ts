@@ -1,11 +1,11 @@
-import type { FakeServiceTokens } from '../support/fake-service-tokens.js';
+import type { FakeServiceTokenSource } from '../support/fake-service-token-source.js';
 import type { FakeTrino } from '../support/fake-trino.js';
 import { ana, StatementClientUnderTest } from './statement-client-under-test.js';
 
 describe('the token of the service', () => {
   let tested: StatementClientUnderTest;
   let engine: FakeTrino;
-  let tokens: FakeServiceTokens;
+  let tokens: FakeServiceTokenSource;
 
   beforeEach(async () => {
     tested = await StatementClientUnderTest.start();

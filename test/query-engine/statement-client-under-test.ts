@@ -7,7 +7,7 @@ import {
 } from '../../src/query-engine/infrastructure/trino-statement-client.js';
 import { SkippingTimers } from '../support/fake-timers.js';
 import { FIXED_RANDOM } from '../support/fixed-random.js';
-import { FakeServiceTokens } from '../support/fake-service-tokens.js';
+import { FakeServiceTokenSource } from '../support/fake-service-token-source.js';
 import { FakeTrino } from '../support/fake-trino.js';
 import { LogBook } from '../support/log-book.js';
 
@@ -17,7 +17,7 @@ export const ana = sessionFor('ana', { catalog: 'sales', schema: 'eu', traceToke
 /** Clients of one engine, in time that jumps over every wait. */
 export class StatementClientUnderTest {
   readonly timers = new SkippingTimers();
-  readonly tokens = new FakeServiceTokens();
+  readonly tokens = new FakeServiceTokenSource();
   readonly log = new LogBook();
   private readonly open: TrinoStatementClient[] = [];
 

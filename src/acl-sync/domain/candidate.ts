@@ -8,7 +8,7 @@ import { checkSize, checkRuleCount } from '../../trino-rules/document/target-cap
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import { checkRules } from '../../trino-rules/verify/check.js';
 import { closedRules } from './closed-rules.js';
-import { accessLosses } from './access-losses.js';
+import { revokedAccess } from './revoked-access.js';
 import {
   approvedFinding,
   type Baseline,
@@ -113,7 +113,7 @@ export function prepareWithdrawal(
   if (writtenSnapshot(less) === writtenSnapshot(snapshots.previous)) return finished(known);
   const compiled = how === 'compiled' ? compiledWithdrawal(less, baseline, { ...preparation, compiler }) : null;
   if (compiled !== null) return finished(compiled);
-  const closed = closedRules(documentOf(baseline.text), accessLosses(snapshots.previous, snapshots.explained));
+  const closed = closedRules(documentOf(baseline.text), revokedAccess(snapshots.previous, snapshots.explained));
   if (closed === null) return { ...known, findings: [WITHDRAWAL_IMPOSSIBLE] };
   const { text, hash, document } = closed;
   return finished({ ...known, ...sized(text, document), hash, at: snapshot.at, findings: [CLOSED_INSTEAD] });

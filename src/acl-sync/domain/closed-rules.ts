@@ -6,7 +6,7 @@ import { readRules } from '../../trino-rules/document/rules-reader.js';
 import { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import { MARKER } from '../../trino-rules/engine/rights.js';
 import { canBeImpersonated } from '../../trino-rules/model/intent.js';
-import type { AccessLoss, AccessLosses } from './access-losses.js';
+import type { RevokedNode, RevokedAccess } from './revoked-access.js';
 
 export interface ClosedRules {
   text: string;
@@ -19,7 +19,7 @@ export interface ClosedRules {
  * matches, so these remove access and never add any. Nothing is compiled.
  * @returns null: the check of the result failed
  */
-export function closedRules(published: RulesDocument, losses: AccessLosses): ClosedRules | null {
+export function closedRules(published: RulesDocument, losses: RevokedAccess): ClosedRules | null {
   const denied = withDenials(published, losses);
   const marker = denied.system_session_properties.filter(isMarker);
   const properties = denied.system_session_properties.filter((rule) => !isMarker(rule));
@@ -41,7 +41,7 @@ function isMarker({ property }: { property?: string }): boolean {
   return property?.startsWith(MARKER) === true;
 }
 
-function withDenials(published: RulesDocument, { nodes, withoutAccess }: AccessLosses): RulesDocument {
+function withDenials(published: RulesDocument, { nodes, withoutAccess }: RevokedAccess): RulesDocument {
   const on = nodes.map(({ resource, names }) => ({ ...patterns(resource), user: anyOf(names) }));
   const whole = withoutAccess.length === 0 ? [] : [{ user: anyOf(withoutAccess) }];
   const impersonated = withoutAccess.filter(canBeImpersonated);
@@ -76,7 +76,7 @@ function withDenials(published: RulesDocument, { nodes, withoutAccess }: AccessL
   };
 }
 
-function patterns({ catalog, schema, table }: AccessLoss['resource']): {
+function patterns({ catalog, schema, table }: RevokedNode['resource']): {
   catalog: string;
   schema?: string;
   table?: string;
@@ -93,7 +93,7 @@ function anyOf(names: readonly string[]): string {
 }
 
 /** A level below the node is checked with a name that no rule spells out, as the denial names none there. */
-function hasNothingAt(evaluator: Evaluator, user: string, { resource }: AccessLoss): boolean {
+function hasNothingAt(evaluator: Evaluator, user: string, { resource }: RevokedNode): boolean {
   const { catalog, schema = 'any schema', table = 'any table' } = resource;
   if (!evaluator.mayRead(user, catalog)) return true;
   if (resource.schema === undefined) return false;

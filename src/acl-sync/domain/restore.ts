@@ -26,7 +26,7 @@ export const NO_RESTORE_CHANGES: RestoreChanges = { begun: null, ended: null };
 export const LONGEST_RESTORE_HOURS = 24;
 
 /** How the restore of the latest version ended by itself; null: it did not, or its end is recorded already. */
-export function endOf(latest: { restored: RecordedRestore | null } | null, now: Date): RestoreEnd | null {
+export function endByTime(latest: { restored: RecordedRestore | null } | null, now: Date): RestoreEnd | null {
   const restored = latest?.restored ?? null;
   return restored !== null && restored.ended === null && restored.until <= now ? 'time' : null;
 }
@@ -49,9 +49,13 @@ export function restoredFinding({ version, until, reason }: Restore): Finding {
   return { code: 'restored', severity: 'info', message };
 }
 
-/** @param gained against the current grants */
-export function contradictionFinding({ version }: Restore, gained: AccessChange): Finding {
-  const examples = firstChanges({ ...gained, lost: [] });
+/**
+ * Why the restored text may not be published: it gives what the current grants deny; null: it gives nothing of that kind.
+ * @param change from what the current grants give to the restored text
+ */
+export function contradiction({ version }: Restore, change: AccessChange): Finding | null {
+  if (change.gainedInAll === 0) return null;
+  const examples = firstChanges({ ...change, lost: [] });
   const message = `version ${version} cannot be restored: it gives what the current grants deny (${examples})`;
   return { code: 'restore-contradicted', severity: 'error', message };
 }

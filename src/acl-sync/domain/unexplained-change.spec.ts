@@ -11,7 +11,7 @@ import { AuditProjection } from './audit-projection.js';
 import { prepare, prepareWithdrawal } from './candidate.js';
 import { closedRules } from './closed-rules.js';
 import { explainedSnapshot } from './explained-snapshot.js';
-import { accessLosses } from './access-losses.js';
+import { revokedAccess } from './revoked-access.js';
 import { documentOf, type Previous, writtenSnapshot } from './unexplained-change.js';
 import { withdrawal } from './withdrawal.js';
 
@@ -100,7 +100,7 @@ describe('denials in front of the published rules', () => {
       fc.property(anyRecordedChanges('anything'), (changed) => {
         const previous = effective(changed.previous);
         const published = compile(previous).document;
-        const closed = closedRules(published, accessLosses(previous, explained(changed)));
+        const closed = closedRules(published, revokedAccess(previous, explained(changed)));
         const recorded = compile(effective(explained(changed))).document;
         expect(closed).not.toBeNull();
         for (const document of [published, recorded])
@@ -121,7 +121,7 @@ describe('denials in front of the published rules', () => {
       ...snapshot,
       groups: snapshot.groups.map((group) => ({ ...group, members: group.id === 1 ? [] : group.members })),
     };
-    expect(accessLosses(snapshot, next)).toEqual({
+    expect(revokedAccess(snapshot, next)).toEqual({
       nodes: [{ resource: { catalog: 'sales' }, names: ['bo'] }],
       withoutAccess: ['bo'],
     });

@@ -31,7 +31,7 @@ function codePoints(text: string): number {
 export abstract class PasswordHasher {
   /**
    * Runs the work of a request that needs hashes if there is a place for it: one for each hashing thread, and a bounded
-   * number that wait. Places and turns are shared fairly between addresses (FairTurns).
+   * number that wait. Places and turns are shared fairly between addresses (FairQueue).
    * @throws Refused `busy` when no place is left for the address, or when `signal` is aborted because the client has gone.
    */
   abstract admit<T>(address: string, signal: AbortSignal, work: (hashing: Hashing) => Promise<T>): Promise<T>;

@@ -1,5 +1,5 @@
 import type { Account } from '../../users/domain/account.js';
-import type { RefreshRow } from './rotation.js';
+import type { RefreshRow } from './refresh-rotation.js';
 
 /** A sign-in and everything refreshed from it (a token family). */
 export interface Session {

@@ -6,12 +6,12 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { Refused } from '../../kernel/errors.js';
 import { HealthRegistry, type Health } from '../../platform/health.js';
 import { Settings } from '../../platform/settings.js';
-import { FairTurns, type Place } from '../domain/fair-turns.js';
+import { FairQueue, type Place } from '../domain/fair-queue.js';
 import { type Hashing, PasswordHasher } from '../domain/password.js';
 import { countedAddress } from '../domain/throttle.js';
 import type work from './password.worker.js';
 
-/** bcryptjs in worker threads, one for each core. The pool gets no more tasks than it has threads: FairTurns decides which is next. */
+/** bcryptjs in worker threads, one for each core. The pool gets no more tasks than it has threads: FairQueue decides which is next. */
 @Injectable()
 export class PiscinaPasswordHasher extends PasswordHasher implements OnApplicationShutdown {
   private readonly pool: Piscina<Parameters<typeof work>[0], ReturnType<typeof work>>;
@@ -21,7 +21,7 @@ export class PiscinaPasswordHasher extends PasswordHasher implements OnApplicati
   private readonly turnedAway: Counter;
   private readonly cost: number;
   private readonly places: number;
-  private readonly turns: FairTurns;
+  private readonly turns: FairQueue;
   /** A moving average of one hash. Reading the pool's own histogram takes a quarter of a millisecond. */
   private typicalMs = 0;
 
@@ -37,7 +37,7 @@ export class PiscinaPasswordHasher extends PasswordHasher implements OnApplicati
     });
     this.loaded = Promise.allSettled(this.pool.threads.map((thread) => once(thread, 'message')));
     this.places = this.pool.maxThreads + settings.auth.hashQueueMax;
-    const turns = new FairTurns(this.pool.maxThreads, this.places);
+    const turns = new FairQueue(this.pool.maxThreads, this.places);
     this.turns = turns;
     health.register('password hashing', () => Promise.resolve(this.health()));
     new Gauge({

@@ -6,7 +6,7 @@ import type { Timers } from '../../kernel/timers.js';
 import { belongsTo } from '../domain/next-uri.js';
 import { ProtocolBreach } from '../domain/reading.js';
 import { RETRY_BUDGET, pauseBeforeRetry, readRetryAfter, type FailedAttempt } from '../domain/retry.js';
-import { type ServiceTokens, TokenUnavailable } from '../domain/service-tokens.js';
+import { type ServiceTokenSource, TokenUnavailable } from '../domain/service-token-source.js';
 import { EngineFault, type RequestLimits, type StatementAnswer, StatementClient } from '../domain/statement-client.js';
 import { PageTooHeavy, readStatementPage } from '../domain/statement-page.js';
 import { AxiosExchange, LostConnection, OversizedReply, type Reply } from './axios-exchange.js';
@@ -37,7 +37,7 @@ export class TrinoStatementClient extends StatementClient {
 
   constructor(
     private readonly engine: TrinoAddress,
-    private readonly tokens: ServiceTokens,
+    private readonly tokens: ServiceTokenSource,
     private readonly timers: Timers,
     private readonly random: Random,
     private readonly clock: Clock,

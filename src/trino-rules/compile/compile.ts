@@ -1,10 +1,11 @@
 import type { Finding } from '../document/finding.js';
-import type { RulesDocument, SystemSessionPropertyRule } from '../document/rules-document.js';
+import type { RulesDocument } from '../document/rules-document.js';
 import type { Snapshot } from '../model/snapshot.js';
 import { catalogRules } from './catalog-rules.js';
 import { compilerFindings } from './compiler-findings.js';
 import { isReplacementSafe } from './engine-terms.js';
 import { intentSets, type IntentSets } from './intent-sets.js';
+import { markerRules } from './marker-rules.js';
 import { anyOf } from './name-pattern.js';
 import { rulesHash, rulesText } from './rules-text.js';
 import { schemaRules } from './schema-rules.js';
@@ -29,7 +30,7 @@ export function compile(snapshot: Snapshot): CompiledRules {
   const intent = intentSets(snapshot);
   const unmarked = unmarkedDocument(snapshot, intent);
   const hash = rulesHash(rulesText(unmarked));
-  const properties = [...marker(snapshot.settings.ownAccount, hash), ...unmarked.system_session_properties];
+  const properties = [...markerRules(snapshot.settings.ownAccount, hash), ...unmarked.system_session_properties];
   const document = { ...unmarked, system_session_properties: properties };
   return { document, text: rulesText(document), hash, findings: compilerFindings(snapshot, intent) };
 }
@@ -63,15 +64,4 @@ function unmarkedDocument({ settings }: Snapshot, intent: IntentSets): RulesDocu
     ],
     catalog_session_properties: accounts.catalog_session_properties,
   };
-}
-
-/**
- * Grantline's own `SET SESSION grantline_rules_<hash>` is answered INVALID_SESSION_PROPERTY exactly when this version is in
- * force, and PERMISSION_DENIED when another is (seen on 483). The marker grants nothing: there is no such property.
- */
-function marker(ownAccount: string, hash: string): SystemSessionPropertyRule[] {
-  return [
-    { user: anyOf([ownAccount]), property: `grantline_rules_${hash}`, allow: true },
-    { property: 'grantline_rules_.*', allow: false },
-  ];
 }

@@ -1,7 +1,7 @@
 import type { IntentSets } from './intent-sets.js';
 import { anyOf, typicalLength } from './name-pattern.js';
 import { rectangles, type Sibling } from './rectangles.js';
-import type { WideRule } from './rule-order.js';
+import type { WideRule } from './table-rule-order.js';
 
 /** The patterns that rules about siblings share: users, and the levels above. */
 export interface SiblingRule {

@@ -7,7 +7,7 @@ import { literal } from './name-pattern.js';
 import type { NodeAccess } from './node-access.js';
 import type { PrincipalIndex } from './principal-index.js';
 import type { Sibling } from './rectangles.js';
-import { interleaved, type Block } from './rule-order.js';
+import { interleaved, type Block } from './table-rule-order.js';
 import type { Level, SiblingRule, SiblingRules } from './sibling-rules.js';
 
 /** Nodes with entries under one parent. */

@@ -2,7 +2,7 @@ import type { Finding } from '../document/finding.js';
 import type { PatternCache } from '../document/pattern-cache.js';
 import { patternOf, RULE_PATTERNS, ruleText, type RulesDocument } from '../document/rules-document.js';
 import type { UserUniverse } from '../engine/user-universe.js';
-import { isMarkerDenial } from './marker.js';
+import { isMarkerDenial } from './marker-check.js';
 
 /**
  * What must hold before anything is proved: each pattern is absent or a complete list of names. Any other (`.*`, `a.*`, names too

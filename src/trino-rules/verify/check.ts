@@ -2,7 +2,7 @@ import type { Finding } from '../document/finding.js';
 import { readRules } from '../document/rules-reader.js';
 import { WorkBudget } from '../document/work-budget.js';
 import { checkInvariants } from '../lint/invariants.js';
-import { checkMarker } from '../lint/marker.js';
+import { checkMarker } from '../lint/marker-check.js';
 import { unreachableRules } from '../lint/unreachable-rules.js';
 import type { Snapshot } from '../model/snapshot.js';
 import { prove, withEngine } from './proof.js';

@@ -142,13 +142,13 @@ stopsEach({
     found: /the user of rule queries\[\d+\] holds \.\*, so that nothing can be proved/,
   },
   'opens the marker to all users': {
-    file: 'trino-rules/compile/compile.js',
+    file: 'trino-rules/compile/marker-rules.js',
     from: "{ property: 'grantline_rules_.*', allow: false }",
     to: "{ property: 'grantline_rules_.*', allow: true }",
     found: /the property of rule system_session_properties\[\d+\] holds \.\*, so that nothing can be proved/,
   },
   'leaves the denial of other markers out': {
-    file: 'trino-rules/compile/compile.js',
+    file: 'trino-rules/compile/marker-rules.js',
     from: "        { property: 'grantline_rules_.*', allow: false },\n",
     to: '',
     found: /the session properties do not begin with the marker of this version and the denial of all others/,

@@ -141,19 +141,19 @@ stopsEach({
     found: /ivy .*may SELECT from hr\.staff\.\(any other table\)/,
   },
   'puts wide rules before all blocks': {
-    file: 'trino-rules/compile/rule-order.js',
+    file: 'trino-rules/compile/table-rule-order.js',
     from: '(behind[place] ?? before).push(rule);',
     to: 'before.push(rule);',
     found: /fay .*may not SELECT the column ssn of hr\.staff\.\(any other table\)/,
   },
   'puts rules of a block behind its wide rules': {
-    file: 'trino-rules/compile/rule-order.js',
+    file: 'trino-rules/compile/table-rule-order.js',
     from: '[...rules, ...(behind[i] ?? [])]',
     to: '[...(behind[i] ?? []), ...rules]',
     found: /fay .*may not SELECT the column ssn of hr\.staff\.\(any other table\)/,
   },
   'leaves the wide rules of the last block out': {
-    file: 'trino-rules/compile/rule-order.js',
+    file: 'trino-rules/compile/table-rule-order.js',
     from: '[...rules, ...(behind[i] ?? [])]',
     to: 'i + 1 === blocks.length ? rules : [...rules, ...(behind[i] ?? [])]',
     found: /fay .*may not SELECT from hr\.vault\.\(any other table\) \(deny \d+ takes it\)/,

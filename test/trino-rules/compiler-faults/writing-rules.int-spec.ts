@@ -4,7 +4,7 @@ import { stopsEach } from './faulty-compilers.js';
 stopsEach({
   // Order
   'asks catalogs before schemas and tables': {
-    file: 'trino-rules/compile/rule-order.js',
+    file: 'trino-rules/compile/table-rule-order.js',
     from: 'Math.max(latest, places.get(name) ?? FIRST)',
     to: 'FIRST',
     found: /fay may not SELECT from hr\.staff\.salaries \(deny 5 takes it\), but rule tables\[3\] gives it/,

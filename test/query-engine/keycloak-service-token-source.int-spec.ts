@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client';
 import { Secret } from '../../src/kernel/secret.js';
-import { TokenUnavailable } from '../../src/query-engine/domain/service-tokens.js';
-import { KeycloakServiceTokens } from '../../src/query-engine/infrastructure/keycloak-service-tokens.js';
+import { TokenUnavailable } from '../../src/query-engine/domain/service-token-source.js';
+import { KeycloakServiceTokenSource } from '../../src/query-engine/infrastructure/keycloak-service-token-source.js';
 import { FakeKeycloak } from '../support/fake-keycloak.js';
 import { FakeTimers } from '../support/fake-timers.js';
 import { FIXED_RANDOM } from '../support/fixed-random.js';
@@ -10,13 +10,13 @@ import { TestClock } from '../support/test-clock.js';
 
 const EMPTY = 'service-account token is empty';
 
-describe('KeycloakServiceTokens', () => {
+describe('KeycloakServiceTokenSource', () => {
   let keycloak: FakeKeycloak;
   let timers: FakeTimers;
   let log: LogBook;
   let clock: TestClock;
   let registry: Registry;
-  let tokens: KeycloakServiceTokens;
+  let tokens: KeycloakServiceTokenSource;
 
   beforeEach(async () => {
     keycloak = new FakeKeycloak();
@@ -29,7 +29,7 @@ describe('KeycloakServiceTokens', () => {
       clientId: 'grantline',
       clientSecret: new Secret('grantline-secret'),
     };
-    tokens = new KeycloakServiceTokens(client, timers, FIXED_RANDOM, clock, log, registry);
+    tokens = new KeycloakServiceTokenSource(client, timers, FIXED_RANDOM, clock, log, registry);
   });
   afterEach(async () => {
     tokens.close();

@@ -1,7 +1,7 @@
-import { ServiceTokens } from '../domain/service-tokens.js';
+import { ServiceTokenSource } from '../domain/service-token-source.js';
 
 /** SERVICE_QUERY_JWT_ENABLED=false: requests carry no Bearer header. */
-export class NoServiceTokens extends ServiceTokens {
+export class NoServiceTokenSource extends ServiceTokenSource {
   override current(): Promise<null> {
     return Promise.resolve(null);
   }

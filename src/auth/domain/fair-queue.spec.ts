@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { FairTurns, type Place, type Turn } from './fair-turns.js';
+import { FairQueue, type Place, type Turn } from './fair-queue.js';
 
 const staying = new AbortController().signal;
 
@@ -8,10 +8,10 @@ class Requests {
   /** Whose turns began, in order. */
   order = '';
   running: Place[] = [];
-  readonly turns: FairTurns;
+  readonly turns: FairQueue;
 
   constructor(atOnce: number, places = 1000) {
-    this.turns = new FairTurns(atOnce, places);
+    this.turns = new FairQueue(atOnce, places);
   }
 
   /** Null: there was no place. */
@@ -105,7 +105,7 @@ describe('fair turns', () => {
   });
 
   it('displaces no place that has had a turn', async () => {
-    const turns = new FairTurns(1, 2);
+    const turns = new FairQueue(1, 2);
     const [begun, other] = [turns.enter('a'), turns.enter('a')];
     if (begun === null || other === null) throw new Error('there were two places');
     await turns.turn(begun, staying);

@@ -1,7 +1,7 @@
-import { ServiceTokens, TokenUnavailable } from '../../src/query-engine/domain/service-tokens.js';
+import { ServiceTokenSource, TokenUnavailable } from '../../src/query-engine/domain/service-token-source.js';
 
 /** Tokens `token-1`, `token-2`, …, a new one for each refusal. */
-export class FakeServiceTokens extends ServiceTokens {
+export class FakeServiceTokenSource extends ServiceTokenSource {
   /** While true, the provider is down and the token at hand has expired. */
   down = false;
   renewals = 0;

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { judgeRotation, PARENT_GRACE_MS, type RefreshRow, type Rotation } from './rotation.js';
+import { judgeRotation, PARENT_GRACE_MS, type RefreshRow, type Rotation } from './refresh-rotation.js';
 
 const NOW = 1_000_000;
 

@@ -8,13 +8,13 @@ import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../../trino-rules/
 import { joinById } from './join-by-id.js';
 
 /** A node, and the engine names of the users and engine principals that lose access on it. */
-export interface AccessLoss {
+export interface RevokedNode {
   resource: Resource;
   names: readonly string[];
 }
 
-export interface AccessLosses {
-  nodes: AccessLoss[];
+export interface RevokedAccess {
+  nodes: RevokedNode[];
   /** Those of them that have no access left at all. */
   withoutAccess: string[];
 }
@@ -23,7 +23,7 @@ export interface AccessLosses {
  * Access that the explained snapshot takes away from the previous one. An over-approximation: a policy that newly applies to a
  * principal counts as the loss of its whole node.
  */
-export function accessLosses(previous: Snapshot, explained: Snapshot): AccessLosses {
+export function revokedAccess(previous: Snapshot, explained: Snapshot): RevokedAccess {
   const [before, after] = [new Principals(previous), new Principals(explained)];
   const given = joinById(previous.grants, effective(explained).grants);
   const kept = given.flatMap(([was, is]): KeptGrant[] => {
@@ -32,7 +32,7 @@ export function accessLosses(previous: Snapshot, explained: Snapshot): AccessLos
     return [{ grant: is, names: new Set([...before.of(was.principal)].filter((name) => are.has(name))) }];
   });
   const keptById = new Map(kept.map((each) => [each.grant.id, each.names]));
-  const granted = given.flatMap(([was]): AccessLoss[] => {
+  const granted = given.flatMap(([was]): RevokedNode[] => {
     if (was === undefined) return [];
     const names = keptById.get(was.id) ?? NO_NAMES;
     const lost = [...before.of(was.principal)].filter((name) => !names.has(name));
@@ -40,14 +40,14 @@ export function accessLosses(previous: Snapshot, explained: Snapshot): AccessLos
     const others = kept.filter(({ grant }) => includes(grant, was));
     return [{ resource: was.resource, names: lost.filter((name) => !others.some(({ names }) => names.has(name))) }];
   });
-  const restricted = joinById(previous.policies, explained.policies).flatMap(([was, is]): AccessLoss[] => {
+  const restricted = joinById(previous.policies, explained.policies).flatMap(([was, is]): RevokedNode[] => {
     if (is === undefined) return [];
     const known =
       was !== undefined && sameDetails(policyDetails(was), policyDetails(is)) ? before.under(was) : NO_NAMES;
     return [{ resource: node(is.resource), names: [...after.under(is)].filter((name) => !known.has(name)) }];
   });
   // Without this mask the next wider one applies, which may show less.
-  const unmasked = joinById(previous.policies, explained.policies).flatMap(([was, is]): AccessLoss[] => {
+  const unmasked = joinById(previous.policies, explained.policies).flatMap(([was, is]): RevokedNode[] => {
     if (was?.kind !== 'column_mask') return [];
     const still = is !== undefined && sameDetails(policyDetails(was), policyDetails(is)) ? after.under(is) : NO_NAMES;
     const wider = explained.policies.filter(
@@ -77,7 +77,7 @@ export function accessLosses(previous: Snapshot, explained: Snapshot): AccessLos
 
 /** For each principal that loses access, the catalogs where it keeps some: grants outside the nodes, less the denies on them. */
 function remainingCatalogs(
-  nodes: readonly AccessLoss[],
+  nodes: readonly RevokedNode[],
   kept: readonly KeptGrant[],
   policies: readonly AppliedPolicy[],
 ): RemainingCatalogs {
@@ -122,7 +122,7 @@ function node({ catalog, schema, table }: Resource): Resource {
   return { catalog, ...(schema !== undefined && { schema }), ...(table !== undefined && { table }) };
 }
 
-function merged(losses: readonly AccessLoss[]): AccessLoss[] {
+function merged(losses: readonly RevokedNode[]): RevokedNode[] {
   const byNode = new Map<string, { resource: Resource; names: Set<string> }>();
   for (const { resource, names } of losses) {
     const key = JSON.stringify([resource.catalog, resource.schema, resource.table]);

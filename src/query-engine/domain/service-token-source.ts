@@ -1,7 +1,7 @@
 import { NamedError } from '../../kernel/named-error.js';
 
 /** The Bearer token that every request to the engine carries (source document 4.6 and 5.2). */
-export abstract class ServiceTokens {
+export abstract class ServiceTokenSource {
   /**
    * The token that is valid now; null when tokens are switched off.
    * @param signal ends this caller's waiting only, never an acquisition that others wait for.

@@ -15,7 +15,7 @@ import {
   type ServiceToken,
   type TokenFailure,
 } from '../domain/service-token.js';
-import { ServiceTokens, TokenUnavailable } from '../domain/service-tokens.js';
+import { ServiceTokenSource, TokenUnavailable } from '../domain/service-token-source.js';
 import { AxiosExchange } from './axios-exchange.js';
 import { ServiceTokenMetrics } from './service-token-metrics.js';
 
@@ -43,7 +43,7 @@ const SHORTEST_REST = 1_000;
  * the background while the valid token is handed out, the token in memory only.
  */
 @Opaque
-export class KeycloakServiceTokens extends ServiceTokens {
+export class KeycloakServiceTokenSource extends ServiceTokenSource {
   private readonly exchange = new AxiosExchange(LARGEST_ANSWER);
   private readonly metrics: ServiceTokenMetrics;
   private token: ServiceToken | null = null;

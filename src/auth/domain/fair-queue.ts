@@ -27,7 +27,7 @@ interface Owner {
  * of several the least recently served one. Within an owner: first come, first served. Places are bounded too: when all are
  * taken, an owner with a smaller share displaces the newest waiting request of the largest one (longest queue drop).
  */
-export class FairTurns {
+export class FairQueue {
   /** The least recently served first. */
   private readonly owners = new Map<string, Owner>();
   private placesTaken = 0;
