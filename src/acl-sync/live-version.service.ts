@@ -7,12 +7,11 @@ import { Settings } from '../platform/settings.js';
 import { EngineProbe } from '../query-engine/engine-probe.service.js';
 import { AclSyncMetrics } from './acl-sync.metrics.js';
 import { BackgroundRunsService } from './background-runs.service.js';
-import { isCulprit, LIVE_WITHIN_MS, type LiveWatch, watched } from './domain/live-watch.js';
+import { isCulprit, isSettled, LIVE_WITHIN_MS, type LiveWatch, watched } from './domain/live-watch.js';
 import type { PublicationSummary } from './domain/publication.js';
 import { PublicationHistory } from './domain/publication-history.js';
 import { RulesTarget, TARGET_MS } from './domain/rules-target.js';
 
-/** `unsettled`: the engine does not use the last published version, or that is not known. */
 const CHECK_INTERVAL_MS = { unsettled: 2_000, settled: 15_000 };
 
 /**
@@ -105,8 +104,8 @@ export class LiveVersionService implements OnApplicationBootstrap, BeforeApplica
     const { signal } = this.stopping;
     while (!signal.aborted) {
       await this.check().catch((error: unknown) => this.log.warn('live version check failed', { err: error }));
-      const pause = this.watch?.state === 'live' ? CHECK_INTERVAL_MS.settled : CHECK_INTERVAL_MS.unsettled;
-      await this.timers.wait(pause, signal).catch(() => undefined);
+      const interval = CHECK_INTERVAL_MS[isSettled(this.watch) ? 'settled' : 'unsettled'];
+      await this.timers.wait(interval, signal).catch(() => undefined);
     }
   }
 }

@@ -28,7 +28,7 @@ export type LiveState = 'unknown' | 'live' | 'pending' | 'overdue' | 'broken';
 /** The result after one more probe. No answer changes nothing. */
 export function watched(
   before: LiveWatch | null,
-  { version, liveAt, publishedAt }: PublicationSummary,
+  { version, liveAt, publishedAt }: Pick<PublicationSummary, 'version' | 'liveAt' | 'publishedAt'>,
   answer: RulesInForce,
   now: Date,
 ): LiveWatch {
@@ -49,6 +49,11 @@ export function watched(
     case 'unreachable':
       return known;
   }
+}
+
+/** Whether the last answer was that the engine uses the published version: anything else is asked about again soon. */
+export function isSettled(watch: LiveWatch | null): boolean {
+  return watch?.state === 'live' && watch.brokenTimes === 0;
 }
 
 /** Whether the engine fails on this version, not on a text that it read before. */
