@@ -28,6 +28,8 @@ export function postgresConnection(url: string): ClientConfig {
   return typeof password === 'string' ? { ...connection, password: () => password } : connection;
 }
 
+const READ_TIMEOUT = 'Query read timeout';
+
 /**
  * A connection that has an error listener from the start. The pool and TypeORM add theirs in turns; an error in between, as
  * from a terminated backend, would end the process. The next query of the connection fails with it.
@@ -36,5 +38,24 @@ export class PooledClient extends Client {
   constructor(config?: string | ClientConfig) {
     super(config);
     this.on('error', () => undefined);
+    this.query = this.closingAfterTimeout(this.query.bind(this));
+  }
+
+  /**
+   * The driver forgets a query that timed out, and TypeORM returns its connection to the pool: in the middle of a transaction
+   * whose ROLLBACK was dropped, so that the next request would commit its first half.
+   */
+  private closingAfterTimeout(query: Client['query']): Client['query'] {
+    return new Proxy(query, {
+      apply: (target, self, parameters: unknown[]): unknown => {
+        const result: unknown = Reflect.apply(target, self, parameters);
+        if (result instanceof Promise) {
+          result.catch((error: unknown) => {
+            if (error instanceof Error && error.message === READ_TIMEOUT) this.connection.stream.destroy();
+          });
+        }
+        return result;
+      },
+    });
   }
 }

@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createApplication } from '../../src/application.js';
 import { createPino, PinoLog } from '../../src/platform/infrastructure/pino-log.js';
+import type { HealthReport } from '../../src/platform/health.js';
 import { parseSettings } from '../../src/platform/settings-parser.js';
 import { freshDatabase, type TestDatabase } from './database.js';
 import { linesWithSecrets, TEST_SECRET } from './secrets.js';
@@ -17,6 +18,8 @@ export interface TestService {
   logLines: string[];
   /** The text of `/metrics`. */
   metrics(): Promise<string>;
+  /** The answer of `/health/ready`. */
+  ready(): Promise<{ status: number; body: HealthReport }>;
   stop(): Promise<void>;
 }
 
@@ -50,6 +53,10 @@ export async function startService(
     database: own,
     logLines,
     metrics: async () => (await operations.inject('/metrics')).body,
+    ready: async () => {
+      const { statusCode, body } = await operations.inject('/health/ready');
+      return { status: statusCode, body: JSON.parse(body) as HealthReport };
+    },
     stop: async () => {
       await app.close();
       await operations.close();

@@ -1,0 +1,182 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Client } from 'pg';
+import { administrator } from '../support/administrator.js';
+import { type Answer, ApiClient, passwordOf, registrant, signedUp } from '../support/api-client.js';
+import { asSuperuser, freshDatabase, type TestDatabase } from '../support/database.js';
+import { inFastMotion } from '../support/fast-motion.js';
+import { startService, type TestService } from '../support/service.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
+import { until } from '../support/until.js';
+
+const UNAVAILABLE = { status: 503, code: 'database_unavailable', retryAfter: '5' };
+/** Connections of the service. */
+const POOL = 10;
+/** Grants of one batch. */
+const BATCH = 3;
+
+const seen = ({ status, body, headers }: Answer) => ({
+  status,
+  code: body?.['code'] ?? null,
+  retryAfter: headers.get('retry-after'),
+});
+
+describe('PostgreSQL', () => {
+  let database: TestDatabase;
+  let proxy: TcpProxy;
+  let service: TestService;
+  let anonymous: ApiClient;
+  let admin: ApiClient;
+  let ana: ApiClient;
+  let anaId: number;
+  let direct: Client;
+  beforeAll(async () => {
+    database = await freshDatabase();
+    proxy = await TcpProxy.to(database.url);
+    service = await startService({ AUTH_THROTTLE_ENABLED: 'false' }, { database: { ...database, url: proxy.url } });
+    anonymous = new ApiClient(service.url);
+    admin = await administrator(service);
+    const { access_token, id } = await signedUp(anonymous, 'ana');
+    [ana, anaId] = [anonymous.as(access_token), id];
+    direct = new Client(database.url);
+    await direct.connect();
+  });
+  afterAll(async () => {
+    await service.stop();
+    await proxy.down();
+    await direct.end();
+    await database.drop();
+  });
+
+  const login = (): Promise<Answer> =>
+    anonymous.post('/api/auth/login', { username: 'ana', password: passwordOf('ana') });
+  const grant = (schema: string): Promise<Answer> =>
+    admin.post('/api/admin/grants', {
+      principal: { type: 'user', id: anaId },
+      resource: { catalog: 'sales', schema },
+      privileges: ['SELECT'],
+    });
+  const batch = (name: string): Promise<Answer> =>
+    admin.post('/api/admin/grants/batch', {
+      grant: Array.from({ length: BATCH }, (_, at) => ({
+        principal: { type: 'user', id: anaId },
+        resource: { catalog: 'sales', schema: `${name}_${at}` },
+        privileges: ['SELECT'],
+      })),
+      revoke: [],
+    });
+  const grantedSchemas = async (): Promise<unknown[]> => {
+    const { rows } = await direct.query<{ schema_name: string }>('SELECT schema_name FROM grants ORDER BY id');
+    return rows.map(({ schema_name }) => schema_name);
+  };
+
+  /** All of them, once PostgreSQL can be reached again; nothing was restarted. */
+  async function works(): Promise<void> {
+    await until(async () => (await service.ready()).status === 200);
+    expect((await ana.get('/api/auth/me')).status).toBe(200);
+    expect((await login()).status).toBe(200);
+  }
+
+  it('that is slow makes answers slow, and fails none', async () => {
+    proxy.delay = 30;
+    const answers = await Promise.all([ana.get('/api/auth/me'), login(), grant('slow')]);
+    const { status, body } = await service.ready();
+    proxy.delay = 0;
+
+    expect(answers.map((answer) => answer.status)).toEqual([200, 200, 201]);
+    expect([status, body.parts['database']]).toEqual([200, 'up']);
+    expect(await grantedSchemas()).toContain('slow');
+  });
+
+  it('that is gone makes every route that needs it 503, and is found again', async () => {
+    await proxy.down();
+    const answers = await Promise.all([ana.get('/api/auth/me'), login(), grant('gone')]);
+    const { status, body } = await service.ready();
+    await proxy.up();
+
+    expect(answers.map(seen)).toEqual([UNAVAILABLE, UNAVAILABLE, UNAVAILABLE]);
+    expect([status, body.status, body.parts['database']]).toEqual([503, 'down', 'down']);
+    await works();
+    expect(await grantedSchemas()).not.toContain('gone');
+  });
+
+  it('that has no connection left for the service is like one that is gone', async () => {
+    const name = new URL(database.url).pathname.slice(1);
+    await asSuperuser(`ALTER DATABASE ${name} CONNECTION LIMIT 0`);
+    await asSuperuser(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE datname = '${name}' AND application_name = 'grantline'`);
+    await until(async () => (await ana.get('/api/auth/me')).status === 503);
+    const answers = await Promise.all([login(), grant('refused')]);
+    const { body } = await service.ready();
+    await asSuperuser(`ALTER DATABASE ${name} CONNECTION LIMIT -1`);
+
+    expect(answers.map(seen)).toEqual([UNAVAILABLE, UNAVAILABLE]);
+    expect(body.parts['database']).toBe('down');
+    await works();
+    expect(await grantedSchemas()).not.toContain('refused');
+  });
+
+  describe('that answers nothing any more', () => {
+    afterEach(() => proxy.resume());
+
+    beforeEach(async () => {
+      proxy.delay = 50; // so that each of them has a connection of its own, which stays in the pool
+      await Promise.all(Array.from({ length: POOL }, () => ana.get('/api/auth/me')));
+      proxy.delay = 0;
+    });
+
+    it('makes requests 503 after 30 s, and no connection of that time is used again', async () => {
+      proxy.hang();
+      const logins = Array.from({ length: POOL }, () => login);
+      const [ready, ...answers] = await inFastMotion(() =>
+        Promise.all([service.ready(), ana.get('/api/auth/me'), grant('hung'), ...logins.map((ask) => ask())]),
+      );
+
+      expect(new Set(answers.map((answer) => JSON.stringify(seen(answer))))).toEqual(
+        new Set([JSON.stringify(UNAVAILABLE)]),
+      );
+      expect(ready.body.parts['database']).toBe('down');
+      proxy.strand();
+      proxy.resume();
+      expect((await Promise.all(logins.map((ask) => ask()))).map(({ status }) => status)).toEqual(
+        logins.map(() => 200),
+      );
+      await works();
+      expect(await grantedSchemas()).not.toContain('hung');
+    });
+
+    it('within a transaction leaves it whole or undone, and no other request in it', async () => {
+      const batches = ['x', 'y', 'z'];
+      const holder = new Client(database.migrationUrl);
+      await holder.connect();
+      await holder.query('BEGIN');
+      await holder.query('LOCK TABLE grants IN ACCESS EXCLUSIVE MODE');
+      const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+      const answers = await inFastMotion(async () => {
+        const asked = batches.map(batch);
+        while ((await direct.query(waiting)).rowCount === 0) await nextTurn();
+        proxy.hang();
+        await holder.query('ROLLBACK');
+        await holder.end();
+        return Promise.all(asked);
+      });
+      expect(answers.map(seen)).toEqual([UNAVAILABLE, UNAVAILABLE, UNAVAILABLE]);
+
+      proxy.resume();
+      await works();
+      const names = Array.from({ length: 12 }, (_, at) => `late_${at}`);
+      const registered = await Promise.all(names.map((name) => anonymous.post('/api/auth/register', registrant(name))));
+      const granted = await grant('after');
+
+      expect([...registered, granted].map(({ status }) => status)).toEqual([...names, granted].map(() => 201));
+      const { rows } = await direct.query<{ username: string }>(
+        `SELECT username FROM users WHERE username LIKE 'late%'`,
+      );
+      expect(rows.map(({ username }) => username).sort()).toEqual(names.sort());
+      const schemas = await grantedSchemas();
+      expect(schemas).toContain('after');
+      for (const name of batches) {
+        expect([0, BATCH]).toContain(schemas.filter((schema) => String(schema).startsWith(name)).length);
+      }
+    });
+  });
+});
