@@ -54,6 +54,13 @@ acl
   .requiredOption('--out <directory>')
   .option('--json', 'print a summary as JSON')
   .action(loaded(async () => (await import('./commands/acl-compile.js')).compileSnapshot));
+acl
+  .command('diff')
+  .argument('<before>', 'a rules file')
+  .argument('<after>', 'another one')
+  .description('what changes from one rules file to another: rules, and who gains or loses which access')
+  .option('--json', 'print the changes as JSON')
+  .action(loaded(async () => (await import('./commands/acl-diff.js')).diffRulesFiles));
 
 program
   .command('verify-retired-route')

@@ -1,6 +1,7 @@
 /** What `grantline/trino-rules` exports: access rules of the Trino engine as a library, without the service around it. */
 export { compile, type CompiledRules } from './compile/compile.js';
 export { compareAccess, type AccessChange } from './diff/access-change.js';
+export { diffAccess, type AccessDiff, type AccessDifference } from './diff/access-diff.js';
 export { diffRules, type RulesDiff } from './diff/rules-diff.js';
 export { isError, type Finding } from './document/finding.js';
 export type { RulesDocument } from './document/rules-document.js';

@@ -17,6 +17,15 @@ describe('what changes in the rules', () => {
     });
   });
 
+  it('takes the order of keys for no difference', () => {
+    const [one, other] = [
+      '{"user":"a","columns":[{"name":"x","mask":"1"}]}',
+      '{"columns":[{"mask":"1","name":"x"}],"user":"a"}',
+    ];
+    expect(diffRules(text(one), text(other))).toEqual({ added: [], removed: [] });
+    expect(diffRules(text(other), text())).toEqual({ added: [], removed: [`tables ${other}`] });
+  });
+
   it.each([null, '', 'no JSON', '[1]', '7', '{"tables":7}'])('takes %j for no rules at all', (before) => {
     expect(diffRules(before, text('{"user":"a"}')).added).toEqual(['catalogs {"allow":"none"}', 'tables {"user":"a"}']);
   });

@@ -5,20 +5,34 @@ export interface RulesDiff {
 }
 
 /**
- * Rules that one text has more often than the other, in their order there; one that only moves is in neither list. A text that
- * cannot be read counts as empty. The marker of the version is left out: it is never the same.
+ * Rules that one text has more often than the other, in their order there; one that only moves is in neither list, nor one whose keys
+ * are in another order. A text that cannot be read counts as empty. The marker of the version is left out: it is never the same.
  */
 export function diffRules(before: string | null, after: string): RulesDiff {
   const [former, next] = [rulesOf(before ?? ''), rulesOf(after)];
   return { added: missingFrom(former, next), removed: missingFrom(next, former) };
 }
 
-function rulesOf(text: string): string[] {
+interface RuleLine {
+  line: string;
+  /** The same for equal rules. */
+  canonical: string;
+}
+
+function rulesOf(text: string): RuleLine[] {
   return Object.entries(parsed(text))
     .flatMap(([section, rules]) =>
-      (Array.isArray(rules) ? rules : []).map((rule) => `${section} ${JSON.stringify(rule)}`),
+      (Array.isArray(rules) ? rules : []).map((rule: unknown) => ({
+        line: `${section} ${JSON.stringify(rule)}`,
+        canonical: `${section} ${JSON.stringify(rule, keysInOrder)}`,
+      })),
     )
-    .filter((rule) => !rule.includes('"property":"grantline_rules_'));
+    .filter(({ line }) => !line.includes('"property":"grantline_rules_'));
+}
+
+function keysInOrder(_key: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 function parsed(text: string): object {
@@ -30,12 +44,13 @@ function parsed(text: string): object {
   }
 }
 
-function missingFrom(other: readonly string[], rules: readonly string[]): string[] {
+function missingFrom(other: readonly RuleLine[], rules: readonly RuleLine[]): string[] {
   const left = new Map<string, number>();
-  for (const rule of other) left.set(rule, (left.get(rule) ?? 0) + 1);
-  return rules.filter((rule) => {
-    const count = left.get(rule) ?? 0;
-    left.set(rule, count - 1);
+  for (const { canonical } of other) left.set(canonical, (left.get(canonical) ?? 0) + 1);
+  const missing = rules.filter(({ canonical }) => {
+    const count = left.get(canonical) ?? 0;
+    left.set(canonical, count - 1);
     return count <= 0;
   });
+  return missing.map(({ line }) => line);
 }

@@ -77,8 +77,11 @@ export function pathOf({ catalog, schema, table }: Resource): string {
   return levels.filter((level) => level !== undefined).join('.');
 }
 
+/** `instead` for a fresh name; `sales_…` for one that an open pattern lets in. */
 export function displayName(name: string, instead: string): string {
-  return name.includes(FRESH_PREFIX) ? instead : name;
+  const [before = '', ...after] = name.split(FRESH_PREFIX);
+  if (after.length === 0) return name;
+  return before === '' && after.every((rest) => /^\d*$/.test(rest)) ? instead : [before, ...after].join('…');
 }
 
 const PERMISSIONS: Record<Privilege, string> = {

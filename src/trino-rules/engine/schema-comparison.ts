@@ -57,9 +57,14 @@ export class SchemaComparison {
   private readonly restricted: Bitset;
   private readonly maskable: Bitset;
 
+  /**
+   * @param everyUser all users are compared at every table: those with an entry there, all others, and at an unnamed table too,
+   * which an open pattern may match
+   */
   constructor(
     private readonly engine: EngineSets,
     private readonly sink: ComparisonSink,
+    private readonly everyUser = false,
   ) {
     const { width } = engine;
     this.marks = new WordMarks(width);
@@ -77,15 +82,16 @@ export class SchemaComparison {
     sink.compare(() => ({ about: 'schema-ownership', resource }), everyWord, left.owners, right.owners);
     // Whatever the table rules: a user with access to a catalog may read its names.
     const isAsked = resource.schema !== INFORMATION_SCHEMA;
-    if (isAsked) {
+    if (isAsked && !this.everyUser) {
       this.table({ ...resource, table: fresh }, left.everywhere, right.everywhere, everyWord);
       sink.comparedEverywhere(this.either);
     }
-    for (const table of new Set([...left.names(), ...right.names()])) {
+    for (const table of new Set([...left.names(), ...right.names(), ...(this.everyUser ? [fresh] : [])])) {
       engine.spend(STEPS_PER_TABLE + width);
       left.mark(table, this.marks);
       right.mark(table, this.marks);
-      const active = this.marks.take();
+      const marked = this.marks.take();
+      const active = this.everyUser ? everyWord : marked;
       const [onLeft, onRight] = [left.at(table, active), right.at(table, active)];
       if (!isAsked) continue;
       if (active.length > 0) this.table({ ...resource, table }, onLeft, onRight, active);

@@ -1,0 +1,150 @@
+import {
+  describePermission,
+  describeRestriction,
+  displayName,
+  isRestriction,
+  type AccessFact,
+} from '../engine/access-fact.js';
+import { getOrInsert } from '../../kernel/get-or-insert.js';
+import type { Resource } from '../model/resource.js';
+import type { AccessDiff, AccessDifference } from './access-diff.js';
+
+type Direction = 'gained' | 'lost';
+type NodeForm = Partial<Record<'catalog' | 'schema' | 'table' | 'column', string | null>>;
+
+/** One entry for `--json`. */
+export interface AccessDifferenceForm {
+  kind: string;
+  /** Cut off behind the last level that a file names; null: any other name at a level above a named one. */
+  resource?: NodeForm;
+  /** `SELECT from sales.eu.orders`; of a restriction, whether it is gone or new. */
+  what: string;
+  people: string[];
+  /** Users that neither file names: `any other user`, or `ana_…` for an open pattern. */
+  strangers: string[];
+  [detail: string]: unknown;
+}
+
+export function accessDiffForm({ gained, lost }: AccessDiff): Record<Direction, AccessDifferenceForm[]> {
+  return { gained: gained.map(differenceForm('gained')), lost: lost.map(differenceForm('lost')) };
+}
+
+/**
+ * For a terminal: facts of the same users are listed together, and of these the ones that differ in the last name alone share a
+ * line. Nothing is cut off.
+ */
+export function accessDiffLines({ gained, lost }: AccessDiff): string[] {
+  return [...linesOf('gained', gained), ...linesOf('lost', lost)];
+}
+
+function differenceForm(direction: Direction): (difference: AccessDifference) => AccessDifferenceForm {
+  return ({ fact, people, strangers }) => {
+    const what = describeChange(fact, direction);
+    return { ...factForm(fact), what, people, strangers: strangers.map(userName) };
+  };
+}
+
+function factForm(fact: AccessFact): Pick<AccessDifferenceForm, 'kind' | 'resource'> & Record<string, unknown> {
+  switch (fact.about) {
+    case 'privilege':
+      return { kind: 'privilege', resource: cutOff(fact.resource), privilege: fact.privilege };
+    case 'catalog-mode':
+      return { kind: 'catalog_mode', resource: cutOff(fact.resource), mode: fact.mode };
+    case 'schema-ownership':
+      return { kind: 'schema_ownership', resource: cutOff(fact.resource) };
+    case 'row-filter':
+      return { kind: 'row_filter', resource: cutOff(fact.resource), expression: fact.expression };
+    case 'column-mask':
+      return { kind: 'column_mask', resource: onColumn(fact), expression: fact.expression };
+    case 'hidden-column':
+      return { kind: 'hidden_column', resource: onColumn(fact) };
+    case 'queries':
+      return { kind: 'queries', right: fact.right };
+    case 'impersonation':
+      return { kind: 'impersonation', new_user: userName(fact.newUser) };
+    case 'routine':
+      return {
+        kind: fact.kind,
+        resource: cutOff(fact.resource),
+        name: named(fact.name),
+        privilege: fact.privilege,
+      };
+    case 'session-property':
+      return {
+        kind: 'session_property',
+        property: named(fact.property),
+        ...(fact.catalog !== null && { resource: { catalog: named(fact.catalog) } }),
+      };
+  }
+}
+
+function onColumn({ resource, column }: { resource: Resource; column: string }): NodeForm {
+  return { ...cutOff(resource), column };
+}
+
+function cutOff(resource: Resource): NodeForm {
+  const levels = (['catalog', 'schema', 'table'] as const).flatMap((level) => {
+    const name = resource[level];
+    return name === undefined ? [] : [[level, named(name)] as const];
+  });
+  return Object.fromEntries(levels.slice(0, levels.findLastIndex(([, name]) => name !== null) + 1));
+}
+
+/** Null: any name that neither file spells out. */
+function named(name: string): string | null {
+  const shown = displayName(name, '');
+  return shown === '' ? null : shown;
+}
+
+function userName(name: string): string {
+  return displayName(name, 'any other user');
+}
+
+function describeChange(fact: AccessFact, direction: Direction): string {
+  if (!isRestriction(fact)) return describePermission(fact);
+  return `${direction === 'gained' ? 'no longer' : 'now'}: ${describeRestriction(fact)}`;
+}
+
+function linesOf(direction: Direction, differences: readonly AccessDifference[]): string[] {
+  const byUsers = groupedBy(differences, ({ people, strangers }) => JSON.stringify([people, strangers]));
+  return [...byUsers.values()].flatMap((alike) => {
+    const { people = [], strangers = [] } = alike[0] ?? {};
+    const users = [...people, ...strangers.map(userName)];
+    const count = users.length > 1 ? ` (${users.length})` : '';
+    return [
+      `${direction} by ${users.join(', ')}${count}:`,
+      ...merged(
+        alike.map(({ fact }) => fact),
+        direction,
+      ),
+    ];
+  });
+}
+
+/** `SELECT from sales.eu.orders` and `SELECT from sales.eu.visits` as `SELECT from sales.eu.{orders, visits}`. */
+function merged(facts: readonly AccessFact[], direction: Direction): string[] {
+  const parts = facts.map((fact) => {
+    const whole = describeChange(fact, direction);
+    const last = lastName(fact);
+    return last !== null && whole.endsWith(last)
+      ? { head: whole.slice(0, -last.length), last }
+      : { head: whole, last: '' };
+  });
+  return [...groupedBy(parts, ({ head }) => head)].map(([head, alike]) => {
+    const names = alike.map(({ last }) => last);
+    return `  ${head}${names.length > 1 ? `{${names.join(', ')}}` : (names[0] ?? '')}`;
+  });
+}
+
+/** The name at the end of a permission's text. */
+function lastName(fact: AccessFact): string | null {
+  if (fact.about === 'impersonation') return displayName(fact.newUser, 'a stranger');
+  if (fact.about !== 'privilege' || fact.resource.table === undefined) return null;
+  return displayName(fact.resource.table, '(any other table)');
+}
+
+function groupedBy<T>(items: readonly T[], key: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) getOrInsert(groups, key(item), () => []).push(item);
+  return groups;
+}

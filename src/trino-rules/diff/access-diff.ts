@@ -1,0 +1,77 @@
+import { FRESH_PREFIX, PatternCache } from '../document/pattern-cache.js';
+import type { RulesDocument } from '../document/rules-document.js';
+import { WorkBudget } from '../document/work-budget.js';
+import { isRestriction, type AccessFact } from '../engine/access-fact.js';
+import { EngineSets } from '../engine/engine-sets.js';
+import type { ComparisonSink } from '../engine/schema-comparison.js';
+import { differing, type Bitset, type MemberTally } from '../engine/sparse-bitset.js';
+import { UserUniverse } from '../engine/user-universe.js';
+import { compareDocuments, type DocumentComparisonSink } from './document-comparison.js';
+
+/** One access fact, and everyone who gains or loses it. */
+export interface AccessDifference {
+  /** An unnamed level of its resource has a fresh name. */
+  fact: AccessFact;
+  /** Users that either document names, sorted. */
+  people: string[];
+  /** Fresh names for users that neither names, one for each open pattern that matches more. */
+  strangers: string[];
+}
+
+/** A restriction that is dropped is gained access. */
+export interface AccessDiff {
+  gained: AccessDifference[];
+  lost: AccessDifference[];
+}
+
+/**
+ * All access that the second document adds and removes. Complete for every user on every node that either document names; an entry
+ * with fresh names is about the nodes that neither names.
+ * @throws BudgetExceeded
+ */
+export function diffAccess(before: RulesDocument, after: RulesDocument, budget = new WorkBudget()): AccessDiff {
+  const patterns = new PatternCache(budget);
+  const people = new UserUniverse([], [before, after], patterns);
+  const engines = [new EngineSets(before, patterns, people), new EngineSets(after, patterns, people)] as const;
+  const differences = new Differences(engines[0]);
+  compareDocuments(...engines, differences, true);
+  return differences.found;
+}
+
+class Differences implements DocumentComparisonSink {
+  readonly found: AccessDiff = { gained: [], lost: [] };
+  private readonly names: readonly string[];
+  private readonly everyWord: Uint32Array;
+
+  constructor({ people, everyWord }: EngineSets) {
+    this.names = people.names();
+    this.everyWord = everyWord;
+  }
+
+  compare(...[fact, active, before, after, among = null]: Parameters<ComparisonSink['compare']>): void {
+    const [less, more] = differing(active, before, after, among, Infinity);
+    if (less.count === 0 && more.count === 0) return;
+    const changed = fact();
+    const [gained, lost] = isRestriction(changed) ? [less, more] : [more, less];
+    if (gained.count > 0) this.found.gained.push(this.difference(changed, gained));
+    if (lost.count > 0) this.found.lost.push(this.difference(changed, lost));
+  }
+
+  compareRight(fact: AccessFact, had: Bitset, has: Bitset): void {
+    this.compare(() => fact, this.everyWord, had, has);
+  }
+
+  comparedEverywhere(): void {
+    // Every table is compared for all users.
+  }
+
+  comparedTable(): void {
+    // As above.
+  }
+
+  private difference(fact: AccessFact, { first }: MemberTally): AccessDifference {
+    const names = [...new Set(first.map((position) => this.names[position] ?? ''))].sort();
+    const isStranger = (name: string): boolean => name.includes(FRESH_PREFIX);
+    return { fact, people: names.filter((name) => !isStranger(name)), strangers: names.filter(isStranger) };
+  }
+}

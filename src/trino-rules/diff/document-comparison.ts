@@ -1,0 +1,62 @@
+import type { AccessFact } from '../engine/access-fact.js';
+import type { CatalogModes, EngineSets } from '../engine/engine-sets.js';
+import { MARKER, everyRight, holders } from '../engine/rights.js';
+import { SchemaComparison, type ComparisonSink } from '../engine/schema-comparison.js';
+import { SchemaTables } from '../engine/schema-tables.js';
+import { wordAt, type Bitset } from '../engine/sparse-bitset.js';
+
+/** Where the changes between two documents go. */
+export interface DocumentComparisonSink extends Pick<
+  ComparisonSink,
+  'compare' | 'comparedEverywhere' | 'comparedTable'
+> {
+  /** A fact that belongs to no table: the users that had it, and those that have it. */
+  compareRight(fact: AccessFact, had: Bitset, has: Bitset): void;
+}
+
+/**
+ * Compares what two documents give: tables, then `system`, then all other rights. The marker of the version gives no access and is
+ * left out.
+ * @param everyUser as in `SchemaComparison`
+ */
+export function compareDocuments(
+  before: EngineSets,
+  after: EngineSets,
+  sink: DocumentComparisonSink,
+  everyUser = false,
+): void {
+  const schemas = new SchemaComparison(before, restrictedAlike(sink), everyUser);
+  const catalogs = new Set([...before.catalogNames(), ...after.catalogNames(), before.fresh]);
+  if (catalogs.delete('system')) catalogs.add('system');
+  for (const catalog of catalogs) {
+    const [had, has] = [before.modes(catalog), after.modes(catalog)];
+    for (const schema of new Set([...before.schemaNames(catalog), ...after.schemaNames(catalog), before.fresh])) {
+      const former = new SchemaTables(before, catalog, schema, had);
+      schemas.compare({ catalog, schema }, former, new SchemaTables(after, catalog, schema, has));
+    }
+    const mode = (mode: 'read-only' | 'all') => ({ about: 'catalog-mode', resource: { catalog }, mode }) as const;
+    sink.compareRight(mode('read-only'), entering(had), entering(has));
+    sink.compareRight(mode('all'), had.all, has.all);
+  }
+  for (const right of everyRight([before, after], [])) {
+    if (right.about === 'session-property' && right.property.startsWith(MARKER)) continue;
+    sink.compareRight(right, holders(before, right), holders(after, right));
+  }
+}
+
+function restrictedAlike(sink: DocumentComparisonSink): ComparisonSink {
+  return {
+    compare: (...sets) => sink.compare(...sets),
+    comparedEverywhere: (reaching) => sink.comparedEverywhere(reaching),
+    comparedTable: (active, reaching) => sink.comparedTable(active, reaching),
+    // Users without access before or after gain or lose all of it: their restrictions are no change.
+    restrictedAmong: (before, after) => before & after,
+    // A mask has no effect on a column that is hidden, before or after.
+    maskedAmong: (restricted, hidden) => restricted & ~hidden,
+  };
+}
+
+/** Users that may enter a catalog, in any mode. */
+function entering({ all, readOnly }: CatalogModes): Bitset {
+  return all.map((word, index) => word | wordAt(readOnly, index));
+}
