@@ -22,7 +22,13 @@ import {
   restoredFinding,
 } from './domain/restore.js';
 import type { RulesPreparer } from './domain/rules-preparer.js';
-import { type LiveRules, type RulesTarget, RulesTargetMoved, TARGET_MS } from './domain/rules-target.js';
+import {
+  type LiveRules,
+  type NextRules,
+  type RulesTarget,
+  RulesTargetMoved,
+  TARGET_MS,
+} from './domain/rules-target.js';
 import type { Lease } from './domain/sync-lock.js';
 
 /** Trigger, actor and lock timeout of a run. */
@@ -51,7 +57,7 @@ export interface RunPorts {
   clock: Clock;
 }
 
-/** Attempts of a run when another writer changes the target meanwhile. */
+/** Writes of a run that another writer of the target may forestall. */
 const MAX_ATTEMPTS = 10;
 
 /** The text to publish. */
@@ -69,13 +75,14 @@ interface Situation {
   now: Date;
 }
 
-/** One run: plans against the live text and writes; starts again when another writer changed the target meanwhile. */
+/** One run: plans against the live text and writes; starts again when another writer changed the rules meanwhile. */
 export class PublishingRun {
   private signal = AbortSignal.timeout(TARGET_MS);
   private withdrawal: Candidate | null | undefined;
   /** Access changes by the restored text, keyed by the hash of the text that would be published otherwise and the last version. */
   private readonly changes = new Map<string, { fromIntent: AccessChange; fromPublished: AccessChange }>();
   private edit: RunEnding['edit'];
+  private attempts = 0;
 
   constructor(
     private readonly ports: RunPorts,
@@ -88,7 +95,7 @@ export class PublishingRun {
   async publish(): Promise<RunEnding> {
     const { target, history, clock } = this.ports;
     let begun: number | null = null;
-    for (let attempt = 1; ; attempt++) {
+    for (;;) {
       const live = await target.read(this.signal);
       await this.lease.confirm();
       const now = clock.now();
@@ -121,13 +128,30 @@ export class PublishingRun {
         const isNew = live.text !== next.text;
         if (isNew) {
           const { text, hash } = next;
-          await target.publish({ text, hash, generation: begun, publishedAt: now }, live, this.signal);
+          await this.write({ text, hash, generation: begun, publishedAt: now }, live);
         }
         const publication = await history.confirm(begun, clock.now());
         return ended(publication, isNew);
       } catch (error) {
-        if (!(error instanceof RulesTargetMoved) || attempt === MAX_ATTEMPTS) throw error;
+        if (!(error instanceof RulesTargetMoved) || this.attempts === MAX_ATTEMPTS) throw error;
       }
+    }
+  }
+
+  /** Tries again at once while other writers leave the rules as they were planned against: labels, annotations, other keys. */
+  private async write(next: NextRules, planned: LiveRules): Promise<void> {
+    const { target } = this.ports;
+    for (let live = planned; ;) {
+      try {
+        this.attempts += 1;
+        await target.publish(next, live, this.signal);
+        return;
+      } catch (error) {
+        if (!(error instanceof RulesTargetMoved) || this.attempts === MAX_ATTEMPTS) throw error;
+      }
+      await this.lease.confirm();
+      live = await target.read(this.signal);
+      if (live.text !== planned.text) throw new RulesTargetMoved();
     }
   }
 

@@ -151,6 +151,21 @@ describe('a run of the sync', () => {
     expect(sync.history.rows.filter(({ state }) => state === 'published')).toHaveLength(2);
   });
 
+  it('writes the same publication again while another writer leaves the rules alone', async () => {
+    let otherWrites = 9;
+    sync.target.beforePublish = () => {
+      if (otherWrites-- > 0) sync.target.editByHand(sync.target.text); // a label, an annotation, another key
+    };
+
+    expect(await sync.run()).toMatchObject({ kind: 'applied', publication: { version: 1 } });
+    expect(sync.history.rows).toHaveLength(1);
+
+    sync.snapshot = writersToo().snapshot();
+    otherWrites = 10;
+    expect(await sync.run()).toMatchObject({ kind: 'failed', failure: { reason: 'moved' } });
+    expect(otherWrites).toBe(0);
+  });
+
   it('gives up after ten tries', async () => {
     let concurrentEdits = 0;
     sync.target.beforePublish = () => sync.target.editByHand(`edit ${++concurrentEdits}`);
