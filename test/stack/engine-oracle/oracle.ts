@@ -49,6 +49,16 @@ export class Oracle {
     return (await this.request({ ask: questions, times })) as Answers;
   }
 
+  /** From now on the file is read again and again, as the engine reads it when a refresh is due. */
+  async watch(file: string): Promise<void> {
+    await this.request({ watch: file });
+  }
+
+  /** How often the file was read so far, and why the engine refused it. */
+  async watched(): Promise<{ reads: number; refusals: string[] }> {
+    return (await this.request({ watched: true })) as { reads: number; refusals: string[] };
+  }
+
   async stop(): Promise<void> {
     const ended = once(this.process, 'exit');
     this.process.stdin.end();

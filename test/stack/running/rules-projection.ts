@@ -12,7 +12,7 @@ const PERIOD = 250;
 /** Stands in for the kubelet of the engine's pod: projects the ConfigMap that `helm/engine` mounts, until the run ends. */
 export class RulesProjection {
   private projected = '';
-  private readonly source = rulesMount(engineValues('insecure')).volume;
+  private readonly source = rulesVolume();
 
   constructor(
     private readonly api: ApiServer,
@@ -41,18 +41,18 @@ export class RulesProjection {
     const path = `/api/v1/namespaces/${RULES_NAMESPACE}/configmaps/${this.source.name}`;
     const found = await this.api.get(path).catch(() => undefined);
     if (found === undefined) return;
-    const { data, binaryData } = found as Partial<ConfigMap>;
+    const { data = {}, binaryData = {} } = found as Partial<ConfigMap>;
     const content = JSON.stringify([data, binaryData]);
     if (content === this.projected) return;
-    await writeProjectedVolume(this.volume, filesOf(this.source, data ?? {}, binaryData ?? {}), new Date());
+    await writeProjectedVolume(this.volume, projectedRules({ data, binaryData }, this.source), new Date());
     this.projected = content;
   }
 }
 
-function filesOf(
-  { items }: RulesVolume,
-  data: Record<string, string>,
-  binaryData: Record<string, string>,
+/** The files of that volume, out of the ConfigMap's maps. */
+export function projectedRules(
+  { data, binaryData }: Pick<ConfigMap, 'data' | 'binaryData'>,
+  { items }: RulesVolume = rulesVolume(),
 ): Map<string, Buffer> {
   const texts = new Map(Object.entries(data).map(([key, text]) => [key, Buffer.from(text)]));
   for (const [key, base64] of Object.entries(binaryData)) texts.set(key, Buffer.from(base64, 'base64'));
@@ -60,4 +60,9 @@ function filesOf(
   // anything meanwhile.
   const closed = Buffer.from(JSON.stringify(NO_RULES));
   return new Map(items.map(({ key, path }) => [path, texts.get(key) ?? closed]));
+}
+
+/** Of the ConfigMap, as the engine's chart mounts it. */
+function rulesVolume(): RulesVolume {
+  return rulesMount(engineValues('insecure')).volume;
 }

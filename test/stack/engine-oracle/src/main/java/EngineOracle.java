@@ -23,9 +23,12 @@ import java.io.PrintStream;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.locks.LockSupport;
 
 import static io.trino.spi.type.VarcharType.VARCHAR;
 import static java.nio.charset.StandardCharsets.UTF_8;
@@ -35,6 +38,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
  * {"load": FILE} → {"loaded": true, "millis": …} or {"loaded": false, "error": …}
  * {"ask": [QUESTION…], "times": N} → {"answers": […], "millis": …}; times are CPU time of the one thread that works; an answer is true, false, null, a text, a list of
  * names, or {"error": …} where the engine neither allows nor denies.
+ * {"watch": FILE} → {"watching": true}; from then on the file is read again and again, beside all else
+ * {"watched": true} → {"reads": N, "refusals": [why the engine refused the file…]}
  */
 public final class EngineOracle
 {
@@ -42,6 +47,11 @@ public final class EngineOracle
     private static final QueryId QUERY = new QueryId("oracle");
     private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
 
+    /** Milliseconds between two reads of a watched file. */
+    private static final long PAUSE = 20;
+
+    private final List<String> refusals = new ArrayList<>();
+    private long reads;
     private SystemAccessControl rules;
 
     public static void main(String[] args)
@@ -54,9 +64,62 @@ public final class EngineOracle
         System.setOut(System.err);
         for (String line = in.readLine(); line != null; line = in.readLine()) {
             JsonNode request = JSON.readTree(line);
-            ObjectNode answer = request.has("load") ? oracle.load(request.get("load").textValue()) : oracle.ask(request);
+            ObjectNode answer = oracle.answerTo(request);
             out.println(JSON.writeValueAsString(answer));
             out.flush();
+        }
+    }
+
+    private ObjectNode answerTo(JsonNode request)
+    {
+        if (request.has("load")) {
+            return load(request.get("load").textValue());
+        }
+        if (request.has("watch")) {
+            return watch(request.get("watch").textValue());
+        }
+        return request.has("watched") ? watched() : ask(request);
+    }
+
+    /** With the shortest refresh period that the engine takes, every question reads the file. */
+    private ObjectNode watch(String file)
+    {
+        Map<String, String> config = Map.of("security.config-file", file, "security.refresh-period", "1ms");
+        SystemAccessControl refreshed = new FileBasedSystemAccessControl.Factory().create(config, new Server());
+        Thread.ofPlatform().daemon().start(() -> {
+            while (true) {
+                read(refreshed);
+                LockSupport.parkNanos(PAUSE * 1_000_000);
+            }
+        });
+        return JSON.createObjectNode().put("watching", true);
+    }
+
+    private void read(SystemAccessControl refreshed)
+    {
+        String refused = null;
+        try {
+            refreshed.checkCanExecuteQuery(Identity.ofUser("anybody"), QUERY);
+        }
+        catch (AccessDeniedException denied) {
+            // it has read the file
+        }
+        catch (Throwable refusal) {
+            refused = reason(refusal);
+        }
+        synchronized (refusals) {
+            reads++;
+            if (refused != null) {
+                refusals.add(refused);
+            }
+        }
+    }
+
+    private ObjectNode watched()
+    {
+        synchronized (refusals) {
+            ObjectNode answer = JSON.createObjectNode().put("reads", reads);
+            return answer.set("refusals", JSON.valueToTree(refusals));
         }
     }
 
