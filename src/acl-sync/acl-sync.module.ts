@@ -1,6 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AuditModule } from '../audit/audit.module.js';
 import { AdmissionProof, SizeForecast } from '../grants/domain/admission-ports.js';
+import { PublishedRules } from '../grants/domain/published-rules.js';
 import { Log } from '../platform/log.js';
 import type { Settings } from '../platform/settings.js';
 import { QueryEngineModule } from '../query-engine/query-engine.module.js';
@@ -12,6 +13,7 @@ import { BackgroundRunsService } from './background-runs.service.js';
 import { HistoryGaugesService } from './history-gauges.service.js';
 import { SeparateAdmissionProof } from './infrastructure/separate-admission-proof.js';
 import { LiveVersionService } from './live-version.service.js';
+import { PublishedRulesService } from './published-rules.service.js';
 import { PublishedSizeForecast } from './published-size-forecast.service.js';
 import { PublishingModule } from './publishing.module.js';
 import { RestoresService } from './restores.service.js';
@@ -27,7 +29,7 @@ export class AclSyncModule {
       module: AclSyncModule,
       // Grants are an earlier module and see only the ports that this one provides.
       global: true,
-      exports: [AdmissionProof, SizeForecast],
+      exports: [AdmissionProof, PublishedRules, SizeForecast],
       imports: [AuditModule, UsersModule, QueryEngineModule, PublishingModule.with(settings)],
       controllers: [AclSyncController],
       providers: [
@@ -38,6 +40,7 @@ export class AclSyncModule {
         { provide: AdmissionProof, useFactory: (log: Log) => new SeparateAdmissionProof(log), inject: [Log] },
         HistoryGaugesService,
         TargetWatchService,
+        { provide: PublishedRules, useClass: PublishedRulesService },
         { provide: SizeForecast, useClass: PublishedSizeForecast },
         ...(sync.enabled ? [aclSyncScheduler(sync.cron)] : []),
       ],

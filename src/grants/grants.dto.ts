@@ -6,7 +6,14 @@ import { FieldRule, idProblem, momentProblem, NestedArray, NestedObject, WITHOUT
 import { orderedPrivileges, PRIVILEGES, type Privilege } from '../trino-rules/model/resource.js';
 import { descriptionProblem } from './domain/description.js';
 import { GRANT_STATES, type GrantFilter, type GrantState, type NewGrant } from './domain/grant.js';
-import { parsePrincipal, PRINCIPAL, PrincipalDto, toPrincipal } from './principal.dto.js';
+import {
+  parsePrincipal,
+  PRINCIPAL,
+  PRINCIPAL_PARAMETER,
+  PrincipalDto,
+  principalParameterProblem,
+  toPrincipal,
+} from './principal.dto.js';
 import { ResourceDto, toResource } from './resource.dto.js';
 
 const absentOr = (rule: (value: unknown) => string | null) => (value: unknown) =>
@@ -61,16 +68,8 @@ export class GrantBatchDto {
 }
 
 export class GrantQuery extends PageQuery {
-  @ApiPropertyOptional({
-    type: String,
-    pattern: '^((user|group):[0-9]{1,10}|engine:[^\\u0000-\\u001f\\u007f-\\u009f]{1,128})$',
-    description: '`user:12`, `group:3` or `engine:NAME`.',
-  })
-  @FieldRule(
-    absentOr((text) =>
-      typeof text === 'string' && parsePrincipal(text) !== null ? null : 'must be user:ID, group:ID or engine:NAME',
-    ),
-  )
+  @ApiPropertyOptional(PRINCIPAL_PARAMETER)
+  @FieldRule(absentOr(principalParameterProblem))
   principal?: string;
 
   @ApiPropertyOptional({ type: String })

@@ -1,6 +1,9 @@
 import { Module } from '@nestjs/common';
 import { AuditModule } from '../audit/audit.module.js';
 import { UsersModule } from '../users/users.module.js';
+import { AccessAdministrationController } from './access-administration.controller.js';
+import { AccessController } from './access.controller.js';
+import { AccessService } from './access.service.js';
 import { AdmissionService } from './admission.service.js';
 import { PrincipalDirectory } from './domain/admission-ports.js';
 import { GrantStore } from './domain/grant.js';
@@ -18,15 +21,22 @@ import { PoliciesController } from './policies.controller.js';
 import { PoliciesService } from './policies.service.js';
 import { SnapshotsModule } from './snapshots.module.js';
 
-/** Access that administrators record: grants, groups, policies. */
+/** Access that administrators record: grants, groups, policies; and the answers that follow from it. */
 @Module({
   imports: [AuditModule, UsersModule, SnapshotsModule],
-  controllers: [GroupsController, GrantsController, PoliciesController],
+  controllers: [
+    GroupsController,
+    GrantsController,
+    PoliciesController,
+    AccessController,
+    AccessAdministrationController,
+  ],
   providers: [
     GroupsService,
     GrantsService,
     PoliciesService,
     AdmissionService,
+    AccessService,
     { provide: GroupStore, useClass: PostgresGroupStore },
     { provide: GrantStore, useClass: PostgresGrantStore },
     { provide: PolicyStore, useClass: PostgresPolicyStore },

@@ -91,3 +91,15 @@ export function parsePrincipal(text: string): Principal | null {
   const id = /^[0-9]{1,10}$/.test(rest) ? Number(rest) : 0;
   return (type === 'user' || type === 'group') && idProblem(id) === null ? { type, id } : null;
 }
+
+/** OpenAPI schema of a principal as a query parameter. */
+export const PRINCIPAL_PARAMETER = {
+  type: String,
+  pattern: '^((user|group):[0-9]{1,10}|engine:[^\\u0000-\\u001f\\u007f-\\u009f]{1,128})$',
+  description: '`user:12`, `group:3` or `engine:NAME`.',
+};
+
+export function principalParameterProblem(text: unknown): string | null {
+  if (text === undefined) return 'is required';
+  return typeof text === 'string' && parsePrincipal(text) !== null ? null : 'must be user:ID, group:ID or engine:NAME';
+}

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../kernel/clock.js';
 import { Settings } from '../platform/settings.js';
+import type { Principal } from '../trino-rules/model/principal.js';
 import type { Snapshot, SnapshotSettings } from '../trino-rules/model/snapshot.js';
 import type { Growth } from './domain/admission-ports.js';
 import { SnapshotStore, type Touched } from './domain/snapshot-store.js';
@@ -24,6 +25,12 @@ export class SnapshotService {
     const at = this.clock.now();
     const written = await this.store.readTouched(at, touched, maxGrants);
     return written && { ...written, settings: snapshotSettings(this.settings), at };
+  }
+
+  /** The part that answers questions about one principal. */
+  async readFor(principal: Principal): Promise<Snapshot> {
+    const at = this.clock.now();
+    return { ...(await this.store.readFor(at, principal)), settings: snapshotSettings(this.settings), at };
   }
 
   growth(since: Date): Promise<Growth> {

@@ -27,3 +27,25 @@ export function keyOfCursor(cursor: string): number | null {
   const [, digits] = /^after:([0-9]{1,15})$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
   return digits !== undefined && cursorOf(Number(digits)) === cursor ? Number(digits) : null;
 }
+
+/** A page of a list that is ordered by names. `after`: the names of the last item of the page before, the most significant first. */
+export interface NamePageRequest {
+  limit: number;
+  after: readonly string[] | null;
+}
+
+/** The cursor of an item by its names. */
+export function cursorOfNames(names: readonly string[]): string {
+  return Buffer.from(JSON.stringify(names)).toString('base64url');
+}
+
+/** Null: not one of our cursors. */
+export function namesOfCursor(cursor: string): string[] | null {
+  try {
+    const names: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+    const isOurs = Array.isArray(names) && names.every((name) => typeof name === 'string');
+    return isOurs && cursorOfNames(names) === cursor ? names : null;
+  } catch {
+    return null;
+  }
+}

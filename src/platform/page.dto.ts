@@ -1,8 +1,8 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { IsInt, IsOptional, Max, Min } from 'class-validator';
-import { keyOfCursor, type PageRequest } from '../kernel/page.js';
+import { IsArray, IsInt, IsOptional, Max, Min } from 'class-validator';
+import { keyOfCursor, namesOfCursor, type PageRequest } from '../kernel/page.js';
 
 /** `?limit=`: a whole number from 1 to `most`. */
 export function Limit(most: number, fallback: number): PropertyDecorator {
@@ -22,16 +22,25 @@ export class PageLimit {
   limit = 50;
 }
 
-/** A cursor whose key the list's own key can hold: PostgreSQL refuses to compare with a larger one. */
-function After(maxKey: number): PropertyDecorator {
-  const message = 'must be the `next` of an earlier page';
+const NOT_OURS = 'must be the `next` of an earlier page';
+
+/** A cursor of an earlier page. */
+function Cursor(read: (cursor: string) => unknown): PropertyDecorator {
   return applyDecorators(
     ApiPropertyOptional({ type: String, minLength: 1, description: 'The `next` of the page before.' }),
-    Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? (keyOfCursor(value) ?? value) : value)),
+    Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? (read(value) ?? value) : value)),
     IsOptional(),
-    IsInt({ message }),
-    Max(maxKey, { message }),
   );
+}
+
+/** A cursor whose key the list's own key can hold: PostgreSQL refuses to compare with a larger one. */
+function After(maxKey: number): PropertyDecorator {
+  return applyDecorators(Cursor(keyOfCursor), IsInt({ message: NOT_OURS }), Max(maxKey, { message: NOT_OURS }));
+}
+
+/** `?after=` of a list that is ordered by names. */
+export function AfterNames(): PropertyDecorator {
+  return applyDecorators(Cursor(namesOfCursor), IsArray({ message: NOT_OURS }));
 }
 
 /** `?limit=` and `?after=` of a list whose key is an `integer`. */

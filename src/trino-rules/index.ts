@@ -1,4 +1,9 @@
 /** What `grantline/trino-rules` exports: access rules of the Trino engine as a library, without the service around it. */
+export { AccessIndex } from './answers/access-index.js';
+export { effectiveAccess, type EffectiveAccess } from './answers/effective-access.js';
+export { explain, type Explanation } from './answers/explanation.js';
+export { holders, type Holder } from './answers/holders.js';
+export { smallestChange, type Change } from './answers/smallest-change.js';
 export { compile, type CompiledRules } from './compile/compile.js';
 export { compareAccess, type AccessChange } from './diff/access-change.js';
 export { diffAccess, type AccessDiff, type AccessDifference } from './diff/access-diff.js';

@@ -122,6 +122,10 @@ class FixedSnapshotStore extends SnapshotStore {
     return Promise.resolve(this.of.snapshot);
   }
 
+  override readFor(): Promise<Snapshot> {
+    return Promise.resolve(this.of.snapshot);
+  }
+
   override readTouched(): Promise<Snapshot> {
     return Promise.resolve(this.of.snapshot);
   }

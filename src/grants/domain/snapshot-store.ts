@@ -1,3 +1,4 @@
+import type { Principal } from '../../trino-rules/model/principal.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import type { Growth } from './admission-ports.js';
 
@@ -21,6 +22,8 @@ export abstract class SnapshotStore {
   abstract read(at: Date): Promise<WrittenSnapshot>;
   /** The same for the touched rows and the principals that they name. Null: these are more than `maxGrants` grants. */
   abstract readTouched(at: Date, touched: Touched, maxGrants: number): Promise<WrittenSnapshot | null>;
+  /** The same for one principal: with its row, its groups, and what names it, one of them or everyone. */
+  abstract readFor(at: Date, principal: Principal): Promise<WrittenSnapshot>;
   /** The growth by rows written since then that still have effect. */
   abstract growth(since: Date): Promise<Growth>;
 }

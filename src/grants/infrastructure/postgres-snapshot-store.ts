@@ -70,6 +70,16 @@ const TOUCHED_SNAPSHOT = `${TOUCHED} ${snapshotOf({
   policies: 'touched_policies',
 })}`;
 
+/** $2, $3 and $4: a user, a group or an engine principal; the others are null. */
+const NAMED = `(user_id = $2 OR group_id IN (SELECT group_id FROM own_groups) OR engine_name = $4)`;
+const OF_PRINCIPAL = `WITH
+  own_groups AS (SELECT group_id FROM group_members WHERE user_id = $2 UNION SELECT $3::integer),
+  own_users AS (SELECT * FROM users WHERE id = $2),
+  named_groups AS (SELECT * FROM groups WHERE id IN (SELECT group_id FROM own_groups)),
+  own_grants AS (SELECT * FROM grants WHERE ${NAMED}),
+  own_policies AS (SELECT * FROM policies WHERE is_for_everyone OR ${NAMED})
+  ${snapshotOf({ users: 'own_users', groups: 'named_groups', grants: 'own_grants', policies: 'own_policies' })}`;
+
 /**
  * An upper estimate: a rule has some 400 bytes besides its names. Names are counted several times, because they can be in several
  * rules and pattern characters are escaped.
@@ -107,6 +117,12 @@ export class PostgresSnapshotStore extends SnapshotStore {
     const touched = [at, nodes.map(({ catalog }) => catalog), nodes.map(({ schema }) => schema ?? null), groups];
     const [{ count }] = await this.session.manager.query<[{ count: number }]>(TOUCHED_ROWS, touched);
     return count > maxGrants ? null : this.written(TOUCHED_SNAPSHOT, touched);
+  }
+
+  override readFor(at: Date, principal: Principal): Promise<WrittenSnapshot> {
+    const { type } = principal;
+    const [user, group] = [type === 'user' ? principal.id : null, type === 'group' ? principal.id : null];
+    return this.written(OF_PRINCIPAL, [at, user, group, type === 'engine' ? principal.name : null]);
   }
 
   private async written(query: string, values: unknown[]): Promise<WrittenSnapshot> {

@@ -15,14 +15,14 @@ export function decidingRule(evaluator: Evaluator, fact: AccessFact, user: strin
   const at = (section: keyof RulesDocument, index: number | null): RuleAt | null =>
     index === null ? null : { section, index };
   const { first, rules } = evaluator;
-  const gate = (catalog: string): RuleAt | null => at('catalogs', first.index(rules.catalogs, { user, catalog }));
+  const gate = (catalog: string): RuleAt | null => at('catalogs', first.index(rules.catalogs, { catalog, user }));
   switch (fact.about) {
     case 'catalog-mode':
       return gate(fact.resource.catalog);
     case 'schema-ownership': {
       const { catalog, schema } = whole(fact.resource);
       if (!evaluator.mayWrite(user, catalog)) return gate(catalog);
-      return at('schemas', first.index(rules.schemas, { user, catalog, schema }));
+      return at('schemas', first.index(rules.schemas, { catalog, schema, user }));
     }
     case 'privilege': {
       const { resource, privilege } = fact;

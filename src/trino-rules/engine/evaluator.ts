@@ -45,7 +45,7 @@ export class Evaluator {
   }
 
   catalogMode(user: string, catalog: string): CatalogRule['allow'] {
-    const rule = this.first.rule(this.rules.catalogs, { user, catalog });
+    const rule = this.first.rule(this.rules.catalogs, { catalog, user });
     // Where there is a catalogs section, the engine adds a last rule of its own: all users, `system`, all.
     return rule?.allow ?? (catalog === 'system' ? 'all' : 'none');
   }
@@ -53,11 +53,11 @@ export class Evaluator {
   /** CREATE, DROP and RENAME SCHEMA, SHOW CREATE SCHEMA. */
   ownsSchema(user: string, { catalog, schema }: SchemaName): boolean {
     if (!this.mayWrite(user, catalog)) return false;
-    return this.first.rule(this.rules.schemas, { user, catalog, schema })?.owner === true;
+    return this.first.rule(this.rules.schemas, { catalog, schema, user })?.owner === true;
   }
 
   tableRule(user: string, { catalog, schema, table }: TableName): RuleIndex {
-    return this.first.index(this.rules.tables, { user, catalog, schema, table });
+    return this.first.index(this.rules.tables, { catalog, schema, table, user });
   }
 
   /** SELECT of these columns; every one of them must be open, and `SELECT *` touches all. */
@@ -138,7 +138,7 @@ export class Evaluator {
   }
 
   private deciding(user: string, { catalog, schema, table }: TableName): TableRule | undefined {
-    return this.first.rule(this.rules.tables, { user, catalog, schema, table });
+    return this.first.rule(this.rules.tables, { catalog, schema, table, user });
   }
 }
 

@@ -103,12 +103,12 @@ export function canBeImpersonated(name: string): boolean {
 }
 
 /** GRANT_SELECT contains SELECT. */
-function withContained(privileges: readonly Privilege[]): Set<Privilege> {
+export function withContained(privileges: readonly Privilege[]): Set<Privilege> {
   return new Set(privileges.includes('GRANT_SELECT') ? [...privileges, 'SELECT'] : privileges);
 }
 
 /** A deny of SELECT takes GRANT_SELECT too. */
-function taken(privileges: readonly Privilege[]): Set<Privilege> {
+export function taken(privileges: readonly Privilege[]): Set<Privilege> {
   return new Set(privileges.includes('SELECT') ? [...privileges, 'GRANT_SELECT'] : privileges);
 }
 
@@ -161,7 +161,7 @@ function serviceAccountIntent({ settings }: Snapshot, node: Resource): Intent {
   return NOTHING;
 }
 
-function isServiceAccount({ settings }: Snapshot, principal: Principal): boolean {
+export function isServiceAccount({ settings }: Snapshot, principal: Principal): boolean {
   return principal.type === 'engine' && settings.serviceAccounts.includes(principal.name);
 }
 

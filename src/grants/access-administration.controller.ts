@@ -1,0 +1,45 @@
+import { Controller, Get, Query } from '@nestjs/common';
+import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { AdministratorsOnly } from '../platform/access.js';
+import { ApiProblems } from '../platform/openapi.js';
+import { EffectiveOfQuery, ExplainOfQuery, nodeOfCursor, principalOf, toQuestion, WhoQuery } from './access.dto.js';
+import {
+  EffectivePageResponse,
+  ExplanationResponse,
+  toEffectivePage,
+  toExplanation,
+  toWhoPage,
+  WhoPageResponse,
+} from './access.response.js';
+import { AccessService } from './access.service.js';
+
+/** What administrators ask about everybody's access. */
+@ApiTags('access')
+@ApiBearerAuth('access-token')
+@AdministratorsOnly()
+@Controller('api/admin/access')
+export class AccessAdministrationController {
+  constructor(private readonly access: AccessService) {}
+
+  @ApiProblems('not_found')
+  @Get('effective')
+  @ApiOkResponse({ type: EffectivePageResponse })
+  async effective(@Query() query: EffectiveOfQuery): Promise<EffectivePageResponse> {
+    const page = { limit: query.limit + 1, after: nodeOfCursor(query.after) };
+    return toEffectivePage(await this.access.effective(principalOf(query), page), query.limit);
+  }
+
+  @ApiProblems('not_found')
+  @Get('explain')
+  @ApiOkResponse({ type: ExplanationResponse })
+  async explain(@Query() query: ExplainOfQuery): Promise<ExplanationResponse> {
+    return toExplanation(await this.access.explain(principalOf(query), toQuestion(query)), false);
+  }
+
+  @Get('who')
+  @ApiOkResponse({ type: WhoPageResponse })
+  async who(@Query() query: WhoQuery): Promise<WhoPageResponse> {
+    const page = { limit: query.limit + 1, after: query.after?.[0] ?? null };
+    return toWhoPage(await this.access.holders(toQuestion(query), page), query.limit);
+  }
+}

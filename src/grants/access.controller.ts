@@ -1,0 +1,33 @@
+import { Controller, Get, Query } from '@nestjs/common';
+import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { type AuthenticatedUser, CurrentUser } from '../platform/access.js';
+import { ApiProblems } from '../platform/openapi.js';
+import { EffectiveQuery, ExplainQuery, nodeOfCursor, toQuestion } from './access.dto.js';
+import { EffectivePageResponse, ExplanationResponse, toEffectivePage, toExplanation } from './access.response.js';
+import { AccessService } from './access.service.js';
+
+/** What people ask about their own access. */
+@ApiTags('access')
+@ApiBearerAuth('access-token')
+@Controller('api/access')
+export class AccessController {
+  constructor(private readonly access: AccessService) {}
+
+  @ApiProblems('not_found')
+  @Get('effective')
+  @ApiOkResponse({ type: EffectivePageResponse })
+  async effective(
+    @Query() { limit, after }: EffectiveQuery,
+    @CurrentUser() { id }: AuthenticatedUser,
+  ): Promise<EffectivePageResponse> {
+    const page = { limit: limit + 1, after: nodeOfCursor(after) };
+    return toEffectivePage(await this.access.effective({ type: 'user', id }, page), limit);
+  }
+
+  @ApiProblems('not_found')
+  @Get('explain')
+  @ApiOkResponse({ type: ExplanationResponse })
+  async explain(@Query() query: ExplainQuery, @CurrentUser() { id }: AuthenticatedUser): Promise<ExplanationResponse> {
+    return toExplanation(await this.access.explain({ type: 'user', id }, toQuestion(query)), true);
+  }
+}

@@ -1,0 +1,70 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { IsIn, IsOptional } from 'class-validator';
+import { AfterNames, Limit, PageLimit } from '../platform/page.dto.js';
+import { FieldRule } from '../platform/validation.js';
+import type { HolderQuestion } from '../trino-rules/answers/holders.js';
+import type { Question } from '../trino-rules/answers/question.js';
+import type { Principal } from '../trino-rules/model/principal.js';
+import { PRIVILEGES, type Privilege, type Resource } from '../trino-rules/model/resource.js';
+import { parsePrincipal, PRINCIPAL_PARAMETER, principalParameterProblem } from './principal.dto.js';
+import { PolicyResourceDto, toResource } from './resource.dto.js';
+
+const PRIVILEGE = { message: `must be one of ${PRIVILEGES.join(', ')}` };
+
+/** A list that is ordered by node. */
+export class EffectiveQuery extends PageLimit {
+  @AfterNames()
+  after: string[] | null = null;
+}
+
+export class EffectiveOfQuery extends EffectiveQuery {
+  @ApiProperty(PRINCIPAL_PARAMETER)
+  @FieldRule(principalParameterProblem)
+  principal!: string;
+}
+
+/** One privilege at a node, or at a column in its tables. */
+export class ExplainQuery extends PolicyResourceDto {
+  @ApiProperty({ enum: PRIVILEGES })
+  @IsIn(PRIVILEGES, PRIVILEGE)
+  privilege!: Privilege;
+}
+
+export class ExplainOfQuery extends ExplainQuery {
+  @ApiProperty(PRINCIPAL_PARAMETER)
+  @FieldRule(principalParameterProblem)
+  principal!: string;
+}
+
+export class WhoQuery extends PolicyResourceDto {
+  @ApiPropertyOptional({ enum: PRIVILEGES, description: 'Default: any of them.' })
+  @IsOptional()
+  @IsIn(PRIVILEGES, PRIVILEGE)
+  privilege?: Privilege;
+
+  @Limit(1000, 200)
+  limit = 200;
+
+  @AfterNames()
+  after: string[] | null = null;
+}
+
+/** The principal of a query that was validated. */
+export function principalOf({ principal }: { principal: string }): Principal {
+  const parsed = parsePrincipal(principal);
+  if (parsed === null) throw new Error('the query was not validated');
+  return parsed;
+}
+
+export function toQuestion(query: ExplainQuery): Question;
+export function toQuestion(query: WhoQuery): HolderQuestion;
+export function toQuestion(query: ExplainQuery | WhoQuery): HolderQuestion {
+  return { resource: toResource(query), column: query.column, privilege: query.privilege };
+}
+
+/** The node of a cursor; null: none. */
+export function nodeOfCursor(names: readonly string[] | null): Resource | null {
+  const [catalog, schema, table] = names ?? [];
+  if (catalog === undefined) return null;
+  return { catalog, ...(schema === undefined ? {} : { schema }), ...(table === undefined ? {} : { table }) };
+}

@@ -1,0 +1,286 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { cursorOfNames } from '../kernel/page.js';
+import { type AccessIndex, levelOf, pathTo } from '../trino-rules/answers/access-index.js';
+import type { EffectiveAccess } from '../trino-rules/answers/effective-access.js';
+import type { Holder } from '../trino-rules/answers/holders.js';
+import type { Change } from '../trino-rules/answers/smallest-change.js';
+import type { Access, Origin } from '../trino-rules/model/intent.js';
+import type { Principal } from '../trino-rules/model/principal.js';
+import { PRIVILEGES, type Privilege, type Resource } from '../trino-rules/model/resource.js';
+import type { SnapshotGrant } from '../trino-rules/model/snapshot.js';
+import type { Explained } from './access.service.js';
+import { PrincipalResponse } from './principal.dto.js';
+import { PolicyResourceDto, ResourceDto } from './resource.dto.js';
+
+export class MaskedColumnResponse {
+  @ApiProperty()
+  column!: string;
+
+  @ApiProperty({ description: 'SQL' })
+  expression!: string;
+}
+
+/** Privileges at a node, and what restricts reading there. */
+export class AccessResponse {
+  @ApiProperty({ enum: PRIVILEGES, isArray: true })
+  privileges!: Privilege[];
+
+  @ApiProperty({ type: [String], description: 'SQL; a row must pass each of them.' })
+  row_filters!: string[];
+
+  @ApiProperty({ type: [MaskedColumnResponse] })
+  masked_columns!: MaskedColumnResponse[];
+
+  @ApiProperty({ type: [String] })
+  hidden_columns!: string[];
+}
+
+export class GroupReferenceResponse {
+  @ApiProperty({ type: 'integer' })
+  id!: number;
+
+  @ApiProperty()
+  name!: string;
+}
+
+class ThroughGroupResponse {
+  @ApiProperty()
+  group!: GroupReferenceResponse;
+}
+
+export class OriginResponse {
+  @ApiProperty({ type: 'integer' })
+  grant_id!: number;
+
+  @ApiProperty({
+    oneOf: [{ type: 'string', enum: ['directly'] }, { $ref: '#/components/schemas/ThroughGroupResponse' }],
+  })
+  through!: 'directly' | ThroughGroupResponse;
+
+  @ApiProperty({
+    type: ResourceDto,
+    nullable: true,
+    description: 'The node above that the grant names; null: this one.',
+  })
+  inherited_from!: Resource | null;
+}
+
+export class EffectiveAccessResponse extends AccessResponse {
+  @ApiProperty()
+  resource!: ResourceDto;
+
+  @ApiProperty({
+    type: [OriginResponse],
+    description: 'Empty for service accounts, whose access follows from settings.',
+  })
+  origins!: OriginResponse[];
+}
+
+export class EffectivePageResponse {
+  @ApiProperty({ type: [EffectiveAccessResponse] })
+  items!: EffectiveAccessResponse[];
+
+  @ApiProperty({ type: String, nullable: true })
+  next!: string | null;
+}
+
+export class ViaResponse {
+  @ApiProperty({ type: 'integer' })
+  grant_id!: number;
+
+  @ApiProperty({ type: GroupReferenceResponse, nullable: true, description: 'Null: directly.' })
+  group!: GroupReferenceResponse | null;
+
+  @ApiProperty({ enum: ['catalog', 'schema', 'table'], description: 'Of the node that the grant names.' })
+  level!: 'catalog' | 'schema' | 'table';
+}
+
+export class HolderResponse extends AccessResponse {
+  @ApiProperty()
+  principal!: PrincipalResponse;
+
+  @ApiProperty({ type: [ViaResponse], description: 'Empty for service accounts, whose access follows from settings.' })
+  via!: ViaResponse[];
+}
+
+export class WhoPageResponse {
+  @ApiProperty({ type: [HolderResponse] })
+  items!: HolderResponse[];
+
+  @ApiProperty({ type: String, nullable: true })
+  next!: string | null;
+}
+
+class RuleReferenceResponse {
+  @ApiProperty()
+  section!: string;
+
+  @ApiProperty({ type: 'integer', description: 'From 0.' })
+  index!: number;
+}
+
+class DecidingRuleResponse extends RuleReferenceResponse {
+  @ApiProperty({ type: String, nullable: true, description: 'Null about oneself: it names others.' })
+  text!: string | null;
+}
+
+class PublishedAnswerResponse {
+  @ApiProperty({ type: 'integer' })
+  version!: number;
+
+  @ApiProperty({
+    description: 'What the engine answers by this version; another than `allowed` until the next publication.',
+  })
+  allowed!: boolean;
+}
+
+export class ChangeStepResponse {
+  @ApiProperty({ enum: ['grant', 'revoke', 'except', 'deny', 'hidden_column', 'activate'] })
+  kind!: Change['kind'];
+
+  @ApiPropertyOptional({ description: 'Of a grant, an exception, a policy or an activation.' })
+  principal?: PrincipalResponse;
+
+  @ApiPropertyOptional({ description: 'Of a grant or a policy.' })
+  resource?: PolicyResourceDto;
+
+  @ApiPropertyOptional({ enum: PRIVILEGES, isArray: true, description: 'Of a grant or a deny.' })
+  privileges?: Privilege[];
+
+  @ApiPropertyOptional({ type: 'integer', description: 'Of the grant to revoke.' })
+  grant_id?: number;
+
+  @ApiPropertyOptional({ type: 'integer', description: 'Of the policy that gets an exception.' })
+  policy_id?: number;
+}
+
+class SmallestChangeResponse {
+  @ApiProperty({ type: [ChangeStepResponse] })
+  steps!: ChangeStepResponse[];
+}
+
+export class ExplanationResponse {
+  @ApiProperty({ description: 'By the current grants.' })
+  allowed!: boolean;
+
+  @ApiProperty({
+    type: DecidingRuleResponse,
+    nullable: true,
+    description: 'Of the published rules; null: none matches.',
+  })
+  rule!: DecidingRuleResponse | null;
+
+  @ApiProperty({ type: [RuleReferenceResponse], description: 'Rules about this node that the engine tries before.' })
+  considered!: RuleReferenceResponse[];
+
+  @ApiProperty({
+    type: 'array',
+    items: { type: 'integer' },
+    description: 'Ids of the grants that carry the privilege here.',
+  })
+  grants!: number[];
+
+  @ApiProperty({
+    type: 'array',
+    items: { type: 'integer' },
+    description: 'Ids of the policies that take it or restrict what is read.',
+  })
+  policies!: number[];
+
+  @ApiProperty({
+    type: SmallestChangeResponse,
+    nullable: true,
+    description: 'Null: no grant or policy turns the answer round.',
+  })
+  smallest_change!: SmallestChangeResponse | null;
+
+  @ApiProperty({
+    type: PublishedAnswerResponse,
+    nullable: true,
+    description: 'Null: nothing is published, or about a group.',
+  })
+  published!: PublishedAnswerResponse | null;
+}
+
+export function toAccess({ privileges, filters, hidden, masks }: Omit<Access, 'conflicts'>) {
+  return {
+    privileges,
+    row_filters: filters,
+    masked_columns: masks.map(({ column, expression }) => ({ column, expression })),
+    hidden_columns: hidden,
+  };
+}
+
+/** @param entries one more than the page holds, where there is a next page */
+export function toEffectivePage(entries: readonly EffectiveAccess[], limit: number): EffectivePageResponse {
+  const items = entries.slice(0, limit).map(({ resource, access, origins }) => ({
+    resource,
+    ...toAccess(access),
+    origins: origins.map(toOrigin),
+  }));
+  const last = items.at(-1);
+  return { items, next: entries.length > limit && last ? cursorOfNames(namesOf(last.resource)) : null };
+}
+
+/** @param entries one more than the page holds, where there is a next page */
+export function toWhoPage(entries: readonly Holder[], limit: number): WhoPageResponse {
+  const items = entries.slice(0, limit).map(({ principal, access, origins }) => ({
+    principal,
+    ...toAccess(access),
+    via: origins.map(({ source, through }) => ({
+      grant_id: source.id,
+      group: groupOf(through),
+      level: levelOf(source.resource),
+    })),
+  }));
+  const last = items.at(-1);
+  return { items, next: entries.length > limit && last ? cursorOfNames([last.principal.name]) : null };
+}
+
+/** @param aboutOneself without the text of the rule, which names others */
+export function toExplanation(explained: Explained, aboutOneself: boolean): ExplanationResponse {
+  const { allowed, grants, policies, smallestChange, published, index } = explained;
+  return {
+    allowed,
+    rule: published?.rule ? { ...published.rule, text: aboutOneself ? null : published.text } : null,
+    considered: published?.considered ?? [],
+    grants: grants.map(({ id }) => id),
+    policies: policies.map(({ id }) => id),
+    smallest_change: smallestChange && { steps: smallestChange.map((change) => toStep(change, index)) },
+    published: published && { version: published.version, allowed: published.allowed },
+  };
+}
+
+function toStep(change: Change, index: AccessIndex): ChangeStepResponse {
+  const named = (principal: Principal): PrincipalResponse => {
+    if (principal.type === 'engine') return principal;
+    const row = principal.type === 'user' ? index.user(principal.id) : index.group(principal.id);
+    return { ...principal, name: row?.name ?? '' };
+  };
+  switch (change.kind) {
+    case 'grant':
+    case 'deny':
+    case 'hidden_column':
+      return { ...change, principal: named(change.principal) };
+    case 'revoke':
+      return { kind: change.kind, grant_id: change.grant };
+    case 'except':
+      return { kind: change.kind, policy_id: change.policy, principal: named(change.principal) };
+    case 'activate':
+      return { kind: change.kind, principal: named({ type: 'user', id: change.user }) };
+  }
+}
+
+function toOrigin({ source, through, inheritedFrom }: Origin<SnapshotGrant>): OriginResponse {
+  const group = groupOf(through);
+  return { grant_id: source.id, through: group ? { group } : 'directly', inherited_from: inheritedFrom };
+}
+
+function groupOf(through: Origin<SnapshotGrant>['through']): GroupReferenceResponse | null {
+  return typeof through === 'object' ? { id: through.group.id, name: through.group.name } : null;
+}
+
+function namesOf(resource: Resource): string[] {
+  const { catalog, schema, table } = pathTo(resource).at(-1) ?? resource;
+  return [catalog, schema, table].filter((name) => name !== undefined);
+}

@@ -1,0 +1,84 @@
+import { Injectable } from '@nestjs/common';
+import { Refused } from '../kernel/errors.js';
+import { type EffectiveAccess, effectiveAccess } from '../trino-rules/answers/effective-access.js';
+import { type Explanation, explain } from '../trino-rules/answers/explanation.js';
+import { AccessIndex } from '../trino-rules/answers/access-index.js';
+import { type Holder, type HolderQuestion, holders } from '../trino-rules/answers/holders.js';
+import type { Question } from '../trino-rules/answers/question.js';
+import { type RuleTrace, traceRules } from '../trino-rules/answers/rule-trace.js';
+import { type Change, smallestChange } from '../trino-rules/answers/smallest-change.js';
+import { textOfRule } from '../trino-rules/engine/deciding-rule.js';
+import type { Principal } from '../trino-rules/model/principal.js';
+import type { Resource } from '../trino-rules/model/resource.js';
+import type { Snapshot } from '../trino-rules/model/snapshot.js';
+import { PublishedRules } from './domain/published-rules.js';
+import { SnapshotService } from './snapshot.service.js';
+
+/** An explanation, and how the engine answers by the published rules. */
+export interface Explained extends Explanation {
+  smallestChange: Change[] | null;
+  /** Null: nothing is published yet, or the question is about a group, which the engine does not know. */
+  published: (RuleTrace & { version: number; text: string | null }) | null;
+  /** The snapshot's names, for the steps of the change. */
+  index: AccessIndex;
+}
+
+/** Answers who may do what, and why: by what is granted now, which the next publication tells the engine. */
+@Injectable()
+export class AccessService {
+  constructor(
+    private readonly snapshots: SnapshotService,
+    private readonly published: PublishedRules,
+  ) {}
+
+  /** @throws Refused `not_found`: no such account or group */
+  async effective(principal: Principal, page: { after: Resource | null; limit: number }): Promise<EffectiveAccess[]> {
+    return effectiveAccess(await this.indexFor(principal), principal, page);
+  }
+
+  async holders(question: HolderQuestion, page: { after: string | null; limit: number }): Promise<Holder[]> {
+    return holders(new AccessIndex(await this.around(question)), question, page);
+  }
+
+  /** What is granted above and below a node. Reading `system` follows from what is granted anywhere. */
+  private async around({ resource }: HolderQuestion): Promise<Snapshot> {
+    if (resource.catalog === 'system') return this.snapshots.read();
+    const touched = await this.snapshots.readTouched({ nodes: [resource], groups: [] }, Infinity);
+    return touched ?? this.snapshots.read();
+  }
+
+  /** @throws Refused `not_found`: no such account or group */
+  async explain(principal: Principal, question: Question): Promise<Explained> {
+    const index = await this.indexFor(principal);
+    const change = smallestChange(index, principal, question);
+    return {
+      ...explain(index, principal, question),
+      smallestChange: change,
+      published: await this.trace(index, principal, question),
+      index,
+    };
+  }
+
+  private async trace(index: AccessIndex, principal: Principal, question: Question): Promise<Explained['published']> {
+    const name =
+      principal.type === 'engine'
+        ? principal.name
+        : principal.type === 'user'
+          ? index.user(principal.id)?.name
+          : undefined;
+    const rules = name === undefined ? null : await this.published.current();
+    if (name === undefined || rules === null) return null;
+    const { version, engine } = rules;
+    const trace = traceRules(engine, name, question);
+    return { version, ...trace, text: trace.rule && textOfRule(engine.rules, trace.rule) };
+  }
+
+  private async indexFor(principal: Principal): Promise<AccessIndex> {
+    const index = new AccessIndex(await this.snapshots.readFor(principal));
+    const exists =
+      principal.type === 'engine' ||
+      (principal.type === 'user' ? index.user(principal.id) : index.group(principal.id)) !== undefined;
+    if (!exists) throw new Refused('not_found');
+    return index;
+  }
+}

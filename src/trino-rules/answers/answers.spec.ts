@@ -1,0 +1,236 @@
+import fc from 'fast-check';
+import { anySnapshot } from '../../../test/support/any-snapshot.js';
+import { applyChanges } from '../../../test/support/apply-changes.js';
+import { aSnapshot } from '../../../test/support/snapshot-builder.js';
+import { compile } from '../compile/compile.js';
+import { Evaluator } from '../engine/evaluator.js';
+import { decide, intentAt } from '../model/intent.js';
+import { covers } from '../model/principal-matching.js';
+import { type Principal, principalText } from '../model/principal.js';
+import { PRIVILEGES, type Resource } from '../model/resource.js';
+import type { Snapshot } from '../model/snapshot.js';
+import { AccessIndex, compareNodes } from './access-index.js';
+import { effectiveAccess, isSameAccess } from './effective-access.js';
+import { explain } from './explanation.js';
+import { holders } from './holders.js';
+import { accessToColumn, type Question } from './question.js';
+import { traceRules } from './rule-trace.js';
+import { smallestChange } from './smallest-change.js';
+
+const users = ({ users }: Snapshot): Principal[] => users.map(({ id }) => ({ type: 'user', id }));
+const groups = ({ groups }: Snapshot): Principal[] => groups.map(({ id }) => ({ type: 'group', id }));
+const engines = ({ grants, settings }: Snapshot): Principal[] => {
+  const named = grants.flatMap(({ principal }) => (principal.type === 'engine' ? [principal.name] : []));
+  return [...new Set([...named, ...settings.serviceAccounts])].map((name) => ({ type: 'engine', name }));
+};
+const principals = (snapshot: Snapshot): Principal[] => [...users(snapshot), ...groups(snapshot), ...engines(snapshot)];
+
+/** Every named node, one unnamed below each, and the catalogs that only settings name. */
+const nodes = ({ grants, policies, settings }: Snapshot): Resource[] => {
+  const named = [...grants, ...policies].flatMap(({ resource: { catalog, schema, table } }): Resource[] => [
+    { catalog },
+    { catalog, schema: 'any' },
+    ...(schema === undefined
+      ? []
+      : [
+          { catalog, schema },
+          { catalog, schema, table: 'any' },
+        ]),
+    ...(schema === undefined || table === undefined ? [] : [{ catalog, schema, table }]),
+  ]);
+  const catalogs = [...settings.writableCatalogs, ...settings.readableCatalogs];
+  const all = [...named, ...catalogs.map((catalog) => ({ catalog }))];
+  return [...new Map(all.map((node) => [JSON.stringify(node), node])).values()];
+};
+const questions = (snapshot: Snapshot): fc.Arbitrary<Question> =>
+  fc.record({
+    resource: fc.constantFrom(...nodes(snapshot), { catalog: 'system', schema: 'jdbc', table: 'tables' }),
+    column: fc.constantFrom(undefined, 'id', 'i', 'größe'),
+    privilege: fc.constantFrom(...PRIVILEGES),
+  });
+const asked = anySnapshot().chain((snapshot) =>
+  fc.record({
+    snapshot: fc.constant(snapshot),
+    principal: fc.constantFrom(...principals(snapshot)),
+    question: questions(snapshot),
+  }),
+);
+const NOTHING = { privileges: [], filters: [], hidden: [], masks: [], conflicts: [] };
+const answer = (snapshot: Snapshot, principal: Principal, { resource, column, privilege }: Question): boolean =>
+  accessToColumn(decide(snapshot, principal, resource, privilege).intent, column).privileges.includes(privilege);
+
+describe('effective access', () => {
+  it('holds at its node and below it, down to the next entry', () => {
+    fc.assert(
+      fc.property(anySnapshot(), (snapshot) => {
+        const index = new AccessIndex(snapshot);
+        const wrong = principals(snapshot).flatMap((principal) => {
+          const entries = effectiveAccess(index, principal);
+          return nodes(snapshot).flatMap((node) => {
+            const nearest = entries.filter(({ resource }) => covers(resource, node)).at(-1)?.access ?? NOTHING;
+            const intended = intentAt(snapshot, principal, node);
+            return node.catalog === 'system' || isSameAccess(nearest, intended)
+              ? []
+              : [{ principal, node, nearest, intended }];
+          });
+        });
+        expect(wrong).toEqual([]);
+      }),
+    );
+  });
+
+  it('comes in pages, by name', () => {
+    fc.assert(
+      fc.property(anySnapshot(), fc.integer({ min: 1, max: 3 }), (snapshot, limit) => {
+        const index = new AccessIndex(snapshot);
+        for (const principal of principals(snapshot)) {
+          const whole = effectiveAccess(index, principal);
+          expect([...whole].sort((a, b) => compareNodes(a.resource, b.resource))).toEqual(whole);
+          const paged: typeof whole = [];
+          for (let page = effectiveAccess(index, principal, { limit }); page.length > 0;) {
+            paged.push(...page);
+            page = effectiveAccess(index, principal, { limit, after: page.at(-1)?.resource ?? null });
+          }
+          expect(paged).toEqual(whole);
+        }
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it('names the grants behind it: directly, through a group, inherited', () => {
+    const snapshot = aSnapshot()
+      .group('readers', ['ana'])
+      .may('SELECT', 'sales')
+      .user('ana')
+      .may('INSERT', 'sales.eu.orders')
+      .may('DELETE', 'sales.eu.orders')
+      .everyone()
+      .mayNot('sales', 'DELETE')
+      .snapshot();
+
+    const entries = effectiveAccess(new AccessIndex(snapshot), { type: 'user', id: 1 });
+
+    expect(entries.map(({ resource, access }) => [resource, access.privileges])).toEqual([
+      [{ catalog: 'sales' }, ['SELECT']],
+      [{ catalog: 'sales', schema: 'eu', table: 'orders' }, ['SELECT', 'INSERT']],
+    ]);
+    expect(entries[1]?.origins.map(({ source, inheritedFrom }) => [source.id, inheritedFrom])).toEqual([
+      [1, { catalog: 'sales' }],
+      [2, null],
+    ]);
+  });
+});
+
+describe('everybody who may', () => {
+  it('is effective access turned round', () => {
+    fc.assert(
+      fc.property(anySnapshot(), (snapshot) => {
+        const index = new AccessIndex(snapshot);
+        for (const resource of [...nodes(snapshot), { catalog: 'system', schema: 'metadata' }]) {
+          const found = holders(index, { resource }).map(({ principal, access }) => [
+            principalText(principal),
+            access.privileges,
+          ]);
+          const expected = [...users(snapshot), ...engines(snapshot)].flatMap((principal) => {
+            const { privileges } = intentAt(snapshot, principal, resource);
+            return privileges.length === 0 ? [] : [[principalText(principal), privileges]];
+          });
+          expect(found.sort()).toEqual(expected.sort());
+        }
+      }),
+    );
+  });
+});
+
+describe('an explanation', () => {
+  it('answers as the specification does', () => {
+    fc.assert(
+      fc.property(asked, ({ snapshot, principal, question }) => {
+        expect(explain(new AccessIndex(snapshot), principal, question).allowed).toBe(
+          answer(snapshot, principal, question),
+        );
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('has a smallest change that turns the answer round, and none of its steps is superfluous', () => {
+    fc.assert(
+      fc.property(asked, ({ snapshot, principal, question }) => {
+        const changes = smallestChange(new AccessIndex(snapshot), principal, question);
+        if (changes === null) return;
+        const before = answer(snapshot, principal, question);
+        expect(answer(applyChanges(snapshot, changes), principal, question)).toBe(!before);
+        const superfluous = changes.filter((one) => {
+          const others = changes.filter((change) => change !== one);
+          return answer(applyChanges(snapshot, others), principal, question) !== before;
+        });
+        expect(superfluous).toEqual([]);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('finds a change wherever grants are open', () => {
+    fc.assert(
+      fc.property(asked, ({ snapshot, principal, question }) => {
+        const { catalog, schema } = question.resource;
+        const { serviceAccounts, metadataCatalog } = snapshot.settings;
+        const isService = principal.type === 'engine' && serviceAccounts.includes(principal.name);
+        if (isService || catalog === 'system' || catalog === metadataCatalog || schema === 'information_schema') return;
+        expect(smallestChange(new AccessIndex(snapshot), principal, question)?.length).toBeGreaterThan(0);
+      }),
+    );
+  });
+
+  it('names only the policies that matter', () => {
+    const snapshot = aSnapshot()
+      .user('ana')
+      .may('SELECT, INSERT', 'sales')
+      .everyone()
+      .seesMasked('sales', 'id', "'wide'")
+      .seesMasked('sales.eu.orders', 'id', "'near'")
+      .mayNot('sales.eu', 'INSERT')
+      .seesOnly('sales.eu', "region = 'EU'")
+      .snapshot();
+    const resource = { catalog: 'sales', schema: 'eu', table: 'orders' };
+    const why = (question: Omit<Question, 'resource'>) => {
+      const { allowed, policies } = explain(
+        new AccessIndex(snapshot),
+        { type: 'user', id: 1 },
+        { resource, ...question },
+      );
+      return [allowed, policies.map(({ id }) => id)];
+    };
+
+    expect(why({ privilege: 'SELECT' })).toEqual([true, [4, 2]]);
+    expect(why({ privilege: 'SELECT', column: 'id' })).toEqual([true, [4, 2]]);
+    expect(why({ privilege: 'SELECT', column: 'other' })).toEqual([true, [4]]);
+    expect(why({ privilege: 'INSERT' })).toEqual([false, [3]]);
+    expect(why({ privilege: 'DELETE' })).toEqual([false, []]);
+  });
+});
+
+describe('the trace of a question through the rules', () => {
+  it('ends in the answer that the grants mean', () => {
+    fc.assert(
+      fc.property(asked, ({ snapshot, principal, question }) => {
+        if (principal.type === 'group' || question.resource.schema === 'information_schema') return;
+        const name =
+          principal.type === 'engine'
+            ? principal.name
+            : (snapshot.users.find(({ id }) => id === principal.id)?.name ?? '');
+        const { document, findings } = compile(snapshot);
+        if (findings.some(({ severity }) => severity === 'error')) return;
+        const { allowed, rule, considered } = traceRules(new Evaluator(document), name, question);
+        expect(allowed).toBe(answer(snapshot, principal, question));
+        if (rule !== null) {
+          const later = considered.filter(({ section, index }) => section === rule.section && index >= rule.index);
+          expect(later).toEqual([]);
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
+});

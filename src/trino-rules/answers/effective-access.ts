@@ -1,0 +1,80 @@
+import { type Access, accessOf, type Intent, intentAt, isServiceAccount, type Origin } from '../model/intent.js';
+import type { Principal } from '../model/principal.js';
+import type { Resource } from '../model/resource.js';
+import type { SnapshotGrant } from '../model/snapshot.js';
+import { AccessIndex, compareNames, compareNodes } from './access-index.js';
+
+/** What a principal may do at a node and below it, up to the nodes that have an entry of their own. */
+export interface EffectiveAccess {
+  resource: Resource;
+  access: Access;
+  /** The grants that give it; empty for service accounts, whose access follows from the settings. */
+  origins: Origin<SnapshotGrant>[];
+}
+
+/**
+ * Everything that a principal can reach: every node at which something is granted to it or a policy changes what it has, by name,
+ * a node before those below it. Service accounts by catalog.
+ * @param after the last node of the page before; null: from the start
+ */
+export function effectiveAccess(
+  index: AccessIndex,
+  principal: Principal,
+  { after = null, limit = Infinity }: { after?: Resource | null; limit?: number } = {},
+): EffectiveAccess[] {
+  const own = new AccessIndex(index.of(principal));
+  const found: EffectiveAccess[] = [];
+  for (const resource of namedNodes(own, principal)) {
+    if (found.length >= limit) break;
+    if (after !== null && compareNodes(resource, after) <= 0) continue;
+    const intent = intentAt(own.onPath(resource), principal, resource);
+    if (hasEntry(intent)) found.push({ resource, access: intent, origins: givingGrants(intent) });
+  }
+  return found;
+}
+
+/** The grants that give any of the privileges. */
+export function givingGrants({ privileges, grants }: Intent): Origin<SnapshotGrant>[] {
+  return grants.filter(({ source }) =>
+    accessOf(source.privileges, []).privileges.some((one) => privileges.includes(one)),
+  );
+}
+
+function namedNodes(own: AccessIndex, principal: Principal): Resource[] {
+  const { settings } = own.snapshot;
+  if (!isServiceAccount(own.snapshot, principal)) {
+    return own
+      .nodes()
+      .filter(({ catalog }) => catalog !== 'system')
+      .sort(compareNodes);
+  }
+  const catalogs = new Set([...settings.writableCatalogs, ...settings.readableCatalogs]);
+  return [...catalogs].sort(compareNames).map((catalog) => ({ catalog }));
+}
+
+/** Whether a grant gives something at this very node, or a policy on it changes what there is. */
+function hasEntry(intent: Intent): boolean {
+  if (intent.standing !== null) return intent.privileges.length > 0;
+  if (givingGrants(intent).some(namesThisNode)) return true;
+  if (!intent.policies.some(namesThisNode)) return false;
+  const given = intent.grants.flatMap(({ source }) => source.privileges);
+  const others = intent.policies.filter((policy) => !namesThisNode(policy));
+  const without = accessOf(
+    given,
+    others.map(({ source }) => source),
+  );
+  return !isSameAccess(without, intent);
+}
+
+function namesThisNode({ inheritedFrom }: Origin<unknown>): boolean {
+  return inheritedFrom === null;
+}
+
+/** Whether two accesses have the same effect. */
+export function isSameAccess(a: Access, b: Access): boolean {
+  return JSON.stringify(effectOf(a)) === JSON.stringify(effectOf(b));
+}
+
+function effectOf({ privileges, filters, hidden, masks }: Access): unknown {
+  return [privileges, filters, hidden, masks.map(({ column, expression }) => [column, expression])];
+}

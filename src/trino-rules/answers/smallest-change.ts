@@ -1,0 +1,90 @@
+import { type Intent, intentAt, isServiceAccount, OPEN_SYSTEM_SCHEMAS, taken, withContained } from '../model/intent.js';
+import type { Principal } from '../model/principal.js';
+import { type ColumnResource, closedProblem, PRIVILEGES, type Privilege, type Resource } from '../model/resource.js';
+import type { SnapshotPolicy } from '../model/snapshot.js';
+import { AccessIndex } from './access-index.js';
+import { effectiveAccess } from './effective-access.js';
+import { carrying, nearestMasks, obstacles } from './explanation.js';
+import { accessToColumn, type Question, readsColumns } from './question.js';
+
+/** A change that an administrator can make. */
+export type Change =
+  | { kind: 'grant'; principal: Principal; resource: Resource; privileges: Privilege[] }
+  | { kind: 'revoke'; grant: number }
+  /** One more exception of a policy. */
+  | { kind: 'except'; policy: number; principal: Principal }
+  | { kind: 'deny'; principal: Principal; resource: Resource; privileges: Privilege[] }
+  | { kind: 'hidden_column'; principal: Principal; resource: ColumnResource }
+  | { kind: 'activate'; user: number };
+
+/**
+ * The fewest changes after which the answer is the other one, for this principal and no wider node than asked; each of them is
+ * needed. Null: the answer follows from the settings, or the node is closed to grants.
+ */
+export function smallestChange(index: AccessIndex, principal: Principal, question: Question): Change[] | null {
+  const snapshot = index.of(principal);
+  const { resource, column, privilege } = question;
+  if (isServiceAccount(snapshot, principal)) return null;
+  const intent = intentAt(snapshot, principal, resource);
+  if (accessToColumn(intent, column).privileges.includes(privilege))
+    return withdrawing(index, principal, question, intent);
+
+  const activate: Change[] = snapshot.users.flatMap(({ id, isActive }) =>
+    isActive ? [] : [{ kind: 'activate', user: id }],
+  );
+  const active = { ...snapshot, users: snapshot.users.map((user) => ({ ...user, isActive: true })) };
+  const then = intentAt(active, principal, resource);
+  if (isOpenSystem(resource)) return accessToColumn(then, column).privileges.includes(privilege) ? activate : null;
+  if (closedProblem(resource, snapshot.settings.metadataCatalog) !== null) return null;
+  const granting: Change[] =
+    carrying(then, question).length > 0 ? [] : [{ kind: 'grant', principal, resource, privileges: [privilege] }];
+  const excepting = withoutOneMask(then, question).map(({ id }): Change => ({ kind: 'except', policy: id, principal }));
+  return [...activate, ...granting, ...excepting];
+}
+
+/** The obstacles, less the masks of one expression, which then is the column's only one. */
+function withoutOneMask(intent: Intent, question: Question): SnapshotPolicy[] {
+  const policies = obstacles(intent, question);
+  const masks = nearestMasks(policies, question.column ?? '');
+  const count = (expression: string): number => masks.filter((mask) => mask.expression === expression).length;
+  const [kept] = [...masks].sort((a, b) => count(b.expression) - count(a.expression));
+  return policies.filter((policy) => policy.kind !== 'column_mask' || policy.expression !== kept?.expression);
+}
+
+function withdrawing(index: AccessIndex, principal: Principal, question: Question, intent: Intent): Change[] | null {
+  const { resource, column, privilege } = question;
+  if (isOpenSystem(resource)) {
+    const catalogs = new Set(
+      effectiveAccess(index, principal).flatMap(({ resource: { catalog }, access }) =>
+        access.privileges.length > 0 ? [catalog] : [],
+      ),
+    );
+    return [...catalogs].map((catalog) => ({
+      kind: 'deny',
+      principal,
+      resource: { catalog },
+      privileges: [...PRIVILEGES],
+    }));
+  }
+  if (closedProblem(resource, index.snapshot.settings.metadataCatalog) !== null) return null;
+  if (column !== undefined && readsColumns(privilege)) {
+    return [{ kind: 'hidden_column', principal, resource: { ...resource, column } }];
+  }
+  const revoked = onlyGrant(intent, question);
+  if (revoked !== null) return [{ kind: 'revoke', grant: revoked }];
+  return [{ kind: 'deny', principal, resource, privileges: [privilege] }];
+}
+
+/** The grant to this very principal at this very node that gives the privilege and nothing else; null: a revoke would take more or less. */
+function onlyGrant(intent: Intent, question: Question): number | null {
+  const [grant, ...others] = carrying(intent, question);
+  const origin = intent.grants.find(({ source }) => source === grant);
+  if (grant === undefined || others.length > 0 || origin?.through !== 'directly' || origin.inheritedFrom !== null)
+    return null;
+  const lost = taken([question.privilege]);
+  return [...withContained(grant.privileges)].every((privilege) => lost.has(privilege)) ? grant.id : null;
+}
+
+function isOpenSystem({ catalog, schema }: Resource): boolean {
+  return catalog === 'system' && schema !== undefined && OPEN_SYSTEM_SCHEMAS.includes(schema);
+}

@@ -1,0 +1,219 @@
+import { administrator, people } from '../support/administrator.js';
+import { ApiClient, signIn } from '../support/api-client.js';
+import { startService, type TestService } from '../support/service.js';
+
+describe('answers about access', () => {
+  let service: TestService;
+  let admin: ApiClient;
+  let alice: ApiClient;
+  let ids: Record<'alice' | 'bob', number>;
+  let readers: { type: 'group'; id: number };
+  const made: Record<'read' | 'write' | 'filter' | 'deny' | 'mask', number> = {
+    read: 0,
+    write: 0,
+    filter: 0,
+    deny: 0,
+    mask: 0,
+  };
+  const orders = { catalog: 'sales', schema: 'eu', table: 'orders' };
+  const idOf = async (path: string, body: object) => Number((await admin.post(path, body)).body?.['id']);
+
+  beforeAll(async () => {
+    service = await startService({
+      ACL_METADATA_CATALOG: 'grantline',
+      ACL_WRITABLE_CATALOGS: 'lake',
+      SERVICE_QUERY_USER: 'service-account-grantline',
+    });
+    admin = await administrator(service);
+    ids = await people(service, 'alice', 'bob');
+    const client = new ApiClient(service.url);
+    alice = client.as((await signIn(client, 'alice')).access_token);
+    readers = { type: 'group', id: await idOf('/api/admin/groups', { name: 'readers' }) };
+    for (const id of Object.values(ids)) await admin.send('PUT', `/api/admin/groups/${readers.id}/members/${id}`);
+    const everyone = { type: 'everyone' };
+    const grant = (principal: object, resource: object, privileges: string[]) =>
+      idOf('/api/admin/grants', { principal, resource, privileges });
+    const policy = (body: object) => idOf('/api/admin/policies', { principal: everyone, ...body });
+    made.read = await grant(readers, { catalog: 'sales' }, ['SELECT']);
+    made.write = await grant({ type: 'user', id: ids.alice }, orders, ['INSERT', 'DELETE']);
+    made.filter = await policy({
+      kind: 'row_filter',
+      resource: { catalog: 'sales', schema: 'eu' },
+      expression: "region = 'EU'",
+    });
+    made.mask = await policy({ kind: 'column_mask', resource: { ...orders, column: 'ssn' }, expression: 'NULL' });
+    made.deny = await policy({ kind: 'deny', resource: orders, privileges: ['DELETE'] });
+    await admin.post('/api/admin/acl/sync', {});
+  });
+  afterAll(() => service.stop());
+
+  const READ = { through: { group: { id: expect.any(Number) as number, name: 'readers' } } };
+
+  it('effective: every node with an entry, and the grants behind it', async () => {
+    const { status, body } = await admin.get(`/api/admin/access/effective?principal=user:${ids.alice}`);
+    expect(status).toBe(200);
+    const filtered = { row_filters: ["region = 'EU'"], hidden_columns: [] };
+    const read = { grant_id: made.read, ...READ };
+    expect(body).toEqual({
+      items: [
+        {
+          resource: { catalog: 'sales' },
+          privileges: ['SELECT'],
+          ...{ row_filters: [], hidden_columns: [], masked_columns: [] },
+          origins: [{ ...read, inherited_from: null }],
+        },
+        {
+          resource: { catalog: 'sales', schema: 'eu' },
+          privileges: ['SELECT'],
+          ...{ ...filtered, masked_columns: [] },
+          origins: [{ ...read, inherited_from: { catalog: 'sales' } }],
+        },
+        {
+          resource: orders,
+          privileges: ['SELECT', 'INSERT'],
+          ...{ ...filtered, masked_columns: [{ column: 'ssn', expression: 'NULL' }] },
+          origins: [
+            { ...read, inherited_from: { catalog: 'sales' } },
+            { grant_id: made.write, through: 'directly', inherited_from: null },
+          ],
+        },
+      ],
+      next: null,
+    });
+    expect((await alice.get('/api/access/effective')).body).toEqual(body);
+  });
+
+  it('effective: in pages', async () => {
+    const first = await alice.get('/api/access/effective?limit=2');
+    expect(first.body?.['items']).toHaveLength(2);
+    const rest = await alice.get(`/api/access/effective?limit=2&after=${String(first.body?.['next'])}`);
+    expect(rest.body).toMatchObject({ items: [{ resource: orders }], next: null });
+  });
+
+  it('effective: service accounts by catalog, groups as a member without other groups', async () => {
+    const service = await admin.get('/api/admin/access/effective?principal=engine:service-account-grantline');
+    expect(service.body).toMatchObject({ items: [{ resource: { catalog: 'lake' }, origins: [] }] });
+    const group = await admin.get(`/api/admin/access/effective?principal=group:${readers.id}`);
+    expect(group.body).toMatchObject({ items: [{ origins: [{ through: 'directly' }] }, {}, {}] });
+  });
+
+  it('explain: the rule, the entries behind it, and what would turn it round', async () => {
+    const about = (query: string) => admin.get(`/api/admin/access/explain?principal=user:${ids.alice}&${query}`);
+    const node = 'catalog=sales&schema=eu&table=orders';
+    const read = await about(`${node}&privilege=SELECT`);
+    expect(read.body).toMatchObject({
+      allowed: true,
+      rule: { section: 'tables', text: expect.stringContaining('"alice"') as string },
+      grants: [made.read],
+      policies: [made.filter, made.mask],
+      smallest_change: {
+        steps: [{ kind: 'deny', principal: { name: 'alice' }, resource: orders, privileges: ['SELECT'] }],
+      },
+      published: { version: 1, allowed: true },
+    });
+    expect((await about(`${node}&privilege=DELETE`)).body).toMatchObject({
+      allowed: false,
+      grants: [made.write],
+      policies: [made.deny],
+      smallest_change: {
+        steps: [{ kind: 'except', policy_id: made.deny, principal: { type: 'user', id: ids.alice } }],
+      },
+    });
+    expect((await about('catalog=hr&privilege=UPDATE')).body).toMatchObject({
+      allowed: false,
+      grants: [],
+      policies: [],
+      smallest_change: { steps: [{ kind: 'grant', resource: { catalog: 'hr' }, privileges: ['UPDATE'] }] },
+    });
+    expect((await about('catalog=grantline&privilege=SELECT')).body).toMatchObject({ smallest_change: null });
+  });
+
+  it('explain: shows nobody the names of others', async () => {
+    const { body } = await alice.get('/api/access/explain?catalog=sales&privilege=SELECT');
+    expect(body).toMatchObject({ allowed: true, rule: { section: 'tables', text: null } });
+    expect(JSON.stringify(body)).not.toContain('bob');
+  });
+
+  it('explain: says when the published rules answer otherwise', async () => {
+    const grant = { principal: { type: 'user', id: ids.bob }, resource: { catalog: 'late' }, privileges: ['SELECT'] };
+    const late = await idOf('/api/admin/grants', grant);
+    const { body } = await admin.get(
+      `/api/admin/access/explain?principal=user:${ids.bob}&catalog=late&privilege=SELECT`,
+    );
+    expect(body).toMatchObject({
+      allowed: true,
+      published: { version: 1, allowed: false },
+      smallest_change: { steps: [{ kind: 'revoke', grant_id: late }] },
+    });
+    await admin.delete(`/api/admin/grants/${late}`);
+  });
+
+  it('who: everybody who may, by name, with the grants behind it', async () => {
+    const { body } = await admin.get('/api/admin/access/who?catalog=sales&schema=eu&table=orders');
+    const via = { grant_id: made.read, group: { id: readers.id, name: 'readers' }, level: 'catalog' };
+    expect(body).toMatchObject({
+      items: [
+        {
+          principal: { type: 'user', name: 'alice' },
+          privileges: ['SELECT', 'INSERT'],
+          via: [via, { grant_id: made.write, group: null, level: 'table' }],
+        },
+        { principal: { type: 'user', name: 'bob' }, privileges: ['SELECT'], via: [via] },
+      ],
+      next: null,
+    });
+    const write = await admin.get(
+      '/api/admin/access/who?catalog=sales&schema=eu&table=orders&privilege=INSERT&limit=1',
+    );
+    expect(write.body).toMatchObject({ items: [{ principal: { name: 'alice' } }], next: null });
+    const lake = await admin.get('/api/admin/access/who?catalog=lake');
+    expect(lake.body).toMatchObject({
+      items: [{ principal: { type: 'engine', name: 'service-account-grantline' }, via: [] }],
+    });
+  });
+
+  it('who: in pages', async () => {
+    const first = await admin.get('/api/admin/access/who?catalog=sales&limit=1');
+    const second = await admin.get(`/api/admin/access/who?catalog=sales&limit=1&after=${String(first.body?.['next'])}`);
+    expect([first.body, second.body]).toMatchObject([
+      { items: [{ principal: { name: 'alice' } }] },
+      { items: [{ principal: { name: 'bob' } }], next: null },
+    ]);
+  });
+
+  it.each([
+    ['/api/admin/access/effective', 'principal'],
+    ['/api/admin/access/effective?principal=alice', 'principal'],
+    ['/api/admin/access/effective?principal=user:1&after=x', 'after'],
+    ['/api/admin/access/explain?principal=user:1&catalog=sales', 'privilege'],
+    ['/api/admin/access/explain?principal=user:1&privilege=SELECT', 'catalog'],
+    ['/api/admin/access/explain?principal=user:1&privilege=SELECT&catalog=a&table=b', 'schema'],
+    ['/api/admin/access/who?catalog=Sales', 'catalog'],
+    ['/api/admin/access/who?catalog=sales&privilege=READ', 'privilege'],
+    ['/api/admin/access/who?catalog=sales&limit=1001', 'limit'],
+    ['/api/admin/access/who?catalog=sales&catalog=hr', 'catalog'],
+  ])('refuses %s', async (path, field) => {
+    const { status, body } = await admin.get(path);
+    expect([status, body?.['code']]).toEqual([400, 'validation_failed']);
+    expect(body?.['errors']).toEqual([expect.objectContaining({ field })]);
+  });
+
+  it('knows no such account or group', async () => {
+    for (const principal of ['user:4711', 'group:4711']) {
+      expect((await admin.get(`/api/admin/access/effective?principal=${principal}`)).status).toBe(404);
+      expect(
+        (await admin.get(`/api/admin/access/explain?principal=${principal}&catalog=a&privilege=SELECT`)).status,
+      ).toBe(404);
+    }
+  });
+
+  it('is for administrators where it is about others', async () => {
+    for (const path of [
+      'effective?principal=user:1',
+      'explain?principal=user:1&catalog=a&privilege=SELECT',
+      'who?catalog=a',
+    ]) {
+      expect((await alice.get(`/api/admin/access/${path}`)).status).toBe(403);
+    }
+  });
+});
