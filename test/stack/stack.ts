@@ -68,7 +68,8 @@ export async function startChartStack(processes: Processes, parts: ChartParts): 
   return writeStack(chartStack(processes, parts, cluster));
 }
 
-function chartStack({ folder }: Processes, parts: ChartParts, { api, kubeconfig }: Cluster): ChartStack {
+/** What specs of the chart find, of a cluster of their own too. */
+export function chartStack({ folder }: Processes, parts: ChartParts, { api, kubeconfig }: Cluster): ChartStack {
   return { folder, cluster: { url: api.url, caFile: api.caFile, kubeconfig }, parts };
 }
 

@@ -36,6 +36,10 @@ export interface ApiServer {
   administratorToken: string;
   /** A GET as the administrator. @throws unless the answer is 200 */
   get(path: string): Promise<unknown>;
+  /** The signal to the API server alone; etcd goes on. */
+  signal(name: 'SIGSTOP' | 'SIGCONT' | 'SIGKILL'): void;
+  /** Starts it at its old address after SIGKILL. Returns when it is ready. */
+  startAgain(): Promise<void>;
 }
 
 /**
@@ -68,7 +72,7 @@ export async function startApiServer(processes: Processes, parts: ChartParts): P
       `--initial-cluster=test=http://127.0.0.1:${peer}`,
     ],
   });
-  const server = processes.launch({
+  const program = {
     name: 'kube-apiserver',
     command: join(parts.kubernetes, 'kube-apiserver'),
     args: [
@@ -84,18 +88,31 @@ export async function startApiServer(processes: Processes, parts: ChartParts): P
       ...[`--service-account-key-file=${join(folder, 'service-accounts.pub')}`, '--profiling=false'],
       ...[`--audit-policy-file=${auditPolicy}`, `--audit-log-path=${auditLog(processes.folder)}`],
     ],
-  });
+  };
+  let server = processes.launch(program);
 
   const url = `https://127.0.0.1:${port}`;
   const caFile = join(folder, 'ca.crt');
-  return until('kube-apiserver is ready', START_DEADLINE, async () => {
-    etcd.assertAlive();
-    server.assertAlive();
+  const ready = <T>(probe: () => Promise<T>): Promise<T> =>
+    until('kube-apiserver is ready', START_DEADLINE, () => {
+      etcd.assertAlive();
+      server.assertAlive();
+      return probe();
+    });
+  return ready(async () => {
     const ca = authorityIn(await readFile(join(folder, 'pki', 'apiserver.crt'), 'utf8'));
-    const api = { url, caFile, administratorToken, get: reader(url, ca, administratorToken) };
-    await api.get('/readyz');
+    const get = reader(url, ca, administratorToken);
+    await get('/readyz');
     await writeFile(caFile, ca);
-    return api;
+    return {
+      ...{ url, caFile, administratorToken, get },
+      signal: (name) => process.kill(server.pid, name),
+      startAgain: async () => {
+        await server.ended;
+        server = processes.launch(program);
+        await ready(() => get('/readyz'));
+      },
+    };
   });
 }
 

@@ -150,6 +150,7 @@ function endOf(child: ChildProcess, program: Program): Promise<End> {
 
 async function endGroup(group: number): Promise<void> {
   if (!signal(group, 'SIGTERM')) return;
+  signal(group, 'SIGCONT'); // one that SIGSTOP holds ends no sooner
   for (const deadline = performance.now() + STOP_TIMEOUT_MS; performance.now() < deadline;) {
     await pause(50);
     if (!signal(group, 0)) return;
