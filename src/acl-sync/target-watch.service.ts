@@ -7,9 +7,12 @@ import { PublicationHistory } from './domain/publication-history.js';
 import { RulesTarget } from './domain/rules-target.js';
 import { type TargetCheck, TargetCheckService } from './target-check.service.js';
 
-const CHECK_EVERY_MS = 60_000;
+const CHECK_INTERVAL_MS = { well: 60_000, degraded: 10_000 };
 
-/** Checks the rules target at the start and every minute, for health and metrics, also where another process publishes. */
+/**
+ * Checks the rules target at the start, every minute, and more often until a failure is over, for health and metrics, also where
+ * another process publishes.
+ */
 @Injectable()
 export class TargetWatchService implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly stopping = new AbortController();
@@ -50,8 +53,12 @@ export class TargetWatchService implements OnApplicationBootstrap, BeforeApplica
   }
 
   private async watch(): Promise<void> {
-    await this.look();
-    await this.timers.every(CHECK_EVERY_MS, this.stopping.signal, () => this.look());
+    const { signal } = this.stopping;
+    while (!signal.aborted) {
+      await this.look();
+      const interval = this.isWell() ? CHECK_INTERVAL_MS.well : CHECK_INTERVAL_MS.degraded;
+      await this.timers.wait(interval, signal).catch(() => undefined);
+    }
   }
 
   private isWell(): boolean {

@@ -57,6 +57,18 @@ describe('the watch of the rules target', () => {
     expect(log.at('warn')).toHaveLength(3);
   });
 
+  it('checks every ten seconds until a failure is over', async () => {
+    fails('unreachable');
+    await aMinuteLater();
+    expect(await shown()).toEqual(['degraded', 0, '0']);
+    fails(null);
+    timers.advance(10_000);
+    await timers.untilWaiting();
+    expect(await shown()).toEqual(['up', 0, '1']);
+    timers.advance(59_999);
+    expect(await shown()).toEqual(['up', 59.999, '1']);
+  });
+
   it('finds rules there that were not published', async () => {
     fails(null);
     const version = await history.begin({ ...aPublication, text: 'ours' });
