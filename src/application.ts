@@ -7,7 +7,6 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Registry } from 'prom-client';
 import { AppModule } from './app.module.js';
-import type { Clock } from './kernel/clock.js';
 import type { Database } from './platform/database.js';
 import { HealthRegistry } from './platform/health.js';
 import { AllowedMethods } from './platform/infrastructure/allowed-methods.js';
@@ -24,6 +23,7 @@ import { RequestRecords } from './platform/infrastructure/request-records.js';
 import { STANDARD_HEADERS } from './platform/infrastructure/security-headers.js';
 import type { Log } from './platform/log.js';
 import { describeApi } from './platform/openapi.js';
+import type { Time } from './platform/platform.module.js';
 import type { Settings } from './platform/settings.js';
 import { VERSION } from './version.js';
 
@@ -40,7 +40,7 @@ export async function createApplication(
   settings: Settings,
   database: Pick<Database, 'url'>,
   log: Log,
-  clock?: Clock,
+  time: Time = {},
 ): Promise<Application> {
   const methods = new AllowedMethods();
   const records = new RequestRecords(log);
@@ -66,7 +66,7 @@ export async function createApplication(
   requireOneHost(server);
   refuseTunnels(server.server, records);
   const app = await NestFactory.create<NestFastifyApplication>(
-    AppModule.with({ settings, database, log, clock }),
+    AppModule.with({ settings, database, log, time }),
     adapter,
     {
       logger: new NestLog(log),

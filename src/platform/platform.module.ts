@@ -25,14 +25,19 @@ export interface Foundation {
   settings: Settings;
   database: Pick<Database, 'url'>;
   log: Log;
-  /** Another than the database's; for tests. */
-  clock?: Clock | undefined;
+  time?: Time;
+}
+
+/** For tests: another clock than the database's, and other timers than the machine's. */
+export interface Time {
+  clock?: Clock;
+  timers?: Timers;
 }
 
 /** The providers that every module uses. */
 @Module({})
 export class PlatformModule {
-  static with({ settings, database, log, clock }: Foundation): DynamicModule {
+  static with({ settings, database, log, time = {} }: Foundation): DynamicModule {
     const shared: Provider[] = [
       { provide: Settings, useValue: settings },
       { provide: DatabaseUrl, useValue: new DatabaseUrl(database.url) },
@@ -40,11 +45,11 @@ export class PlatformModule {
       {
         provide: Clock,
         useFactory: (source: DataSource, timers: Timers, registry: Registry): Promise<Clock> | Clock =>
-          clock ?? DatabaseClock.aligned({ source, timers, log, registry, machine: new SystemClock() }),
+          time.clock ?? DatabaseClock.aligned({ source, timers, log, registry, machine: new SystemClock() }),
         inject: [DataSource, Timers, Registry],
       },
       { provide: Ids, useClass: RandomIds },
-      { provide: Timers, useClass: NodeTimers },
+      { provide: Timers, useValue: time.timers ?? new NodeTimers() },
       { provide: Random, useClass: SystemRandom },
       DatabaseSession,
       { provide: Transaction, useExisting: DatabaseSession },

@@ -1,4 +1,17 @@
+import { NodeTimers } from '../../src/platform/infrastructure/node-timers.js';
+
 const FACTOR = 20;
+
+/** The machine's own, twenty times as fast. */
+export class FastTimers extends NodeTimers {
+  override now(): number {
+    return super.now() * FACTOR;
+  }
+
+  override wait(milliseconds: number, signal?: AbortSignal): Promise<void> {
+    return super.wait(milliseconds / FACTOR, signal);
+  }
+}
 
 /**
  * Timers that are set while the work runs are up twenty times sooner: for the limits of drivers, to which no time can be handed

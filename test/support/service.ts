@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createApplication } from '../../src/application.js';
 import { createPino, PinoLog } from '../../src/platform/infrastructure/pino-log.js';
+import type { Timers } from '../../src/kernel/timers.js';
 import type { HealthReport } from '../../src/platform/health.js';
 import { parseSettings } from '../../src/platform/settings-parser.js';
 import { freshDatabase, type TestDatabase } from './database.js';
@@ -26,7 +27,7 @@ export interface TestService {
 /** The whole service in this process, on a database of its own; the environment overrides the defaults. */
 export async function startService(
   environment: Record<string, string> = {},
-  { database, clock = new TestClock() }: { database?: TestDatabase; clock?: TestClock } = {},
+  { database, clock = new TestClock(), timers }: { database?: TestDatabase; clock?: TestClock; timers?: Timers } = {},
 ): Promise<TestService> {
   const own = database ?? (await freshDatabase());
   const { settings, problems } = parseSettings({
@@ -44,7 +45,10 @@ export async function startService(
   if (problems.length > 0) throw new Error(problems.map(({ text }) => text).join('\n'));
   const logLines: string[] = [];
   const log = new PinoLog(createPino(settings.log, { write: (line: string) => void logLines.push(line) }));
-  const { app, operations } = await createApplication(settings, own, log, clock);
+  const { app, operations } = await createApplication(settings, own, log, {
+    clock,
+    ...(timers === undefined ? {} : { timers }),
+  });
   await app.listen(0, '127.0.0.1');
   return {
     url: `http://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}`,
