@@ -1,4 +1,4 @@
-import { Controller, Get, Query } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { AdministratorsOnly } from '../platform/access.js';
 import { ApiProblems } from '../platform/openapi.js';
@@ -12,6 +12,9 @@ import {
   WhoPageResponse,
 } from './access.response.js';
 import { AccessService } from './access.service.js';
+import { DraftDto, DraftQuery, toDraftRequest } from './drafts.dto.js';
+import { DraftPreviewResponse, toDraftPreview } from './drafts.response.js';
+import { DraftsService } from './drafts.service.js';
 
 /** What administrators ask about everybody's access. */
 @ApiTags('access')
@@ -19,7 +22,10 @@ import { AccessService } from './access.service.js';
 @AdministratorsOnly()
 @Controller('api/admin/access')
 export class AccessAdministrationController {
-  constructor(private readonly access: AccessService) {}
+  constructor(
+    private readonly access: AccessService,
+    private readonly drafts: DraftsService,
+  ) {}
 
   @ApiProblems('not_found')
   @Get('effective')
@@ -41,5 +47,17 @@ export class AccessAdministrationController {
   async who(@Query() query: WhoQuery): Promise<WhoPageResponse> {
     const page = { limit: query.limit + 1, after: query.after?.[0] ?? null };
     return toWhoPage(await this.access.holders(toQuestion(query), page), query.limit);
+  }
+
+  /** What these changes would give and take; nothing is written. */
+  @ApiProblems('too_many_requests')
+  @Post('preview')
+  @HttpCode(200)
+  @ApiOkResponse({ type: DraftPreviewResponse })
+  async preview(@Body() body: DraftDto, @Query() { limit, after }: DraftQuery): Promise<DraftPreviewResponse> {
+    const [principal, ...names] = after ?? [];
+    const resource = nodeOfCursor(names);
+    const cursor = principal === undefined || resource === null ? null : { principal, resource };
+    return toDraftPreview(await this.drafts.preview(toDraftRequest(body), { limit, after: cursor }), limit);
   }
 }

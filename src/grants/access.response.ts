@@ -280,7 +280,8 @@ function groupOf(through: Origin<SnapshotGrant>['through']): GroupReferenceRespo
   return typeof through === 'object' ? { id: through.group.id, name: through.group.name } : null;
 }
 
-function namesOf(resource: Resource): string[] {
+/** For a cursor. */
+export function namesOf(resource: Resource): string[] {
   const { catalog, schema, table } = pathTo(resource).at(-1) ?? resource;
   return [catalog, schema, table].filter((name) => name !== undefined);
 }

@@ -4,14 +4,18 @@ import { Settings } from '../platform/settings.js';
 import { maskConflict } from '../trino-rules/model/mask-conflict.js';
 import { type PolicySubject, principalText } from '../trino-rules/model/principal.js';
 import { closedProblem, type Resource } from '../trino-rules/model/resource.js';
+import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { UsersService } from '../users/users.service.js';
 import {
   AdmissionProof,
   EngineNames,
   type EngineNode,
+  type Forecast,
+  type Growth,
   PrincipalDirectory,
   SizeForecast,
 } from './domain/admission-ports.js';
+import type { NewGrant } from './domain/grant.js';
 import type { PolicyRule } from './domain/policy.js';
 import type { Touched } from './domain/snapshot-store.js';
 import { SnapshotService } from './snapshot.service.js';
@@ -20,6 +24,12 @@ import { SnapshotService } from './snapshot.service.js';
 export interface NamedIn<T> {
   field: string;
   named: T;
+}
+
+/** A grant of a request body. `fieldPrefix`: of its fields' paths there, such as `grant.0.`, or empty. */
+export interface GrantRequest {
+  fieldPrefix: string;
+  grant: NewGrant;
 }
 
 /** A write that touches more grants is proved by the run only: reading them takes too long for a request. */
@@ -48,6 +58,30 @@ export class AdmissionService {
     });
   }
 
+  /** Grants that would be refused whatever is written beside them: on closed nodes, or over already. */
+  grantErrors(asked: readonly GrantRequest[], now: Date): FieldError[] {
+    const nodes = asked.map(({ fieldPrefix, grant }) => ({ field: `${fieldPrefix}resource`, named: grant.resource }));
+    const past = asked.flatMap(({ fieldPrefix, grant }): FieldError[] =>
+      grant.expiresAt !== null && grant.expiresAt <= now
+        ? [{ field: `${fieldPrefix}expires_at`, message: 'must be in the future' }]
+        : [],
+    );
+    return [...this.nodeErrors(nodes), ...past];
+  }
+
+  /** Principals that do not exist, and service accounts. */
+  principalErrors(
+    principals: readonly NamedIn<PolicySubject>[],
+    exists: (subject: PolicySubject) => boolean,
+  ): FieldError[] {
+    return principals.flatMap(({ field, named }): FieldError[] => {
+      if (!exists(named)) return [{ field: `${field}.id`, message: `there is no such ${named.type}` }];
+      const isService = named.type === 'engine' && this.settings.acl.serviceAccounts.includes(named.name);
+      if (!isService) return [];
+      return [{ field: `${field}.name`, message: 'is a service account, whose rights follow from the settings alone' }];
+    });
+  }
+
   /**
    * Checks that the principals exist, until the transaction ends, and claims the names of engine principals.
    * @throws Refused `validation_failed` with all invalid principals; `name_taken` for a name that an account has
@@ -55,13 +89,7 @@ export class AdmissionService {
   async admitPrincipals(principals: readonly NamedIn<PolicySubject>[]): Promise<void> {
     const subjects = principals.map(({ named }) => named);
     const missing = new Set((await this.directory.missing(subjects)).map(principalText));
-    const errors = principals.flatMap(({ field, named }): FieldError[] => {
-      if (missing.has(principalText(named)))
-        return [{ field: `${field}.id`, message: `there is no such ${named.type}` }];
-      const isService = named.type === 'engine' && this.settings.acl.serviceAccounts.includes(named.name);
-      if (!isService) return [];
-      return [{ field: `${field}.name`, message: 'is a service account, whose rights follow from the settings alone' }];
-    });
+    const errors = this.principalErrors(principals, (subject) => !missing.has(principalText(subject)));
     if (errors.length > 0) throw new Refused('validation_failed', { errors });
     const engineNames = subjects.flatMap((subject) => (subject.type === 'engine' ? [subject.name] : []));
     const [held] = await this.users.claimEngineNames([...new Set(engineNames)]);
@@ -87,18 +115,35 @@ export class AdmissionService {
    * @throws Refused `rules_too_large`, `rules_unprovable`
    */
   async admitRules(touched: Touched): Promise<string[]> {
-    const room = await this.admitSize();
+    const forecast = await this.size.forecast(
+      () => this.snapshots.read(),
+      (since) => this.snapshots.growth(since),
+    );
+    if (forecast?.fits === false) throw new Refused('rules_too_large', { detail: forecast.message });
     const snapshot = await this.snapshots.readTouched(touched, PROVED_GRANTS);
     const refusal = snapshot && (await this.proof.refusal(snapshot));
     if (refusal !== null) throw new Refused('rules_unprovable', { detail: refusal });
-    return room;
+    return forecast === null ? [] : [forecast.message];
   }
 
-  private async admitSize(): Promise<string[]> {
-    const read = () => this.snapshots.read();
-    const forecast = await this.size.forecast(read, (since) => this.snapshots.growth(since));
-    if (forecast?.fits === false) throw new Refused('rules_too_large', { detail: forecast.message });
-    return forecast === null ? [] : [forecast.message];
+  /**
+   * What `admitRules` would say of a state that is not written.
+   * @param touched its part that a write would touch
+   */
+  async forecast(
+    whole: Snapshot,
+    touched: Snapshot,
+    growth: Growth,
+  ): Promise<{ size: Forecast | null; unprovable: string | null }> {
+    const size = await this.size.forecast(
+      () => Promise.resolve(whole),
+      async (since) => {
+        const written = await this.snapshots.growth(since);
+        return { bytes: written.bytes + growth.bytes, isWide: written.isWide || growth.isWide };
+      },
+    );
+    const isProved = touched.grants.length <= PROVED_GRANTS;
+    return { size, unprovable: isProved ? await this.proof.refusal(touched) : null };
   }
 
   /** The parts of each node that the engine does not know: only a warning, as they may be created later. */

@@ -1,3 +1,4 @@
+import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { ArrayMaxSize, ArrayNotEmpty, IsArray, IsIn } from 'class-validator';
@@ -48,7 +49,19 @@ export class GrantDto {
   description?: string | null;
 }
 
-const BATCH_MOST = 1000;
+/** Entries in each list of a batch or a draft. */
+export const BATCH_MOST = 1000;
+
+/** A list of ids of rows. */
+export function RowIds(): PropertyDecorator {
+  const items = { type: 'integer', minimum: 1, maximum: 2 ** 31 - 1 };
+  return applyDecorators(
+    ApiPropertyOptional({ type: 'array', items, maxItems: BATCH_MOST }),
+    IsArray({ message: 'must be a list' }),
+    ArrayMaxSize(BATCH_MOST, { message: `must have at most ${BATCH_MOST} entries` }),
+    FieldRule((ids) => (Array.isArray(ids) ? (ids.map(idProblem).find((problem) => problem !== null) ?? null) : null)),
+  );
+}
 
 /** Applied completely or not at all. */
 export class GrantBatchDto {
@@ -56,14 +69,7 @@ export class GrantBatchDto {
   @NestedArray(() => GrantDto, BATCH_MOST)
   grant: GrantDto[] = [];
 
-  @ApiPropertyOptional({
-    type: 'array',
-    items: { type: 'integer', minimum: 1, maximum: 2 ** 31 - 1 },
-    maxItems: BATCH_MOST,
-  })
-  @IsArray({ message: 'must be a list' })
-  @ArrayMaxSize(BATCH_MOST, { message: `must have at most ${BATCH_MOST} entries` })
-  @FieldRule((ids) => (Array.isArray(ids) ? (ids.map(idProblem).find((problem) => problem !== null) ?? null) : null))
+  @RowIds()
   revoke: number[] = [];
 }
 

@@ -9,6 +9,7 @@ import { PrincipalDirectory } from './domain/admission-ports.js';
 import { GrantStore } from './domain/grant.js';
 import { GroupStore } from './domain/group.js';
 import { PolicyStore } from './domain/policy.js';
+import { DraftsService } from './drafts.service.js';
 import { GrantsController } from './grants.controller.js';
 import { GrantsService } from './grants.service.js';
 import { GroupsController } from './groups.controller.js';
@@ -37,6 +38,7 @@ import { SnapshotsModule } from './snapshots.module.js';
     PoliciesService,
     AdmissionService,
     AccessService,
+    DraftsService,
     { provide: GroupStore, useClass: PostgresGroupStore },
     { provide: GrantStore, useClass: PostgresGrantStore },
     { provide: PolicyStore, useClass: PostgresPolicyStore },

@@ -6,7 +6,7 @@ import { type FieldError, Refused } from '../kernel/errors.js';
 import type { Page, PageRequest } from '../kernel/page.js';
 import { Transaction } from '../platform/transaction.js';
 import { AccessChangesService } from '../users/access-changes.service.js';
-import { AdmissionService } from './admission.service.js';
+import { AdmissionService, type GrantRequest } from './admission.service.js';
 import { grantDetails } from './domain/audit-details.js';
 import { type Grant, type GrantFilter, GrantStore, type NewGrant } from './domain/grant.js';
 
@@ -16,12 +16,6 @@ export interface Granted {
   created: boolean;
   /** Parts of the node that the engine does not know, and little capacity. */
   warnings: string[];
-}
-
-/** A grant of a request body. `at`: the prefix of its fields' paths there, such as `grant.0.`, or empty. */
-export interface GrantRequest {
-  fieldPrefix: string;
-  grant: NewGrant;
 }
 
 /** Grants: privileges of a principal on a node. */
@@ -97,13 +91,7 @@ export class GrantsService {
   }
 
   private refuseInvalid(asked: readonly GrantRequest[], now: Date): void {
-    const nodes = asked.map(({ fieldPrefix, grant }) => ({ field: `${fieldPrefix}resource`, named: grant.resource }));
-    const past = asked.flatMap(({ fieldPrefix, grant }): FieldError[] =>
-      grant.expiresAt !== null && grant.expiresAt <= now
-        ? [{ field: `${fieldPrefix}expires_at`, message: 'must be in the future' }]
-        : [],
-    );
-    const errors = [...this.admission.nodeErrors(nodes), ...past];
+    const errors = this.admission.grantErrors(asked, now);
     if (errors.length > 0) throw validationFailed(errors);
   }
 

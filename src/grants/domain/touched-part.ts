@@ -1,0 +1,29 @@
+import type { Resource } from '../../trino-rules/model/resource.js';
+import type { Snapshot } from '../../trino-rules/model/snapshot.js';
+
+/**
+ * The part of a snapshot that a change of these nodes touches: entries above and below them, a table counting as its schema, whose
+ * tables share rules, and the principals that these name. As the store reads it of rows that are written.
+ */
+export function touchedPart(snapshot: Snapshot, nodes: readonly Resource[]): Snapshot {
+  const areas = [
+    ...new Map(nodes.map(({ catalog, schema }) => [`${catalog}\0${schema ?? ''}`, { catalog, schema }])).values(),
+  ];
+  const isTouched = ({ resource }: { resource: Resource }): boolean =>
+    areas.some(
+      ({ catalog, schema }) =>
+        catalog === resource.catalog &&
+        (schema === undefined || resource.schema === undefined || schema === resource.schema),
+    );
+  const [grants, policies] = [snapshot.grants.filter(isTouched), snapshot.policies.filter(isTouched)];
+  const named = [...grants, ...policies].flatMap(({ principal, ...rest }) => [
+    principal,
+    ...('except' in rest ? rest.except : []),
+  ]);
+  const ids = (type: 'user' | 'group') =>
+    new Set(named.flatMap((subject) => (subject.type === type ? [subject.id] : [])));
+  const groupIds = ids('group');
+  const groups = snapshot.groups.filter(({ id }) => groupIds.has(id));
+  const userIds = new Set([...ids('user'), ...groups.flatMap(({ members }) => members)]);
+  return { ...snapshot, grants, policies, groups, users: snapshot.users.filter(({ id }) => userIds.has(id)) };
+}

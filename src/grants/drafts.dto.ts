@@ -1,0 +1,79 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { AfterNames, Limit } from '../platform/page.dto.js';
+import { FieldRule, idProblem, NestedArray, NestedObject } from '../platform/validation.js';
+import type { Membership } from '../trino-rules/answers/draft.js';
+import type { DraftRequest } from './drafts.service.js';
+import { BATCH_MOST, GrantBatchDto, RowIds, toNewGrant } from './grants.dto.js';
+import { PolicyDto, toNewPolicy } from './policies.dto.js';
+
+const ID = { type: 'integer', minimum: 1, maximum: 2 ** 31 - 1 } as const;
+
+/** A policy to create, or to put in the place of one. */
+export class DraftPolicyDto extends PolicyDto {
+  @ApiPropertyOptional({ ...ID, description: 'Of the policy that it replaces; without it, a new one.' })
+  @FieldRule((id) => (id === undefined ? null : idProblem(id)))
+  id?: number;
+}
+
+export class DraftPoliciesDto {
+  @ApiPropertyOptional({ type: [DraftPolicyDto], maxItems: BATCH_MOST })
+  @NestedArray(() => DraftPolicyDto, BATCH_MOST)
+  put: DraftPolicyDto[] = [];
+
+  @RowIds()
+  delete: number[] = [];
+}
+
+export class MembershipDto {
+  @ApiProperty(ID)
+  @FieldRule(idProblem)
+  group_id!: number;
+
+  @ApiProperty(ID)
+  @FieldRule(idProblem)
+  user_id!: number;
+}
+
+export class DraftMembersDto {
+  @ApiPropertyOptional({ type: [MembershipDto], maxItems: BATCH_MOST })
+  @NestedArray(() => MembershipDto, BATCH_MOST)
+  add: MembershipDto[] = [];
+
+  @ApiPropertyOptional({ type: [MembershipDto], maxItems: BATCH_MOST })
+  @NestedArray(() => MembershipDto, BATCH_MOST)
+  remove: MembershipDto[] = [];
+}
+
+/** Changes that are not made yet. */
+export class DraftDto extends GrantBatchDto {
+  @ApiPropertyOptional({ type: DraftPoliciesDto })
+  @NestedObject(() => DraftPoliciesDto)
+  policies: DraftPoliciesDto = new DraftPoliciesDto();
+
+  @ApiPropertyOptional({ type: DraftMembersDto })
+  @NestedObject(() => DraftMembersDto)
+  members: DraftMembersDto = new DraftMembersDto();
+}
+
+export class DraftQuery {
+  @Limit(1000, 200)
+  limit = 200;
+
+  @AfterNames()
+  after: string[] | null = null;
+}
+
+export function toDraftRequest({ grant, revoke, policies, members }: DraftDto): DraftRequest {
+  return {
+    grants: grant.map(toNewGrant),
+    revoked: revoke,
+    policies: policies.put.map(({ id, ...policy }) => ({ id: id ?? null, policy: toNewPolicy(policy) })),
+    deleted: policies.delete,
+    joined: members.add.map(toMembership),
+    left: members.remove.map(toMembership),
+  };
+}
+
+function toMembership({ group_id, user_id }: MembershipDto): Membership {
+  return { group: group_id, user: user_id };
+}

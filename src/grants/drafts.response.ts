@@ -1,0 +1,76 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { cursorOfNames } from '../kernel/page.js';
+import type { AccessDifference, AccessPart } from '../trino-rules/answers/access-difference.js';
+import { AccessResponse, namesOf, toAccess } from './access.response.js';
+import type { DraftPreview } from './drafts.service.js';
+import { PrincipalResponse } from './principal.dto.js';
+import { ResourceDto } from './resource.dto.js';
+
+/** What a principal gains at a node: privileges, and restrictions that end; or loses: privileges, and restrictions that begin. */
+export class AccessDifferenceResponse extends AccessResponse {
+  @ApiProperty()
+  principal!: PrincipalResponse;
+
+  @ApiProperty()
+  resource!: ResourceDto;
+}
+
+class DraftCheckResponse {
+  @ApiProperty({ enum: ['mask_conflict', 'rules_too_large', 'rules_unprovable'] })
+  code!: string;
+
+  @ApiProperty()
+  message!: string;
+}
+
+class DraftSizeResponse {
+  @ApiProperty()
+  fits!: boolean;
+
+  @ApiProperty()
+  message!: string;
+}
+
+export class DraftPreviewResponse {
+  @ApiProperty({ type: [AccessDifferenceResponse] })
+  gains!: AccessDifferenceResponse[];
+
+  @ApiProperty({ type: [AccessDifferenceResponse] })
+  loses!: AccessDifferenceResponse[];
+
+  @ApiProperty({ type: 'integer', description: 'Of all pages.' })
+  people_gaining!: number;
+
+  @ApiProperty({ type: 'integer', description: 'Of all pages.' })
+  people_losing!: number;
+
+  @ApiProperty({ type: [DraftCheckResponse], description: 'Why the write would be refused.' })
+  checks!: DraftCheckResponse[];
+
+  @ApiProperty({ type: DraftSizeResponse, nullable: true, description: 'Null: there is enough capacity.' })
+  size!: DraftSizeResponse | null;
+
+  @ApiProperty({ type: String, nullable: true })
+  next!: string | null;
+}
+
+export function toDraftPreview(preview: DraftPreview, limit: number): DraftPreviewResponse {
+  const { differences, peopleGaining, peopleLosing, checks, size } = preview;
+  const page = differences.slice(0, limit);
+  const last = page.at(-1);
+  const side = (partOf: (difference: AccessDifference) => AccessPart | null): AccessDifferenceResponse[] =>
+    page.flatMap((difference) => {
+      const { principal, resource } = difference;
+      const part = partOf(difference);
+      return part === null ? [] : [{ principal, resource, ...toAccess(part) }];
+    });
+  return {
+    gains: side(({ gained }) => gained),
+    loses: side(({ lost }) => lost),
+    people_gaining: peopleGaining,
+    people_losing: peopleLosing,
+    checks,
+    size,
+    next: differences.length > limit && last ? cursorOfNames([last.principal.name, ...namesOf(last.resource)]) : null,
+  };
+}

@@ -1,0 +1,73 @@
+import type { PolicySubject, Principal } from '../model/principal.js';
+import { principalText } from '../model/principal.js';
+import type { Resource } from '../model/resource.js';
+import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../model/snapshot.js';
+
+/** Changes that are not made yet. New grants and policies have ids of their own that no other has. */
+export interface Draft {
+  grants: readonly SnapshotGrant[];
+  /** Ids of grants. */
+  revoked: readonly number[];
+  /** New policies, and those that replace the one with their id. */
+  policies: readonly SnapshotPolicy[];
+  /** Ids of policies. */
+  deleted: readonly number[];
+  joined: readonly Membership[];
+  left: readonly Membership[];
+}
+
+/** Ids of a group and of an account. */
+export interface Membership {
+  group: number;
+  user: number;
+}
+
+/** The snapshot as it would be with the draft. */
+export function withDraft(snapshot: Snapshot, draft: Draft): Snapshot {
+  const [revoked, deleted] = [new Set(draft.revoked), new Set(draft.deleted)];
+  for (const { id } of draft.policies) deleted.add(id);
+  return {
+    ...snapshot,
+    groups: snapshot.groups.map((group) => {
+      const of = (memberships: readonly Membership[]) =>
+        memberships.flatMap((membership) => (membership.group === group.id ? [membership.user] : []));
+      const [joined, left] = [of(draft.joined), new Set(of(draft.left))];
+      if (joined.length === 0 && left.size === 0) return group;
+      return { ...group, members: [...new Set([...group.members, ...joined])].filter((user) => !left.has(user)) };
+    }),
+    grants: [...snapshot.grants.filter(({ id }) => !revoked.has(id)), ...draft.grants],
+    policies: [...snapshot.policies.filter(({ id }) => !deleted.has(id)), ...draft.policies],
+  };
+}
+
+/** A node, and the subjects whose access there and below a draft can change. */
+export interface TouchedNode {
+  resource: Resource;
+  subjects: readonly PolicySubject[];
+}
+
+/** Every node at which the draft writes something, or where a group is named that gains or loses members. */
+export function touchedNodes(before: Snapshot, draft: Draft): TouchedNode[] {
+  const [revoked, replaced] = [
+    new Set(draft.revoked),
+    new Set([...draft.deleted, ...draft.policies.map(({ id }) => id)]),
+  ];
+  const grants = [...before.grants.filter(({ id }) => revoked.has(id)), ...draft.grants];
+  const policies = [...before.policies.filter(({ id }) => replaced.has(id)), ...draft.policies];
+  const movedTo = new Map<string, Principal[]>();
+  for (const { group, user } of [...draft.joined, ...draft.left]) {
+    const key = principalText({ type: 'group', id: group });
+    movedTo.set(key, [...(movedTo.get(key) ?? []), { type: 'user', id: user }]);
+  }
+  const moved = [...before.grants, ...before.policies, ...draft.policies].flatMap((entry): TouchedNode[] => {
+    const named = [entry.principal, ...('except' in entry ? entry.except : [])];
+    const subjects = named.flatMap((subject) => movedTo.get(principalText(subject)) ?? []);
+    return subjects.length > 0 ? [{ resource: entry.resource, subjects }] : [];
+  });
+  return [
+    ...grants.map(({ resource, principal }) => ({ resource, subjects: [principal] })),
+    // An exception that is added or dropped changes access of principals that the policy's own subject includes.
+    ...policies.map(({ resource, principal }) => ({ resource, subjects: [principal] })),
+    ...moved,
+  ];
+}

@@ -1,0 +1,182 @@
+import { administrator, people } from '../support/administrator.js';
+import type { ApiClient } from '../support/api-client.js';
+import { startService, type TestService } from '../support/service.js';
+
+describe('the preview of a draft', () => {
+  let service: TestService;
+  let admin: ApiClient;
+  let ids: Record<'alice' | 'bob', number>;
+  let readers: { type: 'group'; id: number };
+  let read: number;
+  let filter: number;
+  const orders = { catalog: 'sales', schema: 'eu', table: 'orders' };
+  const idOf = async (path: string, body: object) => Number((await admin.post(path, body)).body?.['id']);
+  const preview = (draft: object, query = '') => admin.post(`/api/admin/access/preview${query}`, draft);
+  const NO_RESTRICTIONS = { row_filters: [], masked_columns: [], hidden_columns: [] };
+
+  beforeAll(async () => {
+    service = await startService({
+      ACL_METADATA_CATALOG: 'grantline',
+      SERVICE_QUERY_USER: 'service-account-grantline',
+    });
+    admin = await administrator(service);
+    ids = await people(service, 'alice', 'bob');
+    readers = { type: 'group', id: await idOf('/api/admin/groups', { name: 'readers' }) };
+    await admin.send('PUT', `/api/admin/groups/${readers.id}/members/${ids.alice}`);
+    read = await idOf('/api/admin/grants', {
+      principal: readers,
+      resource: { catalog: 'sales' },
+      privileges: ['SELECT'],
+    });
+    const everyone = { type: 'everyone' };
+    filter = await idOf('/api/admin/policies', {
+      kind: 'row_filter',
+      principal: everyone,
+      resource: orders,
+      expression: "region = 'EU'",
+    });
+  });
+  afterAll(() => service.stop());
+
+  it('of a grant: who gains what, and writes nothing', async () => {
+    const grant = [{ principal: { type: 'user', id: ids.bob }, resource: orders, privileges: ['SELECT', 'INSERT'] }];
+    const { status, body } = await preview({ grant });
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      gains: [
+        {
+          principal: { type: 'user', id: ids.bob, name: 'bob' },
+          resource: orders,
+          privileges: ['SELECT', 'INSERT'],
+          ...NO_RESTRICTIONS,
+        },
+      ],
+      loses: [],
+      people_gaining: 1,
+      people_losing: 0,
+      checks: [],
+      size: null,
+      next: null,
+    });
+    const grants = await admin.get(`/api/admin/grants?principal=user:${ids.bob}`);
+    expect(grants.body).toMatchObject({ items: [] });
+  });
+
+  it('of a revoke, a dropped filter and members together', async () => {
+    const { body } = await preview({
+      revoke: [read],
+      grant: [{ principal: readers, resource: { catalog: 'sales', schema: 'eu' }, privileges: ['SELECT'] }],
+      policies: { delete: [filter] },
+      members: { add: [{ group_id: readers.id, user_id: ids.bob }] },
+    });
+    const alice = { type: 'user', id: ids.alice, name: 'alice' };
+    expect(body).toMatchObject({
+      gains: [
+        { principal: alice, resource: orders, privileges: [], row_filters: ["region = 'EU'"] },
+        { principal: { name: 'bob' }, resource: { catalog: 'sales', schema: 'eu' }, privileges: ['SELECT'] },
+      ],
+      loses: [{ principal: alice, resource: { catalog: 'sales' }, privileges: ['SELECT'] }],
+      people_gaining: 2,
+      people_losing: 1,
+    });
+  });
+
+  it('of a policy that replaces another one', async () => {
+    const policy = {
+      kind: 'row_filter',
+      principal: { type: 'everyone' },
+      resource: orders,
+      expression: "region = 'DE'",
+    };
+    const { body } = await preview({ policies: { put: [{ id: filter, ...policy }] } });
+    expect(body).toMatchObject({
+      gains: [{ principal: { name: 'alice' }, row_filters: ["region = 'EU'"] }],
+      loses: [{ principal: { name: 'alice' }, row_filters: ["region = 'DE'"] }],
+    });
+  });
+
+  it('in pages, with the numbers of all of them', async () => {
+    const tables = ['a', 'b', 'c'];
+    const grant = tables.map((table) => ({
+      principal: { type: 'user', id: ids.bob },
+      resource: { catalog: 'hr', schema: 's', table },
+      privileges: ['SELECT'],
+    }));
+    const first = await preview({ grant }, '?limit=2');
+    const second = await preview({ grant }, `?limit=2&after=${String(first.body?.['next'])}`);
+    const listed = [first, second].flatMap(({ body }) => body?.['gains'] as { resource: { table: string } }[]);
+    expect(listed.map(({ resource }) => resource.table)).toEqual(tables);
+    expect([first.body, second.body]).toMatchObject([{ people_gaining: 1 }, { people_gaining: 1, next: null }]);
+  });
+
+  it('says why the write would be refused', async () => {
+    const mask = (expression: string) => ({
+      kind: 'column_mask',
+      principal: { type: 'everyone' },
+      resource: { ...orders, column: 'ssn' },
+      expression,
+    });
+    const { body } = await preview({ policies: { put: [mask('NULL'), mask("'x'")] } });
+    expect(body?.['checks']).toEqual([
+      expect.objectContaining({ code: 'mask_conflict' }),
+      expect.objectContaining({ code: 'mask_conflict' }),
+    ]);
+  });
+
+  it('names every part that does not exist or is closed', async () => {
+    const grant = (principal: object, resource: object) => ({ principal, resource, privileges: ['SELECT'] });
+    const { status, body } = await preview({
+      grant: [
+        grant({ type: 'user', id: 4711 }, orders),
+        grant({ type: 'engine', name: 'service-account-grantline' }, orders),
+        grant({ type: 'user', id: ids.bob }, { catalog: 'grantline' }),
+      ],
+      revoke: [4711],
+      policies: {
+        put: [{ id: 4711, kind: 'deny', principal: { type: 'group', id: 4711 }, resource: orders }],
+        delete: [4711],
+      },
+      members: { add: [{ group_id: 4711, user_id: ids.bob }], remove: [{ group_id: readers.id, user_id: 4711 }] },
+    });
+    expect([status, body?.['code']]).toEqual([400, 'validation_failed']);
+    const fields = (body?.['errors'] as { field: string }[]).map(({ field }) => field);
+    expect(fields.sort()).toEqual([
+      'grant.0.principal.id',
+      'grant.1.principal.name',
+      'grant.2.resource',
+      'members.add.0.group_id',
+      'members.remove.0.user_id',
+      'policies.delete.0',
+      'policies.put.0.id',
+      'policies.put.0.principal.id',
+      'revoke.0',
+    ]);
+  });
+
+  it('says what the next publication then says', async () => {
+    const draft = {
+      grant: [
+        {
+          principal: { type: 'user', id: ids.bob },
+          resource: { catalog: 'sales', schema: 'eu' },
+          privileges: ['SELECT'],
+        },
+      ],
+    };
+    await admin.post('/api/admin/acl/sync', {});
+    const expected = await preview(draft);
+    await admin.post('/api/admin/grants/batch', draft);
+    const published = await admin.post('/api/admin/acl/sync', {});
+    const { version } = published.body?.['publication'] as { version: number };
+    const { body } = await admin.get(`/api/admin/acl/publications/${version}`);
+    const access = body?.['access'] as { gained: { what: string; people: string[] }[]; lost: unknown[] };
+
+    expect(expected.body).toMatchObject({ gains: [{ principal: { name: 'bob' }, privileges: ['SELECT'] }], loses: [] });
+    expect(access.lost).toEqual([]);
+    expect(access.gained).toContainEqual({
+      what: 'SELECT from sales.eu.(any other table)',
+      people: ['bob'],
+      others: 0,
+    });
+  });
+});
