@@ -10,7 +10,7 @@ import type { Mode } from './engine.js';
 import { startPod } from './pods.js';
 import { startPostgres, type Postgres } from './postgres.js';
 import type { Processes, Running } from './processes.js';
-import { Release } from './release.js';
+import { Release, type Runs } from './release.js';
 import { until } from './until.js';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
@@ -42,11 +42,11 @@ export interface Grantline {
 export async function startGrantline(
   processes: Processes,
   stack: Stack,
-  { name, mode, family }: { name: string; mode: Mode; family: Family },
+  { name, mode, family, runs }: { name: string; mode: Mode; family: Family; runs?: Runs },
 ): Promise<Grantline> {
   const database = await startPostgres(processes, `${name}-database`);
   const settings = settingsFor(stack, mode, family);
-  const release = await Release.install(stack, VALUE_SETS[mode], settings, secretsFor(stack, database));
+  const release = await Release.install(stack, VALUE_SETS[mode], settings, secretsFor(stack, database), runs);
   const start = (template: PodTemplate) => startPod(stack, template, release.namespace);
 
   const migration = await start(release.pod('migration'));

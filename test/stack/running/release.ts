@@ -3,6 +3,14 @@ import { only, podsIn, type Manifest, type RenderedPod } from '../chart/manifest
 import { render, RELEASE_NAMESPACE } from '../chart/rendering.js';
 import type { ChartStack } from '../stack.js';
 
+/** When the service publishes. Each publication has one cause: there is no schedule within a run of the specs. */
+export type Runs = 'when-asked' | 'on-change';
+
+const RUNS: Record<Runs, readonly string[]> = {
+  'when-asked': ['--set=sync.runner=cronjob'],
+  'on-change': ['--set=sync.runner=deployment', '--set=sync.schedule=0 0 1 1 *'],
+};
+
 /** Grantline's chart, rendered for this run and brought to the API server. */
 export class Release {
   readonly namespace = RELEASE_NAMESPACE;
@@ -20,10 +28,10 @@ export class Release {
     set: string,
     settings: Record<string, string | number> = {},
     secrets: Record<string, Record<string, string>> = {},
+    runs: Runs = 'when-asked',
   ): Promise<Release> {
-    // Published only when asked, so that each publication has one cause.
     const own = Object.entries(settings).map(([name, value]) => `--set-json=settings.${name}=${JSON.stringify(value)}`);
-    const more = [...own, '--set=sync.runner=cronjob'];
+    const more = [...own, ...RUNS[runs]];
     const { objects } = await render(stack, set, { more });
     const made = Object.entries(secrets).map(([name, stringData]): Manifest => ({
       apiVersion: 'v1',
