@@ -49,52 +49,59 @@ export class DatabaseGateway {
         other.destroy();
       });
     }
-    const answered = answersOf(server, client);
+    const answers = new HeldAnswers(server, client);
     let batch: Buffer[] = [];
     let sql = '';
     readMessages(client, false, (type, message) => {
-      if (!answered.isReady()) return void server.write(message); // the startup and the password
+      if (!answers.isReady) return void server.write(message); // the startup and the password
       batch.push(message);
       if (type === QUERY) sql = textAt(message, 5);
       if (type === PARSE) sql = textAt(message, textAt(message, 5).length + 6);
       if (type !== QUERY && type !== SYNC) return;
       const bytes = Buffer.concat(batch);
       batch = [];
-      const deliver = answered.next();
-      this.around(sql.trim(), async () => {
-        server.write(bytes);
-        await deliver.arrived;
-      }).then(deliver.toClient, () => client.destroy());
+      this.around(sql.trim(), () => answers.ask(bytes)).then(
+        () => {
+          answers.deliver();
+        },
+        () => client.destroy(),
+      );
     });
   }
 }
 
-/** Answers of the server, each held until it may go to the client. */
-function answersOf(server: Socket, client: Socket) {
-  let isReady = false;
-  let held: Buffer[] = [];
-  let arrived: () => void = () => undefined;
-  readMessages(server, true, (type, message) => {
-    if (!isReady) {
-      client.write(message);
-      isReady = type === READY_FOR_QUERY;
-      return;
-    }
-    held.push(message);
-    if (type === READY_FOR_QUERY) arrived();
-  });
-  return {
-    isReady: () => isReady,
-    next: () => ({
-      arrived: new Promise<void>((resolve) => {
-        arrived = resolve;
-      }),
-      toClient: () => {
-        client.write(Buffer.concat(held));
-        held = [];
-      },
-    }),
-  };
+/** Answers of the server, each held until the step is over; a client sends the next one no sooner. */
+class HeldAnswers {
+  /** False during the startup, which passes as it is. */
+  isReady = false;
+  private held: Buffer[] = [];
+  private complete: () => void = () => undefined;
+
+  constructor(
+    private readonly server: Socket,
+    private readonly client: Socket,
+  ) {
+    readMessages(server, true, (type, message) => {
+      if (this.isReady) this.held.push(message);
+      else client.write(message);
+      if (type !== READY_FOR_QUERY) return;
+      this.isReady = true;
+      this.complete();
+    });
+  }
+
+  /** Resolves when the whole answer is there. */
+  ask(bytes: Buffer): Promise<void> {
+    this.server.write(bytes);
+    return new Promise((resolve) => {
+      this.complete = resolve;
+    });
+  }
+
+  deliver(): void {
+    this.client.write(Buffer.concat(this.held));
+    this.held = [];
+  }
 }
 
 /** @param isTyped false: the first message has no type, as the startup message of a client */
