@@ -14,7 +14,7 @@ const moduleOrder = MODULES.slice(0, -1).map((name, position) => ({
 const PURE = '^src/(trino-rules/|[^/]+/domain/)';
 
 // What a finding rests on. Nothing of the compiler can be reached from here.
-const JUDGING = '^src/trino-rules/(engine|answers|diff|lint|verify)/';
+const JUDGING = '^src/trino-rules/(engine|answers|check|diff|lint|verify)/';
 
 module.exports = {
   forbidden: [
@@ -72,7 +72,7 @@ module.exports = {
       comment: 'model, document, then the engine, and what judges by its answers',
       severity: 'error',
       from: { path: '^src/trino-rules/(model|document|engine)/', pathNot: '[.]spec[.]ts$' },
-      to: { path: '^src/trino-rules/(answers|diff|lint|verify)/' },
+      to: { path: '^src/trino-rules/(answers|check|diff|lint|verify)/' },
     },
     {
       name: 'services-see-ports',

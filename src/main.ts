@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import 'reflect-metadata';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { remark } from './commands/output.js';
 import { SettingsRefused } from './platform/settings-loader.js';
 import { VERSION } from './version.js';
@@ -10,6 +10,12 @@ const loaded =
   <A extends unknown[]>(load: () => Promise<(...args: A) => Promise<void>>) =>
   async (...args: A): Promise<void> =>
     (await load())(...args);
+
+/** An option that may be given several times, and may hold a comma list. */
+const listed = (value: string, before: string[] = []): string[] => [
+  ...before,
+  ...value.split(',').map((name) => name.trim()),
+];
 
 const program = new Command('grantline')
   .description('Who may see which data, compiled, proved and published.')
@@ -61,6 +67,18 @@ acl
   .description('what changes from one rules file to another: rules, and who gains or loses which access')
   .option('--json', 'print the changes as JSON')
   .action(loaded(async () => (await import('./commands/acl-diff.js')).diffRulesFiles));
+
+acl
+  .command('check')
+  .description('find what is wrong with any rules file, or with the rules in a manifest')
+  .argument('[files...]', 'rules.json, a ConfigMap or a List in YAML or JSON, Helm output; - for standard input')
+  .addOption(new Option('--format <format>').choices(['text', 'json', 'sarif']).default('text'))
+  .option('--explain <code>', 'what a finding means')
+  .option('--service-account <names>', 'must have what the catalogs below say (ACL_SERVICE_ACCOUNTS)', listed)
+  .option('--writable-catalog <names>', 'where they may write (ACL_WRITABLE_CATALOGS)', listed)
+  .option('--readable-catalog <names>', 'where they may read (ACL_READABLE_CATALOGS)', listed)
+  .option('--metadata-catalog <name>', 'where nobody may do anything (ACL_METADATA_CATALOG)')
+  .action(loaded(async () => (await import('./commands/acl-check.js')).checkFiles));
 
 program
   .command('verify-retired-route')

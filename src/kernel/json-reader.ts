@@ -14,7 +14,14 @@ export interface JsonMember {
 }
 
 export interface JsonFault {
-  code: 'json-syntax' | 'json-duplicate-key' | 'json-lone-surrogate' | 'json-too-many-values';
+  code:
+    | 'json-syntax'
+    | 'json-duplicate-key'
+    | 'json-lone-surrogate'
+    | 'json-too-many-values'
+    | 'json-comment'
+    | 'json-trailing-comma'
+    | 'json-trailing-text';
   message: string;
   at: number;
 }
@@ -29,6 +36,8 @@ export interface JsonReading {
 export interface JsonLimits {
   maxValues: number;
   maxFaults: number;
+  /** Comments, trailing commas and text after the value are faults after which reading continues. */
+  isLenient?: boolean;
 }
 
 /**
@@ -65,6 +74,7 @@ const MAX_DEPTH = 64;
 /** Characters of a key in a message. */
 const MAX_SHOWN = 100;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
+const COMMENT = /(?:#|\/\/)[^\n\r]*|\/\*[^]*?\*\//y;
 const PLAIN = /[^"\\\u0000-\u001f]*/y;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 const ESCAPES: Record<string, string> = {
@@ -89,7 +99,9 @@ class Reader {
   ) {}
 
   end(): void {
-    if (this.next() !== undefined) throw new Unreadable('unexpected text after the JSON value', this.at);
+    if (this.next() === undefined) return;
+    if (this.limits.isLenient !== true) throw new Unreadable('unexpected text after the JSON value', this.at);
+    this.note({ code: 'json-trailing-text', message: 'unexpected text after the JSON value', at: this.at });
   }
 
   /** Notes a fault after which reading can continue. */
@@ -122,8 +134,18 @@ class Reader {
 
   /** The next character after white space, which is skipped. */
   private next(): string | undefined {
-    while (' \t\n\r'.includes(this.text[this.at] ?? 'x')) this.at++;
+    do while (' \t\n\r'.includes(this.text[this.at] ?? 'x')) this.at++;
+    while (this.limits.isLenient === true && this.skipComment());
     return this.text[this.at];
+  }
+
+  private skipComment(): boolean {
+    COMMENT.lastIndex = this.at;
+    const comment = COMMENT.exec(this.text)?.[0];
+    if (comment === undefined) return false;
+    this.note({ code: 'json-comment', message: 'JSON has no comments', at: this.at });
+    this.at += comment.length;
+    return true;
   }
 
   private members(depth: number): JsonMember[] {
@@ -161,8 +183,12 @@ class Reader {
       readOne();
       const sign = this.next();
       if (sign !== ',' && sign !== close) throw new Unreadable(`expected a comma or ${close}`, this.at);
-      this.at++;
+      const comma = this.at++;
       if (sign === close) return;
+      if (this.limits.isLenient !== true || this.next() !== close) continue;
+      this.note({ code: 'json-trailing-comma', message: `a comma before ${close}`, at: comma });
+      this.at++;
+      return;
     }
   }
 

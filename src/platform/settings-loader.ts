@@ -5,7 +5,7 @@ import { NamedError } from '../kernel/named-error.js';
 import { readPlainFile } from './infrastructure/plain-file.js';
 import { createFile } from './infrastructure/whole-file.js';
 import { dataDir, parseSettings } from './settings-parser.js';
-import type { Environment, Part } from './settings-reader.js';
+import { type Environment, type Part, SettingsReader } from './settings-reader.js';
 import type { Settings } from './settings.js';
 
 /** Settings that cannot be used: every problem at once. The command line answers it with exit code 78 (EX_CONFIG). */
@@ -43,6 +43,23 @@ export async function loadSettings(command: SettingsUser, environment: Environme
   const own = problems.filter(({ part }) => needed.includes(part));
   if (own.length > 0) throw new SettingsRefused(own.map(({ text }) => text));
   return settings;
+}
+
+/** The service accounts and catalogs that the environment names, for a command that needs no settings. */
+export function loadServiceSettings(environment: Environment = process.env): {
+  serviceAccounts: string[];
+  writableCatalogs: string[];
+  readableCatalogs: string[];
+  metadataCatalog: string | null;
+} {
+  const read = new SettingsReader('rules', environment, readFile);
+  const metadataCatalog = read.text('ACL_METADATA_CATALOG')?.trim();
+  return {
+    serviceAccounts: read.list('ACL_SERVICE_ACCOUNTS'),
+    writableCatalogs: read.list('ACL_WRITABLE_CATALOGS'),
+    readableCatalogs: read.list('ACL_READABLE_CATALOGS'),
+    metadataCatalog: metadataCatalog === undefined || metadataCatalog === 'none' ? null : metadataCatalog,
+  };
 }
 
 function readFile(path: string): string | null {

@@ -23,11 +23,15 @@ export class PatternCache {
   private readonly taken = new Set<string>();
   private freshName: string | null = null;
 
-  constructor(readonly budget = new WorkBudget()) {}
+  /** @param read for patterns of files that are not Grantline's own */
+  constructor(
+    readonly budget = new WorkBudget(),
+    private readonly read: (text: string) => Pattern = commonSubset,
+  ) {}
 
   /** @throws RangeError for a text that `readRules` refuses */
   pattern(text: string): Pattern {
-    return getOrInsert(this.patterns, text, () => parsed(text));
+    return getOrInsert(this.patterns, text, () => parsed(text, this.read));
   }
 
   language(text: string | undefined): PatternLanguage {
@@ -78,10 +82,14 @@ export function freshAmong(taken: ReadonlySet<string>): string {
   return name;
 }
 
-function parsed(text: string): Pattern {
+function parsed(text: string, read: (text: string) => Pattern): Pattern {
   if (!SYNTAX.test(text)) {
     return { options: text.split('|').map((name) => [{ kind: 'literal', text: name }]), isFinite: true };
   }
+  return read(text);
+}
+
+function commonSubset(text: string): Pattern {
   const reading = readPattern(text);
   if (reading.kind === 'refused') throw new RangeError(`a pattern that readRules would refuse: ${reading.reason}`);
   return reading.pattern;
@@ -119,6 +127,10 @@ export function witness({ options }: Pattern): string {
             return piece.oneOf.charAt(0);
           case 'choice':
             return some(openOption(piece.options));
+          case 'set':
+            return String.fromCharCode(piece.units.ranges[0]?.min ?? 0);
+          case 'repeated':
+            return some([piece.piece]).repeat(Math.min(Math.max(piece.min, Math.min(1, piece.max)), MAX_REPEATED));
           case 'optional':
             return some([piece.piece]);
           case 'rest':
@@ -129,6 +141,9 @@ export function witness({ options }: Pattern): string {
   return some(openOption(options));
 }
 
+/** A longer name is none. */
+const MAX_REPEATED = 1_000;
+
 function openOption(options: Pattern['options']): Pattern['options'][number] {
   return options.find((option) => option.some(isOpen)) ?? options[0] ?? [];
 }
@@ -136,5 +151,5 @@ function openOption(options: Pattern['options']): Pattern['options'][number] {
 function isOpen(piece: Pattern['options'][number][number]): boolean {
   if (piece.kind === 'optional') return isOpen(piece.piece);
   if (piece.kind === 'choice') return piece.options.some((option) => option.some(isOpen));
-  return piece.kind === 'rest';
+  return piece.kind === 'rest' || (piece.kind === 'repeated' && piece.max === Infinity);
 }

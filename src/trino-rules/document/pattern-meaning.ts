@@ -29,6 +29,11 @@ function step(piece: PatternPiece, name: string, from: ReadonlySet<number>): Rea
     case 'class':
       for (const at of from) if (at < name.length && piece.oneOf.includes(name.charAt(at))) reached.add(at + 1);
       return reached;
+    case 'set':
+      for (const at of from) if (at < name.length && piece.units.has(name.charCodeAt(at))) reached.add(at + 1);
+      return reached;
+    case 'repeated':
+      return repeated(piece, name, from);
     case 'optional':
       return new Set([...from, ...step(piece.piece, name, from)]);
     case 'choice':
@@ -41,6 +46,23 @@ function step(piece: PatternPiece, name: string, from: ReadonlySet<number>): Rea
       }
       return reached;
   }
+}
+
+function repeated(
+  { piece, min, max }: PatternPiece & { kind: 'repeated' },
+  name: string,
+  from: ReadonlySet<number>,
+): ReadonlySet<number> {
+  let last = from;
+  // Repetitions that read no character change nothing, so more of them than there are characters need not be tried.
+  const least = Math.min(min, name.length + 1);
+  for (let i = 0; i < least && last.size > 0; i++) last = step(piece, name, last);
+  const reached = new Set(last);
+  for (let i = least; i < Math.min(max, least + name.length) && last.size > 0; i++) {
+    last = new Set([...step(piece, name, last)].filter((at) => !reached.has(at)));
+    for (const at of last) reached.add(at);
+  }
+  return reached;
 }
 
 /** What it takes to spell out a pattern; repetitions count. */
@@ -75,14 +97,33 @@ function pieceSize(piece: PatternPiece): PatternSize {
       return { names: 1, characters: piece.text.length };
     case 'class':
       return { names: piece.oneOf.length, characters: piece.oneOf.length };
+    case 'set':
+      return { names: piece.units.size, characters: piece.units.size };
+    case 'repeated':
+      return repeatedSize(piece);
     case 'optional':
       return added(pieceSize(piece.piece), { names: 1, characters: 0 });
     case 'choice':
       return sizeOf(piece);
     case 'rest':
-      return { names: Infinity, characters: Infinity };
+      return MANY;
   }
 }
+
+const MANY: PatternSize = { names: Infinity, characters: Infinity };
+
+function repeatedSize({ piece, min, max }: PatternPiece & { kind: 'repeated' }): PatternSize {
+  if (max === 0) return { names: 1, characters: 0 };
+  const { names, characters } = pieceSize(piece);
+  // Spelling out is for names; what is repeated more often is matched instead.
+  if (max > MAX_SPELLED || names > MAX_SPELLED) return MANY;
+  let size: PatternSize = { names: 0, characters: 0 };
+  for (let n = min; n <= max; n++)
+    size = added(size, { names: names ** n, characters: n * characters * names ** Math.max(n - 1, 0) });
+  return size;
+}
+
+const MAX_SPELLED = 1_000;
 
 /** Every string that a finite pattern names, or null: it has `.*`, or names more than `limit` (repetitions count). */
 export function expand(pattern: Pattern, limit: number): Set<string> | null {
@@ -90,11 +131,11 @@ export function expand(pattern: Pattern, limit: number): Set<string> | null {
 }
 
 function choices(options: readonly (readonly PatternPiece[])[]): string[] {
-  return options.flatMap(strings);
+  return options.flatMap((option) => strings(option.map(ends)));
 }
 
-function strings(sequence: readonly PatternPiece[]): string[] {
-  return sequence.map(ends).reduce((heads, tails) => heads.flatMap((head) => tails.map((tail) => head + tail)), ['']);
+function strings(sequence: readonly (readonly string[])[]): string[] {
+  return sequence.reduce<string[]>((heads, tails) => heads.flatMap((head) => tails.map((tail) => head + tail)), ['']);
 }
 
 function ends(piece: PatternPiece): string[] {
@@ -107,6 +148,15 @@ function ends(piece: PatternPiece): string[] {
       return ['', ...ends(piece.piece)];
     case 'choice':
       return choices(piece.options);
+    case 'set':
+      return piece.units.ranges.flatMap(({ min, max }) =>
+        Array.from({ length: max - min + 1 }, (_, i) => String.fromCharCode(min + i)),
+      );
+    case 'repeated': {
+      const once = ends(piece.piece);
+      const times = (count: number) => strings(Array.from({ length: count }, () => once));
+      return Array.from({ length: piece.max - piece.min + 1 }, (_, i) => times(piece.min + i)).flat();
+    }
     case 'rest':
       throw new RangeError('a pattern with .* has no end of names');
   }

@@ -1,7 +1,14 @@
-/** One piece of a pattern. `oneOf` holds the characters of a class, `rest` is `.*`. */
+import type { CharSet } from 'refa';
+
+/**
+ * One piece of a pattern. `oneOf` holds the characters of a class, `rest` is `.*`. Sets of UTF-16 units and repetitions are
+ * outside the common subset; only `readJavaPattern` makes them.
+ */
 export type PatternPiece =
   | { kind: 'literal'; text: string }
   | { kind: 'class'; oneOf: string }
+  | { kind: 'set'; units: CharSet }
+  | { kind: 'repeated'; piece: PatternPiece; min: number; max: number }
   | { kind: 'choice'; options: PatternPiece[][] }
   | { kind: 'optional'; piece: PatternPiece }
   | { kind: 'rest' };
@@ -9,7 +16,7 @@ export type PatternPiece =
 /** A pattern of the rules: the alternatives, each a sequence of pieces. It always means the whole string. */
 export interface Pattern {
   options: PatternPiece[][];
-  /** Without any `.*`: the pattern names finitely many strings. */
+  /** Without any `.*` or endless repetition: the pattern names finitely many strings. */
   isFinite: boolean;
 }
 

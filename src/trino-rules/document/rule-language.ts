@@ -32,6 +32,19 @@ export function coverage(rule: RulePatterns, earlier: readonly RulePatterns[], b
   }
 }
 
+/** Whether some name made of these units alone matches; true, too, where finding out takes more than the budget of nodes. */
+export function mayMatchOver(pattern: Pattern, units: CharSet, budget: number): boolean {
+  try {
+    const factory = new NFA.LimitedNodeFactory(budget);
+    const asked = NFA.fromRegex([sequence([alternatives(pattern.options)])], CHARACTERS, {}, factory);
+    const names = NFA.fromRegex([sequence([repeated([sequence([one(units)])], 1, Infinity)])], CHARACTERS, {}, factory);
+    return !isDisjointWith(asked, names, budget);
+  } catch (error) {
+    if (error instanceof TooManyNodesError) return true;
+    throw error;
+  }
+}
+
 const CHARACTERS = { maxCharacter: 0xffff };
 /** No name has a control character. */
 const SEPARATOR = '\u0000';
@@ -61,6 +74,10 @@ function elements(piece: PatternPiece): NoParent<Element>[] {
       return [one(characters(...Array.from(piece.oneOf)))];
     case 'choice':
       return [alternatives(piece.options)];
+    case 'set':
+      return [one(piece.units.intersect(ANY))];
+    case 'repeated':
+      return [repeated([sequence(elements(piece.piece))], piece.min, piece.max)];
     case 'optional':
       return [repeated([sequence(elements(piece.piece))], 0, 1)];
     case 'rest':

@@ -69,6 +69,19 @@ function step(piece: PatternPiece, from: readonly TrieNode[], budget: WorkBudget
       return below(from, piece.text, budget);
     case 'class':
       return Array.from(piece.oneOf).flatMap((character) => below(from, character, budget));
+    case 'set':
+      return piece.units.ranges.flatMap(({ min, max }) =>
+        Array.from({ length: max - min + 1 }, (_, i) => below(from, String.fromCharCode(min + i), budget)).flat(),
+      );
+    case 'repeated': {
+      let last = from;
+      const reached: TrieNode[] = [];
+      for (let n = 0; n <= piece.max && last.length > 0; n++) {
+        if (n >= piece.min) reached.push(...last);
+        if (n < piece.max) last = step(piece.piece, last, budget);
+      }
+      return reached;
+    }
     case 'choice':
       return piece.options.flatMap((option) => walk(option, from, budget));
     case 'optional':

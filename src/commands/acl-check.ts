@@ -1,0 +1,86 @@
+import { readFile } from 'node:fs/promises';
+import { loadServiceSettings } from '../platform/settings-loader.js';
+import { checkCodes, explain } from '../trino-rules/check/checks.js';
+import type { ServiceSettings } from '../trino-rules/check/file-invariants.js';
+import { type CheckedFile, checkFile, unreadableFile } from './check/check-file.js';
+import { sarifReport } from './check/report-sarif.js';
+import { textReport } from './check/report-text.js';
+import { print, remark } from './output.js';
+
+interface Options {
+  format: string;
+  explain?: string;
+  serviceAccount?: string[];
+  writableCatalog?: string[];
+  readableCatalog?: string[];
+  metadataCatalog?: string;
+}
+
+/**
+ * Checks rules files, or manifests with rules in them, and prints what is wrong. Exit codes: 0 no errors, 1 an error was found,
+ * 2 a file could not be read (the others are checked all the same) or wrong usage.
+ */
+export async function checkFiles(names: string[], options: Options): Promise<void> {
+  if (options.explain !== undefined) {
+    explainCode(options.explain);
+    return;
+  }
+  if (names.length === 0) {
+    remark('grantline: name at least one file, or - for standard input');
+    process.exitCode = 2;
+    return;
+  }
+  const settings = serviceSettings(options);
+  const files: CheckedFile[] = [];
+  for (const name of names) files.push(await checked(name, settings));
+  const findings = files.flatMap((file) => file.findings);
+  switch (options.format) {
+    case 'json':
+      print(JSON.stringify({ findings, files: names }));
+      break;
+    case 'sarif':
+      print(JSON.stringify(sarifReport(files), null, 2));
+      break;
+    default:
+      print(textReport(files));
+  }
+  const isUnread = findings.some(({ code }) => code === 'file-unreadable');
+  process.exitCode = isUnread ? 2 : findings.some(({ severity }) => severity === 'error') ? 1 : 0;
+}
+
+function explainCode(code: string): void {
+  const check = explain(code);
+  if (check === null) {
+    remark(`grantline: there is no finding "${code}"; there are ${checkCodes().join(', ')}`);
+    process.exitCode = 2;
+    return;
+  }
+  print(`${code} (${check.severity})\n\n${check.explanation}`);
+}
+
+/** What is given on the command line counts; the environment stands in for what is not. */
+function serviceSettings(options: Options): ServiceSettings {
+  const given = loadServiceSettings();
+  return {
+    serviceAccounts: options.serviceAccount ?? given.serviceAccounts,
+    writableCatalogs: options.writableCatalog ?? given.writableCatalogs,
+    readableCatalogs: options.readableCatalog ?? given.readableCatalogs,
+    metadataCatalog: options.metadataCatalog ?? given.metadataCatalog,
+  };
+}
+
+async function checked(name: string, settings: ServiceSettings): Promise<CheckedFile> {
+  let bytes: Uint8Array;
+  try {
+    bytes = name === '-' ? await standardInput() : await readFile(name);
+  } catch (error) {
+    return unreadableFile(name, `cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  return checkFile(name, bytes, settings);
+}
+
+async function standardInput(): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of process.stdin) if (chunk instanceof Uint8Array) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}

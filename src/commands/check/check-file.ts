@@ -1,0 +1,57 @@
+import { checkText } from '../../trino-rules/check/check-text.js';
+import { type CheckCode, severityOf } from '../../trino-rules/check/checks.js';
+import type { ServiceSettings } from '../../trino-rules/check/file-invariants.js';
+import type { PlacedFinding } from '../../trino-rules/check/placed-finding.js';
+import { TextPositions } from '../../trino-rules/document/finding.js';
+import { decodeFile } from './decode.js';
+import { readSource } from './rules-source.js';
+
+/** One finding of `acl check`, as its JSON has it. */
+export interface FileFinding {
+  file: string;
+  line: number;
+  /** From 1, in UTF-16 units. */
+  column: number;
+  code: CheckCode;
+  severity: 'error' | 'warning' | 'info';
+  message: string;
+  rule: string | null;
+  witness: string | null;
+}
+
+export interface CheckedFile {
+  name: string;
+  text: string;
+  findings: FileFinding[];
+}
+
+/** Checks the rules in a file: its own, or those of the manifests in it. */
+export function checkFile(name: string, bytes: Uint8Array, settings: ServiceSettings): CheckedFile {
+  const { text, findings } = decodeFile(bytes);
+  const source = readSource(text);
+  const placed = [
+    ...findings,
+    ...source.findings,
+    ...source.rules.flatMap((rules) =>
+      checkText(rules.text, settings).map((finding) => ({ ...finding, at: rules.toFile(finding.at) })),
+    ),
+  ];
+  const positions = new TextPositions(text);
+  const inOrder = placed.sort((a, b) => a.at - b.at);
+  return { name, text, findings: inOrder.map((finding) => fileFinding(name, finding, positions.of(finding.at))) };
+}
+
+/** A file that could not be read at all. */
+export function unreadableFile(name: string, message: string): CheckedFile {
+  const finding: PlacedFinding = { code: 'file-unreadable', message, at: 0 };
+  return { name, text: '', findings: [fileFinding(name, finding, { line: 1, column: 1 })] };
+}
+
+function fileFinding(
+  file: string,
+  { code, message, rule, witness }: PlacedFinding,
+  { line, column }: { line: number; column: number },
+): FileFinding {
+  const severity = severityOf(code);
+  return { file, line, column, code, severity, message, rule: rule ?? null, witness: witness ?? null };
+}

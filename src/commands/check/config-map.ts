@@ -1,0 +1,111 @@
+import { gunzipSync } from 'node:zlib';
+import { readLeniently } from '../../trino-rules/check/lenient-reader.js';
+import type { PlacedFinding } from '../../trino-rules/check/placed-finding.js';
+import { severityOf } from '../../trino-rules/check/checks.js';
+import type { EmbeddedText } from './embedded-text.js';
+import { entriesOf, entryOf, textOf, type ManifestEntry, type ManifestNode } from './manifest-node.js';
+import { sizeFindings } from './size.js';
+
+/** A ConfigMap as far as it is about rules. */
+export interface ConfigMap {
+  node: ManifestNode;
+  name: string | null;
+  rules: EmbeddedText[];
+  /** Keys of former rules, which the engine does not read. */
+  backups: Backup[];
+  findings: PlacedFinding[];
+  bytes: number;
+}
+
+interface Backup {
+  key: string;
+  at: number;
+  /** Null: it cannot be read. */
+  text: string | null;
+}
+
+const RULES = 'rules.json';
+const BACKUP = /\.bak$/;
+/** A key of another name is a rules file if its text has a section. */
+const SECTION =
+  /"(?:catalogs|schemas|tables|functions|procedures|queries|impersonation|principals|authorization|system_information|system_session_properties|catalog_session_properties)"\s*:/;
+/** What decompressing may give; the API server takes no object that is larger as a text. */
+const MAX_BYTES = 16_777_216;
+
+export function readConfigMap(node: ManifestNode): ConfigMap {
+  const map: ConfigMap = {
+    node,
+    name: textOf(entryOf(node, 'metadata', 'name')?.value),
+    rules: [],
+    backups: [],
+    findings: [],
+    bytes: 0,
+  };
+  const name = entryOf(node, 'metadata', 'name')?.value;
+  if (name?.kind === 'map') {
+    const message = 'the name is no text: templates must be rendered first';
+    map.findings.push({ code: 'manifest-syntax', message, at: name.at });
+  }
+  for (const entry of entriesOf(entryOf(node, 'data')?.value)) readData(entry, map);
+  for (const entry of entriesOf(entryOf(node, 'binaryData')?.value)) readBinary(entry, map);
+  return map;
+}
+
+function readData({ key, at, value }: ManifestEntry, map: ConfigMap): void {
+  if (value.kind !== 'text') {
+    if (key !== RULES) return;
+    const message = `"${RULES}" must be one text; Kubernetes refuses anything else`;
+    map.findings.push({ code: 'config-map-not-text', message, at: value.at });
+    return;
+  }
+  const { text } = value.value;
+  map.bytes += Buffer.byteLength(text);
+  if (key.endsWith('.bak')) {
+    if (isRules(key.replace(BACKUP, ''), text)) map.backups.push({ key, at, text });
+  } else if (isRules(key, text)) map.rules.push(value.value);
+}
+
+function isRules(key: string, text: string): boolean {
+  return key === RULES || (key.endsWith('.json') && SECTION.test(text));
+}
+
+function readBinary({ key, at, value }: ManifestEntry, map: ConfigMap): void {
+  const bytes = Buffer.from(textOf(value) ?? '', 'base64');
+  map.bytes += bytes.length;
+  if (key.endsWith('.bak')) {
+    if (key.startsWith(RULES)) map.backups.push({ key, at, text: decompressed(bytes) });
+  } else if (key === RULES) map.rules.push({ text: bytes.toString('utf8'), toFile: () => value.at });
+}
+
+/** Grantline compresses the former rules where both would not fit. */
+function decompressed(bytes: Buffer): string | null {
+  const isGzip = bytes[0] === 0x1f && bytes[1] === 0x8b;
+  if (!isGzip) return bytes.toString('utf8');
+  try {
+    return gunzipSync(bytes, { maxOutputLength: MAX_BYTES }).toString('utf8');
+  } catch {
+    return null;
+  }
+}
+
+/** What is wrong with the ConfigMap around the rules. */
+export function configMapFindings({ node, rules, backups, findings, bytes }: ConfigMap): PlacedFinding[] {
+  const found = [...findings];
+  const [backup] = backups;
+  if (rules.length === 0 && backup) {
+    const message = `there is "${backup.key}", but no rules file beside it: the engine does not start, or refuses every statement`;
+    found.push({ code: 'config-map-backup-only', message, at: backup.at });
+  }
+  for (const { key, at, text } of backups) {
+    if (text !== null && readLeniently(text).findings.every(({ code }) => severityOf(code) !== 'error')) continue;
+    const message = text === null ? 'cannot be decompressed' : 'holds rules that the engine would refuse or misread';
+    found.push({ code: 'config-map-backup-broken', message: `"${key}" ${message}: it is no way back`, at });
+  }
+  const immutable = entryOf(node, 'immutable')?.value;
+  if (immutable?.kind === 'other' && immutable.value === true) {
+    const message = 'the ConfigMap is immutable: no later rules can be published to it';
+    found.push({ code: 'config-map-immutable', message, at: immutable.at });
+  }
+  const data = entryOf(node, 'data') ?? entryOf(node, 'binaryData');
+  return [...found, ...sizeFindings(bytes, 'config-map', data?.at ?? node.at)];
+}

@@ -1,0 +1,50 @@
+import type { CheckedFile, FileFinding } from './check-file.js';
+
+/** What fits beside a line number; rules files are often one line. */
+const WIDTH = 100;
+/** Characters before the place that are worth seeing. */
+const BEFORE = 40;
+
+/** Findings as people read them: place, severity, code, message, and the line with a caret below the place. */
+export function textReport(files: readonly CheckedFile[]): string {
+  const parts = files.flatMap(({ text, findings }) => {
+    const lines = text.split('\n');
+    return findings.map((finding) => `${head(finding)}${excerpt(lines, finding)}${evidence(finding)}\n`);
+  });
+  return [...parts, summary(files)].join('\n');
+}
+
+function head({ file, line, column, severity, code, message }: FileFinding): string {
+  return `${file}:${line}:${column}: ${severity}: ${printable(message)} [${code}]`;
+}
+
+function excerpt(lines: readonly string[], { line, column, code }: FileFinding): string {
+  const written = lines[line - 1]?.replace(/\r$/, '');
+  if (written === undefined || code === 'file-unreadable') return '';
+  const from = written.length <= WIDTH ? 0 : Math.max(0, column - 1 - BEFORE);
+  const shown = written.slice(from, from + WIDTH);
+  const number = String(line);
+  const blank = printable(shown.slice(0, column - 1 - from)).replace(/[^\t]/gu, ' ');
+  return `\n  ${number} | ${printable(shown)}\n  ${' '.repeat(number.length)} | ${blank}^`;
+}
+
+function evidence({ witness }: FileFinding): string {
+  return witness === null ? '' : `\n    = ${printable(witness)}`;
+}
+
+function summary(files: readonly CheckedFile[]): string {
+  const findings = files.flatMap((file) => file.findings);
+  const of = (severity: FileFinding['severity']): number =>
+    findings.filter((finding) => finding.severity === severity).length;
+  const counts = [counted(of('error'), 'error'), counted(of('warning'), 'warning'), `${of('info')} info`].join(', ');
+  return `${counted(files.length, 'file')} checked: ${findings.length === 0 ? 'nothing found' : counts}`;
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** A file must not command the terminal that shows it. */
+function printable(text: string): string {
+  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '�');
+}

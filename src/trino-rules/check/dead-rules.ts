@@ -1,0 +1,226 @@
+import { FRESH_PREFIX, PatternCache, type PatternLanguage } from '../document/pattern-cache.js';
+import { coverage } from '../document/rule-language.js';
+import { NO_RULES } from '../document/rules-document.js';
+import { BudgetExceeded, WorkBudget } from '../document/work-budget.js';
+import { displayName } from '../engine/access-fact.js';
+import { RuleTrie } from '../engine/rule-trie.js';
+import { UserUniverse } from '../engine/user-universe.js';
+import { reachableRules } from '../lint/reachable-rules.js';
+import type { SectionName } from './engine-format.js';
+import type { ForeignRule, ForeignRules } from './foreign-rules.js';
+import { anyName, languageOf } from './foreign-language.js';
+import type { PlacedFinding } from './placed-finding.js';
+
+/** What rules of a section are matched with: the user first, then groups and objects. */
+const MATCHED: readonly (readonly [section: SectionName, user: string, ...objects: string[]])[] = [
+  ['catalogs', 'user', 'group', 'catalog'],
+  ['schemas', 'user', 'group', 'catalog', 'schema'],
+  ['tables', 'user', 'group', 'catalog', 'schema', 'table'],
+  ['functions', 'user', 'group', 'catalog', 'schema', 'function'],
+  ['procedures', 'user', 'group', 'catalog', 'schema', 'procedure'],
+  ['queries', 'user', 'group', 'queryOwner'],
+  ['impersonation', 'original_user', 'new_user'],
+  ['system_information', 'user'],
+  ['system_session_properties', 'user', 'group', 'property'],
+  ['catalog_session_properties', 'user', 'group', 'catalog', 'property'],
+];
+
+/** About ten nanoseconds each. */
+const STEPS = 60_000_000;
+/** For one question about languages: characters of the patterns, and nodes of the automata. */
+const QUESTION = { characters: 20_000, nodes: 10_000, stepsPerCharacter: 1_000, leastSteps: 100_000 };
+
+/**
+ * Rules that never decide, because earlier ones match whatever they match, each with the rule that decides instead. A user in
+ * several groups matches by any of them, so a rule for a group is one for each of its members.
+ */
+export function deadRules(rules: ForeignRules): PlacedFinding[] {
+  const budget = new WorkBudget(STEPS);
+  const findings: PlacedFinding[] = [];
+  for (const [section, ...fields] of MATCHED) {
+    // A role never matches, and what Java refuses is reported as such.
+    const judged = (rules.get(section) ?? []).filter(isJudged);
+    if (judged.length < 2) continue;
+    try {
+      new SectionJudge(judged, fields, budget).report(findings);
+    } catch (error) {
+      if (!(error instanceof BudgetExceeded)) throw error;
+      findings.push(
+        undecided(judged[0], `which rules of "${section}" never decide could not be found out: they are too intricate`),
+      );
+    }
+  }
+  return findings;
+}
+
+function isJudged({ patterns, isRefused }: ForeignRule): boolean {
+  return !isRefused && !patterns.has('role') && !patterns.has('original_role');
+}
+
+function undecided(rule: ForeignRule | undefined, message: string): PlacedFinding {
+  const where = rule === undefined ? {} : { rule: rule.place, witness: rule.text };
+  return { code: 'dead-rule-undecided', message, at: rule?.at ?? 0, ...where };
+}
+
+/** The texts of a rule's patterns, by the fields of its section; undefined matches any name. */
+type Texts = readonly (string | undefined)[];
+
+class SectionJudge {
+  private readonly patterns: PatternCache;
+  private readonly texts: readonly Texts[];
+  /** False: a look-around or the like; such a rule covers only what is written alike. */
+  private readonly isRegular: readonly boolean[];
+  private readonly trie: RuleTrie;
+
+  constructor(
+    private readonly rules: readonly ForeignRule[],
+    private readonly fields: readonly string[],
+    private readonly budget: WorkBudget,
+  ) {
+    this.patterns = new PatternCache(budget, regular);
+    this.texts = rules.map(({ patterns }) => fields.map((field) => anyName(field, patterns.get(field)?.text)));
+    this.isRegular = this.texts.map((texts) => texts.every((text) => languageOf(text).kind !== 'opaque'));
+    this.trie = new RuleTrie(budget);
+  }
+
+  report(findings: PlacedFinding[]): void {
+    const regulars = this.rules.flatMap((_, index) => (this.isRegular[index] === true ? [index] : []));
+    const queries = regulars.flatMap((index) => {
+      const [user] = this.texts[index] ?? [];
+      return user === undefined ? [] : [{ user, allow: [] }];
+    });
+    const people = new UserUniverse([], [{ ...NO_RULES, queries }], this.patterns);
+    const reaches = regulars.map((index) => ({
+      people: people.matching(this.texts[index]?.[0]),
+      path: this.path(index),
+    }));
+    regulars.forEach((index, i) => this.trie.add(index, reaches[i]?.path ?? []));
+    const lives = reachableRules(reaches, (people.count + 31) >>> 5, this.patterns);
+    const isLiving = new Set(regulars.filter((_, i) => lives[i]));
+    const isOpen = this.texts.map(([user, ...objects], index) =>
+      this.isRegular[index] === true
+        ? !people.isComplete(user) || objects.some((text) => this.patterns.language(text).kind === 'open')
+        : true,
+    );
+    let isCertain = true;
+    this.rules.forEach((rule, index) => {
+      isCertain &&= isOpen[index] === false;
+      if (!isLiving.has(index)) findings.push(...this.judged(rule, index, isCertain));
+    });
+  }
+
+  /** Dead, or undecided; nothing where some name may still reach it. */
+  private judged(rule: ForeignRule, index: number, isCertain: boolean): PlacedFinding[] {
+    const sample = this.sample(index);
+    const deciders = this.deciders(index, sample);
+    const single = deciders.find((earlier) => this.covers(earlier, index));
+    const dead = (by: number, message: string): PlacedFinding[] => {
+      const decider = this.rules[by];
+      const witness = decider === undefined ? '' : `${decider.place} ${decider.text}`;
+      return [
+        {
+          code: 'dead-rule',
+          message: `${rule.place} never decides: ${message}`,
+          at: rule.at,
+          rule: rule.place,
+          witness,
+        },
+      ];
+    };
+    if (single !== undefined) return dead(single, `${this.rules[single]?.place ?? ''} matches whatever it matches`);
+    if (this.isRegular[index] !== true) return [];
+    const verdict = isCertain ? 'covered' : this.together(index);
+    if (verdict === 'uncovered') return [];
+    if (verdict === 'undecided')
+      return [
+        undecided(rule, `whether ${rule.place} ever decides could not be found out: the patterns are too intricate`),
+      ];
+    const [first = 0] = deciders;
+    const names = sample.map((name) => displayName(name, 'any other name')).join(', ');
+    return dead(
+      first,
+      `earlier rules together match whatever it matches, for example ${this.rules[first]?.place ?? ''} ${names}`,
+    );
+  }
+
+  /** Earlier rules that match a name of each field. */
+  private deciders(index: number, sample: readonly string[]): number[] {
+    const written = this.texts[index] ?? [];
+    if (this.isRegular[index] !== true) {
+      this.budget.spend(index * written.length);
+      return this.rules.flatMap((_, earlier) => (earlier < index ? [earlier] : []));
+    }
+    const [user = '', ...objects] = sample;
+    return this.trie.at(objects).filter((earlier) => {
+      this.budget.spend(STEPS_PER_LOOKUP);
+      return earlier < index && this.patterns.matches(this.texts[earlier]?.[0], user);
+    });
+  }
+
+  private covers(earlier: number, later: number): boolean {
+    const [wide = [], narrow = []] = [this.texts[earlier], this.texts[later]];
+    return narrow.every((text, field) => this.includes(wide[field], text));
+  }
+
+  private includes(wide: string | undefined, narrow: string | undefined): boolean {
+    if (wide === undefined || wide === narrow) return true;
+    if (narrow === undefined || [wide, narrow].some((text) => languageOf(text).kind === 'opaque')) return false;
+    const names = this.patterns.language(narrow);
+    if (names.kind === 'names') {
+      this.budget.spend(names.names.size * STEPS_PER_LOOKUP);
+      return [...names.names].every((name) => this.patterns.matches(wide, name));
+    }
+    return this.patterns.language(wide).kind === 'open' && this.asked([narrow], [[wide]]) === 'covered';
+  }
+
+  private together(index: number): 'covered' | 'uncovered' | 'undecided' {
+    const own = this.texts[index] ?? [];
+    const earlier = this.texts.slice(0, index).filter((_, other) => this.isRegular[other] === true);
+    return this.asked(
+      own,
+      earlier.filter((texts) => this.mayMeet(texts, own)),
+    );
+  }
+
+  private asked(own: Texts, earlier: readonly Texts[]): 'covered' | 'uncovered' | 'undecided' {
+    const characters = [own, ...earlier].flat().reduce((sum, text) => sum + (text?.length ?? 0), 0);
+    if (characters > QUESTION.characters) return 'undecided';
+    this.budget.spend(QUESTION.leastSteps + characters * QUESTION.stepsPerCharacter);
+    const [asked = [], ...others] = [own, ...earlier].map((texts) =>
+      texts.map((text) => (text === undefined ? null : this.patterns.pattern(text))),
+    );
+    return coverage(asked, others, QUESTION.nodes);
+  }
+
+  /** False only if two rules can match nothing alike. */
+  private mayMeet(a: Texts, b: Texts): boolean {
+    return a.every((text, field) => {
+      const other = b[field];
+      const [mine, theirs] = [this.patterns.language(text), this.patterns.language(other)];
+      const [listed, matching] = mine.kind === 'names' ? [mine, other] : [theirs, text];
+      if (listed.kind !== 'names') return true;
+      this.budget.spend(listed.names.size * STEPS_PER_LOOKUP);
+      return [...listed.names].some((name) => this.patterns.matches(matching, name));
+    });
+  }
+
+  /** At least one level, so that every section has a path. */
+  private path(index: number): PatternLanguage[] {
+    const [, ...objects] = this.texts[index] ?? [];
+    return (objects.length === 0 ? [undefined] : objects).map((text) => this.patterns.language(text));
+  }
+
+  private sample(index: number): string[] {
+    if (this.isRegular[index] !== true) return [];
+    const names = (this.texts[index] ?? []).map((text) => [...this.patterns.spelled(text)][0] ?? FRESH_PREFIX);
+    return this.fields.length > 1 ? names : [...names, FRESH_PREFIX];
+  }
+}
+
+const STEPS_PER_LOOKUP = 20;
+
+function regular(text: string) {
+  const language = languageOf(text);
+  if (language.kind !== 'regular') throw new RangeError('a pattern that is not judged as a language');
+  return language.pattern;
+}

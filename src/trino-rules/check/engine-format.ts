@@ -1,0 +1,159 @@
+/** How the engine (Trino 483) reads a field of a rule, and what it does without it. */
+export type FieldFormat =
+  | {
+      reads: 'pattern';
+      /** What the pattern is matched with. Names of catalogs, schemas and the like are lower-case in the engine. */
+      matches: 'user' | 'group' | 'role' | 'lower-case name' | 'property';
+      isRequired?: true;
+    }
+  /** A text with references to the groups of `original_user`, then a pattern. */
+  | { reads: 'new-user' }
+  | { reads: 'catalog-mode' }
+  | { reads: 'flag'; whenAbsent: boolean; isDocumented: boolean }
+  /** `isEnum`: numbers count as words, too, by their order. */
+  | { reads: 'words'; words: readonly string[]; isEnum: boolean }
+  | { reads: 'columns' }
+  | { reads: 'expression' }
+  | { reads: 'environment' }
+  | { reads: 'text' }
+  | { reads: 'no-words' };
+
+export interface SectionFormat {
+  fields: Readonly<Record<string, FieldFormat>>;
+  /** Other spellings that the engine accepts. */
+  aliases?: Readonly<Record<string, string>>;
+  /** What holds without the section, where it is more than nothing. */
+  whenAbsent?: { severity: 'warning' | 'info'; meaning: string };
+}
+
+const USER: FieldFormat = { reads: 'pattern', matches: 'user' };
+const GROUP: FieldFormat = { reads: 'pattern', matches: 'group' };
+const ROLE: FieldFormat = { reads: 'pattern', matches: 'role' };
+const NAME: FieldFormat = { reads: 'pattern', matches: 'lower-case name' };
+const PROPERTY: FieldFormat = { reads: 'pattern', matches: 'property' };
+const IDENTITY = { user: USER, role: ROLE, group: GROUP };
+
+function words(list: readonly string[], isEnum: boolean): FieldFormat {
+  return { reads: 'words', words: list, isEnum };
+}
+
+function flag(whenAbsent: boolean, isDocumented: boolean): FieldFormat {
+  return { reads: 'flag', whenAbsent, isDocumented };
+}
+
+/** The privileges in the engine's own order: a number in a file is a place in it. */
+export const TABLE_PRIVILEGES = ['SELECT', 'INSERT', 'DELETE', 'UPDATE', 'OWNERSHIP', 'GRANT_SELECT'] as const;
+
+/** All twelve sections, in the order of the engine's documentation. */
+export const ENGINE_FORMAT = {
+  catalogs: {
+    fields: { ...IDENTITY, catalog: NAME, allow: { reads: 'catalog-mode' } },
+    whenAbsent: { severity: 'warning', meaning: 'everybody may enter every catalog and write there' },
+  },
+  schemas: {
+    fields: { ...IDENTITY, catalog: NAME, schema: NAME, owner: flag(false, false) },
+    whenAbsent: { severity: 'warning', meaning: 'everybody owns every schema' },
+  },
+  tables: {
+    fields: {
+      ...IDENTITY,
+      catalog: NAME,
+      schema: NAME,
+      table: NAME,
+      privileges: words(TABLE_PRIVILEGES, true),
+      columns: { reads: 'columns' },
+      filter: { reads: 'expression' },
+      filter_environment: { reads: 'environment' },
+    },
+    whenAbsent: { severity: 'warning', meaning: 'everybody has every privilege on every table' },
+  },
+  functions: {
+    fields: {
+      ...IDENTITY,
+      catalog: NAME,
+      schema: NAME,
+      function: NAME,
+      privileges: words(['EXECUTE', 'GRANT_EXECUTE', 'OWNERSHIP'], true),
+      function_kinds: { reads: 'no-words' },
+    },
+    aliases: { functionKinds: 'function_kinds' },
+  },
+  procedures: {
+    fields: {
+      ...IDENTITY,
+      catalog: NAME,
+      schema: NAME,
+      procedure: NAME,
+      privileges: words(['EXECUTE', 'GRANT_EXECUTE'], true),
+    },
+  },
+  queries: {
+    fields: { ...IDENTITY, queryOwner: USER, allow: words(['execute', 'view', 'kill'], false) },
+    whenAbsent: { severity: 'warning', meaning: 'everybody may run queries, and view and kill those of others' },
+  },
+  impersonation: {
+    fields: { original_user: USER, original_role: ROLE, new_user: { reads: 'new-user' }, allow: flag(true, true) },
+    aliases: { originalUser: 'original_user', newUser: 'new_user' },
+  },
+  principals: {
+    fields: {
+      principal: { reads: 'pattern', matches: 'user', isRequired: true },
+      user: USER,
+      principal_to_user: { reads: 'text' },
+      allow: flag(false, false),
+    },
+  },
+  system_information: {
+    fields: { user: USER, role: ROLE, allow: words(['read', 'write'], false) },
+  },
+  authorization: {
+    fields: {
+      original_user: USER,
+      original_group: GROUP,
+      original_role: ROLE,
+      new_user: USER,
+      // Names the role that is given, not one that the user has.
+      new_role: PROPERTY,
+      allow: flag(true, true),
+    },
+    aliases: {
+      originalUser: 'original_user',
+      originalGroup: 'original_group',
+      originalRole: 'original_role',
+      newUser: 'new_user',
+      newRole: 'new_role',
+    },
+  },
+  system_session_properties: {
+    fields: { ...IDENTITY, property: PROPERTY, allow: flag(false, false) },
+    whenAbsent: { severity: 'info', meaning: 'everybody may set every session property' },
+  },
+  catalog_session_properties: {
+    fields: { ...IDENTITY, catalog: NAME, property: PROPERTY, allow: flag(false, false) },
+    whenAbsent: {
+      severity: 'info',
+      meaning: 'everybody may set the session properties of the catalogs that they may enter',
+    },
+  },
+} as const satisfies Record<string, SectionFormat>;
+
+export type SectionName = keyof typeof ENGINE_FORMAT;
+
+export const SECTION_NAMES: readonly SectionName[] = [
+  'catalogs',
+  'schemas',
+  'tables',
+  'functions',
+  'procedures',
+  'queries',
+  'impersonation',
+  'principals',
+  'system_information',
+  'authorization',
+  'system_session_properties',
+  'catalog_session_properties',
+];
+
+export function formatOf(section: SectionName): SectionFormat {
+  return ENGINE_FORMAT[section];
+}

@@ -1,0 +1,201 @@
+import type { JsonMember, JsonNode } from '../../kernel/json-reader.js';
+import { readJavaPattern } from '../document/java-pattern.js';
+import { isRefused } from './checks.js';
+import { readColumns } from './column-reader.js';
+import type { FieldFormat, SectionFormat } from './engine-format.js';
+import { readEnvironment, readExpression } from './expression-reader.js';
+import type { ForeignPattern } from './foreign-rules.js';
+import { checkNewUser } from './new-user.js';
+import { checkPattern } from './pattern-checks.js';
+import type { PlacedFinding, Report } from './placed-finding.js';
+import { spelledLike } from './spelling.js';
+import { booleanOf, describeValue, isGiven, modeOf, textOf, wordOf } from './values.js';
+
+/** Reads the fields of one rule as the engine binds them. */
+export class FieldReader {
+  private readonly patterns = new Map<string, ForeignPattern>();
+  private readonly nodes = new Map<string, JsonNode>();
+  private gives: readonly string[] = [];
+
+  /** @param at the offset of the rule's brace */
+  constructor(
+    private readonly format: SectionFormat,
+    private readonly at: number,
+    members: readonly JsonMember[],
+    private readonly findings: PlacedFinding[],
+  ) {
+    for (const { key, at: keyAt, value } of members) {
+      const name = format.aliases?.[key] ?? key;
+      if (!Object.hasOwn(format.fields, name)) this.unknown(key, keyAt);
+      else {
+        if (this.nodes.has(name)) this.report('json-duplicate-key', `"${key}" says "${name}" a second time`, keyAt);
+        this.nodes.set(name, value);
+      }
+    }
+  }
+
+  read(): { patterns: ReadonlyMap<string, ForeignPattern>; gives: readonly string[] } {
+    for (const [key, field] of Object.entries(this.format.fields)) this.field(key, field, this.nodes.get(key));
+    this.together();
+    return { patterns: this.patterns, gives: this.gives };
+  }
+
+  private readonly report: Report = (code, message, at) => this.findings.push({ code, message, at });
+
+  private field(key: string, field: FieldFormat, node: JsonNode | undefined): void {
+    switch (field.reads) {
+      case 'pattern':
+      case 'new-user': {
+        const isRequired = field.reads === 'new-user' || field.isRequired === true;
+        this.pattern(key, field, isRequired, node);
+        return;
+      }
+      case 'catalog-mode':
+        this.catalogMode(key, node);
+        return;
+      case 'flag':
+        this.flag(key, field, node);
+        return;
+      case 'words':
+        this.words(key, field, node);
+        return;
+      case 'columns':
+        if (isGiven(key, node, this.report)) readColumns(node, this.report);
+        return;
+      case 'expression':
+        if (isGiven(key, node, this.report)) readExpression(key, node, this.report);
+        return;
+      case 'environment':
+        if (isGiven(key, node, this.report)) readEnvironment(key, node, this.report);
+        return;
+      case 'text':
+        if (isGiven(key, node, this.report)) textOf(key, node, this.report);
+        return;
+      case 'no-words':
+        if (!isGiven(key, node, this.report) || (node.kind === 'array' && node.items.length === 0)) return;
+        this.report(
+          'rules-value-unknown',
+          `"${key}" is no longer supported: the engine refuses any kind in it`,
+          node.at,
+        );
+    }
+  }
+
+  private required(key: string, node: JsonNode | undefined): node is JsonNode {
+    if (node !== undefined && node.kind !== 'null') return true;
+    const found = node === undefined ? 'missing' : 'null';
+    this.report('rules-value-missing', `"${key}" is ${found}: the engine refuses the file`, node?.at ?? this.at);
+    return false;
+  }
+
+  private pattern(key: string, field: FieldFormat, isRequired: boolean, node: JsonNode | undefined): void {
+    const isThere = isRequired ? this.required(key, node) : isGiven(key, node, this.report);
+    if (!isThere || node === undefined) return;
+    const text = textOf(key, node, this.report);
+    if (text === null) return;
+    const kind = field.reads === 'pattern' ? field.matches : 'user';
+    if (text === '') {
+      if (isRequired) this.report('rules-value-missing', `"${key}" is empty: the engine refuses the file`, node.at);
+      else
+        this.report(
+          'rules-pattern-empty',
+          `"${key}" is empty, which the engine reads as absent: ${EMPTY[kind]}`,
+          node.at,
+        );
+      return;
+    }
+    this.patterns.set(key, { text, at: node.at });
+    checkPattern(key, field, text, node.at, this.report);
+  }
+
+  private catalogMode(key: string, node: JsonNode | undefined): void {
+    if (!this.required(key, node)) return;
+    const mode = modeOf(node);
+    if (mode === null) {
+      const message = `"${key}" is all, read-only or none, not ${describeValue(node)}: the engine refuses the file`;
+      this.report('rules-value-unknown', message, node.at);
+      return;
+    }
+    this.gives = [mode];
+    if (mode === 'owner') {
+      const message = '"owner" is no documented mode; it also allows CREATE CATALOG and DROP CATALOG';
+      this.report('rule-owner-mode', message, node.at);
+    }
+  }
+
+  private flag(key: string, field: FieldFormat & { reads: 'flag' }, node: JsonNode | undefined): void {
+    this.gives = [String(field.whenAbsent)];
+    if (node === undefined) {
+      if (field.isDocumented) return;
+      this.report('rules-value-defaulted', `"${key}" is missing; the engine takes ${field.whenAbsent} for it`, this.at);
+      return;
+    }
+    if (!isGiven(key, node, this.report)) return;
+    const value = booleanOf(key, node, field.whenAbsent, this.report);
+    if (value !== null) this.gives = [String(value)];
+  }
+
+  private words(key: string, { words, isEnum }: FieldFormat & { reads: 'words' }, node: JsonNode | undefined): void {
+    if (!this.required(key, node)) return;
+    if (node.kind !== 'array') {
+      const message = `"${key}" must be a list of ${words.join(', ')}, not ${describeValue(node)}`;
+      this.report('rules-wrong-type', message, node.at);
+      return;
+    }
+    const given: string[] = [];
+    for (const item of node.items) {
+      const word = wordOf(key, item, words, isEnum, this.report);
+      if (word === null) continue;
+      if (given.includes(word)) this.report('rules-value-repeated', `"${key}" names ${word} twice`, item.at);
+      else given.push(word);
+    }
+    this.gives = given;
+  }
+
+  /** What fields must have in common. */
+  private together(): void {
+    const { fields } = this.format;
+    const newUser = this.patterns.get('new_user');
+    if (newUser && fields['new_user']?.reads === 'new-user') {
+      const original = this.patterns.get('original_user');
+      const reading = original === undefined ? null : readJavaPattern(original.text);
+      if (readJavaPattern(newUser.text).kind === 'read')
+        checkNewUser(newUser, reading?.kind === 'read' ? reading.groups : 0, this.report);
+    }
+    const owner = this.patterns.get('queryOwner');
+    if (owner && this.gives.includes('execute')) {
+      const message = '"queryOwner" stands beside "execute", which is not about an owner: the engine refuses the file';
+      this.report('rules-query-owner-execute', message, owner.at);
+    }
+    if ('new_role' in fields) this.either('new_user', 'new_role');
+    if ('principal_to_user' in fields) this.either('user', 'principal_to_user');
+  }
+
+  private either(pattern: string, other: string): void {
+    const node = this.nodes.get(other);
+    const hasOther =
+      this.patterns.has(other) || (other === 'principal_to_user' && node !== undefined && node.kind !== 'null');
+    if (this.patterns.has(pattern) || hasOther) return;
+    // Empty or null is as absent, and nothing else is to be said about it.
+    const found = [pattern, other].map((key) => this.nodes.get(key)).filter((each) => each !== undefined);
+    const said = this.findings.filter(({ at }) => found.some((each) => each.at === at));
+    if (said.some(({ code }) => isRefused(code))) return;
+    for (const finding of said) this.findings.splice(this.findings.indexOf(finding), 1);
+    const message = `"${pattern}" or "${other}" must be there: the engine refuses the file`;
+    this.report('rules-value-missing', message, found[0]?.at ?? this.at);
+  }
+
+  private unknown(key: string, at: number): void {
+    const near = spelledLike(key, Object.keys(this.format.fields));
+    const hint = near === undefined ? '' : `; did you mean "${near}"?`;
+    this.report('rules-key-unknown', `the engine refuses a file with the key "${key}" here${hint}`, at);
+  }
+}
+
+const EMPTY = {
+  user: 'it matches every user',
+  group: 'it matches every user, also those without a group',
+  role: 'it matches every user',
+  'lower-case name': 'it matches every name',
+  property: 'it matches every name',
+};

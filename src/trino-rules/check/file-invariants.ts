@@ -1,0 +1,176 @@
+import type { Finding } from '../document/finding.js';
+import { FRESH_PREFIX, PatternCache } from '../document/pattern-cache.js';
+import type { Pattern } from '../document/pattern.js';
+import { NO_RULES, type RulesDocument } from '../document/rules-document.js';
+import { BudgetExceeded, WorkBudget } from '../document/work-budget.js';
+import { EngineSets } from '../engine/engine-sets.js';
+import { Evaluator } from '../engine/evaluator.js';
+import { UserUniverse } from '../engine/user-universe.js';
+import { checkInvariants } from '../lint/invariants.js';
+import { PRIVILEGES } from '../model/resource.js';
+import type { SectionName } from './engine-format.js';
+import { languageOf } from './foreign-language.js';
+import type { ForeignRule, ForeignRules } from './foreign-rules.js';
+import type { PlacedFinding } from './placed-finding.js';
+
+/** What the invariants of a file are about; empty lists and null: nothing. */
+export interface ServiceSettings {
+  serviceAccounts: readonly string[];
+  writableCatalogs: readonly string[];
+  readableCatalogs: readonly string[];
+  metadataCatalog: string | null;
+}
+
+const STEPS = 200_000_000;
+const SECTIONS: readonly SectionName[] = [
+  'catalogs',
+  'schemas',
+  'tables',
+  'functions',
+  'procedures',
+  'catalog_session_properties',
+];
+
+/**
+ * The invariants of the source document (section 5.4) in anybody's file. Groups are known to the engine alone, so their rules give
+ * service accounts nothing here, but are taken to open a catalog to somebody.
+ */
+export function fileInvariants(rules: ForeignRules, settings: ServiceSettings, at: number): PlacedFinding[] {
+  const { serviceAccounts, metadataCatalog } = settings;
+  if (serviceAccounts.length === 0 && metadataCatalog === null) return [];
+  const undecided = (why: string): PlacedFinding[] => [
+    { code: 'invariant-undecided', message: `the invariants of service accounts could not be checked: ${why}`, at },
+  ];
+  // The engine refuses the file, which is reported already.
+  if (SECTIONS.some((section) => rules.get(section)?.some(({ isRefused }) => isRefused))) return [];
+  const intricate = SECTIONS.flatMap((section) => rules.get(section) ?? []).find(hasOpaquePattern);
+  if (intricate) return undecided(`${intricate.place} has a pattern that is not judged`);
+  try {
+    const closed = documentOf(rules, isForUsers, NO_RULES);
+    const open = documentOf(rules, (rule) => isForUsers(rule) || isEntryForGroup(rule), {
+      ...NO_RULES,
+      catalogs: [{ allow: 'all' }],
+    });
+    const findings = [
+      ...invariants(closed, { ...settings, metadataCatalog: null }),
+      ...unreadable(closed, settings),
+      ...invariants(open, { ...settings, writableCatalogs: [] }).filter(({ code }) => code === METADATA),
+    ];
+    return findings.map((finding) => placed(finding, rules, at));
+  } catch (error) {
+    if (error instanceof BudgetExceeded) return undecided('the rules are too intricate');
+    throw error;
+  }
+}
+
+const METADATA = 'invariant-metadata-catalog';
+
+function invariants(document: RulesDocument, settings: ServiceSettings): Finding[] {
+  const patterns = new PatternCache(new WorkBudget(STEPS), regular);
+  const users = new UserUniverse(settings.serviceAccounts, [document], patterns);
+  return checkInvariants(new EngineSets(document, patterns, users), settings);
+}
+
+function unreadable(document: RulesDocument, { serviceAccounts, readableCatalogs }: ServiceSettings): Finding[] {
+  const evaluator = new Evaluator(document, new PatternCache(new WorkBudget(STEPS), regular));
+  return serviceAccounts.flatMap((account) =>
+    readableCatalogs
+      .filter((catalog) => !evaluator.maySelect(account, { catalog, schema: FRESH_PREFIX, table: FRESH_PREFIX }, []))
+      .map((catalog): Finding => {
+        const message = `${account} may not read the tables of the readable catalog ${catalog}`;
+        return { code: 'invariant-readable-catalog', severity: 'error', message };
+      }),
+  );
+}
+
+/** Rules that are left out keep their places, for nobody. */
+function documentOf(
+  rules: ForeignRules,
+  isKept: (rule: ForeignRule) => boolean,
+  whenAbsent: RulesDocument,
+): RulesDocument {
+  const section = <Name extends SectionName & keyof RulesDocument>(
+    name: Name,
+    made: (rule: ForeignRule) => RulesDocument[Name][number],
+  ): RulesDocument[Name][number][] => {
+    const found = rules.get(name);
+    if (found === undefined) return whenAbsent[name];
+    return found.map((rule) => made(isKept(rule) ? rule : { ...rule, patterns: NOBODY, gives: [] }));
+  };
+  return {
+    ...NO_RULES,
+    catalogs: section('catalogs', (rule) => ({ ...texts(rule, 'user', 'catalog'), allow: mode(rule) })),
+    schemas: section('schemas', (rule) => ({
+      ...texts(rule, 'user', 'catalog', 'schema'),
+      owner: gives(rule, 'true'),
+    })),
+    tables: section('tables', (rule) => ({
+      ...texts(rule, 'user', 'catalog', 'schema', 'table'),
+      privileges: PRIVILEGES.filter((privilege) => gives(rule, privilege)),
+    })),
+    functions: section('functions', (rule) => ({
+      ...texts(rule, 'user', 'catalog', 'schema', 'function'),
+      privileges: (['EXECUTE', 'GRANT_EXECUTE', 'OWNERSHIP'] as const).filter((each) => gives(rule, each)),
+    })),
+    procedures: section('procedures', (rule) => ({
+      ...texts(rule, 'user', 'catalog', 'schema', 'procedure'),
+      privileges: (['EXECUTE', 'GRANT_EXECUTE'] as const).filter((each) => gives(rule, each)),
+    })),
+    catalog_session_properties: section('catalog_session_properties', (rule) => ({
+      ...texts(rule, 'user', 'catalog', 'property'),
+      allow: gives(rule, 'true'),
+    })),
+  };
+}
+
+/** A control character, which is in no name. */
+const NOBODY: ForeignRule['patterns'] = new Map([['user', { text: '\u0001', at: 0 }]]);
+
+function texts<Key extends string>({ patterns }: ForeignRule, ...keys: Key[]): Partial<Record<Key, string>> {
+  const read: Partial<Record<Key, string>> = {};
+  for (const key of keys) {
+    const pattern = patterns.get(key);
+    if (pattern) read[key] = pattern.text;
+  }
+  return read;
+}
+
+function gives(rule: ForeignRule, gift: string): boolean {
+  return rule.gives.includes(gift);
+}
+
+function mode(rule: ForeignRule): 'all' | 'read-only' | 'none' {
+  if (gives(rule, 'all') || gives(rule, 'owner')) return 'all';
+  return gives(rule, 'read-only') ? 'read-only' : 'none';
+}
+
+function isForUsers({ patterns }: ForeignRule): boolean {
+  return !patterns.has('group') && !patterns.has('role');
+}
+
+function isEntryForGroup(rule: ForeignRule): boolean {
+  return rule.section === 'catalogs' && !rule.patterns.has('role') && mode(rule) !== 'none';
+}
+
+function hasOpaquePattern({ patterns }: ForeignRule): boolean {
+  return [...patterns.values()].some(({ text }) => !['regular', 'any'].includes(languageOf(text).kind));
+}
+
+function regular(text: string): Pattern {
+  const language = languageOf(text);
+  if (language.kind !== 'regular') throw new RangeError('a pattern that is not judged as a language');
+  return language.pattern;
+}
+
+function placed({ code, message, rule }: Finding, rules: ForeignRules, at: number): PlacedFinding {
+  const found = [...rules.values()].flat().find(({ place }) => place === rule);
+  const known = CODES.find((each) => each === code) ?? 'invariant-section-missing';
+  return { code: known, message, at: found?.at ?? at, ...(found && { rule: found.place, witness: found.text }) };
+}
+
+const CODES = [
+  'invariant-section-missing',
+  'invariant-writable-catalog',
+  'invariant-readable-catalog',
+  METADATA,
+] as const;

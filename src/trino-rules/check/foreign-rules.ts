@@ -1,0 +1,27 @@
+import type { SectionName } from './engine-format.js';
+
+/** A rule of anybody's file, as the engine would use it. */
+export interface ForeignRule {
+  section: SectionName;
+  index: number;
+  /** `tables[12]` */
+  place: string;
+  /** Offset of its opening brace. */
+  at: number;
+  /** By the field's own name; absent where the engine reads "any". */
+  patterns: ReadonlyMap<string, ForeignPattern>;
+  /** What it gives: the words of `privileges` or `allow`, a catalog's mode, `true` or `false`. */
+  gives: readonly string[];
+  /** The engine refuses it, so what it matches and gives is not known. */
+  isRefused: boolean;
+  /** Its text on one line, cut where it is long. */
+  text: string;
+}
+
+export interface ForeignPattern {
+  text: string;
+  at: number;
+}
+
+/** The sections of a file; one that is absent, or null, is not in it. */
+export type ForeignRules = ReadonlyMap<SectionName, readonly ForeignRule[]>;

@@ -1,0 +1,161 @@
+import { readJson, type JsonMember, type JsonNode } from '../../kernel/json-reader.js';
+import { ruleText } from '../document/rules-document.js';
+import { isRefused } from './checks.js';
+import { formatOf, SECTION_NAMES, type SectionName } from './engine-format.js';
+import { FieldReader } from './field-reader.js';
+import type { ForeignRule, ForeignRules } from './foreign-rules.js';
+import type { PlacedFinding } from './placed-finding.js';
+import { spelledLike } from './spelling.js';
+import { describeValue } from './values.js';
+
+export interface LenientReading {
+  /** Null: there is no document to speak of. */
+  rules: ForeignRules | null;
+  /** Offset of the document's brace. */
+  at: number;
+  findings: PlacedFinding[];
+}
+
+/** Values that a document may have before reading stops: some twenty times what fits into a ConfigMap. */
+const LIMITS = { maxValues: 5_000_000, maxFaults: 1_000, isLenient: true };
+
+/**
+ * Reads any rules file as the engine does (Trino 483), and continues after each fault: what the engine refuses, and what it
+ * accepts but reads as something else than is written.
+ */
+export function readLeniently(text: string): LenientReading {
+  const { root, faults } = readJson(text, LIMITS);
+  const findings: PlacedFinding[] = faults.map(({ code, message, at }) =>
+    code === 'json-duplicate-key'
+      ? { code, message: `${message}: the engine uses this one and ignores the others`, at }
+      : { code: code === 'json-too-many-values' ? 'json-syntax' : code, message, at },
+  );
+  if (root === null) return { rules: null, at: 0, findings };
+  if (root.kind !== 'object') {
+    const message = `the document must be one object of sections, not ${describeValue(root)}`;
+    findings.push({ code: 'rules-wrong-type', message, at: root.at });
+    return { rules: null, at: root.at, findings };
+  }
+  return { rules: readSections(root, findings), at: root.at, findings };
+}
+
+function readSections(root: JsonNode & { kind: 'object' }, findings: PlacedFinding[]): ForeignRules {
+  const rules = new Map<SectionName, ForeignRule[]>();
+  for (const { key, at, value } of lastOfEach(root.members)) {
+    const name = SECTION_NAMES.find((each) => each === key);
+    if (name === undefined) {
+      findings.push({
+        code: 'rules-section-unknown',
+        message: `the engine refuses the section "${key}"${hint(key)}`,
+        at,
+      });
+    } else if (value.kind === 'null') {
+      const message = `the section "${name}" is null, which the engine reads as absent${meaning(name)}`;
+      findings.push({ code: 'rules-section-null', message, at: value.at });
+    } else if (value.kind !== 'array') {
+      const message = `the section "${name}" must be a list of rules, not ${describeValue(value)}`;
+      findings.push({ code: 'rules-section-not-a-list', message, at: value.at });
+      rules.set(name, []);
+    } else {
+      const read = readRules(name, value.items, findings);
+      rules.set(name, read);
+      if (name === 'queries' && !read.some(({ gives, isRefused }) => isRefused || gives.includes('execute'))) {
+        const message = 'no rule of "queries" allows execute, so nobody may run any query';
+        findings.push({ code: 'rules-queries-closed', message, at: value.at });
+      }
+    }
+  }
+  reportAbsent(root, rules, findings);
+  return rules;
+}
+
+function readRules(section: SectionName, items: readonly JsonNode[], findings: PlacedFinding[]): ForeignRule[] {
+  return items.flatMap((item, index) => {
+    const place = `${section}[${index}]`;
+    if (item.kind !== 'object') {
+      const message = `a rule must be an object, not ${describeValue(item)}`;
+      findings.push({ code: 'rules-wrong-type', message, at: item.at, rule: place });
+      return [];
+    }
+    const own: PlacedFinding[] = [];
+    const fields = new FieldReader(formatOf(section), item.at, lastOfEach(item.members), own);
+    const { patterns, gives } = fields.read();
+    for (const finding of own) findings.push({ ...finding, rule: place });
+    return [
+      {
+        section,
+        index,
+        place,
+        at: item.at,
+        patterns,
+        gives,
+        isRefused: own.some(({ code }) => isRefused(code)),
+        get text() {
+          return ruleText(plain(item));
+        },
+      },
+    ];
+  });
+}
+
+/** Once for a document without any section, else for each section without which something is open. */
+function reportAbsent(root: JsonNode & { kind: 'object' }, rules: ForeignRules, findings: PlacedFinding[]): void {
+  const isNamed = (section: SectionName): boolean => root.members.some(({ key }) => key === section);
+  if (root.members.length === 0) {
+    const message = 'there is no section, so everybody may read and write everything';
+    findings.push({ code: 'rules-all-open', message, at: root.at });
+    return;
+  }
+  if (!SECTION_NAMES.some(isNamed)) return;
+  const unknown = root.members.flatMap(({ key }) => spelledLike(key, SECTION_NAMES) ?? []);
+  for (const section of SECTION_NAMES) {
+    const { whenAbsent } = formatOf(section);
+    if (isNamed(section) || unknown.includes(section) || whenAbsent === undefined) continue;
+    const message = `the section "${section}" is missing${meaning(section)}`;
+    const code = whenAbsent.severity === 'warning' ? 'rules-section-missing' : 'rules-section-default';
+    findings.push({ code, message, at: root.at });
+  }
+  if (rules.has('principals') && !isNamed('impersonation')) {
+    const message =
+      'the section "impersonation" is missing, which beside "principals" lets everybody impersonate everybody';
+    findings.push({ code: 'rules-section-missing', message, at: root.at });
+  }
+}
+
+function meaning(section: SectionName): string {
+  const { whenAbsent } = formatOf(section);
+  return whenAbsent === undefined ? '' : `: ${whenAbsent.meaning}`;
+}
+
+function hint(key: string): string {
+  if (key === 'session_properties') return '; here it is "system_session_properties" or "catalog_session_properties"';
+  const near = spelledLike(key, SECTION_NAMES);
+  return near === undefined ? '' : `; did you mean "${near}"?`;
+}
+
+/** The engine's reader keeps the last value of a key; the others are never looked at. */
+function lastOfEach(members: readonly JsonMember[]): JsonMember[] {
+  return [...new Map(members.map((member) => [member.key, member])).values()];
+}
+
+function plain(node: JsonNode & { kind: 'object' }): object {
+  return Object.fromEntries(
+    node.members.map(({ key, value }) => [key, value.kind === 'object' ? plain(value) : leaf(value)]),
+  );
+}
+
+function leaf(node: JsonNode): unknown {
+  switch (node.kind) {
+    case 'object':
+      return plain(node);
+    case 'array':
+      return node.items.map(leaf);
+    case 'number':
+      return Number(node.text);
+    case 'null':
+      return null;
+    case 'string':
+    case 'boolean':
+      return node.value;
+  }
+}

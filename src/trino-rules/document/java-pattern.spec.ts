@@ -1,0 +1,137 @@
+import fc from 'fast-check';
+import { anyPattern, RULE_NAMES } from '../../../test/support/any-rules.js';
+import { readJavaPattern } from './java-pattern.js';
+import { matches } from './pattern-meaning.js';
+import { readPattern } from './pattern.js';
+
+/** Verdicts of Trino 483 on JDK 25; `test/stack/engine-oracle.stack-spec.ts` asks it about the corpus once more. */
+describe('a pattern of Java', () => {
+  it.each([
+    ...[
+      'a**',
+      'a{',
+      'a{b}',
+      'a{,3}',
+      'a{1',
+      'a{2,1}',
+      '{',
+      '[]',
+      '[^]',
+      '[z-a]',
+      '[&&]',
+      '[a',
+      '(a',
+      'a)',
+      '(?i)*',
+      '(?z)a',
+    ],
+    ...[
+      '(?P<n>a)',
+      '(?<n>a)(?<n>b)',
+      '(?<1>a)',
+      '\\y',
+      '\\c',
+      '\\0',
+      '\\08',
+      '\\k<n>',
+      '\\k',
+      '\\u41',
+      '\\u{41}',
+      '\\x4',
+    ],
+    ...[
+      '\\x{110000}',
+      '\\E',
+      '\\p{Foo}',
+      '\\p',
+      '\\p{',
+      '\\N',
+      '[\\b]',
+      '[a-\\d]',
+      '(?#c)',
+      '(?',
+      '(?:',
+      '.{99999999999}',
+    ],
+    ...['a+++', 'a{2}*', '*', 'a|*', '(+)', '[\\R]', '\\p{alpha}', '{user}', 'orders\\', '\\b{x}'],
+  ])('is refused: %s', (text) => expect(readJavaPattern(text).kind).toBe('refused'));
+
+  it.each([
+    ...[
+      '{2}',
+      'a{2}{3}',
+      '}',
+      '[]a]',
+      '[^]a]',
+      '[a-]',
+      '[a&&b]',
+      '[a[b]]',
+      '(?i)a',
+      '(?=a)*',
+      '(?>a)',
+      'a++',
+      'a*?',
+      '\\cA',
+      '\\07',
+    ],
+    ...[
+      '\\1',
+      '(a)\\2',
+      '\\u0041',
+      '\\x{41}',
+      '\\Q.\\E',
+      '\\Qab',
+      '\\p{L}',
+      '\\pL',
+      '\\b{g}',
+      '[\\d-z]',
+      '(?)',
+      '|',
+      'a|',
+      '()',
+      '^*',
+    ],
+    ...[
+      'a{2147483647}',
+      '\\é',
+      '\\_',
+      'a{2}+',
+      '[\\Qa]\\E]',
+      '[]-a]',
+      '\\p{IsLatin}',
+      'x{0}',
+      '(?<=a*)b',
+      '\\Qa.\\E{2}',
+    ],
+  ])('is read: %s', (text) => expect(readJavaPattern(text).kind).toBe('read'));
+
+  it.each<[string, string[], string[]]>([
+    ['(?i)ana|BEN', ['ana', 'ANA', 'ben'], ['an']],
+    ['(?i:a)b', ['ab', 'Ab'], ['aB']],
+    ['[a-c&&[^b]]+', ['a', 'ca'], ['b', 'ab', '']],
+    ['\\w{2,3}', ['ab', 'a_1'], ['a', 'abcd', 'a-']],
+    ['\\Qa.b\\E+', ['a.b', 'a.bb'], ['axb', 'a.']],
+    ['^ana$', ['ana'], ['xana']],
+    ['[^\\d]', ['a', '-'], ['1', 'ab']],
+    ['a?b*', ['', 'a', 'bbb'], ['ba']],
+  ])('%s means the whole name', (text, those, others) => {
+    const reading = readJavaPattern(text);
+    const language = (name: string) =>
+      reading.kind === 'read' && reading.pattern !== null && matches(reading.pattern, name);
+    expect([...those, ...others].filter(language)).toEqual(those);
+  });
+
+  it('means the same as in the common subset, where that has it', () => {
+    fc.assert(
+      fc.property(anyPattern(), fc.constantFrom(...RULE_NAMES), (text, name) => {
+        const common = readPattern(text);
+        const java = readJavaPattern(text);
+        fc.pre(common.kind === 'pattern');
+        expect(java.kind === 'read' && java.pattern !== null && matches(java.pattern, name)).toBe(
+          matches(common.pattern, name),
+        );
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
