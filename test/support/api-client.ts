@@ -1,4 +1,4 @@
-import { linesWithSecrets, noteSecrets, withoutHandedOver } from './secrets.js';
+import { linesWithSecrets, noteSecrets, noteStatement, withoutHandedOver } from './secrets.js';
 
 /** What a web client does, over real HTTP. */
 export class ApiClient {
@@ -54,9 +54,11 @@ export class ApiClient {
   }
 }
 
-/** Every answer of the run is searched for every secret that the run has used, but where it is there to hand one over. */
+/** Every answer is searched for every secret that the spec file has used, but where it is there to hand one over. */
 function expectNoSecrets(route: string, sent: unknown, { body, headers }: Answer): void {
   noteSecrets(sent);
+  if (typeof sent === 'object' && sent !== null && 'sql' in sent && typeof sent.sql === 'string')
+    noteStatement(sent.sql);
   noteSecrets(body);
   const text = JSON.stringify([body === null ? null : withoutHandedOver(body), ...headers]);
   if (linesWithSecrets([text], []).length > 0) throw new Error(`a secret is in the answer to ${route}: ${text}`);

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { noteSecret } from './secrets.js';
 
 interface Canned {
   status?: number;
@@ -66,6 +67,7 @@ export class FakeKeycloak {
     if (form.get('grant_type') !== 'client_credentials') {
       return { status: 400, body: { error: 'unsupported_grant_type', error_description: 'Unsupported grant_type' } };
     }
+    noteSecret(form.get('client_secret') ?? '');
     if (form.get('client_id') !== 'grantline' || form.get('client_secret') !== this.secret) {
       const description = 'Invalid client or Invalid client credentials';
       return { status: 401, body: { error: 'unauthorized_client', error_description: description } };

@@ -1,4 +1,5 @@
 import type { TrinoSession } from './fake-trino-identity.js';
+import { noteSecret } from './secrets.js';
 
 export interface ScriptedPage {
   columns?: unknown[];
@@ -96,6 +97,7 @@ export class FakeStatement {
   }
 
   private nextUri(origin: string, token: number): string {
+    noteSecret(this.slug(token));
     return `${origin}/v1/statement/${token === 0 ? 'queued' : 'executing'}/${this.id}/${this.slug(token)}/${token}`;
   }
 }

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { resolve } from 'node:path';
+import { noteSecret, recordOutput } from './secrets.js';
 
 export interface Finished {
   code: number | null;
@@ -25,6 +26,8 @@ export class GrantlineProcess {
     });
     this.child = child;
     child.stdin.end(input);
+    if (args.includes('create-admin')) noteSecret(input.trimEnd());
+    recordOutput(`grantline ${args.join(' ')}`, environment, () => this.output);
     let stderr = '';
     let stdout = '';
     child.stdout.on('data', (chunk: Buffer) => {

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { cpSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { recordOutput } from './secrets.js';
 
 /** `npm start` of a built checkout in that folder, as a shell starts it: npm and the service in one process group. */
 export class NpmStart {
@@ -18,6 +19,7 @@ export class NpmStart {
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
     });
+    recordOutput('npm start', environment, () => this.output);
     for (const stream of [this.npm.stdout, this.npm.stderr]) {
       stream?.on('data', (chunk: Buffer) => (this.output += chunk.toString()));
     }

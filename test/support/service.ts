@@ -6,7 +6,7 @@ import type { Timers } from '../../src/kernel/timers.js';
 import type { HealthReport } from '../../src/platform/health.js';
 import { parseSettings } from '../../src/platform/settings-parser.js';
 import { freshDatabase, type TestDatabase } from './database.js';
-import { linesWithSecrets, TEST_SECRET } from './secrets.js';
+import { recordOutput, TEST_SECRET } from './secrets.js';
 import { TestClock } from './test-clock.js';
 
 export interface TestService {
@@ -30,7 +30,7 @@ export async function startService(
   { database, clock = new TestClock(), timers }: { database?: TestDatabase; clock?: TestClock; timers?: Timers } = {},
 ): Promise<TestService> {
   const own = database ?? (await freshDatabase());
-  const { settings, problems } = parseSettings({
+  const given = {
     NODE_ENV: 'test',
     AUTH_SECRET_KEY: TEST_SECRET,
     AUTH_BCRYPT_COST: '4',
@@ -41,9 +41,11 @@ export async function startService(
     PORT: '0',
     OPERATIONS_PORT: '0',
     ...environment,
-  });
+  };
+  const { settings, problems } = parseSettings(given);
   if (problems.length > 0) throw new Error(problems.map(({ text }) => text).join('\n'));
   const logLines: string[] = [];
+  recordOutput('log of a service', given, () => logLines.join(''));
   const log = new PinoLog(createPino(settings.log, { write: (line: string) => void logLines.push(line) }));
   const { app, operations } = await createApplication(settings, own, log, {
     clock,
@@ -65,13 +67,6 @@ export async function startService(
       await app.close();
       await operations.close();
       if (database === undefined) await own.drop();
-      // Every test of the run is a test of its logs.
-      const leaks = linesWithSecrets(logLines, [
-        settings.auth.secretKey?.reveal() ?? TEST_SECRET,
-        new URL(own.url).password,
-        'the password of',
-      ]);
-      if (leaks.length > 0) throw new Error(`a secret is in the logs:\n${leaks.join('\n')}`);
     },
   };
 }

@@ -34,6 +34,17 @@ function loadForOneFile(path) {
 }
 
 /**
+ * What the services and processes of the file wrote and should not have written (see secrets.ts); empty: nothing.
+ * @returns {Promise<string>}
+ */
+async function leaksOfFile() {
+  /** @type {typeof import('./secrets.js')} */
+  const secrets = await import(new URL('secrets.ts', import.meta.url).href);
+  const leaks = secrets.leaksOfFile().map((line) => line.slice(0, 1000));
+  return leaks.length === 0 ? '' : `secrets or statements of users were written:\n${leaks.slice(0, 20).join('\n')}`;
+}
+
+/**
  * jest's `testRunner`: a spec file by jest-circus, in plain Node instead of jest's own module system (record 0016). What is
  * imported is shared by the files that a worker runs.
  * @param {unknown} globalConfig
@@ -41,9 +52,9 @@ function loadForOneFile(path) {
  * @param {unknown} environment
  * @param {object} runtime
  * @param {unknown[]} others the path of the file, and how to report
- * @returns {Promise<unknown>} jest's TestResult
+ * @returns {Promise<object>} jest's TestResult
  */
-export default function runSpec(globalConfig, config, environment, runtime, ...others) {
+export default async function runSpec(globalConfig, config, environment, runtime, ...others) {
   Reflect.deleteProperty(Error, 'prepareStackTrace'); // jest's knows no source map of what Node has loaded
   process.setSourceMapsEnabled(true);
   const plain = Object.assign(runtime, {
@@ -54,5 +65,8 @@ export default function runSpec(globalConfig, config, environment, runtime, ...o
     /** @param {string} path */
     unstable_importModule: (path) => import(pathToFileURL(path).href),
   });
-  return runByCircus(globalConfig, config, environment, plain, ...others);
+  /** @type {object} */
+  const result = await runByCircus(globalConfig, config, environment, plain, ...others);
+  const leaks = await leaksOfFile();
+  return leaks === '' ? result : { ...result, testExecError: { message: leaks }, failureMessage: leaks };
 }
