@@ -151,6 +151,11 @@ describe('the service, in processes on one database', () => {
       );
       expect(batches.map(({ batch }) => batch)).toEqual(expect.arrayContaining(answered.batches));
       expect(new Set(batches.map(({ grants }) => grants))).toEqual(new Set([BATCH]));
+      // A grant is whole with its audit event, which is written after the proof.
+      const { rows: unaudited } = await direct.query(
+        `SELECT id FROM grants WHERE id::text NOT IN (SELECT subject_id FROM audit_events WHERE event = 'grant_created')`,
+      );
+      expect(unaudited).toEqual([]);
       expect((await again.as(admin.token).post('/api/admin/grants', grantOn('after'))).status).toBe(201);
       await until(liveTextHas('after'));
       const published = await versions();

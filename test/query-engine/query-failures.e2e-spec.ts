@@ -44,8 +44,8 @@ describe('a query that fails', () => {
     ['with a count beyond 63 bits', '{"id":"@","stats":{},"updateType":"INSERT","updateCount":9223372036854775808}'],
     ['with a count of a megabyte', `{"id":"@","stats":{},"updateType":"INSERT","updateCount":${'9'.repeat(1e6)}}`],
   ])('by a page that no engine gives, and hands nothing of it out: %s', async (name, page) => {
-    engine.scripts.set(name, () => [{ raw: page.replace('@', engine.nextId) }]);
-    const path = await submitted(ana, { sql: name });
+    engine.scripts.set(`SELECT '${name}'`, () => [{ raw: page.replace('@', engine.nextId) }]);
+    const path = await submitted(ana, { sql: `SELECT '${name}'` });
 
     const query = await ended(ana, path);
 

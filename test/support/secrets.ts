@@ -6,6 +6,7 @@ const FORMS = [
   /eyJ[\w-]{10,}\.[\w-]+\.[\w-]*/, // a JWT
   /\$2[aby]\$\d\d\$[./A-Za-z0-9]{20,}/, // a bcrypt hash
   /\b(Bearer|Basic) [\w.~+/=-]{12,}/i,
+  /\/v1\/statement\/\w+\/\w+\/y\w{20,}/, // a nextUri
   /postgres(ql)?:\/\/[^:@/\s]+:[^@/\s]+@/,
 ];
 

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { runGrantline } from '../../support/grantline-process.js';
+import { recordOutput } from '../../support/secrets.js';
 import type { PodTemplate } from '../chart/manifest.js';
 import type { Family } from '../loop/statement.js';
 import { kubectlOf, type Stack } from '../stack.js';
@@ -61,6 +62,7 @@ export async function startGrantline(
     ownEnvironment: true,
     cwd: ROOT,
   });
+  recordOutput(name, pod.environment, () => readFileSync(service.log, 'utf8'));
   return {
     url: await addressOf(service),
     log: () => readFileSync(service.log, 'utf8'),
