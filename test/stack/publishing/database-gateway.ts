@@ -8,8 +8,13 @@ const QUERY = 'Q';
 const PARSE = 'P';
 const SYNC = 'S';
 const READY_FOR_QUERY = 'Z';
+/** The transaction status in it, when there is none. */
+const IDLE = 'I'.charCodeAt(0);
 
-/** Between a pod and PostgreSQL, for what happens on the way. A step is a statement, by its SQL. */
+/**
+ * Between a pod and PostgreSQL, for what happens on the way. A step is a statement, by its SQL, or the COMMIT of several: of a
+ * transaction that is cut off before, nothing has happened.
+ */
 export class DatabaseGateway {
   around: Around = FORWARD;
   private readonly sockets = new Set<Socket>();
@@ -60,7 +65,9 @@ export class DatabaseGateway {
       if (type !== QUERY && type !== SYNC) return;
       const bytes = Buffer.concat(batch);
       batch = [];
-      this.around(sql.trim(), () => answers.ask(bytes)).then(
+      const isPart = answers.isInTransaction && !/^\s*COMMIT\b/i.test(sql);
+      const around = isPart ? FORWARD : this.around;
+      around(sql.trim(), () => answers.ask(bytes)).then(
         () => {
           answers.deliver();
         },
@@ -74,6 +81,7 @@ export class DatabaseGateway {
 class HeldAnswers {
   /** False during the startup, which passes as it is. */
   isReady = false;
+  isInTransaction = false;
   private held: Buffer[] = [];
   private complete: () => void = () => undefined;
 
@@ -86,6 +94,7 @@ class HeldAnswers {
       else client.write(message);
       if (type !== READY_FOR_QUERY) return;
       this.isReady = true;
+      this.isInTransaction = message[5] !== IDLE;
       this.complete();
     });
   }

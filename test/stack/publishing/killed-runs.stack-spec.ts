@@ -10,6 +10,9 @@ import { expectSound, grantSchema } from './publications.js';
 
 const stack = openStack(process.env);
 
+/** Seconds on an idle machine; each step starts a process. */
+const WITHIN = 600_000;
+
 /**
  * Before: requests to the API server, and statements that write; a read leaves everything as it was. After a step is before the next
  * one, but where the next one is of another server or connection.
@@ -76,22 +79,26 @@ describe('a run whose process is killed', () => {
     return code === null ? null : point.steps;
   }
 
-  it.each<Moment>(['before', 'after'])('%s any of its steps is completed by the next one', async (moment) => {
-    expect(['applied', 'no_change']).toContain(await nextRun());
-    let steps: string[] | null = null;
-    for (let step = 0; steps === null; step++) {
-      const before = await installation.rules.read();
-      texts.set(grant !== null, before.text);
-      await change();
-      steps = await killedAt(step, moment);
-
+  it.each<Moment>(['before', 'after'])(
+    '%s any of its steps is completed by the next one',
+    async (moment) => {
       expect(['applied', 'no_change']).toContain(await nextRun());
-      const { text, former } = await installation.rules.read();
-      expect(text).not.toBe(before.text);
-      expect({ step, text, former }).toEqual({ step, text: texts.get(grant !== null) ?? text, former: before.text });
-    }
-    console.log(`killed ${moment} each of: ${steps.join(' · ')}`);
-    expect(steps.filter((each) => each === 'PATCH')).toHaveLength(1);
-    await expectSound(installation, reader);
-  });
+      let steps: string[] | null = null;
+      for (let step = 0; steps === null; step++) {
+        const before = await installation.rules.read();
+        texts.set(grant !== null, before.text);
+        await change();
+        steps = await killedAt(step, moment);
+
+        expect(['applied', 'no_change']).toContain(await nextRun());
+        const { text, former } = await installation.rules.read();
+        expect(text).not.toBe(before.text);
+        expect({ step, text, former }).toEqual({ step, text: texts.get(grant !== null) ?? text, former: before.text });
+      }
+      console.log(`killed ${moment} each of: ${steps.join(' · ')}`);
+      expect(steps.filter((each) => each === 'PATCH')).toHaveLength(1);
+      await expectSound(installation, reader);
+    },
+    WITHIN,
+  );
 });

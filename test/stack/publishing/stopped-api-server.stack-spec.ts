@@ -88,7 +88,7 @@ describe('the API server', () => {
   // Side by side: each takes more than a minute.
   beforeAll(async () => {
     seen = await Promise.allSettled(Object.values(INTERRUPTIONS).map(interrupted));
-  });
+  }, 4 * WITHIN);
 
   it.each(Object.keys(INTERRUPTIONS))(
     '%s: the service is degraded, and publishes once it is back, without a restart',
