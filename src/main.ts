@@ -80,6 +80,21 @@ acl
   .option('--metadata-catalog <name>', 'where nobody may do anything (ACL_METADATA_CATALOG)')
   .action(loaded(async () => (await import('./commands/acl-check.js')).checkFiles));
 
+const snapshot = program.command('snapshot').description('grants, groups and policies as a file that is kept in git');
+snapshot
+  .command('export')
+  .description('print what is live: by name, without ids and settings, ordered by content')
+  .addOption(new Option('--format <format>').choices(['json', 'yaml']).default('json'))
+  .action(loaded(async () => (await import('./commands/snapshot-files.js')).exportSnapshotFile));
+snapshot
+  .command('apply')
+  .argument('<file>', 'JSON or YAML, as export prints it')
+  .description('make groups, members, grants and policies what the file says, in one transaction')
+  .option('--dry-run', 'only print the plan; exit code 1 where something would change')
+  .option('--prune', 'also remove what the file does not name')
+  .option('--json', 'print the plan as JSON')
+  .action(loaded(async () => (await import('./commands/snapshot-files.js')).applySnapshotFile));
+
 program
   .command('verify-retired-route')
   .argument('<url>', 'where the engine could once be reached')

@@ -1,11 +1,9 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parse } from 'yaml';
 import { checkCompiled } from '../acl-sync/domain/candidate.js';
 import { findingText } from '../acl-sync/domain/run-text.js';
 import { snapshotSettings } from '../grants/snapshot.service.js';
 import { SystemClock } from '../kernel/clock.js';
-import { readJson } from '../kernel/json-reader.js';
 import { loadSettings } from '../platform/settings-loader.js';
 import type { Settings } from '../platform/settings.js';
 import { compile } from '../trino-rules/compile/compile.js';
@@ -14,6 +12,7 @@ import { ruleCount } from '../trino-rules/document/rules-document.js';
 import { readSnapshot } from '../trino-rules/model/snapshot-file.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { print, remark } from './output.js';
+import { readStructured } from './structured-file.js';
 
 interface Options {
   snapshot: string;
@@ -63,16 +62,10 @@ const TAKES_SECONDS = 2_000;
 /** Null: it cannot be read, and every problem has been printed. */
 async function read(file: string, settings: Settings): Promise<Snapshot | null> {
   const defaults = { settings: snapshotSettings(settings), at: new SystemClock().now() };
-  const reading = readSnapshot(parsed(await readFile(file, 'utf8')), defaults);
+  const reading = readSnapshot(await readStructured(file), defaults);
   if (reading.kind === 'read') return reading.snapshot;
   for (const { path, message } of reading.problems) remark(`${file}: ${path} ${message}`);
   return null;
-}
-
-/** JSON is YAML, too; but read as YAML, 100,000 grants take 1.7 GB, which is more than compiling and proving them does. */
-function parsed(text: string): unknown {
-  const { root, faults } = readJson(text);
-  return root !== null && faults.length === 0 ? JSON.parse(text) : parse(text);
 }
 
 function summary(

@@ -7,7 +7,7 @@ import type { Page, PageRequest } from '../kernel/page.js';
 import { Transaction } from '../platform/transaction.js';
 import { AccessChangesService } from '../users/access-changes.service.js';
 import { AdmissionService, type GrantRequest } from './admission.service.js';
-import { grantDetails } from './domain/audit-details.js';
+import { grantEvent } from './domain/audit-details.js';
 import { type Grant, type GrantFilter, GrantStore, type NewGrant } from './domain/grant.js';
 
 export interface Granted {
@@ -103,19 +103,14 @@ export class GrantsService {
 
   private async createGrant(asked: NewGrant, by: AuditContext, at: Date): Promise<{ grant: Grant; created: boolean }> {
     const outcome = await this.store.grant(asked, by.actor?.id ?? null, at);
-    if (outcome.created) await this.record('grant_created', outcome.grant, by);
+    if (outcome.created) await this.audit.record(grantEvent('grant_created', outcome.grant, by));
     return outcome;
   }
 
   private async revokeGrant(id: number, by: AuditContext, at: Date): Promise<Grant | null> {
     const outcome = await this.store.revoke(id, by.actor?.id ?? null, at);
-    if (outcome?.revoked === true) await this.record('grant_revoked', outcome.grant, by);
+    if (outcome?.revoked === true) await this.audit.record(grantEvent('grant_revoked', outcome.grant, by));
     return outcome?.grant ?? null;
-  }
-
-  private record(event: 'grant_created' | 'grant_revoked', grant: Grant, by: AuditContext): Promise<void> {
-    const subject = { type: 'grant', id: String(grant.id), name: null } as const;
-    return this.audit.record({ event, ...by, subject, details: grantDetails(grant) });
   }
 }
 

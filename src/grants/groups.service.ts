@@ -1,12 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
-import type { AuditEventName, AuditContext } from '../audit/domain/audit-event.js';
+import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import { found, Refused } from '../kernel/errors.js';
 import type { Page, PageRequest } from '../kernel/page.js';
 import { Transaction } from '../platform/transaction.js';
 import { AccessChangesService } from '../users/access-changes.service.js';
 import { AdmissionService } from './admission.service.js';
+import { groupEvent } from './domain/audit-details.js';
 import { type Group, type GroupChange, GroupStore, type Member } from './domain/group.js';
 
 /** Groups and their members. */
@@ -26,7 +27,7 @@ export class GroupsService {
     return this.changing(async () => {
       const group = await this.store.create(name, description, this.clock.now());
       if (group === null) throw nameTaken(name);
-      await this.record('group_created', group, by, { description });
+      await this.audit.record(groupEvent('group_created', group, by, { description }));
       return group;
     });
   }
@@ -37,7 +38,7 @@ export class GroupsService {
       const group = await this.store.change(id, change);
       if (group === 'missing') throw new Refused('not_found');
       if (group === 'name-taken') throw nameTaken(change.name ?? '');
-      await this.record('group_changed', group, by, { ...change });
+      await this.audit.record(groupEvent('group_changed', group, by, { ...change }));
       return group;
     });
   }
@@ -53,7 +54,7 @@ export class GroupsService {
           detail: 'A grant or a policy names this group: revoke or change it first.',
         });
       }
-      if (outcome === 'deleted' && group !== null) await this.record('group_deleted', group, by, {});
+      if (outcome === 'deleted' && group !== null) await this.audit.record(groupEvent('group_deleted', group, by, {}));
     });
   }
 
@@ -78,7 +79,7 @@ export class GroupsService {
       if (outcome === 'missing') throw new Refused('not_found');
       if (outcome !== 'added') return;
       await this.admission.admitRules({ nodes: [], groups: [id] });
-      await this.record('member_added', await this.find(id), by, { user_id: userId });
+      await this.audit.record(groupEvent('member_added', await this.find(id), by, { user_id: userId }));
     });
   }
 
@@ -87,7 +88,8 @@ export class GroupsService {
     return this.changing(async () => {
       const outcome = await this.store.removeMember(id, userId);
       if (outcome === 'missing') throw new Refused('not_found');
-      if (outcome === 'removed') await this.record('member_removed', await this.find(id), by, { user_id: userId });
+      if (outcome === 'removed')
+        await this.audit.record(groupEvent('member_removed', await this.find(id), by, { user_id: userId }));
     });
   }
 
@@ -95,20 +97,6 @@ export class GroupsService {
     const done = await this.transaction.run(work);
     this.changes.announce();
     return done;
-  }
-
-  private record(
-    event: AuditEventName,
-    group: Group,
-    by: AuditContext,
-    details: Record<string, unknown>,
-  ): Promise<void> {
-    return this.audit.record({
-      event,
-      ...by,
-      subject: { type: 'group', id: String(group.id), name: group.name },
-      details,
-    });
   }
 }
 

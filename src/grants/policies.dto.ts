@@ -4,7 +4,15 @@ import { Refused } from '../kernel/errors.js';
 import { FieldRule, NestedArray, NestedObject, WITHOUT_NUL } from '../platform/validation.js';
 import { PRIVILEGES, type Privilege } from '../trino-rules/model/resource.js';
 import { descriptionProblem } from './domain/description.js';
-import { type NewPolicy, parsePolicyRule, type Policy, POLICY_KINDS, type PolicyKind } from './domain/policy.js';
+import {
+  EXCEPTIONS_MOST,
+  EXPRESSION_MOST,
+  type NewPolicy,
+  parsePolicyRule,
+  type Policy,
+  POLICY_KINDS,
+  type PolicyKind,
+} from './domain/policy.js';
 import {
   PRINCIPAL,
   PrincipalDto,
@@ -29,17 +37,21 @@ export class PolicyDto {
   @ApiPropertyOptional({
     type: 'array',
     items: PRINCIPAL,
-    maxItems: 1000,
+    maxItems: EXCEPTIONS_MOST,
     description: 'Principals that the policy does not apply to.',
   })
-  @NestedArray(() => PrincipalDto, 1000)
+  @NestedArray(() => PrincipalDto, EXCEPTIONS_MOST)
   except: PrincipalDto[] = [];
 
   @ApiProperty()
   @NestedObject(() => PolicyResourceDto)
   resource!: PolicyResourceDto;
 
-  @ApiPropertyOptional({ type: String, maxLength: 10_000, description: 'SQL, of a row filter or a column mask.' })
+  @ApiPropertyOptional({
+    type: String,
+    maxLength: EXPRESSION_MOST,
+    description: 'SQL, of a row filter or a column mask.',
+  })
   @FieldRule(expressionTextProblem)
   expression?: string;
 
@@ -143,5 +155,5 @@ export function toPolicyResponse(policy: Policy, warnings: readonly string[] = [
 function expressionTextProblem(text: unknown): string | null {
   if (text === undefined) return null;
   if (typeof text !== 'string') return 'must be a string';
-  return text.length > 10_000 ? 'must have at most 10000 characters' : null;
+  return text.length > EXPRESSION_MOST ? `must have at most ${EXPRESSION_MOST} characters` : null;
 }

@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
-import type { AuditEventName, AuditContext } from '../audit/domain/audit-event.js';
+import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import { found, Refused } from '../kernel/errors.js';
 import type { Page, PageRequest } from '../kernel/page.js';
 import { Transaction } from '../platform/transaction.js';
 import { AccessChangesService } from '../users/access-changes.service.js';
 import { AdmissionService } from './admission.service.js';
-import { policyDetails } from './domain/audit-details.js';
+import { policyEvent } from './domain/audit-details.js';
 import { type NewPolicy, type Policy, PolicyStore } from './domain/policy.js';
 
 /** Policies, which restrict access: row filters, column masks, hidden columns, denies. */
@@ -43,7 +43,7 @@ export class PoliciesService {
       const policy = await this.store.find(id);
       const outcome = await this.store.remove(id, this.clock.now());
       if (outcome === 'missing') throw new Refused('not_found');
-      if (outcome === 'removed' && policy !== null) await this.record('policy_deleted', policy, by);
+      if (outcome === 'removed' && policy !== null) await this.audit.record(policyEvent('policy_deleted', policy, by));
     });
     this.changes.announce();
   }
@@ -60,7 +60,7 @@ export class PoliciesService {
   private async written(
     draft: NewPolicy,
     by: AuditContext,
-    event: AuditEventName,
+    event: 'policy_created' | 'policy_changed',
     write: () => Promise<Policy>,
   ): Promise<{ policy: Policy; warnings: string[] }> {
     const errors = this.admission.nodeErrors([{ field: 'resource', named: draft.rule.resource }]);
@@ -73,19 +73,10 @@ export class PoliciesService {
       const policy = await write();
       if (policy.rule.kind === 'column_mask') await this.admission.admitMask(policy.id);
       const room = await this.admission.admitRules({ nodes: [policy.rule.resource], groups: [] });
-      await this.record(event, policy, by);
+      await this.audit.record(policyEvent(event, policy, by));
       return { policy, room };
     });
     this.changes.announce();
     return { policy, warnings: [...(await this.admission.policyWarnings(policy.rule)), ...room] };
-  }
-
-  private record(event: AuditEventName, { id, rule, principal, except }: Policy, by: AuditContext): Promise<void> {
-    return this.audit.record({
-      event,
-      ...by,
-      subject: { type: 'policy', id: String(id), name: null },
-      details: policyDetails({ ...rule, principal, except }),
-    });
   }
 }

@@ -1,6 +1,9 @@
+import type { AuditContext, AuditEntry, AuditEventName } from '../../audit/domain/audit-event.js';
 import { type PolicySubject, principalText } from '../../trino-rules/model/principal.js';
 import type { Privilege, Resource } from '../../trino-rules/model/resource.js';
-import type { PolicyDraft } from './policy.js';
+import type { Grant } from './grant.js';
+import type { Group } from './group.js';
+import type { Policy, PolicyDraft } from './policy.js';
 
 /** The details of a grant or policy in its audit event, comparable with those of a row. */
 export type AuditDetails = Readonly<Record<string, unknown>>;
@@ -42,6 +45,28 @@ export function policyDetails({
     principal: principalText(principal),
     except: except.map(principalText).sort(),
   };
+}
+
+export function grantEvent(event: 'grant_created' | 'grant_revoked', grant: Grant, by: AuditContext): AuditEntry {
+  return { event, ...by, subject: { type: 'grant', id: String(grant.id), name: null }, details: grantDetails(grant) };
+}
+
+export function policyEvent(
+  event: 'policy_created' | 'policy_changed' | 'policy_deleted',
+  { id, rule, principal, except }: Policy,
+  by: AuditContext,
+): AuditEntry {
+  const details = policyDetails({ ...rule, principal, except });
+  return { event, ...by, subject: { type: 'policy', id: String(id), name: null }, details };
+}
+
+export function groupEvent(
+  event: Extract<AuditEventName, `group_${string}` | `member_${string}`>,
+  { id, name }: Pick<Group, 'id' | 'name'>,
+  by: AuditContext,
+  details: AuditDetails,
+): AuditEntry {
+  return { event, ...by, subject: { type: 'group', id: String(id), name }, details };
 }
 
 /** Canonical JSON: equal details give equal texts, because jsonb does not keep the order of keys. */

@@ -7,6 +7,10 @@ import { expressionProblem } from '../../trino-rules/model/sql-expression.js';
 export const POLICY_KINDS = ['row_filter', 'column_mask', 'hidden_column', 'deny'] as const;
 export type PolicyKind = (typeof POLICY_KINDS)[number];
 
+/** UTF-16 units of an expression, and exceptions of a policy. */
+export const EXPRESSION_MOST = 10_000;
+export const EXCEPTIONS_MOST = 1000;
+
 /** The rule of a policy, by kind. */
 export type PolicyRule =
   | { kind: 'row_filter'; resource: Resource; expression: string }

@@ -41,7 +41,7 @@ const SELECT_POLICIES = `
    WHERE p.removed_at IS NULL`;
 
 /** Serializes writes of policies: two concurrent masks could conflict with each other. */
-const WRITERS_LOCK = 7_471_020;
+export const POLICY_WRITERS_LOCK = 7_471_020;
 
 @Injectable()
 export class PostgresPolicyStore extends PolicyStore {
@@ -130,7 +130,7 @@ export class PostgresPolicyStore extends PolicyStore {
   }
 
   private async lock(): Promise<void> {
-    await this.session.manager.query('SELECT pg_advisory_xact_lock($1)', [WRITERS_LOCK]);
+    await this.session.manager.query('SELECT pg_advisory_xact_lock($1)', [POLICY_WRITERS_LOCK]);
   }
 }
 

@@ -1,0 +1,75 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { stringify } from 'yaml';
+import { AdmissionPortsModule } from '../acl-sync/admission-ports.module.js';
+import { planLine } from '../grants/domain/snapshot-plan.js';
+import { SnapshotFilesModule } from '../grants/snapshot-files.module.js';
+import { type Applied, SnapshotFilesService } from '../grants/snapshot-files.service.js';
+import type { Settings } from '../platform/settings.js';
+import { print, remark } from './output.js';
+import { readStructured } from './structured-file.js';
+import { withModules } from './with-modules.js';
+
+@Module({})
+class SnapshotFileCommands {
+  static with(settings: Settings): DynamicModule {
+    return { module: SnapshotFileCommands, imports: [AdmissionPortsModule.with(settings), SnapshotFilesModule] };
+  }
+}
+
+const MODULE = (settings: Settings) => SnapshotFileCommands.with(settings);
+
+/** Prints what is live as a snapshot file: by name, without ids and settings, ordered by content. */
+export async function exportSnapshotFile({ format }: { format: 'json' | 'yaml' }): Promise<void> {
+  await withModules({ command: 'snapshot export', module: MODULE }, async (modules) => {
+    const file = await modules.get(SnapshotFilesService, { strict: false }).export();
+    print(
+      format === 'json'
+        ? JSON.stringify(file, null, 2)
+        : stringify(file, { aliasDuplicateObjects: false, lineWidth: 0 }).trimEnd(),
+    );
+  });
+}
+
+interface ApplyOptions {
+  dryRun?: true;
+  prune?: true;
+  json?: true;
+}
+
+/**
+ * Makes a snapshot file true. Exit code 0: it is; 1: refused, or a dry run that would change something; 2: it cannot be read, or the
+ * database cannot be reached.
+ */
+export async function applySnapshotFile(path: string, { dryRun, prune, json }: ApplyOptions): Promise<void> {
+  const value = await readStructured(path);
+  process.exitCode = await withModules({ command: 'snapshot apply', module: MODULE }, async (modules) => {
+    const by = { actor: null, origin: null };
+    const options = { dryRun: dryRun === true, prune: prune === true };
+    const applied = await modules.get(SnapshotFilesService, { strict: false }).apply(value, options, by);
+    if (json) print(JSON.stringify(appliedForm(applied)));
+    else printApplied(applied, path);
+    return applied.kind === 'refused' || applied.kind === 'planned' ? 1 : 0;
+  });
+}
+
+function appliedForm(applied: Applied): object {
+  const { kind: outcome, ...rest } = applied;
+  return { outcome, plan: [], problems: [], remarks: [], warnings: [], ...rest };
+}
+
+function printApplied(applied: Applied, path: string): void {
+  if (applied.kind === 'refused') {
+    for (const { path: place, message } of applied.problems)
+      remark(`${path}: ${place === '' ? '' : `${place} `}${message}`);
+    return;
+  }
+  for (const { path: place, message } of applied.remarks) remark(`${path}: ${place} ${message}`);
+  for (const warning of applied.warnings) remark(warning);
+  print([...applied.plan.map(planLine), SUMMARIES[applied.kind](applied.plan.length)].join('\n'));
+}
+
+const SUMMARIES = {
+  applied: (changes: number) => `applied: ${changes} ${changes === 1 ? 'change' : 'changes'}`,
+  planned: (changes: number) => `would apply: ${changes} ${changes === 1 ? 'change' : 'changes'}`,
+  no_change: () => 'no change',
+};

@@ -1,0 +1,9 @@
+import type { Descriptions } from '../../trino-rules/model/snapshot-export.js';
+
+/** What applying and exporting a snapshot file needs of the tables besides the snapshot itself. */
+export abstract class AccessFileStore {
+  /** Of all rows, ended ones too. */
+  abstract descriptions(): Promise<Descriptions>;
+  /** Until the transaction ends, groups, grants and policies are changed by this transaction alone; others wait. */
+  abstract lockWrites(): Promise<void>;
+}

@@ -1,0 +1,112 @@
+import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { type Descriptions, RowExport } from '../../trino-rules/model/snapshot-export.js';
+import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
+
+/** Recorded access with its descriptions: of the database, or of a file. */
+export interface DescribedSnapshot {
+  snapshot: Pick<Snapshot, 'users' | 'groups' | 'grants' | 'policies'>;
+  descriptions: Descriptions;
+}
+
+/** A row of the file beside the row that the database has in its place; null: none. */
+interface Pair<T> {
+  before: T | null;
+  after: T | null;
+}
+
+/** What makes the database hold what a file says. Rows of the file and of the database carry ids of their own side. */
+export interface SnapshotChanges {
+  groups: (Pair<SnapshotGroup> & { addedMembers: string[]; removedMembers: string[] })[];
+  grants: Pair<SnapshotGrant>[];
+  policies: Pair<SnapshotPolicy>[];
+}
+
+/**
+ * The changes from what is recorded to what a file says. Only with `prune` anything is removed that the file does not name. A policy
+ * is changed in one step where it is the only one of its kind for its principal on its node, so that no access is open in between.
+ */
+export function changesBetween(recorded: DescribedSnapshot, file: DescribedSnapshot, prune: boolean): SnapshotChanges {
+  const [before, after] = [keyed(recorded), keyed(file)];
+  const kept = <T>(pairs: Pair<T>[]): Pair<T>[] => pairs.filter(({ after }) => prune || after !== null);
+  return {
+    groups: groupChanges(recorded, file, prune),
+    grants: kept(pairs(before.grants, after.grants)),
+    policies: kept(pairs(before.policies, after.policies)),
+  };
+}
+
+/** A row with texts that are equal for equal rows, and for rows of which one takes the place of the other. */
+interface Keyed<T> {
+  row: T;
+  text: string;
+  identity: string;
+}
+
+function keyed({ snapshot, descriptions }: DescribedSnapshot) {
+  const rows = new RowExport(snapshot);
+  return {
+    grants: snapshot.grants.map((row): Keyed<SnapshotGrant> => {
+      const terms = rows.grant(row);
+      const text = JSON.stringify([terms, descriptions.grants.get(row.id)]);
+      return { row, text, identity: JSON.stringify(terms) };
+    }),
+    policies: snapshot.policies.map((row): Keyed<SnapshotPolicy> => {
+      const terms = rows.policy(row);
+      const text = JSON.stringify([terms, descriptions.policies.get(row.id)]);
+      return { row, text, identity: JSON.stringify([terms['kind'], terms['principal'], terms.resource]) };
+    }),
+  };
+}
+
+function groupChanges(recorded: DescribedSnapshot, file: DescribedSnapshot, prune: boolean): SnapshotChanges['groups'] {
+  const membersIn = ({ snapshot }: DescribedSnapshot) => {
+    const rows = new RowExport(snapshot);
+    return (group: SnapshotGroup | null) => new Set(group === null ? [] : rows.group(group).members);
+  };
+  const [formerMembers, nextMembers] = [membersIn(recorded), membersIn(file)];
+  const known = new Map(recorded.snapshot.groups.map((group) => [group.name, group]));
+  const named = new Set(file.snapshot.groups.map(({ name }) => name));
+  const kept = file.snapshot.groups.flatMap((after) => {
+    const before = known.get(after.name) ?? null;
+    const [had, has] = [formerMembers(before), nextMembers(after)];
+    const addedMembers = [...has].filter((name) => !had.has(name));
+    const removedMembers = prune ? [...had].filter((name) => !has.has(name)) : [];
+    const isSame =
+      before !== null && recorded.descriptions.groups.get(before.id) === file.descriptions.groups.get(after.id);
+    const isUnchanged = isSame && addedMembers.length + removedMembers.length === 0;
+    return isUnchanged ? [] : [{ before, after, addedMembers, removedMembers }];
+  });
+  const gone = prune ? recorded.snapshot.groups.filter(({ name }) => !named.has(name)) : [];
+  const removed = gone.map((before) => ({
+    before,
+    after: null,
+    addedMembers: [],
+    removedMembers: [...formerMembers(before)],
+  }));
+  return [...kept, ...removed];
+}
+
+/** Equal rows cancel out; of the others, two that are alone with their identity on either side are one change. */
+function pairs<T>(before: readonly Keyed<T>[], after: readonly Keyed<T>[]): Pair<T>[] {
+  const equal = new Map<string, Keyed<T>[]>();
+  for (const each of before) getOrInsert(equal, each.text, () => []).push(each);
+  const added = after.filter(({ text }) => equal.get(text)?.pop() === undefined);
+  const removed = [...equal.values()].flat();
+  const [former, next] = [byIdentity(removed), byIdentity(added)];
+  const changed = new Set<T>();
+  const written = added.map(({ row, identity }): Pair<T> => {
+    const [single, ...others] = former.get(identity) ?? [];
+    if (single === undefined || others.length > 0 || next.get(identity)?.length !== 1)
+      return { before: null, after: row };
+    changed.add(single.row);
+    return { before: single.row, after: row };
+  });
+  const gone = removed.filter(({ row }) => !changed.has(row)).map(({ row }): Pair<T> => ({ before: row, after: null }));
+  return [...written, ...gone];
+}
+
+function byIdentity<T>(rows: readonly Keyed<T>[]): Map<string, Keyed<T>[]> {
+  const found = new Map<string, Keyed<T>[]>();
+  for (const each of rows) getOrInsert(found, each.identity, () => []).push(each);
+  return found;
+}

@@ -1,0 +1,41 @@
+import { Module } from '@nestjs/common';
+import { AuditModule } from '../audit/audit.module.js';
+import { UsersModule } from '../users/users.module.js';
+import { AdmissionService } from './admission.service.js';
+import { AccessFileStore } from './domain/access-file-store.js';
+import { EngineNames, PrincipalDirectory } from './domain/admission-ports.js';
+import { GrantStore } from './domain/grant.js';
+import { GroupStore } from './domain/group.js';
+import { PolicyStore } from './domain/policy.js';
+import { PostgresAccessFileStore } from './infrastructure/postgres-access-file-store.js';
+import { PostgresGrantStore } from './infrastructure/postgres-grant-store.js';
+import { PostgresGroupStore } from './infrastructure/postgres-group-store.js';
+import { PostgresPolicyStore } from './infrastructure/postgres-policy-store.js';
+import { PostgresPrincipalDirectory } from './infrastructure/postgres-principal-directory.js';
+import { SnapshotFilesService } from './snapshot-files.service.js';
+import { SnapshotWriter } from './snapshot-writer.service.js';
+import { SnapshotsModule } from './snapshots.module.js';
+
+/** The engine is not asked by a command: its names give warnings only. */
+const ENGINE_NOT_ASKED: EngineNames = {
+  unknownParts: (nodes) => Promise.resolve(nodes.map(() => null)),
+  expressionError: () => Promise.resolve(null),
+};
+
+/** Snapshot files, for the command line. Needs the two other ports of admission, which `acl-sync` provides. */
+@Module({
+  imports: [AuditModule, UsersModule, SnapshotsModule],
+  providers: [
+    SnapshotFilesService,
+    SnapshotWriter,
+    AdmissionService,
+    { provide: AccessFileStore, useClass: PostgresAccessFileStore },
+    { provide: GroupStore, useClass: PostgresGroupStore },
+    { provide: GrantStore, useClass: PostgresGrantStore },
+    { provide: PolicyStore, useClass: PostgresPolicyStore },
+    { provide: PrincipalDirectory, useClass: PostgresPrincipalDirectory },
+    { provide: EngineNames, useValue: ENGINE_NOT_ASKED },
+  ],
+  exports: [SnapshotFilesService],
+})
+export class SnapshotFilesModule {}

@@ -1,0 +1,179 @@
+import { Injectable } from '@nestjs/common';
+import { AuditService } from '../audit/audit.service.js';
+import type { AuditContext } from '../audit/domain/audit-event.js';
+import { Clock } from '../kernel/clock.js';
+import { Refused } from '../kernel/errors.js';
+import { Transaction } from '../platform/transaction.js';
+import { maskConflict } from '../trino-rules/model/mask-conflict.js';
+import type { SnapshotProblem } from '../trino-rules/model/snapshot-decoder.js';
+import { type ExportedSnapshot, exportSnapshot, RowExport } from '../trino-rules/model/snapshot-export.js';
+import type { Snapshot } from '../trino-rules/model/snapshot.js';
+import { AccessChangesService } from '../users/access-changes.service.js';
+import { UsersService } from '../users/users.service.js';
+import { AdmissionService } from './admission.service.js';
+import { AccessFileStore } from './domain/access-file-store.js';
+import { readAccessFile, type RowPlaces } from './domain/access-file.js';
+import { GrantStore } from './domain/grant.js';
+import { changesBetween, type DescribedSnapshot, type SnapshotChanges } from './domain/snapshot-changes.js';
+import { planOf, type PlanStep } from './domain/snapshot-plan.js';
+import { EVERY_ROW, SnapshotWriter, type Written } from './snapshot-writer.service.js';
+import { SnapshotService } from './snapshot.service.js';
+
+export interface ApplyOptions {
+  /** Everything is carried out and judged, and rolled back. */
+  dryRun: boolean;
+  /** Removes what the file does not name. */
+  prune: boolean;
+}
+
+export type Applied =
+  | { kind: 'refused'; problems: SnapshotProblem[] }
+  | { kind: 'applied' | 'planned' | 'no_change'; plan: PlanStep[]; remarks: SnapshotProblem[]; warnings: string[] };
+
+/** Snapshot files: recorded access as a file, and a file made true. */
+@Injectable()
+export class SnapshotFilesService {
+  constructor(
+    private readonly files: AccessFileStore,
+    private readonly snapshots: SnapshotService,
+    private readonly grants: GrantStore,
+    private readonly writer: SnapshotWriter,
+    private readonly admission: AdmissionService,
+    private readonly users: UsersService,
+    private readonly changes: AccessChangesService,
+    private readonly audit: AuditService,
+    private readonly transaction: Transaction,
+    private readonly clock: Clock,
+  ) {}
+
+  /** What is live, by name and ordered by content. */
+  async export(): Promise<ExportedSnapshot> {
+    const snapshot = await this.snapshots.read();
+    return exportSnapshot(snapshot, await this.files.descriptions());
+  }
+
+  /**
+   * Makes a file true, in one transaction in which nobody else writes. Refuses what the API would refuse, with every problem, and
+   * the file's places of them; nothing is changed then.
+   * @param value what JSON or YAML was parsed to
+   */
+  async apply(value: unknown, options: ApplyOptions, by: AuditContext): Promise<Applied> {
+    try {
+      const applied = await this.transaction.run(() => this.applied(value, options, by));
+      this.changes.announce();
+      return applied;
+    } catch (error) {
+      if (error instanceof RolledBack) return error.outcome;
+      throw error;
+    }
+  }
+
+  private async applied(value: unknown, { dryRun, prune }: ApplyOptions, by: AuditContext): Promise<Applied> {
+    await this.files.lockWrites();
+    const snapshot = await this.snapshots.read();
+    const reading = readAccessFile(value, snapshot);
+    if (reading.kind === 'refused') throw new RolledBack(reading);
+    const { file, places, remarks } = reading;
+    const recorded: DescribedSnapshot = { snapshot, descriptions: await this.files.descriptions() };
+    const wanted = changesBetween(recorded, file, prune);
+    const ended = await this.endedGrants(wanted, file, places);
+    const changes = {
+      ...wanted,
+      grants: wanted.grants.filter(({ after }) => after === null || !ended.known.has(after.id)),
+    };
+    const plan = planOf(changes, recorded, file);
+    const problems = [...ended.problems, ...(await this.claimNames(changes, places))];
+    if (problems.length > 0) throw new RolledBack({ kind: 'refused', problems });
+    if (plan.length === 0) return { kind: 'no_change', plan, remarks, warnings: [] };
+
+    const written = await this.writer.write(changes, recorded, file, by);
+    const { refusals, warnings } = await this.admit(written, places);
+    if (refusals.length > 0) throw new RolledBack({ kind: 'refused', problems: refusals });
+    if (dryRun) throw new RolledBack({ kind: 'planned', plan, remarks, warnings });
+    await this.audit.record({
+      event: 'snapshot_applied',
+      ...by,
+      subject: null,
+      details: { changes: plan.length, prune },
+    });
+    return { kind: 'applied', plan, remarks, warnings };
+  }
+
+  /** A grant whose expiry has passed is refused as by the API, unless it was given before it passed. */
+  private async endedGrants({ grants }: SnapshotChanges, file: DescribedSnapshot, places: RowPlaces) {
+    const now = this.clock.now();
+    const ended = grants.flatMap(({ before, after }) =>
+      before === null && after !== null && after.expiresAt !== null && after.expiresAt <= now ? [after] : [],
+    );
+    if (ended.length === 0) return { known: new Set<number>(), problems: [] };
+    const all = { principal: null, catalog: null, schema: null, table: null, state: 'expired' } as const;
+    const { items } = await this.grants.list(all, { limit: EVERY_ROW, after: null }, now);
+    const terms = ({ principal, resource, privileges, expires_at }: Readonly<Record<string, unknown>>) =>
+      JSON.stringify([principal, resource, privileges, expires_at]);
+    const given = new Set(
+      items.map(({ principal, resource, privileges, expiresAt }) => {
+        const { type, name } = principal;
+        return terms({ principal: { type, name }, resource, privileges, expires_at: expiresAt?.toISOString() });
+      }),
+    );
+    const rows = new RowExport(file.snapshot);
+    const isKnown = (grant: (typeof ended)[number]) => given.has(terms(rows.grant(grant)));
+    return {
+      known: new Set(ended.filter(isKnown).map(({ id }) => id)),
+      problems: ended
+        .filter((grant) => !isKnown(grant))
+        .map(({ id }) => ({ path: `${places.grants.get(id) ?? ''}.expires_at`, message: 'must be in the future' })),
+    };
+  }
+
+  private async claimNames({ grants, policies }: SnapshotChanges, places: RowPlaces): Promise<SnapshotProblem[]> {
+    const named = [
+      ...grants.map(({ after }) => ({ at: places.grants.get(after?.id ?? 0), subjects: [after?.principal] })),
+      ...policies.map(({ after }) => ({
+        at: places.policies.get(after?.id ?? 0),
+        subjects: [after?.principal, ...(after?.except ?? [])],
+      })),
+    ].flatMap(({ at, subjects }) =>
+      subjects.flatMap((subject, i) =>
+        subject?.type === 'engine'
+          ? [{ name: subject.name, path: `${at ?? ''}.${i === 0 ? 'principal' : `except[${i - 1}]`}` }]
+          : [],
+      ),
+    );
+    const held = await this.users.claimEngineNames([...new Set(named.map(({ name }) => name))]);
+    return held.flatMap(({ name, holder }) => {
+      const message = `is the name of ${holder === 'account' ? 'an account' : 'an engine principal in another spelling'}`;
+      return named
+        .filter((each) => each.name.toLowerCase() === name.toLowerCase())
+        .map(({ path }) => ({ path, message }));
+    });
+  }
+
+  private async admit({ touched, policies }: Written, places: RowPlaces) {
+    const refusals: SnapshotProblem[] =
+      policies.size === 0 ? [] : maskProblems(await this.snapshots.read(), policies, places);
+    if (refusals.length > 0 || touched.nodes.length + touched.groups.length === 0) return { refusals, warnings: [] };
+    try {
+      return { refusals, warnings: await this.admission.admitRules(touched) };
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      return { refusals: [{ path: '', message: error.detail ?? error.code }], warnings: [] };
+    }
+  }
+}
+
+/** Ends the transaction without its writes. */
+class RolledBack extends Error {
+  constructor(readonly outcome: Applied) {
+    super('rolled back');
+  }
+}
+
+function maskProblems(snapshot: Snapshot, written: ReadonlyMap<number, number>, places: RowPlaces): SnapshotProblem[] {
+  return [...written].flatMap(([inFile, id]) => {
+    const conflict = maskConflict(snapshot, id);
+    if (conflict === null) return [];
+    const message = `masks the same column at the same distance as another policy for ${conflict.principal}`;
+    return [{ path: places.policies.get(inFile) ?? '', message }];
+  });
+}

@@ -1,0 +1,139 @@
+import type { PolicySubject } from './principal.js';
+import { orderedPrivileges, type Resource } from './resource.js';
+import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from './snapshot.js';
+
+/** What people wrote about rows, by the rows' ids. */
+export interface Descriptions {
+  groups: ReadonlyMap<number, string>;
+  grants: ReadonlyMap<number, string>;
+  policies: ReadonlyMap<number, string>;
+}
+
+/** The rows of a snapshot file: by name, without ids; equal rows have equal JSON texts. */
+export interface ExportedSnapshot {
+  version: 1;
+  users: { name: string; is_active?: false }[];
+  groups: ExportedGroup[];
+  grants: ExportedRow[];
+  policies: ExportedRow[];
+}
+
+export interface ExportedGroup {
+  name: string;
+  description?: string;
+  members: string[];
+}
+
+export type ExportedRow = Readonly<Record<string, unknown>> & {
+  resource: Resource & { column?: string };
+  description?: string;
+};
+
+/**
+ * A snapshot as a file that is kept in git: without ids and settings, ordered by content, so that equal access gives equal bytes.
+ * Of the users only those that a group, a grant or a policy names. The snapshot's rows are taken as live.
+ */
+export function exportSnapshot(snapshot: RowsOfSnapshot, descriptions = NO_DESCRIPTIONS): ExportedSnapshot {
+  const rows = new RowExport(snapshot);
+  const groups = snapshot.groups.map((group) => described(rows.group(group), descriptions.groups.get(group.id)));
+  const grants = snapshot.grants.map((grant) => described(rows.grant(grant), descriptions.grants.get(grant.id)));
+  const policies = snapshot.policies.map((row) => described(rows.policy(row), descriptions.policies.get(row.id)));
+  return {
+    version: 1,
+    users: snapshot.users
+      .filter(({ id }) => rows.namedUsers.has(id))
+      .map(({ name, isActive }) => ({ name, ...(!isActive && { is_active: false as const }) }))
+      .sort((a, b) => byText(a.name, b.name)),
+    groups: groups.sort((a, b) => byText(a.name, b.name)),
+    grants: byContent(grants),
+    policies: byContent(policies),
+  };
+}
+
+type RowsOfSnapshot = Pick<Snapshot, 'users' | 'groups' | 'grants' | 'policies'>;
+
+const NO_DESCRIPTIONS: Descriptions = { groups: new Map(), grants: new Map(), policies: new Map() };
+
+/** Rows of one snapshot by name, without descriptions. */
+export class RowExport {
+  /** Users that the rows asked about so far name. */
+  readonly namedUsers = new Set<number>();
+  private readonly users: ReadonlyMap<number, string>;
+  private readonly groups: ReadonlyMap<number, string>;
+
+  constructor({ users, groups }: Pick<Snapshot, 'users' | 'groups'>) {
+    this.users = new Map(users.map(({ id, name }) => [id, name]));
+    this.groups = new Map(groups.map(({ id, name }) => [id, name]));
+  }
+
+  group({ name, members }: SnapshotGroup): ExportedGroup {
+    return { name, members: members.map((member) => this.user(member)).sort(byText) };
+  }
+
+  grant({ principal, resource, privileges, expiresAt }: SnapshotGrant): ExportedRow {
+    const { catalog, schema, table } = resource;
+    return {
+      resource: { catalog, ...(schema !== undefined && { schema }), ...(table !== undefined && { table }) },
+      principal: this.subject(principal),
+      privileges: orderedPrivileges(privileges),
+      ...(expiresAt !== null && { expires_at: expiresAt.toISOString() }),
+    };
+  }
+
+  policy(policy: SnapshotPolicy): ExportedRow {
+    const { catalog, schema, table } = policy.resource;
+    const except = [...new Set(policy.except.map((named) => JSON.stringify(this.subject(named))))].sort(byText);
+    return {
+      resource: {
+        catalog,
+        ...(schema !== undefined && { schema }),
+        ...(table !== undefined && { table }),
+        ...('column' in policy.resource && { column: policy.resource.column }),
+      },
+      kind: policy.kind,
+      principal: this.subject(policy.principal),
+      ...(except.length > 0 && { except: except.map((text): unknown => JSON.parse(text)) }),
+      ...('expression' in policy && { expression: policy.expression }),
+      ...('privileges' in policy && { privileges: orderedPrivileges(policy.privileges) }),
+    };
+  }
+
+  private subject(named: PolicySubject): object {
+    if (named.type === 'user') return { type: named.type, name: this.user(named.id) };
+    if (named.type === 'group') return { type: named.type, name: known(this.groups, named.id) };
+    return named.type === 'engine' ? { type: named.type, name: named.name } : { type: named.type };
+  }
+
+  private user(id: number): string {
+    this.namedUsers.add(id);
+    return known(this.users, id);
+  }
+}
+
+function known(names: ReadonlyMap<number, string>, id: number): string {
+  const name = names.get(id);
+  if (name === undefined) throw new RangeError(`the snapshot has no row ${id} that it names`);
+  return name;
+}
+
+function described<T extends object>(row: T, description: string | undefined): T & { description?: string } {
+  return description === undefined ? row : { ...row, description };
+}
+
+/** By node, a wider one before those in it, and then by all else. */
+function byContent(rows: readonly ExportedRow[]): ExportedRow[] {
+  return rows
+    .map((row) => ({ row, text: `${nodeKey(row.resource)}${JSON.stringify(row)}` }))
+    .sort((a, b) => byText(a.text, b.text))
+    .map(({ row }) => row);
+}
+
+/** Names have no control characters. */
+function nodeKey({ catalog, schema = '', table = '', column = '' }: ExportedRow['resource']): string {
+  return [catalog, schema, table, column, ''].join('\u0000');
+}
+
+/** By UTF-16 units: the same on every machine. */
+function byText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,318 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { parse } from 'yaml';
+import { administrator, people } from '../support/administrator.js';
+import type { ApiClient } from '../support/api-client.js';
+import { runGrantline } from '../support/grantline-process.js';
+import { TEST_SECRET } from '../support/secrets.js';
+import { startService, type TestService } from '../support/service.js';
+
+const RULES = {
+  ACL_METADATA_CATALOG: 'grantline',
+  ACL_WRITABLE_CATALOGS: 'lake',
+  SERVICE_QUERY_USER: 'service-account-grantline',
+};
+const ORDERS = { catalog: 'sales', schema: 'eu', table: 'orders' };
+const readers = { type: 'group', name: 'readers' };
+
+/** In the order of an export. */
+const FILE = {
+  version: 1,
+  users: [{ name: 'alice' }, { name: 'bob' }, { name: 'cyn', is_active: false }],
+  groups: [
+    { name: 'auditors', members: ['cyn'] },
+    { name: 'readers', members: ['alice', 'bob'], description: 'read for the "reports"' },
+  ],
+  grants: [
+    {
+      resource: { catalog: 'sales' },
+      principal: { type: 'engine', name: 'etl-job' },
+      privileges: ['SELECT'],
+      description: 'nightly',
+    },
+    {
+      resource: { catalog: 'sales', schema: 'eu' },
+      principal: readers,
+      privileges: ['SELECT', 'INSERT'],
+      expires_at: '2099-12-01T00:00:00.000Z',
+    },
+  ],
+  policies: [
+    {
+      resource: { ...ORDERS },
+      kind: 'row_filter',
+      principal: { type: 'everyone' },
+      except: [{ type: 'group', name: 'auditors' }],
+      expression: "region = 'EU'",
+      description: 'law',
+    },
+    { resource: { ...ORDERS, column: 'card' }, kind: 'column_mask', principal: readers, expression: "'*'" },
+    { resource: { ...ORDERS, column: 'ssn' }, kind: 'hidden_column', principal: readers },
+    { resource: { catalog: 'sales', schema: 'hr' }, kind: 'deny', principal: readers, privileges: ['SELECT'] },
+  ],
+};
+
+interface Plan {
+  outcome: string;
+  plan: { action: string; kind: string; row: Record<string, unknown> }[];
+  problems: { path: string; message: string }[];
+}
+
+describe('snapshot files', () => {
+  let service: TestService;
+  let admin: ApiClient;
+  let folder: string;
+  let ids: Record<'alice' | 'bob' | 'cyn', number>;
+
+  beforeEach(async () => {
+    service = await startService(RULES);
+    admin = await administrator(service);
+    ids = await people(service, 'alice', 'bob', 'cyn');
+    await admin.send('PATCH', `/api/admin/users/${ids.cyn}`, { is_active: false });
+    folder = await mkdtemp(join(tmpdir(), 'snapshot-files-'));
+  });
+  afterEach(async () => {
+    await service.stop();
+    await rm(folder, { recursive: true });
+  });
+
+  const run = (...args: string[]) =>
+    runGrantline(['snapshot', ...args], {
+      NODE_ENV: 'test',
+      AUTH_SECRET_KEY: TEST_SECRET,
+      DATABASE_URL: service.database.url,
+      DATABASE_MIGRATION_URL: service.database.migrationUrl,
+      ACL_FILE_DIRECTORY: join(folder, 'acl'),
+      ...RULES,
+    });
+  const exported = async () => JSON.parse((await run('export')).stdout) as typeof FILE;
+  const apply = async (file: unknown, ...options: string[]) => {
+    const path = join(folder, 'access');
+    await writeFile(path, typeof file === 'string' ? file : JSON.stringify(file));
+    return run('apply', path, ...options);
+  };
+  const planned = async (file: unknown, ...options: string[]) => {
+    const { code, stdout } = await apply(file, '--json', ...options);
+    return { code, ...(JSON.parse(stdout) as Plan) };
+  };
+
+  it('are exported as they were applied, and applied again they change nothing', async () => {
+    const plan = await planned(FILE, '--dry-run');
+    expect(plan).toMatchObject({ code: 1, outcome: 'planned' });
+    expect((await exported()).grants).toEqual([]);
+
+    const applied = await apply(FILE);
+    expect(applied).toMatchObject({ code: 0, stderr: '' });
+    expect(applied.stdout.split('\n')).toEqual(
+      expect.arrayContaining([
+        '+ group readers # "read for the \\"reports\\""',
+        '+ member alice of readers',
+        '+ grant SELECT, INSERT on sales.eu to group readers until 2099-12-01T00:00:00.000Z',
+        `+ policy row_filter on sales.eu.orders for everyone except group auditors: region = 'EU' # "law"`,
+        `applied: ${plan.plan.length} changes`,
+      ]) as unknown,
+    );
+
+    expect(await exported()).toEqual(FILE);
+    const yaml = (await run('export', '--format', 'yaml')).stdout;
+    expect(parse(yaml)).toEqual(FILE);
+    expect(await apply(yaml, '--prune')).toEqual({ code: 0, stdout: 'no change\n', stderr: '' });
+    expect(await planned(FILE, '--dry-run', '--prune')).toMatchObject({ code: 0, outcome: 'no_change', plan: [] });
+  }, 180_000);
+
+  it('are audited as the same changes by the API', async () => {
+    await apply(FILE);
+    await apply({ ...FILE, groups: [FILE.groups[0]], grants: [], policies: [] }, '--prune');
+    const { body } = await admin.get('/api/admin/audit?limit=200');
+    const events = (body?.['items'] as { event: string; actor: unknown; origin: unknown }[]).filter(({ event }) =>
+      /^(group|member|grant|policy|snapshot)_/.test(event),
+    );
+    const counted = Object.fromEntries(
+      [...new Set(events.map(({ event }) => event))].map((name) => [
+        name,
+        events.filter(({ event }) => event === name).length,
+      ]),
+    );
+    expect(counted).toEqual({
+      group_created: 2,
+      member_added: 3,
+      grant_created: 2,
+      policy_created: 4,
+      snapshot_applied: 2,
+      grant_revoked: 2,
+      policy_deleted: 4,
+      group_deleted: 1,
+    });
+    expect(new Set(events.map(({ actor }) => actor))).toEqual(new Set([null]));
+  });
+
+  it('remove only with --prune, members too', async () => {
+    await apply(FILE);
+    const less = {
+      ...FILE,
+      groups: [{ name: 'readers', members: ['bob'], description: 'read for the "reports"' }],
+      grants: FILE.grants.slice(1),
+      policies: FILE.policies.slice(1),
+    };
+    expect(await apply(less)).toEqual({ code: 0, stdout: 'no change\n', stderr: '' });
+    expect(await exported()).toEqual(FILE);
+
+    const { stdout } = await apply(less, '--prune');
+    expect(stdout.split('\n')).toEqual([
+      '- member alice of readers',
+      '- group auditors',
+      '- grant SELECT on sales to engine etl-job # "nightly"',
+      `- policy row_filter on sales.eu.orders for everyone except group auditors: region = 'EU' # "law"`,
+      'applied: 4 changes',
+      '',
+    ]);
+    expect(await exported()).toEqual({ ...less, users: [{ name: 'bob' }] });
+  });
+
+  it('change a policy in one step, and descriptions', async () => {
+    await apply(FILE);
+    const [filter, ...others] = FILE.policies;
+    const [grant, ...grants] = FILE.grants;
+    const changed = {
+      ...FILE,
+      groups: [FILE.groups[0], { ...FILE.groups[1], description: 'other words' }],
+      grants: [{ ...grant, description: 'hourly' }, ...grants],
+      policies: [{ ...filter, expression: "region = 'US'" }, ...others],
+    };
+    const before = await admin.get('/api/admin/policies');
+    const { stdout } = await apply(changed);
+    expect(stdout.split('\n').map((line) => line.slice(0, 8))).toEqual([
+      '~ group ',
+      '~ grant ',
+      '~ policy',
+      'applied:',
+      '',
+    ]);
+    expect(await exported()).toEqual(changed);
+    const policyIds = (body: Record<string, unknown> | null) =>
+      (body?.['items'] as { id: number }[]).map(({ id }) => id);
+    expect(policyIds((await admin.get('/api/admin/policies')).body)).toEqual(policyIds(before.body));
+  }, 180_000);
+
+  it('refuse what the API refuses: every problem with its place, and nothing is changed', async () => {
+    await apply(FILE);
+    await admin.post('/api/admin/grants', {
+      principal: { type: 'engine', name: 'Robot' },
+      resource: { catalog: 'sales' },
+      privileges: ['SELECT'],
+    });
+    const before = await exported();
+    const grant = (principal: object, resource: object, more: object = {}) => ({
+      principal,
+      resource,
+      privileges: ['SELECT'],
+      ...more,
+    });
+    const alice = { type: 'user', name: 'alice' };
+    const reading = await planned({
+      version: 1,
+      settings: {},
+      users: [{ name: 'alice' }, { name: 'nobody' }],
+      groups: [
+        { name: 'Readers', members: ['alice', 'zoe'] },
+        { name: 'x', description: 'x'.repeat(1001) },
+      ],
+      grants: [
+        grant(alice, { catalog: 'sales' }),
+        grant({ type: 'user', name: 'zoe' }, { catalog: 'sales' }),
+        grant(alice, { catalog: 'grantline' }),
+        grant({ type: 'engine', name: 'service-account-grantline' }, { catalog: 'sales' }),
+        grant({ type: 'engine', name: 'BOB' }, { catalog: 'sales' }),
+        grant(alice, { catalog: 'Sales' }),
+      ],
+      policies: [
+        { kind: 'row_filter', principal: { type: 'everyone' }, resource: ORDERS, expression: 'true) OR (true' },
+      ],
+    });
+    expect(reading).toMatchObject({ code: 1, outcome: 'refused' });
+    expect(reading.problems.map(({ path }) => path).sort()).toEqual([
+      'grants[1].principal',
+      'grants[2].resource',
+      'grants[3].principal.name',
+      'grants[4].principal.name',
+      'grants[5].resource.catalog',
+      'groups[0].members[1]',
+      'groups[0].name',
+      'groups[1].description',
+      'policies[0].expression',
+      'settings',
+      'users[1].name',
+    ]);
+
+    const later = await planned({
+      version: 1,
+      grants: [
+        grant(alice, { catalog: 'sales' }, { expires_at: '2020-01-01T00:00:00Z' }),
+        grant({ type: 'engine', name: 'robot' }, { catalog: 'sales' }),
+      ],
+    });
+    expect(later).toMatchObject({ code: 1, outcome: 'refused' });
+    expect(later.problems.map(({ path }) => path)).toEqual(['grants[0].expires_at', 'grants[1].principal']);
+
+    const mask = { kind: 'column_mask', principal: alice, resource: { ...ORDERS, column: 'card' }, expression: "'#'" };
+    const masks = await planned({ version: 1, policies: [mask] });
+    expect(masks).toMatchObject({ code: 1, outcome: 'refused', problems: [{ path: 'policies[0]' }] });
+    expect(await exported()).toEqual(before);
+  }, 180_000);
+
+  it('never make, activate or deactivate an account', async () => {
+    const file = { version: 1, users: [{ name: 'cyn' }, { name: 'alice', is_active: false }] };
+    const { code, stderr } = await apply(file);
+    expect(code).toBe(0);
+    expect(stderr).toContain('users[0].is_active cyn is deactivated here, which apply does not change');
+    expect((await admin.get(`/api/admin/users/${ids.cyn}`)).body).toMatchObject({ is_active: false });
+    expect((await admin.get(`/api/admin/users/${ids.alice}`)).body).toMatchObject({ is_active: true });
+  });
+
+  it('keep a grant that has expired since it was applied', async () => {
+    const file = { ...FILE, grants: [{ ...FILE.grants[1], expires_at: '2020-12-01T00:00:00.000Z' }], policies: [] };
+    await apply({ ...file, grants: [] });
+    const database = new Client(service.database.url);
+    await database.connect();
+    await database.query(
+      `INSERT INTO grants (group_id, catalog_name, schema_name, privileges, expires_at, granted_at)
+       SELECT id, 'sales', 'eu', '{SELECT,INSERT}', '2020-12-01', '2020-11-01' FROM groups WHERE name = 'readers'`,
+    );
+    await database.end();
+    expect((await exported()).grants).toEqual([]);
+    expect(await apply(file, '--prune')).toEqual({ code: 0, stdout: 'no change\n', stderr: '' });
+    const gone = { version: 1 };
+    expect((await apply(gone, '--prune')).stdout).toContain('- group readers');
+    expect(await exported()).toEqual({ version: 1, users: [], groups: [], grants: [], policies: [] });
+  }, 180_000);
+
+  it('wait for a change that is under way, and plan with it', async () => {
+    const database = new Client(service.database.url);
+    await database.connect();
+    await database.query('BEGIN');
+    await database.query(
+      `INSERT INTO grants (user_id, catalog_name, privileges, granted_at) VALUES ($1, 'sales', '{SELECT}', now())`,
+      [ids.alice],
+    );
+    const applying = apply({ version: 1 }, '--prune');
+    for (;;) {
+      const { rows } = await database.query<{ waiting: boolean }>(
+        `SELECT EXISTS (SELECT FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+                         WHERE d.datname = current_database() AND NOT l.granted) AS waiting`,
+      );
+      if (rows[0]?.waiting === true) break;
+    }
+    await database.query('COMMIT');
+    await database.end();
+    expect((await applying).stdout).toBe('- grant SELECT on sales to user alice\napplied: 1 change\n');
+  });
+
+  it('end with 2 where the file cannot be read', async () => {
+    expect(await apply('version: [')).toMatchObject({ code: 2, stdout: '' });
+    expect(await run('apply', join(folder, 'nowhere'))).toMatchObject({ code: 2, stdout: '' });
+    expect(await run('export', '--format', 'xml')).toMatchObject({ code: 2, stdout: '' });
+    expect(await readFile(join(folder, 'access'), 'utf8')).toBe('version: [');
+  });
+});
