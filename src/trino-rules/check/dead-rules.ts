@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { FRESH_PREFIX, PatternCache, type PatternLanguage } from '../document/pattern-cache.js';
 import { coverage } from '../document/rule-language.js';
 import { NO_RULES } from '../document/rules-document.js';
@@ -71,6 +72,8 @@ class SectionJudge {
   /** False: a look-around or the like; such a rule covers only what is written alike. */
   private readonly isRegular: readonly boolean[];
   private readonly trie: RuleTrie;
+  /** The first rule of each wording. */
+  private readonly written = new Map<string, number>();
 
   constructor(
     private readonly rules: readonly ForeignRule[],
@@ -81,6 +84,10 @@ class SectionJudge {
     this.texts = rules.map(({ patterns }) => fields.map((field) => anyName(field, patterns.get(field)?.text)));
     this.isRegular = this.texts.map((texts) => texts.every((text) => languageOf(text).kind !== 'opaque'));
     this.trie = new RuleTrie(budget);
+    this.texts.forEach((texts, index) => getOrInsert(this.written, JSON.stringify(texts), () => index));
+    const open = [...new Set(this.texts.flat())].filter((text) => text !== undefined && /[.*+{?[\\]/.test(text));
+    const characters = open.reduce((sum, text) => sum + (text?.length ?? 0), 0);
+    if (open.length * characters * STEPS_PER_OPEN_PAIR > STEPS * 2) throw new BudgetExceeded();
   }
 
   report(findings: PlacedFinding[]): void {
@@ -145,10 +152,10 @@ class SectionJudge {
 
   /** Earlier rules that match a name of each field. */
   private deciders(index: number, sample: readonly string[]): number[] {
-    const written = this.texts[index] ?? [];
+    // Languages that are not judged cover what is written alike, and nothing else is known of them.
     if (this.isRegular[index] !== true) {
-      this.budget.spend(index * written.length);
-      return this.rules.flatMap((_, earlier) => (earlier < index ? [earlier] : []));
+      const same = this.written.get(JSON.stringify(this.texts[index])) ?? index;
+      return same < index ? [same] : [];
     }
     const [user = '', ...objects] = sample;
     return this.trie.at(objects).filter((earlier) => {
@@ -218,6 +225,8 @@ class SectionJudge {
 }
 
 const STEPS_PER_LOOKUP = 20;
+/** Names of each open pattern are tried on each other one, which costs by its length. */
+const STEPS_PER_OPEN_PAIR = 200;
 
 function regular(text: string) {
   const language = languageOf(text);
