@@ -61,6 +61,14 @@ acl
   .option('--json', 'print a summary as JSON')
   .action(loaded(async () => (await import('./commands/acl-compile.js')).compileSnapshot));
 acl
+  .command('import')
+  .argument('<rules>', 'an existing rules file')
+  .description('make a snapshot file that means the same for the users of a list, proved by comparison')
+  .requiredOption('--users <file>', 'their names, one a line')
+  .option('--out <file>', 'JSON, or YAML by its name; default: standard output')
+  .option('--json', 'print the snapshot and what grants cannot say as JSON')
+  .action(loaded(async () => (await import('./commands/acl-import.js')).importRulesFile));
+acl
   .command('diff')
   .argument('<before>', 'a rules file')
   .argument('<after>', 'another one')

@@ -22,6 +22,7 @@ export const NEEDS = {
   'users create-admin': ['process', 'database', 'hashing'],
   'acl sync': ['process', 'database', 'rules', 'publishing'],
   'acl compile': ['rules'],
+  'acl import': ['rules'],
   'snapshot export': ['process', 'database', 'rules', 'publishing'],
   'snapshot apply': ['process', 'database', 'rules', 'publishing'],
 } as const satisfies Record<string, readonly Part[]>;

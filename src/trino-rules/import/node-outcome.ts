@@ -1,0 +1,107 @@
+import { PatternCache } from '../document/pattern-cache.js';
+import type { RulesDocument, TableRule } from '../document/rules-document.js';
+import { conjuncts } from '../engine/actual-access.js';
+import { Evaluator, type TableName } from '../engine/evaluator.js';
+import { PRIVILEGES, type Privilege } from '../model/resource.js';
+import { expressionProblem } from '../model/sql-expression.js';
+
+/** What one user has at a node and, above tables, at every name below that the file does not spell out. */
+export interface NodeOutcome {
+  privileges: ReadonlySet<Privilege>;
+  filters: ReadonlySet<string>;
+  hidden: ReadonlySet<string>;
+  masks: ReadonlyMap<string, string>;
+}
+
+export const NO_OUTCOME: NodeOutcome = {
+  privileges: new Set(),
+  filters: new Set(),
+  hidden: new Set(),
+  masks: new Map(),
+};
+
+/** Asks a document what a user has; never more than the engine would give, where grants cannot say the same. */
+export class OutcomeReader {
+  private readonly evaluator: Evaluator;
+  private readonly openRules: TableRule[];
+
+  constructor(
+    private readonly rules: RulesDocument,
+    private readonly patterns: PatternCache,
+  ) {
+    this.evaluator = new Evaluator(rules, patterns);
+    const isOpen = (text: string | undefined) => text !== '.*' && patterns.language(text).kind === 'open';
+    this.openRules = rules.tables.filter(({ schema, table }) => isOpen(schema) || isOpen(table));
+  }
+
+  /** At one table. */
+  table(user: string, table: TableName): NodeOutcome {
+    const index = this.evaluator.tableRule(user, table);
+    const rule = index === null ? undefined : this.rules.tables[index];
+    const restrictions = rule && restrictionsOf(rule);
+    if (restrictions === undefined || restrictions === null) return NO_OUTCOME;
+    const privileges = PRIVILEGES.filter((privilege) => {
+      if (privilege === 'SELECT') return this.evaluator.maySelect(user, table, []);
+      if (privilege === 'GRANT_SELECT') return this.evaluator.mayShareInView(user, table, []);
+      return this.evaluator.mayWriteTable(user, table, privilege);
+    });
+    return privileges.length === 0 ? NO_OUTCOME : { privileges: new Set(privileges), ...restrictions };
+  }
+
+  /**
+   * At all names below a node that the file does not spell out. An open pattern may match any of them, so that only what its rule
+   * gives too counts.
+   * @param node with fresh names at the levels that are not named
+   * @param isNamed whether the schema is a name of the file
+   */
+  unnamed(user: string, node: TableName, isNamed: boolean): NodeOutcome {
+    const outcome = this.table(user, node);
+    if (outcome.privileges.size === 0) return NO_OUTCOME;
+    // On a schema, OWNERSHIP is ownership of the schema and of its tables: one of the two cannot be granted.
+    const ownsSchema = this.evaluator.ownsSchema(user, node);
+    let privileges = [...outcome.privileges].filter((privilege) => privilege !== 'OWNERSHIP' || ownsSchema);
+    for (const rule of this.openRules) {
+      if (!this.patterns.matches(rule.user, user) || !this.patterns.matches(rule.catalog, node.catalog)) continue;
+      if (isNamed && !this.patterns.matches(rule.schema, node.schema)) continue;
+      const restrictions = restrictionsOf(rule);
+      if (restrictions === null || !restrictsAsMuch(outcome, restrictions)) return NO_OUTCOME;
+      const given = new Set(rule.privileges);
+      privileges = privileges.filter(
+        (privilege) => given.has(privilege) || (privilege === 'SELECT' && given.has('GRANT_SELECT')),
+      );
+    }
+    return privileges.length === 0 ? NO_OUTCOME : { ...outcome, privileges: new Set(privileges) };
+  }
+
+  ownsSchema(user: string, catalog: string, schema: string): boolean {
+    return this.evaluator.ownsSchema(user, { catalog, schema });
+  }
+}
+
+/** Whether the first hides at least what the second hides: then it can be inherited by the second. */
+export function restrictsAsMuch(one: Omit<NodeOutcome, 'privileges'>, other: Omit<NodeOutcome, 'privileges'>): boolean {
+  return (
+    [...other.filters].every((filter) => one.filters.has(filter)) &&
+    [...other.hidden].every((column) => one.hidden.has(column)) &&
+    [...other.masks].every(([column, mask]) => one.hidden.has(column) || one.masks.get(column) === mask)
+  );
+}
+
+/** Null: an expression that no policy can hold. */
+function restrictionsOf({ filter, columns = [] }: TableRule): Omit<NodeOutcome, 'privileges'> | null {
+  const filters = filter === undefined ? [] : conjuncts(filter).map(withoutParentheses);
+  const hidden = columns.filter(({ allow }) => allow === false).map(({ name }) => name);
+  const masks = columns.flatMap(({ name, allow, mask }) =>
+    allow === false || mask === undefined ? [] : [[name, mask] as const],
+  );
+  const expressions = [...filters, ...masks.map(([, mask]) => mask)];
+  if (expressions.some((expression) => expressionProblem(expression) !== null)) return null;
+  return { filters: new Set(filters), hidden: new Set(hidden), masks: new Map(masks) };
+}
+
+/** `(a)` as `a`: rules are compiled with parentheses around each filter. */
+export function withoutParentheses(conjunct: string): string {
+  const inner = conjunct.slice(1, -1);
+  const isWrapped = conjunct.startsWith('(') && conjunct.endsWith(')') && expressionProblem(inner) === null;
+  return isWrapped ? inner : conjunct;
+}

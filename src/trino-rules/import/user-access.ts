@@ -1,0 +1,72 @@
+import { PRIVILEGES, type Privilege, type Resource } from '../model/resource.js';
+import { NO_OUTCOME, restrictsAsMuch, type NodeOutcome } from './node-outcome.js';
+
+/** A node with what is to hold there and, for names that the file does not spell out, below it. */
+export interface OutcomeNode {
+  resource: Resource;
+  outcome: NodeOutcome;
+  below: OutcomeNode[];
+}
+
+/** Grants and policies for one user, or for all users that are alike. */
+export interface UserAccess {
+  grants: { resource: Resource; privileges: Privilege[] }[];
+  denies: { resource: Resource; privileges: Privilege[] }[];
+  filters: { resource: Resource; expression: string }[];
+  hidden: { resource: Resource & { column: string } }[];
+  masks: { resource: Resource & { column: string }; expression: string }[];
+}
+
+/**
+ * Says an outcome for each node as grants, which add up downwards, and policies, which reach down and cannot be taken back below.
+ * What a node above cannot give without giving too much below it does not give: never more access, at the cost of unnamed nodes.
+ */
+export function accessOf(root: OutcomeNode): UserAccess {
+  const access: UserAccess = { grants: [], denies: [], filters: [], hidden: [], masks: [] };
+  state(narrowed(root), NO_OUTCOME, access);
+  return access;
+}
+
+/** Takes out of wide nodes what the nodes below them cannot do without. */
+function narrowed({ resource, outcome, below }: OutcomeNode): OutcomeNode {
+  const nodes = below.map(narrowed);
+  const reached = nodes.flatMap(descendants).filter((node) => node.outcome.privileges.size > 0);
+  const isInheritable = reached.every((node) => restrictsAsMuch(node.outcome, outcome));
+  if (!isInheritable) return { resource, outcome: NO_OUTCOME, below: nodes };
+  // A deny on a node reaches all below it: it is possible only where nothing below has the privilege.
+  const lacks = (privilege: Privilege) =>
+    nodes.some(
+      (node) =>
+        deniedAmong(node, privilege) && descendants(node).some((each) => each.outcome.privileges.has(privilege)),
+    );
+  const privileges = new Set([...outcome.privileges].filter((privilege) => !lacks(privilege)));
+  if (outcome.privileges.has('SELECT') && !privileges.has('SELECT')) privileges.delete('GRANT_SELECT');
+  return { resource, outcome: privileges.size === 0 ? NO_OUTCOME : { ...outcome, privileges }, below: nodes };
+}
+
+/** Whether a node lacks the privilege itself, while a node below has it. */
+function deniedAmong({ outcome }: OutcomeNode, privilege: Privilege): boolean {
+  return !outcome.privileges.has(privilege);
+}
+
+function descendants(node: OutcomeNode): OutcomeNode[] {
+  return [node, ...node.below.flatMap(descendants)];
+}
+
+function state({ resource, outcome, below }: OutcomeNode, inherited: NodeOutcome, access: UserAccess): void {
+  const { privileges } = outcome;
+  const more = PRIVILEGES.filter((privilege) => privileges.has(privilege) && !inherited.privileges.has(privilege));
+  const less = PRIVILEGES.filter((privilege) => !privileges.has(privilege) && inherited.privileges.has(privilege));
+  if (more.length > 0) access.grants.push({ resource, privileges: more });
+  if (less.length > 0) access.denies.push({ resource, privileges: less });
+  for (const expression of outcome.filters)
+    if (!inherited.filters.has(expression)) access.filters.push({ resource, expression });
+  for (const column of outcome.hidden)
+    if (!inherited.hidden.has(column)) access.hidden.push({ resource: { ...resource, column } });
+  for (const [column, expression] of outcome.masks)
+    if (inherited.masks.get(column) !== expression)
+      access.masks.push({ resource: { ...resource, column }, expression });
+  // Restrictions of a node above hold below it, with access or without.
+  const here = privileges.size === 0 ? { ...inherited, privileges } : outcome;
+  for (const node of below) state(node, here, access);
+}
