@@ -75,6 +75,23 @@ acl
   .description('what changes from one rules file to another: rules, and who gains or loses which access')
   .option('--json', 'print the changes as JSON')
   .action(loaded(async () => (await import('./commands/acl-diff.js')).diffRulesFiles));
+acl
+  .command('explain')
+  .description('whether somebody may do something, the rule that decides, and why')
+  .requiredOption('--user <name>', 'an account or an engine principal, by its name')
+  .requiredOption('--catalog <name>')
+  .requiredOption('--privilege <privilege>', 'SELECT, INSERT, DELETE, UPDATE, OWNERSHIP or GRANT_SELECT')
+  .option('--schema <name>')
+  .option('--table <name>')
+  .option('--column <name>')
+  .option('--rules <file>', 'ask this rules file, without a database')
+  .option('--json', 'print the answer as JSON')
+  .action(loaded(async () => (await import('./commands/acl-explain.js')).explainAccess));
+acl
+  .command('status')
+  .description('last run, published and live version, what waits for an approval')
+  .option('--json', 'print the status as JSON')
+  .action(loaded(async () => (await import('./commands/acl-status.js')).showStatus));
 
 acl
   .command('check')

@@ -16,6 +16,7 @@ import { ApprovalDto, ComparisonQuery, RestoreDto } from './acl-sync.dto.js';
 import { AclSyncService, type RunResult } from './acl-sync.service.js';
 import { ApprovalsService } from './approvals.service.js';
 import { failureOf } from './domain/publication.js';
+import { statusForm } from './domain/status-form.js';
 import { type Limited, previewForm, PreviewService } from './preview.service.js';
 import {
   PublicationPageResponse,
@@ -25,14 +26,7 @@ import {
 } from './publication.response.js';
 import { RestoresService } from './restores.service.js';
 import { StatusService } from './status.service.js';
-import {
-  PreviewResponse,
-  refusalOf,
-  StatusResponse,
-  SyncResponse,
-  toStatusResponse,
-  toSyncResponse,
-} from './sync.response.js';
+import { PreviewResponse, refusalOf, StatusResponse, SyncResponse, toSyncResponse } from './sync.response.js';
 
 /** Seconds until a retry makes sense, while other previews are running. */
 const RETRY_AFTER_SECONDS = 5;
@@ -86,7 +80,7 @@ export class AclSyncController {
   @Get('status')
   @ApiOkResponse({ type: StatusResponse })
   async status(): Promise<StatusResponse> {
-    return toStatusResponse(await this.statuses.status());
+    return statusForm(await this.statuses.status());
   }
 
   @Get('publications')

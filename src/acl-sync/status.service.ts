@@ -4,19 +4,10 @@ import { SYNC_JOB } from './acl-sync.scheduler.js';
 import { Clock } from '../kernel/clock.js';
 import type { Page, PageRequest } from '../kernel/page.js';
 import type { Publication, PublicationSummary } from './domain/publication.js';
-import { PublicationHistory, type RunSummary } from './domain/publication-history.js';
-import { lastingRestore, type Restore } from './domain/restore.js';
+import { PublicationHistory } from './domain/publication-history.js';
+import { lastingRestore } from './domain/restore.js';
 import { RulesTarget } from './domain/rules-target.js';
-
-export interface SyncStatus extends RunSummary {
-  /** Null: this process runs no schedule. */
-  nextRunAt: Date | null;
-  published: PublicationSummary | null;
-  /** The older version that is restored now; null: none is. */
-  restore: Restore | null;
-  /** For display: `configmap engine/trino-access-control`. */
-  target: string;
-}
+import type { SyncStatus } from './domain/status-form.js';
 
 /** The state of publishing, and the published versions. */
 @Injectable()

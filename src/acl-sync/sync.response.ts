@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Refused } from '../kernel/errors.js';
 import type { Finding } from '../trino-rules/document/finding.js';
-import type { RunOutcome, Run, RunFailure, Trigger } from './domain/publication.js';
+import type { RunOutcome, RunFailure, Trigger } from './domain/publication.js';
 import {
   AccessChangeResponse,
   FindingResponse,
@@ -9,7 +9,6 @@ import {
   RulesDiffResponse,
   toSummaryResponse,
 } from './publication.response.js';
-import type { SyncStatus } from './status.service.js';
 
 const NULLABLE_MOMENT = { type: String, format: 'date-time', nullable: true };
 
@@ -161,48 +160,4 @@ export function refusalOf({ reason, message, auditId, cause }: RunFailure): Refu
   if (reason === 'deadline' || reason === 'memory') return new Refused('internal_error', { detail: message, cause });
   if (reason === 'lease-lost') return new Refused('database_unavailable', { cause });
   return new Refused('target_unavailable', { detail: message, members: { reason, audit_id: auditId }, cause });
-}
-
-export function toStatusResponse({
-  last,
-  lastSuccessAt,
-  nextRunAt,
-  published,
-  live,
-  refusedSince,
-  restore,
-  target,
-}: SyncStatus): StatusResponse {
-  return {
-    last_run_at: last?.at.toISOString() ?? null,
-    last_success_at: lastSuccessAt?.toISOString() ?? null,
-    last_outcome: last?.outcome ?? null,
-    last_reasons: last?.reasons ?? [],
-    next_run_at: nextRunAt?.toISOString() ?? null,
-    published: published && {
-      version: published.version,
-      hash: published.hash,
-      at: published.publishedAt.toISOString(),
-      rules: published.rules,
-      bytes: published.bytes,
-      trigger: published.trigger,
-    },
-    live: live && { hash: live.hash, confirmed_at: live.confirmedAt.toISOString() },
-    drift: last?.drift
-      ? {
-          found_at: last.drift.foundAt.toISOString(),
-          text_hash: last.drift.textHash,
-          overwritten: last.outcome === 'applied',
-        }
-      : null,
-    restored_until: restore?.until.toISOString() ?? null,
-    waiting_for_approval: toWaitingResponse(last),
-    refused_since: refusedSince?.toISOString() ?? null,
-    target,
-  };
-}
-
-export function toWaitingResponse(last: Run | null): WaitingResponse | null {
-  if (!last?.waiting) return null;
-  return { hash: last.waiting.hash, since: last.waiting.since.toISOString(), reasons: last.reasons };
 }

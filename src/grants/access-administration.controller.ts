@@ -7,11 +7,11 @@ import {
   EffectivePageResponse,
   ExplanationResponse,
   toEffectivePage,
-  toExplanation,
   toWhoPage,
   WhoPageResponse,
 } from './access.response.js';
 import { AccessService } from './access.service.js';
+import { explanationForm } from './domain/explanation-form.js';
 import { DraftDto, DraftQuery, toDraftRequest } from './drafts.dto.js';
 import { DraftPreviewResponse, toDraftPreview } from './drafts.response.js';
 import { DraftsService } from './drafts.service.js';
@@ -39,7 +39,7 @@ export class AccessAdministrationController {
   @Get('explain')
   @ApiOkResponse({ type: ExplanationResponse })
   async explain(@Query() query: ExplainOfQuery): Promise<ExplanationResponse> {
-    return toExplanation(await this.access.explain(principalOf(query), toQuestion(query)), false);
+    return explanationForm(await this.access.explain(principalOf(query), toQuestion(query)), false);
   }
 
   @Get('who')

@@ -3,8 +3,9 @@ import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { type AuthenticatedUser, CurrentUser } from '../platform/access.js';
 import { ApiProblems } from '../platform/openapi.js';
 import { EffectiveQuery, ExplainQuery, nodeOfCursor, toQuestion } from './access.dto.js';
-import { EffectivePageResponse, ExplanationResponse, toEffectivePage, toExplanation } from './access.response.js';
+import { EffectivePageResponse, ExplanationResponse, toEffectivePage } from './access.response.js';
 import { AccessService } from './access.service.js';
+import { explanationForm } from './domain/explanation-form.js';
 
 /** What people ask about their own access. */
 @ApiTags('access')
@@ -28,6 +29,6 @@ export class AccessController {
   @Get('explain')
   @ApiOkResponse({ type: ExplanationResponse })
   async explain(@Query() query: ExplainQuery, @CurrentUser() { id }: AuthenticatedUser): Promise<ExplanationResponse> {
-    return toExplanation(await this.access.explain({ type: 'user', id }, toQuestion(query)), true);
+    return explanationForm(await this.access.explain({ type: 'user', id }, toQuestion(query)), true);
   }
 }

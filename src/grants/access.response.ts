@@ -1,14 +1,12 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { cursorOfNames } from '../kernel/page.js';
-import { type AccessIndex, levelOf, pathTo } from '../trino-rules/answers/access-index.js';
+import { levelOf, pathTo } from '../trino-rules/answers/access-index.js';
 import type { EffectiveAccess } from '../trino-rules/answers/effective-access.js';
 import type { Holder } from '../trino-rules/answers/holders.js';
 import type { Change } from '../trino-rules/answers/smallest-change.js';
 import type { Access, Origin } from '../trino-rules/model/intent.js';
-import type { Principal } from '../trino-rules/model/principal.js';
 import { PRIVILEGES, type Privilege, type Resource } from '../trino-rules/model/resource.js';
 import type { SnapshotGrant } from '../trino-rules/model/snapshot.js';
-import type { Explained } from './access.service.js';
 import { PrincipalResponse } from './principal.dto.js';
 import { PolicyResourceDto, ResourceDto } from './resource.dto.js';
 
@@ -235,40 +233,6 @@ export function toWhoPage(entries: readonly Holder[], limit: number): WhoPageRes
   }));
   const last = items.at(-1);
   return { items, next: entries.length > limit && last ? cursorOfNames([last.principal.name]) : null };
-}
-
-/** @param aboutOneself without the text of the rule, which names others */
-export function toExplanation(explained: Explained, aboutOneself: boolean): ExplanationResponse {
-  const { allowed, grants, policies, smallestChange, published, index } = explained;
-  return {
-    allowed,
-    rule: published?.rule ? { ...published.rule, text: aboutOneself ? null : published.text } : null,
-    considered: published?.considered ?? [],
-    grants: grants.map(({ id }) => id),
-    policies: policies.map(({ id }) => id),
-    smallest_change: smallestChange && { steps: smallestChange.map((change) => toStep(change, index)) },
-    published: published && { version: published.version, allowed: published.allowed },
-  };
-}
-
-function toStep(change: Change, index: AccessIndex): ChangeStepResponse {
-  const named = (principal: Principal): PrincipalResponse => {
-    if (principal.type === 'engine') return principal;
-    const row = principal.type === 'user' ? index.user(principal.id) : index.group(principal.id);
-    return { ...principal, name: row?.name ?? '' };
-  };
-  switch (change.kind) {
-    case 'grant':
-    case 'deny':
-    case 'hidden_column':
-      return { ...change, principal: named(change.principal) };
-    case 'revoke':
-      return { kind: change.kind, grant_id: change.grant };
-    case 'except':
-      return { kind: change.kind, policy_id: change.policy, principal: named(change.principal) };
-    case 'activate':
-      return { kind: change.kind, principal: named({ type: 'user', id: change.user }) };
-  }
 }
 
 function toOrigin({ source, through, inheritedFrom }: Origin<SnapshotGrant>): OriginResponse {

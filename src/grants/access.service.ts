@@ -1,27 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import { Refused } from '../kernel/errors.js';
 import { type EffectiveAccess, effectiveAccess } from '../trino-rules/answers/effective-access.js';
-import { type Explanation, explain } from '../trino-rules/answers/explanation.js';
+import { explain } from '../trino-rules/answers/explanation.js';
 import { AccessIndex } from '../trino-rules/answers/access-index.js';
 import { type Holder, type HolderQuestion, holders } from '../trino-rules/answers/holders.js';
 import type { Question } from '../trino-rules/answers/question.js';
-import { type RuleTrace, traceRules } from '../trino-rules/answers/rule-trace.js';
-import { type Change, smallestChange } from '../trino-rules/answers/smallest-change.js';
+import { traceRules } from '../trino-rules/answers/rule-trace.js';
+import { smallestChange } from '../trino-rules/answers/smallest-change.js';
 import { textOfRule } from '../trino-rules/engine/deciding-rule.js';
 import type { Principal } from '../trino-rules/model/principal.js';
 import type { Resource } from '../trino-rules/model/resource.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
+import type { Explained } from './domain/explanation-form.js';
 import { PublishedRules } from './domain/published-rules.js';
 import { SnapshotService } from './snapshot.service.js';
-
-/** An explanation, and how the engine answers by the published rules. */
-export interface Explained extends Explanation {
-  smallestChange: Change[] | null;
-  /** Null: nothing is published yet, or the question is about a group, which the engine does not know. */
-  published: (RuleTrace & { version: number; text: string | null }) | null;
-  /** The snapshot's names, for the steps of the change. */
-  index: AccessIndex;
-}
 
 /** Answers who may do what, and why: by what is granted now, which the next publication tells the engine. */
 @Injectable()

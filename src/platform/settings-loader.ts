@@ -21,6 +21,8 @@ export const NEEDS = {
   migrate: ['process', 'database'],
   'users create-admin': ['process', 'database', 'hashing'],
   'acl sync': ['process', 'database', 'rules', 'publishing'],
+  'acl explain': ['process', 'database', 'rules', 'publishing'],
+  'acl status': ['process', 'database', 'rules', 'publishing'],
   'acl compile': ['rules'],
   'acl import': ['rules'],
   'snapshot export': ['process', 'database', 'rules', 'publishing'],

@@ -1,0 +1,104 @@
+import { readFile } from 'node:fs/promises';
+import type { explanationForm } from '../grants/domain/explanation-form.js';
+import { nameProblem, resourceNameProblem } from '../kernel/name.js';
+import type { Question } from '../trino-rules/answers/question.js';
+import { traceRules } from '../trino-rules/answers/rule-trace.js';
+import { readRules } from '../trino-rules/document/rules-reader.js';
+import { pathOf } from '../trino-rules/engine/access-fact.js';
+import { nameOfRule, textOfRule } from '../trino-rules/engine/deciding-rule.js';
+import { Evaluator } from '../trino-rules/engine/evaluator.js';
+import { PRIVILEGES } from '../trino-rules/model/resource.js';
+import { print, remark } from './output.js';
+
+interface Options {
+  user: string;
+  catalog: string;
+  schema?: string;
+  table?: string;
+  column?: string;
+  privilege: string;
+  rules?: string;
+  json?: true;
+}
+
+type Explanation = Omit<ReturnType<typeof explanationForm>, 'published' | 'smallest_change'> &
+  Partial<Pick<ReturnType<typeof explanationForm>, 'published' | 'smallest_change'>>;
+
+/**
+ * Explains an answer out of the database and the published rules, or of one rules file alone. Exit code 0: there is an answer, whatever
+ * it is; 2: a wrong question, or a file that cannot be read.
+ */
+export async function explainAccess(options: Options): Promise<void> {
+  const question = questionOf(options);
+  if (question === null) {
+    process.exitCode = 2;
+    return;
+  }
+  const { user, rules, json } = options;
+  const explanation = rules === undefined ? await fromDatabase(user, question) : await fromFile(user, question, rules);
+  if (explanation === null) process.exitCode = 2;
+  else print(json ? JSON.stringify(explanation) : explanationText(user, question, explanation));
+}
+
+/** Loads the service's modules, which takes seconds: a file needs none of them. */
+async function fromDatabase(user: string, question: Question): Promise<Explanation> {
+  const { explainFromDatabase } = await import('./explain-from-database.js');
+  return explainFromDatabase(user, question);
+}
+
+async function fromFile(user: string, question: Question, file: string): Promise<Explanation | null> {
+  let bytes: Buffer;
+  try {
+    bytes = await readFile(file);
+  } catch (error) {
+    remark(error instanceof Error ? error.message : String(error));
+    return null;
+  }
+  const reading = readRules(bytes);
+  if (reading.kind !== 'read') {
+    for (const { line, column, message } of reading.findings) remark(`${file}:${line}:${column} ${message}`);
+    return null;
+  }
+  const { allowed, rule, considered } = traceRules(new Evaluator(reading.document), user, question);
+  const text = rule && textOfRule(reading.document, rule);
+  return { allowed, rule: rule && { ...rule, text }, considered, grants: [], policies: [] };
+}
+
+/** Null: the options do not make a question, and every problem has been printed. */
+function questionOf({ user, catalog, schema, table, column, privilege }: Options): Question | null {
+  const asked = PRIVILEGES.find((one) => one === privilege.toUpperCase());
+  const names = { catalog, schema, table, column };
+  const problems = [
+    ...[nameProblem(user)].flatMap((problem) => (problem === null ? [] : [`--user ${problem}`])),
+    ...Object.entries(names).flatMap(([level, name]) => {
+      const problem = name === undefined ? null : resourceNameProblem(name);
+      return problem === null ? [] : [`--${level} ${problem}`];
+    }),
+    ...(table !== undefined && schema === undefined ? ['--table needs a --schema'] : []),
+    ...(asked === undefined ? [`--privilege must be one of ${PRIVILEGES.join(', ')}`] : []),
+  ];
+  for (const problem of problems) remark(problem);
+  if (asked === undefined || problems.length > 0) return null;
+  const resource = { catalog, ...(schema === undefined ? {} : { schema }), ...(table === undefined ? {} : { table }) };
+  return { resource, column, privilege: asked };
+}
+
+function explanationText(user: string, { resource, column, privilege }: Question, explanation: Explanation): string {
+  const { allowed, rule, considered, grants, policies, published, smallest_change: change } = explanation;
+  const node = column === undefined ? pathOf(resource) : `column ${column} of ${pathOf(resource)}`;
+  const list = (ids: readonly number[]): string => (ids.length === 0 ? '-' : ids.join(', '));
+  return [
+    `${user} ${allowed ? 'may' : 'may not'} ${privilege} ${node}`,
+    `  rule              ${rule ? `${nameOfRule(rule)}  ${rule.text ?? ''}` : 'none matches'}`,
+    `  tried before      ${considered.length === 0 ? '-' : considered.map(nameOfRule).join(', ')}`,
+    ...(published === undefined
+      ? []
+      : [`  grants            ${list(grants)}`, `  policies          ${list(policies)}`]),
+    ...(published
+      ? [`  published         version ${published.version} ${published.allowed ? 'allows' : 'denies'} it`]
+      : []),
+    ...(change === undefined
+      ? []
+      : [`  to turn it round  ${change?.steps.map((step) => JSON.stringify(step)).join('; ') ?? '-'}`]),
+  ].join('\n');
+}

@@ -1,0 +1,37 @@
+import { statusForm } from '../acl-sync/domain/status-form.js';
+import { findingText } from '../acl-sync/domain/run-text.js';
+import { PublishingModule } from '../acl-sync/publishing.module.js';
+import { StatusService } from '../acl-sync/status.service.js';
+import type { Settings } from '../platform/settings.js';
+import { print } from './output.js';
+import { withModules } from './with-modules.js';
+
+/** The state of publishing, as `GET /api/admin/acl/status`; this process runs no schedule. */
+export async function showStatus({ json }: { json?: true }): Promise<void> {
+  const needs = { command: 'acl status', module: (settings: Settings) => PublishingModule.with(settings) } as const;
+  await withModules(needs, async (modules) => {
+    const status = statusForm(await modules.get(StatusService).status());
+    print(json ? JSON.stringify(status) : statusText(status));
+  });
+}
+
+function statusText(status: ReturnType<typeof statusForm>): string {
+  const { published, live, drift, waiting_for_approval: waiting } = status;
+  const lines: [string, string | null][] = [
+    ['target', status.target],
+    ['last run', status.last_run_at && `${status.last_run_at}  ${status.last_outcome ?? ''}`],
+    ['last success', status.last_success_at],
+    [
+      'published',
+      published &&
+        `version ${published.version} (${published.hash.slice(0, 6)}), ${published.at}: ${published.rules} rules, ${published.bytes} bytes`,
+    ],
+    ['live', live && `${live.hash.slice(0, 6)}, seen ${live.confirmed_at}`],
+    ['refused since', status.refused_since],
+    ['restored until', status.restored_until],
+    ['edited by hand', drift && `${drift.found_at}, ${drift.overwritten ? 'overwritten' : 'still there'}`],
+    ['waits for approval', waiting && `${waiting.hash}, since ${waiting.since}`],
+  ];
+  const shown = lines.map(([name, value]) => `${name.padEnd(20)}${value ?? '-'}`);
+  return [...shown, ...status.last_reasons.map(findingText)].join('\n');
+}

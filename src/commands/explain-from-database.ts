@@ -1,0 +1,27 @@
+import { PublicationHistory } from '../acl-sync/domain/publication-history.js';
+import { PublishedRulesService } from '../acl-sync/published-rules.service.js';
+import { PublishingModule } from '../acl-sync/publishing.module.js';
+import { AccessService } from '../grants/access.service.js';
+import { explanationForm } from '../grants/domain/explanation-form.js';
+import { SnapshotService } from '../grants/snapshot.service.js';
+import type { Settings } from '../platform/settings.js';
+import type { Question } from '../trino-rules/answers/question.js';
+import type { Principal } from '../trino-rules/model/principal.js';
+import type { Snapshot } from '../trino-rules/model/snapshot.js';
+import { withModules } from './with-modules.js';
+
+/** The answer of `GET /api/admin/access/explain` about a user with this name. */
+export function explainFromDatabase(user: string, question: Question): Promise<ReturnType<typeof explanationForm>> {
+  const needs = { command: 'acl explain', module: (settings: Settings) => PublishingModule.with(settings) } as const;
+  return withModules(needs, async (modules) => {
+    const snapshots = modules.get(SnapshotService);
+    const access = new AccessService(snapshots, new PublishedRulesService(modules.get(PublicationHistory)));
+    return explanationForm(await access.explain(principalNamed(await snapshots.read(), user), question), false);
+  });
+}
+
+/** Names of accounts and engine principals are unique in any case. */
+function principalNamed({ users }: Snapshot, name: string): Principal {
+  const account = users.find((user) => user.name.toLowerCase() === name.toLowerCase());
+  return account ? { type: 'user', id: account.id } : { type: 'engine', name };
+}

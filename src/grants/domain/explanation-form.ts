@@ -1,0 +1,51 @@
+import type { AccessIndex } from '../../trino-rules/answers/access-index.js';
+import type { Explanation } from '../../trino-rules/answers/explanation.js';
+import type { RuleTrace } from '../../trino-rules/answers/rule-trace.js';
+import type { Change } from '../../trino-rules/answers/smallest-change.js';
+import type { NamedPrincipal, Principal } from '../../trino-rules/model/principal.js';
+
+/** An explanation, and how the engine answers by the published rules. */
+export interface Explained extends Explanation {
+  smallestChange: Change[] | null;
+  /** Null: nothing is published yet, or the question is about a group, which the engine does not know. */
+  published: (RuleTrace & { version: number; text: string | null }) | null;
+  /** The snapshot's names, for the steps of the change. */
+  index: AccessIndex;
+}
+
+/**
+ * In the names of the API and the command line.
+ * @param aboutOneself without the text of the rule, which names others
+ */
+export function explanationForm(explained: Explained, aboutOneself: boolean) {
+  const { allowed, grants, policies, smallestChange, published, index } = explained;
+  return {
+    allowed,
+    rule: published?.rule ? { ...published.rule, text: aboutOneself ? null : published.text } : null,
+    considered: published?.considered ?? [],
+    grants: grants.map(({ id }) => id),
+    policies: policies.map(({ id }) => id),
+    smallest_change: smallestChange && { steps: smallestChange.map((change) => stepForm(change, index)) },
+    published: published && { version: published.version, allowed: published.allowed },
+  };
+}
+
+function stepForm(change: Change, index: AccessIndex) {
+  const named = (principal: Principal): NamedPrincipal => {
+    if (principal.type === 'engine') return principal;
+    const row = principal.type === 'user' ? index.user(principal.id) : index.group(principal.id);
+    return { ...principal, name: row?.name ?? '' };
+  };
+  switch (change.kind) {
+    case 'grant':
+    case 'deny':
+    case 'hidden_column':
+      return { ...change, principal: named(change.principal) };
+    case 'revoke':
+      return { kind: change.kind, grant_id: change.grant };
+    case 'except':
+      return { kind: change.kind, policy_id: change.policy, principal: named(change.principal) };
+    case 'activate':
+      return { kind: change.kind, principal: named({ type: 'user', id: change.user }) };
+  }
+}
