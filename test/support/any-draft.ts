@@ -13,14 +13,12 @@ export function anyDraft(snapshot: Snapshot, other: Snapshot): fc.Arbitrary<Draf
   return fc.record({
     grants: some(other.grants, 3).map((grants) => grants.map((grant) => ({ ...grant, id: grant.id + NEW_ID }))),
     revoked: some(snapshot.grants, 3).map((grants) => grants.map(({ id }) => id)),
-    policies: fc
-      .tuple(some(other.policies, 2), fc.boolean())
-      .map(([policies, replaces]) =>
-        policies.map((policy, i) => ({
-          ...policy,
-          id: replaces ? (snapshot.policies[i]?.id ?? NEW_ID + i) : NEW_ID + i,
-        })),
-      ),
+    policies: fc.tuple(some(other.policies, 2), fc.boolean()).map(([policies, replaces]) =>
+      policies.map((policy, i) => ({
+        ...policy,
+        id: replaces ? (snapshot.policies[i]?.id ?? NEW_ID + i) : NEW_ID + i,
+      })),
+    ),
     deleted: some(snapshot.policies, 2).map((policies) => policies.map(({ id }) => id)),
     joined: members,
     left: members,
