@@ -1,6 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { stringify } from 'yaml';
-import { AdmissionPortsModule } from '../acl-sync/admission-ports.module.js';
+import { GrantPortsModule } from '../acl-sync/grant-ports.module.js';
+import { PublishingModule } from '../acl-sync/publishing.module.js';
 import { planLine } from '../grants/domain/snapshot-plan.js';
 import { SnapshotFilesModule } from '../grants/snapshot-files.module.js';
 import { type Applied, SnapshotFilesService } from '../grants/snapshot-files.service.js';
@@ -12,7 +13,8 @@ import { withModules } from './with-modules.js';
 @Module({})
 class SnapshotFileCommands {
   static with(settings: Settings): DynamicModule {
-    return { module: SnapshotFileCommands, imports: [AdmissionPortsModule.with(settings), SnapshotFilesModule] };
+    const ports = GrantPortsModule.with(PublishingModule.with(settings));
+    return { module: SnapshotFileCommands, imports: [ports, SnapshotFilesModule] };
   }
 }
 

@@ -1,4 +1,4 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiExtraModels, ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { cursorOfNames } from '../kernel/page.js';
 import { levelOf, pathTo } from '../trino-rules/answers/access-index.js';
 import type { EffectiveAccess } from '../trino-rules/answers/effective-access.js';
@@ -46,6 +46,7 @@ class ThroughGroupResponse {
   group!: GroupReferenceResponse;
 }
 
+@ApiExtraModels(ThroughGroupResponse)
 export class OriginResponse {
   @ApiProperty({ type: 'integer' })
   grant_id!: number;

@@ -3,6 +3,8 @@ import { type Lease, LeaseLost } from '../../src/acl-sync/domain/sync-lock.js';
 import { Secret } from '../../src/kernel/secret.js';
 import { PostgresSyncLock } from '../../src/acl-sync/infrastructure/postgres-sync-lock.js';
 import { asSuperuser, freshDatabase, type TestDatabase } from '../support/database.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
+import { until } from '../support/until.js';
 
 describe('one run at a time', () => {
   let database: TestDatabase;
@@ -51,6 +53,25 @@ describe('one run at a time', () => {
     const next = lock.whileHeld(60_000, () => Promise.resolve('mine'));
     await end();
     expect(await next).toEqual({ kind: 'held', result: 'mine' });
+  });
+
+  it('gives up where the connection falls silent while it waits', async () => {
+    const { end } = await held();
+    const proxy = await TcpProxy.to(database.url);
+    const waiting = new PostgresSyncLock(new Secret(proxy.url), 1_000).whileHeld(2_000, () => Promise.resolve());
+    const givenUp = expect(waiting).rejects.toThrow('timeout');
+    const isWaiting = () =>
+      asSuperuser(`SELECT 1 / count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`);
+    await until(() =>
+      isWaiting().then(
+        () => true,
+        () => false,
+      ),
+    );
+    proxy.strand();
+    await givenUp;
+    await end();
+    await proxy.down();
   });
 
   it('belongs to a transaction, however long that is idle: poolers may change sessions between transactions', async () => {

@@ -6,8 +6,14 @@ import { type Lease, LeaseLost, SyncLock } from '../domain/sync-lock.js';
 const LOCK = 7_471_060;
 /** PostgreSQL's SQLSTATE when `lock_timeout` passes. */
 const LOCK_NOT_AVAILABLE = '55P03';
-/** A run holds the lock for minutes. The transaction reads and writes nothing, so it does not hold back vacuum. */
-const BEGIN = 'BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL statement_timeout = 0';
+/** A statement without an answer is lost with its connection, which nothing else would notice for hours. */
+const QUERY_TIMEOUT_MS = 5_000;
+/**
+ * A run holds the lock for minutes. The transaction reads and writes nothing, so it does not hold back vacuum. Keepalives: the lock of
+ * a host that lost its power is free after half a minute, not after the two hours of most systems.
+ */
+const BEGIN = `BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL statement_timeout = 0;
+  SET LOCAL tcp_keepalives_idle = 10; SET LOCAL tcp_keepalives_interval = 5; SET LOCAL tcp_keepalives_count = 4`;
 
 /**
  * An advisory lock of a transaction, on a connection of its own: PostgreSQL releases it when the connection ends, even if the
@@ -15,7 +21,10 @@ const BEGIN = 'BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOC
  */
 @Injectable()
 export class PostgresSyncLock extends SyncLock {
-  constructor(private readonly databaseUrl: Secret) {
+  constructor(
+    private readonly databaseUrl: Secret,
+    private readonly queryTimeoutMs = QUERY_TIMEOUT_MS,
+  ) {
     super();
   }
 
@@ -27,6 +36,7 @@ export class PostgresSyncLock extends SyncLock {
       connectionString: this.databaseUrl.reveal(),
       application_name: 'grantline acl-sync',
       connectionTimeoutMillis: 5_000,
+      query_timeout: this.queryTimeoutMs,
       keepAlive: true,
     });
     // Without a listener, the loss of an idle connection would end the process; `confirm` detects the loss.
@@ -34,37 +44,38 @@ export class PostgresSyncLock extends SyncLock {
     await client.connect();
     try {
       await client.query(BEGIN);
-      if (!(await acquired(client, lockTimeoutMs))) return { kind: 'busy' };
+      if (!(await this.acquired(client, lockTimeoutMs))) return { kind: 'busy' };
       return { kind: 'held', result: await work({ confirm: () => confirm(client) }) };
     } finally {
-      await client.query(briefly('ROLLBACK')).catch(() => undefined);
+      await client.query('ROLLBACK').catch(() => undefined);
       await client.end().catch(() => undefined);
     }
   }
-}
 
-async function acquired(client: Client, lockTimeoutMs: number): Promise<boolean> {
-  if (lockTimeoutMs === 0) {
-    const { rows } = await client.query<{ held: boolean }>('SELECT pg_try_advisory_xact_lock($1) AS held', [LOCK]);
-    return rows[0]?.held === true;
-  }
-  try {
-    await client.query(`SELECT set_config('lock_timeout', $1, true)`, [`${lockTimeoutMs}ms`]);
-    await client.query('SELECT pg_advisory_xact_lock($1)', [LOCK]);
-    return true;
-  } catch (error) {
-    if (error instanceof DatabaseError && error.code === LOCK_NOT_AVAILABLE) return false;
-    throw error;
+  private async acquired(client: Client, lockTimeoutMs: number): Promise<boolean> {
+    if (lockTimeoutMs === 0) {
+      const { rows } = await client.query<{ held: boolean }>('SELECT pg_try_advisory_xact_lock($1) AS held', [LOCK]);
+      return rows[0]?.held === true;
+    }
+    try {
+      await client.query(`SELECT set_config('lock_timeout', $1, true)`, [`${lockTimeoutMs}ms`]);
+      const query_timeout = lockTimeoutMs + this.queryTimeoutMs;
+      await client.query(waiting(query_timeout));
+      return true;
+    } catch (error) {
+      if (error instanceof DatabaseError && error.code === LOCK_NOT_AVAILABLE) return false;
+      throw error;
+    }
   }
 }
 
 /** Sends a query, because a dead connection can go unnoticed for minutes. */
 async function confirm(client: Client): Promise<void> {
-  await client.query(briefly('SELECT 1')).catch(() => {
+  await client.query('SELECT 1').catch(() => {
     throw new LeaseLost();
   });
 }
 
-function briefly(text: string): QueryConfig & { query_timeout: number } {
-  return { text, query_timeout: 5_000 };
+function waiting(query_timeout: number): QueryConfig & { query_timeout: number } {
+  return { text: 'SELECT pg_advisory_xact_lock($1)', values: [LOCK], query_timeout };
 }

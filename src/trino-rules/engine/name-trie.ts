@@ -43,12 +43,9 @@ class TrieNode {
   }
 
   below(text: string): TrieNode | undefined {
-    let children: ReadonlyMap<number, TrieNode> | undefined = this.children;
-    let node: TrieNode | undefined;
-    for (let at = 0; at < text.length; at++) {
-      node = children?.get(text.charCodeAt(at));
-      children = node?.children;
-    }
+    if (text === '') return this;
+    let node = this.children.get(text.charCodeAt(0));
+    for (let at = 1; at < text.length; at++) node = node?.children.get(text.charCodeAt(at));
     return node;
   }
 }

@@ -23,15 +23,12 @@ export const NO_OUTCOME: NodeOutcome = {
 /** Asks a document what a user has; never more than the engine would give, where grants cannot say the same. */
 export class OutcomeReader {
   private readonly evaluator: Evaluator;
-  private readonly openRules: TableRule[];
 
   constructor(
     private readonly rules: RulesDocument,
     private readonly patterns: PatternCache,
   ) {
     this.evaluator = new Evaluator(rules, patterns);
-    const isOpen = (text: string | undefined) => text !== '.*' && patterns.language(text).kind === 'open';
-    this.openRules = rules.tables.filter(({ schema, table }) => isOpen(schema) || isOpen(table));
   }
 
   /** At one table. */
@@ -49,18 +46,22 @@ export class OutcomeReader {
   }
 
   /**
-   * At all names below a node that the file does not spell out. An open pattern may match any of them, so that only what its rule
-   * gives too counts.
+   * At all names below a node that the file does not spell out. A rule that is about some of them only can decide any of them, so that
+   * only what it gives too counts.
    * @param node with fresh names at the levels that are not named
    * @param isNamed whether the schema is a name of the file
    */
   unnamed(user: string, node: TableName, isNamed: boolean): NodeOutcome {
     const outcome = this.table(user, node);
-    if (outcome.privileges.size === 0) return NO_OUTCOME;
+    const deciding = this.evaluator.tableRule(user, node);
+    const rules = deciding === null ? [] : this.rules.tables.slice(0, deciding + 1);
+    const last = rules.at(-1);
+    if (outcome.privileges.size === 0 || last === undefined || this.isPartial(last, isNamed)) return NO_OUTCOME;
     // On a schema, OWNERSHIP is ownership of the schema and of its tables: one of the two cannot be granted.
     const ownsSchema = this.evaluator.ownsSchema(user, node);
     let privileges = [...outcome.privileges].filter((privilege) => privilege !== 'OWNERSHIP' || ownsSchema);
-    for (const rule of this.openRules) {
+    for (const rule of rules) {
+      if (!this.isPartial(rule, isNamed)) continue;
       if (!this.patterns.matches(rule.user, user) || !this.patterns.matches(rule.catalog, node.catalog)) continue;
       if (isNamed && !this.patterns.matches(rule.schema, node.schema)) continue;
       const restrictions = restrictionsOf(rule);
@@ -73,9 +74,24 @@ export class OutcomeReader {
     return privileges.length === 0 ? NO_OUTCOME : { ...outcome, privileges: new Set(privileges) };
   }
 
+  /** Whether a rule can match some of the names that the file does not spell out, and not all of them. */
+  private isPartial({ schema, table }: TableRule, isNamed: boolean): boolean {
+    if (isNamed) return this.isOpen(table);
+    // The schemas that a finite pattern matches are spelled out; tables with a name are below every schema.
+    return isAny(schema) ? !isAny(table) : this.isOpen(schema);
+  }
+
+  private isOpen(pattern: string | undefined): boolean {
+    return !isAny(pattern) && this.patterns.language(pattern).kind === 'open';
+  }
+
   ownsSchema(user: string, catalog: string, schema: string): boolean {
     return this.evaluator.ownsSchema(user, { catalog, schema });
   }
+}
+
+function isAny(pattern: string | undefined): boolean {
+  return pattern === undefined || pattern === '.*';
 }
 
 /** Whether the first hides at least what the second hides: then it can be inherited by the second. */

@@ -29,12 +29,19 @@ export function provenImport(
       .filter(({ people }) => people.length > 0);
   const isBasic = ({ fact }: AccessDifference) =>
     fact.about === 'queries' || ('resource' in fact && fact.resource.catalog === 'system');
-  const more = ofListed(gained);
+  const more = ofListed(gained).filter(isPossible);
   return {
     snapshot,
-    differences: { gained: more.filter((each) => !isBasic(each)), lost: ofListed(lost) },
+    differences: { gained: more.filter((each) => !isBasic(each)), lost: ofListed(lost).filter(isPossible) },
     basicAccess: more.filter(isBasic),
   };
+}
+
+/** Whether the engine can have an object of this name: it writes names in lower case, and none is empty. */
+function isPossible({ fact }: AccessDifference): boolean {
+  if (!('resource' in fact)) return true;
+  const { catalog, schema, table } = fact.resource;
+  return [catalog, schema, table].every((name) => name === undefined || (name !== '' && name === name.toLowerCase()));
 }
 
 /** Filters as sets of expressions: a compiled one has parentheses around each. */

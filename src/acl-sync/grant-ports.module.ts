@@ -1,24 +1,26 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AdmissionProof, SizeForecast } from '../grants/domain/admission-ports.js';
+import { PublishedRules } from '../grants/domain/published-rules.js';
 import { Log } from '../platform/log.js';
-import type { Settings } from '../platform/settings.js';
 import { SeparateAdmissionProof } from './infrastructure/separate-admission-proof.js';
+import { PublishedRulesService } from './published-rules.service.js';
 import { PublishedSizeForecast } from './published-size-forecast.service.js';
-import { PublishingModule } from './publishing.module.js';
 
-/** The ports of `grants` that compiler, proof and target implement, for commands; in the service `AclSyncModule` provides them. */
+/** The ports of `grants`, an earlier module, that compiler, proof, target and history implement. */
 @Module({})
-export class AdmissionPortsModule {
-  static with(settings: Settings): DynamicModule {
+export class GrantPortsModule {
+  /** @param publishing the one that the process has */
+  static with(publishing: DynamicModule): DynamicModule {
     return {
-      module: AdmissionPortsModule,
+      module: GrantPortsModule,
       global: true,
-      imports: [PublishingModule.with(settings)],
+      imports: [publishing],
       providers: [
         { provide: AdmissionProof, useFactory: (log: Log) => new SeparateAdmissionProof(log), inject: [Log] },
+        { provide: PublishedRules, useClass: PublishedRulesService },
         { provide: SizeForecast, useClass: PublishedSizeForecast },
       ],
-      exports: [AdmissionProof, SizeForecast],
+      exports: [AdmissionProof, PublishedRules, SizeForecast],
     };
   }
 }
