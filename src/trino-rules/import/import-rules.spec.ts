@@ -27,7 +27,7 @@ describe('the import of rules', () => {
         const { differences } = provenImport(document, ['a', 'ab', 'b0', 'x$'], defaults);
         expect(differences.gained.map(({ fact }) => fact)).toEqual([]);
       }),
-      { numRuns: 60 },
+      { numRuns: 25 },
     );
   });
 

@@ -1,5 +1,5 @@
 import { PRIVILEGES, type Privilege, type Resource } from '../model/resource.js';
-import { NO_OUTCOME, restrictsAsMuch, type NodeOutcome } from './node-outcome.js';
+import { NO_OUTCOME, type NodeOutcome } from './node-outcome.js';
 
 /** A node with what is to hold there and, for names that the file does not spell out, below it. */
 export interface OutcomeNode {
@@ -31,7 +31,7 @@ export function accessOf(root: OutcomeNode): UserAccess {
 function narrowed({ resource, outcome, below }: OutcomeNode): OutcomeNode {
   const nodes = below.map(narrowed);
   const reached = nodes.flatMap(descendants).filter((node) => node.outcome.privileges.size > 0);
-  const isInheritable = reached.every((node) => restrictsAsMuch(node.outcome, outcome));
+  const isInheritable = reached.every((node) => mayInherit(node.outcome, outcome));
   if (!isInheritable) return { resource, outcome: NO_OUTCOME, below: nodes };
   // A deny on a node reaches all below it: it is possible only where nothing below has the privilege.
   const lacks = (privilege: Privilege) =>
@@ -42,6 +42,15 @@ function narrowed({ resource, outcome, below }: OutcomeNode): OutcomeNode {
   const privileges = new Set([...outcome.privileges].filter((privilege) => !lacks(privilege)));
   if (outcome.privileges.has('SELECT') && !privileges.has('SELECT')) privileges.delete('GRANT_SELECT');
   return { resource, outcome: privileges.size === 0 ? NO_OUTCOME : { ...outcome, privileges }, below: nodes };
+}
+
+/** Whether policies of a node above can hold at one below it: filters and hidden columns add up, a nearer mask replaces a wider one. */
+function mayInherit(below: NodeOutcome, above: NodeOutcome): boolean {
+  return (
+    [...above.filters].every((filter) => below.filters.has(filter)) &&
+    [...above.hidden].every((column) => below.hidden.has(column)) &&
+    [...above.masks.keys()].every((column) => below.hidden.has(column) || below.masks.has(column))
+  );
 }
 
 /** Whether a node lacks the privilege itself, while a node below has it. */
