@@ -242,3 +242,22 @@ class Reader {
     throw new Unreadable('not a JSON value', at);
   }
 }
+
+/** The value as `JSON.parse` makes it; of equal keys the last counts. */
+export function plainValue(node: JsonNode & { kind: 'object' }): object;
+export function plainValue(node: JsonNode): unknown;
+export function plainValue(node: JsonNode): unknown {
+  switch (node.kind) {
+    case 'object':
+      return Object.fromEntries(node.members.map(({ key, value }) => [key, plainValue(value)]));
+    case 'array':
+      return node.items.map(plainValue);
+    case 'number':
+      return Number(node.text);
+    case 'null':
+      return null;
+    case 'string':
+    case 'boolean':
+      return node.value;
+  }
+}

@@ -1,4 +1,4 @@
-import { readJson, type JsonMember, type JsonNode } from '../../kernel/json-reader.js';
+import { readJson, type JsonMember, type JsonNode, plainValue } from '../../kernel/json-reader.js';
 import { ruleText } from '../document/rules-document.js';
 import { isRefused } from './checks.js';
 import { formatOf, SECTION_NAMES, type SectionName } from './engine-format.js';
@@ -91,7 +91,7 @@ function readRules(section: SectionName, items: readonly JsonNode[], findings: P
         gives,
         isRefused: own.some(({ code }) => isRefused(code)),
         get text() {
-          return ruleText(plain(item));
+          return ruleText(plainValue(item));
         },
       },
     ];
@@ -136,26 +136,4 @@ function hint(key: string): string {
 /** The engine's reader keeps the last value of a key; the others are never looked at. */
 function lastOfEach(members: readonly JsonMember[]): JsonMember[] {
   return [...new Map(members.map((member) => [member.key, member])).values()];
-}
-
-function plain(node: JsonNode & { kind: 'object' }): object {
-  return Object.fromEntries(
-    node.members.map(({ key, value }) => [key, value.kind === 'object' ? plain(value) : leaf(value)]),
-  );
-}
-
-function leaf(node: JsonNode): unknown {
-  switch (node.kind) {
-    case 'object':
-      return plain(node);
-    case 'array':
-      return node.items.map(leaf);
-    case 'number':
-      return Number(node.text);
-    case 'null':
-      return null;
-    case 'string':
-    case 'boolean':
-      return node.value;
-  }
 }

@@ -84,10 +84,6 @@ export class OutcomeReader {
   private isOpen(pattern: string | undefined): boolean {
     return !isAny(pattern) && this.patterns.language(pattern).kind === 'open';
   }
-
-  ownsSchema(user: string, catalog: string, schema: string): boolean {
-    return this.evaluator.ownsSchema(user, { catalog, schema });
-  }
 }
 
 function isAny(pattern: string | undefined): boolean {
