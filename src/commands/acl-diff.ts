@@ -1,16 +1,9 @@
-import { readFile } from 'node:fs/promises';
 import { diffAccess } from '../trino-rules/diff/access-diff.js';
 import { accessDiffForm, accessDiffLines } from '../trino-rules/diff/access-diff-form.js';
 import { diffRules } from '../trino-rules/diff/rules-diff.js';
-import type { RulesDocument } from '../trino-rules/document/rules-document.js';
-import { readRules } from '../trino-rules/document/rules-reader.js';
 import { WorkBudget } from '../trino-rules/document/work-budget.js';
-import { print, remark } from './output.js';
-
-interface RulesFile {
-  text: string;
-  document: RulesDocument;
-}
+import { print } from './output.js';
+import { readRulesFile } from './rules-file.js';
 
 /** Some seconds for a file of a mebibyte. */
 const STEPS_PER_BYTE = 1_000;
@@ -21,7 +14,7 @@ const STEPS_AT_LEAST = 1_000_000_000;
  * file cannot be read.
  */
 export async function diffRulesFiles(before: string, after: string, { json }: { json?: true }): Promise<void> {
-  const [former, next] = [await read(before), await read(after)];
+  const [former, next] = [await readRulesFile(before), await readRulesFile(after)];
   if (former === null || next === null) {
     process.exitCode = 2;
     return;
@@ -39,19 +32,4 @@ export async function diffRulesFiles(before: string, after: string, { json }: { 
   const lines = [...rules.removed.map((rule) => `- ${rule}`), ...rules.added.map((rule) => `+ ${rule}`), ...changes];
   if (changes.length === 0) lines.push(isSame ? 'no difference' : 'nobody gains or loses anything');
   print(lines.join('\n'));
-}
-
-/** Null: it cannot be read, and every problem has been printed. */
-async function read(file: string): Promise<RulesFile | null> {
-  let bytes: Buffer;
-  try {
-    bytes = await readFile(file);
-  } catch (error) {
-    remark(error instanceof Error ? error.message : String(error));
-    return null;
-  }
-  const reading = readRules(bytes);
-  if (reading.kind === 'read') return { text: bytes.toString(), document: reading.document };
-  for (const { line, column, message } of reading.findings) remark(`${file}:${line}:${column} ${message}`);
-  return null;
 }

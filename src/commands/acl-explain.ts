@@ -1,14 +1,13 @@
-import { readFile } from 'node:fs/promises';
 import type { explanationForm } from '../grants/domain/explanation-form.js';
 import { nameProblem, resourceNameProblem } from '../kernel/name.js';
 import type { Question } from '../trino-rules/answers/question.js';
 import { traceRules } from '../trino-rules/answers/rule-trace.js';
-import { readRules } from '../trino-rules/document/rules-reader.js';
 import { pathOf } from '../trino-rules/engine/access-fact.js';
 import { nameOfRule, textOfRule } from '../trino-rules/engine/deciding-rule.js';
 import { Evaluator } from '../trino-rules/engine/evaluator.js';
 import { PRIVILEGES } from '../trino-rules/model/resource.js';
 import { print, remark } from './output.js';
+import { readRulesFile } from './rules-file.js';
 
 interface Options {
   user: string;
@@ -47,20 +46,10 @@ async function fromDatabase(user: string, question: Question): Promise<Explanati
 }
 
 async function fromFile(user: string, question: Question, file: string): Promise<Explanation | null> {
-  let bytes: Buffer;
-  try {
-    bytes = await readFile(file);
-  } catch (error) {
-    remark(error instanceof Error ? error.message : String(error));
-    return null;
-  }
-  const reading = readRules(bytes);
-  if (reading.kind !== 'read') {
-    for (const { line, column, message } of reading.findings) remark(`${file}:${line}:${column} ${message}`);
-    return null;
-  }
-  const { allowed, rule, considered } = traceRules(new Evaluator(reading.document), user, question);
-  const text = rule && textOfRule(reading.document, rule);
+  const rules = await readRulesFile(file);
+  if (rules === null) return null;
+  const { allowed, rule, considered } = traceRules(new Evaluator(rules.document), user, question);
+  const text = rule && textOfRule(rules.document, rule);
   return { allowed, rule: rule && { ...rule, text }, considered, grants: [], policies: [] };
 }
 
