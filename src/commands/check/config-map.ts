@@ -1,6 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import { readLeniently } from '../../trino-rules/check/lenient-reader.js';
 import type { PlacedFinding } from '../../trino-rules/check/placed-finding.js';
+import { decodeFile } from './decode.js';
 import { severityOf } from '../../trino-rules/check/checks.js';
 import type { EmbeddedText } from './embedded-text.js';
 import { entriesOf, entryOf, textOf, type ManifestEntry, type ManifestNode } from './manifest-node.js';
@@ -26,6 +27,7 @@ interface Backup {
 
 const RULES = 'rules.json';
 const BACKUP = /\.bak$/;
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 /** A key of another name is a rules file if its text has a section. */
 const SECTION =
   /"(?:catalogs|schemas|tables|functions|procedures|queries|impersonation|principals|authorization|system_information|system_session_properties|catalog_session_properties)"\s*:/;
@@ -70,11 +72,19 @@ function isRules(key: string, text: string): boolean {
 }
 
 function readBinary({ key, at, value }: ManifestEntry, map: ConfigMap): void {
-  const bytes = Buffer.from(textOf(value) ?? '', 'base64');
+  const written = textOf(value) ?? '';
+  const bytes = Buffer.from(written, 'base64');
   map.bytes += bytes.length;
-  if (key.endsWith('.bak')) {
+  if (!BASE64.test(written.replace(/[\r\n]/g, ''))) {
+    const message = `"${key}" stands in binaryData, but is no base64: Kubernetes refuses it`;
+    map.findings.push({ code: 'manifest-syntax', message, at: value.at });
+  } else if (key.endsWith('.bak')) {
     if (key.startsWith(RULES)) map.backups.push({ key, at, text: decompressed(bytes) });
-  } else if (key === RULES) map.rules.push({ text: bytes.toString('utf8'), toFile: () => value.at });
+  } else if (key === RULES) {
+    const { text, findings } = decodeFile(bytes);
+    map.findings.push(...findings.map((finding) => ({ ...finding, at: value.at })));
+    map.rules.push({ text, toFile: () => value.at });
+  }
 }
 
 /** Grantline compresses the former rules where both would not fit. */

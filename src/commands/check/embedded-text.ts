@@ -9,7 +9,7 @@ export interface EmbeddedText {
 export type Style = 'escaped' | 'single-quoted' | 'plain';
 
 const SPACE = /[ \t\r\n]/;
-const SPACE_ESCAPE = /\\(?:[nrtNLPe_ \t]|\r?\n)/y;
+const SPACE_ESCAPE = /\\(?:[nrt \t]|\r?\n|(?:x|u00|U000000)(?:09|0[aAdD]|20))/y;
 const ESCAPE = /\\(?:x.{2}|u.{4}|U.{8}|.)/y;
 
 /**

@@ -3,7 +3,7 @@ import { readJson } from '../../kernel/json-reader.js';
 import type { PlacedFinding } from '../../trino-rules/check/placed-finding.js';
 import type { EmbeddedText } from './embedded-text.js';
 import { readManifests, type ManifestReading } from './manifest.js';
-import { ofJson, ofYaml } from './manifest-node.js';
+import { ofJson, YamlValues } from './manifest-node.js';
 import { sizeFindings } from './size.js';
 
 /** The rules that a file holds, itself or in manifests. */
@@ -22,9 +22,14 @@ function bare(text: string): ManifestReading {
 }
 
 function readJsonSource(text: string): ManifestReading {
-  if (!/"(?:kind|apiVersion)"/.test(text)) return bare(text);
+  if (!/\b(?:kind|apiVersion)\b/.test(text)) return bare(text);
   const { root, faults } = readJson(text, { maxValues: 5_000_000, maxFaults: 1_000, isLenient: true });
-  if (root?.kind !== 'object' || !root.members.some(({ key }) => key === 'kind' || key === 'apiVersion'))
+  if (root === null) {
+    const yaml = readYaml(text);
+    const isYaml = MANIFEST.test(text) || yaml.findings.every(({ code }) => code !== 'manifest-syntax');
+    return isYaml ? yaml : bare(text);
+  }
+  if (root.kind !== 'object' || !root.members.some(({ key }) => key === 'kind' || key === 'apiVersion'))
     return bare(text);
   const { rules, findings } = readManifests([ofJson(root, text)]);
   const syntax = faults.map(({ message, at }): PlacedFinding => ({ code: 'manifest-syntax', message, at }));
@@ -36,11 +41,15 @@ function readYaml(text: string): ManifestReading {
     ...parseAllDocuments(text, { lineCounter: new LineCounter(), prettyErrors: false, logLevel: 'silent' }),
   ];
   const syntax = documents.flatMap(({ errors }) =>
-    errors.map(({ message, pos: [at] }): PlacedFinding => ({ code: 'manifest-syntax', message, at })),
+    errors.map(({ message, code, pos: [at] }): PlacedFinding => {
+      const text = code === 'RESOURCE_EXHAUSTION' ? 'nested too deeply' : message;
+      return { code: 'manifest-syntax', message: text, at };
+    }),
   );
-  const roots = documents.flatMap((document) =>
-    document.contents === null ? [] : [ofYaml(document.contents, document, text)],
+  const read = documents.map((document) => ({ document, values: new YamlValues(document, text) }));
+  const roots = read.flatMap(({ document, values }) =>
+    document.contents === null ? [] : [values.read(document.contents)],
   );
   const { rules, findings } = readManifests(roots);
-  return { rules, findings: [...syntax, ...findings] };
+  return { rules, findings: [...syntax, ...read.flatMap(({ values }) => values.faults), ...findings] };
 }

@@ -28,7 +28,11 @@ export class FieldReader {
       const name = format.aliases?.[key] ?? key;
       if (!Object.hasOwn(format.fields, name)) this.unknown(key, keyAt);
       else {
-        if (this.nodes.has(name)) this.report('json-duplicate-key', `"${key}" says "${name}" a second time`, keyAt);
+        const former = this.nodes.get(name);
+        if (former !== undefined) {
+          this.report('json-duplicate-key', `"${key}" says "${name}" a second time`, keyAt);
+          this.superseded(name, former);
+        }
         this.nodes.set(name, value);
       }
     }
@@ -41,6 +45,16 @@ export class FieldReader {
   }
 
   private readonly report: Report = (code, message, at) => this.findings.push({ code, message, at });
+
+  /** The engine keeps the last of a field's spellings, but reads all of them. */
+  private superseded(key: string, node: JsonNode): void {
+    const field = this.format.fields[key];
+    if (field?.reads !== 'pattern' && field?.reads !== 'new-user') return;
+    const count = this.findings.length;
+    this.pattern(key, field, false, node);
+    this.findings.push(...this.findings.splice(count).filter(({ code }) => isRefused(code)));
+    this.patterns.delete(key);
+  }
 
   private field(key: string, field: FieldFormat, node: JsonNode | undefined): void {
     switch (field.reads) {

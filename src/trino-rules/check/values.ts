@@ -78,7 +78,7 @@ export function wordOf(
 ): string | null {
   const written =
     node.kind === 'string' ? (isEnum ? node.value.trim() : node.value) : node.kind === 'number' ? node.text : '';
-  const word = words.find((each) => each.toLowerCase() === written.toLowerCase());
+  const word = words.find((each) => caseless(each) === caseless(written));
   if (word !== undefined && node.kind === 'string') return word;
   const numbered = isEnum && /^(?:0|[1-9][0-9]*)$/.test(written) ? words[Number(written)] : undefined;
   if (numbered === undefined) {
@@ -92,6 +92,11 @@ export function wordOf(
   }
   report('rules-value-coerced', `the engine reads ${describeValue(node)} in "${key}" as ${numbered}`, node.at);
   return numbered;
+}
+
+/** As `String.equalsIgnoreCase`, which takes the long s for an s. */
+function caseless(word: string): string {
+  return word.toUpperCase().toLowerCase();
 }
 
 const LONGEST = 60;

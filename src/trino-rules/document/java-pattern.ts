@@ -24,7 +24,7 @@ export function readJavaPattern(text: string): JavaPatternReading {
   const source = new PatternSource(text);
   try {
     const reader = new JavaPatternReader(source);
-    const options = reader.alternatives(0, { ignoresCase: false });
+    const options = reader.alternatives(0, { ignoresCase: false, hasComments: false });
     if (!source.isAtEnd) throw new JavaPatternRefused('a closing parenthesis without an opening one', source.at);
     const pattern = source.isOpaque ? null : { options, isFinite: !options.some((option) => option.some(isEndless)) };
     return { kind: 'read', pattern, groups: source.groups, differences: source.differences };
@@ -36,9 +36,12 @@ export function readJavaPattern(text: string): JavaPatternReading {
 
 interface Flags {
   ignoresCase: boolean;
+  /** `(?x)`: white space is skipped, and what # begins, to the end of its line. */
+  hasComments: boolean;
 }
 
 const MAX_DEPTH = 200;
+const COMMENTS = /(?:[ \t\n\v\f\r]|#[^\n\r\u0085\u2028\u2029]*)*/y;
 /** Java's dot, without DOTALL. */
 export const DOT = CharSet.fromCharacters(0xffff, [0x0a, 0x0d, 0x85, 0x2028, 0x2029]).negate();
 const EMPTY: PatternPiece = { kind: 'choice', options: [[]] };
@@ -59,6 +62,7 @@ class JavaPatternReader {
     const { source } = this;
     const pieces: PatternPiece[] = [];
     for (;;) {
+      if (flags.hasComments) source.match(COMMENTS);
       const sign = source.peek();
       if (sign === '' || sign === '|' || sign === ')') return pieces;
       if (sign === '^' && pieces.length === 0 && depth === 0) {
@@ -69,6 +73,7 @@ class JavaPatternReader {
       }
       const piece = this.atom(sign, depth, flags);
       if (piece === null) continue;
+      if (flags.hasComments) source.match(COMMENTS);
       const whole = this.quantified(piece);
       const last = pieces.at(-1);
       if (whole.kind === 'literal' && last?.kind === 'literal') last.text += whole.text;
@@ -155,9 +160,10 @@ class JavaPatternReader {
     }
     source.differs('refused-by-javascript', `(?${written}${end}`);
     if (/[sxuU]/.test(on)) source.isOpaque = true;
-    const given = { ignoresCase: (flags.ignoresCase || on.includes('i')) && !off.includes('i') };
+    const isOn = (flag: string, before: boolean): boolean => (before || on.includes(flag)) && !off.includes(flag);
+    const given = { ignoresCase: isOn('i', flags.ignoresCase), hasComments: isOn('x', flags.hasComments) };
     if (end === ':') return this.rest(start, depth, given);
-    flags.ignoresCase = given.ignoresCase;
+    Object.assign(flags, given);
     return null;
   }
 
