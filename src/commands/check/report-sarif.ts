@@ -17,7 +17,7 @@ export function sarifReport(files: readonly CheckedFile[]): object {
         tool: { driver: { name: 'grantline acl check', version: VERSION, rules: codes.map(ruleOf) } },
         columnKind: 'utf16CodeUnits',
         invocations: [{ executionSuccessful: !findings.some(({ code }) => code === 'file-unreadable') }],
-        artifacts: files.map(({ name }) => ({ location: { uri: uriOf(name) } })),
+        artifacts: [...new Set(files.map(({ name }) => uriOf(name)))].map((uri) => ({ location: { uri } })),
         results: findings.map((finding) => resultOf(finding, codes)),
       },
     ],

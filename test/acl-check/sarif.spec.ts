@@ -1,0 +1,28 @@
+import '@microsoft/jest-sarif';
+import { checkFile, unreadableFile } from '../../src/commands/check/check-file.js';
+import { sarifReport } from '../../src/commands/check/report-sarif.js';
+import { corpusCases } from './corpus-cases.js';
+
+const NO_SETTINGS = { serviceAccounts: [], writableCatalogs: [], readableCatalogs: [], metadataCatalog: null };
+const NAMES = ['-', '/etc/trino/rules.json', 'a b/#1?.json', 'C:\\rules.json', '../%zz.json', 'Ünïcode/日本.yaml', ''];
+
+/** By the schema of OASIS, which the matcher's package carries. */
+describe('the SARIF log of acl check', () => {
+  const files = corpusCases().map(({ name, text }) => checkFile(name, Buffer.from(text), NO_SETTINGS));
+
+  it('is valid for the findings of the whole corpus', () => {
+    expect(sarifReport(files)).toBeValidSarifLog();
+  });
+
+  it('is valid for files with any name, without findings, or that cannot be read', () => {
+    const named = NAMES.map((name) => checkFile(name, Buffer.from('{"tables": null}'), NO_SETTINGS));
+    expect(sarifReport([...named, unreadableFile('missing', 'cannot be read')])).toBeValidSarifLog();
+    expect(sarifReport([])).toBeValidSarifLog();
+  });
+
+  it('names a file once that is checked twice', () => {
+    const [file] = files;
+    if (file === undefined) throw new Error('the corpus is empty');
+    expect(sarifReport([file, file])).toBeValidSarifLog();
+  });
+});
