@@ -58,7 +58,7 @@ const PIECES = [
 describe('acl check on mutated files', () => {
   const texts = corpusCases().map(({ text }) => text);
 
-  it('ends with findings, and never with an exception', () => {
+  it('ends with findings, and never with an exception', async () => {
     const mutation = fc.record({
       at: fc.double({ min: 0, max: 1, noNaN: true }),
       removed: fc.nat({ max: 12 }),
@@ -70,8 +70,8 @@ describe('acl check on mutated files', () => {
       mutations: fc.array(mutation, { minLength: 1, maxLength: 4 }),
       byte: fc.option(fc.nat({ max: 255 })),
     });
-    fc.assert(
-      fc.property(file, ({ text, other, mutations, byte }) => {
+    await fc.assert(
+      fc.asyncProperty(file, async ({ text, other, mutations, byte }) => {
         let mutated = text;
         for (const { at, removed, added } of mutations) {
           const place = Math.floor(at * mutated.length);
@@ -80,7 +80,7 @@ describe('acl check on mutated files', () => {
         }
         const bytes = Buffer.from(mutated);
         if (byte !== null && bytes.length > 0) bytes[byte % bytes.length] = byte;
-        const checked = checkFile('mutated', bytes, SETTINGS);
+        const checked = await checkFile('mutated', bytes, SETTINGS);
         const lines = checked.text.split('\n');
         for (const { line, column } of checked.findings) {
           expect(line).toBeLessThanOrEqual(lines.length);

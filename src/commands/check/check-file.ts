@@ -26,9 +26,9 @@ export interface CheckedFile {
 }
 
 /** Checks the rules in a file: its own, or those of the manifests in it. */
-export function checkFile(name: string, bytes: Uint8Array, settings: ServiceSettings): CheckedFile {
+export async function checkFile(name: string, bytes: Uint8Array, settings: ServiceSettings): Promise<CheckedFile> {
   const { text, findings } = decodeFile(bytes);
-  const source = readSource(text);
+  const source = await readSource(text);
   const placed = [
     ...findings,
     ...source.findings,

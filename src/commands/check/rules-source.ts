@@ -1,15 +1,14 @@
-import { LineCounter, parseAllDocuments } from 'yaml';
 import { readJson } from '../../kernel/json-reader.js';
 import type { PlacedFinding } from '../../trino-rules/check/placed-finding.js';
 import type { EmbeddedText } from './embedded-text.js';
 import { readManifests, type ManifestReading } from './manifest.js';
-import { ofJson, YamlValues } from './manifest-node.js';
+import { ofJson } from './manifest-node.js';
 import { sizeFindings } from './size.js';
 
-/** The rules that a file holds, itself or in manifests. */
-export function readSource(text: string): ManifestReading {
+/** The rules that a file holds, itself or in manifests. YAML's reader is loaded for a file that needs it: that takes longer than a small check. */
+export async function readSource(text: string): Promise<ManifestReading> {
   if (/^\s*\{/.test(text)) return readJsonSource(text);
-  return MANIFEST.test(text) ? readYaml(text) : bare(text);
+  return MANIFEST.test(text) ? (await yamlReader())(text) : bare(text);
 }
 
 /** A line that begins a Kubernetes manifest, a YAML document, or what Helm prints. */
@@ -21,11 +20,11 @@ function bare(text: string): ManifestReading {
   return { rules: [rules], findings: sizeFindings(Buffer.byteLength(text), 'file', 0) };
 }
 
-function readJsonSource(text: string): ManifestReading {
+async function readJsonSource(text: string): Promise<ManifestReading> {
   if (!/\b(?:kind|apiVersion)\b/.test(text)) return bare(text);
   const { root, faults } = readJson(text, { maxValues: 5_000_000, maxFaults: 1_000, isLenient: true });
   if (root === null) {
-    const yaml = readYaml(text);
+    const yaml = (await yamlReader())(text);
     const isYaml = MANIFEST.test(text) || yaml.findings.every(({ code }) => code !== 'manifest-syntax');
     return isYaml ? yaml : bare(text);
   }
@@ -36,20 +35,6 @@ function readJsonSource(text: string): ManifestReading {
   return { rules, findings: [...syntax, ...findings] };
 }
 
-function readYaml(text: string): ManifestReading {
-  const documents = [
-    ...parseAllDocuments(text, { lineCounter: new LineCounter(), prettyErrors: false, logLevel: 'silent' }),
-  ];
-  const syntax = documents.flatMap(({ errors }) =>
-    errors.map(({ message, code, pos: [at] }): PlacedFinding => {
-      const text = code === 'RESOURCE_EXHAUSTION' ? 'nested too deeply' : message;
-      return { code: 'manifest-syntax', message: text, at };
-    }),
-  );
-  const read = documents.map((document) => ({ document, values: new YamlValues(document, text) }));
-  const roots = read.flatMap(({ document, values }) =>
-    document.contents === null ? [] : [values.read(document.contents)],
-  );
-  const { rules, findings } = readManifests(roots);
-  return { rules, findings: [...syntax, ...read.flatMap(({ values }) => values.faults), ...findings] };
+async function yamlReader(): Promise<(text: string) => ManifestReading> {
+  return (await import('./yaml-source.js')).readYaml;
 }

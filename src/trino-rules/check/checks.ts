@@ -56,7 +56,7 @@ const CATALOGUE = {
   'json-byte-order-mark': {
     severity: 'warning',
     explanation:
-      'The file begins with a byte order mark, or is UTF-16. This engine guesses the encoding; JSON is UTF-8 without a mark (RFC 8259), and other tools refuse the file. Save it as UTF-8 without a mark.',
+      'The file begins with a byte order mark, or is UTF-16 or UTF-32. This engine guesses the encoding; JSON is UTF-8 without a mark (RFC 8259), and other tools refuse the file. Save it as UTF-8 without a mark.',
   },
   'rules-wrong-type': {
     severity: 'error',

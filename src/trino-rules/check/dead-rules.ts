@@ -1,12 +1,12 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
-import { FRESH_PREFIX, PatternCache, type PatternLanguage } from '../document/pattern-cache.js';
+import { FRESH_PREFIX, PatternCache } from '../document/pattern-cache.js';
 import { coverage } from '../document/rule-language.js';
 import { NO_RULES } from '../document/rules-document.js';
 import { BudgetExceeded, WorkBudget } from '../document/work-budget.js';
 import { displayName } from '../engine/access-fact.js';
 import { RuleTrie } from '../engine/rule-trie.js';
 import { UserUniverse } from '../engine/user-universe.js';
-import { reachableRules } from '../lint/reachable-rules.js';
+import { reachableRules, type Reach } from '../lint/reachable-rules.js';
 import type { SectionName } from './engine-format.js';
 import type { ForeignRule, ForeignRules } from './foreign-rules.js';
 import { anyName, languageOf } from './foreign-language.js';
@@ -72,7 +72,7 @@ class SectionJudge {
   /** False: a look-around or the like; such a rule covers only what is written alike. */
   private readonly isRegular: readonly boolean[];
   private readonly trie: RuleTrie;
-  /** The first rule of each wording. */
+  /** The first rule of each wording, of those that are not regular. */
   private readonly written = new Map<string, number>();
 
   constructor(
@@ -84,7 +84,9 @@ class SectionJudge {
     this.texts = rules.map(({ patterns }) => fields.map((field) => anyName(field, patterns.get(field)?.text)));
     this.isRegular = this.texts.map((texts) => texts.every((text) => languageOf(text).kind !== 'opaque'));
     this.trie = new RuleTrie(budget);
-    this.texts.forEach((texts, index) => getOrInsert(this.written, JSON.stringify(texts), () => index));
+    this.texts.forEach((texts, index) => {
+      if (this.isRegular[index] !== true) getOrInsert(this.written, JSON.stringify(texts), () => index);
+    });
     const open = [...new Set(this.texts.flat())].filter((text) => text !== undefined && /[.*+{?[\\]/.test(text));
     const characters = open.reduce((sum, text) => sum + (text?.length ?? 0), 0);
     if (open.length * characters * STEPS_PER_OPEN_PAIR > STEPS * 2) throw new BudgetExceeded();
@@ -97,13 +99,9 @@ class SectionJudge {
       return user === undefined ? [] : [{ user, allow: [] }];
     });
     const people = new UserUniverse([], [{ ...NO_RULES, queries }], this.patterns);
-    const reaches = regulars.map((index) => ({
-      people: people.matching(this.texts[index]?.[0]),
-      path: this.path(index),
-    }));
-    regulars.forEach((index, i) => this.trie.add(index, reaches[i]?.path ?? []));
-    const lives = reachableRules(reaches, (people.count + 31) >>> 5, this.patterns);
-    const isLiving = new Set(regulars.filter((_, i) => lives[i]));
+    const reaches = this.rules.map((_, index) => this.reach(index, people));
+    for (const index of regulars) this.trie.add(index, reaches[index]?.path ?? []);
+    const lives = reachableRules(reaches, (people.count + 31) >>> 5, this.patterns, this.trie);
     const isOpen = this.texts.map(([user, ...objects], index) =>
       this.isRegular[index] === true
         ? !people.isComplete(user) || objects.some((text) => this.patterns.language(text).kind === 'open')
@@ -112,7 +110,7 @@ class SectionJudge {
     let isCertain = true;
     this.rules.forEach((rule, index) => {
       isCertain &&= isOpen[index] === false;
-      if (!isLiving.has(index)) findings.push(...this.judged(rule, index, isCertain));
+      if (lives[index] !== true) findings.push(...this.judged(rule, index, isCertain));
     });
   }
 
@@ -211,10 +209,12 @@ class SectionJudge {
     });
   }
 
-  /** At least one level, so that every section has a path. */
-  private path(index: number): PatternLanguage[] {
-    const [, ...objects] = this.texts[index] ?? [];
-    return (objects.length === 0 ? [undefined] : objects).map((text) => this.patterns.language(text));
+  /** At least one level, so that every section has a path; of a rule that is not regular any. */
+  private reach(index: number, people: UserUniverse): Reach {
+    const [user, ...objects] =
+      this.isRegular[index] === true ? (this.texts[index] ?? []) : this.fields.map(() => undefined);
+    const texts = objects.length === 0 ? [undefined] : objects;
+    return { people: people.matching(user), path: texts.map((text) => this.patterns.language(text)) };
   }
 
   private sample(index: number): string[] {

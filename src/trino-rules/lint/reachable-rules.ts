@@ -13,12 +13,16 @@ export interface Reach {
  * Evaluated for all users on every combination of names that the rules spell out, and on a fresh name at each level; that is
  * complete where no pattern is open.
  * @param width how many words a set of all people has
+ * @param trie the rules by their paths; those that are not in it never decide
  */
-export function reachableRules(reaches: readonly Reach[], width: number, patterns: PatternCache): boolean[] {
+export function reachableRules(
+  reaches: readonly Reach[],
+  width: number,
+  patterns: PatternCache,
+  trie = trieOf(reaches, patterns),
+): boolean[] {
   const { budget } = patterns;
   const fresh = patterns.fresh();
-  const trie = new RuleTrie(budget);
-  reaches.forEach(({ path }, index) => trie.add(index, path));
   const lives = reaches.map(() => false);
   const levels = reaches[0]?.path.length ?? 0;
   if (levels > 0) walk([]);
@@ -32,15 +36,16 @@ export function reachableRules(reaches: readonly Reach[], width: number, pattern
 
   /** Rules about any name are asked once; a name is asked only about the rules that spell it out. */
   function everyName(branch: Branch): void {
-    const { everywhere } = branch;
     const decided: Bitset = new Uint32Array(width);
-    for (const index of everywhere) decide(index, null, decided);
+    for (const index of branch.everywhere) decide(index, null, decided);
+    const decidedBefore = adding(branch.everywhere);
+    const here: Bitset = new Uint32Array(width);
     for (const name of branch.names().add(fresh)) {
       const own = branch.only(name);
       if (own.every((index) => lives[index])) continue;
       budget.spend(width);
-      const here: Bitset = new Uint32Array(width);
-      for (const index of own) decide(index, decidedBefore(everywhere, index), here);
+      here.fill(0);
+      for (const index of own) decide(index, decidedBefore(index), here);
     }
   }
 
@@ -56,17 +61,32 @@ export function reachableRules(reaches: readonly Reach[], width: number, pattern
     }
   }
 
-  function decidedBefore(everywhere: readonly number[], index: number): Bitset {
-    budget.spend(width);
+  /** The users of the rules before one. What earlier questions added up is kept, as most come in the order of the rules. */
+  function adding(rules: readonly number[]): (index: number) => Bitset {
     const decided: Bitset = new Uint32Array(width);
-    for (const earlier of everywhere) {
-      if (earlier > index) break;
-      const people = reaches[earlier]?.people ?? NOBODY;
-      budget.spend(people.at.length);
-      addSparse(decided, people);
-    }
-    return decided;
+    let last = -1;
+    let next = 0;
+    return (index) => {
+      if (last > index) {
+        budget.spend(width);
+        decided.fill(0);
+        [last, next] = [-1, 0];
+      }
+      for (let rule = rules[next]; rule !== undefined && rule <= index; rule = rules[++next]) {
+        const people = reaches[rule]?.people ?? NOBODY;
+        budget.spend(people.at.length);
+        addSparse(decided, people);
+        last = rule;
+      }
+      return decided;
+    };
   }
+}
+
+function trieOf(reaches: readonly Reach[], { budget }: PatternCache): RuleTrie {
+  const trie = new RuleTrie(budget);
+  reaches.forEach(({ path }, index) => trie.add(index, path));
+  return trie;
 }
 
 const NOBODY = sparseBitset([]);

@@ -1,0 +1,23 @@
+import { LineCounter, parseAllDocuments } from 'yaml';
+import type { PlacedFinding } from '../../trino-rules/check/placed-finding.js';
+import { readManifests, type ManifestReading } from './manifest.js';
+import { YamlValues } from './yaml-values.js';
+
+/** The rules in the manifests of a YAML file. */
+export function readYaml(text: string): ManifestReading {
+  const documents = [
+    ...parseAllDocuments(text, { lineCounter: new LineCounter(), prettyErrors: false, logLevel: 'silent' }),
+  ];
+  const syntax = documents.flatMap(({ errors }) =>
+    errors.map(({ message, code, pos: [at] }): PlacedFinding => {
+      const text = code === 'RESOURCE_EXHAUSTION' ? 'nested too deeply' : message;
+      return { code: 'manifest-syntax', message: text, at };
+    }),
+  );
+  const read = documents.map((document) => ({ document, values: new YamlValues(document, text) }));
+  const roots = read.flatMap(({ document, values }) =>
+    document.contents === null ? [] : [values.read(document.contents)],
+  );
+  const { rules, findings } = readManifests(roots);
+  return { rules, findings: [...syntax, ...read.flatMap(({ values }) => values.faults), ...findings] };
+}
