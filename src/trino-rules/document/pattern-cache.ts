@@ -31,7 +31,12 @@ export class PatternCache {
 
   /** @throws RangeError for a text that `readRules` refuses */
   pattern(text: string): Pattern {
-    return getOrInsert(this.patterns, text, () => parsed(text, this.read));
+    return getOrInsert(this.patterns, text, () => this.parse(text));
+  }
+
+  /** As `pattern`, but not kept: the patterns of users name thousands, and take a hundred times the room of their text. */
+  parse(text: string): Pattern {
+    return parsed(text, this.read);
   }
 
   language(text: string | undefined): PatternLanguage {

@@ -62,7 +62,7 @@ export class UserUniverse {
 
   private learn(text: string): void {
     if (this.sets.has(text) || this.open.has(text)) return;
-    const pattern = this.patterns.pattern(text);
+    const pattern = this.patterns.parse(text);
     if (!pattern.isFinite) {
       this.leaveOpen(text, pattern);
       return;
