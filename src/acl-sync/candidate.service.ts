@@ -4,7 +4,14 @@ import { SnapshotService } from '../grants/snapshot.service.js';
 import { Log } from '../platform/log.js';
 import { Settings } from '../platform/settings.js';
 import { PROJECTED_EVENTS } from './domain/audit-projection.js';
-import { type Candidate, nextExpiry, type Preparation, snapshotDigest, unprepared } from './domain/candidate.js';
+import {
+  type Candidate,
+  nextExpiry,
+  type Preparation,
+  snapshotDigest,
+  unprepared,
+  type WithdrawalOrder,
+} from './domain/candidate.js';
 import { PublicationHistory } from './domain/publication-history.js';
 import { RulesPreparer } from './domain/rules-preparer.js';
 import { RulesTarget } from './domain/rules-target.js';
@@ -24,7 +31,7 @@ export interface Reading extends Pick<Preparation, 'snapshot' | 'position'> {
 export interface Prepared {
   candidate: Candidate;
   /** Published if the candidate is refused; null: nothing was published before. */
-  withdrawal: () => Promise<Candidate | null>;
+  withdrawal: (changes: WithdrawalOrder['changes']) => Promise<Candidate | null>;
 }
 
 /** Makes candidates from the database: snapshot, audit trail and publication history. */
@@ -52,7 +59,10 @@ export class CandidateService {
     const { maxUnexplainedPercent, warnTableRules } = this.settings.acl;
     const limits = { bytes: this.target.limitBytes, maxUnexplainedPercent, warnTableRules };
     const preparation = { snapshot, position, previous: await this.previous(), limits };
-    return { candidate: await this.prepared(preparation), withdrawal: () => this.withdrawal(preparation) };
+    return {
+      candidate: await this.prepared(preparation),
+      withdrawal: (changes) => this.withdrawal(preparation, changes),
+    };
   }
 
   /** A failed preparation counts as a refusal, so that withdrawals are published all the same. */
@@ -66,12 +76,12 @@ export class CandidateService {
     }
   }
 
-  private async withdrawal(preparation: Preparation): Promise<Candidate | null> {
+  private async withdrawal(preparation: Preparation, changes: WithdrawalOrder['changes']): Promise<Candidate | null> {
     try {
-      return await this.preparer.withdraw(preparation, 'compiled');
+      return await this.preparer.withdraw(preparation, { how: 'compiled', changes });
     } catch (error) {
       this.log.error('withdrawal could not be compiled', { err: error });
-      return this.preparer.withdraw(preparation, 'closed');
+      return this.preparer.withdraw(preparation, { how: 'closed', changes });
     }
   }
 

@@ -8,7 +8,13 @@ import type { Prepared } from './candidate.service.js';
 import { withCapacityFindings } from './capacity-findings.js';
 import { type Candidate, isRefused } from './domain/candidate.js';
 import type { PublicationDraft, PublicationHistory } from './domain/publication-history.js';
-import { type Plan, planPublication, restoredCandidate, withBrokenFinding } from './domain/publication-plan.js';
+import {
+  type Plan,
+  planPublication,
+  restoredCandidate,
+  isBrokenFinding,
+  withBrokenFinding,
+} from './domain/publication-plan.js';
 import type { Publication, RunOutcome, Trigger } from './domain/publication.js';
 import {
   contradiction,
@@ -165,7 +171,7 @@ export class PublishingRun {
     let intent = candidate;
     if (plan.kind === 'refused') {
       if (this.withdrawal === undefined) {
-        this.withdrawal = await this.prepared.withdrawal();
+        this.withdrawal = await this.prepared.withdrawal(plan.reasons.every(isBrokenFinding) ? 'all' : 'recorded');
         return 'took-seconds';
       }
       const reduced = this.withdrawal && (await this.judged(this.withdrawal, live));

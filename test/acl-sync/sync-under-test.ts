@@ -2,7 +2,13 @@ import { Registry } from 'prom-client';
 import { AclSyncMetrics } from '../../src/acl-sync/acl-sync.metrics.js';
 import { AclSyncService } from '../../src/acl-sync/acl-sync.service.js';
 import { CandidateService } from '../../src/acl-sync/candidate.service.js';
-import { type Candidate, type Preparation, prepare, prepareWithdrawal } from '../../src/acl-sync/domain/candidate.js';
+import {
+  type Candidate,
+  type Preparation,
+  prepare,
+  prepareWithdrawal,
+  type WithdrawalOrder,
+} from '../../src/acl-sync/domain/candidate.js';
 import type { RunOutcome } from '../../src/acl-sync/domain/publication.js';
 import { RulesPreparer } from '../../src/acl-sync/domain/rules-preparer.js';
 import { type Lease, SyncLock } from '../../src/acl-sync/domain/sync-lock.js';
@@ -91,9 +97,9 @@ class FaultyPreparer extends RulesPreparer {
     return Promise.resolve(preparation).then((given) => this.tamper(prepare(given, this.build), given.snapshot));
   }
 
-  override withdraw(preparation: Preparation, how: 'compiled' | 'closed'): Promise<Candidate | null> {
-    if (how === 'compiled' && !this.canCompile) return Promise.reject(new Error('out of memory'));
-    return Promise.resolve(prepareWithdrawal(preparation, this.build, how));
+  override withdraw(preparation: Preparation, order: WithdrawalOrder): Promise<Candidate | null> {
+    if (order.how === 'compiled' && !this.canCompile) return Promise.reject(new Error('out of memory'));
+    return Promise.resolve(prepareWithdrawal(preparation, this.build, order));
   }
 
   override compare(before: string, after: string): Promise<AccessChange> {

@@ -87,22 +87,29 @@ export function prepare(preparation: Preparation, compiler: string): Candidate {
   return withFinding(isApproved ? approvedFinding(unexplained) : unexplainedFinding(unexplained, rules.hash));
 }
 
+/** How a withdrawal is made. */
+export interface WithdrawalOrder {
+  /** `closed`: skip the compiler, because it did not end. */
+  how: 'compiled' | 'closed';
+  /** Which changes since the baseline take access away: those on record, or all, where only the engine refused the candidate. */
+  changes: 'recorded' | 'all';
+}
+
 /**
- * The rules to publish while a run is refused: the baseline less what recorded changes took away since. Compiled and proved;
+ * The rules to publish while a run is refused: the baseline less what changes took away since. Compiled and proved;
  * where that fails, or gains access over the baseline, the baseline's rules with denials in front (docs/decisions/0012).
- * @param how `closed`: skip the compiler, because it did not end
  * @returns with an error among its findings where even the denials cannot be proved; null: nothing was published before
  */
 export function prepareWithdrawal(
   preparation: Preparation,
   compiler: string,
-  how: 'compiled' | 'closed',
+  { how, changes }: WithdrawalOrder,
 ): Candidate | null {
   const { snapshot, previous } = preparation;
   if (previous === null) return null;
   const { baseline, published } = previous;
   const known = republished(baseline);
-  const snapshots = snapshotPair(snapshot, previous);
+  const snapshots = snapshotPair(snapshot, previous, changes);
   const less = snapshots && withdrawal(snapshots.previous, snapshots.explained);
   const finished = (candidate: Candidate): Candidate => ({
     ...candidate,

@@ -72,5 +72,12 @@ export function restoredCandidate(
 export function withBrokenFinding(candidate: Candidate): Candidate {
   const message =
     'the engine could not use these very rules when they were published; they are not published again until grants, policies, settings or the compiler make others';
-  return { ...candidate, findings: [...candidate.findings, { code: 'rules-broken', severity: 'error', message }] };
+  return { ...candidate, findings: [...candidate.findings, { code: BROKEN, severity: 'error', message }] };
 }
+
+/** The only kind of refusal that leaves no doubt about the grants. */
+export function isBrokenFinding({ code }: Finding): boolean {
+  return code === BROKEN;
+}
+
+const BROKEN = 'rules-broken';

@@ -1,6 +1,6 @@
 import type { AccessChange } from '../../trino-rules/diff/access-change.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
-import type { Candidate, Preparation } from './candidate.js';
+import type { Candidate, Preparation, WithdrawalOrder } from './candidate.js';
 
 /** The preparation exceeded its time or memory limit. */
 export class PreparationExceeded extends Error {
@@ -23,7 +23,7 @@ export abstract class RulesPreparer {
    */
   abstract prepare(preparation: Preparation): Promise<Candidate>;
   /** `prepareWithdrawal`, in the same way. */
-  abstract withdraw(preparation: Preparation, how: 'compiled' | 'closed'): Promise<Candidate | null>;
+  abstract withdraw(preparation: Preparation, order: WithdrawalOrder): Promise<Candidate | null>;
   /**
    * Only compiles: the text, unchecked.
    * @throws PreparationExceeded

@@ -71,6 +71,27 @@ describe('a withdrawal', () => {
     );
   });
 
+  it('gives no access that the previous or the current settings do not give', () => {
+    const given = aSnapshot().user('ana').may('SELECT', 'sales.eu.orders').snapshot();
+    const catalogs = fc.subarray(['sales', 'hr', 'web'], { minLength: 1 });
+    const settings = fc.record({
+      serviceAccounts: fc.subarray(['loader', 'reporter']).map((others) => [given.settings.ownAccount, ...others]),
+      writableCatalogs: catalogs,
+      readableCatalogs: catalogs,
+      impersonation: fc.boolean(),
+      sessionProperties: fc.subarray(['query_max_run_time', 'join_reordering_strategy']),
+    });
+    fc.assert(
+      fc.property(settings, settings, (...both) => {
+        const [previous, next] = both.map((each) => ({ ...given, settings: { ...given.settings, ...each } }));
+        if (previous === undefined || next === undefined) throw new Error('two snapshots');
+        const reduced = compile(withdrawal(previous, next)).document;
+        for (const snapshot of [previous, next])
+          expect(compareAccess(compile(snapshot).document, reduced)).toMatchObject({ gained: [] });
+      }),
+    );
+  });
+
   it('hides a column when the nearer of two masks was added or removed', () => {
     const wide = () => aSnapshot().user('ana').may('SELECT', 'sales.eu').seesMasked('sales.eu', 'card', 'NULL');
     const [previous, next] = [wide(), wide().seesMasked('sales.eu.orders', 'card', "'x'")].map((w) => w.snapshot());
@@ -153,7 +174,10 @@ describe('another build of the compiler', () => {
     );
   const withdrawnFrom = (snapshot: Snapshot, previous: Previous) => {
     const limits = { bytes: null, maxUnexplainedPercent: 5, warnTableRules: 3000 };
-    return prepareWithdrawal({ snapshot, position: '0:0', previous, limits }, 'this build', 'compiled');
+    return prepareWithdrawal({ snapshot, position: '0:0', previous, limits }, 'this build', {
+      how: 'compiled',
+      changes: 'recorded',
+    });
   };
   const whole = granting('sales', ...tables.map((table) => table.replace('sales', 'hr')));
   const half = granting('sales');

@@ -46,16 +46,22 @@ export interface UnexplainedChange {
   snapshots: SnapshotPair | null;
 }
 
-/** The previous snapshot, and the same with every recorded change applied. */
+/** The previous snapshot, and the same with every recorded change applied, or with all changes. */
 export interface SnapshotPair {
   previous: Snapshot;
   explained: Snapshot;
 }
 
 /** Null: this build cannot read the previous snapshot. */
-export function snapshotPair(snapshot: Snapshot, { baseline, events }: Previous): SnapshotPair | null {
+export function snapshotPair(
+  snapshot: Snapshot,
+  { baseline, events }: Previous,
+  changes: 'recorded' | 'all' = 'recorded',
+): SnapshotPair | null {
   const previous = readBack(baseline.snapshot, snapshot);
-  return previous && { previous, explained: explainedSnapshot(previous, snapshot, new AuditProjection(events)) };
+  if (previous === null) return null;
+  if (changes === 'all') return { previous, explained: effective(snapshot) };
+  return { previous, explained: explainedSnapshot(previous, snapshot, new AuditProjection(events)) };
 }
 
 /**

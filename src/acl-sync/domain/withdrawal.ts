@@ -1,11 +1,11 @@
 import { grantDetails, policyDetails, sameDetails } from '../../grants/domain/audit-details.js';
 import { covers, depth } from '../../trino-rules/model/principal-matching.js';
 import type { PolicySubject } from '../../trino-rules/model/principal.js';
-import type { Snapshot, SnapshotGroup, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
+import type { Snapshot, SnapshotGroup, SnapshotPolicy, SnapshotSettings } from '../../trino-rules/model/snapshot.js';
 import { joinById } from './join-by-id.js';
 
 /**
- * The previous snapshot less what recorded changes take away: grants, memberships and active users of both snapshots, and the
+ * The previous snapshot less what changes take away: grants, memberships, active users and settings of both snapshots, and the
  * policies of either. It gives no access that one of the two does not give, so it may be published while the candidate is
  * refused (api.md, "Publishing, more exactly").
  */
@@ -19,8 +19,21 @@ export function withdrawal(previous: Snapshot, explained: Snapshot): Snapshot {
       before && after && sameDetails(grantDetails(before), grantDetails(after)) ? [after] : [],
     ),
     policies: policies(previous, explained, groups).map((policy, i) => ({ ...policy, id: i + 1 })),
-    settings: previous.settings,
+    settings: settingsOfBoth(previous.settings, explained.settings),
     at: explained.at,
+  };
+}
+
+function settingsOfBoth(previous: SnapshotSettings, explained: SnapshotSettings): SnapshotSettings {
+  const both = (key: 'serviceAccounts' | 'writableCatalogs' | 'readableCatalogs' | 'sessionProperties'): string[] =>
+    previous[key].filter((name) => explained[key].includes(name));
+  return {
+    ...explained,
+    serviceAccounts: [...new Set([...both('serviceAccounts'), explained.ownAccount])],
+    writableCatalogs: both('writableCatalogs'),
+    readableCatalogs: both('readableCatalogs'),
+    sessionProperties: both('sessionProperties'),
+    impersonation: previous.impersonation && explained.impersonation,
   };
 }
 

@@ -1,13 +1,13 @@
 import { compile } from '../../trino-rules/compile/compile.js';
 import { compareAccess } from '../../trino-rules/diff/access-change.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
-import { type Preparation, prepare, prepareWithdrawal, refusalOf } from '../domain/candidate.js';
+import { type Preparation, prepare, prepareWithdrawal, refusalOf, type WithdrawalOrder } from '../domain/candidate.js';
 import { documentOf } from '../domain/unexplained-change.js';
 import { compilerDigest } from './compiler-digest.js';
 
 export type Task =
   | { kind: 'prepare'; preparation: Preparation }
-  | { kind: 'withdraw'; preparation: Preparation; how: 'compiled' | 'closed' }
+  | { kind: 'withdraw'; preparation: Preparation; order: WithdrawalOrder }
   | { kind: 'compile'; snapshot: Snapshot }
   | { kind: 'compare'; before: string; after: string }
   | { kind: 'prove'; snapshot: Snapshot }
@@ -34,7 +34,7 @@ function answer(task: Task) {
     case 'prepare':
       return prepare(task.preparation, COMPILER);
     case 'withdraw':
-      return prepareWithdrawal(task.preparation, COMPILER, task.how);
+      return prepareWithdrawal(task.preparation, COMPILER, task.order);
     case 'compile':
       return compile(task.snapshot).text;
     case 'compare':

@@ -1,7 +1,7 @@
 import { getHeapStatistics } from 'node:v8';
 import type { AccessChange } from '../../trino-rules/diff/access-change.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
-import type { Candidate, Preparation } from '../domain/candidate.js';
+import type { Candidate, Preparation, WithdrawalOrder } from '../domain/candidate.js';
 import { RulesPreparer } from '../domain/rules-preparer.js';
 import { compilerDigest } from './compiler-digest.js';
 import { PreparationProcess, PROGRAM } from './preparation-process.js';
@@ -36,8 +36,8 @@ export class SeparateRulesPreparer extends RulesPreparer {
     return this.runInProcess({ kind: 'compare', before, after });
   }
 
-  override withdraw(preparation: Preparation, how: 'compiled' | 'closed'): Promise<Candidate | null> {
-    return this.runInProcess({ kind: 'withdraw', preparation, how });
+  override withdraw(preparation: Preparation, order: WithdrawalOrder): Promise<Candidate | null> {
+    return this.runInProcess({ kind: 'withdraw', preparation, order });
   }
 
   /** The program's result for a task of this kind. */
