@@ -162,7 +162,7 @@ describe('any history of changes, edits, conflicts, restores and killed runs', (
         await history.take({ kind: 'run' });
       }),
       // HISTORIES=1000 takes half a minute.
-      { numRuns: Number(process.env['HISTORIES'] ?? 60), examples: [[UNRECORDED_AND_BROKEN]] },
+      { numRuns: Number(process.env['HISTORIES'] ?? 40), examples: [[UNRECORDED_AND_BROKEN]] },
     );
   });
 

@@ -1,4 +1,6 @@
 import fc from 'fast-check';
+import { PatternCache } from '../../src/trino-rules/document/pattern-cache.js';
+import { sizeOf } from '../../src/trino-rules/document/pattern-meaning.js';
 import type { ColumnRule, RulesDocument } from '../../src/trino-rules/document/rules-document.js';
 import { PRIVILEGES } from '../../src/trino-rules/model/resource.js';
 
@@ -33,10 +35,17 @@ export function anyPattern(): fc.Arbitrary<string> {
   );
 }
 
-/** Random documents whose rules overlap, contradict and shadow each other, in every section. */
-export function anyRules(): fc.Arbitrary<RulesDocument> {
+/**
+ * Random documents whose rules overlap, contradict and shadow each other, in every section.
+ * @param maxNames of a pattern without `.*`, at most
+ */
+export function anyRules(maxNames = Infinity): fc.Arbitrary<RulesDocument> {
   const some = <T>(rule: fc.Arbitrary<T>, maxLength = 6): fc.Arbitrary<T[]> => fc.array(rule, { maxLength });
-  const pattern = anyPattern();
+  const patterns = new PatternCache();
+  const pattern = anyPattern().filter((text) => {
+    const { names } = sizeOf(patterns.parse(text));
+    return names <= maxNames || names === Infinity;
+  });
   const names = { user: pattern, catalog: pattern };
   const optional = <T, R extends keyof T>(record: { [K in keyof T]: fc.Arbitrary<T[K]> }, ...requiredKeys: R[]) =>
     fc.record(record, { requiredKeys });

@@ -35,7 +35,7 @@ describe('an explained snapshot', () => {
       fc.property(anyRecordedChanges('anything'), (changed) => {
         expect(writtenSnapshot(explained(changed))).toBe(writtenSnapshot(changed.next));
       }),
-      { numRuns: 150 },
+      { numRuns: 80 },
     );
   });
 
@@ -67,7 +67,7 @@ describe('a withdrawal', () => {
         const more = [effective(changed.previous), explained(changed)].map((snapshot) => compile(snapshot).document);
         for (const document of more) expect(compareAccess(document, reduced)).toMatchObject({ gained: [] });
       }),
-      { numRuns: 60 },
+      { numRuns: 50 },
     );
   });
 
@@ -127,7 +127,7 @@ describe('denials in front of the published rules', () => {
         for (const document of [published, recorded])
           expect(compareAccess(document, closed?.document ?? published)).toMatchObject({ gained: [] });
       }),
-      { numRuns: 100 },
+      { numRuns: 50 },
     );
   });
 

@@ -1,7 +1,7 @@
 import type { Pattern, PatternPiece } from './pattern.js';
 
-/** What `.*` does not run over (java.util.regex without DOTALL). */
-const LINE_END = /[\n\r\u0085\u2028\u2029]/;
+/** UTF-16 units that `.*` does not run over (java.util.regex without DOTALL). */
+const LINE_ENDS: ReadonlySet<number> = new Set([0x0a, 0x0d, 0x85, 0x2028, 0x2029]);
 
 /**
  * Whether the whole of `name` matches, case-sensitively, as `java.util.regex` `matches()` does.
@@ -41,8 +41,11 @@ function step(piece: PatternPiece, name: string, from: ReadonlySet<number>): Rea
       return reached;
     case 'rest':
       for (const at of from) {
-        reached.add(at);
-        for (let end = at; end < name.length && !LINE_END.test(name.charAt(end)); end++) reached.add(end + 1);
+        // Whatever is reached from a position that was reached before, has been reached, too.
+        for (let end = at; !reached.has(end); end++) {
+          reached.add(end);
+          if (end === name.length || LINE_ENDS.has(name.charCodeAt(end))) break;
+        }
       }
       return reached;
   }

@@ -28,7 +28,7 @@ describe('the engine, evaluated for all users at once', () => {
           tables.map((place) => ({ place, answers: answersByUser(evaluator, place) })),
         );
       }),
-      { numRuns: 300 },
+      { numRuns: 200 },
     );
   });
 
@@ -62,7 +62,7 @@ describe('the engine, evaluated for all users at once', () => {
           })),
         );
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 });
