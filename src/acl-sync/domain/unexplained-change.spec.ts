@@ -35,7 +35,7 @@ describe('an explained snapshot', () => {
       fc.property(anyRecordedChanges('anything'), (changed) => {
         expect(writtenSnapshot(explained(changed))).toBe(writtenSnapshot(changed.next));
       }),
-      { numRuns: 80 },
+      { numRuns: 50 },
     );
   });
 
@@ -89,6 +89,7 @@ describe('a withdrawal', () => {
         for (const snapshot of [previous, next])
           expect(compareAccess(compile(snapshot).document, reduced)).toMatchObject({ gained: [] });
       }),
+      { numRuns: 40 },
     );
   });
 

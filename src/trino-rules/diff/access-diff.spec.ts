@@ -27,7 +27,7 @@ describe('the access that differs between two documents', () => {
         const documents = [compile(before).document, compile(after).document] as const;
         expectDifference(diffAccess(...documents), documents, intended(before), intended(after));
       }),
-      { numRuns: 40 },
+      { numRuns: 25 },
     );
   });
 
@@ -37,7 +37,7 @@ describe('the access that differs between two documents', () => {
         const [had, has] = documents.map(answered);
         if (had && has) expectDifference(diffAccess(...documents), documents, had, has);
       }),
-      { numRuns: 20 },
+      { numRuns: 12 },
     );
   });
 
