@@ -25,7 +25,7 @@ export class AccessService {
 
   /** @throws Refused `not_found`: no such account or group */
   async effective(principal: Principal, page: { after: Resource | null; limit: number }): Promise<EffectiveAccess[]> {
-    return effectiveAccess(await this.indexFor(principal), principal, page);
+    return effectiveAccess(await this.indexFor(principal, null), principal, page);
   }
 
   async holders(question: HolderQuestion, page: { after: string | null; limit: number }): Promise<Holder[]> {
@@ -41,7 +41,8 @@ export class AccessService {
 
   /** @throws Refused `not_found`: no such account or group */
   async explain(principal: Principal, question: Question): Promise<Explained> {
-    const index = await this.indexFor(principal);
+    // Reading `system` follows from what is granted anywhere.
+    const index = await this.indexFor(principal, question.resource.catalog === 'system' ? null : question.resource);
     const change = smallestChange(index, principal, question);
     return {
       ...explain(index, principal, question),
@@ -65,8 +66,8 @@ export class AccessService {
     return { version, ...trace, text: trace.rule && textOfRule(engine.rules, trace.rule) };
   }
 
-  private async indexFor(principal: Principal): Promise<AccessIndex> {
-    const index = new AccessIndex(await this.snapshots.readFor(principal));
+  private async indexFor(principal: Principal, node: Resource | null): Promise<AccessIndex> {
+    const index = new AccessIndex(await this.snapshots.readFor(principal, node));
     const exists =
       principal.type === 'engine' ||
       (principal.type === 'user' ? index.user(principal.id) : index.group(principal.id)) !== undefined;

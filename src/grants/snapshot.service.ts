@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../kernel/clock.js';
 import { Settings } from '../platform/settings.js';
 import type { Principal } from '../trino-rules/model/principal.js';
+import type { Resource } from '../trino-rules/model/resource.js';
 import type { Snapshot, SnapshotSettings } from '../trino-rules/model/snapshot.js';
 import type { Growth } from './domain/admission-ports.js';
 import { SnapshotStore, type Touched } from './domain/snapshot-store.js';
@@ -27,10 +28,10 @@ export class SnapshotService {
     return written && { ...written, settings: snapshotSettings(this.settings), at };
   }
 
-  /** The part that answers questions about one principal. */
-  async readFor(principal: Principal): Promise<Snapshot> {
+  /** The part that answers questions about one principal, at one node or, with null, anywhere. */
+  async readFor(principal: Principal, node: Resource | null): Promise<Snapshot> {
     const at = this.clock.now();
-    return { ...(await this.store.readFor(at, principal)), settings: snapshotSettings(this.settings), at };
+    return { ...(await this.store.readFor(at, principal, node)), settings: snapshotSettings(this.settings), at };
   }
 
   growth(since: Date): Promise<Growth> {

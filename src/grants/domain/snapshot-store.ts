@@ -1,4 +1,5 @@
 import type { Principal } from '../../trino-rules/model/principal.js';
+import type { Resource } from '../../trino-rules/model/resource.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import type { Growth } from './admission-ports.js';
 
@@ -22,8 +23,11 @@ export abstract class SnapshotStore {
   abstract read(at: Date): Promise<WrittenSnapshot>;
   /** The same for the touched rows and the principals that they name. Null: these are more than `maxGrants` grants. */
   abstract readTouched(at: Date, touched: Touched, maxGrants: number): Promise<WrittenSnapshot | null>;
-  /** The same for one principal: with its row, its groups, and what names it, one of them or everyone. */
-  abstract readFor(at: Date, principal: Principal): Promise<WrittenSnapshot>;
+  /**
+   * The same for one principal: with its row, its groups without their other members, and what names it, one of them or everyone.
+   * @param node only with what is granted there or above; null: everywhere
+   */
+  abstract readFor(at: Date, principal: Principal, node: Resource | null): Promise<WrittenSnapshot>;
   /** The growth by rows written since then that still have effect. */
   abstract growth(since: Date): Promise<Growth>;
 }

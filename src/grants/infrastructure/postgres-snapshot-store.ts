@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
 import type { PolicySubject, Principal } from '../../trino-rules/model/principal.js';
-import type { Privilege } from '../../trino-rules/model/resource.js';
+import type { Privilege, Resource } from '../../trino-rules/model/resource.js';
 import type { SnapshotGrant, SnapshotGroup, SnapshotPolicy, SnapshotUser } from '../../trino-rules/model/snapshot.js';
 import type { Growth } from '../domain/admission-ports.js';
 import { SnapshotStore, type Touched, type WrittenSnapshot } from '../domain/snapshot-store.js';
@@ -26,9 +26,9 @@ const LIVE_GRANT = 'revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $
 const list = (select: string) => `(SELECT coalesce(json_agg(row), '[]') FROM (${select}) AS row)`;
 
 /** The rows of a snapshot, read from the given tables or subqueries. */
-const snapshotOf = (from: Record<'users' | 'groups' | 'grants' | 'policies', string>) => `SELECT
+const snapshotOf = (from: Record<'users' | 'groups' | 'members' | 'grants' | 'policies', string>) => `SELECT
   ${list(`SELECT id, username, is_active FROM ${from.users} ORDER BY id`)} AS users,
-  ${list(`SELECT g.id, g.name, array(SELECT user_id FROM group_members WHERE group_id = g.id ORDER BY user_id) AS members
+  ${list(`SELECT g.id, g.name, array(SELECT user_id FROM ${from.members} m WHERE m.group_id = g.id ORDER BY user_id) AS members
             FROM ${from.groups} g WHERE g.deleted_at IS NULL ORDER BY g.id`)} AS groups,
   ${list(`SELECT id, user_id, group_id, engine_name, catalog_name, schema_name, table_name, privileges, expires_at
             FROM ${from.grants} WHERE ${LIVE_GRANT} ORDER BY id`)} AS grants,
@@ -38,7 +38,13 @@ const snapshotOf = (from: Record<'users' | 'groups' | 'grants' | 'policies', str
             FROM ${from.policies} p WHERE p.removed_at IS NULL ORDER BY p.id`)} AS policies`;
 
 /** One statement: at any isolation level, a PostgreSQL statement sees one state of the database. */
-const EVERYTHING = snapshotOf({ users: 'users', groups: 'groups', grants: 'grants', policies: 'policies' });
+const EVERYTHING = snapshotOf({
+  users: 'users',
+  groups: 'groups',
+  members: 'group_members',
+  grants: 'grants',
+  policies: 'policies',
+});
 
 const onTouchedNode = (row: string) => `EXISTS (SELECT FROM touched t WHERE t.catalog_name = ${row}.catalog_name
   AND (t.schema_name IS NULL OR ${row}.schema_name IS NULL OR t.schema_name = ${row}.schema_name))`;
@@ -66,19 +72,28 @@ const TOUCHED_ROWS = `${TOUCHED} SELECT count(*)::int AS count FROM touched_gran
 const TOUCHED_SNAPSHOT = `${TOUCHED} ${snapshotOf({
   users: 'named_users',
   groups: 'named_groups',
+  members: 'group_members',
   grants: 'touched_grants',
   policies: 'touched_policies',
 })}`;
 
-/** $2, $3 and $4: a user, a group or an engine principal; the others are null. */
-const NAMED = `(user_id = $2 OR group_id IN (SELECT group_id FROM own_groups) OR engine_name = $4)`;
+/** $2, $3 and $4: a user, a group or an engine principal; the others are null. $5, $6 and $7: a node; without a catalog, any. */
+const NAMED = `(user_id = $2 OR group_id = $3 OR engine_name = $4 OR group_id IN (SELECT group_id FROM own_memberships))`;
+const ON_PATH = `($5::text IS NULL OR (catalog_name = $5 AND (schema_name IS NULL OR schema_name = $6)
+  AND (table_name IS NULL OR table_name = $7)))`;
 const OF_PRINCIPAL = `WITH
-  own_groups AS (SELECT group_id FROM group_members WHERE user_id = $2 UNION SELECT $3::integer),
+  own_memberships AS (SELECT group_id, user_id FROM group_members WHERE user_id = $2),
   own_users AS (SELECT * FROM users WHERE id = $2),
-  named_groups AS (SELECT * FROM groups WHERE id IN (SELECT group_id FROM own_groups)),
-  own_grants AS (SELECT * FROM grants WHERE ${NAMED}),
-  own_policies AS (SELECT * FROM policies WHERE is_for_everyone OR ${NAMED})
-  ${snapshotOf({ users: 'own_users', groups: 'named_groups', grants: 'own_grants', policies: 'own_policies' })}`;
+  own_groups AS (SELECT * FROM groups WHERE id = $3 OR id IN (SELECT group_id FROM own_memberships)),
+  own_grants AS (SELECT * FROM grants WHERE ${NAMED} AND ${ON_PATH}),
+  own_policies AS (SELECT * FROM policies WHERE (is_for_everyone OR ${NAMED}) AND ${ON_PATH})
+  ${snapshotOf({
+    users: 'own_users',
+    groups: 'own_groups',
+    members: 'own_memberships',
+    grants: 'own_grants',
+    policies: 'own_policies',
+  })}`;
 
 /**
  * An upper estimate: a rule has some 400 bytes besides its names. Names are counted several times, because they can be in several
@@ -119,10 +134,11 @@ export class PostgresSnapshotStore extends SnapshotStore {
     return count > maxGrants ? null : this.written(TOUCHED_SNAPSHOT, touched);
   }
 
-  override readFor(at: Date, principal: Principal): Promise<WrittenSnapshot> {
+  override readFor(at: Date, principal: Principal, node: Resource | null): Promise<WrittenSnapshot> {
     const { type } = principal;
     const [user, group] = [type === 'user' ? principal.id : null, type === 'group' ? principal.id : null];
-    return this.written(OF_PRINCIPAL, [at, user, group, type === 'engine' ? principal.name : null]);
+    const path = [node?.catalog ?? null, node?.schema ?? null, node?.table ?? null];
+    return this.written(OF_PRINCIPAL, [at, user, group, type === 'engine' ? principal.name : null, ...path]);
   }
 
   private async written(query: string, values: unknown[]): Promise<WrittenSnapshot> {
