@@ -2,7 +2,7 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { AfterNames, Limit } from '../platform/page.dto.js';
 import { FieldRule, idProblem, NestedArray, NestedObject } from '../platform/validation.js';
 import type { Membership } from '../trino-rules/answers/draft.js';
-import type { DraftRequest } from './drafts.service.js';
+import type { DraftRequest } from './domain/draft-request.js';
 import { BATCH_MOST, GrantBatchDto, RowIds, toNewGrant } from './grants.dto.js';
 import { PolicyDto, toNewPolicy } from './policies.dto.js';
 

@@ -4,33 +4,15 @@ import { Clock } from '../kernel/clock.js';
 import { type FieldError, Refused } from '../kernel/errors.js';
 import { type AccessDifference, accessDifferences } from '../trino-rules/answers/access-difference.js';
 import { AccessIndex, compareNames, compareNodes } from '../trino-rules/answers/access-index.js';
-import { type Draft, type Membership, touchedNodes, withDraft } from '../trino-rules/answers/draft.js';
-import { maskConflict } from '../trino-rules/model/mask-conflict.js';
+import { type Membership, touchedNodes, withDraft } from '../trino-rules/answers/draft.js';
 import type { PolicySubject } from '../trino-rules/model/principal.js';
 import type { Resource } from '../trino-rules/model/resource.js';
-import type { Snapshot, SnapshotPolicy } from '../trino-rules/model/snapshot.js';
+import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { AdmissionService } from './admission.service.js';
-import type { Forecast, Growth } from './domain/admission-ports.js';
-import type { NewGrant } from './domain/grant.js';
-import type { NewPolicy } from './domain/policy.js';
+import type { Forecast } from './domain/admission-ports.js';
+import { type DraftCheck, type DraftRequest, growthOf, maskChecks, numbered } from './domain/draft-request.js';
 import { touchedPart } from './domain/touched-part.js';
 import { SnapshotService } from './snapshot.service.js';
-
-/** Changes that are not made yet; ids of rows, and `id: null` for a new policy. */
-export interface DraftRequest {
-  grants: readonly NewGrant[];
-  revoked: readonly number[];
-  policies: readonly { id: number | null; policy: NewPolicy }[];
-  deleted: readonly number[];
-  joined: readonly Membership[];
-  left: readonly Membership[];
-}
-
-/** Why the write would be refused, by the code of its answer. */
-export interface DraftCheck {
-  code: 'mask_conflict' | 'rules_too_large' | 'rules_unprovable';
-  message: string;
-}
 
 export interface DraftPreview {
   /** By principal, then by node; one more than was asked for, where there are more. */
@@ -89,10 +71,14 @@ export class DraftsService {
     const gives = draft.grants.length + draft.policies.length + draft.joined.length > 0;
     // A write that only takes away is never refused.
     const forecast = gives
-      ? await this.admission.forecast(after, touchedPart(after, nodes), growthOf(before, draft))
+      ? this.admission.forecast(after, touchedPart(after, nodes), growthOf(before, draft))
       : { size: null, unprovable: null };
-    const counted = await counting(accessDifferences(before, after, touched), page);
-    return { ...counted, size: forecast.size, checks: [...masks(after, draft.policies), ...checksOf(forecast)] };
+    // The proof has a process of its own.
+    const [{ size, unprovable }, counted] = await Promise.all([
+      forecast,
+      counting(accessDifferences(before, after, touched), page),
+    ]);
+    return { ...counted, size, checks: [...maskChecks(after, draft.policies), ...checksOf({ size, unprovable })] };
   }
 
   private errors(before: Snapshot, { grants, revoked, policies, deleted, joined, left }: DraftRequest): FieldError[] {
@@ -151,54 +137,6 @@ export class DraftsService {
       ...members(left, 'remove'),
     ];
   }
-}
-
-/** New rows get ids below all others. */
-function numbered({ grants, revoked, policies, deleted, joined, left }: DraftRequest): Draft {
-  return {
-    ...{ revoked, deleted, joined, left },
-    grants: grants.map(({ principal, resource, privileges, expiresAt }, i) => ({
-      id: -1 - i,
-      ...{ principal, resource, privileges, expiresAt, revokedAt: null },
-    })),
-    policies: policies.map(({ id, policy: { rule, principal, except } }, i) => ({
-      id: id ?? -1 - i,
-      ...{ principal, except },
-      ...rule,
-    })),
-  };
-}
-
-/** As the store estimates it of rows that are written. */
-function growthOf({ users, groups }: Snapshot, { grants, policies, joined }: Draft): Growth {
-  const names = new Map(users.map(({ id, name }) => [id, name]));
-  const bytesOf = (ids: readonly number[]): number =>
-    ids.reduce((sum, id) => sum + Buffer.byteLength(names.get(id) ?? '') + 1, 0);
-  const bytes = grants.map(({ principal, resource: { catalog, schema = '', table = '' } }) => {
-    const node = 400 + 4 * Buffer.byteLength(catalog + schema + table);
-    if (principal.type === 'engine') return node + 8 * Buffer.byteLength(principal.name);
-    const members =
-      principal.type === 'user' ? [principal.id] : (groups.find(({ id }) => id === principal.id)?.members ?? []);
-    return node + 8 * bytesOf(members);
-  });
-  return {
-    bytes: bytes.reduce((sum, each) => sum + each, 0),
-    isWide: policies.length > 0 || joined.length > 0 || grants.some(({ resource }) => resource.table === undefined),
-  };
-}
-
-function masks(after: Snapshot, written: readonly SnapshotPolicy[]): DraftCheck[] {
-  return written.flatMap(({ id, kind }): DraftCheck[] => {
-    const conflict = kind === 'column_mask' ? maskConflict(after, id) : null;
-    if (conflict === null) return [];
-    const other = conflict.with < 0 ? 'another new policy' : `policy ${conflict.with}`;
-    return [
-      {
-        code: 'mask_conflict',
-        message: `${other} masks the same column at the same distance for ${conflict.principal}`,
-      },
-    ];
-  });
 }
 
 function checksOf({ size, unprovable }: { size: Forecast | null; unprovable: string | null }): DraftCheck[] {

@@ -5,26 +5,19 @@ import { AccessAdministrationController } from './access-administration.controll
 import { AccessController } from './access.controller.js';
 import { AccessService } from './access.service.js';
 import { AdmissionService } from './admission.service.js';
-import { PrincipalDirectory } from './domain/admission-ports.js';
-import { GrantStore } from './domain/grant.js';
-import { GroupStore } from './domain/group.js';
-import { PolicyStore } from './domain/policy.js';
 import { DraftsService } from './drafts.service.js';
+import { GrantStoresModule } from './grant-stores.module.js';
 import { GrantsController } from './grants.controller.js';
 import { GrantsService } from './grants.service.js';
 import { GroupsController } from './groups.controller.js';
 import { GroupsService } from './groups.service.js';
-import { PostgresGrantStore } from './infrastructure/postgres-grant-store.js';
-import { PostgresGroupStore } from './infrastructure/postgres-group-store.js';
-import { PostgresPolicyStore } from './infrastructure/postgres-policy-store.js';
-import { PostgresPrincipalDirectory } from './infrastructure/postgres-principal-directory.js';
 import { PoliciesController } from './policies.controller.js';
 import { PoliciesService } from './policies.service.js';
 import { SnapshotsModule } from './snapshots.module.js';
 
 /** Access that administrators record: grants, groups, policies; and the answers that follow from it. */
 @Module({
-  imports: [AuditModule, UsersModule, SnapshotsModule],
+  imports: [AuditModule, UsersModule, SnapshotsModule, GrantStoresModule],
   controllers: [
     GroupsController,
     GrantsController,
@@ -32,17 +25,6 @@ import { SnapshotsModule } from './snapshots.module.js';
     AccessController,
     AccessAdministrationController,
   ],
-  providers: [
-    GroupsService,
-    GrantsService,
-    PoliciesService,
-    AdmissionService,
-    AccessService,
-    DraftsService,
-    { provide: GroupStore, useClass: PostgresGroupStore },
-    { provide: GrantStore, useClass: PostgresGrantStore },
-    { provide: PolicyStore, useClass: PostgresPolicyStore },
-    { provide: PrincipalDirectory, useClass: PostgresPrincipalDirectory },
-  ],
+  providers: [GroupsService, GrantsService, PoliciesService, AdmissionService, AccessService, DraftsService],
 })
 export class GrantsModule {}

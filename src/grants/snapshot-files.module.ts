@@ -3,15 +3,9 @@ import { AuditModule } from '../audit/audit.module.js';
 import { UsersModule } from '../users/users.module.js';
 import { AdmissionService } from './admission.service.js';
 import { AccessFileStore } from './domain/access-file-store.js';
-import { EngineNames, PrincipalDirectory } from './domain/admission-ports.js';
-import { GrantStore } from './domain/grant.js';
-import { GroupStore } from './domain/group.js';
-import { PolicyStore } from './domain/policy.js';
+import { EngineNames } from './domain/admission-ports.js';
+import { GrantStoresModule } from './grant-stores.module.js';
 import { PostgresAccessFileStore } from './infrastructure/postgres-access-file-store.js';
-import { PostgresGrantStore } from './infrastructure/postgres-grant-store.js';
-import { PostgresGroupStore } from './infrastructure/postgres-group-store.js';
-import { PostgresPolicyStore } from './infrastructure/postgres-policy-store.js';
-import { PostgresPrincipalDirectory } from './infrastructure/postgres-principal-directory.js';
 import { SnapshotFilesService } from './snapshot-files.service.js';
 import { SnapshotWriter } from './snapshot-writer.service.js';
 import { SnapshotsModule } from './snapshots.module.js';
@@ -24,16 +18,12 @@ const ENGINE_NOT_ASKED: EngineNames = {
 
 /** Snapshot files, for the command line. Needs the two other ports of admission, which `acl-sync` provides. */
 @Module({
-  imports: [AuditModule, UsersModule, SnapshotsModule],
+  imports: [AuditModule, UsersModule, SnapshotsModule, GrantStoresModule],
   providers: [
     SnapshotFilesService,
     SnapshotWriter,
     AdmissionService,
     { provide: AccessFileStore, useClass: PostgresAccessFileStore },
-    { provide: GroupStore, useClass: PostgresGroupStore },
-    { provide: GrantStore, useClass: PostgresGrantStore },
-    { provide: PolicyStore, useClass: PostgresPolicyStore },
-    { provide: PrincipalDirectory, useClass: PostgresPrincipalDirectory },
     { provide: EngineNames, useValue: ENGINE_NOT_ASKED },
   ],
   exports: [SnapshotFilesService],

@@ -1,0 +1,70 @@
+import { type Draft, type Membership } from '../../trino-rules/answers/draft.js';
+import { maskConflict } from '../../trino-rules/model/mask-conflict.js';
+import type { Snapshot, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
+import type { Growth } from './admission-ports.js';
+import type { NewGrant } from './grant.js';
+import type { NewPolicy } from './policy.js';
+
+/** Changes that are not made yet; ids of rows, and `id: null` for a new policy. */
+export interface DraftRequest {
+  grants: readonly NewGrant[];
+  revoked: readonly number[];
+  policies: readonly { id: number | null; policy: NewPolicy }[];
+  deleted: readonly number[];
+  joined: readonly Membership[];
+  left: readonly Membership[];
+}
+
+/** Why the write would be refused, by the code of its answer. */
+export interface DraftCheck {
+  code: 'mask_conflict' | 'rules_too_large' | 'rules_unprovable';
+  message: string;
+}
+
+/** New rows get ids below all others. */
+export function numbered({ grants, revoked, policies, deleted, joined, left }: DraftRequest): Draft {
+  return {
+    ...{ revoked, deleted, joined, left },
+    grants: grants.map(({ principal, resource, privileges, expiresAt }, i) => ({
+      id: -1 - i,
+      ...{ principal, resource, privileges, expiresAt, revokedAt: null },
+    })),
+    policies: policies.map(({ id, policy: { rule, principal, except } }, i) => ({
+      id: id ?? -1 - i,
+      ...{ principal, except },
+      ...rule,
+    })),
+  };
+}
+
+/** As the store estimates it of rows that are written. */
+export function growthOf({ users, groups }: Snapshot, { grants, policies, joined }: Draft): Growth {
+  const names = new Map(users.map(({ id, name }) => [id, name]));
+  const bytesOf = (ids: readonly number[]): number =>
+    ids.reduce((sum, id) => sum + Buffer.byteLength(names.get(id) ?? '') + 1, 0);
+  const bytes = grants.map(({ principal, resource: { catalog, schema = '', table = '' } }) => {
+    const node = 400 + 4 * Buffer.byteLength(catalog + schema + table);
+    if (principal.type === 'engine') return node + 8 * Buffer.byteLength(principal.name);
+    const members =
+      principal.type === 'user' ? [principal.id] : (groups.find(({ id }) => id === principal.id)?.members ?? []);
+    return node + 8 * bytesOf(members);
+  });
+  return {
+    bytes: bytes.reduce((sum, each) => sum + each, 0),
+    isWide: policies.length > 0 || joined.length > 0 || grants.some(({ resource }) => resource.table === undefined),
+  };
+}
+
+export function maskChecks(after: Snapshot, written: readonly SnapshotPolicy[]): DraftCheck[] {
+  return written.flatMap(({ id, kind }): DraftCheck[] => {
+    const conflict = kind === 'column_mask' ? maskConflict(after, id) : null;
+    if (conflict === null) return [];
+    const other = conflict.with < 0 ? 'another new policy' : `policy ${conflict.with}`;
+    return [
+      {
+        code: 'mask_conflict',
+        message: `${other} masks the same column at the same distance for ${conflict.principal}`,
+      },
+    ];
+  });
+}

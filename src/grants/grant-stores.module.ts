@@ -1,0 +1,21 @@
+import { Module } from '@nestjs/common';
+import { PrincipalDirectory } from './domain/admission-ports.js';
+import { GrantStore } from './domain/grant.js';
+import { GroupStore } from './domain/group.js';
+import { PolicyStore } from './domain/policy.js';
+import { PostgresGrantStore } from './infrastructure/postgres-grant-store.js';
+import { PostgresGroupStore } from './infrastructure/postgres-group-store.js';
+import { PostgresPolicyStore } from './infrastructure/postgres-policy-store.js';
+import { PostgresPrincipalDirectory } from './infrastructure/postgres-principal-directory.js';
+
+/** The written rows: groups, grants and policies, with the principals that they name. */
+@Module({
+  providers: [
+    { provide: GroupStore, useClass: PostgresGroupStore },
+    { provide: GrantStore, useClass: PostgresGrantStore },
+    { provide: PolicyStore, useClass: PostgresPolicyStore },
+    { provide: PrincipalDirectory, useClass: PostgresPrincipalDirectory },
+  ],
+  exports: [GroupStore, GrantStore, PolicyStore, PrincipalDirectory],
+})
+export class GrantStoresModule {}
