@@ -1,4 +1,3 @@
-import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { expand, matches, sizeOf } from './pattern-meaning.js';
 import { readPattern, type Pattern } from './pattern.js';
 import { WorkBudget } from './work-budget.js';
@@ -13,6 +12,8 @@ export type PatternLanguage =
 /** Without any of these a pattern is a list of names. */
 const SYNTAX = /[\\^$.?*+()[\]{}]/;
 const MAX_NAMES = 1_000_000;
+/** Of the patterns that are kept, in UTF-16 units: read, they take some thirty times the room. */
+const MAX_KEPT_UNITS = 2 * 1_048_576;
 /** To make a string of a name, and to keep it. */
 const STEPS_PER_NAME = 400;
 
@@ -21,6 +22,7 @@ export class PatternCache {
   private readonly patterns = new Map<string, Pattern>();
   private readonly languages = new Map<string, PatternLanguage>();
   private readonly taken = new Set<string>();
+  private keptUnits = 0;
   private freshName: string | null = null;
 
   /** @param read for patterns of files that are not Grantline's own */
@@ -31,10 +33,17 @@ export class PatternCache {
 
   /** @throws RangeError for a text that `readRules` refuses */
   pattern(text: string): Pattern {
-    return getOrInsert(this.patterns, text, () => this.parse(text));
+    const known = this.patterns.get(text);
+    if (known) return known;
+    const pattern = this.parse(text);
+    if (this.keptUnits + text.length <= MAX_KEPT_UNITS) {
+      this.keptUnits += text.length;
+      this.patterns.set(text, pattern);
+    }
+    return pattern;
   }
 
-  /** As `pattern`, but not kept: the patterns of users name thousands, and take a hundred times the room of their text. */
+  /** As `pattern`, but never kept: every pattern of users is read once, and they are most of a document. */
   parse(text: string): Pattern {
     return parsed(text, this.read);
   }
