@@ -91,9 +91,10 @@ export class PreparationProcess {
   }
 }
 
+/** A tenth of a busy core is left: with the lowest priority, requests without end would keep revokes from being published. */
 function yieldToOthers(pid: number): void {
   try {
-    setPriority(pid, constants.priority.PRIORITY_LOW);
+    setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
   } catch {
     // The child has exited already.
   }
