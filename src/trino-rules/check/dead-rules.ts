@@ -9,7 +9,7 @@ import { UserUniverse } from '../engine/user-universe.js';
 import { reachableRules, type Reach } from '../lint/reachable-rules.js';
 import type { SectionName } from './engine-format.js';
 import type { ForeignRule, ForeignRules } from './foreign-rules.js';
-import { anyName, languageOf } from './foreign-language.js';
+import { anyName, languageOf, maxListedNames } from './foreign-language.js';
 import type { PlacedFinding } from './placed-finding.js';
 
 /** What rules of a section are matched with: the user first, then groups and objects. */
@@ -80,7 +80,7 @@ class SectionJudge {
     private readonly fields: readonly string[],
     private readonly budget: WorkBudget,
   ) {
-    this.patterns = new PatternCache(budget, regular);
+    this.patterns = new PatternCache(budget, regular, maxListedNames);
     this.texts = rules.map(({ patterns }) => fields.map((field) => anyName(field, patterns.get(field)?.text)));
     this.isRegular = this.texts.map((texts) => texts.every((text) => languageOf(text).kind !== 'opaque'));
     this.trie = new RuleTrie(budget);
@@ -150,10 +150,12 @@ class SectionJudge {
 
   /** Earlier rules that match a name of each field. */
   private deciders(index: number, sample: readonly string[]): number[] {
-    // Languages that are not judged cover what is written alike, and nothing else is known of them.
+    // Of languages that are not judged only this is known: any name covers them, and so does what is written alike.
     if (this.isRegular[index] !== true) {
       const same = this.written.get(JSON.stringify(this.texts[index])) ?? index;
-      return same < index ? [same] : [];
+      if (same < index) return [same];
+      this.budget.spend(index);
+      return this.rules.flatMap((_, earlier) => (earlier < index && this.covers(earlier, index) ? [earlier] : []));
     }
     const [user = '', ...objects] = sample;
     return this.trie.at(objects).filter((earlier) => {

@@ -18,6 +18,16 @@ export function languageOf(text: string | undefined): ForeignLanguage {
 }
 
 /**
+ * How many names a pattern of anybody's file may list: as many as it spells out, whereas `[^a]` or `[a-z]{3}` is better judged as
+ * a language than name by name.
+ */
+export function maxListedNames(text: string): number {
+  return text.length + MOST_UNSPELLED;
+}
+
+const MOST_UNSPELLED = 500;
+
+/**
  * A pattern's text, or undefined where it matches any name: none is empty or breaks a line. The exceptions: a rule for any group
  * matches no user without a group, and one about any owner is not about running queries.
  */

@@ -25,10 +25,14 @@ export class PatternCache {
   private keptUnits = 0;
   private freshName: string | null = null;
 
-  /** @param read for patterns of files that are not Grantline's own */
+  /**
+   * @param read for patterns of files that are not Grantline's own
+   * @param maxNames how many names a pattern may list; one with more is open
+   */
   constructor(
     readonly budget = new WorkBudget(),
     private readonly read: (text: string) => Pattern = commonSubset,
+    readonly maxNames: (text: string) => number = () => MAX_NAMES,
   ) {}
 
   /** @throws RangeError for a text that `readRules` refuses */
@@ -52,7 +56,7 @@ export class PatternCache {
     if (text === undefined) return ANY;
     const known = this.languages.get(text);
     if (known) return known;
-    const language = languageOf(this.pattern(text), this.budget);
+    const language = languageOf(this.pattern(text), this.budget, this.maxNames(text));
     this.languages.set(text, language);
     if (language.kind === 'names') this.take(language.names);
     return language;
@@ -109,10 +113,10 @@ function commonSubset(text: string): Pattern {
   return reading.pattern;
 }
 
-function languageOf(pattern: Pattern, budget: WorkBudget): PatternLanguage {
+function languageOf(pattern: Pattern, budget: WorkBudget, maxNames: number): PatternLanguage {
   const size = sizeOf(pattern);
   const steps = size.names * STEPS_PER_NAME + size.characters;
-  const names = budget.canAfford(steps) ? expand(pattern, MAX_NAMES) : null;
+  const names = size.names <= maxNames && budget.canAfford(steps) ? expand(pattern, maxNames) : null;
   if (names === null) return { kind: 'open', witness: witness(pattern), pattern };
   budget.spend(steps);
   return { kind: 'names', names };

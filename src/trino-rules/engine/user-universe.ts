@@ -75,7 +75,8 @@ export class UserUniverse {
       return;
     }
     const steps = size.names * STEPS_PER_STRANGER + size.characters;
-    const names = this.patterns.budget.canAfford(steps) ? expand(pattern, MAX_STRANGERS) : null;
+    const isFew = size.names <= this.patterns.maxNames(text) && this.patterns.budget.canAfford(steps);
+    const names = isFew ? expand(pattern, MAX_STRANGERS) : null;
     if (names === null) {
       this.leaveOpen(text, pattern);
       return;
