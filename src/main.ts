@@ -62,9 +62,9 @@ acl
   .action(loaded(async () => (await import('./commands/acl-compile.js')).compileSnapshot));
 acl
   .command('import')
-  .argument('<rules>', 'an existing rules file')
+  .argument('<rules>', 'an existing rules file, or a manifest with one')
   .description('make a snapshot file that means the same for the users of a list, proved by comparison')
-  .requiredOption('--users <file>', 'their names, one a line')
+  .requiredOption('--users <file>', 'one user a line, with groups behind a colon: ana: analysts, sales')
   .option('--out <file>', 'JSON, or YAML by its name; default: standard output')
   .option('--json', 'print the snapshot and what grants cannot say as JSON')
   .action(loaded(async () => (await import('./commands/acl-import.js')).importRulesFile));

@@ -19,3 +19,8 @@ export async function withProgress<T>(label: string, work: Promise<T>): Promise<
   );
   return work.finally(() => clearInterval(timer));
 }
+
+/** A file must not command the terminal that shows it. */
+export function printable(text: string): string {
+  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '�');
+}

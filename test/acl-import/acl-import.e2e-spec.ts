@@ -40,21 +40,58 @@ describe('acl import', () => {
 
   it('lists what grants cannot say, with its place, and gives less instead', async () => {
     const secret = '{"schema":"eu","table":"secret_.*","privileges":[]}';
-    const { code, stdout } = await importRules(rules.replace('"tables":[', `"tables":[${secret},`), 'ana\n', '--json');
+    const changed = rules.replace('"tables":[', `"tables":[${secret},`);
+    const { code, stdout } = await importRules(changed, 'ana\n', '--json');
     const { snapshot, findings } = JSON.parse(stdout) as { snapshot: { grants: unknown[] }; findings: object[] };
     expect({ code, grants: snapshot.grants }).toEqual({ code: 1, grants: [] });
     expect(findings).toContainEqual({
       code: 'import-lost',
-      what: 'SELECT from sales.eu.(any other table)',
       people: ['ana'],
+      what: ['SELECT from sales.eu.(any other table)'],
+      why: 'a grant above would also reach names that other rules decide',
+      instead: 'it is not granted',
       rule: expect.stringMatching(/^tables\[\d+\]$/) as string,
       line: expect.any(Number) as number,
       column: expect.any(Number) as number,
     });
+    const text = await importRules(changed, 'ana\n');
+    expect(text.stderr).toMatch(
+      /rules[.]json:\d+:\d+ tables\[\d+\] ana: a grant above would also reach names that other rules decide; it is not granted:\n {2}SELECT from sales[.]eu[.]\(any other table\)\n/,
+    );
   });
 
-  it('ends with 2 where a file cannot be read', async () => {
-    expect(await importRules('{"catalogs":[]}', 'ana\n')).toMatchObject({ code: 2, stdout: '' });
-    expect(await importRules(rules, 'a\u0007\n')).toMatchObject({ code: 2, stdout: '' });
+  it('reads any file that the engine loads, with the groups that the list gives, out of a manifest too', async () => {
+    const foreign = `{
+      "catalogs": [{ "group": "analysts", "catalog": "sales", "allow": true }],
+      "tables": [{ "group": "analysts", "catalog": "sales", "schema": "EU|eu", "privileges": ["select"] }]
+    }`;
+    const users = '# people of sales\nana: analysts, staff\n\nben\n';
+    const granted = [
+      {
+        resource: { catalog: 'sales', schema: 'eu' },
+        principal: { type: 'user', name: 'ana' },
+        privileges: ['SELECT'],
+      },
+    ];
+    const bare = await importRules(foreign, users, '--json');
+    expect(JSON.parse(bare.stdout)).toMatchObject({ snapshot: { grants: granted } });
+    const manifest = JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', data: { 'rules.json': foreign } });
+    const mapped = await importRules(manifest, users, '--json');
+    expect(JSON.parse(mapped.stdout)).toMatchObject({ snapshot: { grants: granted } });
+    expect([bare.code, mapped.code]).toEqual([1, 1]);
+  });
+
+  it('ends with 2 where a file cannot be read, or is refused by the engine, and says where', async () => {
+    const refused = await importRules('{\n "tables": [{ "privileges": "SELECT" }]}', 'ana\n');
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toMatch(/rules[.]json:2:29 "privileges" must be a list/);
+    const unnamed = await importRules(rules, 'ben\na\u0007\n');
+    expect(unnamed).toMatchObject({ code: 2, stdout: '' });
+    expect(unnamed.stderr).toMatch(/users:2:1 /);
+    expect(await importRules('', 'ana\n')).toMatchObject({ code: 2, stdout: '' });
+    expect(await importRules('---\nkind: Service\n', 'ana\n')).toMatchObject({ code: 2, stdout: '' });
+    const missing = await runGrantline(['acl', 'import', join(folder, 'none'), '--users', join(folder, 'none')], {});
+    expect(missing).toMatchObject({ code: 2, stdout: '' });
+    expect(missing.stderr).not.toContain(' at ');
   });
 });

@@ -1,3 +1,4 @@
+import { printable } from '../output.js';
 import type { CheckedFile, FileFinding } from './check-file.js';
 
 /** What fits beside a line number; rules files are often one line. */
@@ -42,9 +43,4 @@ function summary(files: readonly CheckedFile[]): string {
 
 function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
-}
-
-/** A file must not command the terminal that shows it. */
-function printable(text: string): string {
-  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '�');
 }

@@ -2,8 +2,8 @@ import type { JsonNode } from '../../kernel/json-reader.js';
 import type { Report } from './placed-finding.js';
 import { describeValue, isGiven, textOf } from './values.js';
 
-/** SQL, of which the engine reads nothing before it is used. */
-export function readExpression(key: string, node: JsonNode, report: Report): void {
+/** SQL, of which the engine reads nothing before it is used. Null: the engine refuses the file. */
+export function readExpression(key: string, node: JsonNode, report: Report): string | null {
   const text = textOf(key, node, report);
   if (text !== null && !/\S/.test(text)) {
     report(
@@ -12,16 +12,19 @@ export function readExpression(key: string, node: JsonNode, report: Report): voi
       node.at,
     );
   }
+  return text;
 }
 
-/** `{"user": …}`, the identity for sub-queries. */
-export function readEnvironment(key: string, node: JsonNode, report: Report): void {
+/** `{"user": …}`, the identity that an expression is evaluated as; null: none is given. */
+export function readEnvironment(key: string, node: JsonNode, report: Report): string | null {
   if (node.kind !== 'object') {
     report('rules-wrong-type', `"${key}" must be an object, not ${describeValue(node)}`, node.at);
-    return;
+    return null;
   }
+  let user: string | null = null;
   for (const { key: inner, at, value } of node.members) {
     if (inner !== 'user') report('rules-key-unknown', `the engine refuses a file with the key "${inner}" here`, at);
-    else if (isGiven(inner, value, report)) textOf(inner, value, report);
+    else if (isGiven(inner, value, report)) user = textOf(inner, value, report);
   }
+  return user;
 }

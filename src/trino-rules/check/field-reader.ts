@@ -4,7 +4,7 @@ import { isRefused } from './checks.js';
 import { readColumns } from './column-reader.js';
 import type { FieldFormat, SectionFormat } from './engine-format.js';
 import { readEnvironment, readExpression } from './expression-reader.js';
-import type { ForeignPattern } from './foreign-rules.js';
+import type { ForeignPattern, ForeignRule } from './foreign-rules.js';
 import { checkNewUser } from './new-user.js';
 import { checkPattern } from './pattern-checks.js';
 import type { PlacedFinding, Report } from './placed-finding.js';
@@ -16,6 +16,9 @@ export class FieldReader {
   private readonly patterns = new Map<string, ForeignPattern>();
   private readonly nodes = new Map<string, JsonNode>();
   private gives: readonly string[] = [];
+  private filter: { text: string; at: number } | null = null;
+  private runsAs: string | null = null;
+  private columns: ForeignRule['columns'] = [];
 
   /** @param at the offset of the rule's brace */
   constructor(
@@ -38,10 +41,11 @@ export class FieldReader {
     }
   }
 
-  read(): { patterns: ReadonlyMap<string, ForeignPattern>; gives: readonly string[] } {
+  read(): Pick<ForeignRule, 'patterns' | 'gives' | 'filter' | 'columns'> {
     for (const [key, field] of Object.entries(this.format.fields)) this.field(key, field, this.nodes.get(key));
     this.together();
-    return { patterns: this.patterns, gives: this.gives };
+    const filter = this.filter && { ...this.filter, runsAs: this.runsAs };
+    return { patterns: this.patterns, gives: this.gives, filter, columns: this.columns };
   }
 
   private readonly report: Report = (code, message, at) => this.findings.push({ code, message, at });
@@ -74,13 +78,16 @@ export class FieldReader {
         this.words(key, field, node);
         return;
       case 'columns':
-        if (isGiven(key, node, this.report)) readColumns(node, this.report);
+        if (isGiven(key, node, this.report)) this.columns = readColumns(node, this.report);
         return;
       case 'expression':
-        if (isGiven(key, node, this.report)) readExpression(key, node, this.report);
+        if (isGiven(key, node, this.report)) {
+          const text = readExpression(key, node, this.report);
+          if (text !== null) this.filter = { text, at: node.at };
+        }
         return;
       case 'environment':
-        if (isGiven(key, node, this.report)) readEnvironment(key, node, this.report);
+        if (isGiven(key, node, this.report)) this.runsAs = readEnvironment(key, node, this.report);
         return;
       case 'text':
         if (isGiven(key, node, this.report)) textOf(key, node, this.report);

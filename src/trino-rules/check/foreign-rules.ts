@@ -12,6 +12,10 @@ export interface ForeignRule {
   patterns: ReadonlyMap<string, ForeignPattern>;
   /** What it gives: the words of `privileges` or `allow`, a catalog's mode, `true` or `false`. */
   gives: readonly string[];
+  /** A row filter; null: none. */
+  filter: ForeignExpression | null;
+  /** Columns that are hidden or masked, each once. */
+  columns: readonly ForeignColumn[];
   /** The engine refuses it, so what it matches and gives is not known. */
   isRefused: boolean;
   /** Its text on one line, cut where it is long. */
@@ -21,6 +25,20 @@ export interface ForeignRule {
 export interface ForeignPattern {
   text: string;
   at: number;
+}
+
+export interface ForeignExpression {
+  text: string;
+  at: number;
+  /** The identity that the engine evaluates it as; null: the user of the session. */
+  runsAs: string | null;
+}
+
+export interface ForeignColumn {
+  name: string;
+  /** False: it is hidden. */
+  allow: boolean;
+  mask: ForeignExpression | null;
 }
 
 /** The sections of a file; one that is absent, or null, is not in it. */

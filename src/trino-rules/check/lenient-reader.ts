@@ -79,7 +79,7 @@ function readRules(section: SectionName, items: readonly JsonNode[], findings: P
     }
     const own: PlacedFinding[] = [];
     const fields = new FieldReader(formatOf(section), item.at, lastOfEach(item.members), own);
-    const { patterns, gives } = fields.read();
+    const read = fields.read();
     for (const finding of own) findings.push({ ...finding, rule: place });
     return [
       {
@@ -87,8 +87,7 @@ function readRules(section: SectionName, items: readonly JsonNode[], findings: P
         index,
         place,
         at: item.at,
-        patterns,
-        gives,
+        ...read,
         isRefused: own.some(({ code }) => isRefused(code)),
         get text() {
           return ruleText(plainValue(item));

@@ -27,10 +27,15 @@ export interface AccessDiff {
 /**
  * All access that the second document adds and removes. Complete for every user on every node that either document names; an entry
  * with fresh names is about the nodes that neither names.
+ * @param patterns where the documents are not both Grantline's own
  * @throws BudgetExceeded
  */
-export function diffAccess(before: RulesDocument, after: RulesDocument, budget = new WorkBudget()): AccessDiff {
-  const patterns = new PatternCache(budget);
+export function diffAccess(
+  before: RulesDocument,
+  after: RulesDocument,
+  budget = new WorkBudget(),
+  patterns = new PatternCache(budget),
+): AccessDiff {
   const people = new UserUniverse([], [before, after], patterns);
   const engines = [new EngineSets(before, patterns, people), new EngineSets(after, patterns, people)] as const;
   const differences = new Differences(engines[0]);

@@ -1,3 +1,4 @@
+import type { CharSet } from 'refa';
 import { expand, matches, sizeOf } from './pattern-meaning.js';
 import { readPattern, type Pattern } from './pattern.js';
 import { WorkBudget } from './work-budget.js';
@@ -146,7 +147,7 @@ export function witness({ options }: Pattern): string {
           case 'choice':
             return some(openOption(piece.options));
           case 'set':
-            return String.fromCharCode(piece.units.ranges[0]?.min ?? 0);
+            return Array.from('a0_').find((sign) => piece.units.has(sign.charCodeAt(0))) ?? firstOf(piece.units);
           case 'repeated':
             return some([piece.piece]).repeat(Math.min(Math.max(piece.min, Math.min(1, piece.max)), MAX_REPEATED));
           case 'optional':
@@ -157,6 +158,10 @@ export function witness({ options }: Pattern): string {
       })
       .join('');
   return some(openOption(options));
+}
+
+function firstOf({ ranges }: CharSet): string {
+  return String.fromCharCode(ranges[0]?.min ?? 0);
 }
 
 /** A longer name is none. */

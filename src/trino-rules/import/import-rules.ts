@@ -1,32 +1,51 @@
 import { resourceNameProblem } from '../../kernel/name.js';
 import { getOrInsert } from '../../kernel/get-or-insert.js';
-import { FRESH_PREFIX, PatternCache } from '../document/pattern-cache.js';
-import type { RulesDocument } from '../document/rules-document.js';
+import type { PatternCache } from '../document/pattern-cache.js';
+import { NO_RULES, type RulesDocument, type TableRule } from '../document/rules-document.js';
 import { EngineSets } from '../engine/engine-sets.js';
 import { UserUniverse } from '../engine/user-universe.js';
 import type { Principal } from '../model/principal.js';
 import { closedProblem, type Resource } from '../model/resource.js';
 import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy, SnapshotSettings } from '../model/snapshot.js';
+import type { ListedRules } from './listed-rules.js';
 import { OutcomeReader } from './node-outcome.js';
 import { accessOf, type OutcomeNode, type UserAccess } from './user-access.js';
 
+/** Access that is not imported, whatever the rules say. */
+export interface Exclusion {
+  user: string;
+  /** Null: all of them. */
+  catalog: string | null;
+}
+
 /**
- * Grants, groups and policies that give these users what a rules document gives them, on every node that it names. Users who are
- * alike become a group. Never more access than the document gives; where grants cannot say the same, less.
+ * Grants, groups and policies that give these users what the rules give them, on every node that the rules name and in every catalog
+ * that the settings name. Users who are alike become a group. Never more access than the rules give; where grants cannot say the
+ * same, less. A user who may not execute queries gets nothing.
  */
 export function importRules(
-  document: RulesDocument,
+  { document, problemOf }: Pick<ListedRules, 'document' | 'problemOf'>,
   names: readonly string[],
+  patterns: PatternCache,
   { settings, at }: { settings: SnapshotSettings; at: Date },
+  excluded: readonly Exclusion[] = [],
 ): Snapshot {
-  const patterns = new PatternCache();
   const engine = new EngineSets(document, patterns, new UserUniverse(names, [document], patterns));
-  const reader = new OutcomeReader(document, patterns);
+  patterns.take(catalogsOf(settings));
   const nodes = namedNodes(engine, settings);
   const users = [...new Set(names)].map((name, i) => ({ id: i + 1, name, isActive: true }));
   const alike = new Map<string, { access: UserAccess[]; users: Snapshot['users'][number][] }>();
+  const accessByRules = new Map<string, UserAccess[]>();
   for (const user of users) {
-    const access = nodes.map((node) => accessOf(outcomes(reader, user.name, node, engine.fresh)));
+    const own = excluded.filter((each) => each.user === user.name).map(({ catalog }) => catalog);
+    const applying = rulesFor(user.name, document, patterns);
+    if (own.includes(null) || !applying.rules.queries[0]?.allow.includes('execute')) continue;
+    const access = getOrInsert(accessByRules, [applying.key, ...own].join(' '), () => {
+      const reader = new OutcomeReader(applying.rules, patterns, (rule) => problemOf(rule) !== null);
+      return nodes
+        .filter(({ resource }) => !own.includes(resource.catalog))
+        .map((node) => accessOf(outcomes(reader, user.name, node, engine.fresh)));
+    });
     getOrInsert(alike, JSON.stringify(access), () => ({ access, users: [] })).users.push(user);
   }
   const groups: SnapshotGroup[] = [];
@@ -46,29 +65,73 @@ export function importRules(
   return { users, groups, grants, policies, settings, at };
 }
 
+type DataRules = Pick<RulesDocument, 'catalogs' | 'schemas' | 'tables' | 'queries'>;
+
+/** The rules about data that are about a user; the key is the same for users whom the same rules are about. */
+function rulesFor(
+  user: string,
+  { catalogs, schemas, tables, queries }: RulesDocument,
+  patterns: PatternCache,
+): { rules: RulesDocument; key: string } {
+  const indexes: (number | string)[] = [];
+  const own = <Rule extends { user?: string }>(rules: readonly Rule[]): Rule[] => {
+    indexes.push('|');
+    return rules.filter((rule, index) => {
+      const isOwn = patterns.matches(rule.user, user);
+      if (isOwn) indexes.push(index);
+      return isOwn;
+    });
+  };
+  const data: DataRules = {
+    catalogs: own(catalogs),
+    schemas: own(schemas),
+    tables: own(tables),
+    queries: own(queries),
+  };
+  return { rules: { ...NO_RULES, ...data }, key: indexes.join(',') };
+}
+
+function catalogsOf({ writableCatalogs, readableCatalogs }: SnapshotSettings): string[] {
+  return [...writableCatalogs, ...readableCatalogs];
+}
+
 /** A named node; `null` tables and schemas are the unnamed ones, which every node has. */
 interface NamedNode {
   resource: Resource & { catalog: string };
   below: NamedNode[];
 }
 
-function namedNodes(engine: EngineSets, { metadataCatalog }: SnapshotSettings): NamedNode[] {
+function namedNodes(engine: EngineSets, settings: SnapshotSettings): NamedNode[] {
+  // An open pattern brings up one of the names that it matches, which nobody named.
+  const spelled = new Set([...spelledNames(engine), ...catalogsOf(settings)]);
   const open = (resource: Resource, name: string) =>
     resourceNameProblem(name) === null &&
-    !name.includes(FRESH_PREFIX) &&
-    closedProblem(resource, metadataCatalog) === null;
+    spelled.has(name) &&
+    closedProblem(resource, settings.metadataCatalog) === null;
   const sorted = (names: Iterable<string>) => [...new Set(names)].sort();
-  return sorted(engine.catalogNames()).flatMap((catalog) => {
+  return sorted([...engine.catalogNames(), ...catalogsOf(settings)]).flatMap((catalog) => {
     if (!open({ catalog }, catalog)) return [];
     const schemas = sorted(engine.schemaNames(catalog)).flatMap((schema): NamedNode[] => {
       if (!open({ catalog, schema }, schema)) return [];
       const tables = sorted(engine.tables.branch([catalog, schema]).names()).flatMap((table): NamedNode[] =>
         open({ catalog, schema, table }, table) ? [{ resource: { catalog, schema, table }, below: [] }] : [],
       );
+      engine.spend(STEPS_PER_NODE * (tables.length + 1));
       return [{ resource: { catalog, schema }, below: tables }];
     });
     return [{ resource: { catalog }, below: schemas }];
   });
+}
+
+const STEPS_PER_NODE = 1_000;
+
+function* spelledNames({ rules: { catalogs, schemas, tables }, patterns }: EngineSets): Generator<string> {
+  const rules: readonly Pick<TableRule, 'catalog' | 'schema' | 'table'>[] = [...catalogs, ...schemas, ...tables];
+  const texts = new Set(rules.flatMap(({ catalog, schema, table }) => [catalog, schema, table]));
+  for (const text of texts) {
+    const language = patterns.language(text);
+    if (language.kind === 'names') yield* language.names;
+  }
 }
 
 function outcomes(reader: OutcomeReader, user: string, { resource, below }: NamedNode, fresh: string): OutcomeNode {

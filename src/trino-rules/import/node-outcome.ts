@@ -1,8 +1,10 @@
-import { PatternCache } from '../document/pattern-cache.js';
+import { resourceNameProblem } from '../../kernel/name.js';
+import type { PatternCache } from '../document/pattern-cache.js';
 import type { RulesDocument, TableRule } from '../document/rules-document.js';
 import { conjuncts } from '../engine/actual-access.js';
 import { Evaluator, type TableName } from '../engine/evaluator.js';
 import { PRIVILEGES, type Privilege } from '../model/resource.js';
+import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { expressionProblem } from '../model/sql-expression.js';
 
 /** What one user has at a node and, above tables, at every name below that the file does not spell out. */
@@ -23,10 +25,14 @@ export const NO_OUTCOME: NodeOutcome = {
 /** Asks a document what a user has; never more than the engine would give, where grants cannot say the same. */
 export class OutcomeReader {
   private readonly evaluator: Evaluator;
+  /** Whether a set of names has one that no grant can hold. */
+  private readonly nameless = new Map<ReadonlySet<string>, boolean>();
 
+  /** @param isRefused whether no policies can restrict as a rule does */
   constructor(
     private readonly rules: RulesDocument,
     private readonly patterns: PatternCache,
+    private readonly isRefused: (rule: TableRule) => boolean,
   ) {
     this.evaluator = new Evaluator(rules, patterns);
   }
@@ -35,14 +41,14 @@ export class OutcomeReader {
   table(user: string, table: TableName): NodeOutcome {
     const index = this.evaluator.tableRule(user, table);
     const rule = index === null ? undefined : this.rules.tables[index];
-    const restrictions = rule && restrictionsOf(rule);
-    if (restrictions === undefined || restrictions === null) return NO_OUTCOME;
+    this.patterns.budget.spend(STEPS_PER_RULE * (index ?? this.rules.tables.length));
+    if (rule === undefined || this.isRefused(rule)) return NO_OUTCOME;
     const privileges = PRIVILEGES.filter((privilege) => {
       if (privilege === 'SELECT') return this.evaluator.maySelect(user, table, []);
       if (privilege === 'GRANT_SELECT') return this.evaluator.mayShareInView(user, table, []);
       return this.evaluator.mayWriteTable(user, table, privilege);
     });
-    return privileges.length === 0 ? NO_OUTCOME : { privileges: new Set(privileges), ...restrictions };
+    return privileges.length === 0 ? NO_OUTCOME : { privileges: new Set(privileges), ...restrictionsOf(rule) };
   }
 
   /**
@@ -64,8 +70,7 @@ export class OutcomeReader {
       if (!this.isPartial(rule, isNamed)) continue;
       if (!this.patterns.matches(rule.user, user) || !this.patterns.matches(rule.catalog, node.catalog)) continue;
       if (isNamed && !this.patterns.matches(rule.schema, node.schema)) continue;
-      const restrictions = restrictionsOf(rule);
-      if (restrictions === null || !restrictsAsMuch(outcome, restrictions)) return NO_OUTCOME;
+      if (this.isRefused(rule) || !restrictsAsMuch(outcome, restrictionsOf(rule))) return NO_OUTCOME;
       const given = new Set(rule.privileges);
       privileges = privileges.filter(
         (privilege) => given.has(privilege) || (privilege === 'SELECT' && given.has('GRANT_SELECT')),
@@ -81,10 +86,18 @@ export class OutcomeReader {
     return isAny(schema) ? !isAny(table) : this.isOpen(schema);
   }
 
+  /** Also where it spells out a name that no grant can. */
   private isOpen(pattern: string | undefined): boolean {
-    return !isAny(pattern) && this.patterns.language(pattern).kind === 'open';
+    const language = this.patterns.language(pattern);
+    if (language.kind !== 'names') return language.kind === 'open' && pattern !== '.*';
+    return getOrInsert(this.nameless, language.names, () =>
+      [...language.names].some((name) => name === name.toLowerCase() && resourceNameProblem(name) !== null),
+    );
   }
 }
+
+/** To match a rule with a user and a node. */
+const STEPS_PER_RULE = 20;
 
 function isAny(pattern: string | undefined): boolean {
   return pattern === undefined || pattern === '.*';
@@ -99,15 +112,12 @@ export function restrictsAsMuch(one: Omit<NodeOutcome, 'privileges'>, other: Omi
   );
 }
 
-/** Null: an expression that no policy can hold. */
-function restrictionsOf({ filter, columns = [] }: TableRule): Omit<NodeOutcome, 'privileges'> | null {
+function restrictionsOf({ filter, columns = [] }: TableRule): Omit<NodeOutcome, 'privileges'> {
   const filters = filter === undefined ? [] : conjuncts(filter).map(withoutParentheses);
   const hidden = columns.filter(({ allow }) => allow === false).map(({ name }) => name);
   const masks = columns.flatMap(({ name, allow, mask }) =>
     allow === false || mask === undefined ? [] : [[name, mask] as const],
   );
-  const expressions = [...filters, ...masks.map(([, mask]) => mask)];
-  if (expressions.some((expression) => expressionProblem(expression) !== null)) return null;
   return { filters: new Set(filters), hidden: new Set(hidden), masks: new Map(masks) };
 }
 

@@ -1,47 +1,134 @@
+import type { ForeignRules } from '../check/foreign-rules.js';
 import { compile } from '../compile/compile.js';
-import { type AccessDiff, type AccessDifference, diffAccess } from '../diff/access-diff.js';
+import { type AccessDifference, diffAccess } from '../diff/access-diff.js';
 import type { RulesDocument } from '../document/rules-document.js';
+import type { WorkBudget } from '../document/work-budget.js';
 import { conjuncts } from '../engine/actual-access.js';
+import { Evaluator } from '../engine/evaluator.js';
 import type { Snapshot, SnapshotSettings } from '../model/snapshot.js';
-import { importRules } from './import-rules.js';
+import { importFinding, type ImportFinding } from './import-finding.js';
+import { type Exclusion, importRules } from './import-rules.js';
+import { listedRules } from './listed-rules.js';
+import { anyPatterns, ListedUsers, type ListedUser } from './listed-users.js';
+import { DifferenceFindings, isWithoutEffect } from './difference-findings.js';
 import { withoutParentheses } from './node-outcome.js';
+import { ungrantableRights, usersWithoutPrincipal } from './ungrantable-rights.js';
 
 export interface ProvenImport {
   snapshot: Snapshot;
-  /** What the users would gain and lose by the compiled snapshot: what grants cannot say. */
-  differences: AccessDiff;
-  /** What comes with any access, whatever the document says: executing queries, `system.jdbc` and `system.metadata`. */
-  basicAccess: AccessDifference[];
+  /** What the users lose and gain by the compiled snapshot: what grants cannot say. */
+  findings: ImportFinding[];
 }
 
-/** Imports rules, compiles what came out, and compares both for these users on every node that either names. */
+/**
+ * Imports rules of any file that the engine loads, compiles what came out, and compares both for these users on every node that either
+ * names. Nobody gains anything but what comes with any access, which is a finding.
+ * @param file what `readLeniently` made of a text, without refusals
+ * @throws BudgetExceeded
+ */
 export function provenImport(
-  document: RulesDocument,
-  names: readonly string[],
+  file: { rules: ForeignRules; at: number },
+  users: readonly ListedUser[],
   defaults: { settings: SnapshotSettings; at: Date },
+  budget: WorkBudget,
 ): ProvenImport {
-  const snapshot = importRules(document, names, defaults);
-  const { gained, lost } = diffAccess(comparable(document), comparable(compile(snapshot).document));
-  const listed = new Set(names);
-  const ofListed = (differences: readonly AccessDifference[]) =>
-    differences
-      .map((each) => ({ ...each, people: each.people.filter((name) => listed.has(name)), strangers: [] }))
-      .filter(({ people }) => people.length > 0);
-  const isBasic = ({ fact }: AccessDifference) =>
-    fact.about === 'queries' || ('resource' in fact && fact.resource.catalog === 'system');
-  const more = ofListed(gained).filter(isPossible);
-  return {
-    snapshot,
-    differences: { gained: more.filter((each) => !isBasic(each)), lost: ofListed(lost).filter(isPossible) },
-    basicAccess: more.filter(isBasic),
-  };
+  const { rules, at } = file;
+  const listed = new ListedUsers(users, anyPatterns(budget));
+  const given = listedRules(rules, listed);
+  const names = users.map(({ name }) => name);
+  const evaluator = new Evaluator(given.document, anyPatterns(budget));
+  const findings = [...given.findings, ...ungrantableRights(rules, at, listed), ...groupFindings(rules, users)];
+
+  const strangers = usersWithoutPrincipal(rules, listed);
+  const silent = names.filter((name) => !strangers.includes(name) && !evaluator.mayWithQueries(name, 'execute'));
+
+  const excluded: Exclusion[] = [...strangers, ...silent].map((user) => ({ user, catalog: null }));
+  const isExcluded = new Set([...strangers, ...silent]);
+  const judged = new Set(names.filter((name) => !isExcluded.has(name)));
+  for (;;) {
+    const snapshot = importRules(given, names, anyPatterns(budget), defaults, excluded);
+    const after = compile(snapshot).document;
+    const differences = diffAccess(comparable(given.document), comparable(after), budget, anyPatterns(budget));
+    const gained = ofUsers(differences.gained, judged);
+    const more = gained.filter((each) => !isBasic(each));
+    if (more.length === 0) {
+      const lost = ofUsers(differences.lost, new Set(names)).filter(({ fact }) => !isWithoutEffect(fact));
+      const losing = (user: string): boolean => lost.some(({ people }) => people.includes(user));
+      const reported = new DifferenceFindings(file, given, evaluator);
+      findings.push(
+        ...principalFindings(rules, at, names, strangers.filter(losing)),
+        ...queryFindings(rules, at, silent.filter(losing)),
+        ...reported.lost(ofUsers(lost, judged)),
+        ...reported.basicAccess(gained),
+      );
+      return { snapshot, findings: findings.sort((a, b) => a.at - b.at) };
+    }
+    // What turns out to be more is not imported at all.
+    for (const { fact, people } of more) {
+      const catalog = 'resource' in fact ? fact.resource.catalog : null;
+      for (const user of people) excluded.push({ user, catalog });
+    }
+    if (excluded.length > MAX_EXCLUSIONS) throw new Error('the import gives more than the rules, whatever is left out');
+  }
+}
+
+const MAX_EXCLUSIONS = 1_000_000;
+
+/** What comes with any access, whatever the rules say: `system.jdbc`, `system.metadata`, and the session properties of the settings. */
+function isBasic({ fact }: AccessDifference): boolean {
+  return fact.about === 'session-property' || ('resource' in fact && fact.resource.catalog === 'system');
+}
+
+function ofUsers(differences: readonly AccessDifference[], names: ReadonlySet<string>): AccessDifference[] {
+  return differences
+    .filter(isPossible)
+    .map((each) => ({ ...each, people: each.people.filter((name) => names.has(name)), strangers: [] }))
+    .filter(({ people }) => people.length > 0);
 }
 
 /** Whether the engine can have an object of this name: it writes names in lower case, and none is empty. */
 function isPossible({ fact }: AccessDifference): boolean {
+  if (fact.about === 'session-property') return fact.catalog === null || fact.catalog === fact.catalog.toLowerCase();
   if (!('resource' in fact)) return true;
   const { catalog, schema, table } = fact.resource;
   return [catalog, schema, table].every((name) => name === undefined || (name !== '' && name === name.toLowerCase()));
+}
+
+function principalFindings(
+  rules: ForeignRules,
+  at: number,
+  names: readonly string[],
+  strangers: readonly string[],
+): ImportFinding[] {
+  const principals = rules.get('principals');
+  if (principals === undefined) return [];
+  const place = { rule: principals[0]?.place ?? null, at: principals[0]?.at ?? at };
+  const findings = [
+    importFinding('import-principals', names, ['which principal is which user'], 'it is decided at sign-in', place),
+  ];
+  if (strangers.length > 0) {
+    const why = 'no rule of "principals" lets them in';
+    findings.push(importFinding('import-no-principal', strangers, ['everything'], why, place));
+  }
+  return findings;
+}
+
+function queryFindings(rules: ForeignRules, at: number, silent: readonly string[]): ImportFinding[] {
+  if (silent.length === 0) return [];
+  const place = { rule: null, at: rules.get('queries')?.[0]?.at ?? at };
+  return [importFinding('import-no-queries', silent, ['everything'], 'they may not execute queries', place)];
+}
+
+/** A file with rules for groups is nearly always meant for users with some. */
+function groupFindings(rules: ForeignRules, users: readonly ListedUser[]): ImportFinding[] {
+  const rule = [...rules.values()]
+    .flat()
+    .find(({ patterns }) => patterns.has('group') || patterns.has('original_group'));
+  if (rule === undefined || users.some(({ groups }) => groups.length > 0)) return [];
+  const at = (rule.patterns.get('group') ?? rule.patterns.get('original_group'))?.at ?? rule.at;
+  const names = users.map(({ name }) => name);
+  const why = 'the list gives nobody a group';
+  return [importFinding('import-no-groups', names, ['what rules for groups give'], why, { rule: rule.place, at })];
 }
 
 /** Filters as sets of expressions: a compiled one has parentheses around each. */

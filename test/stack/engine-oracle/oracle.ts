@@ -44,8 +44,11 @@ export class Oracle {
     return (await this.request({ load: file })) as Loading;
   }
 
-  /** @param times how often everything is asked; the answers are those of the last time. */
-  async ask(questions: readonly Question[], times = 1): Promise<Answers> {
+  /**
+   * Of users without groups, where a question gives none.
+   * @param times how often everything is asked; the answers are those of the last time
+   */
+  async ask(questions: readonly (Question & { groups?: readonly string[] })[], times = 1): Promise<Answers> {
     return (await this.request({ ask: questions, times })) as Answers;
   }
 

@@ -168,7 +168,9 @@ public final class EngineOracle
 
     private Object decide(JsonNode question)
     {
-        Identity user = Identity.ofUser(text(question, "user"));
+        Set<String> groups = new HashSet<>();
+        question.path("groups").forEach(group -> groups.add(group.textValue()));
+        Identity user = Identity.forUser(text(question, "user")).withGroups(groups).build();
         SystemSecurityContext context = new SystemSecurityContext(user, QUERY, Instant.EPOCH);
         String catalog = text(question, "catalog");
         CatalogSchemaName schema = new CatalogSchemaName(catalog, text(question, "schema"));

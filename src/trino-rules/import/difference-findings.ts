@@ -1,0 +1,112 @@
+import { getOrInsert } from '../../kernel/get-or-insert.js';
+import type { ForeignRules } from '../check/foreign-rules.js';
+import type { AccessDifference } from '../diff/access-diff.js';
+import { accessDiffLines } from '../diff/access-diff-form.js';
+import { FRESH_PREFIX } from '../document/pattern-cache.js';
+import type { AccessFact } from '../engine/access-fact.js';
+import { decidingRule, type RuleAt } from '../engine/deciding-rule.js';
+import type { Evaluator } from '../engine/evaluator.js';
+import { importFinding, type ImportCode, type ImportFinding } from './import-finding.js';
+import type { ListedRules } from './listed-rules.js';
+
+/** Differences as findings: those that one rule decides for the same users, for the same reason, are one. */
+export class DifferenceFindings {
+  constructor(
+    private readonly file: { rules: ForeignRules; at: number },
+    private readonly given: ListedRules,
+    private readonly evaluator: Evaluator,
+  ) {}
+
+  lost(differences: readonly AccessDifference[]): ImportFinding[] {
+    return this.findings('import-lost', differences, (fact, user) => this.reason(fact, user));
+  }
+
+  basicAccess(differences: readonly AccessDifference[]): ImportFinding[] {
+    return this.findings('import-basic-access', differences, () => 'it comes with any access of Grantline');
+  }
+
+  private findings(
+    code: ImportCode,
+    differences: readonly AccessDifference[],
+    reason: (fact: AccessFact, user: string) => string,
+  ): ImportFinding[] {
+    const alike = new Map<string, { facts: AccessDifference[]; finding: ImportFinding }>();
+    for (const difference of this.byRule(differences)) {
+      const { fact, people } = difference;
+      const user = people[0] ?? '';
+      const [why, place] = [reason(fact, user), this.place(fact, user)];
+      const key = JSON.stringify([people, why, place]);
+      getOrInsert(alike, key, () => ({ facts: [], finding: importFinding(code, people, [], why, place) })).facts.push(
+        difference,
+      );
+    }
+    return [...alike.values()].map(({ facts, finding }) => ({ ...finding, what: linesOf(code, facts) }));
+  }
+
+  /** A difference of users whom several rules decide for is one for each rule. */
+  private byRule(differences: readonly AccessDifference[]): AccessDifference[] {
+    return differences.flatMap((difference) => {
+      const people = new Map<string, string[]>();
+      for (const user of difference.people) {
+        const { rule, at } = this.place(difference.fact, user);
+        getOrInsert(people, `${rule ?? ''} ${at}`, () => []).push(user);
+      }
+      return [...people.values()].map((names) => ({ ...difference, people: names }));
+    });
+  }
+
+  private place(fact: AccessFact, user: string): Pick<ImportFinding, 'rule' | 'at'> {
+    const deciding = decidingRule(this.evaluator, fact, user);
+    const rule = deciding && this.given.sourceOf(deciding);
+    return { rule: rule?.place ?? null, at: rule?.at ?? this.file.at };
+  }
+
+  private reason(fact: AccessFact, user: string): string {
+    const deciding = decidingRule(this.evaluator, fact, user);
+    const isAbsent = deciding !== null && !this.file.rules.has(deciding.section);
+    const opened = isAbsent ? `without a section "${deciding.section}" everybody has it, but ` : '';
+    return opened + this.limitOfGrants(fact, deciding);
+  }
+
+  private limitOfGrants(fact: AccessFact, deciding: RuleAt | null): string {
+    const rule = deciding?.section === 'tables' ? this.given.document.tables[deciding.index] : undefined;
+    const problem = rule === undefined ? null : this.given.problemOf(rule);
+    if (problem !== null) return problem;
+    if (fact.about === 'routine') return 'no grant is about functions and procedures, and built-in ones need none';
+    if (fact.about === 'queries') return "nobody views or kills another user's queries";
+    if (fact.about === 'session-property') return 'session properties are a setting, for everybody alike';
+    if (!('resource' in fact)) return 'no grant says it';
+    const { catalog, schema, table } = fact.resource;
+    if (catalog === 'system') return 'nothing is granted in system, which those with any access may enter';
+    if (isUnnamed(catalog)) return 'a grant names its catalog';
+    if (fact.about === 'schema-ownership' || (fact.about === 'privilege' && fact.privilege === 'OWNERSHIP'))
+      return 'OWNERSHIP of a schema is OWNERSHIP of all its tables';
+    if (isUnnamed(schema) || isUnnamed(table)) return 'a grant above would also reach names that other rules decide';
+    if (fact.about === 'catalog-mode') return 'a catalog is entered by those with access to something in it';
+    return 'what is granted and denied above reaches it, too';
+  }
+}
+
+/** The mode `all` alone permits no statement. */
+export function isWithoutEffect(fact: AccessFact): boolean {
+  return fact.about === 'catalog-mode' && fact.mode === 'all';
+}
+
+function isUnnamed(name: string | undefined): boolean {
+  return name?.includes(FRESH_PREFIX) === true;
+}
+
+/** Without the line of the users. The catalog `system` is read; what else its rules give is one line. */
+function linesOf(code: ImportCode, differences: readonly AccessDifference[]): string[] {
+  const told = differences.filter(({ fact }) => !isWriteToSystem(fact));
+  const [gained, lost] = code === 'import-lost' ? [[], told] : [told, []];
+  const lines = accessDiffLines({ gained, lost })
+    .slice(1)
+    .map((line) => line.trim());
+  return told.length === differences.length ? lines : [...lines, 'write to, own and share what is in system'];
+}
+
+function isWriteToSystem(fact: AccessFact): boolean {
+  if (!('resource' in fact) || fact.resource.catalog !== 'system') return false;
+  return fact.about === 'schema-ownership' || (fact.about === 'privilege' && fact.privilege !== 'SELECT');
+}

@@ -1,0 +1,38 @@
+/** What grants cannot say, and what was chosen instead. */
+export interface ImportFinding {
+  code: ImportCode;
+  people: string[];
+  /** The access that the rules give, or that comes with any access: `SELECT from sales.eu.orders`. */
+  what: string[];
+  why: string;
+  instead: string;
+  /** `tables[12]`; null: an absent section gives it, or no rule does. */
+  rule: string | null;
+  /** Offset in the text of the rules. */
+  at: number;
+}
+
+export type ImportCode = keyof typeof CHOSEN;
+
+/** By code, what is chosen instead. */
+const CHOSEN = {
+  'import-lost': 'it is not granted',
+  'import-basic-access': 'it is given',
+  'import-right': 'nobody gets it',
+  'import-pattern-not-judged': 'nothing that the rule may match is granted',
+  'import-no-queries': 'nothing is granted',
+  'import-no-principal': 'nothing is granted',
+  'import-principals': 'users are whom their tokens name',
+  'import-no-groups': 'the rules for groups match nobody',
+} as const;
+
+/** A finding at a rule, or at the document. */
+export function importFinding(
+  code: ImportCode,
+  people: readonly string[],
+  what: readonly string[],
+  why: string,
+  { rule, at }: Pick<ImportFinding, 'rule' | 'at'>,
+): ImportFinding {
+  return { code, people: [...people], what: [...what], why, instead: CHOSEN[code], rule, at };
+}

@@ -1,0 +1,95 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { readImportedRules } from '../../src/commands/import/imported-rules.js';
+import { readUsers, type UserLine } from '../../src/commands/import/users-file.js';
+import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
+import { type ProvenImport, provenImport } from '../../src/trino-rules/import/proven-import.js';
+import type { PolicySubject } from '../../src/trino-rules/model/principal.js';
+import type { ColumnResource } from '../../src/trino-rules/model/resource.js';
+import type { Snapshot, SnapshotSettings } from '../../src/trino-rules/model/snapshot.js';
+import { NOW } from '../support/snapshot-builder.js';
+
+/** A rules file as people publish them, with a list of its users and what `acl import` makes of both. */
+export interface PublishedCase {
+  name: string;
+  users: string;
+  rules: string;
+  /** Groups, grants and policies, one a line. */
+  snapshot: string;
+  /** One finding a line: `line:column code rule users: what; what`. */
+  report: string;
+}
+
+const FOLDER = join(import.meta.dirname, 'published');
+
+export const SETTINGS: SnapshotSettings = {
+  ownAccount: 'service-account-grantline',
+  serviceAccounts: ['service-account-grantline'],
+  writableCatalogs: ['lake'],
+  readableCatalogs: [],
+  metadataCatalog: null,
+  impersonation: true,
+  sessionProperties: [],
+};
+
+/** The files of the folder: a line `--- part` begins each of their parts. */
+export function publishedCases(): PublishedCase[] {
+  return readdirSync(FOLDER).map((file) => {
+    const parts = new Map(
+      readFileSync(join(FOLDER, file), 'utf8')
+        .split(/^--- /m)
+        .slice(1)
+        .map((part) => [part.slice(0, part.indexOf('\n')), part.slice(part.indexOf('\n') + 1)]),
+    );
+    const part = (name: string): string => parts.get(name) ?? '';
+    return {
+      name: file.replace(/[.]txt$/, ''),
+      users: part('users'),
+      rules: part('rules'),
+      snapshot: part('snapshot'),
+      report: part('report'),
+    };
+  });
+}
+
+export interface ImportedCase extends ProvenImport {
+  users: UserLine[];
+  placeOf: (offset: number) => { line: number; column: number };
+}
+
+export async function importCase({ users, rules }: Pick<PublishedCase, 'users' | 'rules'>): Promise<ImportedCase> {
+  const [listed, read] = [readUsers(users), await readImportedRules(Buffer.from(rules))];
+  if (read.kind === 'refused') throw new Error(JSON.stringify(read.problems));
+  const imported = provenImport(read, listed, { settings: SETTINGS, at: NOW }, new WorkBudget(2_000_000_000));
+  return { ...imported, users: listed, placeOf: (offset) => read.placeOf(offset) };
+}
+
+export function snapshotText({ users, groups, grants, policies }: Snapshot): string {
+  const userName = (id: number): string => users.find((user) => user.id === id)?.name ?? '';
+  const subject = (principal: PolicySubject): string => {
+    if (principal.type === 'user') return userName(principal.id);
+    if (principal.type === 'group') return groups.find(({ id }) => id === principal.id)?.name ?? '';
+    return principal.type;
+  };
+  const path = ({ catalog, schema, table, column }: Partial<ColumnResource>): string =>
+    [catalog, schema, table, column && `(${column})`].filter((name) => name !== undefined).join('.');
+  const lines = [
+    ...groups.map(({ name, members }) => `group ${name}: ${members.map(userName).join(', ')}`),
+    ...grants.map((grant) => `${subject(grant.principal)}: ${grant.privileges.join(', ')} on ${path(grant.resource)}`),
+    ...policies.map((policy) => {
+      const detail =
+        'privileges' in policy ? policy.privileges.join(', ') : 'expression' in policy ? policy.expression : '';
+      return `${subject(policy.principal)}: ${policy.kind} on ${path(policy.resource)}: ${detail}`.trimEnd();
+    }),
+  ];
+  return lines.map((line) => `${line}\n`).join('');
+}
+
+export function reportText({ findings, placeOf }: ImportedCase): string {
+  return findings
+    .map(({ code, people, what, rule, at }) => {
+      const { line, column } = placeOf(at);
+      return `${line}:${column} ${code} ${rule ?? '-'} ${people.join(', ')}: ${what.join('; ')}\n`;
+    })
+    .join('');
+}

@@ -1,0 +1,41 @@
+import fc from 'fast-check';
+import { agreement, type AskEngine } from '../acl-import/engine-agreement.js';
+import { publishedCases } from '../acl-import/published-cases.js';
+import { anyForeignRules, FOREIGN_USERS } from '../support/any-foreign-rules.js';
+import { Oracle } from './engine-oracle/oracle.js';
+import { openStack } from './stack.js';
+
+const RANDOM_FILES = 150;
+
+describe("grantline acl import beside the engine's own access control", () => {
+  let oracle: Oracle;
+  beforeAll(async () => {
+    const { parts } = openStack(process.env);
+    oracle = await Oracle.start(parts.javaHome, parts.engineOracle);
+  });
+  afterAll(() => oracle.stop());
+
+  const ask: AskEngine = async (rules, questions) => {
+    expect(await oracle.load(rules)).toMatchObject({ loaded: true });
+    return (await oracle.ask(questions)).answers;
+  };
+
+  it.each(publishedCases())(
+    'gives everybody what the file gives, and less only where the report says so: $name',
+    async (published) => {
+      const { asked, wrong } = await agreement(published, ask);
+      expect(asked).toBeGreaterThan(100);
+      expect(wrong).toEqual([]);
+    },
+  );
+
+  it('does so with random files of the whole format', async () => {
+    let granted = 0;
+    for (const rules of fc.sample(anyForeignRules(), RANDOM_FILES)) {
+      const result = await agreement({ rules, users: FOREIGN_USERS }, ask, 4);
+      granted += result.granted;
+      expect({ rules, wrong: result.wrong }).toEqual({ rules, wrong: [] });
+    }
+    expect(granted).toBeGreaterThan(1_000);
+  });
+});
