@@ -35,6 +35,8 @@ export class FieldReader {
         if (former !== undefined) {
           this.report('json-duplicate-key', `"${key}" says "${name}" a second time`, keyAt);
           this.superseded(name, former);
+          if (this.nodes.size === Object.keys(format.fields).length)
+            this.report('rules-key-unknown', `the engine refuses "${key}" once it has read all other keys`, keyAt);
         }
         this.nodes.set(name, value);
       }

@@ -135,13 +135,55 @@ function property(source: PatternSource, refuse: (message: string) => never): Ja
     name = source.match(/[^}]*/y);
     if (!source.take('}')) refuse('the name of a property is not closed by }');
   } else name = source.next();
-  const isKnown = PROPERTIES.has(name) || /^java[A-Z]/.test(name) || /^(?:Is|In)./.test(name) || name.includes('=');
-  return isKnown ? OPAQUE : refuse(`there is no property ${name}`);
+  return isProperty(name) ? OPAQUE : refuse(`there is no property ${name}`);
+}
+
+/** As `Pattern` looks them up. Blocks have hundreds of names in several spellings, so any name of a block counts as one. */
+function isProperty(name: string): boolean {
+  const [, key, value = ''] = /^([^=]*)=([^]*)$/.exec(name) ?? [];
+  if (key !== undefined) {
+    if (/^(?:sc|script)$/i.test(key)) return isScript(value);
+    return /^(?:gc|general_category)$/i.test(key) ? PROPERTIES.has(value) : /^bl(?:k|ock)$/i.test(key) && value !== '';
+  }
+  if (name.startsWith('In')) return name.length > 2;
+  if (name.startsWith('java')) return JAVA_PROPERTIES.has(name.slice(4));
+  if (!name.startsWith('Is')) return PROPERTIES.has(name);
+  const binary = name.slice(2).toUpperCase();
+  return BINARY_PROPERTIES.has(binary) || PROPERTIES.has(name.slice(2)) || isScript(name.slice(2));
+}
+
+/** By its name or its code of four letters, in any case; the platform's own expressions know the same. */
+function isScript(name: string): boolean {
+  if (!/^[a-z_]+$/i.test(name)) return false;
+  const written = name
+    .toLowerCase()
+    .replace(/(?:^|_)[a-z]/g, (start) => start.toUpperCase())
+    .replace('Signw', 'SignW');
+  try {
+    return new RegExp(`\\p{Script=${written}}`, 'u').unicode;
+  } catch {
+    return false;
+  }
 }
 
 const PROPERTIES = new Set(
   (
     'Cn Lu Ll Lt Lm Lo Mn Me Mc Nd Nl No Zs Zl Zp Cc Cf Co Cs Pd Ps Pe Pc Po Sm Sc Sk So Pi Pf L M N Z C P S LC LD L1 all ' +
     'ASCII Alnum Alpha Blank Cntrl Digit Graph Lower Print Punct Space Upper XDigit'
+  ).split(' '),
+);
+
+const JAVA_PROPERTIES = new Set(
+  (
+    'LowerCase UpperCase Alphabetic Ideographic TitleCase Digit Defined Letter LetterOrDigit JavaIdentifierStart ' +
+    'JavaIdentifierPart UnicodeIdentifierStart UnicodeIdentifierPart IdentifierIgnorable SpaceChar Whitespace ISOControl Mirrored'
+  ).split(' '),
+);
+
+const BINARY_PROPERTIES = new Set(
+  (
+    'ALPHABETIC LETTER IDEOGRAPHIC LOWERCASE UPPERCASE TITLECASE WHITE_SPACE WHITESPACE CONTROL PUNCTUATION HEX_DIGIT HEXDIGIT ' +
+    'ASSIGNED NONCHARACTER_CODE_POINT NONCHARACTERCODEPOINT DIGIT ALNUM BLANK GRAPH PRINT WORD JOIN_CONTROL JOINCONTROL EMOJI ' +
+    'EMOJI_PRESENTATION EMOJI_MODIFIER EMOJI_MODIFIER_BASE EMOJI_COMPONENT EXTENDED_PICTOGRAPHIC'
   ).split(' '),
 );
