@@ -4,7 +4,7 @@ import { CandidateService, type Reading } from './candidate.service.js';
 import { PublicationHistory } from './domain/publication-history.js';
 import { isUpToDate } from './domain/publication-plan.js';
 import { failureOf, type RunOutcome } from './domain/publication.js';
-import { lastingRestore, NO_RESTORE_CHANGES, restoredFinding } from './domain/restore.js';
+import { lastingRestore, restoredFinding } from './domain/restore.js';
 import { RulesPreparer } from './domain/rules-preparer.js';
 import { RulesTarget, TARGET_MS } from './domain/rules-target.js';
 import { type Lease, SyncLock } from './domain/sync-lock.js';
@@ -57,11 +57,7 @@ export class AclSyncService implements BeforeApplicationShutdown {
         (order.restore ? null : await this.upToDate(reading, lease)) ?? (await this.publish(reading, order, lease));
       nextEnd = earlier(nextEnd, restoreEndOf(ending, this.clock.now()));
     } catch (error) {
-      ending = {
-        outcome: { kind: 'failed', failure: failureOf(error) },
-        edit: undefined,
-        restores: NO_RESTORE_CHANGES,
-      };
+      ending = { outcome: { kind: 'failed', failure: failureOf(error) }, edit: undefined };
     }
     await this.reports.record({ ...order, ...ending, startedAt });
     return { kind: 'ended', outcome: ending.outcome, nextEnd };
@@ -77,11 +73,7 @@ export class AclSyncService implements BeforeApplicationShutdown {
     if (latest === null || !isUpToDate(latest, live, reading, now)) return null;
     const restore = lastingRestore(latest, now);
     const reasons = restore === null ? [] : [restoredFinding(restore)];
-    return {
-      outcome: { kind: 'no_change', publication: latest, reasons },
-      edit: undefined,
-      restores: NO_RESTORE_CHANGES,
-    };
+    return { outcome: { kind: 'no_change', publication: latest, reasons }, edit: undefined };
   }
 
   private async publish(reading: Reading, order: RunOrder, lease: Lease): Promise<RunEnding> {

@@ -9,24 +9,14 @@ import { withCapacityFindings } from './capacity-findings.js';
 import { type Candidate, isRefused } from './domain/candidate.js';
 import type { PublicationDraft, PublicationHistory } from './domain/publication-history.js';
 import {
+  isBrokenFinding,
   type Plan,
   planPublication,
   restoredCandidate,
-  isBrokenFinding,
   withBrokenFinding,
 } from './domain/publication-plan.js';
-import type { Publication, RunOutcome, Trigger } from './domain/publication.js';
-import {
-  contradiction,
-  endByTime,
-  isSameRestore,
-  lastingRestore,
-  NO_RESTORE_CHANGES,
-  type Restore,
-  type RestoreChanges,
-  type RestoreEnd,
-  restoredFinding,
-} from './domain/restore.js';
+import type { Edit, Publication, RunOutcome, Trigger } from './domain/publication.js';
+import { contradiction, isSameRestore, lastingRestore, type Restore, restoredFinding } from './domain/restore.js';
 import type { RulesPreparer } from './domain/rules-preparer.js';
 import {
   type LiveRules,
@@ -51,8 +41,7 @@ export interface RunOrder {
 export interface RunEnding {
   outcome: RunOutcome;
   /** The live text was edited by hand; undefined: it was not. */
-  edit: { textHash: string | null } | undefined;
-  restores: RestoreChanges;
+  edit: Edit | undefined;
 }
 
 /** The ports of a run. */
@@ -71,7 +60,6 @@ interface Choice {
   next: Candidate;
   /** Null: the text is compiled from the current grants. */
   restore: Restore | null;
-  restoreEnd: RestoreEnd | null;
 }
 
 /** The state of target and history at one attempt. */
@@ -116,28 +104,29 @@ export class PublishingRun {
         this.signal = AbortSignal.timeout(TARGET_MS);
         continue; // the target may have changed or the lock been lost meanwhile
       }
-      if ('outcome' in choice) return { ...choice, edit: this.edit, restores: NO_RESTORE_CHANGES };
+      if ('outcome' in choice) return { ...choice, edit: this.edit };
       const { next, restore } = choice;
       const ended = (publication: Publication, isNew: boolean): RunEnding => ({
         outcome: this.outcome(plan, candidate, restore, publication, isNew),
         edit: this.edit,
-        restores: this.restoreChanges(choice, latest, publication),
       });
       if (live.text === next.text && latest?.text === next.text && isSameRestore(latest, restore)) {
         // Our own write, whose answer was lost: the retry found the target changed.
         return ended(latest, latest.version === begun);
       }
       const isWithdrawal = plan.kind === 'refused' && restore === null;
-      begun = await history.begin(draftOf(next, live, this.order, { isWithdrawal, restored: restore, begunAt: now }));
+      // A live text that another database published is adopted as it is.
+      const isWritten = live.text !== next.text;
+      const edit = plan.drift && isWritten ? { textHash: digest(live.text) } : null;
+      const how = { isWithdrawal, restored: restore, begunAt: now, isWritten, edit };
+      begun = await history.begin(draftOf(next, live, this.order, how));
       try {
-        // A live text that another database published is adopted as it is.
-        const isNew = live.text !== next.text;
-        if (isNew) {
+        if (isWritten) {
           const { text, hash } = next;
           await this.write({ text, hash, generation: begun, publishedAt: now }, live);
         }
         const publication = await history.confirm(begun, clock.now());
-        return ended(publication, isNew);
+        return ended(publication, isWritten);
       } catch (error) {
         if (!(error instanceof RulesTargetMoved) || this.attempts === MAX_ATTEMPTS) throw error;
       }
@@ -181,17 +170,14 @@ export class PublishingRun {
       }
       intent = reduced;
     }
-    const lasting = lastingRestore(latest, now);
-    const restore = this.order.restore ?? lasting;
-    if (restore === null) return { next: intent, restore, restoreEnd: endByTime(latest, now) };
+    const restore = this.order.restore ?? lastingRestore(latest, now);
+    if (restore === null) return { next: intent, restore };
     const text = await this.restored(restore, intent, situation);
     if (text === 'took-seconds') return text;
     const reasons = errorsOf(text);
-    if (reasons.length === 0) {
-      return { next: text, restore, restoreEnd: lasting !== null && lasting !== restore ? 'replaced' : null };
-    }
+    if (reasons.length === 0) return { next: text, restore };
     if (this.order.restore) return { outcome: { kind: 'refused', reasons, awaits: null, publication: null } };
-    return { next: intent, restore: null, restoreEnd: 'contradicted' };
+    return { next: intent, restore: null };
   }
 
   /** The version to restore; an error among its findings means that it may not be. */
@@ -221,18 +207,6 @@ export class PublishingRun {
     const { history, target } = this.ports;
     const known = (await history.isBroken(candidate.hash)) ? withBrokenFinding(candidate) : candidate;
     return known.text === live.text ? known : withCapacityFindings(known, live.text, target.limitBytes);
-  }
-
-  private restoreChanges(
-    { restoreEnd: how }: Choice,
-    latest: Publication | null,
-    { version: publication }: Publication,
-  ): RestoreChanges {
-    const over = how === null ? null : (latest?.restored ?? null);
-    return {
-      begun: this.order.restore ? { ...this.order.restore, publication } : null,
-      ended: over && how && latest && { version: over.version, publication: latest.version, how },
-    };
   }
 
   private outcome(
@@ -269,7 +243,7 @@ function draftOf(
   candidate: Candidate,
   live: LiveRules,
   { trigger, by }: RunOrder,
-  how: Pick<PublicationDraft, 'isWithdrawal' | 'restored' | 'begunAt'>,
+  how: Pick<PublicationDraft, 'isWithdrawal' | 'restored' | 'begunAt' | 'isWritten' | 'edit'>,
 ): PublicationDraft {
   const { text, hash, rules, bytes, findings, snapshot, snapshotHash, at, position, compiler, access, changedAt } =
     candidate;

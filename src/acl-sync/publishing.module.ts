@@ -20,6 +20,7 @@ import { PostgresPublicationHistory } from './infrastructure/postgres-publicatio
 import { PostgresSyncLock } from './infrastructure/postgres-sync-lock.js';
 import { SeparateRulesPreparer } from './infrastructure/separate-rules-preparer.js';
 import { PreviewService } from './preview.service.js';
+import { PublicationReports } from './publication-reports.service.js';
 import { RestoreReports } from './restore-reports.service.js';
 import { RunReportsService } from './run-reports.service.js';
 import { ServiceAccountNames } from './service-account-names.service.js';
@@ -40,6 +41,7 @@ export class PublishingModule {
         PreviewService,
         StatusService,
         RestoreReports,
+        PublicationReports,
         TargetCheckService,
         RunReportsService,
         AclSyncMetrics,

@@ -1,45 +1,35 @@
 import { Injectable } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
-import type { AuditEventName } from '../audit/domain/audit-event.js';
+import type { AuditContext, AuditEventName } from '../audit/domain/audit-event.js';
 import { Log } from '../platform/log.js';
 import { Transaction } from '../platform/transaction.js';
-import type { AccessChange } from '../trino-rules/diff/access-change.js';
-import type { ChangedAccess } from '../trino-rules/diff/access-ledger.js';
-import type { Finding } from '../trino-rules/document/finding.js';
-import { withoutSql } from '../trino-rules/engine/access-fact.js';
 import { AclSyncMetrics } from './acl-sync.metrics.js';
-import { accessForm, type AccessForm } from './domain/access-text.js';
-import { PublicationHistory } from './domain/publication-history.js';
-import {
-  type Drift,
-  type RunOutcome,
-  type Publication,
-  reasonsOf,
-  type Run,
-  type Trigger,
-} from './domain/publication.js';
-import { APPROVED, UNEXPLAINED } from './domain/unexplained-change.js';
+import { type Drift, type Edit, type Publication, reasonsOf, type Run } from './domain/publication.js';
+import { PublicationHistory, type UnreportedPublication } from './domain/publication-history.js';
+import { loggedFinding, PublicationReports } from './publication-reports.service.js';
 import type { RunEnding, RunOrder } from './publishing-run.js';
-import { RestoreReports } from './restore-reports.service.js';
 
 /** A run that ended. */
-export interface RunReport extends Pick<RunOrder, 'trigger' | 'by'>, RunEnding {
+export interface RunReport extends Pick<RunOrder, 'trigger' | 'by' | 'restore'>, RunEnding {
   startedAt: Date;
 }
 
+/** An edit by hand that was not reported yet. */
+type FoundEdit = Edit & { overwritten: boolean; by: AuditContext };
+
 /** The most reasons in a log line and an audit event; the history has all. */
 const MAX_REASONS = 10;
-/** The most gained changes in a log line, and the most lost ones. */
-const CHANGES_LOGGED = 3;
-const MAX_CHANGES = 20;
 
-/** Records a run in the history, the audit trail, the log and the metrics. */
+/**
+ * Records a run in the history, the audit trail, the log and the metrics; and with it the version that a run published that
+ * died before it could report.
+ */
 @Injectable()
 export class RunReportsService {
   constructor(
     private readonly history: PublicationHistory,
     private readonly audit: AuditService,
-    private readonly restores: RestoreReports,
+    private readonly publications: PublicationReports,
     private readonly transaction: Transaction,
     private readonly metrics: AclSyncMetrics,
     private readonly log: Log,
@@ -48,82 +38,53 @@ export class RunReportsService {
   async record(report: RunReport): Promise<void> {
     const { trigger, outcome, startedAt: at } = report;
     const { last } = await this.history.summary();
-    const drift = driftOf(report, last);
-    const waiting = waitingAfter(report, last);
+    const [drift, waiting] = [driftOf(report, last), waitingAfter(report, last)];
     const run: Run = { at, trigger, outcome: outcome.kind, reasons: reasonsOf(outcome), drift, waiting };
-    const isNewEdit = drift !== null && drift.foundAt === at;
-    const unexplained = unexplainedIn(outcome);
-    await this.transaction.run(async () => {
+    const { unreported, edits } = await this.transaction.run(async () => {
+      const unreported = await this.history.takeUnreported();
+      const edits = newEdits(report, unreported, last);
       await this.history.record(run);
-      if (unexplained !== undefined)
-        await this.recordEvent('unexplained_change', report, { message: unexplained.message });
-      if (isNewEdit) await this.recordEvent('drift_found', report, { text_hash: drift.textHash });
-      await this.restores.record(report.restores, report.by);
+      for (const { textHash, by } of edits) await this.recordEvent('drift_found', report, { text_hash: textHash }, by);
+      for (const each of unreported) await this.publications.record(each, actorOf(each, report));
       // Equal refusals in a row are one audit event, not one every five minutes.
-      if (outcome.kind === 'applied' || !isLike(run, last)) await this.recordOutcome(report);
-      if (outcome.kind === 'refused' && outcome.publication !== null)
-        await this.recordApplied(report, outcome.publication);
+      if (!isLike(run, last)) await this.recordRefusal(report);
+      return { unreported, edits };
     });
     this.metrics.ran(outcome.kind, trigger);
-    if (unexplained !== undefined) {
-      this.metrics.publishedUnexplained();
-      this.log.warn('TRINO_ACL_UNEXPLAINED_CHANGE', { trigger, ...loggedFinding(unexplained) });
+    for (const { textHash, overwritten } of edits) {
+      this.metrics.foundDrift();
+      this.log.warn('TRINO_ACL_SYNC_DRIFT', { text_hash: textHash, overwritten });
     }
-    if (isNewEdit) this.metrics.foundDrift();
     await this.metrics.showHistory(this.history);
-    this.write(report, isNewEdit ? drift : null);
+    for (const each of unreported) this.publications.write(each);
+    this.write(report);
   }
 
-  private async recordOutcome(report: RunReport): Promise<void> {
+  private async recordRefusal(report: RunReport): Promise<void> {
     const { outcome } = report;
-    switch (outcome.kind) {
-      case 'no_change':
-        return;
-      case 'applied':
-        return this.recordApplied(report, outcome.publication);
-      case 'refused': {
-        const { awaits, reasons } = outcome;
-        return this.recordEvent('publication_refused', report, { awaits, reasons: reasons.slice(0, MAX_REASONS) });
-      }
-      case 'failed': {
-        const { reason, message, auditId } = outcome.failure;
-        return this.recordEvent('publication_failed', report, { reason, message, audit_id: auditId });
-      }
+    if (outcome.kind === 'refused') {
+      const { awaits, reasons } = outcome;
+      await this.recordEvent('publication_refused', report, { awaits, reasons: reasons.slice(0, MAX_REASONS) });
     }
-  }
-
-  private recordApplied(report: RunReport, publication: Publication): Promise<void> {
-    const { hash, rules, bytes, access, isWithdrawal } = publication;
-    const change = access && accessForm(access, MAX_CHANGES);
-    return this.recordEvent('publication_applied', report, {
-      hash,
-      rules,
-      bytes,
-      is_withdrawal: isWithdrawal,
-      access: change,
-    });
+    if (outcome.kind === 'failed') {
+      const { reason, message, auditId } = outcome.failure;
+      await this.recordEvent('publication_failed', report, { reason, message, audit_id: auditId });
+    }
   }
 
   private recordEvent(
     event: AuditEventName,
-    { by, trigger, outcome }: RunReport,
+    { trigger, by: own }: RunReport,
     details: Record<string, unknown>,
+    by = own,
   ): Promise<void> {
-    const publication = outcome.kind === 'applied' || outcome.kind === 'refused' ? outcome.publication : null;
-    const id = event === 'publication_applied' && publication !== null ? String(publication.version) : null;
-    const subject = id === null ? null : ({ type: 'publication', id, name: null } as const);
-    return this.audit.record({ event, ...by, subject, details: { trigger, ...details } });
+    return this.audit.record({ event, ...by, subject: null, details: { trigger, ...details } });
   }
 
-  private write({ outcome, trigger, restores }: RunReport, drift: Drift | null): void {
-    if (drift !== null) {
-      this.log.warn('TRINO_ACL_SYNC_DRIFT', { text_hash: drift.textHash, overwritten: outcome.kind === 'applied' });
-    }
-    this.restores.write(restores);
+  private write({ outcome, trigger }: RunReport): void {
     switch (outcome.kind) {
       case 'applied':
-        this.writeApplied(outcome.publication, trigger);
-        return;
+        return; // reported with its version
       case 'no_change':
         this.log.info('TRINO_ACL_SYNC_NO_CHANGE', {
           trigger,
@@ -132,7 +93,6 @@ export class RunReportsService {
         });
         return;
       case 'refused':
-        if (outcome.publication !== null) this.writeApplied(outcome.publication, trigger);
         this.log.error('TRINO_ACL_SYNC_REFUSED', {
           trigger,
           awaits: outcome.awaits,
@@ -147,48 +107,57 @@ export class RunReportsService {
       }
     }
   }
-
-  private writeApplied(publication: Publication, trigger: Trigger): void {
-    const { version, hash, rules, bytes, diff, access, isWithdrawal } = publication;
-    const [added, removed] = [diff.added.length, diff.removed.length];
-    const details = { ...(isWithdrawal && { is_withdrawal: true }), access: access && loggedAccess(access) };
-    this.log.info('TRINO_ACL_SYNC_APPLIED', { trigger, version, hash, rules, bytes, added, removed, ...details });
-  }
 }
 
-/** Without the witness: a rule's text holds filters and masks. */
-function loggedFinding({ code, severity, rule, message }: Finding): Finding {
-  return { code, severity, message: withoutSql(message), ...(rule !== undefined && { rule }) };
+/** The version that the run has published; null: none. */
+function publishedBy({ outcome }: RunReport): Publication | null {
+  return outcome.kind === 'applied' || outcome.kind === 'refused' ? outcome.publication : null;
 }
 
-function loggedAccess(access: AccessChange): AccessForm {
-  const logged = (changes: readonly ChangedAccess[]): ChangedAccess[] =>
-    changes.map((change) => ({ ...change, what: withoutSql(change.what) }));
-  const { gained, lost, ...counts } = accessForm(access, CHANGES_LOGGED);
-  return { ...counts, gained: logged(gained), lost: logged(lost) };
+/** Of a version whose run died, only the account is known. */
+function actorOf({ publication }: UnreportedPublication, report: RunReport): AuditContext {
+  const isOwn = publication.version === publishedBy(report)?.version;
+  if (isOwn) return report.by;
+  const { triggeredBy } = publication;
+  return { actor: triggeredBy && { id: triggeredBy.id, username: triggeredBy.name }, origin: null };
 }
 
-/** `since`: the first of the runs in a row that were refused until an approval, even if the text changed meanwhile. */
-function waitingAfter({ outcome, startedAt }: RunReport, last: Run | null): Run['waiting'] {
+/** An edit that the run before found, and that is still there. */
+function knownEdit(last: Run | null): Drift | null {
+  return last?.drift?.overwritten === false ? last.drift : null;
+}
+
+function newEdits(report: RunReport, unreported: readonly UnreportedPublication[], last: Run | null): FoundEdit[] {
+  const own = publishedBy(report);
+  const found: FoundEdit[] = unreported.flatMap((each) =>
+    each.publication.edit === null || each.publication.version === own?.version
+      ? []
+      : { ...each.publication.edit, overwritten: true, by: actorOf(each, report) },
+  );
+  if (report.edit !== undefined) found.push({ ...report.edit, overwritten: own !== null, by: report.by });
+  const known = knownEdit(last);
+  return found.filter(({ textHash }) => known?.textHash !== textHash);
+}
+
+/**
+ * A change waits until a run does not refuse it; `since`: the first of those runs, even if the text changed meanwhile. A failed run
+ * and the request for a restore leave the pending approval unchanged.
+ */
+function waitingAfter({ outcome, startedAt, restore }: RunReport, last: Run | null): Run['waiting'] {
   const known = last?.waiting ?? null;
-  // A failed run leaves the pending approval unchanged.
-  if (outcome.kind === 'failed') return known;
+  if (outcome.kind === 'failed' || restore !== undefined) return known;
   if (outcome.kind !== 'refused' || outcome.awaits === null) return null;
-  return { hash: outcome.awaits, since: known?.since ?? startedAt };
+  return { hash: outcome.awaits, since: known?.since ?? startedAt, reasons: outcome.reasons };
 }
 
 /** An edit that the run before found already keeps its time; a publication has overwritten any earlier one. */
-function driftOf({ edit, startedAt, outcome }: RunReport, last: Run | null): Drift | null {
-  const known = last === null || last.outcome === 'applied' ? null : last.drift;
+function driftOf(report: RunReport, last: Run | null): Drift | null {
+  const { edit, startedAt, outcome } = report;
+  const known = knownEdit(last);
   // A failed run could not read the live text.
   if (edit === undefined) return outcome.kind === 'failed' ? known : null;
-  return known?.textHash === edit.textHash ? known : { foundAt: startedAt, textHash: edit.textHash };
-}
-
-/** The finding on an unexplained change in a published version. */
-function unexplainedIn(outcome: RunOutcome): Finding | undefined {
-  if (outcome.kind !== 'applied') return undefined;
-  return outcome.publication.checks.find(({ code }) => code === UNEXPLAINED || code === APPROVED);
+  const foundAt = known?.textHash === edit.textHash ? known.foundAt : startedAt;
+  return { ...edit, foundAt, overwritten: publishedBy(report) !== null };
 }
 
 function isLike(run: Run, last: Run | null): boolean {

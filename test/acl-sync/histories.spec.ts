@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import type { RunOutcome } from '../../src/acl-sync/domain/publication.js';
 import { documentOf } from '../../src/acl-sync/domain/unexplained-change.js';
@@ -185,6 +186,30 @@ describe('any history of changes, edits, conflicts, restores and killed runs', (
         expect(sync.target.former).toBe(TEXTS[0]);
         expect(await sync.history.latest()).toMatchObject({ text: TEXTS[1] });
         expect(sync.history.rows.filter(({ state }) => state === 'begun')).toEqual([]);
+      }
+    }
+  });
+
+  it('is reported in full, whichever call of a run was its last', async () => {
+    const edit = 'an edit by hand';
+    for (const when of ['before', 'after'] as const) {
+      for (let call = 0; ; call++) {
+        const killSwitch = new KillSwitch();
+        const sync = new SyncUnderTest(SNAPSHOTS[0] ?? readers().snapshot(), killSwitch.through);
+        await sync.run();
+        sync.snapshot = SNAPSHOTS[1] ?? sync.snapshot;
+        sync.target.editByHand(edit);
+        killSwitch.arm(call, when);
+        await sync.run().catch(() => undefined);
+        if (!killSwitch.disarm()) break;
+        await sync.run();
+
+        const versions = sync.history.rows.filter(({ state }) => state === 'published').map(({ version }) => version);
+        const events = (name: string) => sync.audited.filter(({ event }) => event === name);
+        expect(events('publication_applied').map(({ subject }) => Number(subject?.id))).toEqual(versions);
+        expect(events('drift_found').map(({ details }) => details)).toEqual([
+          { trigger: 'schedule', text_hash: createHash('sha256').update(edit).digest('hex') },
+        ]);
       }
     }
   });

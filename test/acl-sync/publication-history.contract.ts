@@ -1,5 +1,6 @@
 import type { PublicationDraft, PublicationHistory } from '../../src/acl-sync/domain/publication-history.js';
 import type { Run } from '../../src/acl-sync/domain/publication.js';
+import type { Finding } from '../../src/trino-rules/document/finding.js';
 
 export interface HistoryUnderTest {
   history: PublicationHistory;
@@ -28,6 +29,8 @@ function draft(text: string): PublicationDraft {
     isWithdrawal: false,
     restored: null,
     begunAt: at(0),
+    isWritten: true,
+    edit: null,
   };
 }
 
@@ -63,7 +66,7 @@ export function describePublicationHistory(name: string, open: () => Promise<His
 
       await history.confirm(version, at(1));
 
-      const { snapshot, position, begunAt, ...shown } = draft('first');
+      const { snapshot, position, begunAt, isWritten, ...shown } = draft('first');
       expect(await history.latest()).toEqual({ ...shown, version, publishedAt: at(1), liveAt: null, brokenAt: null });
       expect(await history.find(version)).toEqual(await history.latest());
     });
@@ -139,7 +142,8 @@ export function describePublicationHistory(name: string, open: () => Promise<His
     });
 
     it('remembers what a run has left waiting, and what a version changed', async () => {
-      const waiting = { hash: 'of a text', since: at(1) };
+      const reasons: Finding[] = [{ code: 'unexplained-change', severity: 'error', message: 'a message' }];
+      const waiting = { hash: 'of a text', since: at(1), reasons };
       await history.record(run(2, 'refused', { waiting }));
       expect((await history.summary()).last).toEqual(run(2, 'refused', { waiting }));
       const lost = [{ what: 'SELECT from a.b.c', people: ['ana'], others: 2 }];
@@ -172,8 +176,41 @@ export function describePublicationHistory(name: string, open: () => Promise<His
 
       expect(await history.latest()).toMatchObject({ version: happened, text: 'written', publishedAt: at(5) });
       expect(await history.find(abandoned)).toBeNull();
-      await history.settle('tried last', at(6));
-      expect(await history.find(abandoned)).toBeNull();
+    });
+
+    it('publishes an abandoned version whose write arrives late, until another one is published', async () => {
+      await published('before', 1);
+      const first = await history.begin(draft('first'));
+      const second = await history.begin(draft('second'));
+      await history.settle('before', at(2));
+      expect(await history.find(second)).toBeNull();
+
+      await history.settle('second', at(3));
+      expect(await history.latest()).toMatchObject({ version: second, publishedAt: at(3) });
+      await history.settle('first', at(4));
+      expect(await history.find(first)).toBeNull();
+    });
+
+    it('gives out each published version once to be reported, with the restore that it follows', async () => {
+      const { version } = await published('before', 1);
+      const restored = { version, until: at(59), reason: 'a test' };
+      const edit = { textHash: 'digest of an edit' };
+      const again = await history.begin({ ...draft('again'), restored, edit });
+      await history.begin(draft('never written'));
+      await history.settle('again', at(3));
+      const last = await history.confirm(await history.begin({ ...draft('again'), isWritten: false }), at(4));
+
+      expect(await history.find(again)).toMatchObject({ edit });
+      expect(await history.takeUnreported()).toEqual([
+        { publication: await history.find(version), isWritten: true, formerRestore: null },
+        { publication: await history.find(again), isWritten: true, formerRestore: null },
+        {
+          publication: last,
+          isWritten: false,
+          formerRestore: { ...restored, ended: null, publication: again },
+        },
+      ]);
+      expect(await history.takeUnreported()).toEqual([]);
     });
 
     it('publishes nothing where the live text belongs to no publication', async () => {
@@ -195,7 +232,7 @@ export function describePublicationHistory(name: string, open: () => Promise<His
 
     it('knows how the last run went, and since when all were refused', async () => {
       const reasons = [{ code: 'proof-difference', severity: 'error', message: 'bo may too much' }] as const;
-      const drift = { foundAt: at(2), textHash: null };
+      const drift = { foundAt: at(2), textHash: null, overwritten: false };
       await history.record(run(1, 'applied'));
       await history.record(run(2, 'refused', { reasons: [...reasons], drift }));
       await history.record(run(3, 'failed'));

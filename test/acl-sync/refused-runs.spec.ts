@@ -1,4 +1,5 @@
 import type { AuditEntry } from '../../src/audit/domain/audit-event.js';
+import { RulesTargetUnavailable } from '../../src/acl-sync/domain/rules-target.js';
 import { aSnapshot } from '../support/snapshot-builder.js';
 import { SyncUnderTest } from './sync-under-test.js';
 
@@ -71,5 +72,36 @@ describe('a run that is refused', () => {
     sync.preparer.tamper = (candidate) => candidate;
     expect(await sync.run()).toMatchObject({ kind: 'applied', publication: { isWithdrawal: false } });
     expect(sync.target.text).not.toContain('ana');
+  });
+
+  it('reports each edit by hand that its withdrawal overwrites', async () => {
+    sync.preparer.tamper = (candidate) => ({ ...candidate, findings: [REFUSED] });
+    for (const found of [1, 2]) {
+      sync.target.editByHand('by hand');
+      await sync.run();
+      expect(sync.target.former).toBe('by hand');
+      expect((await sync.history.summary()).last).toMatchObject({ outcome: 'refused', drift: { overwritten: true } });
+      expect(sync.audited.filter(({ event }) => event === 'drift_found')).toHaveLength(found);
+    }
+  });
+
+  it('stays in the status with its reasons while runs fail and restores are requested', async () => {
+    const reason = { ...REFUSED, code: 'unexplained-change' };
+    sync.preparer.tamper = (candidate) => ({ ...candidate, findings: [reason] });
+    await sync.run();
+    const { waiting } = (await sync.history.summary()).last ?? {};
+    expect(waiting).toMatchObject({ since: sync.clock.now(), reasons: [reason] });
+
+    sync.clock.advance(60);
+    sync.target.failure = new RulesTargetUnavailable('unreachable', 'no answer');
+    expect(await sync.run()).toMatchObject({ kind: 'failed' });
+    expect((await sync.history.summary()).last?.waiting).toEqual(waiting);
+    sync.target.failure = null;
+    const until = new Date(sync.clock.now().getTime() + 3_600_000);
+    const restore = { version: 1, until, reason: 'a test' };
+    expect(await sync.run({ trigger: 'restore', restore })).toMatchObject({
+      reasons: [{ code: 'restore-contradicted' }],
+    });
+    expect((await sync.history.summary()).last?.waiting).toEqual(waiting);
   });
 });

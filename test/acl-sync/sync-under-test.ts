@@ -14,6 +14,7 @@ import { RulesPreparer } from '../../src/acl-sync/domain/rules-preparer.js';
 import { type Lease, SyncLock } from '../../src/acl-sync/domain/sync-lock.js';
 import { documentOf } from '../../src/acl-sync/domain/unexplained-change.js';
 import type { RunOrder } from '../../src/acl-sync/publishing-run.js';
+import { PublicationReports } from '../../src/acl-sync/publication-reports.service.js';
 import { RestoreReports } from '../../src/acl-sync/restore-reports.service.js';
 import { RunReportsService } from '../../src/acl-sync/run-reports.service.js';
 import { AuditService } from '../../src/audit/audit.service.js';
@@ -62,8 +63,8 @@ export class SyncUnderTest {
     const reports = new RunReportsService(
       history,
       audit,
-      new RestoreReports(history, audit, this.log),
-      new NoTransaction(),
+      new PublicationReports(audit, new RestoreReports(history, audit, this.log), metrics, this.log),
+      new MemoryTransaction(this),
       metrics,
       this.log,
     );
@@ -169,8 +170,22 @@ class FakeAuditStore extends AuditStore {
   }
 }
 
-class NoTransaction extends Transaction {
-  override run<T>(work: () => Promise<T>): Promise<T> {
-    return work();
+/** A failure undoes what was written to the history and the trail. */
+class MemoryTransaction extends Transaction {
+  constructor(private readonly of: Pick<SyncUnderTest, 'history' | 'audited'>) {
+    super();
+  }
+
+  override async run<T>(work: () => Promise<T>): Promise<T> {
+    const { history, audited } = this.of;
+    const [rows, runs, events] = [structuredClone(history.rows), history.runs.length, audited.length];
+    try {
+      return await work();
+    } catch (error) {
+      history.rows.splice(0, Infinity, ...rows);
+      history.runs.splice(runs);
+      audited.splice(events);
+      throw error;
+    }
   }
 }

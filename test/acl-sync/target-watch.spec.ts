@@ -104,4 +104,6 @@ const aPublication: Omit<PublicationDraft, 'text'> = {
   compiler: '',
   changedAt: null,
   begunAt: new Date(0),
+  isWritten: true,
+  edit: null,
 };

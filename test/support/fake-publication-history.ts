@@ -2,6 +2,7 @@ import {
   type PublicationDraft,
   PublicationHistory,
   type RunSummary,
+  type UnreportedPublication,
 } from '../../src/acl-sync/domain/publication-history.js';
 import type { Publication, PublicationSummary, Run } from '../../src/acl-sync/domain/publication.js';
 import type { RestoreEnd } from '../../src/acl-sync/domain/restore.js';
@@ -10,6 +11,8 @@ import { type Page, type PageRequest, pageOf } from '../../src/kernel/page.js';
 
 interface Row extends Publication, Pick<PublicationDraft, 'snapshot' | 'position'> {
   state: 'begun' | 'published' | 'abandoned';
+  isWritten: boolean;
+  isReported: boolean;
 }
 
 /** A history in memory. Passes the contract of the one in PostgreSQL. */
@@ -19,9 +22,9 @@ export class FakePublicationHistory extends PublicationHistory {
   private readonly approvals: { version: number; hash: string }[] = [];
 
   override settle(liveText: string | null, at: Date): Promise<void> {
-    const begun = this.rows.filter(({ state }) => state === 'begun').reverse();
-    const happened = begun.find(({ text }) => text === liveText);
-    for (const row of begun) row.state = 'abandoned';
+    const newer = this.rows.slice(this.rows.findLastIndex(({ state }) => state === 'published') + 1).reverse();
+    const happened = newer.find(({ text }) => text === liveText);
+    for (const row of this.rows) if (row.state === 'begun') row.state = 'abandoned';
     if (happened !== undefined) Object.assign(happened, { state: 'published', publishedAt: at });
     return Promise.resolve();
   }
@@ -33,6 +36,7 @@ export class FakePublicationHistory extends PublicationHistory {
       ...draft,
       version,
       state: 'begun',
+      isReported: false,
       restored: restored && { ...restored, ended: null },
       triggeredBy: by,
       publishedAt: begunAt,
@@ -107,6 +111,21 @@ export class FakePublicationHistory extends PublicationHistory {
     return Promise.resolve();
   }
 
+  override takeUnreported(): Promise<UnreportedPublication[]> {
+    const published = this.published().reverse();
+    const unreported = this.rows.flatMap((row) => {
+      const { isReported, isWritten, state, version } = row;
+      if (isReported || state !== 'published') return [];
+      row.isReported = true;
+      const at = published.findIndex((publication) => publication.version === version);
+      const [former, publication] = [published[at - 1], published[at]];
+      if (publication === undefined) return [];
+      const formerRestore = former?.restored ? { ...former.restored, publication: former.version } : null;
+      return { publication, isWritten, formerRestore };
+    });
+    return Promise.resolve(unreported);
+  }
+
   override summary(): Promise<RunSummary> {
     const lastSuccess = this.runs.findLastIndex(({ outcome }) => outcome === 'applied' || outcome === 'no_change');
     const refused = this.runs.slice(lastSuccess + 1).find(({ outcome }) => outcome === 'refused');
@@ -134,6 +153,8 @@ export class FakePublicationHistory extends PublicationHistory {
   /** The newest first. */
   private published(): Publication[] {
     const rows = this.rows.filter(({ state }) => state === 'published').reverse();
-    return rows.map(({ state, snapshot, position, ...publication }) => structuredClone(publication));
+    return rows.map(({ state, isWritten, isReported, snapshot, position, ...publication }) =>
+      structuredClone(publication),
+    );
   }
 }

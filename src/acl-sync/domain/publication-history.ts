@@ -1,7 +1,7 @@
 import type { TrailPosition } from '../../audit/domain/audit-event.js';
 import type { Page, PageRequest } from '../../kernel/page.js';
 import type { Publication, PublicationSummary, Run } from './publication.js';
-import type { Restore, RestoreEnd } from './restore.js';
+import type { RecordedRestore, Restore, RestoreEnd } from './restore.js';
 import type { Baseline } from './unexplained-change.js';
 
 /** A publication before the target is written. */
@@ -17,6 +17,15 @@ export interface PublicationDraft extends Omit<
   position: TrailPosition;
   restored: Restore | null;
   begunAt: Date;
+  /** False: its text is live already, so that the target is not written. */
+  isWritten: boolean;
+}
+
+/** A published version that the audit trail and the log do not have yet: its run has not ended, or died. */
+export interface UnreportedPublication extends Pick<PublicationDraft, 'isWritten'> {
+  publication: Publication;
+  /** The restore of the version before; null: it was none. */
+  formerRestore: (RecordedRestore & { publication: number }) | null;
 }
 
 export interface RunSummary {
@@ -33,7 +42,8 @@ export interface RunSummary {
 export abstract class PublicationHistory {
   /**
    * Closes the publications that earlier runs began and did not confirm: the newest whose text is live is published, the others
-   * are abandoned. Called with the text just read, by the run that holds the lock.
+   * are abandoned. An abandoned one newer than every published one is published, too, once its text is live: the API server may
+   * carry out a write after its caller has died. Called with the text just read, by the run that holds the lock.
    */
   abstract settle(liveText: string | null, at: Date): Promise<void>;
   /** @returns the version. */
@@ -60,5 +70,7 @@ export abstract class PublicationHistory {
   /** The restore that this version published is over. Ended once, it stays as it is. */
   abstract endRestore(version: number, how: RestoreEnd): Promise<void>;
   abstract record(run: Run): Promise<void>;
+  /** The published versions that were not reported, in order. In the transaction that reports them: each is given out once. */
+  abstract takeUnreported(): Promise<UnreportedPublication[]>;
   abstract summary(): Promise<RunSummary>;
 }

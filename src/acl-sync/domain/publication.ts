@@ -24,6 +24,8 @@ export interface Publication {
   isWithdrawal: boolean;
   /** The older version whose text this is, restored by an administrator; `ended`: null while it lasts. */
   restored: RecordedRestore | null;
+  /** The edit by hand that it overwrote; null: none. */
+  edit: Edit | null;
   /** Findings of the checks: warnings and remarks, no errors. */
   checks: Finding[];
   trigger: Trigger;
@@ -82,15 +84,21 @@ export interface Run {
   reasons: Finding[];
   /** An edit by hand that this run found in the live text. */
   drift: Drift | null;
-  /** The text that waits for an approval, and since when any text has. */
-  waiting: { hash: string; since: Date } | null;
+  /** The text that waits for an approval, since when any text has, and why the run that found it was refused. */
+  waiting: { hash: string; since: Date; reasons: Finding[] } | null;
 }
 
-export interface Drift {
-  /** When a run first found this edit. */
-  foundAt: Date;
+/** An edit of the live text by hand. */
+export interface Edit {
   /** SHA-256 of the edited text; null: there was no text. */
   textHash: string | null;
+}
+
+export interface Drift extends Edit {
+  /** When a run first found this edit. */
+  foundAt: Date;
+  /** The run that found it has published over it. */
+  overwritten: boolean;
 }
 
 /** The failure to report for an error that ended a run. An unexpected error may hold secrets, so it is only logged. */

@@ -21,14 +21,21 @@ export interface RestoreChanges {
   ended: { version: number; publication: number; how: RestoreEnd } | null;
 }
 
-export const NO_RESTORE_CHANGES: RestoreChanges = { begun: null, ended: null };
-
 export const LONGEST_RESTORE_HOURS = 24;
 
-/** How the restore of the latest version ended by itself; null: it did not, or its end is recorded already. */
-export function endByTime(latest: { restored: RecordedRestore | null } | null, now: Date): RestoreEnd | null {
-  const restored = latest?.restored ?? null;
-  return restored !== null && restored.ended === null && restored.until <= now ? 'time' : null;
+/**
+ * The restores that a version begins and ends.
+ * @param former the restore of the version before, and that version's number; null: it was none
+ */
+export function restoreChanges(
+  former: (RecordedRestore & { publication: number }) | null,
+  { version, restored, publishedAt }: { version: number; restored: RecordedRestore | null; publishedAt: Date },
+): RestoreChanges {
+  const isContinued = restored !== null && isSameRestore({ restored: former }, restored);
+  const begun = restored !== null && !isContinued ? { ...restored, publication: version } : null;
+  if (former?.ended !== null || isContinued) return { begun, ended: null };
+  const how = former.until <= publishedAt ? 'time' : restored === null ? 'contradicted' : 'replaced';
+  return { begun, ended: { version: former.version, publication: former.publication, how } };
 }
 
 /** Whether the publication is of this restore; null: of none. */

@@ -42,7 +42,7 @@ export function statusForm({
       ? {
           found_at: last.drift.foundAt.toISOString(),
           text_hash: last.drift.textHash,
-          overwritten: last.outcome === 'applied',
+          overwritten: last.drift.overwritten,
         }
       : null,
     restored_until: restore?.until.toISOString() ?? null,
@@ -54,5 +54,5 @@ export function statusForm({
 
 export function waitingForm(last: Run | null) {
   if (!last?.waiting) return null;
-  return { hash: last.waiting.hash, since: last.waiting.since.toISOString(), reasons: last.reasons };
+  return { hash: last.waiting.hash, since: last.waiting.since.toISOString(), reasons: last.waiting.reasons };
 }

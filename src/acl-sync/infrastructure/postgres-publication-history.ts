@@ -4,7 +4,12 @@ import { DatabaseSession } from '../../platform/infrastructure/database-session.
 import type { AccessChange } from '../../trino-rules/diff/access-change.js';
 import type { RulesDiff } from '../../trino-rules/diff/rules-diff.js';
 import type { Finding } from '../../trino-rules/document/finding.js';
-import { type PublicationDraft, PublicationHistory, type RunSummary } from '../domain/publication-history.js';
+import {
+  type PublicationDraft,
+  PublicationHistory,
+  type RunSummary,
+  type UnreportedPublication,
+} from '../domain/publication-history.js';
 import type { RunOutcome, Publication, PublicationSummary, Run, Trigger } from '../domain/publication.js';
 import type { RestoreEnd } from '../domain/restore.js';
 import type { Baseline } from '../domain/unexplained-change.js';
@@ -26,6 +31,7 @@ interface SummaryRow {
   restored_until: Date | null;
   restore_reason: string | null;
   restore_ended: RestoreEnd | null;
+  edit: { text_hash: string | null } | null;
   changed_at: Date | null;
   published_at: Date;
   live_at: Date | null;
@@ -38,19 +44,28 @@ interface PublicationRow extends SummaryRow {
   access: AccessChange | null;
 }
 
+interface UnreportedRow extends PublicationRow {
+  is_written: boolean;
+  /** The published version before. */
+  former: number | null;
+}
+
 interface RunRow {
   at: Date;
   trigger: Trigger;
   outcome: RunOutcome['kind'];
   reasons: Finding[];
-  drift: { found_at: string; text_hash: string | null } | null;
-  waiting: { hash: string; since: string } | null;
+  /** Rows of earlier builds have neither `overwritten` nor `reasons`. */
+  drift: { found_at: string; text_hash: string | null; overwritten?: boolean } | null;
+  waiting: { hash: string; since: string; reasons?: Finding[] } | null;
 }
 
 const SUMMARY = `p.version, p.hash, p.rules, p.bytes, p.checks, p.trigger, p.triggered_by, u.username, p.snapshot_hash,
   p.snapshot_at, p.compiler, p.is_withdrawal, p.restored_version, p.restored_until, p.restore_reason, p.restore_ended,
-  p.changed_at, p.published_at, p.live_at, p.broken_at`;
+  p.edit, p.changed_at, p.published_at, p.live_at, p.broken_at`;
 const PUBLISHED = `FROM acl_publications p LEFT JOIN users u ON u.id = p.triggered_by WHERE p.state = 'published'`;
+
+const NEWEST = `(SELECT coalesce(max(version), 0) FROM acl_publications WHERE state = 'published')`;
 
 const BASELINE = `SELECT max(version) FROM acl_publications
   WHERE state = 'published' AND NOT is_withdrawal AND restored_version IS NULL AND broken_at IS NULL
@@ -67,7 +82,7 @@ export class PostgresPublicationHistory extends PublicationHistory {
     await this.session.run(async () => {
       await this.session.manager.query(
         `UPDATE acl_publications SET state = 'published', published_at = $2
-          WHERE version = (SELECT max(version) FROM acl_publications WHERE state = 'begun' AND text = $1)`,
+          WHERE version = (SELECT max(version) FROM acl_publications WHERE state <> 'published' AND text = $1 AND version > ${NEWEST})`,
         [liveText, at],
       );
       await this.session.manager.query(`UPDATE acl_publications SET state = 'abandoned' WHERE state = 'begun'`);
@@ -78,8 +93,9 @@ export class PostgresPublicationHistory extends PublicationHistory {
     const [{ version }] = await this.session.manager.query<[{ version: number }]>(
       `INSERT INTO acl_publications
          (state, text, hash, rules, bytes, diff, access, is_withdrawal, checks, trigger, triggered_by, snapshot, snapshot_hash,
-          snapshot_at, trail_position, compiler, changed_at, begun_at, restored_version, restored_until, restore_reason)
-       VALUES ('begun', $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
+          snapshot_at, trail_position, compiler, changed_at, begun_at, restored_version, restored_until, restore_reason, edit,
+          is_written, is_reported)
+       VALUES ('begun', $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, false)
        RETURNING version`,
       [
         draft.text,
@@ -102,6 +118,8 @@ export class PostgresPublicationHistory extends PublicationHistory {
         draft.restored?.version ?? null,
         draft.restored?.until ?? null,
         draft.restored?.reason ?? null,
+        draft.edit === null ? null : JSON.stringify({ text_hash: draft.edit.textHash }),
+        draft.isWritten,
       ],
     );
     return version;
@@ -199,7 +217,9 @@ export class PostgresPublicationHistory extends PublicationHistory {
         trigger,
         outcome,
         JSON.stringify(reasons),
-        drift === null ? null : JSON.stringify({ found_at: drift.foundAt, text_hash: drift.textHash }),
+        drift === null
+          ? null
+          : JSON.stringify({ found_at: drift.foundAt, text_hash: drift.textHash, overwritten: drift.overwritten }),
         waiting === null ? null : JSON.stringify(waiting),
       ],
     );
@@ -207,6 +227,23 @@ export class PostgresPublicationHistory extends PublicationHistory {
       `DELETE FROM acl_runs WHERE outcome = 'no_change' AND at < $1::timestamptz - interval '7 days'`,
       [at],
     );
+  }
+
+  override async takeUnreported(): Promise<UnreportedPublication[]> {
+    const rows = await this.session.manager.query<UnreportedRow[]>(
+      `WITH taken AS (UPDATE acl_publications SET is_reported = true WHERE state = 'published' AND NOT is_reported RETURNING version)
+       SELECT ${SUMMARY}, p.text, p.diff, p.access, p.is_written,
+              (SELECT max(f.version) FROM acl_publications f WHERE f.state = 'published' AND f.version < p.version) AS former
+         FROM taken t JOIN acl_publications p ON p.version = t.version LEFT JOIN users u ON u.id = p.triggered_by
+        ORDER BY p.version`,
+    );
+    const unreported: UnreportedPublication[] = [];
+    for (const { former, is_written: isWritten, ...row } of rows) {
+      const restored = former === null ? null : ((await this.find(former))?.restored ?? null);
+      const formerRestore = restored && former !== null ? { ...restored, publication: former } : null;
+      unreported.push({ publication: toPublication(row), isWritten, formerRestore });
+    }
+    return unreported;
   }
 
   override async summary(): Promise<RunSummary> {
@@ -251,6 +288,7 @@ function toSummary(row: SummaryRow): PublicationSummary {
     compiler: row.compiler,
     isWithdrawal: row.is_withdrawal,
     restored: toRestored(row),
+    edit: row.edit && { textHash: row.edit.text_hash },
     changedAt: row.changed_at,
     publishedAt: row.published_at,
     liveAt: row.live_at,
@@ -269,7 +307,11 @@ function toRun({ at, trigger, outcome, reasons, drift, waiting }: RunRow): Run {
     trigger,
     outcome,
     reasons,
-    drift: drift === null ? null : { foundAt: new Date(drift.found_at), textHash: drift.text_hash },
-    waiting: waiting === null ? null : { hash: waiting.hash, since: new Date(waiting.since) },
+    drift: drift && {
+      foundAt: new Date(drift.found_at),
+      textHash: drift.text_hash,
+      overwritten: drift.overwritten ?? outcome === 'applied',
+    },
+    waiting: waiting && { hash: waiting.hash, since: new Date(waiting.since), reasons: waiting.reasons ?? reasons },
   };
 }
