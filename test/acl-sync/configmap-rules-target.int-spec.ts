@@ -64,6 +64,19 @@ describe('the rules in a ConfigMap', () => {
     expect(server.requests.at(-1)?.headers['user-agent']).toBe('grantline/test');
   });
 
+  it.each([
+    'a sign-in page',
+    {},
+    { metadata: { uid: '1', resourceVersion: '2' }, data: { 'rules.json': 'changed by a webhook' } },
+  ])('takes no other answer than the written map for a publication: %j', async (body) => {
+    await publish('first');
+    const live = await target.read(forever);
+    server.instead.push({ status: 200, body });
+    const next = { text: 'second', hash: '9f31c2', generation: 8, publishedAt: new Date(0) };
+    expect(await failureOf(target.publish(next, live, forever))).toMatchObject({ reason: 'rejected' });
+    expect(server.map?.data?.['rules.json']).toBe('first');
+  });
+
   it('leaves the other keys of the map alone', async () => {
     server.edit({ data: { 'README.txt': 'kept' } });
     await publish('rules');

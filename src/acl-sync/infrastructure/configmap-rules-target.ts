@@ -78,11 +78,20 @@ export class ConfigMapRulesTarget extends RulesTarget {
       binaryData: { [RULES]: null, ...former.binaryData },
     };
     const answer = await this.api.mergePatch(`${this.path}?fieldManager=grantline`, patch, signal);
-    if (answer.status === 200) return;
+    if (answer.status === 200) {
+      this.confirm(answer, next);
+      return;
+    }
     const refusal = parseRefusal(answer.body);
     if (answer.status === 409 || refusal.causes.some(({ field }) => field === 'metadata.uid'))
       throw new RulesTargetMoved();
     throw this.unavailable(answer, refusal);
+  }
+
+  /** A proxy can answer 200 as well, and an admission webhook can change what was sent. */
+  private confirm(answer: KubernetesAnswer, { text }: NextRules): void {
+    const map = parseConfigMap(answer.body);
+    if (map === null || textOf(map) !== text) throw this.unavailable(answer, { reason: 'NoConfigMap', causes: [] });
   }
 
   private async readMap(signal: AbortSignal): Promise<ConfigMap> {
