@@ -12,7 +12,9 @@ import type { PublicationSummary } from './domain/publication.js';
 import { PublicationHistory } from './domain/publication-history.js';
 import { RulesTarget, TARGET_MS } from './domain/rules-target.js';
 
-const CHECK_INTERVAL_MS = { unsettled: 2_000, settled: 15_000 };
+/** The history is read as often, for a version of any process; the engine that uses it is asked less often. */
+const CHECK_INTERVAL_MS = 2_000;
+const SETTLED_INTERVAL_MS = 15_000;
 
 /**
  * Asks the engine, as long as the service runs, whether it uses the version that any process published last (access-model.md,
@@ -25,6 +27,7 @@ export class LiveVersionService implements OnApplicationBootstrap, BeforeApplica
   private watch: LiveWatch | null = null;
   /** The version for which a repairing run was requested. */
   private repaired: number | null = null;
+  private askedAt = -Infinity;
   private checkedAt: number | null = null;
 
   constructor(
@@ -56,13 +59,14 @@ export class LiveVersionService implements OnApplicationBootstrap, BeforeApplica
 
   /** Asks the engine once whether it uses the last published version. */
   async check(): Promise<void> {
-    const [latest] = (await this.history.list({ limit: 1, after: null })).items;
+    const [latest, former] = (await this.history.list({ limit: 2, after: null })).items;
     if (latest === undefined) return;
     const answer = await this.probe.rulesInForce(`grantline_rules_${latest.hash}`);
     const now = this.clock.now();
     const before = this.watch;
-    this.watch = watched(before, latest, answer, now);
-    if (answer !== 'unreachable') this.checkedAt = this.timers.now();
+    this.watch = watched(before, latest, former, answer, now);
+    this.askedAt = this.timers.now();
+    if (answer !== 'unreachable') this.checkedAt = this.askedAt;
     this.metrics.showWatch(this.watch);
     await this.act(this.watch, before?.version === latest.version ? before.state : 'unknown', latest, now);
   }
@@ -103,9 +107,14 @@ export class LiveVersionService implements OnApplicationBootstrap, BeforeApplica
   private async keepChecking(): Promise<void> {
     const { signal } = this.stopping;
     while (!signal.aborted) {
-      await this.check().catch((error: unknown) => this.log.warn('live version check failed', { err: error }));
-      const interval = CHECK_INTERVAL_MS[isSettled(this.watch) ? 'settled' : 'unsettled'];
-      await this.timers.wait(interval, signal).catch(() => undefined);
+      await this.checkIfDue().catch((error: unknown) => this.log.warn('live version check failed', { err: error }));
+      await this.timers.wait(CHECK_INTERVAL_MS, signal).catch(() => undefined);
     }
+  }
+
+  private async checkIfDue(): Promise<void> {
+    const isRecent = isSettled(this.watch) && this.timers.now() - this.askedAt < SETTLED_INTERVAL_MS;
+    const [latest] = isRecent ? (await this.history.list({ limit: 1, after: null })).items : [];
+    if (!isRecent || latest?.version !== this.watch?.version) await this.check();
   }
 }

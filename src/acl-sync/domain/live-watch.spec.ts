@@ -1,10 +1,13 @@
 import type { RulesInForce } from '../../query-engine/domain/rules-probe-verdict.js';
-import { isSettled, LIVE_WITHIN_MS, type LiveWatch, watched } from './live-watch.js';
+import { isCulprit, isSettled, LIVE_WITHIN_MS, type LiveWatch, watched } from './live-watch.js';
 
 describe('what probes say of the published version', () => {
-  const published = { version: 1, liveAt: null, publishedAt: new Date(0) };
+  const published = { version: 1, liveAt: null, publishedAt: new Date(0), edit: null };
   const afterAnswers = (...answers: RulesInForce[]) =>
-    answers.reduce<LiveWatch | null>((before, answer) => watched(before, published, answer, new Date(0)), null);
+    answers.reduce<LiveWatch | null>(
+      (before, answer) => watched(before, published, undefined, answer, new Date(0)),
+      null,
+    );
 
   it.each<[RulesInForce[], boolean]>([
     [[], false],
@@ -24,7 +27,26 @@ describe('what probes say of the published version', () => {
   });
 
   it('make it overdue only after the time in which the engine must have read it', () => {
-    expect(watched(null, published, 'others', new Date(LIVE_WITHIN_MS)).state).toBe('pending');
-    expect(watched(null, published, 'others', new Date(LIVE_WITHIN_MS + 1)).state).toBe('overdue');
+    expect(watched(null, published, undefined, 'others', new Date(LIVE_WITHIN_MS)).state).toBe('pending');
+    expect(watched(null, published, undefined, 'others', new Date(LIVE_WITHIN_MS + 1)).state).toBe('overdue');
+  });
+
+  it.each<[string, RulesInForce, { former: number; edit: { textHash: string } | null }, boolean]>([
+    ['is the culprit where the engine used the one before', 'these', { former: 1, edit: null }, true],
+    ['is none where the engine used others', 'others', { former: 1, edit: null }, false],
+    ['is none where another one was published in between', 'these', { former: 2, edit: null }, false],
+    [
+      'is none where it overwrote an edit, which the engine may be reading',
+      'these',
+      { former: 1, edit: { textHash: 'x' } },
+      false,
+    ],
+  ])('a new version on which the engine fails at once %s', (_, answer, { former, edit }, expected) => {
+    const next = { ...published, version: 3, edit };
+    const watch = ['broken', 'broken', 'broken'].reduce<LiveWatch>(
+      (before) => watched(before, next, { version: former }, 'broken', new Date(0)),
+      watched(null, published, undefined, answer, new Date(0)),
+    );
+    expect(isCulprit(watch, next, new Date(0))).toBe(expected);
   });
 });

@@ -14,7 +14,7 @@ export interface LiveWatch {
   version: number;
   /** Internal errors in a row. */
   brokenTimes: number;
-  /** The engine has used some valid rules since this version was published. */
+  /** The engine used valid rules after this version was published, or the version before until then. */
   hasWorked: boolean;
   state: LiveState;
 }
@@ -25,15 +25,22 @@ export interface LiveWatch {
  */
 export type LiveState = 'unknown' | 'live' | 'pending' | 'overdue' | 'broken';
 
-/** The result after one more probe. No answer changes nothing. */
+type Watched = Pick<PublicationSummary, 'version' | 'liveAt' | 'publishedAt' | 'edit'>;
+
+/**
+ * The result after one more probe. No answer changes nothing.
+ * @param former the version before the published one; undefined: none
+ */
 export function watched(
   before: LiveWatch | null,
-  { version, liveAt, publishedAt }: Pick<PublicationSummary, 'version' | 'liveAt' | 'publishedAt'>,
+  latest: Watched,
+  former: Pick<PublicationSummary, 'version'> | undefined,
   answer: RulesInForce,
   now: Date,
 ): LiveWatch {
+  const { version, liveAt, publishedAt } = latest;
   const known =
-    before?.version === version ? before : { version, brokenTimes: 0, hasWorked: false, state: 'unknown' as const };
+    before?.version === version ? before : firstOf(latest, before?.version === former?.version && isSettled(before));
   switch (answer) {
     case 'these':
       return { version, brokenTimes: 0, hasWorked: true, state: 'live' };
@@ -51,6 +58,11 @@ export function watched(
   }
 }
 
+/** @param wasUsed the engine used the version before when it was last asked: only an edit by hand can have come in between */
+function firstOf({ version, edit }: Watched, wasUsed: boolean): LiveWatch {
+  return { version, brokenTimes: 0, hasWorked: wasUsed && edit === null, state: 'unknown' };
+}
+
 /** Whether the last answer was that the engine uses the published version: anything else is asked about again soon. */
 export function isSettled(watch: LiveWatch | null): boolean {
   return watch?.state === 'live' && watch.brokenTimes === 0;
@@ -59,7 +71,7 @@ export function isSettled(watch: LiveWatch | null): boolean {
 /** Whether the engine fails on this version, not on a text that it read before. */
 export function isCulprit(
   { state, hasWorked }: LiveWatch,
-  { liveAt, publishedAt }: PublicationSummary,
+  { liveAt, publishedAt }: Pick<PublicationSummary, 'liveAt' | 'publishedAt'>,
   now: Date,
 ): boolean {
   const hasArrived = hasWorked || now.getTime() - publishedAt.getTime() > LIVE_WITHIN_MS;
