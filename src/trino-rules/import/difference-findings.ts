@@ -2,7 +2,7 @@ import { getOrInsert } from '../../kernel/get-or-insert.js';
 import type { ForeignRules } from '../check/foreign-rules.js';
 import type { AccessDifference } from '../diff/access-diff.js';
 import { accessDiffLines } from '../diff/access-diff-form.js';
-import { FRESH_PREFIX } from '../document/pattern-cache.js';
+import { FRESH_PREFIX, type PatternCache } from '../document/pattern-cache.js';
 import type { AccessFact } from '../engine/access-fact.js';
 import { decidingRule, type RuleAt } from '../engine/deciding-rule.js';
 import type { Evaluator } from '../engine/evaluator.js';
@@ -11,10 +11,14 @@ import type { ListedRules } from './listed-rules.js';
 
 /** Differences as findings: those that one rule decides for the same users, for the same reason, are one. */
 export class DifferenceFindings {
+  private readonly classOfUser = new Map<string, number>();
+  private readonly classOfRules = new Map<string, number>();
+
   constructor(
     private readonly file: { rules: ForeignRules; at: number },
     private readonly given: ListedRules,
     private readonly evaluator: Evaluator,
+    private readonly patterns: PatternCache,
   ) {}
 
   lost(differences: readonly AccessDifference[]): ImportFinding[] {
@@ -47,11 +51,25 @@ export class DifferenceFindings {
   private byRule(differences: readonly AccessDifference[]): AccessDifference[] {
     return differences.flatMap((difference) => {
       const people = new Map<string, string[]>();
+      const keys = new Map<number, string>();
       for (const user of difference.people) {
-        const { rule, at } = this.place(difference.fact, user);
-        getOrInsert(people, `${rule ?? ''} ${at}`, () => []).push(user);
+        const key = getOrInsert(keys, this.alike(user), () => {
+          const { rule, at } = this.place(difference.fact, user);
+          return `${rule ?? ''} ${at}`;
+        });
+        getOrInsert(people, key, () => []).push(user);
       }
       return [...people.values()].map((names) => ({ ...difference, people: names }));
+    });
+  }
+
+  /** The same number for users whom the same rules are about: one rule decides for all of them. */
+  private alike(user: string): number {
+    return getOrInsert(this.classOfUser, user, () => {
+      const sections = { ...this.given.document, impersonation: [] };
+      const rules = Object.values<readonly { user?: string }[]>(sections).flat();
+      const own = rules.flatMap((rule, index) => (this.patterns.matches(rule.user, user) ? [index] : []));
+      return getOrInsert(this.classOfRules, own.join(), () => this.classOfRules.size);
     });
   }
 

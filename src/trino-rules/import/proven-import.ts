@@ -54,7 +54,7 @@ export function provenImport(
     if (more.length === 0) {
       const lost = ofUsers(differences.lost, new Set(names)).filter(({ fact }) => !isWithoutEffect(fact));
       const losing = (user: string): boolean => lost.some(({ people }) => people.includes(user));
-      const reported = new DifferenceFindings(file, given, evaluator);
+      const reported = new DifferenceFindings(file, given, evaluator, anyPatterns(budget));
       findings.push(
         ...principalFindings(rules, at, names, strangers.filter(losing)),
         ...queryFindings(rules, at, silent.filter(losing)),
