@@ -5,7 +5,7 @@ import { anyForeignRules, FOREIGN_USERS } from '../support/any-foreign-rules.js'
 import { Oracle } from './engine-oracle/oracle.js';
 import { openStack } from './stack.js';
 
-const RANDOM_FILES = 150;
+const RANDOM_FILES = 60;
 
 describe("grantline acl import beside the engine's own access control", () => {
   let oracle: Oracle;
