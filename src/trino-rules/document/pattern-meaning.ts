@@ -8,8 +8,15 @@ const LINE_ENDS: ReadonlySet<number> = new Set([0x0a, 0x0d, 0x85, 0x2028, 0x2029
  * Walks sets of positions, so its time is bounded by pattern × name, whatever the pattern.
  */
 export function matches(pattern: Pattern, name: string): boolean {
-  return pattern.options.some((option) => walk(option, name, new Set([0])).has(name.length));
+  return pattern.options.some((option) => {
+    const [first, ...others] = option;
+    if (first?.kind !== 'literal') return walk(option, name, START).has(name.length);
+    if (others.length === 0) return first.text === name;
+    return name.startsWith(first.text) && walk(others, name, new Set([first.text.length])).has(name.length);
+  });
 }
+
+const START: ReadonlySet<number> = new Set([0]);
 
 function walk(sequence: readonly PatternPiece[], name: string, from: ReadonlySet<number>): ReadonlySet<number> {
   let positions = from;
