@@ -35,7 +35,7 @@ describe('an explained snapshot', () => {
       fc.property(anyRecordedChanges('anything'), (changed) => {
         expect(writtenSnapshot(explained(changed))).toBe(writtenSnapshot(changed.next));
       }),
-      { numRuns: 50 },
+      { numRuns: 25 },
     );
   });
 
@@ -67,7 +67,7 @@ describe('a withdrawal', () => {
         const more = [effective(changed.previous), explained(changed)].map((snapshot) => compile(snapshot).document);
         for (const document of more) expect(compareAccess(document, reduced)).toMatchObject({ gained: [] });
       }),
-      { numRuns: 50 },
+      { numRuns: 25 },
     );
   });
 
@@ -89,7 +89,7 @@ describe('a withdrawal', () => {
         for (const snapshot of [previous, next])
           expect(compareAccess(compile(snapshot).document, reduced)).toMatchObject({ gained: [] });
       }),
-      { numRuns: 40 },
+      { numRuns: 20 },
     );
   });
 
@@ -128,7 +128,7 @@ describe('denials in front of the published rules', () => {
         for (const document of [published, recorded])
           expect(compareAccess(document, closed?.document ?? published)).toMatchObject({ gained: [] });
       }),
-      { numRuns: 50 },
+      { numRuns: 25 },
     );
   });
 

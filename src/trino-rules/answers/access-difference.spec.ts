@@ -82,7 +82,7 @@ describe('what a draft changes', () => {
         );
         expect(wrong).toEqual([]);
       }),
-      { numRuns: 80 },
+      { numRuns: 40 },
     );
   });
 

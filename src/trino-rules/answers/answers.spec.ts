@@ -94,7 +94,7 @@ describe('effective access', () => {
           expect(paged).toEqual(whole);
         }
       }),
-      { numRuns: 30 },
+      { numRuns: 15 },
     );
   });
 
@@ -151,7 +151,7 @@ describe('an explanation', () => {
           answer(snapshot, principal, question),
         );
       }),
-      { numRuns: 1000 },
+      { numRuns: 500 },
     );
   });
 
@@ -168,7 +168,7 @@ describe('an explanation', () => {
         });
         expect(superfluous).toEqual([]);
       }),
-      { numRuns: 1000 },
+      { numRuns: 500 },
     );
   });
 
@@ -230,7 +230,7 @@ describe('the trace of a question through the rules', () => {
           expect(later).toEqual([]);
         }
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     );
   });
 });

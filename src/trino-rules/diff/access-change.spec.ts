@@ -114,7 +114,7 @@ describe('the change of access', () => {
           }
         }
       }),
-      { numRuns: 150 },
+      { numRuns: 75 },
     );
   });
 });

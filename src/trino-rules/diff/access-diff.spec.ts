@@ -27,7 +27,7 @@ describe('the access that differs between two documents', () => {
         const documents = [compile(before).document, compile(after).document] as const;
         expectDifference(diffAccess(...documents), documents, intended(before), intended(after));
       }),
-      { numRuns: 25 },
+      { numRuns: 12 },
     );
   });
 

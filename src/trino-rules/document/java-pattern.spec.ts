@@ -131,7 +131,7 @@ describe('a pattern of Java', () => {
           matches(common.pattern, name),
         );
       }),
-      { numRuns: 2_000 },
+      { numRuns: 1_000 },
     );
   });
 });

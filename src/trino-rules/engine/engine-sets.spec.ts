@@ -28,7 +28,7 @@ describe('the engine, evaluated for all users at once', () => {
           tables.map((place) => ({ place, answers: answersByUser(evaluator, place) })),
         );
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     );
   });
 
@@ -62,7 +62,7 @@ describe('the engine, evaluated for all users at once', () => {
           })),
         );
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     );
   });
 });

@@ -1,15 +1,15 @@
 import fc from 'fast-check';
-import { anyRules } from '../../../test/support/any-rules.js';
-import { anySnapshot } from '../../../test/support/any-snapshot.js';
-import { NOW, SETTINGS } from '../../../test/support/snapshot-builder.js';
-import { readLeniently } from '../check/lenient-reader.js';
-import { compile } from '../compile/compile.js';
-import { WorkBudget } from '../document/work-budget.js';
-import { readSnapshot, writeSnapshot } from '../model/snapshot-file.js';
-import type { Snapshot, SnapshotSettings } from '../model/snapshot.js';
-import type { ImportFinding } from './import-finding.js';
-import type { ListedUser } from './listed-users.js';
-import { provenImport } from './proven-import.js';
+import { anyRules } from '../support/any-rules.js';
+import { anySnapshot } from '../support/any-snapshot.js';
+import { NOW, SETTINGS } from '../support/snapshot-builder.js';
+import { readLeniently } from '../../src/trino-rules/check/lenient-reader.js';
+import { compile } from '../../src/trino-rules/compile/compile.js';
+import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
+import { readSnapshot, writeSnapshot } from '../../src/trino-rules/model/snapshot-file.js';
+import type { Snapshot, SnapshotSettings } from '../../src/trino-rules/model/snapshot.js';
+import type { ImportFinding } from '../../src/trino-rules/import/import-finding.js';
+import type { ListedUser } from '../../src/trino-rules/import/listed-users.js';
+import { provenImport } from '../../src/trino-rules/import/proven-import.js';
 
 const imported = (text: string, users: readonly (string | ListedUser)[], settings: SnapshotSettings = SETTINGS) => {
   const { rules, at } = readLeniently(text);
