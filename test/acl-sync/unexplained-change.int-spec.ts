@@ -1,19 +1,19 @@
 import fc from 'fast-check';
-import { aSnapshot, NOW } from '../../../test/support/snapshot-builder.js';
-import { anySnapshot } from '../../../test/support/any-snapshot.js';
-import { anyRecordedChanges, type RecordedChanges } from '../../../test/support/recorded-changes.js';
-import { compile } from '../../trino-rules/compile/compile.js';
-import { compareAccess } from '../../trino-rules/diff/access-change.js';
-import { effective } from '../../trino-rules/model/effective-snapshot.js';
-import { readSnapshot } from '../../trino-rules/model/snapshot-file.js';
-import type { Snapshot } from '../../trino-rules/model/snapshot.js';
-import { AuditProjection } from './audit-projection.js';
-import { prepare, prepareWithdrawal } from './candidate.js';
-import { closedRules } from './closed-rules.js';
-import { explainedSnapshot } from './explained-snapshot.js';
-import { revokedAccess } from './revoked-access.js';
-import { documentOf, type Previous, writtenSnapshot } from './unexplained-change.js';
-import { withdrawal } from './withdrawal.js';
+import { aSnapshot, NOW } from '../support/snapshot-builder.js';
+import { anySnapshot } from '../support/any-snapshot.js';
+import { anyRecordedChanges, type RecordedChanges } from '../support/recorded-changes.js';
+import { compile } from '../../src/trino-rules/compile/compile.js';
+import { compareAccess } from '../../src/trino-rules/diff/access-change.js';
+import { effective } from '../../src/trino-rules/model/effective-snapshot.js';
+import { readSnapshot } from '../../src/trino-rules/model/snapshot-file.js';
+import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
+import { AuditProjection } from '../../src/acl-sync/domain/audit-projection.js';
+import { prepare, prepareWithdrawal } from '../../src/acl-sync/domain/candidate.js';
+import { closedRules } from '../../src/acl-sync/domain/closed-rules.js';
+import { explainedSnapshot } from '../../src/acl-sync/domain/explained-snapshot.js';
+import { revokedAccess } from '../../src/acl-sync/domain/revoked-access.js';
+import { documentOf, type Previous, writtenSnapshot } from '../../src/acl-sync/domain/unexplained-change.js';
+import { withdrawal } from '../../src/acl-sync/domain/withdrawal.js';
 
 describe('the effective snapshot', () => {
   it('gives the same rules as the whole snapshot, and can be parsed back', () => {
