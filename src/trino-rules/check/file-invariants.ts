@@ -7,10 +7,10 @@ import { EngineSets } from '../engine/engine-sets.js';
 import { Evaluator } from '../engine/evaluator.js';
 import { UserUniverse } from '../engine/user-universe.js';
 import { checkInvariants } from '../lint/invariants.js';
-import { PRIVILEGES } from '../model/resource.js';
 import type { SectionName } from './engine-format.js';
 import { languageOf } from './foreign-language.js';
 import type { ForeignRule, ForeignRules } from './foreign-rules.js';
+import { givenRights } from './given-rights.js';
 import type { PlacedFinding } from './placed-finding.js';
 
 /** What the invariants of a file are about; empty lists and null: nothing. */
@@ -99,26 +99,26 @@ function documentOf(
   };
   return {
     ...NO_RULES,
-    catalogs: section('catalogs', (rule) => ({ ...texts(rule, 'user', 'catalog'), allow: mode(rule) })),
+    catalogs: section('catalogs', (rule) => ({ ...texts(rule, 'user', 'catalog'), ...givenRights.catalogs(rule) })),
     schemas: section('schemas', (rule) => ({
       ...texts(rule, 'user', 'catalog', 'schema'),
-      owner: gives(rule, 'true'),
+      ...givenRights.schemas(rule),
     })),
     tables: section('tables', (rule) => ({
       ...texts(rule, 'user', 'catalog', 'schema', 'table'),
-      privileges: PRIVILEGES.filter((privilege) => gives(rule, privilege)),
+      ...givenRights.tables(rule),
     })),
     functions: section('functions', (rule) => ({
       ...texts(rule, 'user', 'catalog', 'schema', 'function'),
-      privileges: (['EXECUTE', 'GRANT_EXECUTE', 'OWNERSHIP'] as const).filter((each) => gives(rule, each)),
+      ...givenRights.functions(rule),
     })),
     procedures: section('procedures', (rule) => ({
       ...texts(rule, 'user', 'catalog', 'schema', 'procedure'),
-      privileges: (['EXECUTE', 'GRANT_EXECUTE'] as const).filter((each) => gives(rule, each)),
+      ...givenRights.procedures(rule),
     })),
     catalog_session_properties: section('catalog_session_properties', (rule) => ({
       ...texts(rule, 'user', 'catalog', 'property'),
-      allow: gives(rule, 'true'),
+      ...givenRights.sessionProperties(rule),
     })),
   };
 }
@@ -135,21 +135,12 @@ function texts<Key extends string>({ patterns }: ForeignRule, ...keys: Key[]): P
   return read;
 }
 
-function gives(rule: ForeignRule, gift: string): boolean {
-  return rule.gives.includes(gift);
-}
-
-function mode(rule: ForeignRule): 'all' | 'read-only' | 'none' {
-  if (gives(rule, 'all') || gives(rule, 'owner')) return 'all';
-  return gives(rule, 'read-only') ? 'read-only' : 'none';
-}
-
 function isForUsers({ patterns }: ForeignRule): boolean {
   return !patterns.has('group') && !patterns.has('role');
 }
 
 function isEntryForGroup(rule: ForeignRule): boolean {
-  return rule.section === 'catalogs' && !rule.patterns.has('role') && mode(rule) !== 'none';
+  return rule.section === 'catalogs' && !rule.patterns.has('role') && givenRights.catalogs(rule).allow !== 'none';
 }
 
 function hasOpaquePattern({ patterns }: ForeignRule): boolean {

@@ -1,6 +1,7 @@
 import { anyName } from '../check/foreign-language.js';
 import type { ForeignColumn, ForeignExpression, ForeignRule, ForeignRules } from '../check/foreign-rules.js';
 import type { SectionName } from '../check/engine-format.js';
+import { givenRights } from '../check/given-rights.js';
 import { anyOf } from '../compile/name-pattern.js';
 import { NO_RULES, type ColumnRule, type RulesDocument, type TableRule } from '../document/rules-document.js';
 import type { RuleAt } from '../engine/deciding-rule.js';
@@ -72,18 +73,22 @@ export function listedRules(rules: ForeignRules, listed: ListedUsers): ListedRul
   };
   const document: RulesDocument = {
     ...NO_RULES,
-    catalogs: section('catalogs', (rule, user) => ({ ...user, ...texts(rule, 'catalog'), allow: mode(rule) })),
+    catalogs: section('catalogs', (rule, user) => ({
+      ...user,
+      ...texts(rule, 'catalog'),
+      ...givenRights.catalogs(rule),
+    })),
     schemas: section('schemas', (rule, user) => ({
       ...user,
       ...texts(rule, 'catalog', 'schema'),
-      owner: gives(rule, 'true'),
+      ...givenRights.schemas(rule),
     })),
     tables: section('tables', (rule, user) => {
       const columns = rule.columns.flatMap(columnRule);
       const table: TableRule = {
         ...user,
         ...texts(rule, 'catalog', 'schema', 'table'),
-        privileges: PRIVILEGES.filter((privilege) => gives(rule, privilege)),
+        ...givenRights.tables(rule),
         ...(rule.filter !== null && { filter: inOneLine(rule.filter.text) }),
         ...(columns.length > 0 && { columns }),
       };
@@ -94,7 +99,7 @@ export function listedRules(rules: ForeignRules, listed: ListedUsers): ListedRul
     queries: [
       ...section('queries', (rule, user) => ({
         ...user,
-        allow: (['execute', 'view', 'kill'] as const).filter((right) => gives(rule, right)),
+        ...givenRights.queries(rule),
       })),
       // As without it; but every listed user is named, and so compared.
       { user: everybody, allow: [] },
@@ -102,22 +107,22 @@ export function listedRules(rules: ForeignRules, listed: ListedUsers): ListedRul
     functions: section('functions', (rule, user) => ({
       ...user,
       ...texts(rule, 'catalog', 'schema', 'function'),
-      privileges: (['EXECUTE', 'GRANT_EXECUTE', 'OWNERSHIP'] as const).filter((each) => gives(rule, each)),
+      ...givenRights.functions(rule),
     })),
     procedures: section('procedures', (rule, user) => ({
       ...user,
       ...texts(rule, 'catalog', 'schema', 'procedure'),
-      privileges: (['EXECUTE', 'GRANT_EXECUTE'] as const).filter((each) => gives(rule, each)),
+      ...givenRights.procedures(rule),
     })),
     system_session_properties: section('system_session_properties', (rule, user) => ({
       ...user,
       ...texts(rule, 'property'),
-      allow: gives(rule, 'true'),
+      ...givenRights.sessionProperties(rule),
     })),
     catalog_session_properties: section('catalog_session_properties', (rule, user) => ({
       ...user,
       ...texts(rule, 'catalog', 'property'),
-      allow: gives(rule, 'true'),
+      ...givenRights.sessionProperties(rule),
     })),
   };
   return {
@@ -157,15 +162,6 @@ function texts<Key extends string>({ patterns }: ForeignRule, ...keys: Key[]): P
     if (text !== undefined) read[key] = text;
   }
   return read;
-}
-
-function gives(rule: ForeignRule, gift: string): boolean {
-  return rule.gives.includes(gift);
-}
-
-function mode(rule: ForeignRule): 'all' | 'read-only' | 'none' {
-  if (gives(rule, 'all') || gives(rule, 'owner')) return 'all';
-  return gives(rule, 'read-only') ? 'read-only' : 'none';
 }
 
 /** The engine's column names are lower-case: any other restricts nothing. */
