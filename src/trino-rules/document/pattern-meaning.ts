@@ -9,10 +9,10 @@ const LINE_ENDS: ReadonlySet<number> = new Set([0x0a, 0x0d, 0x85, 0x2028, 0x2029
  */
 export function matches(pattern: Pattern, name: string): boolean {
   return pattern.options.some((option) => {
-    const [first, ...others] = option;
-    if (first?.kind !== 'literal') return walk(option, name, START).has(name.length);
-    if (others.length === 0) return first.text === name;
-    return name.startsWith(first.text) && walk(others, name, new Set([first.text.length])).has(name.length);
+    const [first] = option;
+    // Most patterns are lists of names, which differ at once.
+    if (first?.kind === 'literal' && !name.startsWith(first.text)) return false;
+    return walk(option, name, START).has(name.length);
   });
 }
 
