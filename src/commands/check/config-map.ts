@@ -1,8 +1,8 @@
 import { gunzipSync } from 'node:zlib';
+import { severityOf } from '../../trino-rules/check/checks.js';
 import { readLeniently } from '../../trino-rules/check/lenient-reader.js';
 import type { PlacedFinding } from '../../trino-rules/check/placed-finding.js';
 import { decodeFile } from './decode.js';
-import { severityOf } from '../../trino-rules/check/checks.js';
 import type { EmbeddedText } from './embedded-text.js';
 import { entriesOf, entryOf, textOf, type ManifestEntry, type ManifestNode } from './manifest-node.js';
 import { sizeFindings } from './size.js';

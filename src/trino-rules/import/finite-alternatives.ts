@@ -6,12 +6,12 @@ import { languageOf } from '../check/foreign-language.js';
  */
 export function finiteAlternatives(text: string): string[] {
   const parts = alternatives(text);
-  const finite = parts.filter(isFinite);
+  const finite = parts.filter(isListOfNames);
   if (finite.length === 0 || finite.length === parts.length) return [text];
-  return [finite, parts.filter((part) => !isFinite(part))].map((some) => some.join('|'));
+  return [finite, parts.filter((part) => !isListOfNames(part))].map((some) => some.join('|'));
 }
 
-function isFinite(part: string): boolean {
+function isListOfNames(part: string): boolean {
   const language = languageOf(part);
   return language.kind === 'regular' && language.pattern.isFinite;
 }

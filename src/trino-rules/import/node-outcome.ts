@@ -1,10 +1,10 @@
+import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { resourceNameProblem } from '../../kernel/name.js';
 import type { PatternCache } from '../document/pattern-cache.js';
 import type { RulesDocument, TableRule } from '../document/rules-document.js';
 import { conjuncts } from '../engine/actual-access.js';
 import { Evaluator, type TableName } from '../engine/evaluator.js';
 import { PRIVILEGES, type Privilege } from '../model/resource.js';
-import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { expressionProblem } from '../model/sql-expression.js';
 
 /** What one user has at a node and, above tables, at every name below that the file does not spell out. */
