@@ -168,49 +168,48 @@ describe('any history of changes, edits, conflicts, restores and killed runs', (
   });
 
   it('is repaired by the next run, whichever call of a run was its last', async () => {
-    for (const when of ['before', 'after'] as const) {
-      for (let call = 0; ; call++) {
-        const killSwitch = new KillSwitch();
-        const sync = new SyncUnderTest(SNAPSHOTS[0] ?? readers().snapshot(), killSwitch.through);
-        await sync.run();
-        sync.snapshot = SNAPSHOTS[1] ?? sync.snapshot;
-        killSwitch.arm(call, when);
-        await sync.run().catch(() => undefined);
-        if (!killSwitch.disarm()) break;
+    for await (const sync of interruptedRuns()) {
+      const live = sync.target.text;
+      expect([TEXTS[0], TEXTS[1]]).toContain(live);
+      expect(['applied', 'no_change']).toContain((await sync.run()).kind);
 
-        const live = sync.target.text;
-        expect([TEXTS[0], TEXTS[1]]).toContain(live);
-        expect(['applied', 'no_change']).toContain((await sync.run()).kind);
-
-        expect(sync.target.text).toBe(TEXTS[1]);
-        expect(sync.target.former).toBe(TEXTS[0]);
-        expect(await sync.history.latest()).toMatchObject({ text: TEXTS[1] });
-        expect(sync.history.rows.filter(({ state }) => state === 'begun')).toEqual([]);
-      }
+      expect(sync.target.text).toBe(TEXTS[1]);
+      expect(sync.target.former).toBe(TEXTS[0]);
+      expect(await sync.history.latest()).toMatchObject({ text: TEXTS[1] });
+      expect(sync.history.rows.filter(({ state }) => state === 'begun')).toEqual([]);
     }
   });
 
   it('is reported in full, whichever call of a run was its last', async () => {
     const edit = 'an edit by hand';
-    for (const when of ['before', 'after'] as const) {
-      for (let call = 0; ; call++) {
-        const killSwitch = new KillSwitch();
-        const sync = new SyncUnderTest(SNAPSHOTS[0] ?? readers().snapshot(), killSwitch.through);
-        await sync.run();
-        sync.snapshot = SNAPSHOTS[1] ?? sync.snapshot;
-        sync.target.editByHand(edit);
-        killSwitch.arm(call, when);
-        await sync.run().catch(() => undefined);
-        if (!killSwitch.disarm()) break;
-        await sync.run();
+    for await (const sync of interruptedRuns((target) => target.editByHand(edit))) {
+      await sync.run();
 
-        const versions = sync.history.rows.filter(({ state }) => state === 'published').map(({ version }) => version);
-        const events = (name: string) => sync.audited.filter(({ event }) => event === name);
-        expect(events('publication_applied').map(({ subject }) => Number(subject?.id))).toEqual(versions);
-        expect(events('drift_found').map(({ details }) => details)).toEqual([
-          { trigger: 'schedule', text_hash: createHash('sha256').update(edit).digest('hex') },
-        ]);
-      }
+      const versions = sync.history.rows.filter(({ state }) => state === 'published').map(({ version }) => version);
+      const events = (name: string) => sync.audited.filter(({ event }) => event === name);
+      expect(events('publication_applied').map(({ subject }) => Number(subject?.id))).toEqual(versions);
+      expect(events('drift_found').map(({ details }) => details)).toEqual([
+        { trigger: 'schedule', text_hash: createHash('sha256').update(edit).digest('hex') },
+      ]);
     }
   });
 });
+
+/** A run that publishes a change, killed before and after each of its calls in turn. */
+async function* interruptedRuns(
+  meanwhile: (target: SyncUnderTest['target']) => void = () => undefined,
+): AsyncGenerator<SyncUnderTest> {
+  for (const when of ['before', 'after'] as const) {
+    for (let call = 0; ; call++) {
+      const killSwitch = new KillSwitch();
+      const sync = new SyncUnderTest(SNAPSHOTS[0] ?? readers().snapshot(), killSwitch.through);
+      await sync.run();
+      sync.snapshot = SNAPSHOTS[1] ?? sync.snapshot;
+      meanwhile(sync.target);
+      killSwitch.arm(call, when);
+      await sync.run().catch(() => undefined);
+      if (!killSwitch.disarm()) break;
+      yield sync;
+    }
+  }
+}
