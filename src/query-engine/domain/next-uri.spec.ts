@@ -17,6 +17,7 @@ describe('pinned', () => {
     'http://trino/v1/query/q',
     'http://trino/v1/statement/../query/q',
     'http://trino/v1/statement/%2e%2e/query/q',
+    'http://trino/v1/statement/.a/../../query/q',
     'http://trino/v1/statement/..%2fquery',
     'http://trino/v1/statement/..%5cquery',
     'http://trino/V1/statement/q',

@@ -17,6 +17,8 @@ export function pinned(nextUri: string): string {
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     throw new ProtocolBreach('a nextUri that is not an http URL');
   if (!url.pathname.startsWith('/v1/statement/')) throw new ProtocolBreach('a nextUri outside /v1/statement/');
+  // Node 20 leaves dot segments behind a segment such as `.a` as they are; whoever is asked does not.
+  if (/\/\.\.?(?:\/|$)/.test(url.pathname)) throw new ProtocolBreach('a nextUri with a dot segment');
   // Decoded, a dot segment or slash would leave /v1/statement/ on a server that decodes before it routes.
   if (/%2e|%2f|%5c|%00|\\/i.test(url.pathname)) throw new ProtocolBreach('a nextUri with an encoded path');
   return url.pathname + url.search;
