@@ -62,6 +62,7 @@ export async function fill(url: string, { users, groups, grants, policies }: Sna
       rows(policies.flatMap(({ id, except }) => except.map((principal) => ({ policy: id, ...ids(principal) })))),
     );
     await client.query('COMMIT');
+    await client.query('ANALYZE'); // as autovacuum does within a minute
   } finally {
     await client.end();
   }

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { decodeFile } from '../../src/commands/check/decode.js';
 import { checkText } from '../../src/trino-rules/check/check-text.js';
 import { isRefused } from '../../src/trino-rules/check/checks.js';
+import { ENGINE_FORMAT, type SectionFormat } from '../../src/trino-rules/check/engine-format.js';
 import { corpusCases } from '../acl-check/corpus-cases.js';
 import { Oracle } from './engine-oracle/oracle.js';
 import { openStack } from './stack.js';
@@ -32,6 +33,10 @@ describe("grantline acl check beside the engine's own reader", () => {
     for (const text of texts) expect(await differenceIn(Buffer.from(text))).toBeNull();
   });
 
+  it('does so for any value of any field, also of one whose other spelling comes before or after it', async () => {
+    for (const rule of rulesOfEveryField()) expect(await differenceIn(Buffer.from(rule))).toBeNull();
+  });
+
   it('does so in mutated files', async () => {
     const piece = fc.constantFrom(
       '',
@@ -60,3 +65,34 @@ describe("grantline acl check beside the engine's own reader", () => {
     }
   });
 });
+
+const VALUES = [
+  ...['null', '1', '1.5', 'true', '{}', '""', '"x"', '"("', '"TRUE"', '"all"', '"EXECUTE"', '{"user":"a"}'],
+  ...['[]', '[null]', '[1]', '[99]', '["SELECT"]', '["SELECT","SELECT"]', '["NOPE"]', '["execute"]', '["read"]'],
+  ...['["SCALAR"]', '[{"name":"c"}]', '[{"name":"c","name":"d"}]', '[{"x":1}]'],
+];
+const FITTING: Readonly<Record<SectionFormat['fields'][string]['reads'], string>> = {
+  ...{ pattern: '"x"', 'new-user': '"x"', text: '"x"', expression: '"x"', 'catalog-mode': '"all"', flag: 'true' },
+  ...{ words: '[]', columns: '[]', 'no-words': '[]', environment: '{"user":"a"}' },
+};
+const WITH_OTHERS = ['new_user', 'privileges', 'principal', 'user', 'allow'];
+
+/** One rule each: a value alone, before and after another one in any spelling, beside what the section requires. */
+function* rulesOfEveryField(): Iterable<string> {
+  for (const [section, { fields, aliases = {} }] of Object.entries<SectionFormat>(ENGINE_FORMAT)) {
+    for (const [key, { reads }] of Object.entries(fields)) {
+      const others = WITH_OTHERS.filter((each) => each in fields && each !== key);
+      const beside = others.map((each) => `"${each}":${FITTING[fields[each]?.reads ?? 'text']}`);
+      const rule = (...members: string[]) => `{"${section}":[{${members.join(',')}}]}`;
+      const spellings = [key, ...Object.keys(aliases).filter((alias) => aliases[alias] === key)];
+      for (const value of VALUES) {
+        yield rule(...beside, `"${key}":${value}`);
+        for (const one of spellings)
+          for (const other of spellings) {
+            yield rule(`"${one}":${value}`, ...beside, `"${other}":${FITTING[reads]}`);
+            if (one !== other) yield rule(`"${one}":${FITTING[reads]}`, ...beside, `"${other}":${value}`);
+          }
+      }
+    }
+  }
+}

@@ -1,12 +1,5 @@
-import fc from 'fast-check';
-import { anyDraft } from '../../../test/support/any-draft.js';
-import { anySnapshot } from '../../../test/support/any-snapshot.js';
 import { aSnapshot } from '../../../test/support/snapshot-builder.js';
-import { type Access, intentAt } from '../model/intent.js';
-import type { Principal } from '../model/principal.js';
-import type { Resource } from '../model/resource.js';
 import type { Snapshot, SnapshotGrant } from '../model/snapshot.js';
-import { nodeKey, nodeOf, parentOf } from './access-index.js';
 import { accessDifferences } from './access-difference.js';
 import { type Draft, touchedNodes, withDraft } from './draft.js';
 
@@ -14,78 +7,7 @@ const NOTHING: Draft = { grants: [], revoked: [], policies: [], deleted: [], joi
 const differences = (before: Snapshot, draft: Draft) =>
   [...accessDifferences(before, withDraft(before, draft), touchedNodes(before, draft))].flat();
 
-/** Privileges and restrictions as facts, of which each is gained or lost by itself. */
-const facts = (access: Access) => ({
-  given: access.privileges.map(String),
-  restrictions: [
-    ...access.filters.map((expression) => `filter ${expression}`),
-    ...access.hidden.map((column) => `hidden ${column}`),
-    ...access.masks.map(({ column, expression }) => `mask ${column} ${expression}`),
-  ],
-});
-const only = (one: readonly string[], other: readonly string[]) => one.filter((fact) => !other.includes(fact)).sort();
-const expected = (was: Access, is: Access) => {
-  const [before, after] = [facts(was), facts(is)];
-  const both = was.privileges.length > 0 && is.privileges.length > 0;
-  const hiddenSomewhere = [...was.hidden, ...is.hidden];
-  const counted = (list: string[]) =>
-    list.filter((fact) => !hiddenSomewhere.some((column) => fact.startsWith(`mask ${column} `)));
-  return {
-    gained: [
-      ...only(after.given, before.given),
-      ...(both ? counted(only(before.restrictions, after.restrictions)) : []),
-    ],
-    lost: [...only(before.given, after.given), ...(both ? counted(only(after.restrictions, before.restrictions)) : [])],
-  };
-};
-
 describe('what a draft changes', () => {
-  it('is the difference of the two intents, at every node and for everybody', () => {
-    const cases = anySnapshot().chain((before) =>
-      anySnapshot().chain((other) => fc.tuple(fc.constant(before), anyDraft(before, other))),
-    );
-    fc.assert(
-      fc.property(cases, ([before, draft]) => {
-        const after = withDraft(before, draft);
-        const listed = new Map(
-          differences(before, draft).map(({ principal, resource, gained, lost }) => [
-            JSON.stringify([principal.name, nodeKey(resource)]),
-            [gained, lost].map((part) =>
-              part === null
-                ? []
-                : [...facts({ ...part, conflicts: [] }).given, ...facts({ ...part, conflicts: [] }).restrictions],
-            ),
-          ]),
-        );
-        const entries = [...before.grants, ...before.policies, ...after.grants, ...after.policies];
-        const nodes = entries.map(({ resource }) => nodeOf(resource)).filter(({ catalog }) => catalog !== 'system');
-        const engines = entries.flatMap(({ principal }) => (principal.type === 'engine' ? [principal] : []));
-        const people = before.users.map(({ id, name }) => ({ type: 'user' as const, id, name }));
-        const at = (principal: Principal, node: Resource) =>
-          expected(intentAt(before, principal, node), intentAt(after, principal, node));
-        const wrong = [...people, ...engines].flatMap((principal) =>
-          nodes.flatMap((node) => {
-            const { gained, lost } = at(principal, node);
-            const said = listed.get(JSON.stringify([principal.name, nodeKey(node)]));
-            const parent = parentOf(node);
-            if (said === undefined) {
-              // Nothing changes here, or what changes at the node above.
-              const unsaid = [{ gained: [], lost: [] }, ...(parent === null ? [] : [at(principal, parent)])];
-              const isUnsaid = unsaid.some((each) => JSON.stringify(each) === JSON.stringify({ gained, lost }));
-              return isUnsaid ? [] : [{ principal, node, gained, lost }];
-            }
-            const same =
-              JSON.stringify(said.map((part) => [...part].sort())) ===
-              JSON.stringify([[...gained].sort(), [...lost].sort()]);
-            return same ? [] : [{ principal, node, gained, lost, said }];
-          }),
-        );
-        expect(wrong).toEqual([]);
-      }),
-      { numRuns: 40 },
-    );
-  });
-
   it('says once what holds for everything below', () => {
     const before = aSnapshot().user('ana').may('INSERT', 'sales.eu.orders').may('SELECT', 'sales.us.orders').snapshot();
     const grant: SnapshotGrant = {

@@ -1,4 +1,4 @@
-import { FRESH_PREFIX } from '../document/pattern-cache.js';
+import { FRESH_PREFIX } from '../document/open-names.js';
 import type { RulesDocument } from '../document/rules-document.js';
 import type { AccessFact } from '../engine/access-fact.js';
 import { decidingRule, type RuleAt } from '../engine/deciding-rule.js';

@@ -1,5 +1,6 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
-import { FRESH_PREFIX, PatternCache } from '../document/pattern-cache.js';
+import { PatternCache } from '../document/pattern-cache.js';
+import { FRESH_PREFIX } from '../document/open-names.js';
 import { coverage } from '../document/rule-language.js';
 import { NO_RULES } from '../document/rules-document.js';
 import { BudgetExceeded, WorkBudget } from '../document/work-budget.js';

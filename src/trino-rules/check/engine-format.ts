@@ -16,7 +16,8 @@ export type FieldFormat =
   | { reads: 'expression' }
   | { reads: 'environment' }
   | { reads: 'text' }
-  | { reads: 'no-words' };
+  /** A list that must be empty; of a spelling that counts no more, it may hold these. */
+  | { reads: 'no-words'; words: readonly string[] };
 
 export interface SectionFormat {
   fields: Readonly<Record<string, FieldFormat>>;
@@ -74,7 +75,7 @@ export const ENGINE_FORMAT = {
       schema: NAME,
       function: NAME,
       privileges: words(['EXECUTE', 'GRANT_EXECUTE', 'OWNERSHIP'], true),
-      function_kinds: { reads: 'no-words' },
+      function_kinds: { reads: 'no-words', words: ['SCALAR', 'AGGREGATE', 'WINDOW', 'TABLE'] },
     },
     aliases: { functionKinds: 'function_kinds' },
   },

@@ -55,11 +55,19 @@ export class FieldReader {
   /** The engine keeps the last of a field's spellings, but reads all of them. */
   private superseded(key: string, node: JsonNode): void {
     const field = this.format.fields[key];
-    if (field?.reads !== 'pattern' && field?.reads !== 'new-user') return;
     const count = this.findings.length;
-    this.pattern(key, field, false, node);
+    if (field?.reads === 'pattern' || field?.reads === 'new-user') this.pattern(key, field, false, node);
+    else if (field?.reads === 'no-words' && node.kind !== 'null') this.kinds(key, field.words, node);
     this.findings.push(...this.findings.splice(count).filter(({ code }) => isRefused(code)));
     this.patterns.delete(key);
+  }
+
+  private kinds(key: string, words: readonly string[], node: JsonNode): void {
+    if (node.kind !== 'array') {
+      this.report('rules-wrong-type', `"${key}" must be a list, not ${describeValue(node)}`, node.at);
+      return;
+    }
+    for (const item of node.items) if (item.kind !== 'null') wordOf(key, item, words, true, this.report);
   }
 
   private field(key: string, field: FieldFormat, node: JsonNode | undefined): void {

@@ -1,5 +1,6 @@
 import type { Finding } from '../document/finding.js';
-import { FRESH_PREFIX, PatternCache } from '../document/pattern-cache.js';
+import { PatternCache } from '../document/pattern-cache.js';
+import { FRESH_PREFIX } from '../document/open-names.js';
 import type { Pattern } from '../document/pattern.js';
 import { NO_RULES, type RulesDocument } from '../document/rules-document.js';
 import { BudgetExceeded, WorkBudget } from '../document/work-budget.js';

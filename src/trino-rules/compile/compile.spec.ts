@@ -123,6 +123,7 @@ describe('compiled rules', () => {
       fc.property(anySnapshot(), fc.nat(), (snapshot, seed) => {
         expect(compile(inAnyOrder(snapshot, new Chance(seed))).text).toBe(compile(snapshot).text);
       }),
+      { numRuns: 50 },
     );
   });
 
@@ -134,6 +135,7 @@ describe('compiled rules', () => {
         const grants = snapshot.grants.filter((grant) => !isOver(grant));
         expect(rulesOf({ ...snapshot, grants })).toBe(rulesOf(snapshot));
       }),
+      { numRuns: 50 },
     );
   });
 
@@ -167,6 +169,7 @@ describe('compiled rules', () => {
           );
         }
       }),
+      { numRuns: 25 },
     );
   });
 });

@@ -15,7 +15,7 @@ describe('the intent as sets of people', () => {
       fc.property(anySnapshot(), (snapshot) => {
         expectToSayThePlainIntent(snapshot);
       }),
-      { numRuns: 60 },
+      { numRuns: 40 },
     );
   });
 

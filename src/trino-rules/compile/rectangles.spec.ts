@@ -131,7 +131,7 @@ describe('rectangles of people and siblings', () => {
         );
         expect(wrong).toEqual([]);
       }),
-      { numRuns: 150 },
+      { numRuns: 80 },
     );
   });
 
@@ -141,7 +141,7 @@ describe('rectangles of people and siblings', () => {
         const found = rectangles(siblings, { ...COST, rule: () => rule });
         expect(found.filter((rectangle, i) => isDead(rectangle, found.slice(0, i)))).toEqual([]);
       }),
-      { numRuns: 150 },
+      { numRuns: 80 },
     );
   });
 
@@ -157,7 +157,7 @@ describe('rectangles of people and siblings', () => {
         const apart = siblings.flatMap(({ parts }) => parts).filter(({ must }) => !must.isEmpty());
         expect(cost).toBeLessThanOrEqual(apart.reduce((sum, { must }) => sum + weigh(must, 1), 0));
       }),
-      { numRuns: 150 },
+      { numRuns: 80 },
     );
   });
 });

@@ -1,13 +1,10 @@
 import fc from 'fast-check';
 import { aSnapshot } from '../../../test/support/snapshot-builder.js';
-import { anyChange } from '../../../test/support/any-change.js';
 import { anySnapshot } from '../../../test/support/any-snapshot.js';
 import { compile } from '../compile/compile.js';
 import type { RulesDocument } from '../document/rules-document.js';
-import { Evaluator } from '../engine/evaluator.js';
 import type { Snapshot } from '../model/snapshot.js';
 import { compareAccess } from './access-change.js';
-import type { ChangedAccess } from './access-ledger.js';
 
 describe('the change of access', () => {
   it('is empty between equal rules', () => {
@@ -16,6 +13,7 @@ describe('the change of access', () => {
         const { document } = compile(snapshot);
         expect(compareAccess(document, document)).toMatchObject({ gained: [], lost: [], changedPairs: 0 });
       }),
+      { numRuns: 40 },
     );
   });
 
@@ -79,43 +77,6 @@ describe('the change of access', () => {
     const readers = 2 * (2 + 1 + 3 + 1) + 2;
     const { allPairs } = compared(story(), story());
     expect(allPairs - compared(empty(), empty()).allPairs).toBe(readers);
-  });
-
-  it('names whatever an answer changes for', () => {
-    fc.assert(
-      fc.property(anySnapshot(), anyChange(), (snapshot, change) => {
-        const previous = compile(snapshot).document;
-        const next = change(previous);
-        const { gained, lost } = compareAccess(previous, next, { things: Infinity, people: Infinity });
-        const [had, has] = [new Evaluator(previous), new Evaluator(next)];
-        for (const { resource } of snapshot.grants) {
-          const { catalog, schema, table } = resource;
-          if (schema === undefined || table === undefined || schema === 'information_schema') continue;
-          for (const { name } of snapshot.users) {
-            const where = { catalog, schema, table };
-            const isListed = (changes: readonly ChangedAccess[], ...nodes: string[]): boolean =>
-              changes.some(
-                (each) => nodes.map((node) => `INSERT into ${node}`).includes(each.what) && each.people.includes(name),
-              );
-            const exactly = `${catalog}.${schema}.${table}`;
-            const anyOther = [
-              `${catalog}.${schema}`,
-              `${catalog}.(any other schema)`,
-              '(any other catalog).(any other schema)',
-            ];
-            const [did, does] = [had, has].map((each) => each.mayWriteTable(name, where, 'INSERT'));
-            const direction = did === does ? 'none' : does ? 'gained' : 'lost';
-            if (direction === 'none')
-              expect([isListed(gained, exactly), isListed(lost, exactly)]).toEqual([false, false]);
-            else {
-              const changes = direction === 'gained' ? gained : lost;
-              expect(isListed(changes, exactly, ...anyOther.map((schema) => `${schema}.(any other table)`))).toBe(true);
-            }
-          }
-        }
-      }),
-      { numRuns: 75 },
-    );
   });
 });
 

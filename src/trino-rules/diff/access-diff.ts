@@ -1,4 +1,5 @@
-import { FRESH_PREFIX, PatternCache } from '../document/pattern-cache.js';
+import { PatternCache } from '../document/pattern-cache.js';
+import { FRESH_PREFIX } from '../document/open-names.js';
 import type { RulesDocument } from '../document/rules-document.js';
 import { WorkBudget } from '../document/work-budget.js';
 import { isRestriction, type AccessFact } from '../engine/access-fact.js';

@@ -1,5 +1,5 @@
-import type { CharSet } from 'refa';
 import { expand, matches, sizeOf } from './pattern-meaning.js';
+import { FRESH_PREFIX, freshAmong, openNames, type OpenNames } from './open-names.js';
 import { readPattern, type Pattern } from './pattern.js';
 import { WorkBudget } from './work-budget.js';
 
@@ -8,7 +8,7 @@ import { WorkBudget } from './work-budget.js';
  * `matches` says. `.*` is not any name: Java's dot stops at the end of a line.
  */
 export type PatternLanguage =
-  { kind: 'any' } | { kind: 'names'; names: ReadonlySet<string> } | { kind: 'open'; witness: string; pattern: Pattern };
+  { kind: 'any' } | { kind: 'names'; names: ReadonlySet<string> } | ({ kind: 'open'; pattern: Pattern } & OpenNames);
 
 /** Without any of these a pattern is a list of names. */
 const SYNTAX = /[\\^$.?*+()[\]{}]/;
@@ -67,10 +67,11 @@ export class PatternCache {
     return isIn(this.language(text), name);
   }
 
-  /** The names that a pattern brings up itself: those that it spells out, or one that an open pattern lets in. */
+  /** The names that a pattern brings up itself: those that it spells out, and witnesses of an open one. */
   spelled(text: string | undefined): Iterable<string> {
     const language = this.language(text);
-    return language.kind === 'names' ? language.names : language.kind === 'open' ? [language.witness] : [];
+    if (language.kind === 'open') return [...language.spelled, ...language.witnesses];
+    return language.kind === 'names' ? language.names : [];
   }
 
   /** Names from other sources: none of them is fresh. */
@@ -91,16 +92,6 @@ export class PatternCache {
 
 const ANY: PatternLanguage = { kind: 'any' };
 
-/** Lower case, and longer than any name that the grants may hold (128 characters). */
-export const FRESH_PREFIX = `fresh-${'x'.repeat(128)}`;
-
-/** A name with the prefix that is not among `taken`. */
-export function freshAmong(taken: ReadonlySet<string>): string {
-  let name = FRESH_PREFIX;
-  for (let number = 1; taken.has(name); number++) name = `${FRESH_PREFIX}${number}`;
-  return name;
-}
-
 function parsed(text: string, read: (text: string) => Pattern): Pattern {
   if (!SYNTAX.test(text)) {
     return { options: text.split('|').map((name) => [{ kind: 'literal', text: name }]), isFinite: true };
@@ -118,7 +109,12 @@ function languageOf(pattern: Pattern, budget: WorkBudget, maxNames: number): Pat
   const size = sizeOf(pattern);
   const steps = size.names * STEPS_PER_NAME + size.characters;
   const names = size.names <= maxNames && budget.canAfford(steps) ? expand(pattern, maxNames) : null;
-  if (names === null) return { kind: 'open', witness: witness(pattern), pattern };
+  if (names === null) {
+    const mostNames = Math.min(maxNames, budget.affordable(STEPS_PER_NAME));
+    const open = openNames(pattern, mostNames);
+    budget.spend((open.spelled.length + open.witnesses.length) * STEPS_PER_NAME);
+    return { kind: 'open', pattern, ...open };
+  }
   budget.spend(steps);
   return { kind: 'names', names };
 }
@@ -132,47 +128,4 @@ function isIn(language: PatternLanguage, name: string): boolean {
     case 'open':
       return matches(language.pattern, name);
   }
-}
-
-/** One of the names that an open pattern lets in. */
-export function witness({ options }: Pattern): string {
-  const some = (sequence: Pattern['options'][number]): string =>
-    sequence
-      .map((piece) => {
-        switch (piece.kind) {
-          case 'literal':
-            return piece.text;
-          case 'class':
-            return piece.oneOf.charAt(0);
-          case 'choice':
-            return some(openOption(piece.options));
-          case 'set':
-            return Array.from('a0_').find((sign) => piece.units.has(sign.charCodeAt(0))) ?? firstOf(piece.units);
-          case 'repeated':
-            return some([piece.piece]).repeat(Math.min(Math.max(piece.min, Math.min(1, piece.max)), MAX_REPEATED));
-          case 'optional':
-            return some([piece.piece]);
-          case 'rest':
-            return FRESH_PREFIX;
-        }
-      })
-      .join('');
-  return some(openOption(options));
-}
-
-function firstOf({ ranges }: CharSet): string {
-  return String.fromCharCode(ranges[0]?.min ?? 0);
-}
-
-/** A longer name is none. */
-const MAX_REPEATED = 1_000;
-
-function openOption(options: Pattern['options']): Pattern['options'][number] {
-  return options.find((option) => option.some(isOpen)) ?? options[0] ?? [];
-}
-
-function isOpen(piece: Pattern['options'][number][number]): boolean {
-  if (piece.kind === 'optional') return isOpen(piece.piece);
-  if (piece.kind === 'choice') return piece.options.some((option) => option.some(isOpen));
-  return piece.kind === 'rest' || (piece.kind === 'repeated' && piece.max === Infinity);
 }

@@ -136,7 +136,7 @@ function repeatedSize({ piece, min, max }: PatternPiece & { kind: 'repeated' }):
 const MAX_SPELLED = 1_000;
 
 /** Every string that a finite pattern names, or null: it has `.*`, or names more than `limit` (repetitions count). */
-export function expand(pattern: Pattern, limit: number): Set<string> | null {
+export function expand(pattern: Pick<Pattern, 'options'>, limit: number): Set<string> | null {
   return sizeOf(pattern).names > limit ? null : new Set(choices(pattern.options));
 }
 

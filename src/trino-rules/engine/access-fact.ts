@@ -1,4 +1,4 @@
-import { FRESH_PREFIX } from '../document/pattern-cache.js';
+import { FRESH_PREFIX } from '../document/open-names.js';
 import type { Privilege, Resource } from '../model/resource.js';
 
 /** A single permission or restriction of a user. An unnamed level of the resource has a fresh name. */

@@ -1,4 +1,4 @@
-import { FRESH_PREFIX } from '../document/pattern-cache.js';
+import { FRESH_PREFIX } from '../document/open-names.js';
 import { ruleText, type RulesDocument } from '../document/rules-document.js';
 import type { Resource } from '../model/resource.js';
 import type { AccessFact } from './access-fact.js';

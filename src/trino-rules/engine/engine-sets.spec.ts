@@ -28,7 +28,7 @@ describe('the engine, evaluated for all users at once', () => {
           tables.map((place) => ({ place, answers: answersByUser(evaluator, place) })),
         );
       }),
-      { numRuns: 100 },
+      { numRuns: 60 },
     );
   });
 
@@ -62,7 +62,7 @@ describe('the engine, evaluated for all users at once', () => {
           })),
         );
       }),
-      { numRuns: 100 },
+      { numRuns: 60 },
     );
   });
 });

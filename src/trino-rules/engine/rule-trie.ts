@@ -50,7 +50,7 @@ export class Branch {
     return ordered(this.levels.flatMap((level) => level.only(name)));
   }
 
-  /** The names that rules spell out here; for an open pattern, one that it lets in. */
+  /** The names that rules spell out here; for an open pattern, witnesses of what it lets in. */
   names(): Set<string> {
     const names = this.levels.flatMap((level) => level.names());
     this.budget.spend(names.length * STEPS_PER_NAME);
@@ -68,8 +68,8 @@ class Level {
   readonly rules: number[] = [];
   private any: Level | null = null;
   private readonly named = new Map<string, Level>();
-  /** By the pattern itself: two of them may let in the same witness. */
-  private readonly open = new Map<Pattern, { witness: string; level: Level }>();
+  /** By the pattern itself: two of them may let in the same witnesses. */
+  private readonly open = new Map<Pattern, { names: readonly string[]; level: Level }>();
 
   /** How many rules and names lie right below. */
   get size(): number {
@@ -94,7 +94,7 @@ class Level {
   }
 
   names(): string[] {
-    return [...this.named.keys(), ...[...this.open.values()].map(({ witness }) => witness)];
+    return [...this.named.keys(), ...[...this.open.values()].flatMap(({ names }) => names)];
   }
 
   private *matched(language: PatternLanguage, budget: WorkBudget): Iterable<Level> {
@@ -110,8 +110,8 @@ class Level {
         for (const name of language.names) yield getOrInsert(this.named, name, made);
         return;
       case 'open': {
-        const { pattern, witness } = language;
-        yield getOrInsert(this.open, pattern, () => ({ witness, level: made() })).level;
+        const { pattern, witnesses, spelled } = language;
+        yield getOrInsert(this.open, pattern, () => ({ names: [...spelled, ...witnesses], level: made() })).level;
       }
     }
   }

@@ -1,6 +1,7 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
-import { FRESH_PREFIX, freshAmong, PatternCache, witness } from '../document/pattern-cache.js';
+import { PatternCache } from '../document/pattern-cache.js';
 import { expand, matches, sizeOf } from '../document/pattern-meaning.js';
+import { FRESH_PREFIX, freshAmong, openNames } from '../document/open-names.js';
 import type { Pattern } from '../document/pattern.js';
 import type { RulesDocument } from '../document/rules-document.js';
 import { NameTrie } from './name-trie.js';
@@ -85,10 +86,15 @@ export class UserUniverse {
     this.sets.set(text, sparseBitset([...names].flatMap((name) => this.stranger(name))));
   }
 
-  /** One matching user is included all the same, where unproved documents are compared. */
+  /** What it spells out and witnesses are included all the same, where unproved documents are compared. */
   private leaveOpen(text: string, pattern: Pattern): void {
     this.open.set(text, pattern);
-    this.stranger(witness(pattern));
+    const { budget, maxNames } = this.patterns;
+    const mostNames = Math.min(MAX_STRANGERS, maxNames(text), budget.affordable(STEPS_PER_STRANGER));
+    const { spelled, witnesses } = openNames(pattern, mostNames);
+    const names = [...spelled, ...witnesses];
+    budget.spend(names.length * STEPS_PER_STRANGER);
+    for (const name of names) this.stranger(name);
   }
 
   private letIn(text: string): number[] {

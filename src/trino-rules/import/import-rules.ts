@@ -131,6 +131,7 @@ function* spelledNames({ rules: { catalogs, schemas, tables }, patterns }: Engin
   for (const text of texts) {
     const language = patterns.language(text);
     if (language.kind === 'names') yield* language.names;
+    if (language.kind === 'open') yield* language.spelled;
   }
 }
 

@@ -6,14 +6,12 @@ import { anyOf } from '../compile/name-pattern.js';
 import { NO_RULES, type ColumnRule, type RulesDocument, type TableRule } from '../document/rules-document.js';
 import type { RuleAt } from '../engine/deciding-rule.js';
 import { PRIVILEGES } from '../model/resource.js';
-import { finiteAlternatives } from './finite-alternatives.js';
 import { importFinding, type ImportFinding } from './import-finding.js';
 import { isJudged, type ListedUsers } from './listed-users.js';
 import { inOneLine, policyProblem } from './policy-expression.js';
 
 /** The rules of any file as they apply to listed users, who are named one by one: groups and roles are resolved. */
 export interface ListedRules {
-  /** A rule with a list of names beside an open pattern is two rules here. */
   document: RulesDocument;
   /** The rule of the file that a rule was made of; null: an absent section opens what it gives. */
   sourceOf(rule: RuleAt): ForeignRule | null;
@@ -64,11 +62,9 @@ export function listedRules(rules: ForeignRules, listed: ListedUsers): ListedRul
       }
       const patterns = new Map([...rule.patterns].filter(([, { text }]) => isJudged(text)));
       const isWhole = isAudienceJudged && unjudged.length === 0;
-      return takenApart({ ...rule, ...(!isWhole && NOTHING_GIVEN), patterns }).map((part) => {
-        const one = made(part, { user: anyOf(names) });
-        sources.set(one, rule);
-        return one;
-      });
+      const one = made({ ...rule, ...(!isWhole && NOTHING_GIVEN), patterns }, { user: anyOf(names) });
+      sources.set(one, rule);
+      return [one];
     });
   };
   const document: RulesDocument = {
@@ -132,24 +128,6 @@ export function listedRules(rules: ForeignRules, listed: ListedUsers): ListedRul
     problemOf: (rule) => problems.get(rule) ?? null,
   };
 }
-
-/** One rule for each way to choose an alternative of each pattern of objects. */
-function takenApart(rule: ForeignRule): ForeignRule[] {
-  return OBJECTS.reduce<ForeignRule[]>(
-    (parts, key) =>
-      parts.flatMap((part) => {
-        const pattern = part.patterns.get(key);
-        if (pattern === undefined) return [part];
-        return finiteAlternatives(pattern.text).map((text) => ({
-          ...part,
-          patterns: new Map([...part.patterns, [key, { ...pattern, text }]]),
-        }));
-      }),
-    [rule],
-  );
-}
-
-const OBJECTS = ['catalog', 'schema', 'table', 'function', 'procedure', 'property'];
 
 function anyOfListed(names: readonly string[]): string {
   return names.length === 0 ? NOBODY : anyOf(names);

@@ -18,7 +18,7 @@ describe('the invariants of the source document', () => {
       fc.property(anySnapshot(), (snapshot) => {
         expect(findingsOf(compile(snapshot).document, snapshot.settings)).toEqual([]);
       }),
-      { numRuns: 100 },
+      { numRuns: 50 },
     );
   });
 

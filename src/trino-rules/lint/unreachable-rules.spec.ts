@@ -82,7 +82,7 @@ describe('dead rules', () => {
   it('is silent about the rules of the compiler', () => {
     fc.assert(
       fc.property(anySnapshot(), (snapshot) => expect(judged(compile(snapshot).document)).toEqual([])),
-      { numRuns: 100 },
+      { numRuns: 60 },
     );
   });
 

@@ -1,5 +1,6 @@
 import type { Finding } from '../document/finding.js';
-import { FRESH_PREFIX, type PatternCache } from '../document/pattern-cache.js';
+import type { PatternCache } from '../document/pattern-cache.js';
+import { FRESH_PREFIX } from '../document/open-names.js';
 import { coverage, type Coverage } from '../document/rule-language.js';
 import { patternOf, RULE_PATTERNS, ruleText, type RulesDocument } from '../document/rules-document.js';
 import { displayName } from '../engine/access-fact.js';

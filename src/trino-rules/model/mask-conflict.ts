@@ -17,9 +17,12 @@ export function maskConflict(snapshot: Snapshot, id: number): MaskConflict | nul
   const masks = snapshot.policies.filter((policy) => policy.kind === 'column_mask');
   const mine = masks.find((mask) => mask.id === id);
   if (mine === undefined) return null;
+  const others = masks.filter(
+    (other) => other.id !== id && other.expression !== mine.expression && sameColumn(other, mine),
+  );
+  if (others.length === 0) return null;
   const members = maskedPrincipals(snapshot).filter(({ principal }) => matchesPolicy(snapshot, mine, principal));
-  for (const other of masks) {
-    if (other.id === id || other.expression === mine.expression || !sameColumn(other, mine)) continue;
+  for (const other of others) {
     const who = members.find(({ principal }) => matchesPolicy(snapshot, other, principal));
     if (who !== undefined) return { with: other.id, principal: who.name };
   }

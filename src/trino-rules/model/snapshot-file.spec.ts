@@ -208,6 +208,7 @@ describe('a snapshot file', () => {
         fc.pre(reading.kind === 'read');
         expect(reading).toEqual({ kind: 'read', snapshot });
       }),
+      { numRuns: 40 },
     );
   });
 });

@@ -56,7 +56,7 @@ describe('a filter or a mask is one SQL expression', () => {
         );
         expect(taken).toEqual([true, false, false]);
       }),
-      { numRuns: 2_500 },
+      { numRuns: 1_000 },
     );
   });
 });

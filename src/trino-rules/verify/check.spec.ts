@@ -10,7 +10,7 @@ describe('the check of a text', () => {
       fc.property(anySnapshot(), (snapshot) => {
         expect(checkRules(compile(snapshot).text, snapshot)).toEqual([]);
       }),
-      { numRuns: 75 },
+      { numRuns: 40 },
     );
   });
 
@@ -19,7 +19,7 @@ describe('the check of a text', () => {
       fc.property(anySnapshot(['row_filter']), (snapshot) => {
         expect(checkRules(compile(snapshot).text, snapshot)).toEqual([]);
       }),
-      { numRuns: 75 },
+      { numRuns: 40 },
     );
   });
 

@@ -98,7 +98,7 @@ describe('the proof', () => {
           expected.map(({ question }) => ({ question, answer: byEvaluator(evaluator, listings, question) })),
         ).toEqual(expected);
       }),
-      { numRuns: 60 },
+      { numRuns: 40 },
     );
   });
 });

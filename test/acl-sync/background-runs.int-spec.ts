@@ -73,6 +73,40 @@ describe('runs without a request', () => {
     expect(sync.target.text).not.toContain('"ana"');
   });
 
+  it('come when the next grant expires that any run of this process has seen', async () => {
+    begin();
+    const expiresAt = new Date(sync.clock.now().getTime() + 100_000);
+    sync.snapshot = { ...aSnapshot().user('ana').may('SELECT', 'sales', { expiresAt }).snapshot() };
+    await sync.run({ trigger: 'route' });
+    await pass(100);
+
+    expect(triggers()).toEqual(['route', 'expiry']);
+    expect(sync.target.text).not.toContain('"ana"');
+  });
+
+  it('come when the next grant expires that was there at the start', async () => {
+    const expiresAt = new Date(sync.clock.now().getTime() + 100_000);
+    sync.snapshot = { ...aSnapshot().user('ana').may('SELECT', 'sales', { expiresAt }).snapshot() };
+    begin();
+    await pass(1);
+    await pass(99);
+    expect(triggers()).toEqual(['expiry']);
+  });
+
+  it('come when the next grant expires, also where a run between could not read the grants', async () => {
+    begin();
+    const expiresAt = new Date(sync.clock.now().getTime() + 100_000);
+    sync.snapshot = { ...aSnapshot().user('ana').may('SELECT', 'sales', { expiresAt }).snapshot() };
+    await runs.run('schedule');
+    sync.canRead = false;
+    await runs.run('schedule');
+    sync.canRead = true;
+    await pass(100);
+
+    expect(triggers()).toEqual(['schedule', 'schedule', 'expiry']);
+    expect(sync.target.text).not.toContain('"ana"');
+  });
+
   it('wait for the expiry that is next now, not for one that was', async () => {
     begin();
     const at = (seconds: number) => new Date(sync.clock.now().getTime() + seconds * 1000);

@@ -1,0 +1,75 @@
+import { Registry } from 'prom-client';
+import { HealthRegistry } from '../../src/platform/health.js';
+import { RawConnection, statusesIn } from '../support/raw-connection.js';
+import { LogBook } from '../support/log-book.js';
+import { Connections } from '../../src/platform/infrastructure/connections.js';
+import { operationsServer } from '../../src/platform/infrastructure/operations-server.js';
+
+describe('the second port', () => {
+  const health = new HealthRegistry();
+  const metrics = new Registry();
+  const server = operationsServer(
+    health,
+    metrics,
+    new Connections({ requestSeconds: 30, sendSeconds: 60 }, new LogBook()),
+  );
+  let url: string;
+  beforeAll(async () => {
+    url = await server.listen({ host: '127.0.0.1', port: 0 });
+  });
+  afterAll(() => server.close());
+
+  it.each<['up' | 'degraded' | 'down', number]>([
+    ['up', 200],
+    ['degraded', 200],
+    ['down', 503],
+  ])('is ready or not: %s is %i', async (state, status) => {
+    health.register(
+      'part',
+      () => Promise.resolve(state),
+      () => 12,
+    );
+
+    const answer = await fetch(`${url}/health/ready`);
+
+    expect([answer.status, await answer.json()]).toEqual([
+      status,
+      { status: state, parts: { part: state }, ages: { part: 12 } },
+    ]);
+    expect((await fetch(`${url}/health/live`)).status).toBe(200);
+  });
+
+  it('makes one answer for concurrent requests', async () => {
+    let made = 0;
+    let open = (): void => undefined;
+    const opened = new Promise<void>((resolve) => (open = resolve));
+    health.register('part', async () => {
+      made += 1;
+      await opened;
+      return 'up';
+    });
+    const connection = await RawConnection.open(url);
+    connection.send('GET /health/ready HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(16));
+    while (made === 0) await new Promise((resolve) => setImmediate(resolve));
+    open();
+
+    await connection.reads(/(HTTP\/1\.1 200[^]*){16}\}$/);
+    expect(made).toBe(1);
+    connection.destroy();
+  });
+
+  it('closes a connection with more requests in flight than a scraper has', async () => {
+    const connection = await RawConnection.open(url);
+
+    const text = await connection.send('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(17)).closed;
+    expect(statusesIn(text).length).toBeLessThan(17);
+  });
+
+  it('answers other paths with the same problem as the first port', async () => {
+    const answer = await fetch(`${url}/api/auth/me`);
+
+    expect(answer.status).toBe(404);
+    expect(answer.headers.get('content-type')).toBe('application/problem+json; charset=utf-8');
+    expect(await answer.json()).toMatchObject({ type: 'about:blank', status: 404, code: 'not_found' });
+  });
+});

@@ -1,0 +1,47 @@
+import fc from 'fast-check';
+import { anyChange } from '../support/any-change.js';
+import { anySnapshot } from '../support/any-snapshot.js';
+import { compile } from '../../src/trino-rules/compile/compile.js';
+import { Evaluator } from '../../src/trino-rules/engine/evaluator.js';
+import { compareAccess } from '../../src/trino-rules/diff/access-change.js';
+import type { ChangedAccess } from '../../src/trino-rules/diff/access-ledger.js';
+
+describe('the change of access', () => {
+  it('names whatever an answer changes for', () => {
+    fc.assert(
+      fc.property(anySnapshot(), anyChange(), (snapshot, change) => {
+        const previous = compile(snapshot).document;
+        const next = change(previous);
+        const { gained, lost } = compareAccess(previous, next, { things: Infinity, people: Infinity });
+        const [had, has] = [new Evaluator(previous), new Evaluator(next)];
+        for (const { resource } of snapshot.grants) {
+          const { catalog, schema, table } = resource;
+          if (schema === undefined || table === undefined || schema === 'information_schema') continue;
+          for (const { name } of snapshot.users) {
+            const where = { catalog, schema, table };
+            const isListed = (changes: readonly ChangedAccess[], ...nodes: string[]): boolean =>
+              changes.some(
+                (each) => nodes.map((node) => `INSERT into ${node}`).includes(each.what) && each.people.includes(name),
+              );
+            const exactly = `${catalog}.${schema}.${table}`;
+            const anyOther = [
+              `${catalog}.${schema}`,
+              `${catalog}.(any other schema)`,
+              '(any other catalog).(any other schema)',
+            ];
+            const [did, does] = [had, has].map((each) => each.mayWriteTable(name, where, 'INSERT'));
+            const direction = did === does ? 'none' : does ? 'gained' : 'lost';
+            if (direction === 'none')
+              expect([isListed(gained, exactly), isListed(lost, exactly)]).toEqual([false, false]);
+            else {
+              const changes = direction === 'gained' ? gained : lost;
+              const unnamed = anyOther.flatMap((other) => [`${other}.(any other table)`, `${other}.${table}`]);
+              expect(isListed(changes, exactly, ...unnamed)).toBe(true);
+            }
+          }
+        }
+      }),
+      { numRuns: 75 },
+    );
+  });
+});
