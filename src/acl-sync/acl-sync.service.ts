@@ -11,13 +11,13 @@ import { type Lease, SyncLock } from './domain/sync-lock.js';
 import { PublishingRun, type RunEnding, type RunOrder } from './publishing-run.js';
 import { RunReportsService } from './run-reports.service.js';
 
-/** `nextEnd`: when the first of the grants expires, or the restore ends. */
-export type RunResult = { kind: 'busy' } | { kind: 'ended'; outcome: RunOutcome; nextEnd: Date | null };
+export type RunResult = { kind: 'busy' } | { kind: 'ended'; outcome: RunOutcome };
 
 /** Compiles the snapshot into proved rules and publishes them: plan, check, apply, record. */
 @Injectable()
 export class AclSyncService implements BeforeApplicationShutdown {
   private readonly running = new Set<Promise<unknown>>();
+  private readonly listeners = new Set<(nextEnd: Date | null) => void>();
 
   constructor(
     private readonly candidates: CandidateService,
@@ -36,6 +36,18 @@ export class AclSyncService implements BeforeApplicationShutdown {
     return run.finally(() => this.running.delete(run));
   }
 
+  /** Notifies of when the first grant expires or the restore ends, as each run of this process that did not fail has read it. */
+  subscribe(listener: (nextEnd: Date | null) => void): () => void {
+    this.listeners.add(listener);
+    return () => void this.listeners.delete(listener);
+  }
+
+  /** The same, without a run. */
+  async nextEnd(): Promise<Date | null> {
+    const { nextExpiry } = await this.candidates.read();
+    return earlier(nextExpiry, lastingRestore(await this.history.latest(), this.clock.now())?.until ?? null);
+  }
+
   /** Includes runs whose client has disconnected: they end before the database connections close. */
   async beforeApplicationShutdown(): Promise<void> {
     await Promise.allSettled(this.running);
@@ -48,19 +60,21 @@ export class AclSyncService implements BeforeApplicationShutdown {
 
   private async runLocked(order: RunOrder, lease: Lease): Promise<RunResult> {
     const startedAt = this.clock.now();
-    let nextEnd: Date | null = null;
     let ending: RunEnding;
     try {
       const reading = await this.candidates.read();
-      nextEnd = reading.nextExpiry;
       ending =
         (order.restore ? null : await this.upToDate(reading, lease)) ?? (await this.publish(reading, order, lease));
-      nextEnd = earlier(nextEnd, restoreEndOf(ending, this.clock.now()));
+      this.announce(earlier(reading.nextExpiry, restoreEndOf(ending, this.clock.now())));
     } catch (error) {
       ending = { outcome: { kind: 'failed', failure: failureOf(error) }, edit: undefined };
     }
     await this.reports.record({ ...order, ...ending, startedAt });
-    return { kind: 'ended', outcome: ending.outcome, nextEnd };
+    return { kind: 'ended', outcome: ending.outcome };
+  }
+
+  private announce(nextEnd: Date | null): void {
+    for (const listener of this.listeners) listener(nextEnd);
   }
 
   /** How the run ends when there is nothing to compile; null: there is. */
@@ -68,7 +82,7 @@ export class AclSyncService implements BeforeApplicationShutdown {
     const live = await this.target.read(AbortSignal.timeout(TARGET_MS));
     await lease.confirm();
     const now = this.clock.now();
-    await this.history.settle(live.text, now);
+    await this.history.settle(live, now);
     const latest = await this.history.latest();
     if (latest === null || !isUpToDate(latest, live, reading, now)) return null;
     const restore = lastingRestore(latest, now);

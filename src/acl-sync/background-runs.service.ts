@@ -19,9 +19,10 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 export class BackgroundRunsService implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly stopping = new AbortController();
   private readonly running = new Set<Promise<void>>();
-  private expiry = new AbortController();
+  /** Null: no run has read the next end yet. */
+  private expiry: AbortController | null = null;
   private isChangeRunScheduled = false;
-  private unsubscribe: (() => void) | null = null;
+  private readonly subscriptions: (() => void)[] = [];
 
   constructor(
     private readonly sync: AclSyncService,
@@ -34,13 +35,16 @@ export class BackgroundRunsService implements OnApplicationBootstrap, BeforeAppl
 
   onApplicationBootstrap(): void {
     const { enabled, onChangeSeconds } = this.settings.acl.sync;
-    if (enabled && onChangeSeconds > 0)
-      this.unsubscribe = this.changes.subscribe(() => this.scheduleChangeRun(onChangeSeconds));
+    if (!enabled) return;
+    this.subscriptions.push(this.sync.subscribe((nextEnd) => this.waitForEnd(nextEnd)));
+    if (onChangeSeconds > 0)
+      this.subscriptions.push(this.changes.subscribe(() => this.scheduleChangeRun(onChangeSeconds)));
+    this.waitForFirstEnd();
   }
 
   /** Starts no further run and waits for the current one while the database is still connected. */
   async beforeApplicationShutdown(): Promise<void> {
-    this.unsubscribe?.();
+    for (const unsubscribe of this.subscriptions) unsubscribe();
     this.stopping.abort();
     await this.idle();
   }
@@ -63,8 +67,7 @@ export class BackgroundRunsService implements OnApplicationBootstrap, BeforeAppl
 
   private async runOnce(trigger: keyof typeof LOCK_TIMEOUT_MS): Promise<void> {
     const by = { actor: null, origin: null };
-    const result = await this.sync.run({ trigger, by, lockTimeoutMs: LOCK_TIMEOUT_MS[trigger] });
-    if (result.kind === 'ended') this.waitForEnd(result.nextEnd);
+    await this.sync.run({ trigger, by, lockTimeoutMs: LOCK_TIMEOUT_MS[trigger] });
   }
 
   /** The delay counts from the first change, so that a stream of changes cannot postpone a revoke. */
@@ -74,10 +77,22 @@ export class BackgroundRunsService implements OnApplicationBootstrap, BeforeAppl
     this.runAfter('change', seconds * 1000, this.stopping.signal, () => (this.isChangeRunScheduled = false));
   }
 
+  /** The first expiry can be before the first scheduled run, which plans it where the grants cannot be read now. */
+  private waitForFirstEnd(): void {
+    const reading = this.sync.nextEnd().then(
+      (nextEnd) => {
+        if (this.expiry === null) this.waitForEnd(nextEnd);
+      },
+      () => undefined,
+    );
+    this.running.add(reading);
+    void reading.finally(() => this.running.delete(reading));
+  }
+
   private waitForEnd(nextEnd: Date | null): void {
-    this.expiry.abort();
-    if (nextEnd === null) return;
+    this.expiry?.abort();
     this.expiry = new AbortController();
+    if (nextEnd === null) return;
     const wait = Math.min(Math.max(nextEnd.getTime() - this.clock.now().getTime(), 0), MAX_TIMER_MS);
     this.runAfter('expiry', wait, AbortSignal.any([this.expiry.signal, this.stopping.signal]), () => undefined);
   }

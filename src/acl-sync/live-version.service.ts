@@ -10,7 +10,7 @@ import { BackgroundRunsService } from './background-runs.service.js';
 import { isCulprit, isSettled, LIVE_WITHIN_MS, type LiveWatch, watched } from './domain/live-watch.js';
 import type { PublicationSummary } from './domain/publication.js';
 import { PublicationHistory } from './domain/publication-history.js';
-import { RulesTarget, TARGET_MS } from './domain/rules-target.js';
+import { type LiveRules, RulesTarget, RulesTargetUnavailable, TARGET_MS } from './domain/rules-target.js';
 
 /** The history is read as often, for a version of any process; the engine that uses it is asked less often. */
 const CHECK_INTERVAL_MS = 2_000;
@@ -64,11 +64,14 @@ export class LiveVersionService implements OnApplicationBootstrap, BeforeApplica
     const answer = await this.probe.rulesInForce(`grantline_rules_${latest.hash}`);
     const now = this.clock.now();
     const before = this.watch;
-    this.watch = watched(before, latest, former, answer, now);
+    const watch = watched(before, latest, former, answer, now);
+    const isDeparture = watch.state === 'overdue' && before?.state !== 'overdue';
+    if (isDeparture && (await this.repair(watch, latest, now))) return this.check();
+    this.watch = watch;
     this.askedAt = this.timers.now();
     if (answer !== 'unreachable') this.checkedAt = this.askedAt;
-    this.metrics.showWatch(this.watch);
-    await this.act(this.watch, before?.version === latest.version ? before.state : 'unknown', latest, now);
+    this.metrics.showWatch(watch);
+    await this.act(watch, before?.version === latest.version ? before.state : 'unknown', latest, now);
   }
 
   private async act(
@@ -86,15 +89,31 @@ export class LiveVersionService implements OnApplicationBootstrap, BeforeApplica
     if (watch.state === 'broken') await this.repair(watch, latest, now);
   }
 
-  /** Once a version: the run publishes a new one. */
-  private async repair(watch: LiveWatch, latest: PublicationSummary, now: Date): Promise<void> {
-    if (this.repaired === latest.version) return;
-    const live = await this.target.read(AbortSignal.timeout(TARGET_MS));
+  /**
+   * Once a version, because the run publishes a new one, or records the one that a killed run has written.
+   * @returns whether a run was made
+   */
+  private async repair(watch: LiveWatch, latest: PublicationSummary, now: Date): Promise<boolean> {
+    if (this.repaired === latest.version) return false;
+    const live = await this.liveRules();
+    if (live === null) return false;
     const isOurs = live.text === (await this.history.latest())?.text;
-    if (isOurs && !isCulprit(watch, latest, now)) return;
+    if (isOurs && !isCulprit(watch, latest, now)) return false;
     this.repaired = latest.version;
     if (isOurs) await this.history.markBroken(latest.version, now);
-    if (this.settings.acl.sync.enabled) await this.runs.run('rollback');
+    if (!this.settings.acl.sync.enabled) return false;
+    await this.runs.run('rollback');
+    return true;
+  }
+
+  /** Null: the target cannot be read now. */
+  private async liveRules(): Promise<LiveRules | null> {
+    try {
+      return await this.target.read(AbortSignal.timeout(TARGET_MS));
+    } catch (error) {
+      if (error instanceof RulesTargetUnavailable) return null;
+      throw error;
+    }
   }
 
   private async confirm({ version, hash, changedAt, publishedAt }: PublicationSummary, now: Date): Promise<void> {

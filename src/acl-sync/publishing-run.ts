@@ -93,7 +93,7 @@ export class PublishingRun {
       const live = await target.read(this.signal);
       await this.lease.confirm();
       const now = clock.now();
-      await history.settle(live.text, now);
+      await history.settle(live, now);
       const latest = await history.latest();
       const situation = { live, latest, now };
       const candidate = await this.judged(this.prepared.candidate, live);

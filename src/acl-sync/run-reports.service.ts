@@ -39,7 +39,8 @@ export class RunReportsService {
     const { trigger, outcome, startedAt: at } = report;
     const { last } = await this.history.summary();
     const [drift, waiting] = [driftOf(report, last), waitingAfter(report, last)];
-    const run: Run = { at, trigger, outcome: outcome.kind, reasons: reasonsOf(outcome), drift, waiting };
+    const isRestore = report.restore !== undefined;
+    const run: Run = { at, trigger, outcome: outcome.kind, isRestore, reasons: reasonsOf(outcome), drift, waiting };
     const { unreported, edits } = await this.transaction.run(async () => {
       const unreported = await this.history.takeUnreported();
       const edits = newEdits(report, unreported, last);

@@ -60,7 +60,9 @@ describe('the rules in a ConfigMap', () => {
       'grantline.io/generation': '7',
       'grantline.io/published-at': '2026-11-20T08:00:00.000Z',
     });
-    expect(server.requests.at(-1)?.url).toMatch(/[?]fieldManager=grantline$/);
+    server.edit({ data: { 'rules.json': 'by hand' } });
+    expect(await target.read(forever)).toMatchObject({ text: 'by hand', written: { generation: 7, hash: '9f31c2' } });
+    expect(server.requests.at(-2)?.url).toMatch(/[?]fieldManager=grantline$/);
     expect(server.requests.at(-1)?.headers['user-agent']).toBe('grantline/test');
   });
 
@@ -102,6 +104,16 @@ describe('the rules in a ConfigMap', () => {
     await publish('é'.repeat(262_144));
     await publish('é'.repeat(262_144) + '.');
     expect(server.map?.binaryData?.['rules.json.bak']).toBeDefined();
+  });
+
+  it('keeps an edit by hand that is no UTF-8 as it was', async () => {
+    const byHand = Buffer.from('{"user": "andr\u00e9"}', 'latin1').toString('base64');
+    server.edit({ data: {}, binaryData: { 'rules.json': byHand } });
+    await publish('rules');
+    expect(server.map?.binaryData).toEqual({ 'rules.json.bak': byHand });
+    await publish('others');
+    expect(server.map?.data).toEqual({ 'rules.json': 'others', 'rules.json.bak': 'rules' });
+    expect(server.map?.binaryData).toBeUndefined();
   });
 
   it('reads a text that was put into binaryData by hand, and moves it to data', async () => {
@@ -148,7 +160,7 @@ describe('the rules in a ConfigMap', () => {
     expect(server.requests).toEqual([]);
   });
 
-  it('honours Retry-After, and gives up after five repeats', async () => {
+  it('honours Retry-After, and gives up after five tries', async () => {
     server.instead = [
       { status: 429, headers: { 'retry-after': '3' } },
       { status: 503, headers: { 'retry-after': 'soon' } },
@@ -158,13 +170,13 @@ describe('the rules in a ConfigMap', () => {
 
     server.instead = Array.from({ length: 9 }, () => ({ status: 503 }));
     expect((await failureOf(target.read(forever))).reason).toBe('unreachable');
-    expect(server.instead).toHaveLength(3);
+    expect(server.instead).toHaveLength(4);
   });
 
-  it('repeats a 500 twice at most', async () => {
+  it('tries a 500 twice', async () => {
     server.instead = Array.from({ length: 9 }, () => ({ status: 500 }));
     expect((await failureOf(target.read(forever))).reason).toBe('unreachable');
-    expect(server.instead).toHaveLength(6);
+    expect(server.instead).toHaveLength(7);
   });
 
   it('asks again after a lost connection; a patch that did arrive shows as moved', async () => {

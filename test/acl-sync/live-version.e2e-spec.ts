@@ -4,6 +4,7 @@ import { BackgroundRunsService } from '../../src/acl-sync/background-runs.servic
 import { LiveVersionService } from '../../src/acl-sync/live-version.service.js';
 import { HealthRegistry } from '../../src/platform/health.js';
 import { parseSettings } from '../../src/platform/settings-parser.js';
+import { RulesTargetUnavailable } from '../../src/acl-sync/domain/rules-target.js';
 import { EngineProbe } from '../../src/query-engine/engine-probe.service.js';
 import { AccessChangesService } from '../../src/users/access-changes.service.js';
 import { aSnapshot } from '../support/snapshot-builder.js';
@@ -157,6 +158,48 @@ describe('the version that the engine uses', () => {
     await engineSays('INVALID_SESSION_PROPERTY');
     await live.check();
     expect(await health.report()).toMatchObject({ status: 'up' });
+  });
+
+  it('may be one that a killed run wrote and did not record', async () => {
+    await engineSays('INVALID_SESSION_PROPERTY');
+    await live.check();
+    const { history } = sync;
+    const confirm = history.confirm.bind(history);
+    history.confirm = () => Promise.reject(new Error('killed'));
+    sync.snapshot = aSnapshot().user('ana').may('SELECT', 'sales').may('INSERT', 'lake').snapshot();
+    await sync.run();
+    history.confirm = confirm;
+    const hash = sync.history.rows[1]?.hash ?? '';
+    engine.answers(`SET SESSION grantline_rules_${hash} = true`, failed('INVALID_SESSION_PROPERTY', 'a message'));
+    await engineSays('PERMISSION_DENIED');
+    await live.check();
+
+    expect(sync.log.at('error')).not.toContain('TRINO_ACL_RULES_OVERDUE');
+    expect(await sync.history.latest()).toMatchObject({ version: 2, liveAt: sync.clock.now() });
+    expect(await health.report()).toMatchObject({ status: 'up' });
+  });
+
+  it('is reported as overdue also where the target cannot be read, and a run cannot mend it', async () => {
+    await engineSays('INVALID_SESSION_PROPERTY');
+    await live.check();
+    sync.target.editByHand('{}');
+    await engineSays('PERMISSION_DENIED');
+    sync.target.read = () => Promise.reject(new RulesTargetUnavailable('unreachable', 'it does not answer'));
+    await live.check();
+    await live.check();
+    expect(sync.log.at('error')).toEqual(['TRINO_ACL_RULES_OVERDUE']);
+    expect(await health.report()).toMatchObject({ status: 'degraded' });
+  });
+
+  it('is published again at once when the engine uses an edit by hand', async () => {
+    await engineSays('INVALID_SESSION_PROPERTY');
+    await live.check();
+    const text = sync.target.text;
+    sync.target.editByHand('{}');
+    await engineSays('PERMISSION_DENIED');
+    await live.check();
+    expect(sync.target.text).toBe(text);
+    expect(sync.target.former).toBe('{}');
   });
 
   it('is published again at once when the engine fails on an edit by hand', async () => {

@@ -35,7 +35,16 @@ function draft(text: string): PublicationDraft {
 }
 
 function run(minute: number, outcome: Run['outcome'], overrides: Partial<Run> = {}): Run {
-  return { at: at(minute), trigger: 'schedule', outcome, reasons: [], drift: null, waiting: null, ...overrides };
+  return {
+    at: at(minute),
+    trigger: 'schedule',
+    outcome,
+    reasons: [],
+    drift: null,
+    waiting: null,
+    isRestore: false,
+    ...overrides,
+  };
 }
 
 /** What every history must do; PostgreSQL's and the fake run it alike. */
@@ -172,7 +181,7 @@ export function describePublicationHistory(name: string, open: () => Promise<His
       const happened = await history.begin(draft('written'));
       const abandoned = await history.begin(draft('tried last'));
 
-      await history.settle('written', at(5));
+      await history.settle({ text: 'written' }, at(5));
 
       expect(await history.latest()).toMatchObject({ version: happened, text: 'written', publishedAt: at(5) });
       expect(await history.find(abandoned)).toBeNull();
@@ -182,12 +191,12 @@ export function describePublicationHistory(name: string, open: () => Promise<His
       await published('before', 1);
       const first = await history.begin(draft('first'));
       const second = await history.begin(draft('second'));
-      await history.settle('before', at(2));
+      await history.settle({ text: 'before' }, at(2));
       expect(await history.find(second)).toBeNull();
 
-      await history.settle('second', at(3));
+      await history.settle({ text: 'second' }, at(3));
       expect(await history.latest()).toMatchObject({ version: second, publishedAt: at(3) });
-      await history.settle('first', at(4));
+      await history.settle({ text: 'first' }, at(4));
       expect(await history.find(first)).toBeNull();
     });
 
@@ -197,7 +206,7 @@ export function describePublicationHistory(name: string, open: () => Promise<His
       const edit = { textHash: 'digest of an edit' };
       const again = await history.begin({ ...draft('again'), restored, edit });
       await history.begin(draft('never written'));
-      await history.settle('again', at(3));
+      await history.settle({ text: 'again' }, at(3));
       const last = await history.confirm(await history.begin({ ...draft('again'), isWritten: false }), at(4));
 
       expect(await history.find(again)).toMatchObject({ edit });
@@ -216,7 +225,7 @@ export function describePublicationHistory(name: string, open: () => Promise<His
     it('publishes nothing where the live text belongs to no publication', async () => {
       const { version } = await published('before', 1);
       await history.begin(draft('tried'));
-      await history.settle(null, at(2));
+      await history.settle({ text: null }, at(2));
       expect(await versions()).toEqual([version]);
     });
 
@@ -228,6 +237,26 @@ export function describePublicationHistory(name: string, open: () => Promise<His
 
       expect((await history.find(first.version))?.liveAt).toEqual(at(3));
       expect((await history.summary()).live).toEqual({ hash: first.hash, confirmedAt: at(3) });
+    });
+
+    it('publishes a version that the target says it has held, whatever an edit by hand put in its place', async () => {
+      await published('first', 1);
+      const version = await history.begin(draft('second'));
+      const { hash } = draft('second');
+      await history.settle({ text: 'by hand' }, at(2));
+      await history.settle({ text: 'by hand', written: { generation: version, hash: 'of another database' } }, at(2));
+      expect(await history.latest()).toMatchObject({ text: 'first' });
+      await history.settle({ text: 'by hand', written: { generation: version, hash } }, at(3));
+      expect(await history.latest()).toMatchObject({ version, text: 'second', publishedAt: at(3) });
+    });
+
+    it('knows that a refused restore leaves the rules as they were', async () => {
+      await history.record(run(1, 'applied'));
+      await history.record(run(2, 'refused', { trigger: 'restore', isRestore: true }));
+      expect(await history.summary()).toMatchObject({ last: { outcome: 'refused' }, refusedSince: null });
+      await history.record(run(3, 'refused'));
+      await history.record(run(4, 'refused', { trigger: 'restore', isRestore: true }));
+      expect(await history.summary()).toMatchObject({ lastSuccessAt: at(1), refusedSince: at(3) });
     });
 
     it('knows how the last run went, and since when all were refused', async () => {

@@ -96,6 +96,7 @@ describe('a restore', () => {
       awaits: null,
     });
     expect(sync.target.text).toBe(live);
+    expect(await sync.history.summary()).toMatchObject({ refusedSince: null });
     expect(await sync.run()).toMatchObject({ kind: 'no_change', reasons: [] });
   });
 

@@ -42,6 +42,8 @@ import { TestClock } from '../support/test-clock.js';
 /** The sync as a whole, on a snapshot and a target in memory. */
 export class SyncUnderTest {
   snapshot: Snapshot;
+  /** Whether the database answers to the reading of grants. */
+  canRead = true;
   readonly target = new FakeRulesTarget();
   readonly history = new FakePublicationHistory();
   readonly preparer = new FaultyPreparer();
@@ -121,12 +123,12 @@ class FreeLock extends SyncLock {
 }
 
 class FixedSnapshotStore extends SnapshotStore {
-  constructor(private readonly of: { snapshot: Snapshot }) {
+  constructor(private readonly of: { snapshot: Snapshot; canRead: boolean }) {
     super();
   }
 
   override read(): Promise<Snapshot> {
-    return Promise.resolve(this.of.snapshot);
+    return this.of.canRead ? Promise.resolve(this.of.snapshot) : Promise.reject(new Error('the database is gone'));
   }
 
   override readFor(): Promise<Snapshot> {
@@ -147,8 +149,8 @@ class FakeAuditStore extends AuditStore {
     super();
   }
 
-  override append(entry: AuditEntry): Promise<void> {
-    this.entries.push(entry);
+  override append(entries: readonly AuditEntry[]): Promise<void> {
+    this.entries.push(...entries);
     return Promise.resolve();
   }
 

@@ -6,6 +6,7 @@ import {
 } from '../../src/acl-sync/domain/publication-history.js';
 import type { Publication, PublicationSummary, Run } from '../../src/acl-sync/domain/publication.js';
 import type { RestoreEnd } from '../../src/acl-sync/domain/restore.js';
+import type { LiveRules } from '../../src/acl-sync/domain/rules-target.js';
 import type { Baseline } from '../../src/acl-sync/domain/unexplained-change.js';
 import { type Page, type PageRequest, pageOf } from '../../src/kernel/page.js';
 
@@ -21,9 +22,11 @@ export class FakePublicationHistory extends PublicationHistory {
   readonly runs: Run[] = [];
   private readonly approvals: { version: number; hash: string }[] = [];
 
-  override settle(liveText: string | null, at: Date): Promise<void> {
+  override settle({ text, written }: Pick<LiveRules, 'text' | 'written'>, at: Date): Promise<void> {
     const newer = this.rows.slice(this.rows.findLastIndex(({ state }) => state === 'published') + 1).reverse();
-    const happened = newer.find(({ text }) => text === liveText);
+    const happened = newer.find(
+      (row) => row.text === text || (row.version === written?.generation && row.hash === written.hash),
+    );
     for (const row of this.rows) if (row.state === 'begun') row.state = 'abandoned';
     if (happened !== undefined) Object.assign(happened, { state: 'published', publishedAt: at });
     return Promise.resolve();
@@ -128,7 +131,9 @@ export class FakePublicationHistory extends PublicationHistory {
 
   override summary(): Promise<RunSummary> {
     const lastSuccess = this.runs.findLastIndex(({ outcome }) => outcome === 'applied' || outcome === 'no_change');
-    const refused = this.runs.slice(lastSuccess + 1).find(({ outcome }) => outcome === 'refused');
+    const refused = this.runs
+      .slice(lastSuccess + 1)
+      .find(({ outcome, isRestore }) => outcome === 'refused' && !isRestore);
     const live = this.published().find(({ liveAt }) => liveAt !== null);
     return Promise.resolve({
       last: this.runs.at(-1) ?? null,

@@ -1,6 +1,7 @@
 import type { TrailPosition } from '../../audit/domain/audit-event.js';
 import type { Page, PageRequest } from '../../kernel/page.js';
 import type { Publication, PublicationSummary, Run } from './publication.js';
+import type { LiveRules } from './rules-target.js';
 import type { RecordedRestore, Restore, RestoreEnd } from './restore.js';
 import type { Baseline } from './unexplained-change.js';
 
@@ -32,7 +33,7 @@ export interface RunSummary {
   last: Run | null;
   /** When a run last applied a version or found no change. */
   lastSuccessAt: Date | null;
-  /** Since when every run was refused, failed runs aside; null: the last one was not. */
+  /** Since when every run was refused, failed runs and restores aside; null: the last one was not. */
   refusedSince: Date | null;
   /** The newest version that the engine was seen to use. */
   live: { hash: string; confirmedAt: Date } | null;
@@ -43,9 +44,10 @@ export abstract class PublicationHistory {
   /**
    * Closes the publications that earlier runs began and did not confirm: the newest whose text is live is published, the others
    * are abandoned. An abandoned one newer than every published one is published, too, once its text is live: the API server may
-   * carry out a write after its caller has died. Called with the text just read, by the run that holds the lock.
+   * carry out a write after its caller has died. A version that the target names counts as live, also where an edit by hand has
+   * replaced it. Called with what was just read, by the run that holds the lock.
    */
-  abstract settle(liveText: string | null, at: Date): Promise<void>;
+  abstract settle(live: Pick<LiveRules, 'text' | 'written'>, at: Date): Promise<void>;
   /** @returns the version. */
   abstract begin(draft: PublicationDraft): Promise<number>;
   abstract confirm(version: number, at: Date): Promise<Publication>;

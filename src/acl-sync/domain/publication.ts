@@ -80,6 +80,8 @@ export interface Run {
   at: Date;
   trigger: Trigger;
   outcome: RunOutcome['kind'];
+  /** It was asked to restore a version: its refusal leaves the rules that the current grants mean. */
+  isRestore: boolean;
   /** The findings of a refusal, or the failure as a finding. */
   reasons: Finding[];
   /** An edit by hand that this run found in the live text. */

@@ -2,6 +2,10 @@
 export interface LiveRules {
   /** Null: there is no text, so the engine has no rules. */
   text: string | null;
+  /** What the target holds, where it is not the text in UTF-8: an edit by hand, which the backup must not change. */
+  bytes?: Buffer;
+  /** The last publication by the target's own word: an edit by hand may have replaced its text. */
+  written?: Pick<NextRules, 'generation' | 'hash'>;
   /** Opaque version of the target's state, which `publish` compares. */
   revision: string;
 }

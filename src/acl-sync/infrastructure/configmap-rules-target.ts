@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { gzipSync } from 'node:zlib';
 import type { Log } from '../../platform/log.js';
 import {
@@ -21,6 +22,8 @@ import type { KubernetesAnswer, KubernetesApi } from './kubernetes-api.js';
 
 const RULES = 'rules.json';
 const FORMER = 'rules.json.bak';
+const HASH = 'grantline.io/rules-hash';
+const GENERATION = 'grantline.io/generation';
 const VERBS = ['get', 'patch'] as const;
 const ACCESS_REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
 const SELF_REVIEWS = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
@@ -48,7 +51,7 @@ export class ConfigMapRulesTarget extends RulesTarget {
 
   override async read(signal: AbortSignal): Promise<LiveRules> {
     const map = await this.readMap(signal);
-    return { text: textOf(map), revision: `${map.uid}/${map.resourceVersion}` };
+    return { ...rulesOf(map), ...writtenOf(map), revision: `${map.uid}/${map.resourceVersion}` };
   }
 
   override async checkAccess(signal: AbortSignal): Promise<TargetAccess> {
@@ -68,8 +71,8 @@ export class ConfigMapRulesTarget extends RulesTarget {
         uid,
         resourceVersion,
         annotations: {
-          'grantline.io/rules-hash': next.hash,
-          'grantline.io/generation': String(next.generation),
+          [HASH]: next.hash,
+          [GENERATION]: String(next.generation),
           'grantline.io/published-at': next.publishedAt.toISOString(),
         },
       },
@@ -91,7 +94,8 @@ export class ConfigMapRulesTarget extends RulesTarget {
   /** A proxy can answer 200 as well, and an admission webhook can change what was sent. */
   private confirm(answer: KubernetesAnswer, { text }: NextRules): void {
     const map = parseConfigMap(answer.body);
-    if (map === null || textOf(map) !== text) throw this.unavailable(answer, { reason: 'NoConfigMap', causes: [] });
+    if (map === null || rulesOf(map).text !== text)
+      throw this.unavailable(answer, { reason: 'NoConfigMap', causes: [] });
   }
 
   private async readMap(signal: AbortSignal): Promise<ConfigMap> {
@@ -122,14 +126,16 @@ export class ConfigMapRulesTarget extends RulesTarget {
     return parseSelfReview((await this.api.create(SELF_REVIEWS, review, signal)).body);
   }
 
-  /** The entry for the previous text: plain while both fit, else compressed; none when there was none. */
-  private formerEntry(next: NextRules, live: LiveRules): { data: object; binaryData: object } {
-    if (live.text === null) return { data: {}, binaryData: {} };
-    if (Buffer.byteLength(next.text) + Buffer.byteLength(live.text) <= LIMIT_BYTES) {
-      return { data: { [FORMER]: live.text }, binaryData: { [FORMER]: null } };
-    }
-    this.log.info('former rules are kept compressed', { key: `binaryData.${FORMER}`, limit_bytes: LIMIT_BYTES });
-    return { data: { [FORMER]: null }, binaryData: { [FORMER]: gzipSync(live.text).toString('base64') } };
+  /** The entry for the previous text: as it is while both fit, else compressed; none when there was none. */
+  private formerEntry(next: NextRules, { text, bytes }: LiveRules): { data: object; binaryData: object } {
+    if (text === null) return { data: {}, binaryData: {} };
+    const former = bytes ?? Buffer.from(text);
+    const fits = Buffer.byteLength(next.text) + former.length <= LIMIT_BYTES;
+    if (fits && bytes === undefined) return { data: { [FORMER]: text }, binaryData: { [FORMER]: null } };
+    if (!fits)
+      this.log.info('former rules are kept compressed', { key: `binaryData.${FORMER}`, limit_bytes: LIMIT_BYTES });
+    const kept = fits ? former : gzipSync(former);
+    return { data: { [FORMER]: null }, binaryData: { [FORMER]: kept.toString('base64') } };
   }
 
   private unavailable(answer: KubernetesAnswer, refusal: Refusal): RulesTargetUnavailable {
@@ -151,8 +157,18 @@ function failureOf(status: number, refusal: Refusal): TargetFailure {
 }
 
 /** The engine's mount has the keys of both maps, so a text put into `binaryData` by hand is live too. */
-function textOf({ data, binaryData }: ConfigMap): string | null {
+function rulesOf({ data, binaryData }: ConfigMap): Pick<LiveRules, 'text' | 'bytes'> {
   const [text, encoded] = [data[RULES], binaryData[RULES]];
-  if (typeof text === 'string') return text;
-  return typeof encoded === 'string' ? Buffer.from(encoded, 'base64').toString('utf8') : null;
+  if (typeof text === 'string') return { text };
+  if (typeof encoded !== 'string') return { text: null };
+  const bytes = Buffer.from(encoded, 'base64');
+  return { text: bytes.toString('utf8'), ...(isUtf8(bytes) ? {} : { bytes }) };
+}
+
+/** Anyone who may edit the map may have written the annotations. */
+function writtenOf({ annotations }: ConfigMap): Pick<LiveRules, 'written'> {
+  const [generation, hash] = [annotations[GENERATION], annotations[HASH]];
+  if (typeof generation !== 'string' || !/^[1-9][0-9]{0,8}$/.test(generation)) return {};
+  if (typeof hash !== 'string' || !/^[0-9a-f]{1,64}$/.test(hash)) return {};
+  return { written: { generation: Number(generation), hash } };
 }

@@ -2,6 +2,7 @@
 export interface ConfigMap {
   uid: string;
   resourceVersion: string;
+  annotations: Record<string, unknown>;
   data: Record<string, unknown>;
   /** Base64. */
   binaryData: Record<string, unknown>;
@@ -21,7 +22,8 @@ export function parseConfigMap(body: unknown): ConfigMap | null {
   const resourceVersion = memberOf(metadata, 'resourceVersion');
   if (typeof uid !== 'string' || typeof resourceVersion !== 'string') return null;
   const [data, binaryData] = [recordOf(body, 'data'), recordOf(body, 'binaryData')];
-  return { uid, resourceVersion, data, binaryData, immutable: memberOf(body, 'immutable') === true };
+  const annotations = recordOf(metadata, 'annotations');
+  return { uid, resourceVersion, annotations, data, binaryData, immutable: memberOf(body, 'immutable') === true };
 }
 
 export function parseRefusal(body: unknown): Refusal {

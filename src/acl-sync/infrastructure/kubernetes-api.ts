@@ -26,8 +26,8 @@ interface KubernetesRequest {
   type?: string;
 }
 
-/** Retries by kind of failure. The API server answers 500 to faults of the caller too, so `broken` gets few. */
-const REPEATS = { busy: 5, broken: 2, unauthorized: 1 };
+/** Retries by kind of failure, after the first try. The API server answers 500 to faults of the caller too. */
+const REPEATS = { busy: 4, broken: 1, unauthorized: 1 };
 const CALL_DEADLINE_MS = 10_000;
 const FIRST_PAUSE_MS = 250;
 const ANSWER_MAX_BYTES = 8 * 1024 * 1024;

@@ -12,6 +12,7 @@ import {
 } from '../domain/publication-history.js';
 import type { RunOutcome, Publication, PublicationSummary, Run, Trigger } from '../domain/publication.js';
 import type { RestoreEnd } from '../domain/restore.js';
+import type { LiveRules } from '../domain/rules-target.js';
 import type { Baseline } from '../domain/unexplained-change.js';
 
 interface SummaryRow {
@@ -54,6 +55,7 @@ interface RunRow {
   at: Date;
   trigger: Trigger;
   outcome: RunOutcome['kind'];
+  is_restore: boolean;
   reasons: Finding[];
   /** Rows of earlier builds have neither `overwritten` nor `reasons`. */
   drift: { found_at: string; text_hash: string | null; overwritten?: boolean } | null;
@@ -78,12 +80,13 @@ export class PostgresPublicationHistory extends PublicationHistory {
     super();
   }
 
-  override async settle(liveText: string | null, at: Date): Promise<void> {
+  override async settle({ text, written }: Pick<LiveRules, 'text' | 'written'>, at: Date): Promise<void> {
     await this.session.run(async () => {
       await this.session.manager.query(
         `UPDATE acl_publications SET state = 'published', published_at = $2
-          WHERE version = (SELECT max(version) FROM acl_publications WHERE state <> 'published' AND text = $1 AND version > ${NEWEST})`,
-        [liveText, at],
+          WHERE version = (SELECT max(version) FROM acl_publications WHERE state <> 'published' AND version > ${NEWEST}
+                            AND (text = $1 OR (version = $3 AND hash = $4)))`,
+        [text, at, written?.generation, written?.hash],
       );
       await this.session.manager.query(`UPDATE acl_publications SET state = 'abandoned' WHERE state = 'begun'`);
     });
@@ -209,9 +212,9 @@ export class PostgresPublicationHistory extends PublicationHistory {
     );
   }
 
-  override async record({ at, trigger, outcome, reasons, drift, waiting }: Run): Promise<void> {
+  override async record({ at, trigger, outcome, isRestore, reasons, drift, waiting }: Run): Promise<void> {
     await this.session.manager.query(
-      'INSERT INTO acl_runs (at, trigger, outcome, reasons, drift, waiting) VALUES ($1, $2, $3, $4, $5, $6)',
+      'INSERT INTO acl_runs (at, trigger, outcome, reasons, drift, waiting, is_restore) VALUES ($1, $2, $3, $4, $5, $6, $7)',
       [
         at,
         trigger,
@@ -221,6 +224,7 @@ export class PostgresPublicationHistory extends PublicationHistory {
           ? null
           : JSON.stringify({ found_at: drift.foundAt, text_hash: drift.textHash, overwritten: drift.overwritten }),
         waiting === null ? null : JSON.stringify(waiting),
+        isRestore,
       ],
     );
     await this.session.manager.query(
@@ -248,7 +252,7 @@ export class PostgresPublicationHistory extends PublicationHistory {
 
   override async summary(): Promise<RunSummary> {
     const [last] = await this.session.manager.query<RunRow[]>(
-      'SELECT at, trigger, outcome, reasons, drift, waiting FROM acl_runs ORDER BY id DESC LIMIT 1',
+      'SELECT at, trigger, outcome, is_restore, reasons, drift, waiting FROM acl_runs ORDER BY id DESC LIMIT 1',
     );
     const [{ success_at: lastSuccessAt, refused_since: refusedSince }] = await this.session.manager.query<
       [{ success_at: Date | null; refused_since: Date | null }]
@@ -256,7 +260,7 @@ export class PostgresPublicationHistory extends PublicationHistory {
       `WITH success AS (SELECT id, at FROM acl_runs WHERE outcome IN ('applied', 'no_change') ORDER BY id DESC LIMIT 1)
        SELECT (SELECT at FROM success) AS success_at,
               (SELECT min(at) FROM acl_runs
-                WHERE outcome = 'refused' AND id > coalesce((SELECT id FROM success), 0)) AS refused_since`,
+                WHERE outcome = 'refused' AND NOT is_restore AND id > coalesce((SELECT id FROM success), 0)) AS refused_since`,
     );
     const [live] = await this.session.manager.query<{ hash: string; live_at: Date }[]>(
       'SELECT hash, live_at FROM acl_publications WHERE live_at IS NOT NULL ORDER BY version DESC LIMIT 1',
@@ -301,11 +305,12 @@ function toRestored(row: SummaryRow): PublicationSummary['restored'] {
   return version === null || until === null || reason === null ? null : { version, until, reason, ended };
 }
 
-function toRun({ at, trigger, outcome, reasons, drift, waiting }: RunRow): Run {
+function toRun({ at, trigger, outcome, is_restore: isRestore, reasons, drift, waiting }: RunRow): Run {
   return {
     at,
     trigger,
     outcome,
+    isRestore,
     reasons,
     drift: drift && {
       foundAt: new Date(drift.found_at),
