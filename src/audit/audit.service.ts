@@ -24,7 +24,12 @@ export class AuditService {
 
   /** Stores an event, before the caller is answered: no change is confirmed that could not be recorded. */
   async record(entry: AuditEntry): Promise<void> {
-    await this.store.append(entry, this.clock.now());
+    await this.recordAll([entry]);
+  }
+
+  /** The same for several events, in this order. */
+  async recordAll(entries: readonly AuditEntry[]): Promise<void> {
+    await this.store.append(entries, this.clock.now());
   }
 
   /** Removes events older than AUDIT_RETENTION_DAYS, by a function of the owner's role. */

@@ -10,11 +10,14 @@ export function remark(line: string): void {
 
 const REPORT_EVERY_MS = 2_000;
 
-/** Reports every two seconds how long `work` has taken: `publishing: 4 s`. */
-export async function withProgress<T>(label: string, work: Promise<T>): Promise<T> {
+/**
+ * Reports every two seconds how long `work` has taken: `publishing: 4 s`.
+ * @param label or where the work is by now
+ */
+export async function withProgress<T>(label: string | (() => string), work: Promise<T>): Promise<T> {
   const begun = performance.now();
   const timer = setInterval(
-    () => remark(`${label}: ${Math.round((performance.now() - begun) / 1000)} s`),
+    () => remark(`${typeof label === 'string' ? label : label()}: ${Math.round((performance.now() - begun) / 1000)} s`),
     REPORT_EVERY_MS,
   );
   return work.finally(() => clearInterval(timer));

@@ -6,7 +6,7 @@ import { planLine } from '../grants/domain/snapshot-plan.js';
 import { SnapshotFilesModule } from '../grants/snapshot-files.module.js';
 import { type Applied, SnapshotFilesService } from '../grants/snapshot-files.service.js';
 import type { Settings } from '../platform/settings.js';
-import { print, remark } from './output.js';
+import { print, remark, withProgress } from './output.js';
 import { readStructured } from './structured-file.js';
 import { withModules } from './with-modules.js';
 
@@ -23,7 +23,7 @@ const MODULE = (settings: Settings) => SnapshotFileCommands.with(settings);
 /** Prints what is live as a snapshot file: by name, without ids and settings, ordered by content. */
 export async function exportSnapshotFile({ format }: { format: 'json' | 'yaml' }): Promise<void> {
   await withModules({ command: 'snapshot export', module: MODULE }, async (modules) => {
-    const file = await modules.get(SnapshotFilesService, { strict: false }).export();
+    const file = await withProgress('exporting', modules.get(SnapshotFilesService, { strict: false }).export());
     print(
       format === 'json'
         ? JSON.stringify(file, null, 2)
@@ -47,7 +47,11 @@ export async function applySnapshotFile(path: string, { dryRun, prune, json }: A
   process.exitCode = await withModules({ command: 'snapshot apply', module: MODULE }, async (modules) => {
     const by = { actor: null, origin: null };
     const options = { dryRun: dryRun === true, prune: prune === true };
-    const applied = await modules.get(SnapshotFilesService, { strict: false }).apply(value, options, by);
+    let progress = 'reading what is recorded';
+    const applied = await withProgress(
+      () => progress,
+      modules.get(SnapshotFilesService, { strict: false }).apply(value, options, by, (line) => (progress = line)),
+    );
     if (json) print(JSON.stringify(appliedForm(applied)));
     else printApplied(applied, path);
     return applied.kind === 'refused' || applied.kind === 'planned' ? 1 : 0;

@@ -7,13 +7,10 @@ import type { Page, PageRequest } from '../kernel/page.js';
 import { Transaction } from '../platform/transaction.js';
 import { AccessChangesService } from '../users/access-changes.service.js';
 import { AdmissionService, type GrantRequest } from './admission.service.js';
-import { grantEvent } from './domain/audit-details.js';
-import { type Grant, type GrantFilter, GrantStore, type NewGrant } from './domain/grant.js';
+import { grantedEvents, revokedEvents } from './domain/audit-details.js';
+import { type Grant, type GrantFilter, type GrantOutcome, GrantStore, type NewGrant } from './domain/grant.js';
 
-export interface Granted {
-  grant: Grant;
-  /** False: an equal live grant existed. */
-  created: boolean;
+export interface Granted extends GrantOutcome {
   /** Parts of the node that the engine does not know, and little capacity. */
   warnings: string[];
 }
@@ -32,16 +29,10 @@ export class GrantsService {
 
   /** @throws Refused `validation_failed` with all errors, `name_taken`, `rules_too_large`, `rules_unprovable` */
   async grant(asked: NewGrant, by: AuditContext): Promise<Granted> {
-    const now = this.clock.now();
-    this.refuseInvalid([{ fieldPrefix: '', grant: asked }], now);
-    const { given, room } = await this.transaction.run(async () => {
-      await this.admission.admitPrincipals([{ field: 'principal', named: asked.principal }]);
-      const given = await this.createGrant(asked, by, now);
-      return { given, room: await this.admit([given]) };
-    });
-    this.changes.announce();
-    const unknown = await this.admission.nameWarnings([given.grant.resource]);
-    return { ...given, warnings: [...unknown.flat(), ...room] };
+    const { granted } = await this.change([{ fieldPrefix: '', grant: asked }], [], by);
+    const [given] = granted;
+    if (given === undefined) throw new Error('a grant that was asked for has no outcome');
+    return given;
   }
 
   /**
@@ -59,14 +50,15 @@ export class GrantsService {
       await this.admission.admitPrincipals(
         asked.map(({ fieldPrefix, grant }) => ({ field: `${fieldPrefix}principal`, named: grant.principal })),
       );
-      const given: { grant: Grant; created: boolean }[] = [];
-      for (const { grant } of asked) given.push(await this.createGrant(grant, by, now));
-      const taken: Grant[] = [];
-      for (const [i, id] of revoke.entries()) {
-        const grant = await this.revokeGrant(id, by, now);
+      const given = await this.createGrants(
+        asked.map(({ grant }) => grant),
+        by,
+        now,
+      );
+      const taken = (await this.revokeGrants(revoke, by, now)).map((grant, i) => {
         if (grant === null) throw validationFailed([{ field: `revoke.${i}`, message: 'there is no such grant' }]);
-        taken.push(grant);
-      }
+        return grant;
+      });
       return { given, taken, room: await this.admit(given) };
     });
     this.changes.announce();
@@ -77,7 +69,7 @@ export class GrantsService {
 
   /** Null: there is no such grant. One that was revoked before is unchanged. */
   async revoke(id: number, by: AuditContext): Promise<Grant | null> {
-    const grant = await this.transaction.run(() => this.revokeGrant(id, by, this.clock.now()));
+    const [grant = null] = await this.transaction.run(() => this.revokeGrants([id], by, this.clock.now()));
     this.changes.announce();
     return grant;
   }
@@ -96,21 +88,21 @@ export class GrantsService {
   }
 
   /** @returns a warning where the target has little capacity left */
-  private async admit(given: readonly { grant: Grant; created: boolean }[]): Promise<string[]> {
+  private async admit(given: readonly GrantOutcome[]): Promise<string[]> {
     const nodes = given.filter(({ created }) => created).map(({ grant }) => grant.resource);
     return nodes.length > 0 ? this.admission.admitRules({ nodes, groups: [] }) : [];
   }
 
-  private async createGrant(asked: NewGrant, by: AuditContext, at: Date): Promise<{ grant: Grant; created: boolean }> {
-    const outcome = await this.store.grant(asked, by.actor?.id ?? null, at);
-    if (outcome.created) await this.audit.record(grantEvent('grant_created', outcome.grant, by));
-    return outcome;
+  private async createGrants(asked: readonly NewGrant[], by: AuditContext, at: Date): Promise<GrantOutcome[]> {
+    const outcomes = await this.store.grant(asked, by.actor?.id ?? null, at);
+    await this.audit.recordAll(grantedEvents(outcomes, by));
+    return outcomes;
   }
 
-  private async revokeGrant(id: number, by: AuditContext, at: Date): Promise<Grant | null> {
-    const outcome = await this.store.revoke(id, by.actor?.id ?? null, at);
-    if (outcome?.revoked === true) await this.audit.record(grantEvent('grant_revoked', outcome.grant, by));
-    return outcome?.grant ?? null;
+  private async revokeGrants(ids: readonly number[], by: AuditContext, at: Date): Promise<(Grant | null)[]> {
+    const outcomes = await this.store.revoke(ids, by.actor?.id ?? null, at);
+    await this.audit.recordAll(revokedEvents(outcomes, by));
+    return outcomes.map((outcome) => outcome?.grant ?? null);
   }
 }
 

@@ -25,7 +25,7 @@ export class GroupsService {
   /** @throws Refused `name_taken` */
   create(name: string, description: string | null, by: AuditContext): Promise<Group> {
     return this.changing(async () => {
-      const group = await this.store.create(name, description, this.clock.now());
+      const [group = null] = await this.store.create([{ name, description }], this.clock.now());
       if (group === null) throw nameTaken(name);
       await this.audit.record(groupEvent('group_created', group, by, { description }));
       return group;
@@ -75,7 +75,7 @@ export class GroupsService {
   /** @throws Refused `not_found`, `rules_too_large`, `rules_unprovable` */
   addMember(id: number, userId: number, by: AuditContext): Promise<void> {
     return this.changing(async () => {
-      const outcome = await this.store.addMember(id, userId, this.clock.now());
+      const [outcome] = await this.store.addMembers([{ groupId: id, userId }], this.clock.now());
       if (outcome === 'missing') throw new Refused('not_found');
       if (outcome !== 'added') return;
       await this.admission.admitRules({ nodes: [], groups: [id] });
@@ -86,7 +86,7 @@ export class GroupsService {
   /** @throws Refused `not_found` */
   removeMember(id: number, userId: number, by: AuditContext): Promise<void> {
     return this.changing(async () => {
-      const outcome = await this.store.removeMember(id, userId);
+      const [outcome] = await this.store.removeMembers([{ groupId: id, userId }]);
       if (outcome === 'missing') throw new Refused('not_found');
       if (outcome === 'removed')
         await this.audit.record(groupEvent('member_removed', await this.find(id), by, { user_id: userId }));

@@ -16,7 +16,7 @@ import { readAccessFile, type RowPlaces } from './domain/access-file.js';
 import { GrantStore } from './domain/grant.js';
 import { changesBetween, type DescribedSnapshot, type SnapshotChanges } from './domain/snapshot-changes.js';
 import { planOf, type PlanStep } from './domain/snapshot-plan.js';
-import { EVERY_ROW, SnapshotWriter, type Written } from './snapshot-writer.service.js';
+import { EVERY_ROW, type ReportProgress, SnapshotWriter, type Written } from './snapshot-writer.service.js';
 import { SnapshotService } from './snapshot.service.js';
 
 export interface ApplyOptions {
@@ -57,9 +57,14 @@ export class SnapshotFilesService {
    * the file's places of them; nothing is changed then.
    * @param value what JSON or YAML was parsed to
    */
-  async apply(value: unknown, options: ApplyOptions, by: AuditContext): Promise<Applied> {
+  async apply(
+    value: unknown,
+    options: ApplyOptions,
+    by: AuditContext,
+    report: ReportProgress = () => undefined,
+  ): Promise<Applied> {
     try {
-      const applied = await this.transaction.run(() => this.applied(value, options, by));
+      const applied = await this.transaction.run(() => this.applied(value, options, by, report));
       this.changes.announce();
       return applied;
     } catch (error) {
@@ -68,7 +73,12 @@ export class SnapshotFilesService {
     }
   }
 
-  private async applied(value: unknown, { dryRun, prune }: ApplyOptions, by: AuditContext): Promise<Applied> {
+  private async applied(
+    value: unknown,
+    { dryRun, prune }: ApplyOptions,
+    by: AuditContext,
+    report: ReportProgress,
+  ): Promise<Applied> {
     await this.files.lockWrites();
     const snapshot = await this.snapshots.read();
     const reading = readAccessFile(value, snapshot);
@@ -86,7 +96,7 @@ export class SnapshotFilesService {
     if (problems.length > 0) throw new RolledBack({ kind: 'refused', problems });
     if (plan.length === 0) return { kind: 'no_change', plan, remarks, warnings: [] };
 
-    const written = await this.writer.write(changes, recorded, file, by);
+    const written = await this.writer.write({ changes, recorded, file }, by, report);
     const { refusals, warnings } = await this.admit(written, places);
     if (refusals.length > 0) throw new RolledBack({ kind: 'refused', problems: refusals });
     if (dryRun) throw new RolledBack({ kind: 'planned', plan, remarks, warnings });

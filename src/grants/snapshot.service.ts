@@ -21,10 +21,10 @@ export class SnapshotService {
     return { ...(await this.store.read(at)), settings: snapshotSettings(this.settings), at };
   }
 
-  /** For the rows that a transaction touches; null: these are more than `maxGrants` grants. */
-  async readTouched(touched: Touched, maxGrants: number): Promise<Snapshot | null> {
+  /** For the rows that a transaction touches; null: these are more than `maxRows` rows. */
+  async readTouched(touched: Touched, maxRows: number): Promise<Snapshot | null> {
     const at = this.clock.now();
-    const written = await this.store.readTouched(at, touched, maxGrants);
+    const written = await this.store.readTouched(at, touched, maxRows);
     return written && { ...written, settings: snapshotSettings(this.settings), at };
   }
 

@@ -95,7 +95,8 @@ export type TrailPosition = string;
 
 /** The audit trail, append-only. */
 export abstract class AuditStore {
-  abstract append(entry: AuditEntry, at: Date): Promise<void>;
+  /** In this order. */
+  abstract append(entries: readonly AuditEntry[], at: Date): Promise<void>;
   /** Newest first, beginning below the id `after` (null: at the newest), at most `limit`. */
   abstract page(filter: AuditFilter, after: number | null, limit: number): Promise<AuditEvent[]>;
   abstract position(): Promise<TrailPosition>;

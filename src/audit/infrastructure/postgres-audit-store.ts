@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { columnArrays } from '../../platform/infrastructure/column-arrays.js';
 import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
 import {
   type AuditEntry,
@@ -19,29 +20,23 @@ const SELECT_EVENTS = `
            THEN json_build_object('address', e.address, 'requestId', coalesce(e.request_id, '')) END AS origin
     FROM audit_events e`;
 
+const COLUMNS = 'event, actor_id, actor_name, subject_type, subject_id, subject_name, address, request_id, details';
+
 @Injectable()
 export class PostgresAuditStore extends AuditStore {
   constructor(private readonly session: DatabaseSession) {
     super();
   }
 
-  override async append({ event, actor, subject, origin, details }: AuditEntry, at: Date): Promise<void> {
+  override async append(entries: readonly AuditEntry[], at: Date): Promise<void> {
+    if (entries.length === 0) return;
     await this.session.manager.query(
-      `INSERT INTO audit_events
-         (at, event, actor_id, actor_name, subject_type, subject_id, subject_name, address, request_id, details)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-      [
-        at,
-        event,
-        actor?.id ?? null,
-        actor?.username ?? null,
-        subject?.type ?? null,
-        subject?.id ?? null,
-        subject?.name ?? null,
-        origin?.address ?? null,
-        origin?.requestId ?? null,
-        JSON.stringify(details),
-      ],
+      `INSERT INTO audit_events (${COLUMNS}, at)
+       SELECT ${COLUMNS}, $10
+         FROM unnest($1::text[], $2::integer[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::jsonb[])
+              WITH ORDINALITY AS entry (${COLUMNS}, place)
+        ORDER BY place`,
+      [...columnArrays(entries.map(values)), at],
     );
   }
 
@@ -81,4 +76,19 @@ export class PostgresAuditStore extends AuditStore {
     );
     return Number(removed);
   }
+}
+
+/** As in COLUMNS. */
+function values({ event, actor, subject, origin, details }: AuditEntry): unknown[] {
+  return [
+    event,
+    actor?.id ?? null,
+    actor?.username ?? null,
+    subject?.type ?? null,
+    subject?.id ?? null,
+    subject?.name ?? null,
+    origin?.address ?? null,
+    origin?.requestId ?? null,
+    JSON.stringify(details),
+  ];
 }

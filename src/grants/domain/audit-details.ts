@@ -1,7 +1,7 @@
 import type { AuditContext, AuditEntry, AuditEventName } from '../../audit/domain/audit-event.js';
 import { type PolicySubject, principalText } from '../../trino-rules/model/principal.js';
 import type { Privilege, Resource } from '../../trino-rules/model/resource.js';
-import type { Grant } from './grant.js';
+import type { Grant, GrantOutcome, RevokeOutcome } from './grant.js';
 import type { Group } from './group.js';
 import type { Policy, PolicyDraft } from './policy.js';
 
@@ -47,7 +47,17 @@ export function policyDetails({
   };
 }
 
-export function grantEvent(event: 'grant_created' | 'grant_revoked', grant: Grant, by: AuditContext): AuditEntry {
+export function grantedEvents(outcomes: readonly GrantOutcome[], by: AuditContext): AuditEntry[] {
+  return outcomes.filter(({ created }) => created).map(({ grant }) => grantEvent('grant_created', grant, by));
+}
+
+export function revokedEvents(outcomes: readonly (RevokeOutcome | null)[], by: AuditContext): AuditEntry[] {
+  return outcomes.flatMap((outcome) =>
+    outcome?.revoked === true ? [grantEvent('grant_revoked', outcome.grant, by)] : [],
+  );
+}
+
+function grantEvent(event: 'grant_created' | 'grant_revoked', grant: Grant, by: AuditContext): AuditEntry {
   return { event, ...by, subject: { type: 'grant', id: String(grant.id), name: null }, details: grantDetails(grant) };
 }
 

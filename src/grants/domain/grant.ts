@@ -28,6 +28,18 @@ export interface NewGrant {
   description: string | null;
 }
 
+/** `created` false: a grant with the same principal, resource, privileges and expiry existed that was not revoked. */
+export interface GrantOutcome {
+  grant: Grant;
+  created: boolean;
+}
+
+/** `revoked` false: it was revoked before and is unchanged. */
+export interface RevokeOutcome {
+  grant: Grant;
+  revoked: boolean;
+}
+
 export const GRANT_STATES = ['live', 'expired', 'revoked', 'all'] as const;
 export type GrantState = (typeof GRANT_STATES)[number];
 
@@ -41,10 +53,10 @@ export interface GrantFilter {
 
 /** Grants. Rows never change, except to be revoked. */
 export abstract class GrantStore {
-  /** `created` false: returns a live grant with the same principal, resource, privileges and expiry. */
-  abstract grant(grant: NewGrant, by: number | null, at: Date): Promise<{ grant: Grant; created: boolean }>;
-  /** Null: there is no such grant. `revoked` false: it was revoked before and is unchanged. */
-  abstract revoke(id: number, by: number | null, at: Date): Promise<{ grant: Grant; revoked: boolean } | null>;
+  /** The outcome of each, in their order; ids rise in it. */
+  abstract grant(grants: readonly NewGrant[], by: number | null, at: Date): Promise<GrantOutcome[]>;
+  /** The outcome of each id, in their order. Null: there is no such grant. */
+  abstract revoke(ids: readonly number[], by: number | null, at: Date): Promise<(RevokeOutcome | null)[]>;
   abstract find(id: number): Promise<Grant | null>;
   /** By id, the oldest first. */
   abstract list(filter: GrantFilter, page: PageRequest, at: Date): Promise<Page<Grant>>;

@@ -16,6 +16,16 @@ export interface Member {
   addedAt: Date;
 }
 
+export interface NewGroup {
+  name: string;
+  description: string | null;
+}
+
+export interface Membership {
+  groupId: number;
+  userId: number;
+}
+
 export interface GroupChange {
   name?: string;
   description?: string | null;
@@ -23,8 +33,8 @@ export interface GroupChange {
 
 /** Groups. A deleted group counts as missing. */
 export abstract class GroupStore {
-  /** Null: another group has that name, compared without case. */
-  abstract create(name: string, description: string | null, at: Date): Promise<Group | null>;
+  /** In their order. Null: another group has that name, compared without case. */
+  abstract create(groups: readonly NewGroup[], at: Date): Promise<(Group | null)[]>;
   abstract change(id: number, change: GroupChange): Promise<Group | 'missing' | 'name-taken'>;
   /** `in-use`: a live grant or a policy refers to it. `gone`: it was deleted before. */
   abstract delete(id: number, at: Date): Promise<'deleted' | 'gone' | 'missing' | 'in-use'>;
@@ -33,7 +43,7 @@ export abstract class GroupStore {
   abstract list(page: PageRequest): Promise<Page<Group>>;
   /** By the account's id; null: no such group. */
   abstract members(id: number, page: PageRequest): Promise<Page<Member> | null>;
-  /** `missing`: no such group, or no such account. */
-  abstract addMember(id: number, userId: number, at: Date): Promise<'added' | 'was-member' | 'missing'>;
-  abstract removeMember(id: number, userId: number): Promise<'removed' | 'was-none' | 'missing'>;
+  /** The outcome of each, in their order. `missing`: no such group, or no such account. */
+  abstract addMembers(added: readonly Membership[], at: Date): Promise<('added' | 'was-member' | 'missing')[]>;
+  abstract removeMembers(removed: readonly Membership[]): Promise<('removed' | 'was-none' | 'missing')[]>;
 }

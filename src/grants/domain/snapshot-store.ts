@@ -21,8 +21,8 @@ export abstract class SnapshotStore {
    * they have no effect, so snapshots must not differ by them.
    */
   abstract read(at: Date): Promise<WrittenSnapshot>;
-  /** The same for the touched rows and the principals that they name. Null: these are more than `maxGrants` grants. */
-  abstract readTouched(at: Date, touched: Touched, maxGrants: number): Promise<WrittenSnapshot | null>;
+  /** The same for the touched rows and the principals that they name. Null: these are more than `maxRows` rows. */
+  abstract readTouched(at: Date, touched: Touched, maxRows: number): Promise<WrittenSnapshot | null>;
   /**
    * The same for one principal: with its row, its groups without their other members, and what names it, one of them or everyone.
    * @param node only with what is granted there or above; null: everywhere

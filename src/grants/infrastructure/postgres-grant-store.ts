@@ -1,7 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { type Page, type PageRequest, pageOf } from '../../kernel/page.js';
+import { columnArrays } from '../../platform/infrastructure/column-arrays.js';
 import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
-import { type Grant, type GrantFilter, GrantStore, type NewGrant } from '../domain/grant.js';
+import {
+  type Grant,
+  type GrantOutcome,
+  type GrantFilter,
+  GrantStore,
+  type NewGrant,
+  type RevokeOutcome,
+} from '../domain/grant.js';
 import {
   type PrincipalColumns,
   principalColumns,
@@ -27,9 +35,17 @@ const SELECT_GRANTS = `
     LEFT JOIN users giver ON giver.id = g.granted_by
     LEFT JOIN users revoker ON revoker.id = g.revoked_by`;
 
-/** As in the index `grants_one_live` (migration 0020). */
-const SAME_GRANT = `coalesce(user_id, 0), coalesce(group_id, 0), coalesce(engine_name, ''),
-  catalog_name, coalesce(schema_name, ''), coalesce(table_name, ''), privileges, coalesce(expires_at, 'infinity')`;
+/** The columns in which no two live grants are equal, as in the index `grants_one_live` (migration 0020). */
+const identity = (prefix: string) =>
+  `coalesce(${prefix}user_id, 0), coalesce(${prefix}group_id, 0), coalesce(${prefix}engine_name, ''), ${prefix}catalog_name,
+   coalesce(${prefix}schema_name, ''), coalesce(${prefix}table_name, ''), ${prefix}privileges, coalesce(${prefix}expires_at, 'infinity')`;
+
+/** New grants out of the parameters that `values` makes; `place` counts them from 1. */
+const ASKED = `
+  (SELECT user_id, group_id, engine_name, catalog_name, schema_name, table_name, privileges::text[], expires_at, description, place
+     FROM unnest($1::integer[], $2::integer[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::timestamptz[], $9::text[])
+          WITH ORDINALITY AS row (user_id, group_id, engine_name, catalog_name, schema_name, table_name, privileges, expires_at,
+                                  description, place)) AS asked`;
 
 @Injectable()
 export class PostgresGrantStore extends GrantStore {
@@ -37,29 +53,49 @@ export class PostgresGrantStore extends GrantStore {
     super();
   }
 
-  override async grant(grant: NewGrant, by: number | null, at: Date): Promise<{ grant: Grant; created: boolean }> {
-    const values = [...identity(grant), grant.description, by, at];
+  override async grant(grants: readonly NewGrant[], by: number | null, at: Date): Promise<GrantOutcome[]> {
+    const granted: GrantOutcome[] = [];
     // After a conflict, the equal grant is read. If it was revoked in between, the insert is tried again.
-    for (;;) {
-      const [made] = await this.session.manager.query<{ id: number }[]>(
+    for (let left = [...grants.entries()]; left.length > 0; left = left.filter(([i]) => granted[i] === undefined)) {
+      const asked = columnArrays(left.map(([, grant]) => values(grant)));
+      const made = await this.session.manager.query<{ id: number }[]>(
         `INSERT INTO grants (user_id, group_id, engine_name, catalog_name, schema_name, table_name, privileges, expires_at,
                              description, granted_by, granted_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
-         ON CONFLICT (${SAME_GRANT}) WHERE revoked_at IS NULL DO NOTHING RETURNING id`,
-        values,
+         SELECT user_id, group_id, engine_name, catalog_name, schema_name, table_name, privileges, expires_at,
+                description, $10::integer, $11::timestamptz
+           FROM ${ASKED} ORDER BY place
+         ON CONFLICT (${identity('')}) WHERE revoked_at IS NULL DO NOTHING RETURNING id`,
+        [...asked, by, at],
       );
-      const found = made === undefined ? await this.findEqual(grant) : await this.find(made.id);
-      if (found !== null) return { grant: found, created: made !== undefined };
+      const created = new Set(made.map(({ id }) => id));
+      const found = await this.session.manager.query<(GrantRow & { place: number })[]>(
+        // LIMIT: each is looked up in the index, whatever statistics a table has that this transaction fills.
+        `SELECT asked.place::integer AS place, equal.*
+           FROM ${ASKED} CROSS JOIN LATERAL (
+             ${SELECT_GRANTS} WHERE g.revoked_at IS NULL AND (${identity('g.')}) = (${identity('asked.')}) LIMIT 1) AS equal
+          ORDER BY place`,
+        asked,
+      );
+      for (const { place, ...row } of found) {
+        const [i] = left[place - 1] ?? [];
+        if (i !== undefined) granted[i] = { grant: toGrant(row), created: created.delete(row.id) };
+      }
     }
+    return granted;
   }
 
-  override async revoke(id: number, by: number | null, at: Date): Promise<{ grant: Grant; revoked: boolean } | null> {
-    const [rows] = await this.session.manager.query<[unknown[], number]>(
-      'UPDATE grants SET revoked_by = $2, revoked_at = $3 WHERE id = $1 AND revoked_at IS NULL RETURNING id',
-      [id, by, at],
+  override async revoke(ids: readonly number[], by: number | null, at: Date): Promise<(RevokeOutcome | null)[]> {
+    const [rows] = await this.session.manager.query<[{ id: number }[], number]>(
+      'UPDATE grants SET revoked_by = $2, revoked_at = $3 WHERE id = ANY ($1) AND revoked_at IS NULL RETURNING id',
+      [ids, by, at],
     );
-    const grant = await this.find(id);
-    return grant === null ? null : { grant, revoked: rows.length > 0 };
+    const revoked = new Set(rows.map(({ id }) => id));
+    const found = await this.session.manager.query<GrantRow[]>(`${SELECT_GRANTS} WHERE g.id = ANY ($1)`, [ids]);
+    const grants = new Map(found.map((row) => [row.id, toGrant(row)]));
+    return ids.map((id) => {
+      const grant = grants.get(id);
+      return grant === undefined ? null : { grant, revoked: revoked.delete(id) };
+    });
   }
 
   override async find(id: number): Promise<Grant | null> {
@@ -86,23 +122,17 @@ export class PostgresGrantStore extends GrantStore {
     );
     return pageOf(rows.map(toGrant), limit, ({ id }) => id);
   }
-
-  private async findEqual(grant: NewGrant): Promise<Grant | null> {
-    const [row] = await this.session.manager.query<GrantRow[]>(
-      `${SELECT_GRANTS}
-       WHERE g.revoked_at IS NULL
-         AND g.user_id IS NOT DISTINCT FROM $1 AND g.group_id IS NOT DISTINCT FROM $2 AND g.engine_name IS NOT DISTINCT FROM $3
-         AND g.catalog_name = $4 AND g.schema_name IS NOT DISTINCT FROM $5 AND g.table_name IS NOT DISTINCT FROM $6
-         AND g.privileges = $7 AND g.expires_at IS NOT DISTINCT FROM $8`,
-      identity(grant),
-    );
-    return row === undefined ? null : toGrant(row);
-  }
 }
 
-/** The columns in which no two live grants are equal. */
-function identity({ principal, resource, privileges, expiresAt }: NewGrant): unknown[] {
-  return [...principalValues(principal), ...resourceValues(resource), privileges, expiresAt];
+/** The parameters of `ASKED`. Privileges as an array's text, because PostgreSQL has no arrays of different lengths in one. */
+function values({ principal, resource, privileges, expiresAt, description }: NewGrant): unknown[] {
+  return [
+    ...principalValues(principal),
+    ...resourceValues(resource),
+    `{${privileges.join(',')}}`,
+    expiresAt,
+    description,
+  ];
 }
 
 function toGrant(row: GrantRow): Grant {

@@ -1,7 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { type Page, type PageRequest, pageOf } from '../../kernel/page.js';
 import { DatabaseSession, violatedConstraint } from '../../platform/infrastructure/database-session.js';
-import { type Group, type GroupChange, GroupStore, type Member } from '../domain/group.js';
+import {
+  type Group,
+  type GroupChange,
+  GroupStore,
+  type Member,
+  type Membership,
+  type NewGroup,
+} from '../domain/group.js';
 
 const SELECT_GROUPS = `
   SELECT g.id, g.name, g.description, g.created_at AS "createdAt",
@@ -14,19 +21,30 @@ const IN_USE = `
   OR EXISTS (SELECT FROM policies WHERE group_id = $1 AND removed_at IS NULL)
   OR EXISTS (SELECT FROM policy_exceptions e JOIN policies p ON p.id = e.policy_id WHERE e.group_id = $1 AND p.removed_at IS NULL)`;
 
+const MEMBERSHIP = 'group_id AS "groupId", user_id AS "userId"';
+
 @Injectable()
 export class PostgresGroupStore extends GroupStore {
   constructor(private readonly session: DatabaseSession) {
     super();
   }
 
-  override async create(name: string, description: string | null, at: Date): Promise<Group | null> {
-    const [made] = await this.session.manager.query<{ id: number }[]>(
-      `INSERT INTO groups (name, description, created_at) VALUES ($1, $2, $3)
+  override async create(groups: readonly NewGroup[], at: Date): Promise<(Group | null)[]> {
+    const made = await this.session.manager.query<{ id: number }[]>(
+      `INSERT INTO groups (name, description, created_at)
+       SELECT name, description, $3::timestamptz
+         FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS asked (name, description, place) ORDER BY place
        ON CONFLICT (lower(name COLLATE "C")) WHERE deleted_at IS NULL DO NOTHING RETURNING id`,
-      [name, description, at],
+      [groups.map(({ name }) => name), groups.map(({ description }) => description), at],
     );
-    return made === undefined ? null : this.find(made.id);
+    const ids = made.map(({ id }) => id);
+    const rows = await this.session.manager.query<Group[]>(`${SELECT_GROUPS} AND g.id = ANY ($1)`, [ids]);
+    const created = new Map(rows.map((group) => [group.name, group]));
+    return groups.map(({ name }) => {
+      const group = created.get(name) ?? null;
+      created.delete(name);
+      return group;
+    });
   }
 
   override change(id: number, change: GroupChange): Promise<Group | 'missing' | 'name-taken'> {
@@ -78,24 +96,36 @@ export class PostgresGroupStore extends GroupStore {
     return pageOf(rows, limit, (member) => member.id);
   }
 
-  override addMember(id: number, userId: number, at: Date): Promise<'added' | 'was-member' | 'missing'> {
+  override addMembers(added: readonly Membership[], at: Date): Promise<('added' | 'was-member' | 'missing')[]> {
     return this.session.run(async () => {
-      if ((await this.locked(id)) !== 'live' || !(await this.isAccount(userId))) return 'missing';
-      const added = await this.session.manager.query<unknown[]>(
-        'INSERT INTO group_members (group_id, user_id, added_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING 1',
-        [id, userId, at],
+      // Until the transaction ends these groups cannot be deleted.
+      const isKnown = await this.known(added, 'ORDER BY id FOR UPDATE');
+      const rows = await this.session.manager.query<Membership[]>(
+        `INSERT INTO group_members (group_id, user_id, added_at)
+         SELECT group_id, user_id, $3::timestamptz FROM unnest($1::integer[], $2::integer[]) AS asked (group_id, user_id)
+         ON CONFLICT DO NOTHING RETURNING ${MEMBERSHIP}`,
+        [...idArrays(added.filter(isKnown)), at],
       );
-      return added.length > 0 ? 'added' : 'was-member';
+      const written = new Set(rows.map(keyOf));
+      return added.map((each) => {
+        if (!isKnown(each)) return 'missing';
+        return written.delete(keyOf(each)) ? 'added' : 'was-member';
+      });
     });
   }
 
-  override async removeMember(id: number, userId: number): Promise<'removed' | 'was-none' | 'missing'> {
-    if ((await this.find(id)) === null || !(await this.isAccount(userId))) return 'missing';
-    const [removed] = await this.session.manager.query<[unknown[], number]>(
-      'DELETE FROM group_members WHERE group_id = $1 AND user_id = $2 RETURNING 1',
-      [id, userId],
+  override async removeMembers(removed: readonly Membership[]): Promise<('removed' | 'was-none' | 'missing')[]> {
+    const isKnown = await this.known(removed);
+    const [rows] = await this.session.manager.query<[Membership[], number]>(
+      `DELETE FROM group_members WHERE (group_id, user_id) IN (SELECT * FROM unnest($1::integer[], $2::integer[]))
+       RETURNING ${MEMBERSHIP}`,
+      idArrays(removed.filter(isKnown)),
     );
-    return removed.length > 0 ? 'removed' : 'was-none';
+    const written = new Set(rows.map(keyOf));
+    return removed.map((each) => {
+      if (!isKnown(each)) return 'missing';
+      return written.delete(keyOf(each)) ? 'removed' : 'was-none';
+    });
   }
 
   /** Locks the group's row: until the transaction ends it cannot be deleted or named by a new grant or policy. */
@@ -118,8 +148,23 @@ export class PostgresGroupStore extends GroupStore {
     }
   }
 
-  private async isAccount(id: number): Promise<boolean> {
-    const rows = await this.session.manager.query<unknown[]>('SELECT 1 FROM users WHERE id = $1', [id]);
-    return rows.length > 0;
+  /** Whether group and account of a membership exist. @param lock of the groups' rows, for the rest of the transaction */
+  private async known(memberships: readonly Membership[], lock = ''): Promise<(membership: Membership) => boolean> {
+    const [groupIds, userIds] = idArrays(memberships);
+    const found = async (query: string, ids: unknown): Promise<ReadonlySet<number>> => {
+      const rows = await this.session.manager.query<{ id: number }[]>(query, [ids]);
+      return new Set(rows.map(({ id }) => id));
+    };
+    const groups = await found(`SELECT id FROM groups WHERE id = ANY ($1) AND deleted_at IS NULL ${lock}`, groupIds);
+    const users = await found('SELECT id FROM users WHERE id = ANY ($1)', userIds);
+    return ({ groupId, userId }) => groups.has(groupId) && users.has(userId);
   }
+}
+
+function idArrays(memberships: readonly Membership[]): [number[], number[]] {
+  return [memberships.map(({ groupId }) => groupId), memberships.map(({ userId }) => userId)];
+}
+
+function keyOf({ groupId, userId }: Membership): string {
+  return `${groupId} ${userId}`;
 }

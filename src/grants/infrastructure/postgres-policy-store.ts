@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type Page, type PageRequest, pageOf } from '../../kernel/page.js';
+import { columnArrays } from '../../platform/infrastructure/column-arrays.js';
 import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
 import type { NamedPrincipal, Principal } from '../../trino-rules/model/principal.js';
 import type { Privilege } from '../../trino-rules/model/resource.js';
@@ -120,13 +121,12 @@ export class PostgresPolicyStore extends PolicyStore {
   }
 
   private async except(id: number, principals: readonly Principal[]): Promise<void> {
-    for (const principal of principals) {
-      await this.session.manager.query(
-        `INSERT INTO policy_exceptions (policy_id, user_id, group_id, engine_name) VALUES ($1, $2, $3, $4)
-         ON CONFLICT DO NOTHING`,
-        [id, ...principalValues(principal)],
-      );
-    }
+    if (principals.length === 0) return;
+    await this.session.manager.query(
+      `INSERT INTO policy_exceptions (policy_id, user_id, group_id, engine_name)
+       SELECT $1, * FROM unnest($2::integer[], $3::integer[], $4::text[]) ON CONFLICT DO NOTHING`,
+      [id, ...columnArrays(principals.map(principalValues))],
+    );
   }
 
   private async lock(): Promise<void> {
