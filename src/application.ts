@@ -31,7 +31,7 @@ export interface Application {
   app: NestFastifyApplication;
   /** Health and metrics, on a port of their own. */
   operations: FastifyInstance;
-  /** Stops background work, then answers the requests in flight; once `cut` is aborted, they are broken off. */
+  /** Ends background work and answers the requests in flight, neither waiting for the other; once `cut` is aborted, they are broken off. */
   close: (cut: AbortSignal) => Promise<void>;
 }
 
@@ -98,7 +98,7 @@ export async function createApplication(
 async function closeApplication(app: INestApplication, drain: ConnectionDrain, cut: AbortSignal): Promise<void> {
   app.get(HealthRegistry).register('process', () => Promise.resolve('down'));
   cut.addEventListener('abort', () => drain.cut(), { once: true });
-  await app.close();
+  await Promise.all([drain.begin(), app.close()]);
 }
 
 /** A caller's request id is used if it is short and plain, so that it cannot forge log lines. */

@@ -6,28 +6,24 @@ import { freshDatabase, type TestDatabase } from '../support/database.js';
 import { FakeKubernetesApi } from '../support/fake-kubernetes-api.js';
 import { GrantlineProcess } from '../support/grantline-process.js';
 import { TEST_SECRET } from '../support/secrets.js';
+import { SteadyClients } from '../support/steady-clients.js';
 import { until } from '../support/until.js';
 
 describe('a run of the sync when the service stops', () => {
   let folder: string;
   let database: TestDatabase;
   let cluster: FakeKubernetesApi;
+  let service: GrantlineProcess;
+  let letGo: () => void;
+  let operations: string;
+  /** With a run that waits for the API server. */
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), 'grantline-run-'));
     database = await freshDatabase();
     cluster = new FakeKubernetesApi();
-  });
-  afterEach(async () => {
-    await cluster.close();
-    await database.drop();
-    rmSync(folder, { recursive: true });
-  });
-
-  it('ends, and is recorded, before the database connections close', async () => {
-    let letGo = (): void => undefined;
     cluster.held = new Promise((resolve) => (letGo = resolve));
     writeFileSync(join(folder, 'token'), 'token-1');
-    const service = new GrantlineProcess(['serve'], {
+    service = new GrantlineProcess(['serve'], {
       DATABASE_URL: database.url,
       DATABASE_MIGRATION_URL: database.migrationUrl,
       AUTH_SECRET_KEY: TEST_SECRET,
@@ -42,13 +38,22 @@ describe('a run of the sync when the service stops', () => {
       KUBERNETES_TOKEN_FILE: join(folder, 'token'),
       KUBERNETES_CA_FILE: join(folder, 'token'),
     });
-    const [, operations = ''] = await service.untilOutput(/"operations":"([^"]+)"/);
+    operations = ((await service.untilOutput(/"operations":"([^"]+)"/))[1] ?? '').replace('localhost', '127.0.0.1');
     // The check of the target reads it too.
     await until(() => Promise.resolve(cluster.requests.length > 1));
+  });
+  afterEach(async () => {
+    letGo();
+    service.signal('SIGKILL');
+    await service.finished;
+    await cluster.close();
+    await database.drop();
+    rmSync(folder, { recursive: true });
+  });
 
+  it('ends, and is recorded, before the database connections close', async () => {
     service.signal('SIGTERM');
-    const ready = `${operations.replace('localhost', '127.0.0.1')}/health/ready`;
-    await until(async () => (await fetch(ready)).status === 503);
+    await until(async () => (await fetch(`${operations}/health/ready`)).status === 503);
     letGo();
 
     const { code, stdout } = await service.finished;
@@ -60,5 +65,16 @@ describe('a run of the sync when the service stops', () => {
     const { rows } = await client.query('SELECT state FROM acl_publications');
     await client.end();
     expect(rows).toEqual([{ state: 'published' }]);
+  });
+  it('holds up no answer', async () => {
+    const load = new SteadyClients(`${await service.url()}/api/openapi.json`, 4);
+    await load.answered(20);
+
+    service.signal('SIGTERM');
+    await load.ended;
+    letGo();
+
+    expect((await service.finished).code).toBe(0);
+    expect(load.failures).toEqual([]);
   });
 });

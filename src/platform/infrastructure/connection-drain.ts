@@ -13,6 +13,7 @@ const GRACE = 1_000;
 export class ConnectionDrain {
   private phase: 'open' | 'grace' | 'closing' = 'open';
   private drained: () => void = () => undefined;
+  private draining: Promise<void> | null = null;
 
   constructor(
     private readonly server: FastifyInstance,
@@ -26,7 +27,13 @@ export class ConnectionDrain {
       if (this.phase !== 'open') this.announceEnd(request.raw.socket, reply.raw);
       done();
     });
-    server.addHook('preClose', () => this.drain());
+    server.addHook('preClose', () => this.begin());
+  }
+
+  /** Resolves when no connection is left. The server's own close waits for that, too. */
+  begin(): Promise<void> {
+    this.draining ??= this.drain();
+    return this.draining;
   }
 
   /** Breaks off all answers that are left. */
