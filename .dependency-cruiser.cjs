@@ -72,7 +72,7 @@ module.exports = {
       comment: 'model, document, then the engine, and what judges by its answers',
       severity: 'error',
       from: { path: '^src/trino-rules/(model|document|engine)/', pathNot: '[.]spec[.]ts$' },
-      to: { path: '^src/trino-rules/(answers|check|diff|lint|verify)/' },
+      to: { path: '^src/trino-rules/(answers|check|diff|foreign|import|lint|verify)/' },
     },
     {
       name: 'services-see-ports',

@@ -70,9 +70,10 @@ acl
   .action(loaded(async () => (await import('./commands/acl-import.js')).importRulesFile));
 acl
   .command('diff')
-  .argument('<before>', 'a rules file')
+  .argument('<before>', 'a rules file, or a manifest with one')
   .argument('<after>', 'another one')
   .description('what changes from one rules file to another: rules, and who gains or loses which access')
+  .option('--users <file>', 'only for these, one a line, with groups behind a colon: ana: analysts, sales')
   .option('--json', 'print the changes as JSON')
   .action(loaded(async () => (await import('./commands/acl-diff.js')).diffRulesFiles));
 acl

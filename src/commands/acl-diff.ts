@@ -1,29 +1,54 @@
-import { diffAccess } from '../trino-rules/diff/access-diff.js';
+import { readFile } from 'node:fs/promises';
 import { accessDiffForm, accessDiffLines } from '../trino-rules/diff/access-diff-form.js';
 import { diffRules } from '../trino-rules/diff/rules-diff.js';
-import { WorkBudget } from '../trino-rules/document/work-budget.js';
-import { print } from './output.js';
-import { readRulesFile } from './rules-file.js';
+import { BudgetExceeded, WorkBudget } from '../trino-rules/document/work-budget.js';
+import { diffForeign, type ForeignDiff } from '../trino-rules/foreign/foreign-diff.js';
+import { type ForeignRulesFile, readForeignRulesFile } from './foreign-rules-file.js';
+import { print, printable, remark } from './output.js';
+import { readUsers, type UserLine } from './users-file.js';
 
 /** Some seconds for a file of a mebibyte. */
-const STEPS_PER_BYTE = 1_000;
+const STEPS_PER_CHARACTER = 1_000;
 const STEPS_AT_LEAST = 1_000_000_000;
 
+/** Of both texts together: takes more than a second. */
+const LARGE = 500_000;
+
+type ReadFile = Extract<ForeignRulesFile, { kind: 'read' }>;
+
 /**
- * What changes from one rules file to another, in rules and in access. Needs no settings. Exit code 0: nothing; 1: something; 2: a
- * file cannot be read.
+ * What changes from one rules file to another, in rules and in access, for everybody or the users of a list. Needs no settings. Exit
+ * code 0: nothing; 1: something; 2: a file cannot be read, or a rule cannot be compared.
  */
-export async function diffRulesFiles(before: string, after: string, { json }: { json?: true }): Promise<void> {
-  const [former, next] = [await readRulesFile(before), await readRulesFile(after)];
-  if (former === null || next === null) {
-    process.exitCode = 2;
+export async function diffRulesFiles(
+  before: string,
+  after: string,
+  { users, json }: { users?: string; json?: true },
+): Promise<void> {
+  process.exitCode = 2;
+  const [former, next] = [await readRules(before), await readRules(after)];
+  const listed = users === undefined ? 'everybody' : await readList(users);
+  if (former === null || next === null || listed === null) return;
+  const compared = compare(former, next, listed === 'everybody' ? null : listed);
+  if (compared === null) {
+    remark('the rules combine more names and users than can be compared');
     return;
   }
+  if (compared.kind === 'incomparable') {
+    for (const { file, rule, at, message } of compared.problems) {
+      const [path, read] = file === 'before' ? [before, former] : [after, next];
+      const { line, column } = read.placeOf(at);
+      remark(printable(`${path}:${line}:${column} ${rule}: ${message}`));
+    }
+    if (users === undefined) remark('name the users and their groups with --users FILE');
+    return;
+  }
+  const { access } = compared;
   const rules = diffRules(former.text, next.text);
-  const steps = STEPS_AT_LEAST + STEPS_PER_BYTE * (former.text.length + next.text.length);
-  const access = diffAccess(former.document, next.document, new WorkBudget(steps));
   const isSame = [rules.added, rules.removed, access.gained, access.lost].every(({ length }) => length === 0);
   process.exitCode = isSame ? 0 : 1;
+  if ([...rules.added, ...rules.removed].some((rule) => rule.startsWith('principals ')))
+    remark('rules of "principals" differ: which principal is which user is not compared');
   if (json) {
     print(JSON.stringify({ rules, access: accessDiffForm(access) }));
     return;
@@ -32,4 +57,48 @@ export async function diffRulesFiles(before: string, after: string, { json }: { 
   const lines = [...rules.removed.map((rule) => `- ${rule}`), ...rules.added.map((rule) => `+ ${rule}`), ...changes];
   if (changes.length === 0) lines.push(isSame ? 'no difference' : 'nobody gains or loses anything');
   print(lines.join('\n'));
+}
+
+/** Null: they combine too much. */
+function compare(before: ReadFile, after: ReadFile, users: readonly UserLine[] | null): ForeignDiff | null {
+  const ruleCount = ({ rules }: ReadFile): number => [...rules.values()].flat().length;
+  if (before.text.length + after.text.length > LARGE)
+    remark(`comparing ${ruleCount(before)} rules with ${ruleCount(after)}`);
+  const steps = STEPS_AT_LEAST + STEPS_PER_CHARACTER * (before.text.length + after.text.length);
+  try {
+    return diffForeign(before.rules, after.rules, users, new WorkBudget(steps));
+  } catch (error) {
+    if (error instanceof BudgetExceeded) return null;
+    throw error;
+  }
+}
+
+/** Null: it cannot be read, and every problem has been printed. */
+async function readRules(path: string): Promise<ReadFile | null> {
+  const bytes = await bytesOf(path);
+  if (bytes === null) return null;
+  const reading = await readForeignRulesFile(bytes);
+  if (reading.kind === 'read') return reading;
+  for (const { line, column, message } of reading.problems) remark(printable(`${path}:${line}:${column} ${message}`));
+  return null;
+}
+
+/** Null: as above. */
+async function readList(path: string): Promise<UserLine[] | null> {
+  const bytes = await bytesOf(path);
+  if (bytes === null) return null;
+  const users = readUsers(bytes.toString());
+  const nameless = users.find(({ name }) => name === '');
+  if (nameless === undefined) return users;
+  remark(`${path}:${nameless.line}:1 there is no name before the colon`);
+  return null;
+}
+
+async function bytesOf(path: string): Promise<Buffer | null> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    remark(error instanceof Error ? error.message : String(error));
+    return null;
+  }
 }

@@ -8,9 +8,9 @@ import type { ImportFinding } from '../trino-rules/import/import-finding.js';
 import { type ProvenImport, provenImport } from '../trino-rules/import/proven-import.js';
 import { exportSnapshot } from '../trino-rules/model/snapshot-export.js';
 import { readSnapshot } from '../trino-rules/model/snapshot-file.js';
-import { type Place, readImportedRules } from './import/imported-rules.js';
-import { readUsers } from './import/users-file.js';
+import { type Place, readForeignRulesFile } from './foreign-rules-file.js';
 import { print, printable, remark } from './output.js';
+import { readUsers } from './users-file.js';
 
 interface Options {
   users: string;
@@ -36,7 +36,7 @@ export async function importRulesFile(path: string, { users, out, json }: Option
   if (files === null) return;
   const listed = readUsers(files.users.toString());
   const accounts = readSnapshot({ version: 1, users: listed.map(({ name }) => ({ name })) }, defaults);
-  const rules = await readImportedRules(files.rules);
+  const rules = await readForeignRulesFile(files.rules);
   if (accounts.kind === 'refused') {
     for (const { path: field, message } of accounts.problems) {
       const user = listed[Number(/^users\[(\d+)\]/.exec(field)?.[1])];
@@ -55,7 +55,7 @@ export async function importRulesFile(path: string, { users, out, json }: Option
       rules,
       listed,
       defaults,
-      new WorkBudget(STEPS_AT_LEAST + STEPS_PER_CHARACTER * rules.length),
+      new WorkBudget(STEPS_AT_LEAST + STEPS_PER_CHARACTER * rules.text.length),
     );
   } catch (error) {
     if (!(error instanceof BudgetExceeded)) throw error;

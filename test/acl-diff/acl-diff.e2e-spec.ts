@@ -5,6 +5,13 @@ import { compile } from '../../src/trino-rules/compile/compile.js';
 import { runGrantline } from '../support/grantline-process.js';
 import { aSnapshot } from '../support/snapshot-builder.js';
 
+const MANIFEST = `---
+kind: ConfigMap
+data:
+  rules.json: |
+    {"catalogs": [{"user": "ana", "allow": "read-only"}], "queries": [{"user": "ana", "queryOwner": ".*", "allow": ["view"]}]}
+`;
+
 interface Entry {
   what: string;
   people: string[];
@@ -95,13 +102,78 @@ describe('acl diff', () => {
   it.each<[string, string | Uint8Array, RegExp]>([
     ['no JSON', '{"catalogs": [', /before[.]json:1:\d+ /],
     ['nothing', '', /before[.]json:1:1 /],
-    ['a section is missing', '{"catalogs":[]}', /before[.]json:1:1 the section "schemas" is missing/],
-    ['not UTF-8', Uint8Array.of(0x7b, 0xff, 0x7d), /before[.]json:1:2 the text is not UTF-8/],
+    ['what the engine refuses', '{"tables":[{"privileges":["READ"]}]}', /before[.]json:1:\d+ .*READ/],
+    ['two rules files', MANIFEST + MANIFEST, /before[.]json:\d+:\d+ there is a second rules file/],
+    ['not UTF-8', Uint8Array.of(0x7b, 0xff, 0x7d), /before[.]json:1:2 from here on the file is not UTF-8/],
   ])('ends with 2 where a file cannot be read: %s', async (_name, broken, message) => {
     const { code, stdout, stderr } = await diff(broken, text(analysts(['ana'])));
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(message);
     expect(stderr).not.toMatch(/^ +at /m);
+  });
+
+  it("reads anybody's files: an absent section opens what it gives, and a manifest holds rules", async () => {
+    const { code, stdout } = await diff(
+      MANIFEST,
+      '{"catalogs":[{"allow":"read-only"}],"queries":[{"allow":["execute"]}]}',
+    );
+    expect({ code, lines: stdout.split('\n') }).toMatchObject({
+      code: 1,
+      lines: expect.arrayContaining([
+        'gained by ana, any other user (2):',
+        '  SELECT from (any other catalog).(any other schema).(any other table)',
+        'lost by ana:',
+        '  view queries of any other user',
+      ]) as unknown,
+    });
+  });
+
+  it('compares for the users of a list and their groups', async () => {
+    const rules = (group: string): string =>
+      JSON.stringify({
+        catalogs: [
+          { group, allow: 'owner' },
+          { user: 'carl', allow: 'all' },
+        ],
+        impersonation: [{ original_user: '(a|b).*', new_user: '$1_etl' }],
+        system_information: [{ user: group === 'admins' ? 'ana' : 'bo', allow: ['read'] }],
+      });
+    await writeFile(join(folder, 'users'), '# who is in which group\nana: admins\nbo: analysts\ncarl\n');
+    const options = ['--users', join(folder, 'users')];
+    const { code, stdout, stderr } = await diff(rules('admins'), rules('analysts'), ...options);
+    expect(stderr).toBe('');
+    expect({ code, lines: stdout.split('\n') }).toMatchObject({
+      code: 1,
+      lines: expect.arrayContaining([
+        'gained by bo:',
+        '  create and drop the catalog (any other catalog)',
+        '  read system information',
+        'lost by ana:',
+      ]) as unknown,
+    });
+    expect(stdout).not.toMatch(/carl:|_etl:|any other user/);
+    expect(await diff(rules('admins'), rules('admins'), ...options)).toMatchObject({
+      code: 0,
+      stdout: 'no difference\n',
+    });
+  });
+
+  it('ends with 2 where a rule cannot be compared, and says which', async () => {
+    const rules = '{"tables":[{"group":"admins","privileges":["SELECT"]},{"table":"(?!x).*","privileges":[]}]}';
+    const { code, stdout, stderr } = await diff(rules, '{}');
+    expect({ code, stdout, lines: stderr.trimEnd().split('\n') }).toEqual({
+      code: 2,
+      stdout: '',
+      lines: [
+        expect.stringMatching(
+          /before[.]json:1:21 tables\[0\]: a rule for groups can only be compared for users of a list/,
+        ),
+        expect.stringMatching(
+          /before[.]json:1:\d+ tables\[1\]: the names that the table "\(\?!x\)[.]\*" matches cannot be told/,
+        ),
+        'name the users and their groups with --users FILE',
+      ],
+    });
   });
 
   it('ends with 2 where there is no such file, or none is named', async () => {

@@ -8,7 +8,7 @@ import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
 import { readSnapshot, writeSnapshot } from '../../src/trino-rules/model/snapshot-file.js';
 import type { Snapshot, SnapshotSettings } from '../../src/trino-rules/model/snapshot.js';
 import type { ImportFinding } from '../../src/trino-rules/import/import-finding.js';
-import type { ListedUser } from '../../src/trino-rules/import/listed-users.js';
+import type { ListedUser } from '../../src/trino-rules/foreign/audiences.js';
 import { provenImport } from '../../src/trino-rules/import/proven-import.js';
 
 const imported = (text: string, users: readonly (string | ListedUser)[], settings: SnapshotSettings = SETTINGS) => {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readImportedRules } from '../../src/commands/import/imported-rules.js';
-import { readUsers, type UserLine } from '../../src/commands/import/users-file.js';
+import { readForeignRulesFile } from '../../src/commands/foreign-rules-file.js';
+import { readUsers, type UserLine } from '../../src/commands/users-file.js';
 import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
 import { type ProvenImport, provenImport } from '../../src/trino-rules/import/proven-import.js';
 import type { PolicySubject } from '../../src/trino-rules/model/principal.js';
@@ -58,7 +58,7 @@ export interface ImportedCase extends ProvenImport {
 }
 
 export async function importCase({ users, rules }: Pick<PublishedCase, 'users' | 'rules'>): Promise<ImportedCase> {
-  const [listed, read] = [readUsers(users), await readImportedRules(Buffer.from(rules))];
+  const [listed, read] = [readUsers(users), await readForeignRulesFile(Buffer.from(rules))];
   if (read.kind === 'refused') throw new Error(JSON.stringify(read.problems));
   const imported = provenImport(read, listed, { settings: SETTINGS, at: NOW }, new WorkBudget(2_000_000_000));
   return { ...imported, users: listed, placeOf: (offset) => read.placeOf(offset) };

@@ -20,7 +20,7 @@ const OBJECTS = ['user', 'catalog', 'schema', 'table', 'function', 'procedure', 
 type Change =
   | { kind: 'pattern'; key: string; text: string }
   | { kind: 'group' | 'filter'; text: string }
-  | { kind: 'role' | 'environment' | 'column' };
+  | { kind: 'role' | 'environment' | 'column' | 'owner' };
 
 /** Texts of rules files that the engine loads: sections are missing, and rules have groups, roles, environments and patterns of Java. */
 export function anyForeignRules(): fc.Arbitrary<string> {
@@ -35,20 +35,33 @@ export function anyForeignRules(): fc.Arbitrary<string> {
     },
     { weight: 3, arbitrary: fc.record({ kind: fc.constant('group' as const), text: fc.constantFrom(...GROUPS) }) },
     { weight: 2, arbitrary: fc.record({ kind: fc.constant('filter' as const), text: fc.constantFrom(...FILTERS) }) },
-    fc.constantFrom<Change>({ kind: 'role' }, { kind: 'environment' }, { kind: 'column' }),
+    fc.constantFrom<Change>({ kind: 'role' }, { kind: 'environment' }, { kind: 'column' }, { kind: 'owner' }),
   );
   const changes = fc.array(fc.tuple(fc.nat(40), change), { maxLength: 12 });
-  return fc.tuple(anyRules(), changes, fc.subarray(SECTIONS, { maxLength: 4 })).map(([document, changed, absent]) => {
-    const sections: Record<string, object[]> = { ...document };
-    for (const name of absent) Reflect.deleteProperty(sections, name);
-    const rules = Object.entries(sections).flatMap(([name, list]) => list.map((rule) => ({ name, rule })));
-    for (const [at, how] of changed) {
-      const found = rules[at % Math.max(1, rules.length)];
-      if (found !== undefined && found.name !== 'impersonation') apply(how, found.name, found.rule);
-    }
-    return JSON.stringify(sections, null, 1);
-  });
+  return fc
+    .tuple(anyRules(), changes, fc.subarray(SECTIONS, { maxLength: 4 }), fc.subarray(RARE_RULES))
+    .map(([document, changed, absent, rare]) => {
+      const sections: Record<string, object[]> = { ...document };
+      for (const name of absent) Reflect.deleteProperty(sections, name);
+      const rules = Object.entries(sections).flatMap(([name, list]) => list.map((rule) => ({ name, rule })));
+      for (const [at, how] of changed) {
+        const found = rules[at % Math.max(1, rules.length)];
+        if (found !== undefined && found.name !== 'impersonation') apply(how, found.name, found.rule);
+      }
+      for (const { section, rule } of rare) (sections[section] ??= []).push(rule);
+      return JSON.stringify(sections, null, 1);
+    });
 }
+
+/** Of sections and kinds that Grantline never writes. */
+const RARE_RULES = [
+  { section: 'system_information', rule: { user: 'a|b0', allow: ['read', 'write'] } },
+  { section: 'system_information', rule: { allow: ['read'] } },
+  { section: 'authorization', rule: { original_user: 'ab?', new_user: 'c.*' } },
+  { section: 'authorization', rule: { original_group: 'g2', new_role: 'r|s', allow: false } },
+  { section: 'authorization', rule: { new_user: 'cc|d', new_role: 'r.*' } },
+  { section: 'impersonation', rule: { original_user: '(a)(b?)', new_user: 'x_$1|$2' } },
+];
 
 const SECTIONS = [
   'catalogs',
@@ -79,6 +92,10 @@ function apply(change: Change, section: string, rule: object): void {
       return;
     case 'environment':
       if (section === 'tables') set('filter_environment', { user: 'root' });
+      return;
+    case 'owner':
+      if (section === 'queries') set('queryOwner', 'a|c.*');
+      if (section === 'catalogs') set('allow', 'owner');
       return;
     case 'column':
       if (section === 'tables') set('columns', [{ name: 'C' }, { name: 'a', mask: 'a\n|| 1', mask_environment: {} }]);

@@ -16,6 +16,12 @@ export type Question =
   | { ask: RoutineAct; user: string; catalog: string; schema: string; name: string }
   | { ask: 'catalog-property'; user: string; catalog: string; name: string };
 
+/** About what only rules of other files than Grantline's give. */
+export type RareQuestion =
+  | { ask: 'create-catalog'; user: string; catalog: string }
+  | { ask: 'read-system' | 'write-system'; user: string }
+  | { ask: 'become-user' | 'become-role'; user: string; catalog: string; schema: string; name: string };
+
 export type ColumnAct = 'select' | 'update' | 'view-with-select';
 export type TableAct =
   | 'insert'

@@ -8,8 +8,10 @@ import {
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import type { Resource } from '../model/resource.js';
 import type { AccessDiff, AccessDifference } from './access-diff.js';
+import { describeOtherRight, type OtherRight } from './other-right.js';
 
 type Direction = 'gained' | 'lost';
+type Fact = AccessFact | OtherRight;
 type NodeForm = Partial<Record<'catalog' | 'schema' | 'table' | 'column', string | null>>;
 
 /** One entry for `--json`. */
@@ -25,7 +27,7 @@ export interface AccessDifferenceForm {
   [detail: string]: unknown;
 }
 
-export function accessDiffForm({ gained, lost }: AccessDiff): Record<Direction, AccessDifferenceForm[]> {
+export function accessDiffForm({ gained, lost }: AccessDiff<Fact>): Record<Direction, AccessDifferenceForm[]> {
   return { gained: gained.map(differenceForm('gained')), lost: lost.map(differenceForm('lost')) };
 }
 
@@ -33,18 +35,18 @@ export function accessDiffForm({ gained, lost }: AccessDiff): Record<Direction, 
  * For a terminal: facts of the same users are listed together, and of these the ones that differ in the last name alone share a
  * line. Nothing is cut off.
  */
-export function accessDiffLines({ gained, lost }: AccessDiff): string[] {
+export function accessDiffLines({ gained, lost }: AccessDiff<Fact>): string[] {
   return [...linesOf('gained', gained), ...linesOf('lost', lost)];
 }
 
-function differenceForm(direction: Direction): (difference: AccessDifference) => AccessDifferenceForm {
+function differenceForm(direction: Direction): (difference: AccessDifference<Fact>) => AccessDifferenceForm {
   return ({ fact, people, strangers }) => {
     const what = describeChange(fact, direction);
     return { ...factForm(fact), what, people, strangers: strangers.map(userName) };
   };
 }
 
-function factForm(fact: AccessFact): Pick<AccessDifferenceForm, 'kind' | 'resource'> & Record<string, unknown> {
+function factForm(fact: Fact): Pick<AccessDifferenceForm, 'kind' | 'resource'> & Record<string, unknown> {
   switch (fact.about) {
     case 'privilege':
       return { kind: 'privilege', resource: cutOff(fact.resource), privilege: fact.privilege };
@@ -75,6 +77,14 @@ function factForm(fact: AccessFact): Pick<AccessDifferenceForm, 'kind' | 'resour
         property: named(fact.property),
         ...(fact.catalog !== null && { resource: { catalog: named(fact.catalog) } }),
       };
+    case 'queries-of-owner':
+      return { kind: 'queries_of_owner', right: fact.right, owner: userName(fact.owner) };
+    case 'system-information':
+      return { kind: 'system_information', right: fact.right };
+    case 'authorization':
+      return { kind: 'authorization', [`new_${fact.to}`]: named(fact.name) };
+    case 'catalog-ownership':
+      return { kind: 'catalog_ownership', resource: cutOff(fact.resource) };
   }
 }
 
@@ -100,16 +110,28 @@ function userName(name: string): string {
   return displayName(name, 'any other user');
 }
 
-function describeChange(fact: AccessFact, direction: Direction): string {
+function describeChange(fact: Fact, direction: Direction): string {
+  if (isOther(fact)) return describeOtherRight(fact);
   if (!isRestriction(fact)) return describePermission(fact);
   return `${direction === 'gained' ? 'no longer' : 'now'}: ${describeRestriction(fact)}`;
 }
 
-function linesOf(direction: Direction, differences: readonly AccessDifference[]): string[] {
+const OTHER_RIGHTS: Record<OtherRight['about'], true> = {
+  'queries-of-owner': true,
+  'system-information': true,
+  authorization: true,
+  'catalog-ownership': true,
+};
+
+function isOther(fact: Fact): fact is OtherRight {
+  return fact.about in OTHER_RIGHTS;
+}
+
+function linesOf(direction: Direction, differences: readonly AccessDifference<Fact>[]): string[] {
   const byUsers = groupedBy(differences, ({ people, strangers }) => JSON.stringify([people, strangers]));
   return [...byUsers.values()].flatMap((alike) => {
     const { people = [], strangers = [] } = alike[0] ?? {};
-    const users = [...people, ...strangers.map(userName)];
+    const users = [...new Set([...people, ...strangers.map(userName)])];
     const count = users.length > 1 ? ` (${users.length})` : '';
     return [
       `${direction} by ${users.join(', ')}${count}:`,
@@ -122,7 +144,7 @@ function linesOf(direction: Direction, differences: readonly AccessDifference[])
 }
 
 /** `SELECT from sales.eu.orders` and `SELECT from sales.eu.visits` as `SELECT from sales.eu.{orders, visits}`. */
-function merged(facts: readonly AccessFact[], direction: Direction): string[] {
+function merged(facts: readonly Fact[], direction: Direction): string[] {
   const parts = facts.map((fact) => {
     const whole = describeChange(fact, direction);
     const last = lastName(fact);
@@ -131,13 +153,13 @@ function merged(facts: readonly AccessFact[], direction: Direction): string[] {
       : { head: whole, last: '' };
   });
   return [...groupedBy(parts, ({ head }) => head)].map(([head, alike]) => {
-    const names = alike.map(({ last }) => last);
+    const names = [...new Set(alike.map(({ last }) => last))];
     return `  ${head}${names.length > 1 ? `{${names.join(', ')}}` : (names[0] ?? '')}`;
   });
 }
 
 /** The name at the end of a permission's text. */
-function lastName(fact: AccessFact): string | null {
+function lastName(fact: Fact): string | null {
   if (fact.about === 'impersonation') return displayName(fact.newUser, 'a stranger');
   if (fact.about !== 'privilege' || fact.resource.table === undefined) return null;
   return displayName(fact.resource.table, '(any other table)');

@@ -10,9 +10,9 @@ import { UserUniverse } from '../engine/user-universe.js';
 import { compareDocuments, type DocumentComparisonSink } from './document-comparison.js';
 
 /** One access fact, and everyone who gains or loses it. */
-export interface AccessDifference {
+export interface AccessDifference<Fact = AccessFact> {
   /** An unnamed level of its resource has a fresh name. */
-  fact: AccessFact;
+  fact: Fact;
   /** Users that either document names, sorted. */
   people: string[];
   /** Fresh names for users that neither names, one for each open pattern that matches more. */
@@ -20,9 +20,9 @@ export interface AccessDifference {
 }
 
 /** A restriction that is dropped is gained access. */
-export interface AccessDiff {
-  gained: AccessDifference[];
-  lost: AccessDifference[];
+export interface AccessDiff<Fact = AccessFact> {
+  gained: AccessDifference<Fact>[];
+  lost: AccessDifference<Fact>[];
 }
 
 /**

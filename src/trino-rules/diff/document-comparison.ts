@@ -27,7 +27,9 @@ export function compareDocuments(
 ): void {
   const schemas = new SchemaComparison(before, restrictedAlike(sink), everyUser);
   const catalogs = new Set([...before.catalogNames(), ...after.catalogNames(), before.fresh]);
-  if (catalogs.delete('system')) catalogs.add('system');
+  // Last, and also where no rule names it: the engine opens it itself.
+  catalogs.delete('system');
+  catalogs.add('system');
   for (const catalog of catalogs) {
     const [had, has] = [before.modes(catalog), after.modes(catalog)];
     for (const schema of new Set([...before.schemaNames(catalog), ...after.schemaNames(catalog), before.fresh])) {

@@ -1,3 +1,5 @@
+import { plainValue, readJson } from '../../kernel/json-reader.js';
+
 /** What changes between two texts, as rules with their section: `tables {"user":"ana",…}`. */
 export interface RulesDiff {
   added: string[];
@@ -6,7 +8,7 @@ export interface RulesDiff {
 
 /**
  * Rules that one text has more often than the other, in their order there; one that only moves is in neither list, nor one whose keys
- * are in another order. A text that cannot be read counts as empty. The marker of the version is left out: it is never the same.
+ * are in another order. A text that even the engine cannot read counts as empty. The marker of the version is left out: it is never the same.
  */
 export function diffRules(before: string | null, after: string): RulesDiff {
   const [former, next] = [rulesOf(before ?? ''), rulesOf(after)];
@@ -36,11 +38,16 @@ function keysInOrder(_key: string, value: unknown): unknown {
 }
 
 function parsed(text: string): object {
+  const value = parsedLeniently(text);
+  return typeof value === 'object' && value !== null ? value : {};
+}
+
+function parsedLeniently(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? value : {};
+    return JSON.parse(text);
   } catch {
-    return {};
+    const { root } = readJson(text, { maxValues: 5_000_000, maxFaults: 1, isLenient: true });
+    return root === null ? null : plainValue(root);
   }
 }
 

@@ -61,7 +61,8 @@ export function holders(engine: EngineSets, right: Right): Bitset {
         right.kind === 'function'
           ? engine.functions.at(path).flatMap((index) => rules.functions[index] ?? [])
           : engine.procedures.at(path).flatMap((index) => rules.procedures[index] ?? []);
-      const may = engine.first(about, ({ privileges }) => privileges.some((each) => each === right.privilege));
+      const giving = right.privilege === 'EXECUTE' ? ['EXECUTE', 'GRANT_EXECUTE'] : [right.privilege];
+      const may = engine.first(about, ({ privileges }) => privileges.some((each) => giving.includes(each)));
       return within(may, engine.modes(catalog));
     }
     case 'session-property': {

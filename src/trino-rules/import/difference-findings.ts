@@ -76,7 +76,7 @@ export class DifferenceFindings {
 
   private place(fact: AccessFact, user: string): Pick<ImportFinding, 'rule' | 'at'> {
     const deciding = decidingRule(this.evaluator, fact, user);
-    const rule = deciding && this.given.sourceOf(deciding);
+    const rule = deciding && this.given.sourceOf(this.given.document[deciding.section][deciding.index] ?? {});
     return { rule: rule?.place ?? null, at: rule?.at ?? this.file.at };
   }
 
@@ -106,8 +106,9 @@ export class DifferenceFindings {
   }
 }
 
-/** The mode `all` alone permits no statement. */
+/** The mode `all` alone permits no statement, and built-in functions need no rule. */
 export function isWithoutEffect(fact: AccessFact): boolean {
+  if (fact.about === 'routine') return fact.resource.catalog === 'system' && fact.resource.schema === 'builtin';
   return fact.about === 'catalog-mode' && fact.mode === 'all';
 }
 

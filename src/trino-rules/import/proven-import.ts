@@ -6,10 +6,11 @@ import type { WorkBudget } from '../document/work-budget.js';
 import { conjuncts } from '../engine/actual-access.js';
 import { Evaluator } from '../engine/evaluator.js';
 import type { Snapshot, SnapshotSettings } from '../model/snapshot.js';
+import { anyPatterns, groupPattern, ListedUsers, ruleForGroups, type ListedUser } from '../foreign/audiences.js';
+import { isPossible } from '../foreign/foreign-diff.js';
 import { importFinding, type ImportFinding } from './import-finding.js';
 import { type Exclusion, importRules } from './import-rules.js';
 import { listedRules } from './listed-rules.js';
-import { anyPatterns, ListedUsers, type ListedUser } from './listed-users.js';
 import { DifferenceFindings, isWithoutEffect } from './difference-findings.js';
 import { withoutParentheses } from './node-outcome.js';
 import { ungrantableRights, usersWithoutPrincipal } from './ungrantable-rights.js';
@@ -86,14 +87,6 @@ function ofUsers(differences: readonly AccessDifference[], names: ReadonlySet<st
     .filter(({ people }) => people.length > 0);
 }
 
-/** Whether the engine can have an object of this name: it writes names in lower case, and none is empty. */
-function isPossible({ fact }: AccessDifference): boolean {
-  if (fact.about === 'session-property') return fact.catalog === null || fact.catalog === fact.catalog.toLowerCase();
-  if (!('resource' in fact)) return true;
-  const { catalog, schema, table } = fact.resource;
-  return [catalog, schema, table].every((name) => name === undefined || (name !== '' && name === name.toLowerCase()));
-}
-
 function principalFindings(
   rules: ForeignRules,
   at: number,
@@ -121,11 +114,9 @@ function queryFindings(rules: ForeignRules, at: number, silent: readonly string[
 
 /** A file with rules for groups is nearly always meant for users with some. */
 function groupFindings(rules: ForeignRules, users: readonly ListedUser[]): ImportFinding[] {
-  const rule = [...rules.values()]
-    .flat()
-    .find(({ patterns }) => patterns.has('group') || patterns.has('original_group'));
+  const rule = ruleForGroups(rules);
   if (rule === undefined || users.some(({ groups }) => groups.length > 0)) return [];
-  const at = (rule.patterns.get('group') ?? rule.patterns.get('original_group'))?.at ?? rule.at;
+  const at = groupPattern(rule)?.at ?? rule.at;
   const names = users.map(({ name }) => name);
   const why = 'the list gives nobody a group';
   return [importFinding('import-no-groups', names, ['what rules for groups give'], why, { rule: rule.place, at })];

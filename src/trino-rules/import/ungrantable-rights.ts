@@ -2,7 +2,7 @@ import { anyName } from '../check/foreign-language.js';
 import type { SectionName } from '../check/engine-format.js';
 import type { ForeignRule, ForeignRules } from '../check/foreign-rules.js';
 import { importFinding, type ImportFinding } from './import-finding.js';
-import type { ListedUsers } from './listed-users.js';
+import type { ListedUsers } from '../foreign/audiences.js';
 
 /** Rights that Grantline never gives to people, of sections and fields that it never writes. */
 export function ungrantableRights(rules: ForeignRules, at: number, listed: ListedUsers): ImportFinding[] {
@@ -14,10 +14,10 @@ export function ungrantableRights(rules: ForeignRules, at: number, listed: Liste
   ): ImportFinding[] => {
     const decided = new Set<string>();
     return (rules.get(section) ?? []).flatMap((rule) => {
-      const { names, isJudged } = listed.audience(rule);
+      const names = listed.namesOf(rule);
       const reached = names.filter((name) => !decided.has(name));
       const isForAll = object === null || anyName(object, rule.patterns.get(object)?.text) === undefined;
-      if (isJudged && isForAll) for (const name of names) decided.add(name);
+      if (listed.isJudged(rule) && isForAll) for (const name of names) decided.add(name);
       const what = rights(rule);
       if (reached.length === 0 || what.length === 0) return [];
       return [importFinding('import-right', reached, what, why, { rule: rule.place, at: rule.at })];

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 
-import type { Answer, Question } from '../../support/engine-question.js';
+import type { Answer, Question, RareQuestion } from '../../support/engine-question.js';
 
 export type Loading = { loaded: true; millis: number } | { loaded: false; millis: number; error: string };
 
@@ -48,7 +48,10 @@ export class Oracle {
    * Of users without groups, where a question gives none.
    * @param times how often everything is asked; the answers are those of the last time
    */
-  async ask(questions: readonly (Question & { groups?: readonly string[] })[], times = 1): Promise<Answers> {
+  async ask(
+    questions: readonly ((Question | RareQuestion) & { groups?: readonly string[] })[],
+    times = 1,
+  ): Promise<Answers> {
     return (await this.request({ ask: questions, times })) as Answers;
   }
 

@@ -9,12 +9,15 @@ import io.trino.spi.QueryId;
 import io.trino.spi.connector.CatalogSchemaName;
 import io.trino.spi.connector.CatalogSchemaRoutineName;
 import io.trino.spi.connector.CatalogSchemaTableName;
+import io.trino.spi.connector.EntityKindAndName;
 import io.trino.spi.connector.SchemaTableName;
 import io.trino.spi.security.AccessDeniedException;
 import io.trino.spi.security.Identity;
+import io.trino.spi.security.PrincipalType;
 import io.trino.spi.security.SystemAccessControl;
 import io.trino.spi.security.SystemAccessControlFactory.SystemAccessControlContext;
 import io.trino.spi.security.SystemSecurityContext;
+import io.trino.spi.security.TrinoPrincipal;
 import io.trino.spi.security.ViewExpression;
 
 import java.io.BufferedReader;
@@ -217,6 +220,12 @@ public final class EngineOracle
             case "view-query" -> allowed(() -> rules.checkCanViewQueryOwnedBy(user, Identity.ofUser(name)));
             case "kill-query" -> allowed(() -> rules.checkCanKillQueryOwnedBy(user, Identity.ofUser(name)));
             case "impersonate" -> allowed(() -> rules.checkCanImpersonateUser(user, name));
+            case "read-system" -> allowed(() -> rules.checkCanReadSystemInformation(user));
+            case "write-system" -> allowed(() -> rules.checkCanWriteSystemInformation(user));
+            case "create-catalog" -> allowed(() -> rules.checkCanCreateCatalog(context, catalog));
+            // Of a schema: that is its owner's alone, besides.
+            case "become-user" -> allowed(() -> rules.checkCanSetEntityAuthorization(context, entity(schema), new TrinoPrincipal(PrincipalType.USER, name)));
+            case "become-role" -> allowed(() -> rules.checkCanSetEntityAuthorization(context, entity(schema), new TrinoPrincipal(PrincipalType.ROLE, name)));
             case "function" -> rules.canExecuteFunction(context, routine);
             case "view-with-function" -> rules.canCreateViewWithExecuteFunction(context, routine);
             case "procedure" -> allowed(() -> rules.checkCanExecuteProcedure(context, routine));
@@ -224,6 +233,11 @@ public final class EngineOracle
             case "catalog-property" -> allowed(() -> rules.checkCanSetCatalogSessionProperty(context, catalog, name));
             default -> throw new IllegalArgumentException("unknown question " + question);
         };
+    }
+
+    private static EntityKindAndName entity(CatalogSchemaName schema)
+    {
+        return new EntityKindAndName("SCHEMA", List.of(schema.getCatalogName(), schema.getSchemaName()));
     }
 
     private static Set<String> names(JsonNode question)

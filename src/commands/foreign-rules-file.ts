@@ -1,21 +1,21 @@
-import { isRefused } from '../../trino-rules/check/checks.js';
-import type { ForeignRules } from '../../trino-rules/check/foreign-rules.js';
-import { readLeniently } from '../../trino-rules/check/lenient-reader.js';
-import { TextPositions } from '../../trino-rules/document/finding.js';
-import { decodeFile } from '../check/decode.js';
-import { readSource } from '../check/rules-source.js';
+import { isRefused } from '../trino-rules/check/checks.js';
+import type { ForeignRules } from '../trino-rules/check/foreign-rules.js';
+import { readLeniently } from '../trino-rules/check/lenient-reader.js';
+import { TextPositions } from '../trino-rules/document/finding.js';
+import { decodeFile } from './check/decode.js';
+import { readSource } from './check/rules-source.js';
 
 export interface Place {
   line: number;
   column: number;
 }
 
-export type ImportedRules =
-  | { kind: 'read'; rules: ForeignRules; at: number; placeOf(offset: number): Place; length: number }
+export type ForeignRulesFile =
+  | { kind: 'read'; rules: ForeignRules; at: number; placeOf(offset: number): Place; text: string }
   | { kind: 'refused'; problems: ({ message: string } & Place)[] };
 
 /** Reads the one rules file that a file is, or that the manifests in it hold. Refused is what the engine refuses. */
-export async function readImportedRules(bytes: Uint8Array): Promise<ImportedRules> {
+export async function readForeignRulesFile(bytes: Uint8Array): Promise<ForeignRulesFile> {
   const { text, findings } = decodeFile(bytes);
   const positions = new TextPositions(text);
   const source = await readSource(text);
@@ -25,7 +25,7 @@ export async function readImportedRules(bytes: Uint8Array): Promise<ImportedRule
   if (second !== undefined)
     refused.push({
       code: 'manifest-syntax',
-      message: 'there is a second rules file: import one at a time',
+      message: 'there is a second rules file: name one at a time',
       at: second.toFile(0),
     });
   if (rules === undefined || refused.length > 0) return { kind: 'refused', problems: refused.map(placed) };
@@ -34,7 +34,7 @@ export async function readImportedRules(bytes: Uint8Array): Promise<ImportedRule
   if (reading.rules === null || problems.length > 0)
     return { kind: 'refused', problems: problems.map(({ message, at }) => placed({ message, at: rules.toFile(at) })) };
   const placeOf = (offset: number): Place => positions.of(rules.toFile(offset));
-  return { kind: 'read', rules: reading.rules, at: reading.at, placeOf, length: rules.text.length };
+  return { kind: 'read', rules: reading.rules, at: reading.at, placeOf, text: rules.text };
 
   function placed({ message, at }: { message: string; at: number }): { message: string } & Place {
     return { message, ...positions.of(at) };

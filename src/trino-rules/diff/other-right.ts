@@ -1,0 +1,22 @@
+import { displayName, pathOf } from '../engine/access-fact.js';
+import type { Resource } from '../model/resource.js';
+
+/** What only rules of other files than Grantline's give. A name that no file spells out is a fresh one. */
+export type OtherRight =
+  | { about: 'queries-of-owner'; right: 'view' | 'kill'; owner: string }
+  | { about: 'system-information'; right: 'read' | 'write' }
+  | { about: 'authorization'; to: 'user' | 'role'; name: string }
+  | { about: 'catalog-ownership'; resource: Resource };
+
+export function describeOtherRight(right: OtherRight): string {
+  switch (right.about) {
+    case 'queries-of-owner':
+      return `${right.right} queries of ${displayName(right.owner, 'any other user')}`;
+    case 'system-information':
+      return `${right.right} system information`;
+    case 'authorization':
+      return `SET AUTHORIZATION to the ${right.to} ${displayName(right.name, `(any other ${right.to})`)}`;
+    case 'catalog-ownership':
+      return `create and drop the catalog ${pathOf(right.resource)}`;
+  }
+}

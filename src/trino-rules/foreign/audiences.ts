@@ -1,0 +1,115 @@
+import type { ForeignPattern, ForeignRule, ForeignRules } from '../check/foreign-rules.js';
+import { anyOf } from '../compile/name-pattern.js';
+import { anyName, languageOf } from '../check/foreign-language.js';
+import { PatternCache } from '../document/pattern-cache.js';
+import { readPattern, type Pattern } from '../document/pattern.js';
+import type { WorkBudget } from '../document/work-budget.js';
+
+/** A user as the engine knows it, with the groups that its group provider gives it. */
+export interface ListedUser {
+  name: string;
+  groups: readonly string[];
+}
+
+/** Users that a rule is about; all of them that it may be about where one of its patterns cannot be judged. */
+export interface Audience {
+  /** A pattern of users: undefined matches every user, null none. */
+  user: string | undefined | null;
+  isJudged: boolean;
+}
+
+/** Who the rules of a file are about. */
+export interface Audiences {
+  /** A pattern of all users that the file is read for. */
+  readonly everybody: string | undefined;
+  audience(rule: ForeignRule): Audience;
+}
+
+/** A pattern that matches more names is treated as one with `.*`. */
+const MAX_NAMES = 20_000;
+
+/** For patterns of any file and of Grantline's own; those that are not judged are never asked about. */
+export function anyPatterns(budget: WorkBudget): PatternCache {
+  return new PatternCache(budget, javaPattern, () => MAX_NAMES);
+}
+
+function javaPattern(text: string): Pattern {
+  const common = readPattern(text);
+  if (common.kind === 'pattern') return common.pattern;
+  const language = languageOf(text);
+  if (language.kind !== 'regular') throw new RangeError('a pattern that is not judged as a language');
+  return language.pattern;
+}
+
+/** False: it has a look-around or the like, so that the names that it matches are not known. */
+export function isJudged(text: string | undefined): boolean {
+  return languageOf(text).kind !== 'opaque';
+}
+
+export function userPattern({ patterns }: ForeignRule): ForeignPattern | undefined {
+  return patterns.get('user') ?? patterns.get('original_user');
+}
+
+export function groupPattern({ patterns }: ForeignRule): ForeignPattern | undefined {
+  return patterns.get('group') ?? patterns.get('original_group');
+}
+
+/** The first of a file, where it has one. */
+export function ruleForGroups(rules: ForeignRules): ForeignRule | undefined {
+  return [...rules.values()].flat().find((rule) => groupPattern(rule) !== undefined);
+}
+
+/** The engine knows nobody's role here. */
+function isForRole({ patterns }: ForeignRule): boolean {
+  return patterns.has('role') || patterns.has('original_role');
+}
+
+/** Everybody whom the patterns of a file match, for files without rules for groups. */
+export const ANYBODY: Audiences = {
+  everybody: undefined,
+  audience(rule) {
+    const user = isForRole(rule) ? null : userPattern(rule)?.text;
+    return { user: user === null ? null : anyName('user', user), isJudged: isJudged(user ?? undefined) };
+  },
+};
+
+/** A control character, which is in no name. */
+const NOBODY = '\u0001';
+
+/** Finds the users that rules are about, as the engine does: by name, by any of their groups, and never by a role. */
+export class ListedUsers implements Audiences {
+  readonly everybody: string;
+
+  constructor(
+    readonly users: readonly ListedUser[],
+    private readonly patterns: PatternCache,
+  ) {
+    this.everybody = users.length === 0 ? NOBODY : anyOf(users.map(({ name }) => name));
+  }
+
+  audience(rule: ForeignRule): Audience {
+    const names = this.namesOf(rule);
+    return { user: names.length === 0 ? null : anyOf(names), isJudged: this.isJudged(rule) };
+  }
+
+  isJudged(rule: ForeignRule): boolean {
+    return isJudged(userPattern(rule)?.text) && isJudged(groupPattern(rule)?.text);
+  }
+
+  namesOf(rule: ForeignRule): string[] {
+    if (isForRole(rule)) return [];
+    const [user, group] = [userPattern(rule)?.text, groupPattern(rule)?.text];
+    return this.users
+      .filter(({ name, groups }) => this.mayMatch(user, name) && this.isInGroup(group, groups))
+      .map(({ name }) => name);
+  }
+
+  /** Also true where the pattern cannot be judged. */
+  mayMatch(pattern: string | undefined, name: string): boolean {
+    return !isJudged(pattern) || this.patterns.matches(pattern, name);
+  }
+
+  private isInGroup(pattern: string | undefined, groups: readonly string[]): boolean {
+    return pattern === undefined || groups.some((group) => this.mayMatch(pattern, group));
+  }
+}

@@ -1,0 +1,81 @@
+import { readLeniently } from '../check/lenient-reader.js';
+import { accessDiffLines } from '../diff/access-diff-form.js';
+import { WorkBudget } from '../document/work-budget.js';
+import type { ListedUser } from './audiences.js';
+import { diffForeign } from './foreign-diff.js';
+
+const LIST: ListedUser[] = [
+  { name: 'ana', groups: ['admins'] },
+  { name: 'bo', groups: [] },
+];
+
+function rulesOf(sections: object) {
+  const { rules } = readLeniently(JSON.stringify(sections));
+  if (rules === null) throw new Error('no document');
+  return rules;
+}
+
+/** Lines of what changes; of what cannot be compared, its messages. */
+function diff(before: object, after: object, users: readonly ListedUser[] | null = null): string[] {
+  const result = diffForeign(rulesOf(before), rulesOf(after), users, new WorkBudget());
+  return result.kind === 'compared'
+    ? accessDiffLines(result.access).map((line) => line.trim())
+    : result.problems.map(({ file, rule, message }) => `${file} ${rule} ${message}`);
+}
+
+const impersonating = (original_user: string, new_user: string) => ({ impersonation: [{ original_user, new_user }] });
+
+describe("a comparison of anybody's rules", () => {
+  it.each([
+    ['(an|b)(.*)', '$1_x', ['gained by ana:', 'impersonate an_x', 'gained by bo:', 'impersonate b_x']],
+    [
+      '(an|b)(.*)',
+      'x|$2',
+      ['gained by ana, bo (2):', 'impersonate x', 'gained by ana:', 'impersonate a', 'gained by bo:', 'impersonate o'],
+    ],
+    ['ana', 'x\\_y', ['gained by ana:', 'impersonate x_y']],
+    ['ana', 'x$', ['after impersonation[0] the names that the new_user "x$" stands for cannot be told']],
+    ['ana', '$1', ['after impersonation[0] the names that the new_user "$1" stands for cannot be told']],
+    ['((a)+n)*.*', '$1', ['after impersonation[0] the names that the new_user "$1" stands for cannot be told']],
+  ])('replaces in new_user as the engine does: %s, %s', (original, replacement, lines) => {
+    expect(diff({ impersonation: [] }, impersonating(original, replacement), LIST)).toEqual(lines);
+  });
+
+  it('needs a list of users for groups, and for what a replacement stands for', () => {
+    expect(diff({ tables: [{ group: 'g', privileges: [] }] }, impersonating('(a).*', '$1'))).toEqual([
+      expect.stringMatching(/^before tables\[0\] a rule for groups can only be compared for users of a list/),
+      expect.stringMatching(/^after impersonation\[0\] .*without a list of users$/),
+    ]);
+  });
+
+  it('knows whose queries may be viewed, and that nobody needs a rule for their own', () => {
+    const owned = (queryOwner: string) => ({ queries: [{ queryOwner, allow: ['view'] }] });
+    expect(diff(owned('ana'), owned('ana|bo'), LIST)).toEqual(['gained by ana:', 'view queries of bo']);
+  });
+
+  it('tells expressions apart that are evaluated as somebody else', () => {
+    const filtered = (environment: object) => ({
+      catalogs: [{ catalog: 'lake', allow: 'all' }, { allow: 'none' }],
+      tables: [{ privileges: ['SELECT'], filter: 'a = 1', ...environment }],
+    });
+    const where = 'may SELECT only those rows of lake.(any other schema).(any other table) for which a = 1';
+    expect(diff(filtered({}), filtered({ filter_environment: { user: 'root' } }), LIST)).toEqual([
+      'gained by ana, bo (2):',
+      `no longer: ${where}`,
+      'lost by ana, bo (2):',
+      `now: ${where} (evaluated as root)`,
+    ]);
+  });
+
+  it('lets everybody impersonate where "principals" stands without "impersonation"', () => {
+    const principals = { principals: [{ principal: '.*', allow: true }] };
+    expect(diff({ impersonation: [], ...principals }, principals, LIST)).toEqual([
+      'gained by bo:',
+      'impersonate ana',
+      'gained by ana:',
+      'impersonate bo',
+      'gained by ana, bo (2):',
+      'impersonate a stranger',
+    ]);
+  });
+});

@@ -1,0 +1,144 @@
+import { anyName } from '../check/foreign-language.js';
+import type { ForeignColumn, ForeignExpression, ForeignRule, ForeignRules } from '../check/foreign-rules.js';
+import type { SectionName } from '../check/engine-format.js';
+import { givenRights } from '../check/given-rights.js';
+import { NO_RULES, type ColumnRule, type RulesDocument } from '../document/rules-document.js';
+import { PRIVILEGES } from '../model/resource.js';
+import { isJudged, type Audiences } from './audiences.js';
+
+/** The rules of any file about data, routines, session properties and one's own queries, in Grantline's own form. */
+export interface ForeignDocument {
+  document: RulesDocument;
+  /** The rule of the file that a rule of the document was made of; null: an absent section opens what it gives. */
+  sourceOf(rule: object): ForeignRule | null;
+  /** Patterns of which the matching names cannot be told, by their fields. */
+  unjudged: { rule: ForeignRule; field: string; text: string; at: number }[];
+}
+
+/** Where the engine itself has functions, which it executes for everybody without asking. */
+const BUILTIN = { catalog: 'system', schema: 'builtin' };
+
+/** What the engine opens by the absence of a section. */
+function whenAbsent(user: string | undefined): RulesDocument {
+  const everybody = user === undefined ? {} : { user };
+  return {
+    ...NO_RULES,
+    catalogs: [{ ...everybody, allow: 'all' }],
+    schemas: [{ ...everybody, owner: true }],
+    tables: [{ ...everybody, privileges: [...PRIVILEGES] }],
+    queries: [{ ...everybody, allow: ['execute', 'view', 'kill'] }],
+    system_session_properties: [{ ...everybody, allow: true }],
+    catalog_session_properties: [{ ...everybody, allow: true }],
+    functions: [{ ...everybody, ...BUILTIN, privileges: ['EXECUTE', 'GRANT_EXECUTE'] }],
+    procedures: [{ ...everybody, ...BUILTIN, privileges: ['EXECUTE', 'GRANT_EXECUTE'] }],
+  };
+}
+
+const NOTHING_GIVEN: Pick<ForeignRule, 'gives' | 'filter' | 'columns'> = { gives: [], filter: null, columns: [] };
+
+/**
+ * A rule with a pattern that cannot be judged gives nothing to whomever it may be about: the engine never gives less there.
+ * @param written a filter or mask as text
+ */
+export function foreignDocument(
+  rules: ForeignRules,
+  audiences: Audiences,
+  written: (expression: ForeignExpression) => string,
+): ForeignDocument {
+  const unjudged: ForeignDocument['unjudged'] = [];
+  const sources = new Map<object, ForeignRule>();
+  const { everybody } = audiences;
+  const open = whenAbsent(everybody);
+  const section = <Name extends SectionName & keyof RulesDocument>(
+    name: Name,
+    made: (rule: ForeignRule, user: { user?: string }) => RulesDocument[Name][number],
+  ): RulesDocument[Name][number][] => {
+    const found = rules.get(name);
+    if (found === undefined) return open[name];
+    return found.flatMap((rule) => {
+      const { user, isJudged: isAudienceJudged } = audiences.audience(rule);
+      // Which queries of others may be viewed or killed is no question of executing one.
+      if (user === null || rule.patterns.has('queryOwner')) return [];
+      const opaque = [...rule.patterns].filter(([, { text }]) => !isJudged(text));
+      for (const [field, pattern] of opaque) unjudged.push({ rule, field, ...pattern });
+      const patterns = new Map([...rule.patterns].filter(([, { text }]) => isJudged(text)));
+      const isWhole = isAudienceJudged && opaque.length === 0;
+      const one = made(
+        { ...rule, ...(!isWhole && NOTHING_GIVEN), patterns },
+        user === undefined || !isJudged(user) ? {} : { user },
+      );
+      sources.set(one, rule);
+      return [one];
+    });
+  };
+  const document: RulesDocument = {
+    ...NO_RULES,
+    catalogs: section('catalogs', (rule, user) => ({
+      ...user,
+      ...texts(rule, 'catalog'),
+      ...givenRights.catalogs(rule),
+    })),
+    schemas: section('schemas', (rule, user) => ({
+      ...user,
+      ...texts(rule, 'catalog', 'schema'),
+      ...givenRights.schemas(rule),
+    })),
+    tables: section('tables', (rule, user) => {
+      const columns = rule.columns.flatMap((column) => columnRule(column, written));
+      return {
+        ...user,
+        ...texts(rule, 'catalog', 'schema', 'table'),
+        ...givenRights.tables(rule),
+        ...(rule.filter !== null && { filter: written(rule.filter) }),
+        ...(columns.length > 0 && { columns }),
+      };
+    }),
+    queries: [
+      ...section('queries', (rule, user) => ({
+        ...user,
+        ...givenRights.queries(rule),
+      })),
+      // As without it; but every listed user is named, and so compared.
+      ...(everybody === undefined ? [] : [{ user: everybody, allow: [] }]),
+    ],
+    functions: section('functions', (rule, user) => ({
+      ...user,
+      ...texts(rule, 'catalog', 'schema', 'function'),
+      ...givenRights.functions(rule),
+    })),
+    procedures: section('procedures', (rule, user) => ({
+      ...user,
+      ...texts(rule, 'catalog', 'schema', 'procedure'),
+      ...givenRights.procedures(rule),
+    })),
+    system_session_properties: section('system_session_properties', (rule, user) => ({
+      ...user,
+      ...texts(rule, 'property'),
+      ...givenRights.sessionProperties(rule),
+    })),
+    catalog_session_properties: section('catalog_session_properties', (rule, user) => ({
+      ...user,
+      ...texts(rule, 'catalog', 'property'),
+      ...givenRights.sessionProperties(rule),
+    })),
+  };
+  return { document, sourceOf: (rule) => sources.get(rule) ?? null, unjudged };
+}
+
+function texts<Key extends string>({ patterns }: ForeignRule, ...keys: Key[]): Partial<Record<Key, string>> {
+  const read: Partial<Record<Key, string>> = {};
+  for (const key of keys) {
+    const text = anyName(key, patterns.get(key)?.text);
+    if (text !== undefined) read[key] = text;
+  }
+  return read;
+}
+
+/** The engine's column names are lower-case: any other restricts nothing. */
+function columnRule(
+  { name, allow, mask }: ForeignColumn,
+  written: (expression: ForeignExpression) => string,
+): ColumnRule[] {
+  if (name !== name.toLowerCase() || name === '') return [];
+  return [{ name, allow, ...(mask !== null && { mask: written(mask) }) }];
+}

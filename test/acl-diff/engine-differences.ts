@@ -1,0 +1,193 @@
+import { readForeignRulesFile } from '../../src/commands/foreign-rules-file.js';
+import { readUsers } from '../../src/commands/users-file.js';
+import type { AccessDifference } from '../../src/trino-rules/diff/access-diff.js';
+import type { OtherRight } from '../../src/trino-rules/diff/other-right.js';
+import { FRESH_PREFIX } from '../../src/trino-rules/document/open-names.js';
+import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
+import type { AccessFact } from '../../src/trino-rules/engine/access-fact.js';
+import { conjuncts } from '../../src/trino-rules/engine/actual-access.js';
+import { diffForeign } from '../../src/trino-rules/foreign/foreign-diff.js';
+import type { Privilege, Resource } from '../../src/trino-rules/model/resource.js';
+import { questionsOf, wordsOf, type AskedQuestion, type AskEngine } from '../acl-import/engine-agreement.js';
+import type { Answer, RoutineAct } from '../support/engine-question.js';
+
+type Fact = AccessFact | OtherRight;
+
+export interface DiffAgreement {
+  /** Differences that either side names. */
+  checked: number;
+  /** What the engine answers otherwise, and no entry says. */
+  missing: Asked[];
+  /** Entries that the engine does not confirm. */
+  untrue: (Asked & { fact: Fact })[];
+}
+
+interface Asked {
+  question: AskedQuestion;
+  before: unknown;
+  after: unknown;
+}
+
+/**
+ * Compares two files, and asks the engine with both: every listed user on named and unnamed nodes, and whatever the comparison says.
+ * Null: a rule that cannot be compared.
+ * @param mostNames of each level
+ */
+export async function diffAgreement(
+  files: { before: string; after: string; users: string },
+  ask: AskEngine,
+  mostNames = 4,
+): Promise<DiffAgreement | null> {
+  const users = readUsers(files.users);
+  const [before, after] = [await read(files.before), await read(files.after)];
+  const diff = diffForeign(before.rules, after.rules, users, new WorkBudget(2_000_000_000));
+  if (diff.kind === 'incomparable') return null;
+  const groups = new Map(users.map((user) => [user.name, user.groups]));
+  const { gained, lost } = diff.access;
+  const claims = [...gained.flatMap(claimed('gained')), ...lost.flatMap(claimed('lost'))].flatMap((claim) =>
+    claim.people.flatMap((user) => {
+      const question = questionAbout(claim.fact, user, groups.get(user) ?? []);
+      return question === null ? [] : [{ ...claim, question }];
+    }),
+  );
+  const words = wordsOf(before.text + after.text, mostNames);
+  const asked = users.flatMap((user) => questionsOf(user, words));
+  const questions = [...claims.map(({ question }) => question), ...asked];
+  const [had, has] = [await ask(before.text, questions), await ask(after.text, questions)];
+  const answers = questions.map((question, i) => ({ question, before: had[i] ?? null, after: has[i] ?? null }));
+  const isReadable = new Set(
+    answers.filter((each) => each.before === true && each.after === true).map(({ question }) => key(question)),
+  );
+  const differing = answers.slice(claims.length).filter(({ question, before, after }) => {
+    if (JSON.stringify(before) === JSON.stringify(after)) return false;
+    // A restriction of what may not be read, before or after, is none.
+    if (question.ask === 'filters') return isReadable.has(key({ ...question, ask: 'select', columns: [] }));
+    return question.ask !== 'mask' || isReadable.has(key({ ...question, ask: 'select', columns: [question.name] }));
+  });
+  return {
+    checked: claims.length + differing.length,
+    missing: differing.filter(({ question }) => !claims.some((claim) => covers(claim.question, question))),
+    untrue: claims.flatMap(({ fact, direction }, i) => {
+      const answer = answers[i];
+      return answer === undefined || isConfirmed(fact, direction, answer) ? [] : [{ fact, ...answer }];
+    }),
+  };
+}
+
+async function read(text: string) {
+  const reading = await readForeignRulesFile(Buffer.from(text));
+  if (reading.kind === 'refused') throw new Error(JSON.stringify(reading.problems));
+  return reading;
+}
+
+type Direction = 'gained' | 'lost';
+
+function claimed(
+  direction: Direction,
+): (difference: AccessDifference<Fact>) => { fact: Fact; people: string[]; direction: Direction }[] {
+  return ({ fact, people }) => [{ fact, people, direction }];
+}
+
+const OF_TABLES = {
+  SELECT: 'select',
+  UPDATE: 'update',
+  GRANT_SELECT: 'view-with-select',
+  INSERT: 'insert',
+  DELETE: 'delete',
+  OWNERSHIP: 'create-table',
+} as const satisfies Record<Privilege, AskedQuestion['ask']>;
+
+const OF_FUNCTIONS: Record<string, RoutineAct> = { EXECUTE: 'function', GRANT_EXECUTE: 'view-with-function' };
+const OF_PROCEDURES: Record<string, RoutineAct> = { EXECUTE: 'procedure' };
+
+/** Null: the engine has no question about this alone. */
+function questionAbout(fact: Fact, user: string, groups: readonly string[]): AskedQuestion | null {
+  const who = { user, groups };
+  const at = ({ catalog, schema = FRESH_PREFIX, table = FRESH_PREFIX }: Resource) => ({
+    ...who,
+    catalog,
+    schema,
+    table,
+  });
+  switch (fact.about) {
+    case 'queries':
+      return fact.right === 'execute'
+        ? { ...who, ask: 'execute-query' }
+        : { ...who, ask: `${fact.right}-query`, name: FRESH_PREFIX };
+    case 'queries-of-owner':
+      return { ...who, ask: `${fact.right}-query`, name: fact.owner };
+    case 'impersonation':
+      return { ...who, ask: 'impersonate', name: fact.newUser };
+    case 'system-information':
+      return { ...who, ask: `${fact.right}-system` };
+    case 'session-property':
+      return fact.catalog === null
+        ? { ...who, ask: 'system-property', name: fact.property }
+        : { ...who, ask: 'catalog-property', catalog: fact.catalog, name: fact.property };
+    case 'authorization':
+      return null; // only an owner may ask at all
+    case 'catalog-mode':
+      return fact.mode === 'all' ? null : { ...at(fact.resource), ask: 'catalog' };
+    case 'catalog-ownership':
+      return { ...at(fact.resource), ask: 'create-catalog' };
+    case 'schema-ownership':
+      return { ...at(fact.resource), ask: 'drop-schema' };
+    case 'row-filter':
+      return { ...at(fact.resource), ask: 'filters' };
+    case 'column-mask':
+      return { ...at(fact.resource), ask: 'mask', name: fact.column };
+    case 'hidden-column':
+      return { ...at(fact.resource), ask: 'select', columns: [fact.column] };
+    case 'routine': {
+      const ask = fact.kind === 'procedure' ? OF_PROCEDURES[fact.privilege] : OF_FUNCTIONS[fact.privilege];
+      return ask === undefined ? null : { ...at(fact.resource), ask, name: fact.name };
+    }
+    case 'privilege': {
+      const ask = OF_TABLES[fact.privilege];
+      return ask === 'select' || ask === 'update' || ask === 'view-with-select'
+        ? { ...at(fact.resource), ask, columns: [] }
+        : { ...at(fact.resource), ask };
+    }
+  }
+}
+
+/** Acts that need the same as another. */
+const SAME: Partial<Record<AskedQuestion['ask'], AskedQuestion['ask']>> = {
+  truncate: 'delete',
+  'create-view': 'create-table',
+  'drop-table': 'create-table',
+  'create-schema': 'drop-schema',
+};
+
+/** Whether a difference about this is one about that: at every level the same name, or any that no file names. */
+function covers(claim: AskedQuestion, question: AskedQuestion): boolean {
+  if (claim.user !== question.user || claim.ask !== (SAME[question.ask] ?? question.ask)) return false;
+  const isColumn = 'columns' in claim && 'columns' in question && claim.columns.length > 0;
+  if (isColumn && !question.columns.some((name) => claim.columns.includes(name))) return false;
+  return ['catalog', 'schema', 'table', 'name'].every((level) => {
+    const name: unknown = Reflect.get(claim, level);
+    return typeof name !== 'string' || name.includes(FRESH_PREFIX) || name === Reflect.get(question, level);
+  });
+}
+
+function key(question: AskedQuestion): string {
+  const { user, catalog, schema, table, columns, ask }: Record<string, unknown> = { ...question };
+  return JSON.stringify([ask, user, catalog, schema, table, columns]);
+}
+
+function isConfirmed(fact: Fact, direction: Direction, { before, after }: Pick<Asked, 'before' | 'after'>): boolean {
+  const [less, more] = direction === 'gained' ? [before, after] : [after, before];
+  if (fact.about === 'row-filter') {
+    return filtersOf(less as Answer).includes(withoutIdentity(fact.expression));
+  }
+  if (fact.about === 'column-mask') return less === withoutIdentity(fact.expression);
+  return less === false && more === true;
+}
+
+function withoutIdentity(expression: string): string {
+  return expression.replace(/ \(evaluated as \w+\)$/, '');
+}
+
+function filtersOf(answer: Answer): string[] {
+  return Array.isArray(answer) ? answer.flatMap((filter: string) => conjuncts(filter)) : [];
+}

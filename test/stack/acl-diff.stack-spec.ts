@@ -1,0 +1,47 @@
+import fc from 'fast-check';
+import { diffAgreement } from '../acl-diff/engine-differences.js';
+import type { AskEngine } from '../acl-import/engine-agreement.js';
+import { publishedCases } from '../acl-import/published-cases.js';
+import { anyForeignRules, FOREIGN_USERS } from '../support/any-foreign-rules.js';
+import { Oracle } from './engine-oracle/oracle.js';
+import { openStack } from './stack.js';
+
+const RANDOM_PAIRS = 60;
+
+describe("grantline acl diff --users beside the engine's own access control", () => {
+  let oracle: Oracle;
+  beforeAll(async () => {
+    const { parts } = openStack(process.env);
+    oracle = await Oracle.start(parts.javaHome, parts.engineOracle);
+  });
+  afterAll(() => oracle.stop());
+
+  const ask: AskEngine = async (rules, questions) => {
+    expect(await oracle.load(rules)).toMatchObject({ loaded: true });
+    return (await oracle.ask(questions)).answers;
+  };
+
+  it('says what published files give beside each other, and nothing else', async () => {
+    const cases = publishedCases();
+    let compared = 0;
+    for (const [i, { name, rules, users }] of cases.entries()) {
+      const other = cases[(i + 1) % cases.length];
+      const result = await diffAgreement({ before: rules, after: other?.rules ?? '', users }, ask, 6);
+      if (result === null) continue;
+      compared += 1;
+      expect({ name, ...result }).toMatchObject({ name, missing: [], untrue: [] });
+    }
+    expect(compared).toBeGreaterThan(15);
+  });
+
+  it('says what random files of the whole format give beside each other, and nothing else', async () => {
+    let checked = 0;
+    for (const [before, after] of fc.sample(fc.tuple(anyForeignRules(), anyForeignRules()), RANDOM_PAIRS)) {
+      const result = await diffAgreement({ before, after, users: FOREIGN_USERS }, ask);
+      if (result === null) continue;
+      checked += result.checked;
+      expect({ before, after, ...result }).toMatchObject({ missing: [], untrue: [] });
+    }
+    expect(checked).toBeGreaterThan(1_000);
+  });
+});
