@@ -1,8 +1,7 @@
-import type { SectionName } from '../check/engine-format.js';
-import type { ForeignExpression, ForeignRule, ForeignRules } from '../check/foreign-rules.js';
+import type { ForeignExpression, ForeignRules } from '../check/foreign-rules.js';
 import { type AccessDiff, type AccessDifference, diffAccess } from '../diff/access-diff.js';
 import type { OtherRight } from '../diff/other-right.js';
-import { NO_RULES, type RulesDocument } from '../document/rules-document.js';
+import type { RulesDocument } from '../document/rules-document.js';
 import type { WorkBudget } from '../document/work-budget.js';
 import type { AccessFact } from '../engine/access-fact.js';
 import {
@@ -16,6 +15,7 @@ import {
 } from './audiences.js';
 import { foreignDocument } from './foreign-document.js';
 import { impersonationRules } from './impersonation.js';
+import { related, relationDocument, RELATIONS } from './relations.js';
 
 /** Why two files cannot be compared: a rule of one, and what is wrong with it. */
 export interface Incomparable {
@@ -27,8 +27,7 @@ export interface Incomparable {
 }
 
 export type ForeignDiff =
-  | { kind: 'compared'; access: AccessDiff<AccessFact | OtherRight> }
-  | { kind: 'incomparable'; problems: Incomparable[] };
+  { kind: 'compared'; access: ForeignAccessDiff } | { kind: 'incomparable'; problems: Incomparable[] };
 
 /**
  * All access that the rules of another file add and remove, for files that the engine loads. Which principal is which user is not
@@ -44,39 +43,33 @@ export function diffForeign(
 ): ForeignDiff {
   const listed = users === null ? null : new ListedUsers(users, anyPatterns(budget));
   const audiences = listed ?? ANYBODY;
-  const documents = [before, after].map((rules) => read(rules, audiences, listed));
-  const files = ['before', 'after'] as const;
-  const problems = documents.flatMap(({ problems }, i) =>
-    problems.map((problem) => ({ file: files[i] ?? 'before', ...problem })),
-  );
+  const [former, next] = [read(before, audiences, listed), read(after, audiences, listed)];
+  const problems = [...former.problems.map(inFile('before')), ...next.problems.map(inFile('after'))];
   if (problems.length > 0) return { kind: 'incomparable', problems };
-  const [former = NO_RULES, next = NO_RULES] = documents.map(({ document }) => document);
-  const access: AccessDiff<AccessFact | OtherRight> = diffAccess(former, next, budget, anyPatterns(budget));
   const byOwner = [before, after].some((rules) =>
-    (rules.get('queries') ?? []).some(({ patterns }) => patterns.has('queryOwner')),
+    rules.get('queries')?.some(({ patterns }) => patterns.has('queryOwner')),
   );
-  if (byOwner) {
-    const isOfNobody = ({ fact }: AccessDifference<AccessFact | OtherRight>): boolean =>
-      fact.about !== 'queries' || fact.right === 'execute';
-    access.gained = access.gained.filter(isOfNobody);
-    access.lost = access.lost.filter(isOfNobody);
-  }
+  const { gained, lost } = diffAccess(former.document, next.document, budget, anyPatterns(budget));
+  const ofNobody = ({ fact }: AccessDifference): boolean =>
+    fact.about !== 'queries' || fact.right === 'execute' || !byOwner;
+  const access: ForeignAccessDiff = { gained: gained.filter(ofNobody), lost: lost.filter(ofNobody) };
   for (const relation of RELATIONS) {
     if (relation.section === 'queries' && !byOwner) continue;
-    const { gained, lost } = diffAccess(
-      relationDocument(before, audiences, relation),
-      relationDocument(after, audiences, relation),
-      budget,
-      anyPatterns(budget),
-    );
-    access.gained.push(...gained.flatMap((each) => related(each, relation)));
-    access.lost.push(...lost.flatMap((each) => related(each, relation)));
+    const pairs = (rules: ForeignRules): RulesDocument => relationDocument(rules, audiences, relation);
+    const changed = diffAccess(pairs(before), pairs(after), budget, anyPatterns(budget));
+    access.gained.push(...changed.gained.flatMap((each) => related(each, relation)));
+    access.lost.push(...changed.lost.flatMap((each) => related(each, relation)));
   }
   const possible = { gained: access.gained.filter(isPossible), lost: access.lost.filter(isPossible) };
   return { kind: 'compared', access: users === null ? possible : ofUsers(possible, users) };
 }
 
+type ForeignAccessDiff = AccessDiff<AccessFact | OtherRight>;
 type Problem = Omit<Incomparable, 'file'>;
+
+function inFile(file: Incomparable['file']): (problem: Problem) => Incomparable {
+  return (problem) => ({ file, ...problem });
+}
 
 function read(
   rules: ForeignRules,
@@ -113,76 +106,6 @@ function read(
 
 function written({ text, runsAs }: ForeignExpression): string {
   return runsAs === null ? text : `${text} (evaluated as ${runsAs})`;
-}
-
-/** A right on names of one kind, by the first rule that matches user and name. */
-interface Relation {
-  section: SectionName;
-  /** The field with the pattern of names; null: the right has none. */
-  field: string | null;
-  /** Rules without the field are not about the right at all. */
-  isFieldRequired?: true;
-  gives: (rule: ForeignRule) => boolean;
-  whenAbsent: boolean;
-  right: (name: string) => OtherRight;
-}
-
-const RELATIONS: readonly Relation[] = [
-  ...(['view', 'kill'] as const).map((right): Relation => ({
-    section: 'queries',
-    field: 'queryOwner',
-    gives: ({ gives }) => gives.includes(right),
-    whenAbsent: true,
-    right: (owner) => ({ about: 'queries-of-owner', right, owner }),
-  })),
-  ...(['read', 'write'] as const).map((right): Relation => ({
-    section: 'system_information',
-    field: null,
-    gives: ({ gives }) => gives.includes(right),
-    whenAbsent: false,
-    right: () => ({ about: 'system-information', right }),
-  })),
-  ...(['user', 'role'] as const).map((to): Relation => ({
-    section: 'authorization',
-    field: `new_${to}`,
-    isFieldRequired: true,
-    gives: ({ gives }) => gives.includes('true'),
-    whenAbsent: false,
-    right: (name) => ({ about: 'authorization', to, name }),
-  })),
-  {
-    section: 'catalogs',
-    field: 'catalog',
-    gives: ({ gives }) => gives.includes('owner'),
-    whenAbsent: false,
-    right: (catalog) => ({ about: 'catalog-ownership', resource: { catalog } }),
-  },
-];
-
-/** A relation as the rules of a section with the same logic, whose properties are its names. */
-function relationDocument(rules: ForeignRules, audiences: Audiences, relation: Relation): RulesDocument {
-  const { section, field, isFieldRequired, gives, whenAbsent } = relation;
-  const found = rules.get(section);
-  const pairs = found?.flatMap((rule) => {
-    const { user } = audiences.audience(rule);
-    const names = field === null ? undefined : rule.patterns.get(field)?.text;
-    if (user === null || (isFieldRequired && names === undefined)) return [];
-    return [
-      { ...(user !== undefined && { user }), ...(names !== undefined && { property: names }), allow: gives(rule) },
-    ];
-  });
-  const { everybody } = audiences;
-  // The last rule only names the users of a list.
-  const last = everybody === undefined ? [] : [{ user: everybody, allow: false }];
-  return { ...NO_RULES, system_session_properties: [...(pairs ?? (whenAbsent ? [{ allow: true }] : [])), ...last] };
-}
-
-/** What concerns oneself needs no rule. */
-function related({ fact, people, strangers }: AccessDifference, { right }: Relation): AccessDifference<OtherRight>[] {
-  if (fact.about !== 'session-property') return [];
-  const given = right(fact.property);
-  const others = given.about === 'queries-of-owner' ? people.filter((name) => name !== given.owner) : people;
-  return others.length + strangers.length === 0 ? [] : [{ fact: given, people: others, strangers }];
 }
 
 function ofUsers<Fact>({ gained, lost }: AccessDiff<Fact>, users: readonly ListedUser[]): AccessDiff<Fact> {
