@@ -4,6 +4,7 @@ import type { AccessDifference } from '../../src/trino-rules/diff/access-diff.js
 import type { OtherRight } from '../../src/trino-rules/diff/other-right.js';
 import { FRESH_PREFIX } from '../../src/trino-rules/document/open-names.js';
 import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
+import { getOrInsert } from '../../src/kernel/get-or-insert.js';
 import type { AccessFact } from '../../src/trino-rules/engine/access-fact.js';
 import { conjuncts } from '../../src/trino-rules/engine/actual-access.js';
 import { diffForeign } from '../../src/trino-rules/foreign/foreign-diff.js';
@@ -28,46 +29,57 @@ interface Asked {
   after: unknown;
 }
 
+/** Of the differences that a comparison says. */
+const MOST_CONFIRMED = 5_000;
+
 /**
- * Compares two files, and asks the engine with both: every listed user on named and unnamed nodes, and whatever the comparison says.
+ * Compares two files, and asks the engine with both: these users on named and unnamed nodes, and whatever the comparison says.
  * Null: a rule that cannot be compared.
+ * @param isListed whether they are compared for these users, or for everybody
  * @param mostNames of each level
  */
 export async function diffAgreement(
   files: { before: string; after: string; users: string },
   ask: AskEngine,
-  mostNames = 4,
+  { isListed = true, mostNames = 4 } = {},
 ): Promise<DiffAgreement | null> {
   const users = readUsers(files.users);
   const [before, after] = [await read(files.before), await read(files.after)];
-  const diff = diffForeign(before.rules, after.rules, users, new WorkBudget(2_000_000_000));
+  const diff = diffForeign(before.rules, after.rules, isListed ? users : null, new WorkBudget(2_000_000_000));
   if (diff.kind === 'incomparable') return null;
   const groups = new Map(users.map((user) => [user.name, user.groups]));
   const { gained, lost } = diff.access;
-  const claims = [...gained.flatMap(claimed('gained')), ...lost.flatMap(claimed('lost'))].flatMap((claim) =>
-    claim.people.flatMap((user) => {
-      const question = questionAbout(claim.fact, user, groups.get(user) ?? []);
-      return question === null ? [] : [{ ...claim, question }];
-    }),
+  const claims = [...gained.flatMap(claimed('gained', groups)), ...lost.flatMap(claimed('lost', groups))].flatMap(
+    (claim) =>
+      claim.users.flatMap((user) => {
+        const question = questionAbout(claim.fact, user, groups.get(user) ?? []);
+        return question === null ? [] : [{ ...claim, question }];
+      }),
   );
   const words = wordsOf(before.text + after.text, mostNames);
   const asked = users.flatMap((user) => questionsOf(user, words));
-  const questions = [...claims.map(({ question }) => question), ...asked];
+  const every = Math.ceil(claims.length / MOST_CONFIRMED);
+  const confirmed = claims.filter((_, i) => i % every === 0);
+  const questions = [...confirmed.map(({ question }) => question), ...asked];
   const [had, has] = [await ask(before.text, questions), await ask(after.text, questions)];
   const answers = questions.map((question, i) => ({ question, before: had[i] ?? null, after: has[i] ?? null }));
   const isReadable = new Set(
     answers.filter((each) => each.before === true && each.after === true).map(({ question }) => key(question)),
   );
-  const differing = answers.slice(claims.length).filter(({ question, before, after }) => {
+  const differing = answers.slice(confirmed.length).filter(({ question, before, after }) => {
     if (JSON.stringify(before) === JSON.stringify(after)) return false;
     // A restriction of what may not be read, before or after, is none.
     if (question.ask === 'filters') return isReadable.has(key({ ...question, ask: 'select', columns: [] }));
     return question.ask !== 'mask' || isReadable.has(key({ ...question, ask: 'select', columns: [question.name] }));
   });
+  const claimsByAsk = new Map<string, AskedQuestion[]>();
+  for (const { question } of claims) getOrInsert(claimsByAsk, question.ask, () => []).push(question);
   return {
-    checked: claims.length + differing.length,
-    missing: differing.filter(({ question }) => !claims.some((claim) => covers(claim.question, question))),
-    untrue: claims.flatMap(({ fact, direction }, i) => {
+    checked: confirmed.length + differing.length,
+    missing: differing.filter(
+      ({ question }) => !claimsByAsk.get(SAME[question.ask] ?? question.ask)?.some((claim) => covers(claim, question)),
+    ),
+    untrue: confirmed.flatMap(({ fact, direction }, i) => {
       const answer = answers[i];
       return answer === undefined || isConfirmed(fact, direction, answer) ? [] : [{ fact, ...answer }];
     }),
@@ -82,10 +94,21 @@ async function read(text: string) {
 
 type Direction = 'gained' | 'lost';
 
+/** For the users who are asked about, and some of the others. */
 function claimed(
   direction: Direction,
-): (difference: AccessDifference<Fact>) => { fact: Fact; people: string[]; direction: Direction }[] {
-  return ({ fact, people }) => [{ fact, people, direction }];
+  asked: ReadonlyMap<string, unknown>,
+): (difference: AccessDifference<Fact>) => { fact: Fact; users: string[]; direction: Direction }[] {
+  return ({ fact, people, strangers }) => {
+    const unasked = people.filter((name) => !asked.has(name));
+    return [
+      {
+        fact,
+        users: [...people.filter((name) => asked.has(name)), ...unasked.slice(0, 1), ...strangers.slice(0, 2)],
+        direction,
+      },
+    ];
+  };
 }
 
 const OF_TABLES = {
@@ -161,7 +184,9 @@ const SAME: Partial<Record<AskedQuestion['ask'], AskedQuestion['ask']>> = {
 
 /** Whether a difference about this is one about that: at every level the same name, or any that no file names. */
 function covers(claim: AskedQuestion, question: AskedQuestion): boolean {
-  if (claim.user !== question.user || claim.ask !== (SAME[question.ask] ?? question.ask)) return false;
+  // Who is in neither file is a stranger of one kind or another.
+  const isStranger = claim.user.includes(FRESH_PREFIX);
+  if ((!isStranger && claim.user !== question.user) || claim.ask !== (SAME[question.ask] ?? question.ask)) return false;
   const isColumn = 'columns' in claim && 'columns' in question && claim.columns.length > 0;
   if (isColumn && !question.columns.some((name) => claim.columns.includes(name))) return false;
   return ['catalog', 'schema', 'table', 'name'].every((level) => {

@@ -8,7 +8,7 @@ import { openStack } from './stack.js';
 
 const RANDOM_PAIRS = 60;
 
-describe("grantline acl diff --users beside the engine's own access control", () => {
+describe("grantline acl diff beside the engine's own access control", () => {
   let oracle: Oracle;
   beforeAll(async () => {
     const { parts } = openStack(process.env);
@@ -26,7 +26,7 @@ describe("grantline acl diff --users beside the engine's own access control", ()
     let compared = 0;
     for (const [i, { name, rules, users }] of cases.entries()) {
       const other = cases[(i + 1) % cases.length];
-      const result = await diffAgreement({ before: rules, after: other?.rules ?? '', users }, ask, 6);
+      const result = await diffAgreement({ before: rules, after: other?.rules ?? '', users }, ask, { mostNames: 6 });
       if (result === null) continue;
       compared += 1;
       expect({ name, ...result }).toMatchObject({ name, missing: [], untrue: [] });
@@ -38,6 +38,23 @@ describe("grantline acl diff --users beside the engine's own access control", ()
     let checked = 0;
     for (const [before, after] of fc.sample(fc.tuple(anyForeignRules(), anyForeignRules()), RANDOM_PAIRS)) {
       const result = await diffAgreement({ before, after, users: FOREIGN_USERS }, ask);
+      if (result === null) continue;
+      checked += result.checked;
+      expect({ before, after, ...result }).toMatchObject({ missing: [], untrue: [] });
+    }
+    expect(checked).toBeGreaterThan(1_000);
+  });
+
+  it('says what random files without groups give everybody', async () => {
+    let checked = 0;
+    const withoutGroups = anyForeignRules().map((text) => {
+      const sections = JSON.parse(text) as Record<string, object[]>;
+      for (const rule of Object.values(sections).flat())
+        for (const key of ['group', 'original_group']) Reflect.deleteProperty(rule, key);
+      return JSON.stringify(sections);
+    });
+    for (const [before, after] of fc.sample(fc.tuple(withoutGroups, withoutGroups), RANDOM_PAIRS / 2)) {
+      const result = await diffAgreement({ before, after, users: 'a\nab\nb0\nx$\n' }, ask, { isListed: false });
       if (result === null) continue;
       checked += result.checked;
       expect({ before, after, ...result }).toMatchObject({ missing: [], untrue: [] });

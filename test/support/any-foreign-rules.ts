@@ -94,7 +94,10 @@ function apply(change: Change, section: string, rule: object): void {
       if (section === 'tables') set('filter_environment', { user: 'root' });
       return;
     case 'owner':
-      if (section === 'queries') set('queryOwner', 'a|c.*');
+      if (section === 'queries') {
+        set('queryOwner', 'a|c.*');
+        set('allow', ['view', 'kill']);
+      }
       if (section === 'catalogs') set('allow', 'owner');
       return;
     case 'column':
