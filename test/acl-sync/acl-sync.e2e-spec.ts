@@ -147,6 +147,24 @@ describe('publishing through the API', () => {
     expect(await status()).toMatchObject({ drift: null });
   });
 
+  it.each<[string, (published: string) => string]>([
+    ['a block of zeros, as a crash of the disk leaves it', () => '\0'.repeat(512)],
+    ['rules that name a user with a NUL', (published) => published.replace(/"alice"/g, '"al\\u0000ice"')],
+  ])('overwrites what the database cannot hold: %s', async (_, edited) => {
+    await grant('alice', 'orders');
+    await sync();
+    const published = await live();
+    await writeFile(join(directory, 'rules.json'), edited(published));
+
+    expect(await sync()).toMatchObject({ outcome: 'applied', publication: { version: 2 } });
+
+    expect(await live()).toBe(published);
+    expect(await live('rules.json.bak')).toBe(edited(published));
+    expect(await status()).toMatchObject({ drift: { overwritten: true } });
+    expect((await admin.get(`${ACL}/publications/2?against=1`)).status).toBe(200);
+    expect(await sync()).toMatchObject({ outcome: 'no_change' });
+  });
+
   it('ignores an edit of the backup', async () => {
     await grant('alice', 'orders');
     await sync();

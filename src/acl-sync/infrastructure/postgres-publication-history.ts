@@ -86,7 +86,7 @@ export class PostgresPublicationHistory extends PublicationHistory {
         `UPDATE acl_publications SET state = 'published', published_at = $2
           WHERE version = (SELECT max(version) FROM acl_publications WHERE state <> 'published' AND version > ${NEWEST}
                             AND (text = $1 OR (version = $3 AND hash = $4)))`,
-        [text, at, written?.generation, written?.hash],
+        [text?.includes('\0') ? null : text, at, written?.generation, written?.hash], // NUL is in no version, nor in any value of PostgreSQL
       );
       await this.session.manager.query(`UPDATE acl_publications SET state = 'abandoned' WHERE state = 'begun'`);
     });
