@@ -10,14 +10,21 @@ type Fields<K extends string> = Partial<Record<K, unknown>>;
 /** Reads a parsed JSON value of unknown shape and notes every problem. What it returns counts only if there was none. */
 export class SnapshotDecoder {
   readonly problems: SnapshotProblem[] = [];
+  /** The last value that is no object: nothing is said of its fields, which are read next. */
+  private noObject: string | null = null;
 
   refuse(path: string, message: string): void {
-    this.problems.push({ path, message });
+    if (!this.isField(path)) this.problems.push({ path, message });
+  }
+
+  private isField(path: string): boolean {
+    return this.noObject !== null && path.startsWith(`${this.noObject}.`);
   }
 
   object<K extends string>(value: unknown, path: string, known: readonly K[]): Fields<K> {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       this.refuse(path, 'must be an object');
+      if (!this.isField(path)) this.noObject = path;
       return {};
     }
     for (const key of Object.keys(value)) {
@@ -52,8 +59,8 @@ export class SnapshotDecoder {
   }
 
   id(value: unknown, path: string): number {
-    if (typeof value === 'number' && Number.isSafeInteger(value) && value > 0) return value;
-    this.refuse(path, 'must be a positive integer');
+    if (typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= MAX_ID) return value;
+    this.refuse(path, `must be an integer from 1 to ${MAX_ID}`);
     return 0;
   }
 
@@ -74,6 +81,8 @@ export class SnapshotDecoder {
   }
 }
 
+/** Of the database's integers; far below those at which adding one changes nothing. */
+const MAX_ID = 2 ** 31 - 1;
 const INSTANT = /^\d{4}-\d\d-\d\dT([01]\d|2[0-3]):\d\d(:\d\d(\.\d{1,3})?)?Z$/;
 
 export function join(path: string, key: string): string {

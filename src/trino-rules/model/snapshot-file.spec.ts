@@ -113,10 +113,27 @@ describe('a snapshot file', () => {
     expect(problems({ version: 2, grant: [], users: [{ id: 0 }, 5] })).toEqual([
       'grant: is not a known field',
       'version: must be 1',
-      'users[0].id: must be a positive integer',
+      'users[0].id: must be an integer from 1 to 2147483647',
       'users[0].name: must be a string',
       'users[1]: must be an object',
-      'users[1].name: must be a string',
+    ]);
+    expect(problems([])).toEqual([': must be an object']);
+    expect(problems({ version: 1, grants: [null], groups: [{ name: 1 }, { name: 2 }] })).toEqual([
+      'groups[0].name: must be a string',
+      'groups[1].name: must be a string',
+      'grants[0]: must be an object',
+    ]);
+  });
+
+  it('numbers rows without an id after very many with one', () => {
+    const users = Array.from({ length: 200_000 }, (_, i) => ({ id: i + 1, name: `user${i}` }));
+    const reading = read({ version: 1, users: [...users, { name: 'last' }] });
+    expect(reading.kind === 'read' && reading.snapshot.users.at(-1)).toMatchObject({ id: 200_001 });
+  });
+
+  it.each([0, -1, 1.5, '7', null, 2 ** 31, Number.MAX_SAFE_INTEGER, 1e300])('refuses the id %j', (id) => {
+    expect(problems({ version: 1, groups: [{ id, name: 'a' }, { name: 'b' }, { name: 'c' }] })).toEqual([
+      'groups[0].id: must be an integer from 1 to 2147483647',
     ]);
   });
 

@@ -21,6 +21,7 @@ export interface SnapshotDefaults {
 export function readSnapshot(value: unknown, defaults: SnapshotDefaults): SnapshotReading {
   const form = new SnapshotDecoder();
   const file = form.object(value, '', ['version', 'users', 'groups', 'grants', 'policies', 'settings', 'at']);
+  if (form.problems.some(({ path }) => path === '')) return { kind: 'refused', problems: form.problems };
   if (file.version !== 1) form.refuse('version', 'must be 1');
   const settings = decodeSettings(form, file.settings ?? {}, defaults.settings);
   const users = numbered(form, file.users, 'users', (row, path, id): SnapshotUser => {
@@ -89,7 +90,7 @@ function numbered<T>(
 ): T[] {
   const rows = form.list(value ?? [], path, (row, at) => ({ row, at, given: givenId(row) }));
   const ids = rows.flatMap(({ given, at }) => (given === undefined ? [] : [form.id(given, `${at}.id`)]));
-  let next = Math.max(0, ...ids);
+  let next = ids.reduce((highest, id) => Math.max(highest, id), 0);
   const seen = new Set<unknown>();
   return rows.map(({ row, at, given }) => {
     if (given !== undefined && seen.has(given)) form.refuse(`${at}.id`, 'is the id of another row');

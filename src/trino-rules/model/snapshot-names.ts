@@ -27,7 +27,8 @@ export class SnapshotNames {
     });
     const groupNames = new Set<string>();
     groups.forEach(({ name }, i) => {
-      if (groupNames.has(name.toLowerCase())) form.refuse(`groups[${i}].name`, 'is the name of another group');
+      if (name !== '' && groupNames.has(name.toLowerCase()))
+        form.refuse(`groups[${i}].name`, 'is the name of another group');
       groupNames.add(name.toLowerCase());
     });
     this.known = { user: lookup(users), group: lookup(groups) };
