@@ -12,7 +12,7 @@ import { ruleCount } from '../trino-rules/document/rules-document.js';
 import { readSnapshot } from '../trino-rules/model/snapshot-file.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { print, remark } from './output.js';
-import { readStructured } from './structured-file.js';
+import { readStructured, reportProblems } from './structured-file.js';
 
 interface Options {
   snapshot: string;
@@ -62,9 +62,11 @@ const TAKES_SECONDS = 2_000;
 /** Null: it cannot be read, and every problem has been printed. */
 async function read(file: string, settings: Settings): Promise<Snapshot | null> {
   const defaults = { settings: snapshotSettings(settings), at: new SystemClock().now() };
-  const reading = readSnapshot(await readStructured(file), defaults);
+  const read = await readStructured(file);
+  if (read === null) return null;
+  const reading = readSnapshot(read.value, defaults);
   if (reading.kind === 'read') return reading.snapshot;
-  for (const { path, message } of reading.problems) remark(`${file}: ${path} ${message}`);
+  reportProblems(file, reading.problems);
   return null;
 }
 

@@ -6,8 +6,8 @@ import { planLine } from '../grants/domain/snapshot-plan.js';
 import { SnapshotFilesModule } from '../grants/snapshot-files.module.js';
 import { type Applied, SnapshotFilesService } from '../grants/snapshot-files.service.js';
 import type { Settings } from '../platform/settings.js';
-import { print, remark, withProgress } from './output.js';
-import { readStructured } from './structured-file.js';
+import { print, printable, remark, withProgress } from './output.js';
+import { LIMITS, readStructured, reportProblems } from './structured-file.js';
 import { withModules } from './with-modules.js';
 
 @Module({})
@@ -24,11 +24,13 @@ const MODULE = (settings: Settings) => SnapshotFileCommands.with(settings);
 export async function exportSnapshotFile({ format }: { format: 'json' | 'yaml' }): Promise<void> {
   await withModules({ command: 'snapshot export', module: MODULE }, async (modules) => {
     const file = await withProgress('exporting', modules.get(SnapshotFilesService, { strict: false }).export());
-    print(
+    const text =
       format === 'json'
         ? JSON.stringify(file, null, 2)
-        : stringify(file, { aliasDuplicateObjects: false, lineWidth: 0 }).trimEnd(),
-    );
+        : stringify(file, { aliasDuplicateObjects: false, lineWidth: 0 }).trimEnd();
+    print(text);
+    if (format === 'yaml' && Buffer.byteLength(text) > LIMITS.YAML.most)
+      remark('snapshot apply reads no YAML of this size: use --format json');
   });
 }
 
@@ -43,14 +45,19 @@ interface ApplyOptions {
  * database cannot be reached.
  */
 export async function applySnapshotFile(path: string, { dryRun, prune, json }: ApplyOptions): Promise<void> {
-  const value = await readStructured(path);
+  const read = await readStructured(path);
+  if (read === null) {
+    process.exitCode = 2;
+    return;
+  }
   process.exitCode = await withModules({ command: 'snapshot apply', module: MODULE }, async (modules) => {
     const by = { actor: null, origin: null };
     const options = { dryRun: dryRun === true, prune: prune === true };
     let progress = 'reading what is recorded';
+    if (read.isLarge) remark(`${path}: comparing it with what is recorded`);
     const applied = await withProgress(
       () => progress,
-      modules.get(SnapshotFilesService, { strict: false }).apply(value, options, by, (line) => (progress = line)),
+      modules.get(SnapshotFilesService, { strict: false }).apply(read.value, options, by, (line) => (progress = line)),
     );
     if (json) print(JSON.stringify(appliedForm(applied)));
     else printApplied(applied, path);
@@ -65,13 +72,13 @@ function appliedForm(applied: Applied): object {
 
 function printApplied(applied: Applied, path: string): void {
   if (applied.kind === 'refused') {
-    for (const { path: place, message } of applied.problems)
-      remark(`${path}: ${place === '' ? '' : `${place} `}${message}`);
+    reportProblems(path, applied.problems);
     return;
   }
-  for (const { path: place, message } of applied.remarks) remark(`${path}: ${place} ${message}`);
+  reportProblems(path, applied.remarks);
   for (const warning of applied.warnings) remark(warning);
-  print([...applied.plan.map(planLine), SUMMARIES[applied.kind](applied.plan.length)].join('\n'));
+  const lines = applied.plan.map((step) => printable(planLine(step)));
+  print([...lines, SUMMARIES[applied.kind](applied.plan.length)].join('\n'));
 }
 
 const SUMMARIES = {

@@ -1,13 +1,127 @@
-import { readFile } from 'node:fs/promises';
-import { parse } from 'yaml';
+import { isUtf8 } from 'node:buffer';
+import { type FileHandle, open } from 'node:fs/promises';
 import { readJson } from '../kernel/json-reader.js';
+import { TextPositions } from '../trino-rules/document/finding.js';
+import type { SnapshotProblem } from '../trino-rules/model/snapshot-decoder.js';
+import { decodeFile } from './check/decode.js';
+import { printable, remark } from './output.js';
+import { readYamlText, type TextFault, type TextReading } from './yaml-text.js';
+
+export interface StructuredFile {
+  value: unknown;
+  /** Judging it takes seconds. */
+  isLarge: boolean;
+}
+
+const MB = 1_000_000;
+/** 1,000,000 grants as they are exported take 330 MB; a text cannot be longer than 512 MB. YAML takes a hundred times its size. */
+export const LIMITS = {
+  JSON: { most: 400 * MB, large: 10 * MB },
+  YAML: { most: 8 * MB, large: MB },
+};
+type Format = keyof typeof LIMITS;
+const ADVICE = `; of JSON it is ${LIMITS.JSON.most / MB} MB`;
+/** Some 4 GB where every value is one character. */
+const MAX_VALUES = 25_000_000;
+const MOST_SHOWN = 100;
+const LONGEST_SHOWN = 250;
 
 /**
- * Reads a file of JSON or YAML. JSON is YAML, too; but read as YAML, 100,000 grants take 1.7 GB, which is more than compiling and
- * proving them does.
+ * Reads a file of JSON, which begins with a bracket or a brace, or of YAML. Null: it cannot be read, and every problem has been printed.
+ * @throws Error of the system where there is no such file, or no permission
  */
-export async function readStructured(file: string): Promise<unknown> {
-  const text = await readFile(file, 'utf8');
-  const { root, faults } = readJson(text);
-  return root !== null && faults.length === 0 ? JSON.parse(text) : parse(text);
+export async function readStructured(file: string, report = remark): Promise<StructuredFile | null> {
+  const read = await readBytes(file);
+  if ('refusal' in read) {
+    reportProblems(file, [{ path: '', message: read.refusal }], report);
+    return null;
+  }
+  const { bytes, format } = read;
+  const isLarge = bytes.length > LIMITS[format].large;
+  if (isLarge) report(`${file}: reading ${Math.round(bytes.length / MB)} MB of ${format}`);
+  if (!isUtf8(bytes)) {
+    const { text, findings } = decodeFile(bytes);
+    return reportFaults(file, text, findings.slice(-1), report);
+  }
+  const text = new TextDecoder().decode(bytes);
+  const { value, faults } = format === 'JSON' ? readJsonText(text) : readYamlText(text);
+  return faults.length === 0 ? { value, isLarge } : reportFaults(file, text, faults, report);
+}
+
+/** Each on one line, with its place in the file. */
+export function reportProblems(file: string, problems: readonly SnapshotProblem[], report = remark): void {
+  for (const { path, message } of problems.slice(0, MOST_SHOWN)) {
+    report(`${file}: ${path === '' ? '' : `${shown(path)} `}${shown(message)}`);
+  }
+  const others = problems.length - MOST_SHOWN;
+  if (others > 0) report(`${file}: ${others} more ${others === 1 ? 'problem' : 'problems'}`);
+}
+
+/** On one line; keys and names of the file are part of it. */
+function shown(text: string): string {
+  const short = text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
+  return printable(short.replace(/\s+/g, ' '));
+}
+
+function reportFaults(file: string, text: string, faults: readonly TextFault[], report: typeof remark): null {
+  const positions = new TextPositions(text);
+  const placed = faults.map(({ message, at }) => {
+    const { line, column } = positions.of(at);
+    return { path: `line ${line}, column ${column}:`, message };
+  });
+  reportProblems(file, placed, report);
+  return null;
+}
+
+/** Stops at the limit: the size of a pipe or a device is not known before. */
+async function readBytes(file: string): Promise<{ bytes: Buffer; format: Format } | { refusal: string }> {
+  const handle = await open(file);
+  try {
+    const status = await handle.stat();
+    if (status.isDirectory()) return { refusal: 'is a directory' };
+    return await readWithin(handle, status.size);
+  } finally {
+    await handle.close();
+  }
+}
+
+async function readWithin(
+  handle: FileHandle,
+  size: number,
+): Promise<{ bytes: Buffer; format: Format } | { refusal: string }> {
+  const chunks: Buffer[] = [];
+  let format: Format | null = null;
+  let length = 0;
+  for await (const chunk of handle.createReadStream({ autoClose: false }) as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    length += chunk.length;
+    format ??= formatOf(chunk);
+    const { most } = LIMITS[format ?? 'JSON'];
+    if (Math.max(length, size) > most)
+      return {
+        refusal: `has more than the ${most / MB} MB that are read of ${format ?? 'JSON'}${format === 'YAML' ? ADVICE : ''}`,
+      };
+  }
+  return { bytes: Buffer.concat(chunks), format: format ?? 'YAML' };
+}
+
+/** By the first byte that is neither white space nor of a byte order mark; null: there is none. */
+function formatOf(bytes: Buffer): Format | null {
+  const first = bytes.find((byte) => !IGNORED.includes(byte));
+  if (first === undefined) return null;
+  return first === OPENING.brace || first === OPENING.bracket ? 'JSON' : 'YAML';
+}
+
+const IGNORED = Buffer.from('\ufeff \t\r\n');
+const OPENING = { brace: 0x7b, bracket: 0x5b };
+
+/** Unlike `JSON.parse` alone it reports equal keys, of which only the last would count, and all with their places. */
+function readJsonText(text: string): TextReading {
+  const faults = jsonFaults(text);
+  return { value: faults.length === 0 ? JSON.parse(text) : null, faults };
+}
+
+/** A function of its own, because its tree has to be garbage before the text is parsed again. */
+function jsonFaults(text: string): readonly TextFault[] {
+  return readJson(text, { maxValues: MAX_VALUES, maxFaults: MOST_SHOWN }).faults;
 }

@@ -92,6 +92,21 @@ describe('snapshot files, refused', () => {
     expect((await files.admin.get(`/api/admin/users/${files.ids.alice}`)).body).toMatchObject({ is_active: true });
   });
 
+  it('have any number of problems, of which the command shows the first', async () => {
+    const grants = Array.from({ length: 200_000 }, () => ({
+      principal: 1,
+      resource: { catalog: 'sales' },
+      privileges: ['SELECT'],
+    }));
+    expect(problemsOf(await files.planned({ version: 1, grants }))).toHaveLength(grants.length);
+    const { code, stdout, stderr } = await files.command({ version: 1, grants: grants.slice(0, 150) });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    const lines = stderr.trimEnd().split('\n');
+    expect(lines).toHaveLength(101);
+    expect(lines[0]).toMatch(/access: grants\[0\]\.principal must be an object$/);
+    expect(lines[100]).toMatch(/access: 50 more problems$/);
+  });
+
   it('end with 2 where the file cannot be read', async () => {
     expect(await files.command('version: [')).toMatchObject({ code: 2, stdout: '' });
     expect(await files.run('apply', join(files.folder, 'nowhere'))).toMatchObject({ code: 2, stdout: '' });

@@ -44,8 +44,8 @@ export function readAccessFile(value: unknown, recorded: Snapshot): AccessFileRe
     problems.push({ path: `groups[${i}].name`, message: `differs from the group ${spelling} in case only` });
   });
   const reading = readSnapshot({ ...form, users }, { settings, at });
-  problems.push(...limitProblems(form), ...(reading.kind === 'refused' ? reading.problems : []));
-  if (reading.kind === 'refused' || problems.length > 0) return { kind: 'refused', problems };
+  const all = [...problems, ...limitProblems(form), ...(reading.kind === 'refused' ? reading.problems : [])];
+  if (reading.kind === 'refused' || all.length > 0) return { kind: 'refused', problems: all };
 
   const { snapshot } = reading;
   const remarks = snapshot.users.slice(0, listed.length).flatMap(({ name, isActive }, i): SnapshotProblem[] => {

@@ -1,0 +1,106 @@
+import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readStructured, reportProblems } from './structured-file.js';
+
+describe('a file of JSON or YAML', () => {
+  let folder: string;
+  let file: string;
+  let remarks: string[];
+  const report = (line: string): void => void remarks.push(line.replace(`${file}: `, ''));
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'structured-file-'));
+    file = join(folder, 'file');
+  });
+  beforeEach(() => {
+    remarks = [];
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+
+  const read = async (content: string | Uint8Array) => {
+    await writeFile(file, content);
+    return readStructured(file, report);
+  };
+  const at = (line: number, column: number, message: string) => [`line ${line}, column ${column}: ${message}`];
+
+  it.each([
+    ['JSON', '{"a": [1, "b", null]}'],
+    ['JSON behind a byte order mark', '\ufeff\n{"a": [1, "b", null]}'],
+    ['YAML', '# rows\na: [1, "b", null]'],
+    ['YAML behind a byte order mark', '\ufeffa:\n- 1\n- b\n- null'],
+  ])('is read: %s', async (_, content) => {
+    expect(await read(content)).toEqual({ value: { a: [1, 'b', null] }, isLarge: false });
+    expect(remarks).toEqual([]);
+  });
+
+  it.each(['', 'null', '[]', '5', '---'])('may hold something else than a snapshot: %j', async (content) => {
+    expect(await read(content)).not.toBeNull();
+  });
+
+  it.each<[string, string | Uint8Array, string[]]>([
+    ['no end', '{"a": 1,\n "b": [', at(2, 8, 'unexpected end of the text: a value is missing')],
+    ['a key twice', '{"a": [{"b": 1, "b": 2}]}', at(1, 17, 'duplicate key "b"')],
+    ['half a character', '{"a": "\\ud800"}', at(1, 7, 'lone surrogate in a string')],
+    ['a NUL at the end', '{"a": 1}\0', at(1, 9, 'unexpected text after the JSON value')],
+    ['brackets without end', '['.repeat(1e6), at(1, 66, 'nested more than 64 levels deep')],
+    ['Latin-1', Buffer.from('{"a": "ä"}', 'latin1'), at(1, 8, 'from here on the file is not UTF-8')],
+    ['UTF-16', Buffer.from('\ufeff{"a": 1}', 'utf16le'), at(1, 1, 'the file is UTF-16, not UTF-8')],
+    ['Latin-1 in YAML', Buffer.from('a: 1\nb: ä\n', 'latin1'), at(2, 4, 'from here on the file is not UTF-8')],
+    ['a key twice in YAML', 'a: 1\nb:\n  c: 1\n  "c": 2\n', at(4, 3, 'duplicate key "c"')],
+    ['a NUL in YAML', 'a: 1\nb: "\0"\n', at(2, 5, 'a NUL character')],
+    ['an alias', 'a: &x [1]\nb: *x\n', at(2, 4, 'the alias *x: write the value out')],
+    ['a merge key', 'a: &x {c: 1}\nb:\n  <<: *x\n', at(3, 7, 'the alias *x: write the value out')],
+    ['a tag', 'a: !mine b\n', at(1, 4, 'Unresolved tag: !mine')],
+    ['a second document', 'a: 1\n---\na: 2\n', at(2, 1, 'a second document begins')],
+    ['a number as key', 'a: 1\n2: 3\n', at(2, 1, 'a key must be a string')],
+    ['a list as key', 'a: 1\n? [b]\n: 3\n', at(2, 3, 'a key must be a string')],
+    ['deep YAML', `a: ${'['.repeat(100_000)}`, [expect.stringContaining('nested too deeply') as string]],
+    [
+      'tokens without end',
+      `a: [${'b,'.repeat(1_600_000)}]`,
+      ['reading 3 MB of YAML', ...at(1, 1, 'more than 3000000 tokens of YAML; write it as JSON')],
+    ],
+  ])('is refused with the place: %s', async (_, content, told) => {
+    expect(await read(content)).toBeNull();
+    expect(remarks).toEqual(told);
+  });
+
+  it('is refused by its size before it is read', async () => {
+    for (const [start, told] of [
+      ['{', 'has more than the 400 MB that are read of JSON'],
+      ['a', 'has more than the 8 MB that are read of YAML; of JSON it is 400 MB'],
+    ] as const) {
+      await writeFile(file, start);
+      await truncate(file, 2 ** 40);
+      expect(await readStructured(file, report)).toBeNull();
+      expect(remarks.splice(0)).toEqual([told]);
+    }
+    expect(await readStructured('/dev/zero', report)).toBeNull();
+    expect(remarks).toHaveLength(1);
+  });
+
+  it('cannot be a folder', async () => {
+    expect(await readStructured(folder, report)).toBeNull();
+    expect(remarks).toEqual([`${folder}: is a directory`]);
+  });
+
+  it('of YAML may have very many keys', async () => {
+    const keys = Array.from({ length: 100_000 }, (_, i) => `key${i}: 1\n`);
+    expect(await read([...keys, 'key5: 1'].join(''))).toBeNull();
+    expect(remarks.slice(1)).toEqual(at(100_001, 1, 'duplicate key "key5"'));
+  });
+
+  it('has each problem on one short line, and the first hundred', () => {
+    const hostile = { path: `a\u001b[2J\n${'k'.repeat(1e6)}`, message: 'is not\r\na known\u202e field' };
+    reportProblems(
+      file,
+      Array.from({ length: 102 }, () => hostile),
+      report,
+    );
+    expect(remarks).toHaveLength(101);
+    expect(remarks[0]).toMatch(/^a�\[2J k+… is not a known� field$/);
+    expect(remarks[0]?.length).toBeLessThan(400);
+    expect(remarks[100]).toBe('2 more problems');
+  });
+});
