@@ -1,3 +1,8 @@
+// A reader that ends early, such as `head`, takes nothing back, and is no refusal.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+});
+
 /** The result of a command, on standard output. */
 export function print(line: string): void {
   process.stdout.write(`${line}\n`);

@@ -1,5 +1,10 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Client } from 'pg';
 import { parse } from 'yaml';
+import { runGrantline } from '../support/grantline-process.js';
 import { FILE, type SnapshotFiles, startSnapshotFiles } from '../support/snapshot-files.js';
 
 describe('snapshot files, applied', () => {
@@ -174,5 +179,38 @@ describe('snapshot files, applied', () => {
     await database.query('COMMIT');
     await database.end();
     expect(await applying).toEqual(['- grant SELECT on sales to user alice']);
+  });
+
+  it('are told where a change under way does not end', async () => {
+    const database = new Client(files.service.database.url);
+    await database.connect();
+    await database.query('BEGIN; LOCK TABLE grants IN ROW EXCLUSIVE MODE');
+    const impatient = new URL(files.service.database.url);
+    impatient.searchParams.set('options', '-c lock_timeout=100');
+    const path = join(files.folder, 'waiting');
+    await writeFile(path, JSON.stringify(FILE));
+    const { code, stdout, stderr } = await runGrantline(['snapshot', 'apply', path], {
+      ...files.environment,
+      DATABASE_URL: impatient.href,
+    });
+    await database.end();
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toBe(
+      'grantline: groups and grants are being written by others: nothing was changed, try again later\n',
+    );
+  });
+
+  it('exit as ever where nobody reads the plan to its end', async () => {
+    const tables = Array.from({ length: 3_000 }, (_, i) => ({ catalog: 'sales', schema: 'eu', table: `table${i}` }));
+    const principal = { type: 'user', name: 'alice' };
+    const grants = tables.map((resource) => ({ resource, principal, privileges: ['SELECT'] }));
+    const path = join(files.folder, 'unread');
+    await writeFile(path, JSON.stringify({ version: 1, grants }));
+    const env = { ...files.environment, PATH: process.env['PATH'] };
+    const child = spawn(process.execPath, ['dist/main.js', 'snapshot', 'apply', path], { env });
+    child.stdout.destroy();
+    child.stderr.resume();
+    expect(await once(child, 'close')).toEqual([0, null]);
+    expect((await files.exported()).grants).toHaveLength(tables.length);
   });
 });

@@ -77,6 +77,8 @@ export interface SnapshotFiles {
   admin: ApiClient;
   ids: Record<'alice' | 'bob' | 'cyn', number>;
   folder: string;
+  /** Of the commands. */
+  environment: Record<string, string>;
   /** `grantline snapshot …` as a process. */
   run(...args: string[]): Promise<Finished>;
   /** `grantline snapshot apply` of a file with that content. */
@@ -104,15 +106,15 @@ export async function startSnapshotFiles(): Promise<SnapshotFiles> {
   const root = { module: Commands, imports: [platform, ports, SnapshotFilesModule] };
   const modules = await NestFactory.createApplicationContext(root, { logger: false });
 
-  const run = (...args: string[]) =>
-    runGrantline(['snapshot', ...args], {
-      NODE_ENV: 'test',
-      AUTH_SECRET_KEY: TEST_SECRET,
-      DATABASE_URL: service.database.url,
-      DATABASE_MIGRATION_URL: service.database.migrationUrl,
-      ACL_FILE_DIRECTORY: join(folder, 'acl'),
-      ...RULES,
-    });
+  const environment = {
+    NODE_ENV: 'test',
+    AUTH_SECRET_KEY: TEST_SECRET,
+    DATABASE_URL: service.database.url,
+    DATABASE_MIGRATION_URL: service.database.migrationUrl,
+    ACL_FILE_DIRECTORY: join(folder, 'acl'),
+    ...RULES,
+  };
+  const run = (...args: string[]) => runGrantline(['snapshot', ...args], environment);
   const command = async (file: unknown, ...options: string[]) => {
     const path = join(folder, 'access');
     await writeFile(path, typeof file === 'string' ? file : JSON.stringify(file));
@@ -132,5 +134,5 @@ export async function startSnapshotFiles(): Promise<SnapshotFiles> {
     await service.stop();
     await rm(folder, { recursive: true });
   };
-  return { service, admin, ids, folder, run, command, exported, planned, apply, stop };
+  return { service, admin, ids, folder, environment, run, command, exported, planned, apply, stop };
 }

@@ -1,8 +1,14 @@
+import { types } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
 import type { Descriptions } from '../../trino-rules/model/snapshot-export.js';
 import { AccessFileStore } from '../domain/access-file-store.js';
 import { POLICY_WRITERS_LOCK } from './postgres-policy-store.js';
+
+/** Below the statement timeout, which says less about the reason. A role may have another one. */
+const LOCK_TIMEOUT = '25s';
+/** PostgreSQL's SQLSTATE when it passes. */
+const LOCK_NOT_AVAILABLE = '55P03';
 
 interface DescriptionRow {
   of: keyof Descriptions;
@@ -29,10 +35,30 @@ export class PostgresAccessFileStore extends AccessFileStore {
 
   /** In the order in which other writers lock, so that none of them waits for this one while it is waited for. */
   override async lockWrites(): Promise<void> {
+    await this.session.manager.query(
+      `SELECT set_config('lock_timeout', $1, true) WHERE current_setting('lock_timeout') = '0'`,
+      [LOCK_TIMEOUT],
+    );
+    try {
+      await this.lock();
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error;
+      throw new Error('groups and grants are being written by others: nothing was changed, try again later', {
+        cause: error,
+      });
+    }
+  }
+
+  private async lock(): Promise<void> {
     await this.session.manager.query('SELECT pg_advisory_xact_lock($1)', [POLICY_WRITERS_LOCK]);
     await this.session.manager.query('SELECT id FROM groups ORDER BY id FOR UPDATE');
     await this.session.manager.query(
       'LOCK TABLE groups, group_members, grants, policies, policy_exceptions IN SHARE ROW EXCLUSIVE MODE',
     );
   }
+}
+
+function isLockTimeout(error: unknown): boolean {
+  const cause: unknown = types.isNativeError(error) && 'driverError' in error ? error.driverError : error;
+  return types.isNativeError(cause) && 'code' in cause && cause.code === LOCK_NOT_AVAILABLE;
 }
