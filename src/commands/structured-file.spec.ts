@@ -68,7 +68,7 @@ describe('a file of JSON or YAML', () => {
 
   it('is refused by its size before it is read', async () => {
     for (const [start, told] of [
-      ['{', 'has more than the 400 MB that are read of JSON'],
+      ['{"', 'has more than the 400 MB that are read of JSON'],
       ['a', 'has more than the 8 MB that are read of YAML; of JSON it is 400 MB'],
     ] as const) {
       await writeFile(file, start);

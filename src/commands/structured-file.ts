@@ -27,7 +27,7 @@ const MOST_SHOWN = 100;
 const LONGEST_SHOWN = 250;
 
 /**
- * Reads a file of JSON, which begins with a bracket or a brace, or of YAML. Null: it cannot be read, and every problem has been printed.
+ * Reads a file of JSON, which begins with a bracket, or a brace and a quotation mark, or of YAML. Null: it cannot be read, and every problem has been printed.
  * @throws Error of the system where there is no such file, or no permission
  */
 export async function readStructured(file: string, report = remark): Promise<StructuredFile | null> {
@@ -105,15 +105,16 @@ async function readWithin(
   return { bytes: Buffer.concat(chunks), format: format ?? 'YAML' };
 }
 
-/** By the first byte that is neither white space nor of a byte order mark; null: there is none. */
+/** By what it begins with, but for white space and a byte order mark; null: there is nothing else. */
 function formatOf(bytes: Buffer): Format | null {
-  const first = bytes.find((byte) => !IGNORED.includes(byte));
-  if (first === undefined) return null;
-  return first === OPENING.brace || first === OPENING.bracket ? 'JSON' : 'YAML';
+  const start = bytes
+    .subarray(0, 4_096)
+    .toString()
+    .replace(/^\ufeff/, '')
+    .trimStart();
+  if (start === '') return null;
+  return /^(?:\[|\{\s*(?:["}]|$))/.test(start) ? 'JSON' : 'YAML';
 }
-
-const IGNORED = Buffer.from('\ufeff \t\r\n');
-const OPENING = { brace: 0x7b, bracket: 0x5b };
 
 /** Unlike `JSON.parse` alone it reports equal keys, of which only the last would count, and all with their places. */
 function readJsonText(text: string): TextReading {
