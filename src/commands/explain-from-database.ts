@@ -4,6 +4,7 @@ import { PublishingModule } from '../acl-sync/publishing.module.js';
 import { AccessService } from '../grants/access.service.js';
 import { explanationForm } from '../grants/domain/explanation-form.js';
 import { SnapshotService } from '../grants/snapshot.service.js';
+import { foldedName } from '../kernel/name.js';
 import type { Settings } from '../platform/settings.js';
 import type { Question } from '../trino-rules/answers/question.js';
 import type { Principal } from '../trino-rules/model/principal.js';
@@ -22,6 +23,6 @@ export function explainFromDatabase(user: string, question: Question): Promise<R
 
 /** Names of accounts and engine principals are unique in any case. */
 function principalNamed({ users }: Snapshot, name: string): Principal {
-  const account = users.find((user) => user.name.toLowerCase() === name.toLowerCase());
+  const account = users.find((user) => foldedName(user.name) === foldedName(name));
   return account ? { type: 'user', id: account.id } : { type: 'engine', name };
 }

@@ -4,6 +4,7 @@ import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import { Refused } from '../kernel/errors.js';
 import { getOrInsert } from '../kernel/get-or-insert.js';
+import { foldedName } from '../kernel/name.js';
 import { Transaction } from '../platform/transaction.js';
 import { maskConflict } from '../trino-rules/model/mask-conflict.js';
 import type { SnapshotProblem } from '../trino-rules/model/snapshot-decoder.js';
@@ -154,10 +155,10 @@ export class SnapshotFilesService {
     const held = await this.users.claimEngineNames([...new Set(named.map(({ name }) => name))]);
     const paths = new Map<string, string[]>();
     if (held.length > 0)
-      for (const { name, path } of named) getOrInsert(paths, name.toLowerCase(), () => []).push(path);
+      for (const { name, path } of named) getOrInsert(paths, foldedName(name), () => []).push(path);
     return held.flatMap(({ name, holder }) => {
       const message = `is the name of ${holder === 'account' ? 'an account' : 'an engine principal in another spelling'}`;
-      return (paths.get(name.toLowerCase()) ?? []).map((path) => ({ path, message }));
+      return (paths.get(foldedName(name)) ?? []).map((path) => ({ path, message }));
     });
   }
 

@@ -7,6 +7,11 @@ export function nameProblem(name: string): string | null {
   return /[\p{C}\p{Zl}\p{Zp}]/u.test(name) ? 'must not hold control, format or unassigned characters' : null;
 }
 
+/** Equal for names that differ in the case of ASCII letters only: one holder for them all. As the database's indexes fold them. */
+export function foldedName(name: string): string {
+  return name.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+}
+
 /** What is wrong with the name of a catalog, schema, table or column, which the engine has in lower case; null: nothing. */
 export function resourceNameProblem(name: string): string | null {
   return nameProblem(name) ?? (name === name.toLowerCase() ? null : 'must be lower-case, as the engine has it');

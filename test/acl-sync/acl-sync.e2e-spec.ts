@@ -45,6 +45,23 @@ describe('publishing through the API', () => {
       .items;
   const logged = (message: string) => service.logLines.filter((line) => line.includes(`"${message}"`));
 
+  it.each([
+    ['ünal', 'Ünal'],
+    ['alice_k', 'alice_\u212a'], // the sign of the kelvin, whose lower case is k
+  ])('publishes what was granted to %s and to %s, which are two names', async (one, other) => {
+    const names = [one, other];
+    for (const [i, name] of names.entries()) {
+      const granted = {
+        principal: { type: 'engine', name },
+        resource: { catalog: `sales_${i}` },
+        privileges: ['SELECT'],
+      };
+      expect((await admin.post('/api/admin/grants', granted)).status).toBe(201);
+    }
+
+    expect(await sync()).toMatchObject({ outcome: 'applied', reasons: [] });
+  });
+
   it('publishes the granted access, and records it in audit trail, log and status', async () => {
     await grant('alice', 'orders');
 

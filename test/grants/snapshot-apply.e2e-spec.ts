@@ -41,6 +41,25 @@ describe('snapshot files, applied', () => {
     expect(await files.planned(FILE, { dryRun: true, prune: true })).toMatchObject({ kind: 'no_change', plan: [] });
   });
 
+  it('tell names apart that differ in the case of letters beyond ASCII', async () => {
+    const name = (first: string) => ({ type: 'engine', name: `${first}nal` });
+    const file = {
+      ...{ version: 1, users: [], policies: [] },
+      groups: [
+        { name: 'Ärzte', members: [] },
+        { name: 'ärzte', members: [] },
+      ],
+      grants: ['Ü', 'ü'].map((first) => ({
+        resource: { catalog: 'sales' },
+        principal: name(first),
+        privileges: ['SELECT'],
+      })),
+    };
+
+    expect(await files.planned(file)).toMatchObject({ kind: 'applied' });
+    expect(await files.planned(await files.exported())).toMatchObject({ kind: 'no_change' });
+  });
+
   it('are audited as the same changes by the API', async () => {
     const trail = async () => {
       const { body } = await files.admin.get('/api/admin/audit?limit=200');

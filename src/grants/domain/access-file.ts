@@ -1,3 +1,4 @@
+import { foldedName } from '../../kernel/name.js';
 import type { Descriptions } from '../../trino-rules/model/snapshot-export.js';
 import type { SnapshotProblem } from '../../trino-rules/model/snapshot-decoder.js';
 import { readSnapshot } from '../../trino-rules/model/snapshot-file.js';
@@ -25,8 +26,8 @@ export function readAccessFile(value: unknown, recorded: Snapshot): AccessFileRe
   const form: object = Object.fromEntries(Object.entries(value).filter(([key]) => key !== 'settings' && key !== 'at'));
   const { settings, at } = recorded;
   const listed = rowsOf(form, 'users').map((row) => fieldOf(row, 'name'));
-  const inFile = new Set(listed.map((name) => (typeof name === 'string' ? name.toLowerCase() : name)));
-  const others = recorded.users.filter(({ name }) => !inFile.has(name.toLowerCase()));
+  const inFile = new Set(listed.map((name) => (typeof name === 'string' ? foldedName(name) : name)));
+  const others = recorded.users.filter(({ name }) => !inFile.has(foldedName(name)));
   const users =
     'users' in form && !Array.isArray(form.users) ? form.users : [...rowsOf(form, 'users'), ...named(others)];
   const problems: SnapshotProblem[] = [];
@@ -36,10 +37,10 @@ export function readAccessFile(value: unknown, recorded: Snapshot): AccessFileRe
     if (typeof name !== 'string' || accounts.has(name)) return;
     problems.push({ path: `users[${i}].name`, message: `there is no account named ${name}, and apply makes none` });
   });
-  const groupNames = new Map(recorded.groups.map(({ name }) => [name.toLowerCase(), name]));
+  const groupNames = new Map(recorded.groups.map(({ name }) => [foldedName(name), name]));
   rowsOf(form, 'groups').forEach((row, i) => {
     const name = fieldOf(row, 'name');
-    const spelling = typeof name === 'string' ? groupNames.get(name.toLowerCase()) : undefined;
+    const spelling = typeof name === 'string' ? groupNames.get(foldedName(name)) : undefined;
     if (spelling === undefined || spelling === name) return;
     problems.push({ path: `groups[${i}].name`, message: `differs from the group ${spelling} in case only` });
   });

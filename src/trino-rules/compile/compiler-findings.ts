@@ -1,3 +1,4 @@
+import { foldedName } from '../../kernel/name.js';
 import type { Finding } from '../document/finding.js';
 import type { Subject } from '../model/principal.js';
 import type { Resource } from '../model/resource.js';
@@ -16,11 +17,11 @@ export function compilerFindings(snapshot: Snapshot, intent: IntentSets): Findin
   ];
 }
 
-/** The engine knows people by name alone, and two people must not look alike in any case (product description, section 4). */
+/** Two principals with one name, in any case of ASCII letters (docs/decisions/0007). */
 function nameClashes({ principals }: IntentSets): Finding[] {
   const byName = new Map<string, Subject[]>();
   for (const subject of principals.subjects) {
-    getOrInsert(byName, subject.name.toLowerCase(), () => []).push(subject);
+    getOrInsert(byName, foldedName(subject.name), () => []).push(subject);
   }
   return [...byName.values()]
     .filter((named) => named.length > 1)

@@ -1,4 +1,4 @@
-import { nameProblem } from '../../kernel/name.js';
+import { foldedName, nameProblem } from '../../kernel/name.js';
 import type { PolicySubject, Principal } from './principal.js';
 import type { SnapshotDecoder } from './snapshot-decoder.js';
 import type { SnapshotGroup, SnapshotSettings, SnapshotUser } from './snapshot.js';
@@ -10,7 +10,7 @@ interface Lookup {
 
 /** The principals of a snapshot file, by id or by name; no name is ambiguous. */
 export class SnapshotNames {
-  /** Whose name it is, by the name in lower case. */
+  /** Whose name it is, by the folded name. */
   private readonly holders = new Map<string, string>();
   private readonly engineNames = new Map<string, string>();
   private readonly known: Record<'user' | 'group', Lookup>;
@@ -21,15 +21,15 @@ export class SnapshotNames {
     groups: readonly Pick<SnapshotGroup, 'id' | 'name'>[],
     settings: SnapshotSettings,
   ) {
-    for (const name of settings.serviceAccounts) this.holders.set(name.toLowerCase(), 'a service account');
+    for (const name of settings.serviceAccounts) this.holders.set(foldedName(name), 'a service account');
     users.forEach(({ name }, i) => {
       this.claim(name, `users[${i}].name`);
     });
     const groupNames = new Set<string>();
     groups.forEach(({ name }, i) => {
-      if (name !== '' && groupNames.has(name.toLowerCase()))
+      if (name !== '' && groupNames.has(foldedName(name)))
         form.refuse(`groups[${i}].name`, 'is the name of another group');
-      groupNames.add(name.toLowerCase());
+      groupNames.add(foldedName(name));
     });
     this.known = { user: lookup(users), group: lookup(groups) };
   }
@@ -73,17 +73,17 @@ export class SnapshotNames {
 
   private engineName(value: unknown, path: string): string {
     const name = this.form.text(value, path, nameProblem);
-    const holder = this.holders.get(name.toLowerCase());
+    const holder = this.holders.get(foldedName(name));
     if (holder !== undefined) this.form.refuse(path, `is the name of ${holder}, not of an engine principal`);
-    const spelling = this.engineNames.get(name.toLowerCase()) ?? name;
+    const spelling = this.engineNames.get(foldedName(name)) ?? name;
     if (spelling !== name) this.form.refuse(path, `differs from the engine principal ${spelling} in case only`);
-    this.engineNames.set(name.toLowerCase(), spelling);
+    this.engineNames.set(foldedName(name), spelling);
     return name;
   }
 
   private claim(name: string, path: string): void {
-    const holder = this.holders.get(name.toLowerCase());
-    if (holder === undefined) this.holders.set(name.toLowerCase(), 'an account');
+    const holder = this.holders.get(foldedName(name));
+    if (holder === undefined) this.holders.set(foldedName(name), 'an account');
     else if (name !== '') this.form.refuse(path, `is the name of ${holder} already`);
   }
 }
