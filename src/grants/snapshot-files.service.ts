@@ -154,8 +154,7 @@ export class SnapshotFilesService {
     );
     const held = await this.users.claimEngineNames([...new Set(named.map(({ name }) => name))]);
     const paths = new Map<string, string[]>();
-    if (held.length > 0)
-      for (const { name, path } of named) getOrInsert(paths, foldedName(name), () => []).push(path);
+    if (held.length > 0) for (const { name, path } of named) getOrInsert(paths, foldedName(name), () => []).push(path);
     return held.flatMap(({ name, holder }) => {
       const message = `is the name of ${holder === 'account' ? 'an account' : 'an engine principal in another spelling'}`;
       return (paths.get(foldedName(name)) ?? []).map((path) => ({ path, message }));

@@ -38,7 +38,15 @@ describe('a query that fails', () => {
   });
 
   const BIGINT = '[{"name":"n","type":"bigint"}]';
+  const TYPE = '{"rawType":"array","arguments":[{"kind":"TYPE","value":';
+  const DEEP_TYPE = `${TYPE.repeat(20_000)}{"rawType":"bigint"}${'}]}'.repeat(20_000)}`;
+  const DEEP_VALUE = '['.repeat(200_000) + ']'.repeat(200_000);
   it.each([
+    ['with a value of lists in lists', `{"id":"@","stats":{},"columns":${BIGINT},"data":[[${DEEP_VALUE}]]}`],
+    [
+      'with a type of lists in lists',
+      `{"id":"@","stats":{},"columns":[{"name":"n","type":"array","typeSignature":${DEEP_TYPE}}],"data":[[[]]]}`,
+    ],
     ['of another query', `{"id":"of_another_person","stats":{},"columns":${BIGINT},"data":[[42]]}`],
     ['that leads to another query', '{"id":"@","stats":{},"nextUri":"/v1/statement/executing/of_another_person/y1/1"}'],
     ['with a count beyond 63 bits', '{"id":"@","stats":{},"updateType":"INSERT","updateCount":9223372036854775808}'],

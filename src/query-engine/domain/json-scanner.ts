@@ -6,6 +6,9 @@ const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x
 /** Upper estimates of V8's heap bytes: an array or object, a slot with its number, a byte of text (two where not Latin-1). */
 const WEIGHT = { container: 64, value: 24, byte: 2 } as const;
 
+/** Lists and objects within each other. What walks a parsed value later, such as `JSON.stringify`, runs out of stack at some thousands. */
+const MOST_DEPTH = 1_000;
+
 /** Finds where the values of a JSON text begin and end, without reading them. */
 export class JsonScanner {
   /** Heap bytes that the value skipped last may take once it is parsed. */
@@ -41,7 +44,7 @@ export class JsonScanner {
     if (this.at < this.bytes.length) throw new ProtocolBreach('the answer is not JSON');
   }
 
-  /** Steps over a value. @returns where it began. @throws ProtocolBreach when there is none, or it does not end. */
+  /** Steps over a value. @returns where it began. @throws ProtocolBreach when there is none, it does not end, or it is nested too deeply. */
   skipValue(): number {
     this.skipBlanks();
     const { bytes, at: start } = this;
@@ -56,6 +59,7 @@ export class JsonScanner {
       }
       if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
         depth += 1;
+        if (depth > MOST_DEPTH) throw new ProtocolBreach('the answer is nested too deeply');
         containers += 1;
       } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth -= 1;
       else if (byte === COMMA || byte === COLON) values += 1;
