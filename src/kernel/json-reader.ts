@@ -35,6 +35,8 @@ export interface JsonReading {
 /** Limits at which reading stops. */
 export interface JsonLimits {
   maxValues: number;
+  /** Of all objects together. */
+  maxMembers?: number;
   maxFaults: number;
   /** Comments, trailing commas and text after the value are faults after which reading continues. */
   isLenient?: boolean;
@@ -92,6 +94,7 @@ class Reader {
   readonly faults: JsonFault[] = [];
   private at = 0;
   private values = 0;
+  private memberCount = 0;
 
   constructor(
     private readonly text: string,
@@ -154,6 +157,10 @@ class Reader {
     this.list('}', () => {
       if (this.next() !== '"') throw new Unreadable('expected a key in double quotes', this.at);
       const at = this.at;
+      this.memberCount += 1;
+      if (this.memberCount > (this.limits.maxMembers ?? Infinity)) {
+        throw new Stopped({ code: 'json-too-many-values', message: `more than ${this.limits.maxMembers} fields`, at });
+      }
       const key = this.string();
       if (seen.has(key)) {
         const shown = key.length > MAX_SHOWN ? `${key.slice(0, MAX_SHOWN)}…` : key;
