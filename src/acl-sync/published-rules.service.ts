@@ -4,10 +4,10 @@ import { readRules } from '../trino-rules/document/rules-reader.js';
 import { Evaluator } from '../trino-rules/engine/evaluator.js';
 import { PublicationHistory } from './domain/publication-history.js';
 
-/** Reads the text of a version once. */
+/** Reads the text of a version once: hundreds of milliseconds for a large one, in which nobody else is answered. */
 @Injectable()
 export class PublishedRulesService extends PublishedRules {
-  private latest: { version: number; engine: Evaluator } | null = null;
+  private latest: { version: number; engine: Promise<Evaluator | null> } | null = null;
 
   constructor(private readonly history: PublicationHistory) {
     super();
@@ -15,12 +15,23 @@ export class PublishedRulesService extends PublishedRules {
 
   override async current(): Promise<{ version: number; engine: Evaluator } | null> {
     const [newest] = (await this.history.list({ limit: 1, after: null })).items;
-    if (newest === undefined || newest.version === this.latest?.version) return this.latest;
-    const publication = await this.history.find(newest.version);
+    if (newest === undefined) return null;
+    const { version } = newest;
+    if (this.latest?.version !== version) this.latest = { version, engine: this.read(version) };
+    const { latest } = this;
+    try {
+      const engine = await latest.engine;
+      return engine && { version, engine };
+    } catch (error) {
+      if (this.latest === latest) this.latest = null; // to be read again
+      throw error;
+    }
+  }
+
+  /** Null: only texts that this reader accepts are published, but an earlier build may have published others. */
+  private async read(version: number): Promise<Evaluator | null> {
+    const publication = await this.history.find(version);
     const reading = publication && readRules(publication.text);
-    // Only texts that this reader accepts are published; an earlier build may have published others.
-    if (reading?.kind !== 'read') return null;
-    this.latest = { version: newest.version, engine: new Evaluator(reading.document) };
-    return this.latest;
+    return reading?.kind === 'read' ? new Evaluator(reading.document) : null;
   }
 }
