@@ -3,13 +3,15 @@ import { readUsers } from '../../src/commands/users-file.js';
 import type { AccessDifference } from '../../src/trino-rules/diff/access-diff.js';
 import type { OtherRight } from '../../src/trino-rules/diff/other-right.js';
 import { FRESH_PREFIX } from '../../src/trino-rules/document/open-names.js';
-import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
+import { BudgetExceeded, WorkBudget } from '../../src/trino-rules/document/work-budget.js';
+import type { ForeignRules } from '../../src/trino-rules/check/foreign-rules.js';
 import { getOrInsert } from '../../src/kernel/get-or-insert.js';
 import type { AccessFact } from '../../src/trino-rules/engine/access-fact.js';
 import { conjuncts } from '../../src/trino-rules/engine/actual-access.js';
-import { diffForeign } from '../../src/trino-rules/foreign/foreign-diff.js';
+import type { ListedUser } from '../../src/trino-rules/foreign/audiences.js';
+import { diffForeign, type ForeignDiff } from '../../src/trino-rules/foreign/foreign-diff.js';
 import type { Privilege, Resource } from '../../src/trino-rules/model/resource.js';
-import { questionsOf, wordsOf, type AskedQuestion, type AskEngine } from '../acl-import/engine-agreement.js';
+import { FRESH, questionsOf, wordsOf, type AskedQuestion, type AskEngine } from '../acl-import/engine-agreement.js';
 import type { Answer, RoutineAct } from '../support/engine-question.js';
 
 type Fact = AccessFact | OtherRight;
@@ -34,7 +36,7 @@ const MOST_CONFIRMED = 5_000;
 
 /**
  * Compares two files, and asks the engine with both: these users on named and unnamed nodes, and whatever the comparison says.
- * Null: a rule that cannot be compared.
+ * Null: a rule that cannot be compared, or patterns that multiply names beyond what a test should take.
  * @param isListed whether they are compared for these users, or for everybody
  * @param mostNames of each level
  */
@@ -45,8 +47,8 @@ export async function diffAgreement(
 ): Promise<DiffAgreement | null> {
   const users = readUsers(files.users);
   const [before, after] = [await read(files.before), await read(files.after)];
-  const diff = diffForeign(before.rules, after.rules, isListed ? users : null, new WorkBudget(2_000_000_000));
-  if (diff.kind === 'incomparable') return null;
+  const diff = withinBudget(before.rules, after.rules, isListed ? users : null);
+  if (diff === null || diff.kind === 'incomparable') return null;
   const groups = new Map(users.map((user) => [user.name, user.groups]));
   const { gained, lost } = diff.access;
   const claims = [...gained.flatMap(claimed('gained', groups)), ...lost.flatMap(claimed('lost', groups))].flatMap(
@@ -66,8 +68,9 @@ export async function diffAgreement(
   const isReadable = new Set(
     answers.filter((each) => each.before === true && each.after === true).map(({ question }) => key(question)),
   );
+  const isCounted = countedQuestions(before.text + after.text);
   const differing = answers.slice(confirmed.length).filter(({ question, before, after }) => {
-    if (JSON.stringify(before) === JSON.stringify(after)) return false;
+    if (JSON.stringify(before) === JSON.stringify(after) || !isCounted(question)) return false;
     // A restriction of what may not be read, before or after, is none.
     if (question.ask === 'filters') return isReadable.has(key({ ...question, ask: 'select', columns: [] }));
     return question.ask !== 'mask' || isReadable.has(key({ ...question, ask: 'select', columns: [question.name] }));
@@ -86,10 +89,39 @@ export async function diffAgreement(
   };
 }
 
+function withinBudget(
+  before: ForeignRules,
+  after: ForeignRules,
+  users: readonly ListedUser[] | null,
+): ForeignDiff | null {
+  try {
+    return diffForeign(before, after, users, new WorkBudget(200_000_000));
+  } catch (error) {
+    if (error instanceof BudgetExceeded) return null;
+    throw error;
+  }
+}
+
 async function read(text: string) {
   const reading = await readForeignRulesFile(Buffer.from(text));
   if (reading.kind === 'refused') throw new Error(JSON.stringify(reading.problems));
   return reading;
+}
+
+/** Patterns of Java that match names of which the comparison asks about one example that looks like any other name. */
+const OPEN_PATTERN_OF_JAVA = /\\\\w|\[\^|\(\?i|\{1,2\}|[.a]\+/;
+
+/** Questions about names that a file spells out; and about unnamed ones, unless a pattern of Java may match them. */
+function countedQuestions(texts: string): (question: AskedQuestion) => boolean {
+  const patterns = [...texts.matchAll(/: ?"([^"\\^$.?*+()[\]{}]*)"/g)].flatMap(([, pattern = '']) =>
+    pattern.split('|'),
+  );
+  const names = new Set([...patterns, 'system', ...(OPEN_PATTERN_OF_JAVA.test(texts) ? [] : [FRESH, 'lake'])]);
+  return (question) =>
+    ['catalog', 'schema', 'table', 'name'].every((level) => {
+      const name: unknown = Reflect.get(question, level);
+      return typeof name !== 'string' || names.has(name);
+    });
 }
 
 type Direction = 'gained' | 'lost';
@@ -205,6 +237,8 @@ function isConfirmed(fact: Fact, direction: Direction, { before, after }: Pick<A
   if (fact.about === 'row-filter') {
     return filtersOf(less as Answer).includes(withoutIdentity(fact.expression));
   }
+  // Who may not SELECT at all is refused on either side.
+  if (fact.about === 'hidden-column') return less === false;
   if (fact.about === 'column-mask') return less === withoutIdentity(fact.expression);
   return less === false && more === true;
 }

@@ -73,7 +73,8 @@ function canonical(answer: unknown): string {
   return typeof answer === 'string' ? text(answer) : JSON.stringify(answer);
 }
 
-const FRESH = 'zz_unnamed';
+/** A name that no file holds. */
+export const FRESH = 'zz_unnamed';
 
 export interface RuleWords {
   catalogs: string[];

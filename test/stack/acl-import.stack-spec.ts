@@ -6,6 +6,7 @@ import { Oracle } from './engine-oracle/oracle.js';
 import { openStack } from './stack.js';
 
 const RANDOM_FILES = 60;
+const SEED = 20261123;
 
 describe("grantline acl import beside the engine's own access control", () => {
   let oracle: Oracle;
@@ -31,7 +32,7 @@ describe("grantline acl import beside the engine's own access control", () => {
 
   it('gives nobody more with random files of the whole format', async () => {
     let granted = 0;
-    for (const rules of fc.sample(anyForeignRules(), RANDOM_FILES)) {
+    for (const rules of fc.sample(anyForeignRules(), { numRuns: RANDOM_FILES, seed: SEED })) {
       const result = await agreement({ rules, users: FOREIGN_USERS }, ask, 4);
       granted += result.granted;
       // Of an open pattern the report names one example only, so that not every name with less is in it.

@@ -5,6 +5,7 @@ import { catalogMode } from '../support/intended-modes.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
 import { PatternCache } from '../../src/trino-rules/document/pattern-cache.js';
 import type { RulesDocument } from '../../src/trino-rules/document/rules-document.js';
+import { BudgetExceeded, WorkBudget } from '../../src/trino-rules/document/work-budget.js';
 import { conjuncts } from '../../src/trino-rules/engine/actual-access.js';
 import { EngineSets } from '../../src/trino-rules/engine/engine-sets.js';
 import { Evaluator, type TableName } from '../../src/trino-rules/engine/evaluator.js';
@@ -33,12 +34,24 @@ describe('the access that differs between two documents', () => {
     fc.assert(
       fc.property(anyRules(4), anyRules(4), (...documents) => {
         const [had, has] = documents.map(answered);
-        if (had && has) expectDifference(diffAccess(...documents), documents, had, has);
+        const diff = withinBudget(documents);
+        fc.pre(diff !== null);
+        if (had && has) expectDifference(diff, documents, had, has);
       }),
       { numRuns: 20 },
     );
   });
 });
+
+/** Null: patterns that bring up names by the hundred multiply them beyond what a test should take. */
+function withinBudget(documents: readonly [RulesDocument, RulesDocument]): AccessDiff | null {
+  try {
+    return diffAccess(...documents, new WorkBudget(100_000_000));
+  } catch (error) {
+    if (error instanceof BudgetExceeded) return null;
+    throw error;
+  }
+}
 
 /** For each user and node of either document, and fresh ones: what one side has more is exactly what is listed. */
 function expectDifference(
@@ -53,7 +66,8 @@ function expectDifference(
   if (!a || !b) throw new Error('two documents');
   const both = [a, b];
   const wrong: unknown[] = [];
-  const listed = { gained: byUserAndTable(gained), lost: byUserAndTable(lost) };
+  const users = some(universe.names(), universe.names().at(-1) ?? '');
+  const listed = { gained: byUserAndTable(gained, users), lost: byUserAndTable(lost, users) };
   for (const catalog of some(
     both.flatMap((side) => side.catalogNames()),
     a.fresh,
@@ -65,7 +79,7 @@ function expectDifference(
       if (schema === 'information_schema') continue;
       const tables = both.flatMap((side) => [...side.tables.branch([catalog, schema]).names()]);
       for (const table of some(tables, a.fresh)) {
-        for (const user of some(universe.names(), universe.names().at(-1) ?? '')) {
+        for (const user of users) {
           const where = { catalog, schema, table };
           const [before, after] = [new Set(had(user, where)), new Set(has(user, where))];
           const key = JSON.stringify([user, where]);
@@ -104,13 +118,14 @@ function counts(fact: string, before: ReadonlySet<string>, after: ReadonlySet<st
   return column === undefined || ![before, after].some((held) => held.has(`hidden ${column}`));
 }
 
-function byUserAndTable(differences: AccessDiff['gained']): Map<string, string[]> {
+function byUserAndTable(differences: AccessDiff['gained'], users: ReadonlySet<string>): Map<string, string[]> {
   const found = new Map<string, string[]>();
   for (const { fact, people, strangers } of differences) {
     const text = textOf(fact);
     if (text === null || !('resource' in fact)) continue;
     const { catalog, schema, table } = fact.resource;
     for (const user of [...people, ...strangers]) {
+      if (!users.has(user)) continue;
       const key = JSON.stringify([user, { catalog, schema, table }]);
       found.set(key, [...(found.get(key) ?? []), text].sort());
     }

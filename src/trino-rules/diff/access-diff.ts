@@ -44,14 +44,17 @@ export function diffAccess(
   return differences.found;
 }
 
+/** To list a user of a difference, and to keep the entry. */
+const STEPS_PER_USER = 20;
+
 class Differences implements DocumentComparisonSink {
   readonly found: AccessDiff = { gained: [], lost: [] };
   private readonly names: readonly string[];
   private readonly everyWord: Uint32Array;
 
-  constructor({ people, everyWord }: EngineSets) {
-    this.names = people.names();
-    this.everyWord = everyWord;
+  constructor(private readonly engine: EngineSets) {
+    this.names = engine.people.names();
+    this.everyWord = engine.everyWord;
   }
 
   compare(...[fact, active, before, after, among = null]: Parameters<ComparisonSink['compare']>): void {
@@ -76,6 +79,7 @@ class Differences implements DocumentComparisonSink {
   }
 
   private difference(fact: AccessFact, { first }: MemberTally): AccessDifference {
+    this.engine.spend(first.length * STEPS_PER_USER);
     const names = [...new Set(first.map((position) => this.names[position] ?? ''))].sort();
     const isStranger = (name: string): boolean => name.includes(FRESH_PREFIX);
     return { fact, people: names.filter((name) => !isStranger(name)), strangers: names.filter(isStranger) };
