@@ -46,6 +46,11 @@ export function isJudged(text: string | undefined): boolean {
   return languageOf(text).kind !== 'opaque';
 }
 
+/** What is said of a pattern that is not judged. */
+export function notJudged(field: string, text: string): string {
+  return `the names that the ${field} ${JSON.stringify(text)} matches cannot be told`;
+}
+
 export function userPattern({ patterns }: ForeignRule): ForeignPattern | undefined {
   return patterns.get('user') ?? patterns.get('original_user');
 }

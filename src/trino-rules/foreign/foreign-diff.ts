@@ -12,6 +12,7 @@ import {
   isJudged,
   ListedUsers,
   type ListedUser,
+  notJudged,
 } from './audiences.js';
 import { foreignDocument } from './foreign-document.js';
 import { impersonationRules } from './impersonation.js';
@@ -92,7 +93,7 @@ function read(
         problems.push({
           rule: rule.place,
           at,
-          message: `the names that the ${field} ${JSON.stringify(text)} matches cannot be told`,
+          message: notJudged(field, text),
         });
     }
   }

@@ -1,7 +1,7 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import type { ForeignExpression, ForeignRule, ForeignRules } from '../check/foreign-rules.js';
 import type { RulesDocument, TableRule } from '../document/rules-document.js';
-import type { ListedUsers } from '../foreign/audiences.js';
+import { type ListedUsers, notJudged } from '../foreign/audiences.js';
 import { foreignDocument } from '../foreign/foreign-document.js';
 import { importFinding, type ImportFinding } from './import-finding.js';
 import { inOneLine, policyProblem } from './policy-expression.js';
@@ -24,9 +24,14 @@ export function listedRules(rules: ForeignRules, listed: ListedUsers): ListedRul
     document: foreign.document,
     sourceOf: (rule) => foreign.sourceOf(rule),
     findings: foreign.unjudged.map(({ rule, field, text, at }) => {
-      const why = `the names that the ${field} ${JSON.stringify(text)} matches cannot be told`;
       const place = { rule: rule.place, at };
-      return importFinding('import-pattern-not-judged', listed.namesOf(rule), rule.gives, why, place);
+      return importFinding(
+        'import-pattern-not-judged',
+        listed.namesOf(rule),
+        rule.gives,
+        notJudged(field, text),
+        place,
+      );
     }),
     problemOf: (rule) =>
       getOrInsert(problems, rule, () => {

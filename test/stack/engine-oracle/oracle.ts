@@ -55,6 +55,13 @@ export class Oracle {
     return (await this.request({ ask: questions, times })) as Answers;
   }
 
+  /** The answers by these rules. @throws Error where the engine refuses them */
+  async answersBy(rules: string, questions: Parameters<Oracle['ask']>[0]): Promise<Answers['answers']> {
+    const loading = await this.load(rules);
+    if (!loading.loaded) throw new Error(`the engine refuses the rules: ${loading.error}`);
+    return (await this.ask(questions)).answers;
+  }
+
   /** From now on the file is read again and again, as the engine reads it when a refresh is due. */
   async watch(file: string): Promise<void> {
     await this.request({ watch: file });
