@@ -6,12 +6,12 @@ import { FRESH_PREFIX } from '../../src/trino-rules/document/open-names.js';
 import { BudgetExceeded, WorkBudget } from '../../src/trino-rules/document/work-budget.js';
 import type { ForeignRules } from '../../src/trino-rules/check/foreign-rules.js';
 import { getOrInsert } from '../../src/kernel/get-or-insert.js';
-import type { AccessFact } from '../../src/trino-rules/engine/access-fact.js';
+import { nameInRules, type AccessFact } from '../../src/trino-rules/engine/access-fact.js';
 import { conjuncts } from '../../src/trino-rules/engine/actual-access.js';
 import type { ListedUser } from '../../src/trino-rules/foreign/audiences.js';
 import { diffForeign, type ForeignDiff } from '../../src/trino-rules/foreign/foreign-diff.js';
 import type { Privilege, Resource } from '../../src/trino-rules/model/resource.js';
-import { FRESH, questionsOf, wordsOf, type AskedQuestion, type AskEngine } from '../acl-import/engine-agreement.js';
+import { questionsOf, wordsOf, type AskedQuestion, type AskEngine } from '../acl-import/engine-agreement.js';
 import type { Answer, RoutineAct } from '../support/engine-question.js';
 
 type Fact = AccessFact | OtherRight;
@@ -59,18 +59,20 @@ export async function diffAgreement(
       }),
   );
   const words = wordsOf(before.text + after.text, mostNames);
+  // Names that only patterns tell apart.
+  words.schemas.push('b1');
+  words.tables.push('x-y');
   const asked = users.flatMap((user) => questionsOf(user, words));
   const every = Math.ceil(claims.length / MOST_CONFIRMED);
   const confirmed = claims.filter((_, i) => i % every === 0);
-  const questions = [...confirmed.map(({ question }) => question), ...asked];
+  const questions = [...confirmed.map(({ question }) => asAsked(question)), ...asked];
   const [had, has] = [await ask(before.text, questions), await ask(after.text, questions)];
   const answers = questions.map((question, i) => ({ question, before: had[i] ?? null, after: has[i] ?? null }));
   const isReadable = new Set(
     answers.filter((each) => each.before === true && each.after === true).map(({ question }) => key(question)),
   );
-  const isCounted = countedQuestions(before.text + after.text);
   const differing = answers.slice(confirmed.length).filter(({ question, before, after }) => {
-    if (JSON.stringify(before) === JSON.stringify(after) || !isCounted(question)) return false;
+    if (JSON.stringify(before) === JSON.stringify(after)) return false;
     // A restriction of what may not be read, before or after, is none.
     if (question.ask === 'filters') return isReadable.has(key({ ...question, ask: 'select', columns: [] }));
     return question.ask !== 'mask' || isReadable.has(key({ ...question, ask: 'select', columns: [question.name] }));
@@ -108,20 +110,13 @@ async function read(text: string) {
   return reading;
 }
 
-/** Patterns of Java that match names of which the comparison asks about one example that looks like any other name. */
-const OPEN_PATTERN_OF_JAVA = /\\\\w|\[\^|\(\?i|\{1,2\}|[.a]\+/;
-
-/** Questions about names that a file spells out; and about unnamed ones, unless a pattern of Java may match them. */
-function countedQuestions(texts: string): (question: AskedQuestion) => boolean {
-  const patterns = [...texts.matchAll(/: ?"([^"\\^$.?*+()[\]{}]*)"/g)].flatMap(([, pattern = '']) =>
-    pattern.split('|'),
-  );
-  const names = new Set([...patterns, 'system', ...(OPEN_PATTERN_OF_JAVA.test(texts) ? [] : [FRESH, 'lake'])]);
-  return (question) =>
-    ['catalog', 'schema', 'table', 'name'].every((level) => {
-      const name: unknown = Reflect.get(question, level);
-      return typeof name !== 'string' || names.has(name);
-    });
+/** As rules are asked: names in place of others, too. */
+function asAsked(question: AskedQuestion): AskedQuestion {
+  const fields = Object.entries(question).map(([field, value]: [string, unknown]) => [
+    field,
+    typeof value === 'string' ? nameInRules(value) : value,
+  ]);
+  return Object.fromEntries(fields) as AskedQuestion;
 }
 
 type Direction = 'gained' | 'lost';

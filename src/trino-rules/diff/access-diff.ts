@@ -1,8 +1,8 @@
 import { PatternCache } from '../document/pattern-cache.js';
-import { FRESH_PREFIX } from '../document/open-names.js';
 import type { RulesDocument } from '../document/rules-document.js';
 import { WorkBudget } from '../document/work-budget.js';
-import { isRestriction, type AccessFact } from '../engine/access-fact.js';
+import { isRestriction, standingForOthers, type AccessFact } from '../engine/access-fact.js';
+import type { Resource } from '../model/resource.js';
 import { EngineSets } from '../engine/engine-sets.js';
 import type { ComparisonSink } from '../engine/schema-comparison.js';
 import { differing, type Bitset, type MemberTally } from '../engine/sparse-bitset.js';
@@ -11,11 +11,11 @@ import { compareDocuments, type DocumentComparisonSink } from './document-compar
 
 /** One access fact, and everyone who gains or loses it. */
 export interface AccessDifference<Fact = AccessFact> {
-  /** An unnamed level of its resource has a fresh name. */
+  /** A level that neither document names has a fresh name, or one of `standingForOthers`. */
   fact: Fact;
   /** Users that either document names, sorted. */
   people: string[];
-  /** Fresh names for users that neither names, one for each open pattern that matches more. */
+  /** The same for users that neither names. */
   strangers: string[];
 }
 
@@ -26,8 +26,8 @@ export interface AccessDiff<Fact = AccessFact> {
 }
 
 /**
- * All access that the second document adds and removes. Complete for every user on every node that either document names; an entry
- * with fresh names is about the nodes that neither names.
+ * All access that the second document adds and removes, for every user on every node: those that either document names, and one of each
+ * kind of name that their open patterns tell apart.
  * @param patterns where the documents are not both Grantline's own
  * @throws BudgetExceeded
  */
@@ -37,7 +37,7 @@ export function diffAccess(
   budget = new WorkBudget(),
   patterns = new PatternCache(budget),
 ): AccessDiff {
-  const people = new UserUniverse([], [before, after], patterns);
+  const people = new UserUniverse([], [before, after], patterns, true);
   const engines = [new EngineSets(before, patterns, people), new EngineSets(after, patterns, people)] as const;
   const differences = new Differences(engines[0]);
   compareDocuments(...engines, differences, true);
@@ -49,12 +49,10 @@ const STEPS_PER_USER = 20;
 
 class Differences implements DocumentComparisonSink {
   readonly found: AccessDiff = { gained: [], lost: [] };
-  private readonly names: readonly string[];
-  private readonly everyWord: Uint32Array;
+  private readonly spelled: ReadonlySet<string>;
 
   constructor(private readonly engine: EngineSets) {
-    this.names = engine.people.names();
-    this.everyWord = engine.everyWord;
+    this.spelled = new Set([...engine.patterns.allSpelled(), 'system']);
   }
 
   compare(...[fact, active, before, after, among = null]: Parameters<ComparisonSink['compare']>): void {
@@ -67,7 +65,7 @@ class Differences implements DocumentComparisonSink {
   }
 
   compareRight(fact: AccessFact, had: Bitset, has: Bitset): void {
-    this.compare(() => fact, this.everyWord, had, has);
+    this.compare(() => fact, this.engine.everyWord, had, has);
   }
 
   comparedEverywhere(): void {
@@ -79,9 +77,31 @@ class Differences implements DocumentComparisonSink {
   }
 
   private difference(fact: AccessFact, { first }: MemberTally): AccessDifference {
+    const { people } = this.engine;
     this.engine.spend(first.length * STEPS_PER_USER);
-    const names = [...new Set(first.map((position) => this.names[position] ?? ''))].sort();
-    const isStranger = (name: string): boolean => name.includes(FRESH_PREFIX);
-    return { fact, people: names.filter((name) => !isStranger(name)), strangers: names.filter(isStranger) };
+    const [named, strangers] = [new Set<string>(), new Set<string>()];
+    for (const position of first) {
+      const name = people.names()[position] ?? '';
+      if (people.isUnnamed(position)) strangers.add(standingForOthers(name));
+      else named.add(name);
+    }
+    return { fact: this.written(fact), people: [...named].sort(), strangers: [...strangers].sort() };
+  }
+
+  private written(fact: AccessFact): AccessFact {
+    const object = (name: string): string => (this.spelled.has(name) ? name : standingForOthers(name));
+    if (fact.about === 'queries') return fact;
+    if (fact.about === 'impersonation') {
+      const [position] = this.engine.people.named(fact.newUser);
+      const isUnnamed = position !== undefined && this.engine.people.isUnnamed(position);
+      return isUnnamed ? { ...fact, newUser: standingForOthers(fact.newUser) } : fact;
+    }
+    if (fact.about === 'session-property')
+      return { ...fact, property: object(fact.property), catalog: fact.catalog === null ? null : object(fact.catalog) };
+    const { catalog, schema, table } = fact.resource;
+    const resource: Resource = { catalog: object(catalog) };
+    if (schema !== undefined) resource.schema = object(schema);
+    if (table !== undefined) resource.table = object(table);
+    return fact.about === 'routine' ? { ...fact, resource, name: object(fact.name) } : { ...fact, resource };
   }
 }

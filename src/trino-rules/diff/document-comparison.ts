@@ -2,8 +2,10 @@ import type { AccessFact } from '../engine/access-fact.js';
 import type { CatalogModes, EngineSets } from '../engine/engine-sets.js';
 import { MARKER, everyRight, holders } from '../engine/rights.js';
 import { SchemaComparison, type ComparisonSink } from '../engine/schema-comparison.js';
+import type { Branch } from '../engine/rule-trie.js';
 import { SchemaTables } from '../engine/schema-tables.js';
 import { wordAt, type Bitset } from '../engine/sparse-bitset.js';
+import { everyKindOfName, freshName, namesAt, placeBelow } from '../engine/unnamed.js';
 
 /** Where the changes between two documents go. */
 export interface DocumentComparisonSink extends Pick<
@@ -17,30 +19,36 @@ export interface DocumentComparisonSink extends Pick<
 /**
  * Compares what two documents give: tables, then `system`, then all other rights. The marker of the version gives no access and is
  * left out.
- * @param everyUser as in `SchemaComparison`
+ * @param isEvery for every user on every kind of name that open patterns tell apart; false: an unnamed one has what any name has
  */
 export function compareDocuments(
   before: EngineSets,
   after: EngineSets,
   sink: DocumentComparisonSink,
-  everyUser = false,
+  isEvery = false,
 ): void {
-  const schemas = new SchemaComparison(before, restrictedAlike(sink), everyUser);
-  const catalogs = new Set([...before.catalogNames(), ...after.catalogNames(), before.fresh]);
+  const schemas = new SchemaComparison(before, restrictedAlike(sink));
+  const unnamed = isEvery ? everyKindOfName(before.patterns) : freshName(before.patterns);
+  const names = (branches: readonly Branch[]): Set<string> => namesAt(placeBelow(branches), unnamed);
+  const catalogs = names([...before.catalogBranches(), ...after.catalogBranches()]);
   // Last, and also where no rule names it: the engine opens it itself.
   catalogs.delete('system');
   catalogs.add('system');
   for (const catalog of catalogs) {
     const [had, has] = [before.modes(catalog), after.modes(catalog)];
-    for (const schema of new Set([...before.schemaNames(catalog), ...after.schemaNames(catalog), before.fresh])) {
-      const former = new SchemaTables(before, catalog, schema, had);
-      schemas.compare({ catalog, schema }, former, new SchemaTables(after, catalog, schema, has));
+    for (const schema of names([...before.schemaBranches(catalog), ...after.schemaBranches(catalog)])) {
+      const [former, next] = [
+        new SchemaTables(before, catalog, schema, had),
+        new SchemaTables(after, catalog, schema, has),
+      ];
+      const unnamedTables = isEvery ? unnamed(placeBelow([former.branch, next.branch])) : null;
+      schemas.compare({ catalog, schema }, former, next, unnamedTables);
     }
     const mode = (mode: 'read-only' | 'all') => ({ about: 'catalog-mode', resource: { catalog }, mode }) as const;
     sink.compareRight(mode('read-only'), entering(had), entering(has));
     sink.compareRight(mode('all'), had.all, has.all);
   }
-  for (const right of everyRight([before, after], [])) {
+  for (const right of everyRight([before, after], [], unnamed)) {
     if (right.about === 'session-property' && right.property.startsWith(MARKER)) continue;
     sink.compareRight(right, holders(before, right), holders(after, right));
   }

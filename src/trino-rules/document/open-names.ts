@@ -2,8 +2,8 @@ import type { CharSet } from 'refa';
 import { expand } from './pattern-meaning.js';
 import type { Pattern, PatternPiece } from './pattern.js';
 
-/** Lower case, and longer than any name that the grants may hold (128 characters). */
-export const FRESH_PREFIX = `fresh-${'x'.repeat(128)}`;
+/** Letters in lower case, as most patterns let in, and longer than any name that the grants may hold (128 characters). */
+export const FRESH_PREFIX = `fresh${'x'.repeat(128)}`;
 
 /** A name with the prefix that is not among `taken`. */
 export function freshAmong(taken: ReadonlySet<string>): string {

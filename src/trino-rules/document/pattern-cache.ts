@@ -17,6 +17,7 @@ const MAX_NAMES = 1_000_000;
 const MAX_KEPT_UNITS = 2 * 1_048_576;
 /** To make a string of a name, and to keep it. */
 const STEPS_PER_NAME = 400;
+const STEPS_PER_KEPT = 10;
 
 /** The patterns of one or more documents and their languages, each distinct text read and spelled out once. */
 export class PatternCache {
@@ -72,6 +73,17 @@ export class PatternCache {
     const language = this.language(text);
     if (language.kind === 'open') return [...language.spelled, ...language.witnesses];
     return language.kind === 'names' ? language.names : [];
+  }
+
+  /** Every name that a pattern read so far spells out. */
+  allSpelled(): ReadonlySet<string> {
+    const all = new Set<string>();
+    for (const language of this.languages.values()) {
+      const names = language.kind === 'open' ? language.spelled : language.kind === 'names' ? language.names : [];
+      for (const name of names) all.add(name);
+    }
+    this.budget.spend(all.size * STEPS_PER_KEPT);
+    return all;
   }
 
   /** Names from other sources: none of them is fresh. */

@@ -45,6 +45,20 @@ export function mayMatchOver(pattern: Pattern, units: CharSet, budget: number): 
   }
 }
 
+/** A deterministic automaton of the names that match; null where it takes more than the budget of nodes. */
+export function automatonOf(pattern: Pattern, budget: number): DFA | null {
+  try {
+    const factory = new NFA.LimitedNodeFactory(budget);
+    const asked = NFA.fromRegex([sequence([alternatives(pattern.options)])], CHARACTERS, {}, factory);
+    const automaton = DFA.fromFA(asked, new DFA.LimitedNodeFactory(budget));
+    automaton.minimize();
+    return automaton;
+  } catch (error) {
+    if (error instanceof TooManyNodesError) return null;
+    throw error;
+  }
+}
+
 const CHARACTERS = { maxCharacter: 0xffff };
 /** No name has a control character. */
 const SEPARATOR = '\u0000';

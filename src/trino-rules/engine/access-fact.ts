@@ -77,8 +77,21 @@ export function pathOf({ catalog, schema, table }: Resource): string {
   return levels.filter((level) => level !== undefined).join('.');
 }
 
-/** `instead` for a fresh name; `sales_…` for one that an open pattern lets in. */
+/** How a name is written down that stands for all others that match the same patterns. */
+export function standingForOthers(name: string): string {
+  return name.includes(FRESH_PREFIX) ? name : STANDING + name;
+}
+
+/** The name that was written down so, as rules are asked about it; any other as it is. */
+export function nameInRules(name: string): string {
+  return name.startsWith(STANDING) ? name.slice(STANDING.length) : name;
+}
+
+const STANDING = `${FRESH_PREFIX}=`;
+
+/** `instead` for a fresh name; `sales_…` and `(like a1)` for one that an open pattern lets in. */
 export function displayName(name: string, instead: string): string {
+  if (name.startsWith(STANDING)) return `(like ${nameInRules(name)})`;
   const [before = '', ...after] = name.split(FRESH_PREFIX);
   if (after.length === 0) return name;
   return before === '' && after.every((rest) => /^\d*$/.test(rest)) ? instead : [before, ...after].join('…');

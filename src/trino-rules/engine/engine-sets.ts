@@ -1,6 +1,6 @@
 import type { PatternCache, PatternLanguage } from '../document/pattern-cache.js';
 import type { RulesDocument } from '../document/rules-document.js';
-import { RuleTrie } from './rule-trie.js';
+import { RuleTrie, type Branch } from './rule-trie.js';
 import { addWord, everyWord, wordAt, type Bitset } from './sparse-bitset.js';
 import type { UserUniverse } from './user-universe.js';
 
@@ -49,12 +49,20 @@ export class EngineSets {
 
   /** Catalogs that rules spell out. */
   catalogNames(): string[] {
-    return [this.catalogs, this.schemas, this.tables].flatMap((trie) => [...trie.branch([]).names()]);
+    return this.catalogBranches().flatMap((branch) => [...branch.names()]);
+  }
+
+  catalogBranches(): Branch[] {
+    return [this.catalogs, this.schemas, this.tables].map((trie) => trie.branch([]));
   }
 
   /** Schemas of a catalog that rules spell out. */
   schemaNames(catalog: string): string[] {
-    return [this.schemas, this.tables].flatMap((trie) => [...trie.branch([catalog]).names()]);
+    return this.schemaBranches(catalog).flatMap((branch) => [...branch.names()]);
+  }
+
+  schemaBranches(catalog: string): Branch[] {
+    return [this.schemas, this.tables].map((trie) => trie.branch([catalog]));
   }
 
   modes(catalog: string): CatalogModes {

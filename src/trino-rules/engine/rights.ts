@@ -1,6 +1,8 @@
 import type { AccessFact } from './access-fact.js';
 import type { CatalogModes, EngineSets } from './engine-sets.js';
+import { patternOf } from '../document/rules-document.js';
 import { hasMember, wordAt, type Bitset } from './sparse-bitset.js';
+import { namesAt, placeBelow, type Place, type Unnamed } from './unnamed.js';
 
 /** The session property of the version in force is called this, before its hash. */
 export const MARKER = 'grantline_rules_';
@@ -9,24 +11,29 @@ export const MARKER = 'grantline_rules_';
 export type Right = Extract<AccessFact, { about: 'queries' | 'impersonation' | 'routine' | 'session-property' }>;
 
 /**
- * Every question about rights that these rules could answer differently: each name that one of them spells out, and a
- * fresh one, at every level.
+ * Every question about rights that these rules could answer differently: each name that one of them spells out, and unnamed
+ * ones, at every level.
  * @param asked names of system session properties to ask about besides
  */
-export function* everyRight(engines: readonly EngineSets[], asked: readonly string[]): Iterable<Right> {
+export function* everyRight(
+  engines: readonly EngineSets[],
+  asked: readonly string[],
+  unnamed: Unnamed,
+): Iterable<Right> {
   for (const right of ['execute', 'view', 'kill'] as const) yield { about: 'queries', right };
   for (const newUser of new Set(engines.flatMap(({ people }) => people.names())))
     yield { about: 'impersonation', newUser };
-  yield* routines(engines, 'function');
-  yield* routines(engines, 'procedure');
+  const catalogs = placeOfCatalogs(engines);
+  yield* routines(engines, 'function', catalogs, unnamed);
+  yield* routines(engines, 'procedure', catalogs, unnamed);
   const systemProperties = new Set([
-    ...spelled(engines, 'system_session_properties'),
+    ...namesAt(placeOf(engines, 'system_session_properties', 'property'), unnamed),
     ...asked,
     ...engines.map(({ fresh }) => MARKER + fresh),
   ]);
   for (const property of systemProperties) yield { about: 'session-property', property, catalog: null };
-  const properties = spelled(engines, 'catalog_session_properties');
-  for (const catalog of catalogs(engines)) {
+  const properties = namesAt(placeOf(engines, 'catalog_session_properties', 'property'), unnamed);
+  for (const catalog of namesAt(catalogs, unnamed)) {
     for (const property of properties) {
       yield { about: 'session-property', property, catalog };
     }
@@ -84,13 +91,17 @@ export function holders(engine: EngineSets, right: Right): Bitset {
   }
 }
 
-function* routines(engines: readonly EngineSets[], kind: 'function' | 'procedure'): Iterable<Right> {
+function* routines(
+  engines: readonly EngineSets[],
+  kind: 'function' | 'procedure',
+  catalogs: Place,
+  unnamed: Unnamed,
+): Iterable<Right> {
   const tries = engines.map(({ functions, procedures }) => (kind === 'function' ? functions : procedures));
-  const below = (...path: string[]): Set<string> =>
-    new Set([...tries.flatMap((trie) => [...trie.branch(path).names()]), ...freshNames(engines)]);
-  for (const catalog of new Set([...below(), ...catalogs(engines)])) {
-    for (const schema of below(catalog)) {
-      for (const name of below(catalog, schema)) {
+  const below = (...path: string[]): Place => placeBelow(tries.map((trie) => trie.branch(path)));
+  for (const catalog of namesAt(together([below(), catalogs]), unnamed)) {
+    for (const schema of namesAt(below(catalog), unnamed)) {
+      for (const name of namesAt(below(catalog, schema), unnamed)) {
         for (const privilege of ['EXECUTE', 'GRANT_EXECUTE', 'OWNERSHIP'] as const) {
           yield { about: 'routine', kind, resource: { catalog, schema }, name, privilege };
         }
@@ -99,26 +110,36 @@ function* routines(engines: readonly EngineSets[], kind: 'function' | 'procedure
   }
 }
 
-function catalogs(engines: readonly EngineSets[]): Set<string> {
-  const named = engines.flatMap(({ catalogs, rules, patterns }) => [
-    ...catalogs.branch([]).names(),
-    ...rules.catalog_session_properties.flatMap(({ catalog }) => [...patterns.spelled(catalog)]),
-  ]);
-  return new Set([...named, 'system', ...freshNames(engines)]);
+function placeOfCatalogs(engines: readonly EngineSets[]): Place {
+  const branches = engines.map(({ catalogs }) => catalogs.branch([]));
+  const system: Place = { kind: 'object', openPatterns: [], names: ['system'] };
+  return together([placeBelow(branches), placeOf(engines, 'catalog_session_properties', 'catalog'), system]);
 }
 
-function spelled(
+function placeOf(
   engines: readonly EngineSets[],
   section: 'system_session_properties' | 'catalog_session_properties',
-): Set<string> {
-  const named = engines.flatMap(({ rules, patterns }) =>
-    rules[section].flatMap(({ property }) => [...patterns.spelled(property)]),
+  field: 'catalog' | 'property',
+): Place {
+  const texts = engines.flatMap(({ rules, patterns }) =>
+    rules[section].map((rule) => ({ patterns, text: patternOf(rule, field) })),
   );
-  return new Set([...named, ...freshNames(engines)]);
+  return {
+    kind: field === 'catalog' ? 'object' : 'any',
+    names: texts.flatMap(({ patterns, text }) => [...patterns.spelled(text)]),
+    openPatterns: texts.flatMap(({ patterns, text }) => {
+      const language = patterns.language(text);
+      return language.kind === 'open' ? [language.pattern] : [];
+    }),
+  };
 }
 
-function freshNames(engines: readonly EngineSets[]): string[] {
-  return engines.map(({ fresh }) => fresh);
+function together(places: readonly [Place, ...Place[]]): Place {
+  return {
+    kind: places[0].kind,
+    names: places.flatMap(({ names }) => [...names]),
+    openPatterns: places.flatMap(({ openPatterns }) => [...openPatterns]),
+  };
 }
 
 /** The users of a set that may enter the catalog at all. */

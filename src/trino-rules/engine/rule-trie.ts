@@ -56,6 +56,10 @@ export class Branch {
     this.budget.spend(names.length * STEPS_PER_NAME);
     return new Set(names);
   }
+
+  openPatterns(): Pattern[] {
+    return this.levels.flatMap((level) => [...level.openPatterns()]);
+  }
 }
 
 /** A level is made once, and takes some hundred bytes; each rule that names it visits it. */
@@ -95,6 +99,10 @@ class Level {
 
   names(): string[] {
     return [...this.named.keys(), ...[...this.open.values()].flatMap(({ names }) => names)];
+  }
+
+  openPatterns(): Iterable<Pattern> {
+    return this.open.keys();
   }
 
   private *matched(language: PatternLanguage, budget: WorkBudget): Iterable<Level> {

@@ -57,14 +57,9 @@ export class SchemaComparison {
   private readonly restricted: Bitset;
   private readonly maskable: Bitset;
 
-  /**
-   * @param everyUser all users are compared at every table: those with an entry there, all others, and at an unnamed table too,
-   * which an open pattern may match
-   */
   constructor(
     private readonly engine: EngineSets,
     private readonly sink: ComparisonSink,
-    private readonly everyUser = false,
   ) {
     const { width } = engine;
     this.marks = new WordMarks(width);
@@ -75,23 +70,32 @@ export class SchemaComparison {
     this.maskable = new Uint32Array(width);
   }
 
-  compare(resource: SchemaName, left: SchemaAccess, right: SchemaAccess): void {
+  /**
+   * @param unnamed tables to ask about besides. With them all users are compared at every table: those with an entry there, and all
+   * others; without, an unnamed table has no entries.
+   */
+  compare(
+    resource: SchemaName,
+    left: SchemaAccess,
+    right: SchemaAccess,
+    unnamed: readonly string[] | null = null,
+  ): void {
     const { engine, sink } = this;
     const { everyWord, fresh, width } = engine;
     engine.spend(STEPS_PER_SCHEMA + SETS_PER_SCHEMA * width);
     sink.compare(() => ({ about: 'schema-ownership', resource }), everyWord, left.owners, right.owners);
     // Whatever the table rules: a user with access to a catalog may read its names.
     const isAsked = resource.schema !== INFORMATION_SCHEMA;
-    if (isAsked && !this.everyUser) {
+    if (isAsked && unnamed === null) {
       this.table({ ...resource, table: fresh }, left.everywhere, right.everywhere, everyWord);
       sink.comparedEverywhere(this.either);
     }
-    for (const table of new Set([...left.names(), ...right.names(), ...(this.everyUser ? [fresh] : [])])) {
+    for (const table of new Set([...left.names(), ...right.names(), ...(unnamed ?? [])])) {
       engine.spend(STEPS_PER_TABLE + width);
       left.mark(table, this.marks);
       right.mark(table, this.marks);
       const marked = this.marks.take();
-      const active = this.everyUser ? everyWord : marked;
+      const active = unnamed === null ? marked : everyWord;
       const [onLeft, onRight] = [left.at(table, active), right.at(table, active)];
       if (!isAsked) continue;
       if (active.length > 0) this.table({ ...resource, table }, onLeft, onRight, active);

@@ -12,7 +12,7 @@ import { addSparse, type SparseBitset, type WordMarks, type Bitset } from './spa
 export class SchemaTables implements SchemaAccess {
   readonly owners: Bitset;
   readonly everywhere: ActualAccess;
-  private readonly branch: Branch;
+  readonly branch: Branch;
   private readonly before = new Map<number, Bitset>();
   private readonly here: ActualAccess;
   private dirty: Uint32Array = NONE;

@@ -2,6 +2,7 @@ import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { PatternCache } from '../document/pattern-cache.js';
 import { expand, matches, sizeOf } from '../document/pattern-meaning.js';
 import { FRESH_PREFIX, freshAmong, openNames } from '../document/open-names.js';
+import { NameClasses } from '../document/name-classes.js';
 import type { Pattern } from '../document/pattern.js';
 import type { RulesDocument } from '../document/rules-document.js';
 import { NameTrie } from './name-trie.js';
@@ -12,8 +13,8 @@ const MAX_STRANGERS = 100_000;
 const STEPS_PER_STRANGER = 4_000;
 
 /**
- * All users of the evaluation, numbered: the users that the snapshot knows, every other name that a pattern of users matches, and
- * one stranger whom no pattern spells out. Patterns become sets of numbers at once.
+ * All users of the evaluation, numbered: the users that the snapshot knows, every other name that a pattern of users matches,
+ * witnesses of open patterns, and one stranger whom no pattern spells out. Patterns become sets of numbers at once.
  */
 export class UserUniverse {
   /** Names that the snapshot does not know, in the order of their numbers, which follow those of the known. */
@@ -23,16 +24,31 @@ export class UserUniverse {
   private readonly sets = new Map<string, SparseBitset>();
   private readonly open = new Map<string, Pattern>();
   private readonly allUsers: SparseBitset;
+  /** From this number on they stand for users whom no pattern spells out. */
+  private readonly firstUnnamed: number;
 
-  /** @param known names by their numbers; a name may occur twice. */
+  /**
+   * @param known names by their numbers; a name may occur twice.
+   * @param isEvery with a stranger of every kind that open patterns tell apart
+   */
   constructor(
     known: readonly string[],
     documents: readonly RulesDocument[],
     private readonly patterns = new PatternCache(),
+    isEvery = false,
   ) {
     for (const name of known) this.number(name);
     for (const rules of documents) for (const pattern of userPatterns(rules)) this.learn(pattern);
-    this.stranger(freshAmong(new Set(this.all.filter((name) => name.startsWith(FRESH_PREFIX)))));
+    const witnesses = [...this.open].flatMap(([text, pattern]) => this.spell(text, pattern));
+    const spelled = new Set(this.all);
+    this.firstUnnamed = this.all.length;
+    const fresh = freshAmong(new Set([...this.all, ...witnesses].filter((name) => name.startsWith(FRESH_PREFIX))));
+    for (const name of [...witnesses, fresh]) if (name !== '') this.stranger(name);
+    if (isEvery) {
+      const present = this.all.slice(this.firstUnnamed);
+      const request = { patterns: [...this.open.values()], kind: 'any', present, spelled } as const;
+      for (const name of new NameClasses(this.patterns.budget).missing(request)) this.stranger(name);
+    }
     this.allUsers = sparseBitset(this.all.map((_, position) => position));
   }
 
@@ -56,6 +72,11 @@ export class UserUniverse {
     return pattern === undefined || !this.open.has(pattern);
   }
 
+  /** Whether a user stands for others whom no pattern spells out. */
+  isUnnamed(position: number): boolean {
+    return position >= this.firstUnnamed;
+  }
+
   /** Those of this very name: two where the snapshot gives a name twice. */
   named(name: string): readonly number[] {
     return this.trie.at(name);
@@ -65,7 +86,7 @@ export class UserUniverse {
     if (this.sets.has(text) || this.open.has(text)) return;
     const pattern = this.patterns.parse(text);
     if (!pattern.isFinite) {
-      this.leaveOpen(text, pattern);
+      this.open.set(text, pattern);
       return;
     }
     this.patterns.budget.spend(text.length);
@@ -79,22 +100,21 @@ export class UserUniverse {
     const isFew = size.names <= this.patterns.maxNames(text) && this.patterns.budget.canAfford(steps);
     const names = isFew ? expand(pattern, MAX_STRANGERS) : null;
     if (names === null) {
-      this.leaveOpen(text, pattern);
+      this.open.set(text, pattern);
       return;
     }
     this.patterns.budget.spend(steps);
     this.sets.set(text, sparseBitset([...names].flatMap((name) => this.stranger(name))));
   }
 
-  /** What it spells out and witnesses are included all the same, where unproved documents are compared. */
-  private leaveOpen(text: string, pattern: Pattern): void {
-    this.open.set(text, pattern);
+  /** Includes what an open pattern spells out all the same, where unproved documents are compared; witnesses come last. */
+  private spell(text: string, pattern: Pattern): readonly string[] {
     const { budget, maxNames } = this.patterns;
     const mostNames = Math.min(MAX_STRANGERS, maxNames(text), budget.affordable(STEPS_PER_STRANGER));
     const { spelled, witnesses } = openNames(pattern, mostNames);
-    const names = [...spelled, ...witnesses];
-    budget.spend(names.length * STEPS_PER_STRANGER);
-    for (const name of names) this.stranger(name);
+    budget.spend((spelled.length + witnesses.length) * STEPS_PER_STRANGER);
+    for (const name of spelled) this.stranger(name);
+    return witnesses;
   }
 
   private letIn(text: string): number[] {

@@ -67,6 +67,24 @@ describe("a comparison of anybody's rules", () => {
     ]);
   });
 
+  it('says what other names gain that patterns tell apart, with one of each kind', () => {
+    const rules = (user: string, table: string) => ({
+      catalogs: [{ catalog: 'lake', allow: 'all' }, { allow: 'none' }],
+      tables: [
+        { user, table, privileges: ['SELECT'] },
+        { table: 'tmp', privileges: [] },
+      ],
+    });
+    expect(diff(rules('ana', '[a-f]+|tmp_.*'), rules('ana|\\d+', '[d-h]+|tmp_.*'))).toEqual([
+      'gained by (like 0):',
+      'SELECT from lake.(any other schema).{tmp_…, (like d)}',
+      'gained by ana, (like 0) (2):',
+      'SELECT from lake.(any other schema).(like g)',
+      'lost by ana:',
+      'SELECT from lake.(any other schema).(like a)',
+    ]);
+  });
+
   it('lets everybody impersonate where "principals" stands without "impersonation"', () => {
     const principals = { principals: [{ principal: '.*', allow: true }] };
     expect(diff({ impersonation: [], ...principals }, principals, LIST)).toEqual([

@@ -62,7 +62,7 @@ export function diffForeign(
     access.lost.push(...changed.lost.flatMap((each) => related(each, relation)));
   }
   const possible = { gained: access.gained.filter(isPossible), lost: access.lost.filter(isPossible) };
-  return { kind: 'compared', access: users === null ? possible : ofUsers(possible, users) };
+  return { kind: 'compared', access: ofUsers(possible, users) };
 }
 
 type ForeignAccessDiff = AccessDiff<AccessFact | OtherRight>;
@@ -109,12 +109,18 @@ function written({ text, runsAs }: ForeignExpression): string {
   return runsAs === null ? text : `${text} (evaluated as ${runsAs})`;
 }
 
-function ofUsers<Fact>({ gained, lost }: AccessDiff<Fact>, users: readonly ListedUser[]): AccessDiff<Fact> {
-  const names = new Set(users.map(({ name }) => name));
+/** Of listed users, or of everybody; no user's name is empty. */
+function ofUsers<Fact>({ gained, lost }: AccessDiff<Fact>, users: readonly ListedUser[] | null): AccessDiff<Fact> {
+  const listed = users === null ? null : new Set(users.map(({ name }) => name));
+  const isAsked = (name: string): boolean => listed?.has(name) ?? name !== '';
   const own = (differences: readonly AccessDifference<Fact>[]): AccessDifference<Fact>[] =>
     differences
-      .map((each) => ({ ...each, people: each.people.filter((name) => names.has(name)), strangers: [] }))
-      .filter(({ people }) => people.length > 0);
+      .map((each) => ({
+        ...each,
+        people: each.people.filter(isAsked),
+        strangers: listed === null ? each.strangers : [],
+      }))
+      .filter(({ people, strangers }) => people.length + strangers.length > 0);
   return { gained: own(gained), lost: own(lost) };
 }
 
@@ -122,6 +128,7 @@ function ofUsers<Fact>({ gained, lost }: AccessDiff<Fact>, users: readonly Liste
 export function isPossible({ fact }: AccessDifference<AccessFact | OtherRight>): boolean {
   if (fact.about === 'session-property') return fact.catalog === null || isObjectName(fact.catalog);
   if (!('resource' in fact)) return true;
+  if (fact.about === 'routine' && !isObjectName(fact.name)) return false;
   const { catalog, schema, table } = fact.resource;
   return [catalog, schema, table].every((name) => name === undefined || isObjectName(name));
 }

@@ -1,0 +1,204 @@
+import { type DFA } from 'refa';
+import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { matches } from './pattern-meaning.js';
+import type { Pattern } from './pattern.js';
+import { automatonOf } from './rule-language.js';
+import { BudgetExceeded, type WorkBudget } from './work-budget.js';
+
+/** `object`: a catalog, schema, table or routine, whose name the engine writes in lower case. */
+export type NameKind = 'object' | 'any';
+
+/** Names in place of others that no rule can tell from them. */
+export interface NameRequest {
+  /** What tells names apart. */
+  patterns: readonly Pattern[];
+  kind: NameKind;
+  /** Names that are asked about in any case. */
+  present: Iterable<string>;
+  /** Names that rules spell: none of them stands for others. */
+  spelled: ReadonlySet<string>;
+}
+
+/**
+ * Finds, for every combination of patterns that some name matches, a name that does, by a walk through the product of their automata:
+ * names that match the same patterns are the same to every rule, so that these stand for all names.
+ */
+export class NameClasses {
+  private readonly automata = new Map<Pattern, Automaton>();
+
+  constructor(private readonly budget: WorkBudget) {}
+
+  /**
+   * A name of each combination that none of those present has: a short one, in lower case where there is one. Where all names of a
+   * combination are spelled, these.
+   * @throws BudgetExceeded
+   */
+  missing({ patterns, kind, present, spelled }: NameRequest): string[] {
+    if (patterns.length === 0) return [];
+    const automata = patterns.map((pattern) => getOrInsert(this.automata, pattern, () => this.automaton(pattern)));
+    const found = new Map<string, string | null>();
+    for (const name of present) found.set(this.combination(patterns, name), null);
+    const onlySpelled = UNITS[kind].flatMap((isUnit) =>
+      this.search(new Product(automata, isUnit, this.budget), patterns, spelled, found),
+    );
+    return [...new Set([...found.values(), ...onlySpelled])].filter((name) => name !== null);
+  }
+
+  /** Adds what it finds; returns all names of the combinations of which every name is spelled. */
+  private search(
+    product: Product,
+    patterns: readonly Pattern[],
+    spelled: ReadonlySet<string>,
+    found: Map<string, string | null>,
+  ): string[] {
+    let spelledOnly = product.walk(1, found, spelled);
+    if (spelledOnly.size === 0) return [];
+    const names = new Map([...spelledOnly].map((each) => [each, new Array<string>()]));
+    for (const name of spelled) names.get(this.combination(patterns, name))?.push(name);
+    // Of names that are met one more time than there are spelled ones, one is not spelled.
+    const most = Math.max(...[...names.values()].map(({ length }) => length)) + 1;
+    for (let visits = 2; visits < most * 2 && spelledOnly.size > 0; visits *= 2)
+      spelledOnly = product.walk(visits, found, spelled);
+    return [...spelledOnly].flatMap((each) => names.get(each) ?? []);
+  }
+
+  private combination(patterns: readonly Pattern[], name: string): string {
+    this.budget.spend(patterns.length * STEPS_PER_MATCH);
+    return written(patterns.map((pattern) => matches(pattern, name)));
+  }
+
+  private automaton(pattern: Pattern): Automaton {
+    const dfa = automatonOf(pattern, MAX_NODES);
+    if (dfa === null) throw new BudgetExceeded();
+    const automaton = numbered(dfa);
+    this.budget.spend(automaton.states.length * STEPS_PER_NODE);
+    return automaton;
+  }
+}
+
+const MAX_NODES = 10_000;
+const STEPS_PER_NODE = 1_000;
+const STEPS_PER_MATCH = 40;
+/** To keep a name that was met. */
+const STEPS_PER_NAME = 100;
+
+interface Automaton {
+  states: { isFinal: boolean; ranges: { min: number; max: number; to: number }[] }[];
+}
+
+/** The first state is the initial one. */
+function numbered(dfa: DFA): Automaton {
+  const nodes = [dfa.initial, ...[...dfa.nodes()].filter((node) => node !== dfa.initial)];
+  const numbers = new Map(nodes.map((node, number) => [node, number]));
+  return {
+    states: nodes.map((node) => ({
+      isFinal: dfa.finals.has(node),
+      ranges: [...node.out].map(([{ min, max }, to]) => ({ min, max, to: numbers.get(to) ?? 0 })),
+    })),
+  };
+}
+
+const DEAD = -1;
+
+function next({ states }: Automaton, state: number, unit: number): number {
+  return states[state]?.ranges.find(({ min, max }) => min <= unit && unit <= max)?.to ?? DEAD;
+}
+
+function written(isMatched: readonly boolean[]): string {
+  return isMatched.map(Number).join('');
+}
+
+/** All patterns at once, each in its state. */
+class Product {
+  /** One of the units that lead every automaton from every state to the same one, readable ones first; and the way there. */
+  private readonly signs: { sign: string; to: Int32Array[] }[] = [];
+
+  constructor(
+    private readonly automata: readonly Automaton[],
+    isUnit: (unit: number) => boolean,
+    private readonly budget: WorkBudget,
+  ) {
+    const seen = new Set<string>();
+    const size = automata.reduce((sum, { states }) => sum + states.length, 0);
+    for (const unit of unitsToTry(automata, isUnit)) {
+      budget.spend(size * STEPS_PER_TRANSITION);
+      const to = automata.map((automaton) =>
+        Int32Array.from(automaton.states, (_, state) => next(automaton, state, unit)),
+      );
+      const key = to.join(';');
+      if (seen.has(key)) continue;
+      seen.add(key);
+      this.signs.push({ sign: String.fromCharCode(unit), to });
+    }
+  }
+
+  /**
+   * Walks by growing length, through each state at most so many times, and adds what it finds.
+   * @returns combinations that were met with spelled names only
+   */
+  walk(visits: number, found: Map<string, string | null>, spelled: ReadonlySet<string>): Set<string> {
+    const { automata, budget } = this;
+    const spelledOnly = new Set<string>();
+    const met = new Map<string, number>();
+    let waiting = [{ name: '', at: automata.map(() => 0) }];
+    while (waiting.length > 0) {
+      const longer: typeof waiting = [];
+      for (const { name: start, at } of waiting) {
+        for (const { sign, to } of this.signs) {
+          budget.spend(at.length + STEPS_PER_NAME);
+          const [name, reached] = [start + sign, at.map((state, i) => to[i]?.[state] ?? DEAD)];
+          const key = reached.join();
+          const times = met.get(key) ?? 0;
+          if (times === visits) continue;
+          met.set(key, times + 1);
+          longer.push({ name, at: reached });
+          const combination = written(reached.map((state, i) => automata[i]?.states[state]?.isFinal ?? false));
+          if (found.has(combination)) continue;
+          if (spelled.has(name)) spelledOnly.add(combination);
+          else {
+            found.set(combination, name);
+            spelledOnly.delete(combination);
+          }
+        }
+      }
+      waiting = longer;
+    }
+    return spelledOnly;
+  }
+}
+
+const STEPS_PER_TRANSITION = 10;
+
+/** Readable ones first; then one of each range that an automaton tells from others. */
+function* unitsToTry(automata: readonly Automaton[], isUnit: (unit: number) => boolean): Iterable<number> {
+  for (const sign of READABLE) yield sign.charCodeAt(0);
+  const bounds = new Set([0]);
+  for (const { states } of automata)
+    for (const { ranges } of states) for (const { min, max } of ranges) bounds.add(min).add(max + 1);
+  const sorted = [...bounds].sort((a, b) => a - b);
+  for (const [i, bound] of sorted.entries()) {
+    const end = sorted[i + 1] ?? LAST_UNIT + 1;
+    let unit = bound;
+    while (unit < end && !isUnit(unit)) unit++;
+    if (unit < end) yield unit;
+  }
+}
+
+const READABLE = 'abcdefghijklmnopqrstuvwxyz0123456789_-$.@ ';
+const LAST_UNIT = 0xffff;
+
+/** No name breaks a line. */
+function isPrintable(unit: number): boolean {
+  return /[^\p{C}\p{Z}]| /u.test(String.fromCharCode(unit));
+}
+
+function isLowerCase(unit: number): boolean {
+  const sign = String.fromCharCode(unit);
+  return isPrintable(unit) && sign === sign.toLowerCase();
+}
+
+/** Names in lower case are looked for first: most are. */
+const UNITS: Record<NameKind, ((unit: number) => boolean)[]> = {
+  object: [isLowerCase],
+  any: [isLowerCase, isPrintable],
+};
