@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type FieldError, Refused } from '../kernel/errors.js';
 import { Settings } from '../platform/settings.js';
-import { maskConflict } from '../trino-rules/model/mask-conflict.js';
+import { MaskConflicts } from '../trino-rules/model/mask-conflict.js';
 import { type PolicySubject, principalText } from '../trino-rules/model/principal.js';
 import { closedProblem, type Resource } from '../trino-rules/model/resource.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
@@ -100,7 +100,7 @@ export class AdmissionService {
 
   /** @throws Refused `mask_conflict` when the policy, as the transaction has written it, contradicts another one */
   async admitMask(policyId: number): Promise<void> {
-    const conflict = maskConflict(await this.snapshots.read(), policyId);
+    const conflict = new MaskConflicts(await this.snapshots.read()).of(policyId);
     if (conflict === null) return;
     throw new Refused('mask_conflict', {
       detail: `Policy ${conflict.with} masks the same column at the same distance for ${conflict.principal}.`,

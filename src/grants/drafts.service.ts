@@ -4,7 +4,7 @@ import { Clock } from '../kernel/clock.js';
 import { type FieldError, Refused } from '../kernel/errors.js';
 import { type AccessDifference, accessDifferences } from '../trino-rules/answers/access-difference.js';
 import { AccessIndex, compareNames, compareNodes } from '../trino-rules/answers/access-index.js';
-import { type Membership, touchedNodes, withDraft } from '../trino-rules/answers/draft.js';
+import { type Membership, touchedBy, withDraft } from '../trino-rules/answers/draft.js';
 import type { PolicySubject } from '../trino-rules/model/principal.js';
 import type { Resource } from '../trino-rules/model/resource.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
@@ -66,8 +66,8 @@ export class DraftsService {
     if (errors.length > 0) throw new Refused('validation_failed', { errors });
     const draft = numbered(request);
     const after = withDraft(before, draft);
-    const touched = touchedNodes(before, draft);
-    const nodes = touched.map(({ resource }) => resource);
+    const touched = touchedBy(before, draft);
+    const nodes = touched.flatMap((each) => each.nodes);
     const gives = draft.grants.length + draft.policies.length + draft.joined.length > 0;
     // A write that only takes away is never refused.
     const forecast = gives
@@ -78,7 +78,9 @@ export class DraftsService {
       forecast,
       counting(accessDifferences(before, after, touched), page),
     ]);
-    return { ...counted, size, checks: [...maskChecks(after, draft.policies), ...checksOf({ size, unprovable })] };
+    const conflicts: DraftCheck[] = [];
+    for await (const check of inSlices(maskChecks(after, draft.policies))) if (check !== null) conflicts.push(check);
+    return { ...counted, size, checks: [...conflicts, ...checksOf({ size, unprovable })] };
   }
 
   private errors(before: Snapshot, { grants, revoked, policies, deleted, joined, left }: DraftRequest): FieldError[] {
@@ -146,7 +148,18 @@ function checksOf({ size, unprovable }: { size: Forecast | null; unprovable: str
   ];
 }
 
-/** Counts everybody and keeps a page, letting other requests through. */
+/** Lets other requests through between the steps. */
+async function* inSlices<T>(steps: Iterable<T>): AsyncGenerator<T> {
+  let begun = performance.now();
+  for (const step of steps) {
+    yield step;
+    if (performance.now() - begun <= SLICE_MS) continue;
+    await setImmediate();
+    begun = performance.now();
+  }
+}
+
+/** Counts everybody and keeps a page. */
 async function counting(
   differences: Iterable<AccessDifference[]>,
   { after, limit }: { after: DraftCursor | null; limit: number },
@@ -156,16 +169,11 @@ async function counting(
     peopleGaining: 0,
     peopleLosing: 0,
   };
-  let begun = performance.now();
-  for (const ofOne of differences) {
+  for await (const ofOne of inSlices(differences)) {
     if (ofOne.some(({ gained }) => gained !== null)) found.peopleGaining += 1;
     if (ofOne.some(({ lost }) => lost !== null)) found.peopleLosing += 1;
     const next = after === null ? ofOne : ofOne.filter((each) => isBehind(each, after));
     found.differences.push(...next.slice(0, limit + 1 - found.differences.length));
-    if (performance.now() - begun > SLICE_MS) {
-      await setImmediate();
-      begun = performance.now();
-    }
   }
   return found;
 }

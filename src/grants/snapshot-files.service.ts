@@ -6,7 +6,7 @@ import { Refused } from '../kernel/errors.js';
 import { getOrInsert } from '../kernel/get-or-insert.js';
 import { foldedName } from '../kernel/name.js';
 import { Transaction } from '../platform/transaction.js';
-import { maskConflict } from '../trino-rules/model/mask-conflict.js';
+import { MaskConflicts } from '../trino-rules/model/mask-conflict.js';
 import type { SnapshotProblem } from '../trino-rules/model/snapshot-decoder.js';
 import { type ExportedSnapshot, exportSnapshot, RowExport } from '../trino-rules/model/snapshot-export.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
@@ -182,8 +182,9 @@ class RolledBack extends Error {
 }
 
 function maskProblems(snapshot: Snapshot, written: ReadonlyMap<number, number>, places: RowPlaces): SnapshotProblem[] {
+  const conflicts = new MaskConflicts(snapshot);
   return [...written].flatMap(([inFile, id]) => {
-    const conflict = maskConflict(snapshot, id);
+    const conflict = conflicts.of(id);
     if (conflict === null) return [];
     const message = `masks the same column at the same distance as another policy for ${conflict.principal}`;
     return [{ path: places.policies.get(inFile) ?? '', message }];

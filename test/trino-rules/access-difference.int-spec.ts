@@ -7,10 +7,10 @@ import type { Resource } from '../../src/trino-rules/model/resource.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import { nodeKey, nodeOf, parentOf } from '../../src/trino-rules/answers/access-index.js';
 import { accessDifferences } from '../../src/trino-rules/answers/access-difference.js';
-import { type Draft, touchedNodes, withDraft } from '../../src/trino-rules/answers/draft.js';
+import { type Draft, touchedBy, withDraft } from '../../src/trino-rules/answers/draft.js';
 
 const differences = (before: Snapshot, draft: Draft) =>
-  [...accessDifferences(before, withDraft(before, draft), touchedNodes(before, draft))].flat();
+  [...accessDifferences(before, withDraft(before, draft), touchedBy(before, draft))].flat();
 
 /** Privileges and restrictions as facts, of which each is gained or lost by itself. */
 const facts = (access: Access) => ({

@@ -1,5 +1,6 @@
+import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { type Draft, type Membership } from '../../trino-rules/answers/draft.js';
-import { maskConflict } from '../../trino-rules/model/mask-conflict.js';
+import { MaskConflicts } from '../../trino-rules/model/mask-conflict.js';
 import type { Snapshot, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 import type { Growth } from './admission-ports.js';
 import type { NewGrant } from './grant.js';
@@ -40,14 +41,15 @@ export function numbered({ grants, revoked, policies, deleted, joined, left }: D
 /** As the store estimates it of rows that are written. */
 export function growthOf({ users, groups }: Snapshot, { grants, policies, joined }: Draft): Growth {
   const names = new Map(users.map(({ id, name }) => [id, name]));
+  const members = new Map(groups.map((group) => [group.id, group.members]));
   const bytesOf = (ids: readonly number[]): number =>
     ids.reduce((sum, id) => sum + Buffer.byteLength(names.get(id) ?? '') + 1, 0);
+  const ofGroups = new Map<number, number>();
   const bytes = grants.map(({ principal, resource: { catalog, schema = '', table = '' } }) => {
     const node = 400 + 4 * Buffer.byteLength(catalog + schema + table);
     if (principal.type === 'engine') return node + 8 * Buffer.byteLength(principal.name);
-    const members =
-      principal.type === 'user' ? [principal.id] : (groups.find(({ id }) => id === principal.id)?.members ?? []);
-    return node + 8 * bytesOf(members);
+    if (principal.type === 'user') return node + 8 * bytesOf([principal.id]);
+    return node + 8 * getOrInsert(ofGroups, principal.id, () => bytesOf(members.get(principal.id) ?? []));
   });
   return {
     bytes: bytes.reduce((sum, each) => sum + each, 0),
@@ -55,16 +57,17 @@ export function growthOf({ users, groups }: Snapshot, { grants, policies, joined
   };
 }
 
-export function maskChecks(after: Snapshot, written: readonly SnapshotPolicy[]): DraftCheck[] {
-  return written.flatMap(({ id, kind }): DraftCheck[] => {
-    const conflict = kind === 'column_mask' ? maskConflict(after, id) : null;
-    if (conflict === null) return [];
-    const other = conflict.with < 0 ? 'another new policy' : `policy ${conflict.with}`;
-    return [
-      {
+/** What contradicts the written policies; one after the other, null for those that nothing does. */
+export function* maskChecks(after: Snapshot, written: readonly SnapshotPolicy[]): Generator<DraftCheck | null> {
+  const conflicts = new MaskConflicts(after);
+  for (const { id } of written) {
+    const conflict = conflicts.of(id);
+    const other = conflict !== null && conflict.with < 0 ? 'another new policy' : `policy ${conflict?.with ?? ''}`;
+    yield (
+      conflict && {
         code: 'mask_conflict',
         message: `${other} masks the same column at the same distance for ${conflict.principal}`,
-      },
-    ];
-  });
+      }
+    );
+  }
 }

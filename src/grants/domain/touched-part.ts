@@ -6,15 +6,13 @@ import type { Snapshot } from '../../trino-rules/model/snapshot.js';
  * tables share rules, and the principals that these name. As the store reads it of rows that are written.
  */
 export function touchedPart(snapshot: Snapshot, nodes: readonly Resource[]): Snapshot {
-  const areas = [
-    ...new Map(nodes.map(({ catalog, schema }) => [`${catalog}\0${schema ?? ''}`, { catalog, schema }])).values(),
-  ];
+  const area = ({ catalog, schema = '' }: Resource): string => `${catalog}\0${schema}`;
+  const areas = new Set(nodes.map(area));
+  const catalogs = new Set(nodes.map(({ catalog }) => catalog));
   const isTouched = ({ resource }: { resource: Resource }): boolean =>
-    areas.some(
-      ({ catalog, schema }) =>
-        catalog === resource.catalog &&
-        (schema === undefined || resource.schema === undefined || schema === resource.schema),
-    );
+    resource.schema === undefined
+      ? catalogs.has(resource.catalog)
+      : areas.has(area(resource)) || areas.has(area({ catalog: resource.catalog }));
   const [grants, policies] = [snapshot.grants.filter(isTouched), snapshot.policies.filter(isTouched)];
   const named = [...grants, ...policies].flatMap(({ principal, ...rest }) => [
     principal,

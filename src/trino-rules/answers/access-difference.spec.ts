@@ -1,11 +1,11 @@
 import { aSnapshot } from '../../../test/support/snapshot-builder.js';
 import type { Snapshot, SnapshotGrant } from '../model/snapshot.js';
 import { accessDifferences } from './access-difference.js';
-import { type Draft, touchedNodes, withDraft } from './draft.js';
+import { type Draft, touchedBy, withDraft } from './draft.js';
 
 const NOTHING: Draft = { grants: [], revoked: [], policies: [], deleted: [], joined: [], left: [] };
 const differences = (before: Snapshot, draft: Draft) =>
-  [...accessDifferences(before, withDraft(before, draft), touchedNodes(before, draft))].flat();
+  [...accessDifferences(before, withDraft(before, draft), touchedBy(before, draft))].flat();
 
 describe('what a draft changes', () => {
   it('says once what holds for everything below', () => {

@@ -1,11 +1,10 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { type Access, intentAt } from '../model/intent.js';
-import { covers } from '../model/principal-matching.js';
 import { type NamedPrincipal, type PolicySubject, type Principal, principalText } from '../model/principal.js';
 import type { Privilege, Resource } from '../model/resource.js';
 import type { Snapshot } from '../model/snapshot.js';
 import { AccessIndex, compareNames, compareNodes, nodeKey, nodeOf, parentOf, pathTo } from './access-index.js';
-import type { TouchedNode } from './draft.js';
+import type { Touched } from './draft.js';
 
 /**
  * What a principal gains or loses at a node, and below it where nothing is named. Restrictions that are dropped are gained access,
@@ -27,31 +26,60 @@ export interface AccessDifference {
 
 /**
  * What accounts and engine principals gain and lose between two snapshots: the differences of one principal after the other, by
- * name, each by node. Principals without any are left out.
+ * name, each by node. Empty lists between them are steps of the work.
  * @param touched where the snapshots can differ, and for whom
  */
 export function* accessDifferences(
   before: Snapshot,
   after: Snapshot,
-  touched: readonly TouchedNode[],
+  touched: readonly Touched[],
 ): Generator<AccessDifference[]> {
-  const related = relatedTo(touched.map(({ resource }) => resource));
-  const [former, next] = [new AccessIndex(related(before)), new AccessIndex(related(after))];
-  const touchedFor = new Map<string, { principal: Principal; nodes: Map<string, Resource> }>();
-  for (const { resource, subjects } of touched) {
-    for (const principal of subjects.flatMap((subject) => principalsOf(subject, [former, next]))) {
-      const { nodes } = getOrInsert(touchedFor, principalText(principal), () => ({ principal, nodes: new Map() }));
-      nodes.set(nodeKey(resource), nodeOf(resource));
+  const related = relatedTo(touched.flatMap(({ nodes }) => nodes));
+  const former = new AccessIndex(related(before));
+  yield [];
+  const next = new AccessIndex(related(after));
+  yield [];
+  const touchedFor = new Map<string, { principal: Principal; touched: Set<Touched> }>();
+  for (const each of touched) {
+    for (const principal of each.subjects.flatMap((subject) => principalsOf(subject, [former, next]))) {
+      getOrInsert(touchedFor, principalText(principal), () => ({ principal, touched: new Set() })).touched.add(each);
     }
+    yield [];
   }
-  const named = [...touchedFor.values()].flatMap(({ principal, nodes }) => {
-    const withName = nameOf(principal, next);
-    return withName === null ? [] : [{ principal: withName, nodes: [...nodes.values()] }];
+  const named = [...touchedFor.values()].flatMap((each) => {
+    const principal = nameOf(each.principal, next);
+    return principal === null ? [] : [{ ...each, principal }];
   });
-  for (const { principal, nodes } of named.sort((a, b) => compareNames(a.principal.name, b.principal.name))) {
-    const found = differencesOf(principal, nodes, former, next);
-    if (found.length > 0) yield found;
+  const asAnother = alikeIn([former, next]);
+  const known = new Map<string, AccessDifference[]>();
+  for (const { principal, touched } of named.sort((a, b) => compareNames(a.principal.name, b.principal.name))) {
+    const nodes = [...touched].flatMap((each) => each.nodes);
+    const key = asAnother(principal, [...touched]);
+    const found = known.get(key ?? '') ?? (yield* differencesOf(principal, nodes, former, next));
+    if (key !== null) known.set(key, found);
+    yield found.map((each) => ({ ...each, principal }));
   }
+}
+
+/**
+ * The same text for principals whose access differs alike: users whom no entry names, in the same groups of those that one names, and
+ * touched at the same places. Null for all others.
+ */
+function alikeIn(
+  indexes: readonly AccessIndex[],
+): (principal: Principal, touched: readonly Touched[]) => string | null {
+  const entries = indexes.flatMap(({ snapshot: { grants, policies } }) => [...grants, ...policies]);
+  const subjects = entries.flatMap((entry) => [entry.principal, ...('except' in entry ? entry.except : [])]);
+  const named = new Set(subjects.map(principalText));
+  const numbers = new Map<Touched, number>();
+  return (principal, touched) => {
+    if (principal.type !== 'user' || named.has(principalText(principal))) return null;
+    const groups = indexes.map((index) =>
+      index.groupsWith(principal).flatMap(({ id }) => (named.has(principalText({ type: 'group', id })) ? [id] : [])),
+    );
+    const places = touched.map((each) => getOrInsert(numbers, each, () => numbers.size));
+    return JSON.stringify([indexes.map((index) => index.user(principal.id)?.isActive), groups, places]);
+  };
 }
 
 /** Keeps the entries on the way to one of the nodes, or below one. */
@@ -67,32 +95,47 @@ function relatedTo(nodes: readonly Resource[]): (snapshot: Snapshot) => Snapshot
   });
 }
 
-function differencesOf(
+function* differencesOf(
   principal: NamedPrincipal,
   touched: readonly Resource[],
   former: AccessIndex,
   next: AccessIndex,
-): AccessDifference[] {
+): Generator<[], AccessDifference[]> {
   const [had, has] = [new AccessIndex(former.of(principal)), new AccessIndex(next.of(principal))];
   const known = new Map<string, { part: Pick<AccessDifference, 'gained' | 'lost'>; text: string }>();
   const at = (node: Resource) =>
     getOrInsert(known, nodeKey(node), () => {
-      const part = difference(intentAt(had.onPath(node), principal, node), intentAt(has.onPath(node), principal, node));
+      const [was, is] = [had.onPath(node), has.onPath(node)];
+      // Access to the engine's own catalog follows from entries elsewhere.
+      const isSame = node.catalog !== 'system' && sameEntries(was, is);
+      const part = isSame ? NO_DIFFERENCE : difference(intentAt(was, principal, node), intentAt(is, principal, node));
       return { part, text: part === NO_DIFFERENCE ? '' : JSON.stringify(part) };
     });
-  const isBelow = (node: Resource): boolean => touched.some((each) => covers(each, node));
+  const touchedKeys = new Set(touched.map(nodeKey));
+  const isBelow = (node: Resource): boolean => pathTo(node).some((each) => touchedKeys.has(nodeKey(each)));
   const nodes = new Map(
-    [...touched, ...had.nodes(), ...has.nodes()].filter(isBelow).map((node) => [nodeKey(node), node]),
+    [...touched.map(nodeOf), ...had.nodes(), ...has.nodes()].filter(isBelow).map((node) => [nodeKey(node), node]),
   );
-  return [...nodes.values()]
-    .flatMap((resource): AccessDifference[] => {
-      const { part, text } = at(resource);
-      if (part === NO_DIFFERENCE) return [];
-      const parent = parentOf(resource);
-      // The same difference at the node above says it for this one.
-      return parent !== null && at(parent).text === text ? [] : [{ principal, resource, ...part }];
-    })
-    .sort((a, b) => compareNodes(a.resource, b.resource));
+  const found: AccessDifference[] = [];
+  let count = 0;
+  for (const resource of nodes.values()) {
+    if (++count % NODES_PER_STEP === 0) yield [];
+    const { part, text } = at(resource);
+    if (part === NO_DIFFERENCE) continue;
+    const parent = parentOf(resource);
+    // The same difference at the node above says it for this one.
+    if (parent === null || at(parent).text !== text) found.push({ principal, resource, ...part });
+  }
+  return found.sort((a, b) => compareNodes(a.resource, b.resource));
+}
+
+/** A node takes some tens of microseconds. */
+const NODES_PER_STEP = 10;
+
+function sameEntries(one: Snapshot, other: Snapshot): boolean {
+  const isAlike = <T>(some: readonly T[], others: readonly T[]): boolean =>
+    some.length === others.length && some.every((entry, i) => entry === others[i]);
+  return isAlike(one.grants, other.grants) && isAlike(one.policies, other.policies);
 }
 
 const NO_DIFFERENCE = { gained: null, lost: null };

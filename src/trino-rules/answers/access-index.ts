@@ -45,9 +45,10 @@ export class AccessIndex {
     return this.groups.get(id);
   }
 
-  /** With the entries that name this principal, one of its groups or everyone. */
+  /** With the entries that name this principal, one of its groups or everyone; of its groups it is the only member. */
   of(principal: Principal): Snapshot {
-    const groups = this.groupsWith(principal);
+    const own = principal.type === 'user' ? { members: [principal.id] } : {};
+    const groups = this.groupsWith(principal).map((group) => ({ ...group, ...own }));
     const subjects = ['everyone', principalText(principal), ...groups.map(({ id }) => `group:${id}`)];
     const entries = [...new Set(subjects)].map((subject) => this.bySubject.get(subject) ?? noEntries());
     const user = principal.type === 'user' ? this.users.get(principal.id) : undefined;
@@ -70,7 +71,8 @@ export class AccessIndex {
     return named.map(nodeOf);
   }
 
-  private groupsWith(principal: Principal): SnapshotGroup[] {
+  /** Groups that a user is in, or the group itself. */
+  groupsWith(principal: Principal): SnapshotGroup[] {
     if (principal.type === 'user') return this.groupsOfUser.get(principal.id) ?? [];
     const group = principal.type === 'group' ? this.groups.get(principal.id) : undefined;
     return group ? [group] : [];

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../kernel/get-or-insert.js';
 import type { PolicySubject, Principal } from '../model/principal.js';
 import { principalText } from '../model/principal.js';
 import type { Resource } from '../model/resource.js';
@@ -40,34 +41,32 @@ export function withDraft(snapshot: Snapshot, draft: Draft): Snapshot {
   };
 }
 
-/** A node, and the subjects whose access there and below a draft can change. */
-export interface TouchedNode {
-  resource: Resource;
+/** Subjects, and the nodes where a draft can change their access, there and below. */
+export interface Touched {
   subjects: readonly PolicySubject[];
+  nodes: Resource[];
 }
 
 /** Every node at which the draft writes something, or where a group is named that gains or loses members. */
-export function touchedNodes(before: Snapshot, draft: Draft): TouchedNode[] {
+export function touchedBy(before: Snapshot, draft: Draft): Touched[] {
   const [revoked, replaced] = [
     new Set(draft.revoked),
     new Set([...draft.deleted, ...draft.policies.map(({ id }) => id)]),
   ];
   const grants = [...before.grants.filter(({ id }) => revoked.has(id)), ...draft.grants];
   const policies = [...before.policies.filter(({ id }) => replaced.has(id)), ...draft.policies];
-  const movedTo = new Map<string, Principal[]>();
+  const moved = new Map<string, Touched & { subjects: Principal[] }>();
   for (const { group, user } of [...draft.joined, ...draft.left]) {
     const key = principalText({ type: 'group', id: group });
-    movedTo.set(key, [...(movedTo.get(key) ?? []), { type: 'user', id: user }]);
+    getOrInsert(moved, key, () => ({ subjects: [], nodes: [] })).subjects.push({ type: 'user', id: user });
   }
-  const moved = [...before.grants, ...before.policies, ...draft.policies].flatMap((entry): TouchedNode[] => {
+  for (const entry of [...before.grants, ...before.policies, ...draft.policies]) {
     const named = [entry.principal, ...('except' in entry ? entry.except : [])];
-    const subjects = named.flatMap((subject) => movedTo.get(principalText(subject)) ?? []);
-    return subjects.length > 0 ? [{ resource: entry.resource, subjects }] : [];
-  });
-  return [
-    ...grants.map(({ resource, principal }) => ({ resource, subjects: [principal] })),
-    // An exception that is added or dropped changes access of principals that the policy's own subject includes.
-    ...policies.map(({ resource, principal }) => ({ resource, subjects: [principal] })),
-    ...moved,
-  ];
+    for (const subject of named) moved.get(principalText(subject))?.nodes.push(entry.resource);
+  }
+  const written = new Map<string, Touched>();
+  // An exception that is added or dropped changes access of principals that the policy's own subject includes.
+  for (const { principal, resource } of [...grants, ...policies])
+    getOrInsert(written, principalText(principal), () => ({ subjects: [principal], nodes: [] })).nodes.push(resource);
+  return [...written.values(), ...moved.values()];
 }

@@ -1,5 +1,6 @@
-import { matchesPolicy } from './principal-matching.js';
-import type { Principal } from './principal.js';
+import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { type PolicySubject, principalText } from './principal.js';
+import type { Resource } from './resource.js';
 import type { Snapshot, SnapshotPolicy } from './snapshot.js';
 
 export interface MaskConflict {
@@ -9,39 +10,94 @@ export interface MaskConflict {
   principal: string;
 }
 
-/**
- * A mask at the same distance as the column mask `id` that applies to a common principal, so that neither takes precedence (access
- * model, section 1). Two masks are equally near to a column of a table exactly when they are on the same node.
- */
-export function maskConflict(snapshot: Snapshot, id: number): MaskConflict | null {
-  const masks = snapshot.policies.filter((policy) => policy.kind === 'column_mask');
-  const mine = masks.find((mask) => mask.id === id);
-  if (mine === undefined) return null;
-  const others = masks.filter(
-    (other) => other.id !== id && other.expression !== mine.expression && sameColumn(other, mine),
-  );
-  if (others.length === 0) return null;
-  const members = maskedPrincipals(snapshot).filter(({ principal }) => matchesPolicy(snapshot, mine, principal));
-  for (const other of others) {
-    const who = members.find(({ principal }) => matchesPolicy(snapshot, other, principal));
-    if (who !== undefined) return { with: other.id, principal: who.name };
-  }
-  return null;
-}
-
-/** Principals that a policy can apply to: active people, and named engine principals; never service accounts. */
-function maskedPrincipals({ users, grants, policies, settings }: Snapshot): { name: string; principal: Principal }[] {
-  const people = users
-    .filter(({ isActive }) => isActive)
-    .map(({ id, name }) => ({ name, principal: { type: 'user', id } as const }));
-  const named = [...grants, ...policies].map(({ principal }) => principal);
-  const engines = named.flatMap((principal) => (principal.type === 'engine' ? [principal.name] : []));
-  const others = [...new Set(engines)].filter((name) => !settings.serviceAccounts.includes(name));
-  return [...people, ...others.map((name) => ({ name, principal: { type: 'engine', name } as const }))];
-}
-
 type Mask = Extract<SnapshotPolicy, { kind: 'column_mask' }>;
 
-function sameColumn({ resource: a }: Mask, { resource: b }: Mask): boolean {
-  return a.catalog === b.catalog && a.schema === b.schema && a.table === b.table && a.column === b.column;
+/** Whom a mask applies to, by texts of principals. */
+interface Masked {
+  /** Null: everyone. */
+  included: ReadonlySet<string> | null;
+  excluded: readonly ReadonlySet<string>[];
+}
+
+/**
+ * Masks at the same distance that apply to a common principal, so that none takes precedence (access model, section 1). Two masks
+ * are equally near to a column of a table exactly when they are on the same node.
+ */
+export class MaskConflicts {
+  private readonly byId = new Map<number, Mask>();
+  private readonly byColumn = new Map<string, Mask[]>();
+  private readonly masked = new Map<Mask, Masked>();
+  private directory: Directory | null = null;
+
+  constructor(private readonly snapshot: Snapshot) {
+    for (const mask of snapshot.policies) {
+      if (mask.kind !== 'column_mask') continue;
+      this.byId.set(mask.id, mask);
+      getOrInsert(this.byColumn, columnKey(mask.resource), () => []).push(mask);
+    }
+  }
+
+  /** A mask that contradicts the column mask `id`; null also where `id` is another policy. */
+  of(id: number): MaskConflict | null {
+    const mine = this.byId.get(id);
+    if (mine === undefined) return null;
+    for (const other of this.byColumn.get(columnKey(mine.resource)) ?? []) {
+      if (other.id === id || other.expression === mine.expression) continue;
+      const principal = this.common(this.maskedBy(mine), this.maskedBy(other));
+      if (principal !== undefined) return { with: other.id, principal };
+    }
+    return null;
+  }
+
+  private common(one: Masked, other: Masked): string | undefined {
+    const { names } = this.principals();
+    const candidates = [one, other].flatMap(({ included }) => included ?? []).sort((a, b) => a.size - b.size);
+    for (const principal of candidates[0] ?? names.keys()) {
+      const name = names.get(principal);
+      const isIn = ({ included, excluded }: Masked): boolean =>
+        included?.has(principal) !== false && !excluded.some((subject) => subject.has(principal));
+      if (name !== undefined && isIn(one) && isIn(other)) return name;
+    }
+    return undefined;
+  }
+
+  private maskedBy(mask: Mask): Masked {
+    return getOrInsert(this.masked, mask, () => ({
+      included: mask.principal.type === 'everyone' ? null : this.principalsOf(mask.principal),
+      excluded: mask.except.map((subject) => this.principalsOf(subject)),
+    }));
+  }
+
+  private principalsOf(subject: PolicySubject): ReadonlySet<string> {
+    const { names, members } = this.principals();
+    if (subject.type === 'everyone') return new Set(names.keys());
+    return subject.type === 'group' ? (members.get(subject.id) ?? NOBODY) : new Set([principalText(subject)]);
+  }
+
+  private principals(): Directory {
+    return (this.directory ??= directoryOf(this.snapshot));
+  }
+}
+
+/** Principals by their texts. */
+interface Directory {
+  /** Names of those that a policy can apply to: active people, and named engine principals; never service accounts. */
+  names: ReadonlyMap<string, string>;
+  members: ReadonlyMap<number, ReadonlySet<string>>;
+}
+
+function directoryOf({ users, groups, grants, policies, settings }: Snapshot): Directory {
+  const ofUser = (id: number): string => principalText({ type: 'user', id });
+  const names = new Map(users.flatMap(({ id, name, isActive }) => (isActive ? [[ofUser(id), name] as const] : [])));
+  for (const { principal } of [...grants, ...policies])
+    if (principal.type === 'engine' && !settings.serviceAccounts.includes(principal.name))
+      names.set(principalText(principal), principal.name);
+  return { names, members: new Map(groups.map(({ id, members }) => [id, new Set(members.map(ofUser))])) };
+}
+
+const NOBODY: ReadonlySet<string> = new Set();
+
+/** Names hold no control characters. */
+function columnKey({ catalog, schema, table, column }: Resource & { column: string }): string {
+  return [catalog, schema, table, column].join('\0');
 }
