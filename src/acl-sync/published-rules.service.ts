@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { PublishedRules } from '../grants/domain/published-rules.js';
+import { PublishedRules, type PublishedVersion } from '../grants/domain/published-rules.js';
 import { readRules } from '../trino-rules/document/rules-reader.js';
 import { Evaluator } from '../trino-rules/engine/evaluator.js';
 import { PublicationHistory } from './domain/publication-history.js';
@@ -13,7 +13,7 @@ export class PublishedRulesService extends PublishedRules {
     super();
   }
 
-  override async current(): Promise<{ version: number; engine: Evaluator } | null> {
+  override async current(): Promise<PublishedVersion | null> {
     const [newest] = (await this.history.list({ limit: 1, after: null })).items;
     if (newest === undefined) return null;
     const { version } = newest;

@@ -12,7 +12,7 @@ import type { Principal } from '../trino-rules/model/principal.js';
 import type { Resource } from '../trino-rules/model/resource.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import type { Explained } from './domain/explanation-form.js';
-import { PublishedRules } from './domain/published-rules.js';
+import { PublishedRules, type PublishedVersion } from './domain/published-rules.js';
 import { SnapshotService } from './snapshot.service.js';
 
 /** Answers who may do what, and why: by what is granted now, which the next publication tells the engine. */
@@ -42,28 +42,14 @@ export class AccessService {
   /** @throws Refused `not_found`: no such account or group */
   async explain(principal: Principal, question: Question): Promise<Explained> {
     // Reading `system` follows from what is granted anywhere.
-    const index = await this.indexFor(principal, question.resource.catalog === 'system' ? null : question.resource);
-    const change = smallestChange(index, principal, question);
+    const node = question.resource.catalog === 'system' ? null : question.resource;
+    const [index, rules] = await Promise.all([this.indexFor(principal, node), this.published.current()]);
     return {
       ...explain(index, principal, question),
-      smallestChange: change,
-      published: await this.trace(index, principal, question),
+      smallestChange: smallestChange(index, principal, question),
+      published: rules && traced(rules, index, principal, question),
       index,
     };
-  }
-
-  private async trace(index: AccessIndex, principal: Principal, question: Question): Promise<Explained['published']> {
-    const name =
-      principal.type === 'engine'
-        ? principal.name
-        : principal.type === 'user'
-          ? index.user(principal.id)?.name
-          : undefined;
-    const rules = name === undefined ? null : await this.published.current();
-    if (name === undefined || rules === null) return null;
-    const { version, engine } = rules;
-    const trace = traceRules(engine, name, question);
-    return { version, ...trace, text: trace.rule && textOfRule(engine.rules, trace.rule) };
   }
 
   private async indexFor(principal: Principal, node: Resource | null): Promise<AccessIndex> {
@@ -74,4 +60,18 @@ export class AccessService {
     if (!exists) throw new Refused('not_found');
     return index;
   }
+}
+
+/** Null: a group is no user of the engine. */
+function traced(
+  { version, engine }: PublishedVersion,
+  index: AccessIndex,
+  principal: Principal,
+  question: Question,
+): Explained['published'] {
+  if (principal.type === 'group') return null;
+  const name = principal.type === 'engine' ? principal.name : index.user(principal.id)?.name;
+  if (name === undefined) return null;
+  const trace = traceRules(engine, name, question);
+  return { version, ...trace, text: trace.rule && textOfRule(engine.rules, trace.rule) };
 }
