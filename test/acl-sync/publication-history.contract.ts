@@ -259,6 +259,14 @@ export function describePublicationHistory(name: string, open: () => Promise<His
       expect(await history.summary()).toMatchObject({ lastSuccessAt: at(1), refusedSince: at(3) });
     });
 
+    it('knows that an applied restore makes no refused change possible', async () => {
+      await history.record(run(1, 'refused'));
+      await history.record(run(2, 'applied', { trigger: 'restore', isRestore: true }));
+      expect(await history.summary()).toMatchObject({ lastSuccessAt: at(2), refusedSince: at(1) });
+      await history.record(run(3, 'no_change'));
+      expect(await history.summary()).toMatchObject({ refusedSince: null });
+    });
+
     it('knows how the last run went, and since when all were refused', async () => {
       const reasons = [{ code: 'proof-difference', severity: 'error', message: 'bo may too much' }] as const;
       const drift = { foundAt: at(2), textHash: null, overwritten: false };

@@ -130,10 +130,10 @@ export class FakePublicationHistory extends PublicationHistory {
   }
 
   override summary(): Promise<RunSummary> {
-    const lastSuccess = this.runs.findLastIndex(({ outcome }) => outcome === 'applied' || outcome === 'no_change');
-    const refused = this.runs
-      .slice(lastSuccess + 1)
-      .find(({ outcome, isRestore }) => outcome === 'refused' && !isRestore);
+    const isSuccess = ({ outcome }: Run): boolean => outcome === 'applied' || outcome === 'no_change';
+    const lastSuccess = this.runs.findLastIndex(isSuccess);
+    const own = this.runs.filter(({ isRestore }) => !isRestore);
+    const refused = own.slice(own.findLastIndex(isSuccess) + 1).find(({ outcome }) => outcome === 'refused');
     const live = this.published().find(({ liveAt }) => liveAt !== null);
     return Promise.resolve({
       last: this.runs.at(-1) ?? null,

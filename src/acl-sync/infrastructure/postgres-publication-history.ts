@@ -257,10 +257,10 @@ export class PostgresPublicationHistory extends PublicationHistory {
     const [{ success_at: lastSuccessAt, refused_since: refusedSince }] = await this.session.manager.query<
       [{ success_at: Date | null; refused_since: Date | null }]
     >(
-      `WITH success AS (SELECT id, at FROM acl_runs WHERE outcome IN ('applied', 'no_change') ORDER BY id DESC LIMIT 1)
-       SELECT (SELECT at FROM success) AS success_at,
-              (SELECT min(at) FROM acl_runs
-                WHERE outcome = 'refused' AND NOT is_restore AND id > coalesce((SELECT id FROM success), 0)) AS refused_since`,
+      `WITH success AS NOT MATERIALIZED (SELECT id, at, is_restore FROM acl_runs WHERE outcome IN ('applied', 'no_change'))
+       SELECT (SELECT at FROM success ORDER BY id DESC LIMIT 1) AS success_at,
+              (SELECT min(at) FROM acl_runs WHERE outcome = 'refused' AND NOT is_restore
+                 AND id > coalesce((SELECT id FROM success WHERE NOT is_restore ORDER BY id DESC LIMIT 1), 0)) AS refused_since`,
     );
     const [live] = await this.session.manager.query<{ hash: string; live_at: Date }[]>(
       'SELECT hash, live_at FROM acl_publications WHERE live_at IS NOT NULL ORDER BY version DESC LIMIT 1',
