@@ -49,6 +49,7 @@ describe('a query that fails', () => {
     ],
     ['of another query', `{"id":"of_another_person","stats":{},"columns":${BIGINT},"data":[[42]]}`],
     ['that leads to another query', '{"id":"@","stats":{},"nextUri":"/v1/statement/executing/of_another_person/y1/1"}'],
+    ['with an id of a megabyte', `{"id":"${'i'.repeat(1e6)}","stats":{}}`],
     ['with a count beyond 63 bits', '{"id":"@","stats":{},"updateType":"INSERT","updateCount":9223372036854775808}'],
     ['with a count of a megabyte', `{"id":"@","stats":{},"updateType":"INSERT","updateCount":${'9'.repeat(1e6)}}`],
   ])('by a page that no engine gives, and hands nothing of it out: %s', async (name, page) => {

@@ -39,14 +39,14 @@ export function readStatementPage(body: Buffer, heaviest = Infinity): StatementP
   // The spooled protocol puts an object here, but only for clients that ask for it.
   if (data !== undefined && data !== null) throw new ProtocolBreach('data is not a list');
   return {
-    queryId: readText(page['id'], 'the query id'),
+    queryId: readQueryId(page['id']),
     nextPath: nextUri === undefined || nextUri === null ? null : pinned(readText(nextUri, 'nextUri')),
     columns: columns === undefined || columns === null ? null : readColumns(columns),
     rows,
-    engineState: textOrNull(stats['state']) ?? 'UNKNOWN',
+    engineState: wordOrNull(stats['state']) ?? 'UNKNOWN',
     progressPercent: numberOrNull(stats['progressPercentage']),
     error: error === undefined || error === null ? null : readEngineError(error),
-    updateType: textOrNull(page['updateType']),
+    updateType: wordOrNull(page['updateType']),
     updateCount: readCount(updateCount),
   };
 }
@@ -80,6 +80,21 @@ function split(body: Buffer, heaviest: number): { envelope: unknown; rows: PageR
 function textOf(scanner: JsonScanner): string {
   const start = scanner.skipValue();
   return scanner.bytes.toString('utf8', start, scanner.at);
+}
+
+/** Many times as long as the engine writes ids, states and update types (UTF-16 units). */
+const LONGEST_WORD = 200;
+
+/** @throws ProtocolBreach */
+function readQueryId(value: unknown): string {
+  const id = readText(value, 'the query id');
+  if (id.length > LONGEST_WORD) throw new ProtocolBreach('a query id that is too long');
+  return id;
+}
+
+/** For display: cut off where it is too long. */
+function wordOrNull(value: unknown): string | null {
+  return textOrNull(value)?.slice(0, LONGEST_WORD) ?? null;
 }
 
 /** What a `long` of the engine can hold, and a column of ours. */
