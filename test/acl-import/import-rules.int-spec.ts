@@ -4,7 +4,7 @@ import { anySnapshot } from '../support/any-snapshot.js';
 import { NOW, SETTINGS } from '../support/snapshot-builder.js';
 import { readLeniently } from '../../src/trino-rules/check/lenient-reader.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
-import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
+import { BudgetExceeded, WorkBudget } from '../../src/trino-rules/document/work-budget.js';
 import { readSnapshot, writeSnapshot } from '../../src/trino-rules/model/snapshot-file.js';
 import type { Snapshot, SnapshotSettings } from '../../src/trino-rules/model/snapshot.js';
 import type { ImportFinding } from '../../src/trino-rules/import/import-finding.js';
@@ -15,8 +15,18 @@ const imported = (text: string, users: readonly (string | ListedUser)[], setting
   const { rules, at } = readLeniently(text);
   if (rules === null) throw new Error('no rules');
   const listed = users.map((user) => (typeof user === 'string' ? { name: user, groups: [] } : user));
-  return provenImport({ rules, at }, listed, { settings, at: NOW }, new WorkBudget());
+  return provenImport({ rules, at }, listed, { settings, at: NOW }, new WorkBudget(300_000_000));
 };
+
+/** Undefined: patterns combine into more names than a test should take. */
+function withinBudget<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof BudgetExceeded) return undefined;
+    throw error;
+  }
+}
 
 const brief = ({ findings }: { findings: ImportFinding[] }) =>
   findings.map(({ code, people, what, rule }) => `${rule ?? '-'} ${code} ${people.join(', ')}: ${what.join('; ')}`);
@@ -41,7 +51,8 @@ describe('the import of rules', () => {
   it('writes what can be read again, of any document', () => {
     fc.assert(
       fc.property(anyRules(), (document) => {
-        const { snapshot } = imported(JSON.stringify(document), ['a', 'ab', 'b0', 'x$']);
+        const snapshot = withinBudget(() => imported(JSON.stringify(document), ['a', 'ab', 'b0', 'x$']))?.snapshot;
+        fc.pre(snapshot !== undefined);
         expect(readSnapshot(writeSnapshot(snapshot), { settings: SETTINGS, at: NOW })).toMatchObject({ kind: 'read' });
       }),
       { numRuns: 25 },

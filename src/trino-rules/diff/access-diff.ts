@@ -1,8 +1,7 @@
 import { PatternCache } from '../document/pattern-cache.js';
 import type { RulesDocument } from '../document/rules-document.js';
 import { WorkBudget } from '../document/work-budget.js';
-import { isRestriction, standingForOthers, type AccessFact } from '../engine/access-fact.js';
-import type { Resource } from '../model/resource.js';
+import { isRestriction, renamed, standingForOthers, type AccessFact } from '../engine/access-fact.js';
 import { EngineSets } from '../engine/engine-sets.js';
 import type { ComparisonSink } from '../engine/schema-comparison.js';
 import { differing, type Bitset, type MemberTally } from '../engine/sparse-bitset.js';
@@ -89,19 +88,11 @@ class Differences implements DocumentComparisonSink {
   }
 
   private written(fact: AccessFact): AccessFact {
-    const object = (name: string): string => (this.spelled.has(name) ? name : standingForOthers(name));
-    if (fact.about === 'queries') return fact;
-    if (fact.about === 'impersonation') {
-      const [position] = this.engine.people.named(fact.newUser);
-      const isUnnamed = position !== undefined && this.engine.people.isUnnamed(position);
-      return isUnnamed ? { ...fact, newUser: standingForOthers(fact.newUser) } : fact;
-    }
-    if (fact.about === 'session-property')
-      return { ...fact, property: object(fact.property), catalog: fact.catalog === null ? null : object(fact.catalog) };
-    const { catalog, schema, table } = fact.resource;
-    const resource: Resource = { catalog: object(catalog) };
-    if (schema !== undefined) resource.schema = object(schema);
-    if (table !== undefined) resource.table = object(table);
-    return fact.about === 'routine' ? { ...fact, resource, name: object(fact.name) } : { ...fact, resource };
+    const { people } = this.engine;
+    return renamed(
+      fact,
+      (name) => (this.spelled.has(name) ? name : standingForOthers(name)),
+      (name) => (people.named(name).every((position) => people.isUnnamed(position)) ? standingForOthers(name) : name),
+    );
   }
 }

@@ -87,6 +87,23 @@ export function nameInRules(name: string): string {
   return name.startsWith(STANDING) ? name.slice(STANDING.length) : name;
 }
 
+/** The fact with other names for objects, properties and routines, and for the user whom it is about. */
+export function renamed(
+  fact: AccessFact,
+  object: (name: string) => string,
+  user: (name: string) => string,
+): AccessFact {
+  if (fact.about === 'queries') return fact;
+  if (fact.about === 'impersonation') return { ...fact, newUser: user(fact.newUser) };
+  if (fact.about === 'session-property')
+    return { ...fact, property: object(fact.property), catalog: fact.catalog === null ? null : object(fact.catalog) };
+  const { catalog, schema, table } = fact.resource;
+  const resource: Resource = { catalog: object(catalog) };
+  if (schema !== undefined) resource.schema = object(schema);
+  if (table !== undefined) resource.table = object(table);
+  return fact.about === 'routine' ? { ...fact, resource, name: object(fact.name) } : { ...fact, resource };
+}
+
 const STANDING = `${FRESH_PREFIX}=`;
 
 /** `instead` for a fresh name; `sales_…` and `(like a1)` for one that an open pattern lets in. */

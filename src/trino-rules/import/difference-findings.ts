@@ -4,7 +4,7 @@ import type { AccessDifference } from '../diff/access-diff.js';
 import { accessDiffLines } from '../diff/access-diff-form.js';
 import type { PatternCache } from '../document/pattern-cache.js';
 import { FRESH_PREFIX } from '../document/open-names.js';
-import type { AccessFact } from '../engine/access-fact.js';
+import { nameInRules, renamed, type AccessFact } from '../engine/access-fact.js';
 import { decidingRule, type RuleAt } from '../engine/deciding-rule.js';
 import type { Evaluator } from '../engine/evaluator.js';
 import { importFinding, type ImportCode, type ImportFinding } from './import-finding.js';
@@ -75,13 +75,17 @@ export class DifferenceFindings {
   }
 
   private place(fact: AccessFact, user: string): Pick<ImportFinding, 'rule' | 'at'> {
-    const deciding = decidingRule(this.evaluator, fact, user);
+    const deciding = this.deciding(fact, user);
     const rule = deciding && this.given.sourceOf(this.given.document[deciding.section][deciding.index] ?? {});
     return { rule: rule?.place ?? null, at: rule?.at ?? this.file.at };
   }
 
+  private deciding(fact: AccessFact, user: string): RuleAt | null {
+    return decidingRule(this.evaluator, renamed(fact, nameInRules, nameInRules), user);
+  }
+
   private reason(fact: AccessFact, user: string): string {
-    const deciding = decidingRule(this.evaluator, fact, user);
+    const deciding = this.deciding(fact, user);
     const isAbsent = deciding !== null && !this.file.rules.has(deciding.section);
     const opened = isAbsent ? `without a section "${deciding.section}" everybody has it, but ` : '';
     return opened + this.limitOfGrants(fact, deciding);
