@@ -4,7 +4,8 @@ import { GrantPortsModule } from '../acl-sync/grant-ports.module.js';
 import { PublishingModule } from '../acl-sync/publishing.module.js';
 import { planLine } from '../grants/domain/snapshot-plan.js';
 import { SnapshotFilesModule } from '../grants/snapshot-files.module.js';
-import { type Applied, SnapshotFilesService } from '../grants/snapshot-files.service.js';
+import { type Applied, COMMITTING, SnapshotFilesService } from '../grants/snapshot-files.service.js';
+import { isDatabaseOutage } from '../platform/infrastructure/database-outage.js';
 import type { Settings } from '../platform/settings.js';
 import { print, printable, remark, withProgress } from './output.js';
 import { LIMITS, readStructured, reportProblems } from './structured-file.js';
@@ -58,11 +59,21 @@ export async function applySnapshotFile(path: string, { dryRun, prune, json }: A
     const applied = await withProgress(
       () => progress,
       modules.get(SnapshotFilesService, { strict: false }).apply(read.value, options, by, (line) => (progress = line)),
-    );
+    ).catch((error: unknown) => {
+      throw isDatabaseOutage(error) ? new Error(interrupted(path, progress), { cause: error }) : error;
+    });
     if (json) print(JSON.stringify(appliedForm(applied)));
     else printApplied(applied, path);
     return applied.kind === 'refused' || applied.kind === 'planned' ? 1 : 0;
   });
+}
+
+function interrupted(path: string, progress: string): string {
+  const outcome =
+    progress === COMMITTING
+      ? 'whether the changes are made is not known: apply the file again, which makes only those that are missing'
+      : 'nothing was changed';
+  return `${path}: the connection to the database was lost; ${outcome}`;
 }
 
 function appliedForm(applied: Applied): object {

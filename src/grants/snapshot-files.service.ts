@@ -32,6 +32,9 @@ export type Applied =
   | { kind: 'refused'; problems: SnapshotProblem[] }
   | { kind: 'applied' | 'planned' | 'no_change'; plan: PlanStep[]; remarks: SnapshotProblem[]; warnings: string[] };
 
+/** The last progress of an application: what happens from here on may be done, also where its answer is lost. */
+export const COMMITTING = 'committing';
+
 /** Snapshot files: recorded access as a file, and a file made true. */
 @Injectable()
 export class SnapshotFilesService {
@@ -108,6 +111,7 @@ export class SnapshotFilesService {
       subject: null,
       details: { changes: plan.length, prune },
     });
+    report(COMMITTING);
     return { kind: 'applied', plan, remarks, warnings };
   }
 

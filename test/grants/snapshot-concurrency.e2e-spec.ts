@@ -1,0 +1,108 @@
+import { join } from 'node:path';
+import { writeFile } from 'node:fs/promises';
+import { Client } from 'pg';
+import { type Finished, runGrantline } from '../support/grantline-process.js';
+import { FILE, type SnapshotFiles, startSnapshotFiles } from '../support/snapshot-files.js';
+import { until } from '../support/until.js';
+
+const EMPTY = { version: 1, users: [], groups: [], grants: [], policies: [] };
+const OTHER = {
+  ...EMPTY,
+  users: [{ name: 'alice' }],
+  groups: [{ name: 'readers', members: ['alice'] }],
+  grants: [{ resource: { catalog: 'sales' }, principal: { type: 'group', name: 'readers' }, privileges: ['SELECT'] }],
+};
+/** Of the test's own, which a commit waits for. */
+const LOCK = 4_711;
+
+describe('snapshot files, applied while others write and the database goes away', () => {
+  let files: SnapshotFiles;
+  let holder: Client;
+  let count = 0;
+  beforeAll(async () => {
+    files = await startSnapshotFiles();
+    holder = new Client(files.service.database.url);
+    await holder.connect();
+  });
+  beforeEach(() => files.planned({ version: 1 }, { prune: true }));
+  afterAll(async () => {
+    await holder.end();
+    await files.stop();
+  });
+
+  const applying = async (file: object): Promise<Finished> => {
+    const path = join(files.folder, `applied-${++count}`);
+    await writeFile(path, JSON.stringify(file));
+    return runGrantline(['snapshot', 'apply', path, '--prune'], files.environment);
+  };
+  const waiting = async (): Promise<number[]> => {
+    const { rows } = await holder.query<{ pid: number }>(
+      `SELECT DISTINCT l.pid FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+        WHERE d.datname = current_database() AND NOT l.granted`,
+    );
+    return rows.map(({ pid }) => pid);
+  };
+  const untilWaiting = (processes: number): Promise<void> => until(async () => (await waiting()).length === processes);
+  const terminate = async (): Promise<void> => {
+    for (const pid of await waiting()) await holder.query('SELECT pg_terminate_backend($1)', [pid]);
+  };
+
+  it('contradict each other one after the other, and each says what it did', async () => {
+    await holder.query('BEGIN; LOCK TABLE grants IN ROW EXCLUSIVE MODE');
+    const both = [applying(FILE), applying(OTHER)];
+    await untilWaiting(2);
+    await holder.query('COMMIT');
+    const ends = await Promise.all(both);
+
+    expect(ends.map(({ code }) => code)).toEqual([0, 0]);
+    const after = await files.exported();
+    const isOtherLast = after.grants.length === 1;
+    expect(after).toEqual(isOtherLast ? OTHER : FILE);
+    const last = isOtherLast ? ends[1] : ends[0];
+    expect(last?.stdout).toMatch(
+      isOtherLast ? /^- grant SELECT on sales to engine etl-job/m : /^- grant SELECT on sales to group readers$/m,
+    );
+  });
+
+  it('leave nothing where the database goes away before the commit, and say so', async () => {
+    await holder.query('BEGIN; LOCK TABLE grants IN ROW EXCLUSIVE MODE');
+    const end = applying(FILE);
+    await untilWaiting(1);
+    await terminate();
+    await holder.query('COMMIT');
+
+    expect(await end).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /^grantline: .*: the connection to the database was lost; nothing was changed\n$/,
+      ) as unknown,
+    });
+    expect(await files.exported()).toEqual(EMPTY);
+  });
+
+  it('say that the end is not known where the database goes away in the commit', async () => {
+    const owner = new Client(files.service.database.migrationUrl);
+    await owner.connect();
+    await owner.query(`
+      CREATE FUNCTION held() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock(${LOCK}); RETURN NULL; END';
+      CREATE CONSTRAINT TRIGGER held AFTER INSERT ON groups DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION held()`);
+    try {
+      await holder.query('SELECT pg_advisory_lock($1)', [LOCK]);
+      const end = applying(FILE);
+      await untilWaiting(1);
+      await terminate();
+      await holder.query('SELECT pg_advisory_unlock($1)', [LOCK]);
+
+      expect(await end).toMatchObject({
+        code: 2,
+        stdout: '',
+        stderr: expect.stringContaining('is not known: apply the file again') as unknown,
+      });
+    } finally {
+      await owner.query('DROP FUNCTION held CASCADE');
+      await owner.end();
+    }
+    expect(await files.exported()).toEqual(EMPTY);
+  });
+});
