@@ -177,6 +177,11 @@ describe('PostgreSQL', () => {
       for (const name of batches) {
         expect([0, BATCH]).toContain(schemas.filter((schema) => String(schema).startsWith(name)).length);
       }
+      // A grant is whole with its audit event, which is written after it.
+      const { rows: unaudited } = await direct.query(
+        `SELECT id FROM grants WHERE id::text NOT IN (SELECT subject_id FROM audit_events WHERE event = 'grant_created')`,
+      );
+      expect(unaudited).toEqual([]);
     });
   });
 });

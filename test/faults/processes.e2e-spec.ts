@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { administratorOf } from '../support/administrator.js';
 import { ApiClient, registrant } from '../support/api-client.js';
-import { freshDatabase, type TestDatabase } from '../support/database.js';
+import { asSuperuser, freshDatabase, type TestDatabase } from '../support/database.js';
 import { GrantlineProcess } from '../support/grantline-process.js';
 import { TEST_SECRET } from '../support/secrets.js';
 import { until } from '../support/until.js';
@@ -137,9 +137,19 @@ describe('the service, in processes on one database', () => {
         }),
       ).catch(() => undefined);
       await until(() => Promise.resolve(answered.people.length >= 12 && answered.batches.length >= 4));
+      // In the middle: grants are written, their audit events wait.
+      const holder = new Client(database.migrationUrl);
+      await holder.connect();
+      await holder.query('BEGIN; LOCK TABLE audit_events IN SHARE MODE');
+      const waiting = `FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+                        WHERE d.datname = '${new URL(database.url).pathname.slice(1)}' AND NOT l.granted`;
+      const batch = `${waiting} AND EXISTS (SELECT FROM pg_locks g WHERE g.pid = l.pid AND g.relation = 'grants'::regclass)`;
+      await until(async () => ((await holder.query(`SELECT ${batch}`)).rowCount ?? 0) > 0);
       killed.signal('SIGKILL');
       await killed.finished;
       await load;
+      await asSuperuser(`SELECT pg_terminate_backend(l.pid) ${waiting}`);
+      await holder.end();
 
       const next = start();
       const again = new ApiClient(await next.url());
