@@ -1,0 +1,37 @@
+import { DatabaseError } from 'pg';
+import { QueryFailedError, QueryRunnerAlreadyReleasedError } from 'typeorm';
+import { isDatabaseOutage } from './database-outage.js';
+
+/** As PostgreSQL answers. */
+function answer(code: string): DatabaseError {
+  return Object.assign(new DatabaseError('an error', 8, 'error'), { code, severity: 'FATAL' });
+}
+
+const system = (code: string): Error => Object.assign(new Error(code), { code, syscall: 'connect' });
+
+describe('an outage of the database', () => {
+  it.each([
+    ['a refused connection', system('ECONNREFUSED')],
+    ['a stop by an administrator', answer('57P01')],
+    ['a crash of another connection', answer('57P02')],
+    ['a start that is not over', answer('57P03')],
+    ['no connection left', answer('53300')],
+    ['a broken connection', answer('08006')],
+    ['the same through the ORM', new QueryFailedError('SELECT 1', [], answer('57P01'))],
+    ['a query of a lost transaction', new QueryRunnerAlreadyReleasedError()],
+    ['a connection that ended', new Error('Connection terminated unexpectedly')],
+    ['a query without an answer', new Error('Query read timeout')],
+  ])('is %s', (_, error) => {
+    expect(isDatabaseOutage(error)).toBe(true);
+  });
+
+  it.each([
+    ['a violated constraint', answer('23505')],
+    ['a cancelled query', answer('57014')],
+    ['a code of something else', Object.assign(new Error('ECONNREFUSED'), { code: 'ECONNREFUSED' })],
+    ['a text', 'Connection terminated'],
+    ['nothing', undefined],
+  ])('is not %s', (_, error) => {
+    expect(isDatabaseOutage(error)).toBe(false);
+  });
+});
