@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type FieldError, Refused } from '../kernel/errors.js';
 import { Settings } from '../platform/settings.js';
-import { MaskConflicts } from '../trino-rules/model/mask-conflict.js';
+import { MaskConflicts } from '../trino-rules/model/mask-conflicts.js';
 import { type PolicySubject, principalText } from '../trino-rules/model/principal.js';
 import { closedProblem, type Resource } from '../trino-rules/model/resource.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';

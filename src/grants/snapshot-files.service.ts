@@ -6,7 +6,7 @@ import { Refused } from '../kernel/errors.js';
 import { getOrInsert } from '../kernel/get-or-insert.js';
 import { foldedName } from '../kernel/name.js';
 import { Transaction } from '../platform/transaction.js';
-import { MaskConflicts } from '../trino-rules/model/mask-conflict.js';
+import { MaskConflicts } from '../trino-rules/model/mask-conflicts.js';
 import type { SnapshotProblem } from '../trino-rules/model/snapshot-decoder.js';
 import { type ExportedSnapshot, exportSnapshot, RowExport } from '../trino-rules/model/snapshot-export.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';

@@ -1,6 +1,6 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { type Draft, type Membership } from '../../trino-rules/answers/draft.js';
-import { MaskConflicts } from '../../trino-rules/model/mask-conflict.js';
+import { type MaskConflict, MaskConflicts } from '../../trino-rules/model/mask-conflicts.js';
 import type { Snapshot, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 import type { Growth } from './admission-ports.js';
 import type { NewGrant } from './grant.js';
@@ -62,12 +62,11 @@ export function* maskChecks(after: Snapshot, written: readonly SnapshotPolicy[])
   const conflicts = new MaskConflicts(after);
   for (const { id } of written) {
     const conflict = conflicts.of(id);
-    const other = conflict !== null && conflict.with < 0 ? 'another new policy' : `policy ${conflict?.with ?? ''}`;
-    yield (
-      conflict && {
-        code: 'mask_conflict',
-        message: `${other} masks the same column at the same distance for ${conflict.principal}`,
-      }
-    );
+    yield conflict && maskCheck(conflict);
   }
+}
+
+function maskCheck({ with: id, principal }: MaskConflict): DraftCheck {
+  const other = id < 0 ? 'another new policy' : `policy ${id}`;
+  return { code: 'mask_conflict', message: `${other} masks the same column at the same distance for ${principal}` };
 }

@@ -92,7 +92,7 @@ function readQueryId(value: unknown): string {
   return id;
 }
 
-/** For display: cut off where it is too long. */
+/** Cut off where it is too long. */
 function wordOrNull(value: unknown): string | null {
   return textOrNull(value)?.slice(0, LONGEST_WORD) ?? null;
 }

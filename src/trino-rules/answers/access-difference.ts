@@ -50,12 +50,13 @@ export function* accessDifferences(
     const principal = nameOf(each.principal, next);
     return principal === null ? [] : [{ ...each, principal }];
   });
-  const asAnother = alikeIn([former, next]);
+  const likeness = likenessIn([former, next]);
   const known = new Map<string, AccessDifference[]>();
   for (const { principal, touched } of named.sort((a, b) => compareNames(a.principal.name, b.principal.name))) {
     const nodes = [...touched].flatMap((each) => each.nodes);
-    const key = asAnother(principal, [...touched]);
-    const found = known.get(key ?? '') ?? (yield* differencesOf(principal, nodes, former, next));
+    const key = likeness(principal, [...touched]);
+    const shared = key === null ? undefined : known.get(key);
+    const found = shared ?? (yield* differencesOf(principal, nodes, former, next));
     if (key !== null) known.set(key, found);
     yield found.map((each) => ({ ...each, principal }));
   }
@@ -65,7 +66,7 @@ export function* accessDifferences(
  * The same text for principals whose access differs alike: users whom no entry names, in the same groups of those that one names, and
  * touched at the same places. Null for all others.
  */
-function alikeIn(
+function likenessIn(
   indexes: readonly AccessIndex[],
 ): (principal: Principal, touched: readonly Touched[]) => string | null {
   const entries = indexes.flatMap(({ snapshot: { grants, policies } }) => [...grants, ...policies]);

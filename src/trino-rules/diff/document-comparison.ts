@@ -5,7 +5,7 @@ import { SchemaComparison, type ComparisonSink } from '../engine/schema-comparis
 import type { Branch } from '../engine/rule-trie.js';
 import { SchemaTables } from '../engine/schema-tables.js';
 import { wordAt, type Bitset } from '../engine/sparse-bitset.js';
-import { everyKindOfName, freshName, namesAt, placeBelow } from '../engine/unnamed.js';
+import { everyKindOfName, onlyFreshName, namesAt, placeBelow } from '../engine/unnamed.js';
 
 /** Where the changes between two documents go. */
 export interface DocumentComparisonSink extends Pick<
@@ -28,7 +28,7 @@ export function compareDocuments(
   isEvery = false,
 ): void {
   const schemas = new SchemaComparison(before, restrictedAlike(sink));
-  const unnamed = isEvery ? everyKindOfName(before.patterns) : freshName(before.patterns);
+  const unnamed = isEvery ? everyKindOfName(before.patterns) : onlyFreshName(before.patterns);
   const names = (branches: readonly Branch[]): Set<string> => namesAt(placeBelow(branches), unnamed);
   const catalogs = names([...before.catalogBranches(), ...after.catalogBranches()]);
   // Last, and also where no rule names it: the engine opens it itself.

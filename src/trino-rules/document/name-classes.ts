@@ -64,7 +64,7 @@ export class NameClasses {
 
   private combination(patterns: readonly Pattern[], name: string): string {
     this.budget.spend(patterns.length * STEPS_PER_MATCH);
-    return written(patterns.map((pattern) => matches(pattern, name)));
+    return combinationText(patterns.map((pattern) => matches(pattern, name)));
   }
 
   private automaton(pattern: Pattern): Automaton {
@@ -104,7 +104,7 @@ function next({ states }: Automaton, state: number, unit: number): number {
   return states[state]?.ranges.find(({ min, max }) => min <= unit && unit <= max)?.to ?? DEAD;
 }
 
-function written(isMatched: readonly boolean[]): string {
+function combinationText(isMatched: readonly boolean[]): string {
   return isMatched.map(Number).join('');
 }
 
@@ -152,7 +152,7 @@ class Product {
           if (times === visits) continue;
           met.set(key, times + 1);
           longer.push({ name, at: reached });
-          const combination = written(reached.map((state, i) => automata[i]?.states[state]?.isFinal ?? false));
+          const combination = combinationText(reached.map((state, i) => automata[i]?.states[state]?.isFinal ?? false));
           if (found.has(combination)) continue;
           if (spelled.has(name)) spelledOnly.add(combination);
           else {

@@ -20,43 +20,46 @@ export type Coverage = 'covered' | 'uncovered' | 'undecided';
  * language of its fields with a separator between them. `undecided` when the automata outgrow the budget of nodes.
  */
 export function coverage(rule: RulePatterns, earlier: readonly RulePatterns[], budget: number): Coverage {
-  try {
-    const asked = NFA.fromRegex([concatenation(rule)], CHARACTERS, {}, new NFA.LimitedNodeFactory(budget));
-    const taken = NFA.fromRegex(earlier.map(concatenation), CHARACTERS, {}, new NFA.LimitedNodeFactory(budget));
-    const left = DFA.fromFA(taken, new DFA.LimitedNodeFactory(budget));
+  return unlessTooLarge('undecided', () => {
+    const left = DFA.fromFA(nfaOf(earlier.map(concatenation), budget), new DFA.LimitedNodeFactory(budget));
     left.complement();
-    return isDisjointWith(asked, left, budget) ? 'covered' : 'uncovered';
-  } catch (error) {
-    if (error instanceof TooManyNodesError) return 'undecided';
-    throw error;
-  }
+    return isDisjointWith(nfaOf([concatenation(rule)], budget), left, budget) ? 'covered' : 'uncovered';
+  });
 }
 
 /** Whether some name made of these units alone matches; true, too, where finding out takes more than the budget of nodes. */
 export function mayMatchOver(pattern: Pattern, units: CharSet, budget: number): boolean {
-  try {
-    const factory = new NFA.LimitedNodeFactory(budget);
-    const asked = NFA.fromRegex([sequence([alternatives(pattern.options)])], CHARACTERS, {}, factory);
-    const names = NFA.fromRegex([sequence([repeated([sequence([one(units)])], 1, Infinity)])], CHARACTERS, {}, factory);
-    return !isDisjointWith(asked, names, budget);
-  } catch (error) {
-    if (error instanceof TooManyNodesError) return true;
-    throw error;
-  }
+  return unlessTooLarge(true, () => {
+    const names = nfaOf([sequence([repeated([sequence([one(units)])], 1, Infinity)])], budget);
+    return !isDisjointWith(namesOf(pattern, budget), names, budget);
+  });
 }
 
 /** A deterministic automaton of the names that match; null where it takes more than the budget of nodes. */
 export function automatonOf(pattern: Pattern, budget: number): DFA | null {
-  try {
-    const factory = new NFA.LimitedNodeFactory(budget);
-    const asked = NFA.fromRegex([sequence([alternatives(pattern.options)])], CHARACTERS, {}, factory);
-    const automaton = DFA.fromFA(asked, new DFA.LimitedNodeFactory(budget));
+  return unlessTooLarge(null, () => {
+    const automaton = DFA.fromFA(namesOf(pattern, budget), new DFA.LimitedNodeFactory(budget));
     automaton.minimize();
     return automaton;
+  });
+}
+
+function unlessTooLarge<T>(otherwise: T, work: () => T): T {
+  try {
+    return work();
   } catch (error) {
-    if (error instanceof TooManyNodesError) return null;
+    if (error instanceof TooManyNodesError) return otherwise;
     throw error;
   }
+}
+
+function namesOf(pattern: Pattern, budget: number): NFA {
+  return nfaOf([sequence([alternatives(pattern.options)])], budget);
+}
+
+/** @throws TooManyNodesError */
+function nfaOf(alternatives: NoParent<Concatenation>[], budget: number): NFA {
+  return NFA.fromRegex(alternatives, CHARACTERS, {}, new NFA.LimitedNodeFactory(budget));
 }
 
 const CHARACTERS = { maxCharacter: 0xffff };

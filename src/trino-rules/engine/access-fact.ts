@@ -77,6 +77,8 @@ export function pathOf({ catalog, schema, table }: Resource): string {
   return levels.filter((level) => level !== undefined).join('.');
 }
 
+const STANDING = `${FRESH_PREFIX}=`;
+
 /** How a name is written down that stands for all others that match the same patterns. */
 export function standingForOthers(name: string): string {
   return name.includes(FRESH_PREFIX) ? name : STANDING + name;
@@ -103,8 +105,6 @@ export function renamed(
   if (table !== undefined) resource.table = object(table);
   return fact.about === 'routine' ? { ...fact, resource, name: object(fact.name) } : { ...fact, resource };
 }
-
-const STANDING = `${FRESH_PREFIX}=`;
 
 /** `instead` for a fresh name; `sales_…` and `(like a1)` for one that an open pattern lets in. */
 export function displayName(name: string, instead: string): string {

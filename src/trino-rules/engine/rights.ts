@@ -1,6 +1,6 @@
+import { patternOf } from '../document/rules-document.js';
 import type { AccessFact } from './access-fact.js';
 import type { CatalogModes, EngineSets } from './engine-sets.js';
-import { patternOf } from '../document/rules-document.js';
 import { hasMember, wordAt, type Bitset } from './sparse-bitset.js';
 import { namesAt, placeBelow, type Place, type Unnamed } from './unnamed.js';
 

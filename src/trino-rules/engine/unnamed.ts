@@ -28,7 +28,7 @@ export function namesAt(place: Place, unnamed: Unnamed): Set<string> {
 }
 
 /** Enough where no pattern is open. */
-export function freshName(patterns: PatternCache): Unnamed {
+export function onlyFreshName(patterns: PatternCache): Unnamed {
   return () => [patterns.fresh()];
 }
 

@@ -1,7 +1,7 @@
 import type { EngineSets } from '../engine/engine-sets.js';
 import { MARKER, everyRight, holders, type Right } from '../engine/rights.js';
 import { wordAt, bitset, type Bitset } from '../engine/sparse-bitset.js';
-import { freshName } from '../engine/unnamed.js';
+import { onlyFreshName } from '../engine/unnamed.js';
 import { canBeImpersonated } from '../model/intent.js';
 import type { Snapshot } from '../model/snapshot.js';
 import type { Differences } from './differences.js';
@@ -19,7 +19,7 @@ export function proveRights(
   differences: Differences,
 ): void {
   const expected = new ExpectedRights(engine, snapshot, principals, reaching);
-  for (const right of everyRight([engine], snapshot.settings.sessionProperties, freshName(engine.patterns))) {
+  for (const right of everyRight([engine], snapshot.settings.sessionProperties, onlyFreshName(engine.patterns))) {
     differences.compare(() => right, engine.everyWord, holders(engine, right), expected.holders(right));
   }
 }
