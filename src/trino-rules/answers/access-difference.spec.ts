@@ -52,4 +52,20 @@ describe('what a draft changes', () => {
       lost: { privileges: [], masks: [{ column: 'ssn', expression: 'NULL' }] },
     });
   });
+
+  it('counts a filter as lost access where a group that it spares is left', () => {
+    const before = aSnapshot()
+      .group('auditors', ['ana'])
+      .user('ana')
+      .may('SELECT', 'sales')
+      .everyone()
+      .seesOnly('sales.eu', "region = 'EU'", { type: 'group', id: 1 })
+      .snapshot();
+
+    const changed = differences(before, { ...NOTHING, left: [{ group: 1, user: 1 }] });
+
+    expect(changed.map(({ resource, gained, lost }) => [resource, gained, lost?.filters])).toEqual([
+      [{ catalog: 'sales', schema: 'eu' }, null, ["region = 'EU'"]],
+    ]);
+  });
 });

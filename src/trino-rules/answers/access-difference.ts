@@ -2,7 +2,7 @@ import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { type Access, intentAt } from '../model/intent.js';
 import { type NamedPrincipal, type PolicySubject, type Principal, principalText } from '../model/principal.js';
 import type { Privilege, Resource } from '../model/resource.js';
-import type { Snapshot } from '../model/snapshot.js';
+import type { Snapshot, SnapshotPolicy } from '../model/snapshot.js';
 import { AccessIndex, compareNames, compareNodes, nodeKey, nodeOf, parentOf, pathTo } from './access-index.js';
 import type { Touched } from './draft.js';
 
@@ -103,12 +103,15 @@ function* differencesOf(
   next: AccessIndex,
 ): Generator<[], AccessDifference[]> {
   const [had, has] = [new AccessIndex(former.of(principal)), new AccessIndex(next.of(principal))];
+  // The same policy spares the members of a group, and the principal is one in one of the snapshots only.
+  const isExceptionMoved = ({ except }: SnapshotPolicy): boolean =>
+    except.some((spared) => spared.type === 'group' && !had.group(spared.id) !== !has.group(spared.id));
   const known = new Map<string, { part: Pick<AccessDifference, 'gained' | 'lost'>; text: string }>();
   const at = (node: Resource) =>
     getOrInsert(known, nodeKey(node), () => {
       const [was, is] = [had.onPath(node), has.onPath(node)];
       // Access to the engine's own catalog follows from entries elsewhere.
-      const isSame = node.catalog !== 'system' && sameEntries(was, is);
+      const isSame = node.catalog !== 'system' && sameEntries(was, is) && !was.policies.some(isExceptionMoved);
       const part = isSame ? NO_DIFFERENCE : difference(intentAt(was, principal, node), intentAt(is, principal, node));
       return { part, text: part === NO_DIFFERENCE ? '' : JSON.stringify(part) };
     });
