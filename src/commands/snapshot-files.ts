@@ -4,7 +4,7 @@ import { GrantPortsModule } from '../acl-sync/grant-ports.module.js';
 import { PublishingModule } from '../acl-sync/publishing.module.js';
 import { planLine } from '../grants/domain/snapshot-plan.js';
 import { SnapshotFilesModule } from '../grants/snapshot-files.module.js';
-import { type Applied, COMMITTING, SnapshotFilesService } from '../grants/snapshot-files.service.js';
+import { type Applied, CommitUnconfirmed, SnapshotFilesService } from '../grants/snapshot-files.service.js';
 import { isDatabaseOutage } from '../platform/infrastructure/database-outage.js';
 import type { Settings } from '../platform/settings.js';
 import { print, printable, remark, withProgress } from './output.js';
@@ -60,7 +60,7 @@ export async function applySnapshotFile(path: string, { dryRun, prune, json }: A
       () => progress,
       modules.get(SnapshotFilesService, { strict: false }).apply(read.value, options, by, (line) => (progress = line)),
     ).catch((error: unknown) => {
-      throw isDatabaseOutage(error) ? new Error(interrupted(path, progress), { cause: error }) : error;
+      throw failureOf(path, error);
     });
     if (json) print(JSON.stringify(appliedForm(applied)));
     else printApplied(applied, path);
@@ -68,12 +68,15 @@ export async function applySnapshotFile(path: string, { dryRun, prune, json }: A
   });
 }
 
-function interrupted(path: string, progress: string): string {
-  const outcome =
-    progress === COMMITTING
-      ? 'whether the changes are made is not known: apply the file again, which makes only those that are missing'
-      : 'nothing was changed';
-  return `${path}: the connection to the database was lost; ${outcome}`;
+/** Says of a lost database what became of the changes; any other failure stays what it is. */
+function failureOf(path: string, error: unknown): unknown {
+  const isUnconfirmed = error instanceof CommitUnconfirmed;
+  const cause: unknown = isUnconfirmed ? error.cause : error;
+  if (!isDatabaseOutage(cause)) return cause;
+  const outcome = isUnconfirmed
+    ? 'whether the changes are made is not known: apply the file again, which makes only those that are missing'
+    : 'nothing was changed';
+  return new Error(`${path}: the connection to the database was lost; ${outcome}`, { cause });
 }
 
 function appliedForm(applied: Applied): object {

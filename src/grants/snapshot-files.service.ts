@@ -5,6 +5,7 @@ import { Clock } from '../kernel/clock.js';
 import { Refused } from '../kernel/errors.js';
 import { getOrInsert } from '../kernel/get-or-insert.js';
 import { foldedName } from '../kernel/name.js';
+import { NamedError } from '../kernel/named-error.js';
 import { Transaction } from '../platform/transaction.js';
 import { MaskConflicts } from '../trino-rules/model/mask-conflicts.js';
 import type { SnapshotProblem } from '../trino-rules/model/snapshot-decoder.js';
@@ -32,8 +33,8 @@ export type Applied =
   | { kind: 'refused'; problems: SnapshotProblem[] }
   | { kind: 'applied' | 'planned' | 'no_change'; plan: PlanStep[]; remarks: SnapshotProblem[]; warnings: string[] };
 
-/** The last progress of an application: what happens from here on may be done, also where its answer is lost. */
-export const COMMITTING = 'committing';
+/** Everything was written, and the commit failed: where its answer was lost, the changes may be made. */
+export class CommitUnconfirmed extends NamedError {}
 
 /** Snapshot files: recorded access as a file, and a file made true. */
 @Injectable()
@@ -60,6 +61,7 @@ export class SnapshotFilesService {
   /**
    * Makes a file true, in one transaction in which nobody else writes. Refuses what the API would refuse, with every problem, and
    * the file's places of them; nothing is changed then.
+   * @throws CommitUnconfirmed with its cause
    * @param value what JSON or YAML was parsed to
    */
   async apply(
@@ -68,13 +70,18 @@ export class SnapshotFilesService {
     by: AuditContext,
     report: ReportProgress = () => undefined,
   ): Promise<Applied> {
+    const writing = { isDone: false };
     try {
-      const applied = await this.transaction.run(() => this.applied(value, options, by, report));
+      const applied = await this.transaction.run(async () => {
+        const outcome = await this.applied(value, options, by, report);
+        writing.isDone = outcome.kind === 'applied';
+        return outcome;
+      });
       this.changes.announce();
       return applied;
     } catch (error) {
       if (error instanceof RolledBack) return error.outcome;
-      throw error;
+      throw writing.isDone ? new CommitUnconfirmed('the commit failed', { cause: error }) : error;
     }
   }
 
@@ -111,7 +118,6 @@ export class SnapshotFilesService {
       subject: null,
       details: { changes: plan.length, prune },
     });
-    report(COMMITTING);
     return { kind: 'applied', plan, remarks, warnings };
   }
 

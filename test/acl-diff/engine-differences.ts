@@ -3,16 +3,15 @@ import { readUsers } from '../../src/commands/users-file.js';
 import type { AccessDifference } from '../../src/trino-rules/diff/access-diff.js';
 import type { OtherRight } from '../../src/trino-rules/diff/other-right.js';
 import { FRESH_PREFIX } from '../../src/trino-rules/document/open-names.js';
-import { BudgetExceeded, WorkBudget } from '../../src/trino-rules/document/work-budget.js';
-import type { ForeignRules } from '../../src/trino-rules/check/foreign-rules.js';
+import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
 import { getOrInsert } from '../../src/kernel/get-or-insert.js';
 import { nameInRules, type AccessFact } from '../../src/trino-rules/engine/access-fact.js';
 import { conjuncts } from '../../src/trino-rules/engine/actual-access.js';
-import type { ListedUser } from '../../src/trino-rules/foreign/audiences.js';
-import { diffForeign, type ForeignDiff } from '../../src/trino-rules/foreign/foreign-diff.js';
+import { diffForeign } from '../../src/trino-rules/foreign/foreign-diff.js';
 import type { Privilege, Resource } from '../../src/trino-rules/model/resource.js';
 import { questionsOf, wordsOf, type AskedQuestion, type AskEngine } from '../acl-import/engine-agreement.js';
 import type { Answer, RoutineAct } from '../support/engine-question.js';
+import { withinBudget } from '../support/within-budget.js';
 
 type Fact = AccessFact | OtherRight;
 
@@ -47,7 +46,9 @@ export async function diffAgreement(
 ): Promise<DiffAgreement | null> {
   const users = readUsers(files.users);
   const [before, after] = [await read(files.before), await read(files.after)];
-  const diff = withinBudget(before.rules, after.rules, isListed ? users : null);
+  const diff = withinBudget(() =>
+    diffForeign(before.rules, after.rules, isListed ? users : null, new WorkBudget(200_000_000)),
+  );
   if (diff === null || diff.kind === 'incomparable') return null;
   const groups = new Map(users.map((user) => [user.name, user.groups]));
   const { gained, lost } = diff.access;
@@ -89,19 +90,6 @@ export async function diffAgreement(
       return answer === undefined || isConfirmed(fact, direction, answer) ? [] : [{ fact, ...answer }];
     }),
   };
-}
-
-function withinBudget(
-  before: ForeignRules,
-  after: ForeignRules,
-  users: readonly ListedUser[] | null,
-): ForeignDiff | null {
-  try {
-    return diffForeign(before, after, users, new WorkBudget(200_000_000));
-  } catch (error) {
-    if (error instanceof BudgetExceeded) return null;
-    throw error;
-  }
 }
 
 async function read(text: string) {

@@ -74,7 +74,7 @@ function canonical(answer: unknown): string {
 }
 
 /** A name that no file holds. */
-export const FRESH = 'zz_unnamed';
+const FRESH = 'zz_unnamed';
 
 export interface RuleWords {
   catalogs: string[];

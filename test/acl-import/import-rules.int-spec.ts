@@ -2,9 +2,10 @@ import fc from 'fast-check';
 import { anyRules } from '../support/any-rules.js';
 import { anySnapshot } from '../support/any-snapshot.js';
 import { NOW, SETTINGS } from '../support/snapshot-builder.js';
+import { withinBudget } from '../support/within-budget.js';
 import { readLeniently } from '../../src/trino-rules/check/lenient-reader.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
-import { BudgetExceeded, WorkBudget } from '../../src/trino-rules/document/work-budget.js';
+import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
 import { readSnapshot, writeSnapshot } from '../../src/trino-rules/model/snapshot-file.js';
 import type { Snapshot, SnapshotSettings } from '../../src/trino-rules/model/snapshot.js';
 import type { ImportFinding } from '../../src/trino-rules/import/import-finding.js';
@@ -17,16 +18,6 @@ const imported = (text: string, users: readonly (string | ListedUser)[], setting
   const listed = users.map((user) => (typeof user === 'string' ? { name: user, groups: [] } : user));
   return provenImport({ rules, at }, listed, { settings, at: NOW }, new WorkBudget(300_000_000));
 };
-
-/** Undefined: patterns combine into more names than a test should take. */
-function withinBudget<T>(work: () => T): T | undefined {
-  try {
-    return work();
-  } catch (error) {
-    if (error instanceof BudgetExceeded) return undefined;
-    throw error;
-  }
-}
 
 const brief = ({ findings }: { findings: ImportFinding[] }) =>
   findings.map(({ code, people, what, rule }) => `${rule ?? '-'} ${code} ${people.join(', ')}: ${what.join('; ')}`);

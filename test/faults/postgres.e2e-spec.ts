@@ -6,6 +6,7 @@ import { asSuperuser, freshDatabase, type TestDatabase } from '../support/databa
 import { inFastMotion } from '../support/fast-motion.js';
 import { startService, type TestService } from '../support/service.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
+import { unauditedGrants } from '../support/unaudited-grants.js';
 import { until } from '../support/until.js';
 
 const UNAVAILABLE = { status: 503, code: 'database_unavailable', retryAfter: '5' };
@@ -177,11 +178,7 @@ describe('PostgreSQL', () => {
       for (const name of batches) {
         expect([0, BATCH]).toContain(schemas.filter((schema) => String(schema).startsWith(name)).length);
       }
-      // A grant is whole with its audit event, which is written after it.
-      const { rows: unaudited } = await direct.query(
-        `SELECT id FROM grants WHERE id::text NOT IN (SELECT subject_id FROM audit_events WHERE event = 'grant_created')`,
-      );
-      expect(unaudited).toEqual([]);
+      expect(await unauditedGrants(direct)).toEqual([]);
     });
   });
 });

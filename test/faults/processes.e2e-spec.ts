@@ -6,7 +6,9 @@ import { administratorOf } from '../support/administrator.js';
 import { ApiClient, registrant } from '../support/api-client.js';
 import { asSuperuser, freshDatabase, type TestDatabase } from '../support/database.js';
 import { GrantlineProcess } from '../support/grantline-process.js';
+import { lockWaiters } from '../support/lock-waiters.js';
 import { TEST_SECRET } from '../support/secrets.js';
+import { unauditedGrants } from '../support/unaudited-grants.js';
 import { until } from '../support/until.js';
 
 /** Grants of one batch. */
@@ -141,14 +143,11 @@ describe('the service, in processes on one database', () => {
       const holder = new Client(database.migrationUrl);
       await holder.connect();
       await holder.query('BEGIN; LOCK TABLE audit_events IN SHARE MODE');
-      const waiting = `FROM pg_locks l JOIN pg_database d ON d.oid = l.database
-                        WHERE d.datname = '${new URL(database.url).pathname.slice(1)}' AND NOT l.granted`;
-      const batch = `${waiting} AND EXISTS (SELECT FROM pg_locks g WHERE g.pid = l.pid AND g.relation = 'grants'::regclass)`;
-      await until(async () => ((await holder.query(`SELECT ${batch}`)).rowCount ?? 0) > 0);
+      await until(async () => (await lockWaiters(holder, 'grants')).length > 0);
       killed.signal('SIGKILL');
       await killed.finished;
       await load;
-      await asSuperuser(`SELECT pg_terminate_backend(l.pid) ${waiting}`);
+      for (const pid of await lockWaiters(holder)) await asSuperuser(`SELECT pg_terminate_backend(${pid})`);
       await holder.end();
 
       const next = start();
@@ -161,11 +160,7 @@ describe('the service, in processes on one database', () => {
       );
       expect(batches.map(({ batch }) => batch)).toEqual(expect.arrayContaining(answered.batches));
       expect(new Set(batches.map(({ grants }) => grants))).toEqual(new Set([BATCH]));
-      // A grant is whole with its audit event, which is written after the proof.
-      const { rows: unaudited } = await direct.query(
-        `SELECT id FROM grants WHERE id::text NOT IN (SELECT subject_id FROM audit_events WHERE event = 'grant_created')`,
-      );
-      expect(unaudited).toEqual([]);
+      expect(await unauditedGrants(direct)).toEqual([]);
       expect((await again.as(admin.token).post('/api/admin/grants', grantOn('after'))).status).toBe(201);
       await until(liveTextHas('after'));
       const published = await versions();

@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { parse } from 'yaml';
 import { runGrantline } from '../support/grantline-process.js';
+import { lockWaiters } from '../support/lock-waiters.js';
 import { FILE, type SnapshotFiles, startSnapshotFiles } from '../support/snapshot-files.js';
+import { until } from '../support/until.js';
 
 describe('snapshot files, applied', () => {
   let files: SnapshotFiles;
@@ -188,13 +190,7 @@ describe('snapshot files, applied', () => {
       [files.ids.alice],
     );
     const applying = files.apply({ version: 1 }, { prune: true });
-    for (;;) {
-      const { rows } = await database.query<{ waiting: boolean }>(
-        `SELECT EXISTS (SELECT FROM pg_locks l JOIN pg_database d ON d.oid = l.database
-                         WHERE d.datname = current_database() AND NOT l.granted) AS waiting`,
-      );
-      if (rows[0]?.waiting === true) break;
-    }
+    await until(async () => (await lockWaiters(database)).length > 0);
     await database.query('COMMIT');
     await database.end();
     expect(await applying).toEqual(['- grant SELECT on sales to user alice']);

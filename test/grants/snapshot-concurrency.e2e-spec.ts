@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { writeFile } from 'node:fs/promises';
 import { Client } from 'pg';
 import { type Finished, runGrantline } from '../support/grantline-process.js';
+import { lockWaiters } from '../support/lock-waiters.js';
 import { FILE, type SnapshotFiles, startSnapshotFiles } from '../support/snapshot-files.js';
 import { until } from '../support/until.js';
 
@@ -35,16 +36,10 @@ describe('snapshot files, applied while others write and the database goes away'
     await writeFile(path, JSON.stringify(file));
     return runGrantline(['snapshot', 'apply', path, '--prune'], files.environment);
   };
-  const waiting = async (): Promise<number[]> => {
-    const { rows } = await holder.query<{ pid: number }>(
-      `SELECT DISTINCT l.pid FROM pg_locks l JOIN pg_database d ON d.oid = l.database
-        WHERE d.datname = current_database() AND NOT l.granted`,
-    );
-    return rows.map(({ pid }) => pid);
-  };
-  const untilWaiting = (processes: number): Promise<void> => until(async () => (await waiting()).length === processes);
+  const untilWaiting = (processes: number): Promise<void> =>
+    until(async () => (await lockWaiters(holder)).length === processes);
   const terminate = async (): Promise<void> => {
-    for (const pid of await waiting()) await holder.query('SELECT pg_terminate_backend($1)', [pid]);
+    for (const pid of await lockWaiters(holder)) await holder.query('SELECT pg_terminate_backend($1)', [pid]);
   };
 
   it('contradict each other one after the other, and each says what it did', async () => {
