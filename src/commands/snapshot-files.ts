@@ -68,7 +68,7 @@ export async function applySnapshotFile(path: string, { dryRun, prune, json }: A
   });
 }
 
-/** Says of a lost database what became of the changes; any other failure stays what it is. */
+/** Says what became of the changes where the database failed; any other failure stays what it is. */
 function failureOf(path: string, error: unknown): unknown {
   const isUnconfirmed = error instanceof CommitUnconfirmed;
   const cause: unknown = isUnconfirmed ? error.cause : error;
@@ -76,7 +76,7 @@ function failureOf(path: string, error: unknown): unknown {
   const outcome = isUnconfirmed
     ? 'whether the changes are made is not known: apply the file again, which makes only those that are missing'
     : 'nothing was changed';
-  return new Error(`${path}: the connection to the database was lost; ${outcome}`, { cause });
+  return new Error(`${path}: the database is unavailable or too slow; ${outcome}`, { cause });
 }
 
 function appliedForm(applied: Applied): object {

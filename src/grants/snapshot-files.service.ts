@@ -52,10 +52,13 @@ export class SnapshotFilesService {
     private readonly clock: Clock,
   ) {}
 
-  /** What is live, by name and ordered by content. */
-  async export(): Promise<ExportedSnapshot> {
-    const snapshot = await this.snapshots.read();
-    return exportSnapshot(snapshot, await this.files.descriptions());
+  /** What is live at one moment, by name and ordered by content. */
+  export(): Promise<ExportedSnapshot> {
+    return this.transaction.run(async () => {
+      await this.files.readOneState();
+      const descriptions = await this.files.descriptions();
+      return exportSnapshot(await this.snapshots.read(), descriptions);
+    });
   }
 
   /**

@@ -116,6 +116,19 @@ describe('PostgreSQL', () => {
     expect(await grantedSchemas()).not.toContain('refused');
   });
 
+  it('that ends a statement, as after its timeout, makes the request 503', async () => {
+    await direct.query('BEGIN; LOCK TABLE grants IN ACCESS EXCLUSIVE MODE');
+    const granting = grant('waiting');
+    const cancel = `SELECT pg_cancel_backend(pid) FROM pg_stat_activity
+                     WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid))`;
+    await until(async () => (await direct.query(cancel)).rowCount === 1);
+    const answer = await granting;
+    await direct.query('COMMIT');
+
+    expect(seen(answer)).toEqual(UNAVAILABLE);
+    expect(await grantedSchemas()).not.toContain('waiting');
+  });
+
   describe('that answers nothing any more', () => {
     afterEach(() => proxy.resume());
 

@@ -3,7 +3,6 @@ import { Injectable } from '@nestjs/common';
 import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
 import type { Descriptions } from '../../trino-rules/model/snapshot-export.js';
 import { AccessFileStore } from '../domain/access-file-store.js';
-import { POLICY_WRITERS_LOCK } from './postgres-policy-store.js';
 
 /** Below the statement timeout, which says less about the reason. A role may have another one. */
 const LOCK_TIMEOUT = '25s';
@@ -33,7 +32,10 @@ export class PostgresAccessFileStore extends AccessFileStore {
     return { groups: of('groups'), grants: of('grants'), policies: of('policies') };
   }
 
-  /** In the order in which other writers lock, so that none of them waits for this one while it is waited for. */
+  override async readOneState(): Promise<void> {
+    await this.session.manager.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
+  }
+
   override async lockWrites(): Promise<void> {
     await this.session.manager.query(
       `SELECT set_config('lock_timeout', $1, true) WHERE current_setting('lock_timeout') = '0'`,
@@ -49,11 +51,14 @@ export class PostgresAccessFileStore extends AccessFileStore {
     }
   }
 
+  /**
+   * The groups first: who locks more than one thing that this transaction needs has locked the groups before (see
+   * `PostgresPrincipalDirectory`). EXCLUSIVE also waits for locked rows.
+   */
   private async lock(): Promise<void> {
-    await this.session.manager.query('SELECT pg_advisory_xact_lock($1)', [POLICY_WRITERS_LOCK]);
-    await this.session.manager.query('SELECT id FROM groups ORDER BY id FOR UPDATE');
+    await this.session.manager.query('LOCK TABLE groups IN EXCLUSIVE MODE');
     await this.session.manager.query(
-      'LOCK TABLE groups, group_members, grants, policies, policy_exceptions IN SHARE ROW EXCLUSIVE MODE',
+      'LOCK TABLE group_members, grants, policies, policy_exceptions IN SHARE ROW EXCLUSIVE MODE',
     );
   }
 }

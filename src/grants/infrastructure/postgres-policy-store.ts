@@ -42,7 +42,7 @@ const SELECT_POLICIES = `
    WHERE p.removed_at IS NULL`;
 
 /** Serializes writes of policies: two concurrent masks could conflict with each other. */
-export const POLICY_WRITERS_LOCK = 7_471_020;
+const POLICY_WRITERS_LOCK = 7_471_020;
 
 @Injectable()
 export class PostgresPolicyStore extends PolicyStore {

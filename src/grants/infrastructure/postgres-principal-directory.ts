@@ -10,6 +10,8 @@ export class PostgresPrincipalDirectory extends PrincipalDirectory {
   }
 
   override async missing(subjects: readonly PolicySubject[]): Promise<PolicySubject[]> {
+    // Also where no group is named: a snapshot file locks the groups first, so that it never waits for one that waits for it.
+    await this.session.manager.query('LOCK TABLE groups IN ROW SHARE MODE');
     const ids = (type: 'user' | 'group') => subjects.flatMap((subject) => (subject.type === type ? [subject.id] : []));
     const users = await this.found('SELECT id FROM users WHERE id = ANY($1)', ids('user'));
     const groups = await this.found(

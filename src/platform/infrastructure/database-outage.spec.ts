@@ -17,6 +17,8 @@ describe('an outage of the database', () => {
     ['a start that is not over', answer('57P03')],
     ['no connection left', answer('53300')],
     ['a broken connection', answer('08006')],
+    ['a statement that took too long', answer('57014')],
+    ['a lock that took too long', answer('55P03')],
     ['the same through the ORM', new QueryFailedError('SELECT 1', [], answer('57P01'))],
     ['a query of a lost transaction', new QueryRunnerAlreadyReleasedError()],
     ['a connection that ended', new Error('Connection terminated unexpectedly')],
@@ -27,7 +29,7 @@ describe('an outage of the database', () => {
 
   it.each([
     ['a violated constraint', answer('23505')],
-    ['a cancelled query', answer('57014')],
+    ['a deadlock', answer('40P01')],
     ['a code of something else', Object.assign(new Error('ECONNREFUSED'), { code: 'ECONNREFUSED' })],
     ['a text', 'Connection terminated'],
     ['nothing', undefined],
