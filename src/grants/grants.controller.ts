@@ -28,7 +28,7 @@ export class GrantsController {
     return { items: items.map((grant) => toGrantResponse(grant, this.clock.now())), next };
   }
 
-  @ApiProblems('name_taken', 'rules_too_large', 'rules_unprovable')
+  @ApiProblems('busy', 'name_taken', 'rules_too_large', 'rules_unprovable')
   @Post()
   @ApiCreatedResponse({ type: GrantResponse })
   @ApiOkResponse({ type: GrantResponse, description: 'An equal live grant exists.' })
@@ -42,7 +42,7 @@ export class GrantsController {
     return toGrantResponse(grant, this.clock.now(), warnings);
   }
 
-  @ApiProblems('name_taken', 'rules_too_large', 'rules_unprovable')
+  @ApiProblems('busy', 'name_taken', 'rules_too_large', 'rules_unprovable')
   @Post('batch')
   @HttpCode(200)
   @ApiOkResponse({ type: GrantBatchResponse })
@@ -65,6 +65,7 @@ export class GrantsController {
   @Delete(':id')
   @HttpCode(204)
   @ApiNoContentResponse({ description: 'Revoked; the row stays.' })
+  @ApiProblems('busy')
   async revoke(@Param('id', RowIdPipe) id: number, @CurrentAuditContext() by: AuditContext): Promise<void> {
     found(await this.grants.revoke(id, by));
   }

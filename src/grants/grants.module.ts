@@ -3,6 +3,7 @@ import { AuditModule } from '../audit/audit.module.js';
 import { UsersModule } from '../users/users.module.js';
 import { AccessAdministrationController } from './access-administration.controller.js';
 import { AccessController } from './access.controller.js';
+import { AccessWritesService } from './access-writes.service.js';
 import { AccessService } from './access.service.js';
 import { AdmissionService } from './admission.service.js';
 import { DraftsService } from './drafts.service.js';
@@ -25,6 +26,14 @@ import { SnapshotsModule } from './snapshots.module.js';
     AccessController,
     AccessAdministrationController,
   ],
-  providers: [GroupsService, GrantsService, PoliciesService, AdmissionService, AccessService, DraftsService],
+  providers: [
+    AccessWritesService,
+    GroupsService,
+    GrantsService,
+    PoliciesService,
+    AdmissionService,
+    AccessService,
+    DraftsService,
+  ],
 })
 export class GrantsModule {}

@@ -4,8 +4,7 @@ import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import { type FieldError, Refused } from '../kernel/errors.js';
 import type { Page, PageRequest } from '../kernel/page.js';
-import { Transaction } from '../platform/transaction.js';
-import { AccessChangesService } from '../users/access-changes.service.js';
+import { AccessWritesService } from './access-writes.service.js';
 import { AdmissionService, type GrantRequest } from './admission.service.js';
 import { grantedEvents, revokedEvents } from './domain/audit-details.js';
 import { type Grant, type GrantFilter, type GrantOutcome, GrantStore, type NewGrant } from './domain/grant.js';
@@ -21,9 +20,8 @@ export class GrantsService {
   constructor(
     private readonly store: GrantStore,
     private readonly admission: AdmissionService,
-    private readonly changes: AccessChangesService,
     private readonly audit: AuditService,
-    private readonly transaction: Transaction,
+    private readonly writes: AccessWritesService,
     private readonly clock: Clock,
   ) {}
 
@@ -46,7 +44,7 @@ export class GrantsService {
   ): Promise<{ granted: Granted[]; revoked: Grant[] }> {
     const now = this.clock.now();
     this.refuseInvalid(asked, now);
-    const { given, taken, room } = await this.transaction.run(async () => {
+    const { given, taken, room } = await this.writes.run(async () => {
       await this.admission.admitPrincipals(
         asked.map(({ fieldPrefix, grant }) => ({ field: `${fieldPrefix}principal`, named: grant.principal })),
       );
@@ -61,7 +59,6 @@ export class GrantsService {
       });
       return { given, taken, room: await this.admit(given) };
     });
-    this.changes.announce();
     const unknown = await this.admission.nameWarnings(given.map(({ grant }) => grant.resource));
     const granted = given.map((one, i) => ({ ...one, warnings: [...(unknown[i] ?? []), ...room] }));
     return { granted, revoked: taken };
@@ -69,8 +66,7 @@ export class GrantsService {
 
   /** Null: there is no such grant. One that was revoked before is unchanged. */
   async revoke(id: number, by: AuditContext): Promise<Grant | null> {
-    const [grant = null] = await this.transaction.run(() => this.revokeGrants([id], by, this.clock.now()));
-    this.changes.announce();
+    const [grant = null] = await this.writes.run(() => this.revokeGrants([id], by, this.clock.now()));
     return grant;
   }
 

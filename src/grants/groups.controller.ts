@@ -32,7 +32,7 @@ export class GroupsController {
     return { items: items.map(toGroupResponse), next };
   }
 
-  @ApiProblems('name_taken')
+  @ApiProblems('busy', 'name_taken')
   @Post()
   @ApiCreatedResponse({ type: GroupResponse })
   async create(
@@ -51,7 +51,7 @@ export class GroupsController {
     return toGroupResponse(await this.groups.find(id));
   }
 
-  @ApiProblems('name_taken')
+  @ApiProblems('busy', 'name_taken')
   @Patch(':id')
   @ApiOkResponse({ type: GroupResponse })
   async change(
@@ -62,10 +62,11 @@ export class GroupsController {
     return toGroupResponse(await this.groups.change(id, toGroupChange(body), by));
   }
 
-  @ApiProblems('group_in_use')
+  @ApiProblems('busy', 'group_in_use')
   @Delete(':id')
   @HttpCode(204)
   @ApiNoContentResponse()
+  @ApiProblems('busy')
   delete(@Param('id', RowIdPipe) id: number, @CurrentAuditContext() by: AuditContext): Promise<void> {
     return this.groups.delete(id, by);
   }
@@ -80,7 +81,7 @@ export class GroupsController {
   @Put(':id/members/:user_id')
   @HttpCode(204)
   @ApiNoContentResponse()
-  @ApiProblems('rules_too_large', 'rules_unprovable')
+  @ApiProblems('busy', 'rules_too_large', 'rules_unprovable')
   addMember(
     @Param('id', RowIdPipe) id: number,
     @Param('user_id', RowIdPipe) userId: number,
@@ -92,6 +93,7 @@ export class GroupsController {
   @Delete(':id/members/:user_id')
   @HttpCode(204)
   @ApiNoContentResponse()
+  @ApiProblems('busy')
   removeMember(
     @Param('id', RowIdPipe) id: number,
     @Param('user_id', RowIdPipe) userId: number,

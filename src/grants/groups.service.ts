@@ -4,8 +4,7 @@ import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import { found, Refused } from '../kernel/errors.js';
 import type { Page, PageRequest } from '../kernel/page.js';
-import { Transaction } from '../platform/transaction.js';
-import { AccessChangesService } from '../users/access-changes.service.js';
+import { AccessWritesService } from './access-writes.service.js';
 import { AdmissionService } from './admission.service.js';
 import { groupEvent } from './domain/audit-details.js';
 import { type Group, type GroupChange, GroupStore, type Member } from './domain/group.js';
@@ -16,15 +15,14 @@ export class GroupsService {
   constructor(
     private readonly store: GroupStore,
     private readonly admission: AdmissionService,
-    private readonly changes: AccessChangesService,
     private readonly audit: AuditService,
-    private readonly transaction: Transaction,
+    private readonly writes: AccessWritesService,
     private readonly clock: Clock,
   ) {}
 
   /** @throws Refused `name_taken` */
   create(name: string, description: string | null, by: AuditContext): Promise<Group> {
-    return this.changing(async () => {
+    return this.writes.run(async () => {
       const [group = null] = await this.store.create([{ name, description }], this.clock.now());
       if (group === null) throw nameTaken(name);
       await this.audit.record(groupEvent('group_created', group, by, { description }));
@@ -34,7 +32,7 @@ export class GroupsService {
 
   /** @throws Refused `not_found`, `name_taken` */
   change(id: number, change: GroupChange, by: AuditContext): Promise<Group> {
-    return this.changing(async () => {
+    return this.writes.run(async () => {
       const group = await this.store.change(id, change);
       if (group === 'missing') throw new Refused('not_found');
       if (group === 'name-taken') throw nameTaken(change.name ?? '');
@@ -45,7 +43,7 @@ export class GroupsService {
 
   /** @throws Refused `not_found`, `group_in_use` */
   delete(id: number, by: AuditContext): Promise<void> {
-    return this.changing(async () => {
+    return this.writes.run(async () => {
       const group = await this.store.find(id);
       const outcome = await this.store.delete(id, this.clock.now());
       if (outcome === 'missing') throw new Refused('not_found');
@@ -74,7 +72,7 @@ export class GroupsService {
 
   /** @throws Refused `not_found`, `rules_too_large`, `rules_unprovable` */
   addMember(id: number, userId: number, by: AuditContext): Promise<void> {
-    return this.changing(async () => {
+    return this.writes.run(async () => {
       const [outcome] = await this.store.addMembers([{ groupId: id, userId }], this.clock.now());
       if (outcome === 'missing') throw new Refused('not_found');
       if (outcome !== 'added') return;
@@ -85,18 +83,12 @@ export class GroupsService {
 
   /** @throws Refused `not_found` */
   removeMember(id: number, userId: number, by: AuditContext): Promise<void> {
-    return this.changing(async () => {
+    return this.writes.run(async () => {
       const [outcome] = await this.store.removeMembers([{ groupId: id, userId }]);
       if (outcome === 'missing') throw new Refused('not_found');
       if (outcome === 'removed')
         await this.audit.record(groupEvent('member_removed', await this.find(id), by, { user_id: userId }));
     });
-  }
-
-  private async changing<T>(work: () => Promise<T>): Promise<T> {
-    const done = await this.transaction.run(work);
-    this.changes.announce();
-    return done;
   }
 }
 

@@ -23,7 +23,7 @@ export class PoliciesController {
     return { items: items.map((policy) => toPolicyResponse(policy)), next };
   }
 
-  @ApiProblems('name_taken', 'mask_conflict', 'rules_too_large', 'rules_unprovable')
+  @ApiProblems('busy', 'name_taken', 'mask_conflict', 'rules_too_large', 'rules_unprovable')
   @Post()
   @ApiCreatedResponse({ type: PolicyResponse })
   async create(
@@ -42,7 +42,7 @@ export class PoliciesController {
     return toPolicyResponse(await this.policies.find(id));
   }
 
-  @ApiProblems('name_taken', 'mask_conflict', 'rules_too_large', 'rules_unprovable')
+  @ApiProblems('busy', 'name_taken', 'mask_conflict', 'rules_too_large', 'rules_unprovable')
   @Put(':id')
   @ApiOkResponse({ type: PolicyResponse, description: 'Changed in one step.' })
   async replace(
@@ -57,6 +57,7 @@ export class PoliciesController {
   @Delete(':id')
   @HttpCode(204)
   @ApiNoContentResponse()
+  @ApiProblems('busy')
   remove(@Param('id', RowIdPipe) id: number, @CurrentAuditContext() by: AuditContext): Promise<void> {
     return this.policies.remove(id, by);
   }

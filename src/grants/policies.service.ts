@@ -4,8 +4,7 @@ import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import { found, Refused } from '../kernel/errors.js';
 import type { Page, PageRequest } from '../kernel/page.js';
-import { Transaction } from '../platform/transaction.js';
-import { AccessChangesService } from '../users/access-changes.service.js';
+import { AccessWritesService } from './access-writes.service.js';
 import { AdmissionService } from './admission.service.js';
 import { policyEvent } from './domain/audit-details.js';
 import { type NewPolicy, type Policy, PolicyStore } from './domain/policy.js';
@@ -16,9 +15,8 @@ export class PoliciesService {
   constructor(
     private readonly store: PolicyStore,
     private readonly admission: AdmissionService,
-    private readonly changes: AccessChangesService,
     private readonly audit: AuditService,
-    private readonly transaction: Transaction,
+    private readonly writes: AccessWritesService,
     private readonly clock: Clock,
   ) {}
 
@@ -39,13 +37,12 @@ export class PoliciesService {
 
   /** @throws Refused `not_found` */
   async remove(id: number, by: AuditContext): Promise<void> {
-    await this.transaction.run(async () => {
+    await this.writes.run(async () => {
       const policy = await this.store.find(id);
       const outcome = await this.store.remove(id, this.clock.now());
       if (outcome === 'missing') throw new Refused('not_found');
       if (outcome === 'removed' && policy !== null) await this.audit.record(policyEvent('policy_deleted', policy, by));
     });
-    this.changes.announce();
   }
 
   /** @throws Refused `not_found` */
@@ -65,7 +62,7 @@ export class PoliciesService {
   ): Promise<{ policy: Policy; warnings: string[] }> {
     const errors = this.admission.nodeErrors([{ field: 'resource', named: draft.rule.resource }]);
     if (errors.length > 0) throw new Refused('validation_failed', { errors });
-    const { policy, room } = await this.transaction.run(async () => {
+    const { policy, room } = await this.writes.run(async () => {
       await this.admission.admitPrincipals([
         { field: 'principal', named: draft.principal },
         ...draft.except.map((named, i) => ({ field: `except.${i}`, named })),
@@ -76,7 +73,6 @@ export class PoliciesService {
       await this.audit.record(policyEvent(event, policy, by));
       return { policy, room };
     });
-    this.changes.announce();
     return { policy, warnings: [...(await this.admission.policyWarnings(policy.rule)), ...room] };
   }
 }

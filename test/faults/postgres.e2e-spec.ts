@@ -4,6 +4,7 @@ import { administrator } from '../support/administrator.js';
 import { type Answer, ApiClient, passwordOf, registrant, signedUp } from '../support/api-client.js';
 import { asSuperuser, freshDatabase, type TestDatabase } from '../support/database.js';
 import { inFastMotion } from '../support/fast-motion.js';
+import { lockWaiters } from '../support/lock-waiters.js';
 import { startService, type TestService } from '../support/service.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { unauditedGrants } from '../support/unaudited-grants.js';
@@ -47,6 +48,8 @@ describe('PostgreSQL', () => {
     await direct.end();
     await database.drop();
   });
+
+  afterEach(() => direct.query('ROLLBACK'));
 
   const login = (): Promise<Answer> =>
     anonymous.post('/api/auth/login', { username: 'ana', password: passwordOf('ana') });
@@ -114,6 +117,38 @@ describe('PostgreSQL', () => {
     expect(body.parts['database']).toBe('down');
     await works();
     expect(await grantedSchemas()).not.toContain('refused');
+  });
+
+  it('in which all access is locked, as by a large snapshot file, leaves connections for everybody else', async () => {
+    await direct.query('BEGIN; LOCK TABLE groups IN EXCLUSIVE MODE');
+    const granting = Array.from({ length: 2 * POOL }, (_, at) => grant(`queued_${at}`));
+    await until(async () => (await lockWaiters(direct)).length >= POOL / 2);
+    const answers = await Promise.all([ana.get('/api/auth/me'), login()]);
+    const { status, body } = await service.ready();
+    await direct.query('COMMIT');
+
+    expect(answers.map((answer) => answer.status)).toEqual([200, 200]);
+    expect([status, body.parts['database']]).toEqual([200, 'up']);
+    expect((await Promise.all(granting)).map((answer) => answer.status)).toEqual(granting.map(() => 201));
+  });
+
+  it('in which it stays locked makes writes of access 503, also those that wait for their turn', async () => {
+    await direct.query('BEGIN; LOCK TABLE groups IN EXCLUSIVE MODE');
+    const answers = await inFastMotion(() =>
+      Promise.all(Array.from({ length: 2 * POOL }, (_, at) => grant(`locked_${at}`))),
+    );
+    await direct.query('COMMIT');
+
+    const codes = answers.map((answer) => seen(answer).code).sort();
+    expect(codes).toEqual([
+      ...Array<string>(1.5 * POOL).fill('busy'),
+      ...Array<string>(POOL / 2).fill('database_unavailable'),
+    ]);
+    expect(new Set(answers.map(({ status, headers }) => `${status} ${headers.get('retry-after')}`))).toEqual(
+      new Set(['503 5']),
+    );
+    await works();
+    expect((await grantedSchemas()).filter((schema) => String(schema).startsWith('locked'))).toEqual([]);
   });
 
   it('that ends a statement, as after its timeout, makes the request 503', async () => {

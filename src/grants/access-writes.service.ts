@@ -1,0 +1,37 @@
+import { Injectable } from '@nestjs/common';
+import { Semaphore, type SemaphoreInterface, withTimeout } from 'async-mutex';
+import { Refused } from '../kernel/errors.js';
+import { Settings } from '../platform/settings.js';
+import { Transaction } from '../platform/transaction.js';
+import { AccessChangesService } from '../users/access-changes.service.js';
+
+/** Milliseconds in which a write gets its turn. */
+const LONGEST_WAIT = 10_000;
+
+/**
+ * Writes of groups, grants and policies. Half of the connections are theirs at most: a snapshot file that is applied locks all of
+ * them out, and where each waited on a connection of its own, nobody could sign in.
+ */
+@Injectable()
+export class AccessWritesService {
+  private readonly turns: SemaphoreInterface;
+
+  constructor(
+    settings: Settings,
+    private readonly transaction: Transaction,
+    private readonly changes: AccessChangesService,
+  ) {
+    const turns = new Semaphore(Math.floor(settings.database.poolMax / 2));
+    this.turns = withTimeout(turns, LONGEST_WAIT, new Refused('busy', { retryAfter: 5 }));
+  }
+
+  /**
+   * Runs `work` in one transaction, then tells the publisher.
+   * @throws Refused `busy` when it does not get its turn
+   */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    const done = await this.turns.runExclusive(() => this.transaction.run(work));
+    this.changes.announce();
+    return done;
+  }
+}
