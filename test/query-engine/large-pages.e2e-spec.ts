@@ -89,6 +89,22 @@ describe('a service with 512 MB, and pages that are larger than that', () => {
     await lives();
   });
 
+  it('survives five statements of one user with two hundred thousand columns, and takes ten thousand', async () => {
+    const wide = (length: number) => Array.from({ length }, (_, at) => column(`_col${at}`, 'integer'));
+    engine.answers('SELECT columns', { columns: wide(200_000), data: [['x']] });
+    engine.answers('SELECT fewer', { columns: wide(10_000), data: [wide(10_000).map((_, at) => at)] });
+    const paths = await Promise.all(Array.from({ length: 5 }, () => submitted(person(0), { sql: 'SELECT columns' })));
+
+    for (const path of paths) {
+      expect(await ended(person(0), path)).toMatchObject({ state: 'failed', error: { code: 'page_too_large' } });
+    }
+    const path = await submitted(person(0), { sql: 'SELECT fewer' });
+    const { status, body } = await person(0).get(`${path}/rows`);
+    expect([status, (body?.['columns'] as unknown[]).length]).toEqual([200, 10_000]);
+    expect(await ended(person(0), path)).toMatchObject({ state: 'finished' });
+    await lives();
+  });
+
   it('hands out a page of two million small rows', async () => {
     const numbers = [column('n', 'integer')];
     const filler = { text: '[1],', bytes: 8 * MIB };

@@ -7,7 +7,7 @@ export type QueryState = 'queued' | 'running' | 'finished' | 'failed' | 'cancell
 /**
  * Why a query failed or was cancelled. `query_failed`: an error of the engine. `query_abandoned`: its rows were not
  * fetched. `query_lost`: its replica has died, or the engine has forgotten it. `page_too_large`: beyond
- * QUERY_MAX_PAGE_BYTES. `too_many_unread_rows`: beyond a user's share of QUERY_MAX_HELD_BYTES.
+ * QUERY_MAX_PAGE_BYTES, or too many columns. `too_many_unread_rows`: beyond a user's share of QUERY_MAX_HELD_BYTES.
  */
 export const QUERY_ERROR_CODES = [
   'query_failed',
@@ -71,7 +71,7 @@ const MESSAGES: Record<Exclude<QueryErrorCode, 'query_failed'>, string> = {
   query_timeout: 'The query exceeded its time limit.',
   query_abandoned: 'The rows were not fetched, so the query was cancelled.',
   query_lost: 'The query was lost; run it again.',
-  page_too_large: 'The engine sent more at once than this service takes; select fewer or smaller values.',
+  page_too_large: 'The engine sent more at once than this service takes; select fewer columns or smaller values.',
   too_many_unread_rows: 'Your queries hold too many unread rows; read or cancel some, then run this again.',
   account_deactivated: 'The account was deactivated.',
   engine_unavailable: 'The query engine is no longer reachable.',

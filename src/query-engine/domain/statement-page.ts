@@ -27,12 +27,12 @@ export interface StatementPage {
 
 /**
  * Reads one answer, its rows as bytes.
- * @param heaviest heap bytes that a row, or everything beside the rows, may take once it is parsed.
+ * @param heaviestRow heap bytes that a row may take once it is parsed.
  * @throws ProtocolBreach when this is no answer of the statement endpoint.
  * @throws PageTooHeavy
  */
-export function readStatementPage(body: Buffer, heaviest = Infinity): StatementPage {
-  const { envelope, rows } = split(body, heaviest);
+export function readStatementPage(body: Buffer, heaviestRow = Infinity): StatementPage {
+  const { envelope, rows } = split(body, heaviestRow);
   const page = readObject(envelope, 'the answer');
   const stats = isObject(page['stats']) ? page['stats'] : {};
   const { nextUri, columns, data, error, updateCount } = page;
@@ -54,8 +54,14 @@ export function readStatementPage(body: Buffer, heaviest = Infinity): StatementP
 /** A page within its limit of bytes that would take far more once it is parsed. */
 export class PageTooHeavy extends NamedError {}
 
+/**
+ * Heap bytes of everything beside the rows once it is parsed: some 16,000 columns, which are kept as long as the query runs. No
+ * table is as wide, but `SELECT 1, 1, …` of a few hundred kilobytes is.
+ */
+const HEAVIEST_ENVELOPE = 8 * 1_048_576;
+
 /** The rows as bytes, and everything beside them parsed. */
-function split(body: Buffer, heaviest: number): { envelope: unknown; rows: PageRows } {
+function split(body: Buffer, heaviestRow: number): { envelope: unknown; rows: PageRows } {
   const scanner = new JsonScanner(body);
   const members: string[] = [];
   let rows = PageRows.NONE;
@@ -70,7 +76,8 @@ function split(body: Buffer, heaviest: number): { envelope: unknown; rows: PageR
       members.push(`${key}:${textOf(scanner)}`);
       weight += scanner.weight;
     }
-    if (weight > heaviest || rows.heaviest > heaviest) throw new PageTooHeavy('it would take too much memory');
+    if (weight > HEAVIEST_ENVELOPE || rows.heaviest > heaviestRow)
+      throw new PageTooHeavy('it would take too much memory');
   }
   if (!isEmpty) scanner.expect('}');
   scanner.expectEnd();
