@@ -1,5 +1,4 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { stringify } from 'yaml';
 import { snapshotSettings } from '../grants/snapshot.service.js';
 import { SystemClock } from '../kernel/clock.js';
 import { loadSettings } from '../platform/settings-loader.js';
@@ -10,6 +9,7 @@ import { exportSnapshot } from '../trino-rules/model/snapshot-export.js';
 import { readSnapshot } from '../trino-rules/model/snapshot-file.js';
 import { type Place, readForeignRulesFile } from './foreign-rules-file.js';
 import { print, printable, remark } from './output.js';
+import { structuredText } from './structured-file.js';
 import { readUsers } from './users-file.js';
 
 interface Options {
@@ -66,12 +66,10 @@ export async function importRulesFile(path: string, { users, out, json }: Option
   const findings = imported.findings.map(({ at, ...finding }) => ({ ...finding, ...rules.placeOf(at) }));
   const file = exportSnapshot(imported.snapshot);
   const isYaml = out !== undefined && /[.]ya?ml$/.test(out);
-  const text = isYaml
-    ? stringify(file, { aliasDuplicateObjects: false, lineWidth: 0 })
-    : `${JSON.stringify(file, null, 2)}\n`;
-  if (out !== undefined) await writeFile(out, text);
+  const text = structuredText(file, isYaml ? 'yaml' : 'json');
+  if (out !== undefined) await writeFile(out, `${text}\n`);
   if (json) print(JSON.stringify({ snapshot: file, findings }));
-  else if (out === undefined) print(text.trimEnd());
+  else if (out === undefined) print(text);
   if (!json) for (const finding of findings) remark(printable(findingText(path, finding)));
   process.exitCode = findings.length === 0 ? 0 : 1;
 }

@@ -1,5 +1,4 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { stringify } from 'yaml';
 import { GrantPortsModule } from '../acl-sync/grant-ports.module.js';
 import { PublishingModule } from '../acl-sync/publishing.module.js';
 import { planLine } from '../grants/domain/snapshot-plan.js';
@@ -8,7 +7,7 @@ import { type Applied, CommitUnconfirmed, SnapshotFilesService } from '../grants
 import { isDatabaseOutage } from '../platform/infrastructure/database-outage.js';
 import type { Settings } from '../platform/settings.js';
 import { print, printable, remark, withProgress } from './output.js';
-import { LIMITS, readStructured, reportProblems } from './structured-file.js';
+import { readStructured, reportProblems, structuredText } from './structured-file.js';
 import { withModules } from './with-modules.js';
 
 @Module({})
@@ -25,13 +24,7 @@ const MODULE = (settings: Settings) => SnapshotFileCommands.with(settings);
 export async function exportSnapshotFile({ format }: { format: 'json' | 'yaml' }): Promise<void> {
   await withModules({ command: 'snapshot export', module: MODULE }, async (modules) => {
     const file = await withProgress('exporting', modules.get(SnapshotFilesService, { strict: false }).export());
-    const text =
-      format === 'json'
-        ? JSON.stringify(file, null, 2)
-        : stringify(file, { aliasDuplicateObjects: false, lineWidth: 0 }).trimEnd();
-    print(text);
-    if (format === 'yaml' && Buffer.byteLength(text) > LIMITS.YAML.most)
-      remark('snapshot apply reads no YAML of this size: use --format json');
+    print(structuredText(file, format));
   });
 }
 

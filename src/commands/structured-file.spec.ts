@@ -1,7 +1,7 @@
 import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readStructured, reportProblems } from './structured-file.js';
+import { readStructured, reportProblems, structuredText } from './structured-file.js';
 
 describe('a file of JSON or YAML', () => {
   let folder: string;
@@ -89,6 +89,17 @@ describe('a file of JSON or YAML', () => {
     const keys = Array.from({ length: 100_000 }, (_, i) => `key${i}: 1\n`);
     expect(await read([...keys, 'key5: 1'].join(''))).toBeNull();
     expect(remarks.slice(1)).toEqual(at(100_001, 1, 'duplicate key "key5"'));
+  });
+
+  it.each(['json', 'yaml'] as const)('is written as it is read: %s', async (format) => {
+    const value = { version: 1, names: ['a: b', 'é', ' x\n', '1'], rows: [{ at: null, on: true }] };
+    expect(await read(structuredText(value, format, report))).toMatchObject({ value });
+    expect(remarks).toEqual([]);
+  });
+
+  it('that is too large to be read as YAML is written with a remark', () => {
+    structuredText(['x'.repeat(9_000_000)], 'yaml', report);
+    expect(remarks).toEqual(['snapshot apply reads no YAML of this size: write it as JSON']);
   });
 
   it('has each problem on one short line, and the first hundred', () => {

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { type FileHandle, open } from 'node:fs/promises';
+import { stringify } from 'yaml';
 import { readJson } from '../kernel/json-reader.js';
 import { TextPositions } from '../trino-rules/document/finding.js';
 import type { SnapshotProblem } from '../trino-rules/model/snapshot-decoder.js';
@@ -15,7 +16,7 @@ export interface StructuredFile {
 
 const MB = 1_000_000;
 /** 1,000,000 grants as they are exported take 330 MB; a text cannot be longer than 512 MB. YAML takes a hundred times its size. */
-export const LIMITS = {
+const LIMITS = {
   JSON: { most: 400 * MB, large: 10 * MB },
   YAML: { most: 8 * MB, large: MB },
 };
@@ -46,6 +47,14 @@ export async function readStructured(file: string, report = remark): Promise<Str
   const text = new TextDecoder().decode(bytes);
   const { value, faults } = format === 'JSON' ? readJsonText(text) : readYamlText(text);
   return faults.length === 0 ? { value, isLarge } : reportFaults(file, text, faults, report);
+}
+
+/** What `readStructured` reads again, with a remark where it is too large for that. */
+export function structuredText(value: unknown, format: 'json' | 'yaml', report = remark): string {
+  if (format === 'json') return JSON.stringify(value, null, 2);
+  const text = stringify(value, { aliasDuplicateObjects: false, lineWidth: 0 }).trimEnd();
+  if (Buffer.byteLength(text) > LIMITS.YAML.most) report('snapshot apply reads no YAML of this size: write it as JSON');
+  return text;
 }
 
 /** Each on one line, with its place in the file. */
