@@ -34,7 +34,7 @@ export class GrantsService {
   }
 
   /**
-   * Grants and revokes in one transaction.
+   * Revokes and grants in one transaction.
    * @throws Refused as `grant` does
    */
   async change(
@@ -48,15 +48,16 @@ export class GrantsService {
       await this.admission.admitPrincipals(
         asked.map(({ fieldPrefix, grant }) => ({ field: `${fieldPrefix}principal`, named: grant.principal })),
       );
+      // First, so that one that is given again is a new grant and not the revoked one.
+      const taken = (await this.revokeGrants(revoke, by, now)).map((grant, i) => {
+        if (grant === null) throw validationFailed([{ field: `revoke.${i}`, message: 'there is no such grant' }]);
+        return grant;
+      });
       const given = await this.createGrants(
         asked.map(({ grant }) => grant),
         by,
         now,
       );
-      const taken = (await this.revokeGrants(revoke, by, now)).map((grant, i) => {
-        if (grant === null) throw validationFailed([{ field: `revoke.${i}`, message: 'there is no such grant' }]);
-        return grant;
-      });
       return { given, taken, room: await this.admit(given) };
     });
     const unknown = await this.admission.nameWarnings(given.map(({ grant }) => grant.resource));

@@ -178,6 +178,17 @@ describe('grants', () => {
     });
   });
 
+  it('stay where a batch gives again what it revokes', async () => {
+    const again = toAlice({ resource: { catalog: 'again' } });
+    const { body: old } = await admin.post(GRANTS, again);
+
+    const { body } = await admin.post(`${GRANTS}/batch`, { grant: [again], revoke: [old?.['id']] });
+
+    expect(body).toMatchObject({ granted: [{ state: 'live' }], revoked: [{ id: old?.['id'], state: 'revoked' }] });
+    const { body: live } = await admin.get(`${GRANTS}?catalog=again`);
+    expect(live?.['items']).toMatchObject([{ resource: { catalog: 'again' }, state: 'live' }]);
+  });
+
   it('do neither when one part of a batch is wrong', async () => {
     const { body: old } = await admin.post(GRANTS, toAlice({ resource: { catalog: 'whole' } }));
     const grant = [
