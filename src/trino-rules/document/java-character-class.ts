@@ -11,8 +11,8 @@ const NOTHING = CharSet.empty(MAX_UNIT);
  * first plane, and is not judged as a set.
  * @throws JavaPatternRefused
  */
-export function readCharacterClass(source: PatternSource): CharSet | null {
-  const reader = new ClassReader(source);
+export function readCharacterClass(source: PatternSource, ignoresCase: boolean): CharSet | null {
+  const reader = new ClassReader(source, ignoresCase);
   const units = reader.class(0);
   return reader.isOpaque ? null : units;
 }
@@ -20,7 +20,10 @@ export function readCharacterClass(source: PatternSource): CharSet | null {
 class ClassReader {
   isOpaque = false;
 
-  constructor(private readonly source: PatternSource) {}
+  constructor(
+    private readonly source: PatternSource,
+    private readonly ignoresCase: boolean,
+  ) {}
 
   class(depth: number): CharSet {
     const { source } = this;
@@ -44,6 +47,9 @@ class ClassReader {
       if (sign === ']' && !isFirst && (whole !== null || part !== null)) break;
       if (sign === '&' && source.peek(1) === '&') {
         source.differs('read-differently', '&&');
+        source.at += 2;
+        // Java adds a third & to what stood before the other two.
+        if (source.peek() === '&') this.isOpaque = true;
         while (source.peek() === '&') source.at++;
         // A side without members stands for the other one.
         if (part !== null) whole = whole === null ? part : whole.intersect(part);
@@ -77,7 +83,7 @@ class ClassReader {
       this.isOpaque = true;
       return NOTHING;
     }
-    return NOTHING.union([{ min, max }]);
+    return this.range(min, max);
   }
 
   /** A character, or the set of an escape sequence. */
@@ -93,8 +99,28 @@ class ClassReader {
 
   private single(character: string): CharSet {
     const code = character.codePointAt(0) ?? 0;
-    if (code <= MAX_UNIT) return NOTHING.union([{ min: code, max: code }]);
+    if (code <= MAX_UNIT) return this.range(code, code);
     this.isOpaque = true;
     return NOTHING;
   }
+
+  /** Each range is read in both cases before a class is negated: `(?i)[^a]` is neither a nor A. */
+  private range(min: number, max: number): CharSet {
+    const units = NOTHING.union([{ min, max }]);
+    return this.ignoresCase ? bothCases(units) : units;
+  }
+}
+
+/** Of ASCII letters alone. */
+function bothCases(units: CharSet): CharSet {
+  const turned = units.ranges.flatMap(({ min, max }) => [
+    ...shifted(min, max, 0x41, 0x5a, 0x20),
+    ...shifted(min, max, 0x61, 0x7a, -0x20),
+  ]);
+  return units.union(turned);
+}
+
+function shifted(min: number, max: number, from: number, to: number, by: number): { min: number; max: number }[] {
+  const [low, high] = [Math.max(min, from), Math.min(max, to)];
+  return low > high ? [] : [{ min: low + by, max: high + by }];
 }

@@ -61,7 +61,7 @@ export function readEscape(source: PatternSource, isInClass: boolean): JavaEscap
   const refuse = (message: string): never => {
     throw new JavaPatternRefused(message, start);
   };
-  const sign = source.next();
+  const sign = source.nextEscaped();
   if (sign === '') return refuse('a backslash stands at the end');
   if (LETTERS_TO_JAVASCRIPT.includes(sign) || sign === 'v') {
     if (!(sign === 'x' && /^[0-9a-fA-F]{2}/.test(source.peek() + source.peek(1))))

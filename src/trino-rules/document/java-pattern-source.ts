@@ -20,11 +20,15 @@ export class JavaPatternRefused extends Error {
 /** Escape sequences, to step over them, and quotations, which Java writes as escape sequences before it reads anything else. */
 const QUOTATION = /\\Q([^]*?)(?:\\E|$)|\\[^]/g;
 
+const COMMENTS = /(?:[ \t\n\v\f\r]|#[^\n\r\u0085\u2028\u2029]*)*/y;
+
 /** The text of one pattern, and what reading has found out about the whole of it. */
 export class PatternSource {
   at = 0;
   groups = 0;
   isOpaque = false;
+  /** `(?x)`: white space is skipped, and what # begins, to the end of its line; in classes, too. */
+  hasComments = false;
   readonly differences: PatternDifference[] = [];
   private readonly names = new Set<string>();
 
@@ -46,11 +50,18 @@ export class PatternSource {
 
   /** The next UTF-16 unit; empty at the end. */
   peek(ahead = 0): string {
+    if (ahead === 0) this.skipComments();
     return this.text[this.at + ahead] ?? '';
   }
 
   /** Takes the next character, which is one code point; empty at the end. */
   next(): string {
+    this.skipComments();
+    return this.nextEscaped();
+  }
+
+  /** As `next`, also in comments: what stands behind a backslash is never skipped. */
+  nextEscaped(): string {
     const code = this.text.codePointAt(this.at);
     if (code === undefined) return '';
     const character = String.fromCodePoint(code);
@@ -64,6 +75,7 @@ export class PatternSource {
   }
 
   take(text: string): boolean {
+    this.skipComments();
     if (!this.text.startsWith(text, this.at)) return false;
     this.at += text.length;
     return true;
@@ -75,6 +87,10 @@ export class PatternSource {
     const found = pattern.exec(this.text)?.[0] ?? '';
     this.at += found.length;
     return found;
+  }
+
+  private skipComments(): void {
+    if (this.hasComments) this.match(COMMENTS);
   }
 
   /** Up to the closing `>`, which is taken. */
@@ -106,24 +122,9 @@ export class PatternSource {
     return { kind: 'class', oneOf: character.toLowerCase() + character.toUpperCase() };
   }
 
-  set(units: CharSet | null, ignoresCase: boolean): PatternPiece {
-    if (units === null) {
-      this.isOpaque = true;
-      return { kind: 'choice', options: [[]] };
-    }
-    return { kind: 'set', units: ignoresCase ? bothCases(units) : units };
+  set(units: CharSet | null): PatternPiece {
+    if (units !== null) return { kind: 'set', units };
+    this.isOpaque = true;
+    return { kind: 'choice', options: [[]] };
   }
-}
-
-function bothCases(units: CharSet): CharSet {
-  const turned = units.ranges.flatMap(({ min, max }) => [
-    ...shifted(min, max, 0x41, 0x5a, 0x20),
-    ...shifted(min, max, 0x61, 0x7a, -0x20),
-  ]);
-  return units.union(turned);
-}
-
-function shifted(min: number, max: number, from: number, to: number, by: number): { min: number; max: number }[] {
-  const [low, high] = [Math.max(min, from), Math.min(max, to)];
-  return low > high ? [] : [{ min: low + by, max: high + by }];
 }

@@ -53,7 +53,21 @@ describe('a pattern of Java', () => {
       '(?:',
       '.{99999999999}',
     ],
-    ...['a+++', 'a{2}*', '*', 'a|*', '(+)', '[\\R]', '\\p{alpha}', '{user}', 'orders\\', '\\b{x}'],
+    ...[
+      'a+++',
+      'a{2}*',
+      '*',
+      'a|*',
+      '(+)',
+      '[\\R]',
+      '(?x)[ ]',
+      '(?x)[#]',
+      '(?x)a{ 2}',
+      '\\p{alpha}',
+      '{user}',
+      'orders\\',
+      '\\b{x}',
+    ],
   ])('is refused: %s', (text) => expect(readJavaPattern(text).kind).toBe('refused'));
 
   it.each([
@@ -103,11 +117,14 @@ describe('a pattern of Java', () => {
       '(?<=a*)b',
       '\\Qa.\\E{2}',
     ],
+    ...['(?x) a {2 }', '(?x)( ?: a ) b', '(?x)[\\ ]', '(?x)\\# # a # itself', '(?x: [a-z ]+ )[ ]'],
   ])('is read: %s', (text) => expect(readJavaPattern(text).kind).toBe('read'));
 
   it.each<[string, string[], string[]]>([
     ['(?i)ana|BEN', ['ana', 'ANA', 'ben'], ['an']],
     ['(?i:a)b', ['ab', 'Ab'], ['aB']],
+    ['(?i)[^a-c]', ['d', '-'], ['a', 'B']],
+    ['(?i)[A-Z&&[^q]]', ['a', 'R'], ['q', 'Q']],
     ['[a-c&&[^b]]+', ['a', 'ca'], ['b', 'ab', '']],
     ['\\w{2,3}', ['ab', 'a_1'], ['a', 'abcd', 'a-']],
     ['\\Qa.b\\E+', ['a.b', 'a.bb'], ['axb', 'a.']],
@@ -120,6 +137,9 @@ describe('a pattern of Java', () => {
       reading.kind === 'read' && reading.pattern !== null && matches(reading.pattern, name);
     expect([...those, ...others].filter(language)).toEqual(those);
   });
+
+  it('is not judged as a language where Java does not intersect what && joins', () =>
+    expect(readJavaPattern('[a&&&b]')).toMatchObject({ kind: 'read', pattern: null }));
 
   it('means the same as in the common subset, where that has it', () => {
     fc.assert(

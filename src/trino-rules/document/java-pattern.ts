@@ -36,12 +36,10 @@ export function readJavaPattern(text: string): JavaPatternReading {
 
 interface Flags {
   ignoresCase: boolean;
-  /** `(?x)`: white space is skipped, and what # begins, to the end of its line. */
   hasComments: boolean;
 }
 
 const MAX_DEPTH = 200;
-const COMMENTS = /(?:[ \t\n\v\f\r]|#[^\n\r\u0085\u2028\u2029]*)*/y;
 /** Java's dot, without DOTALL. */
 export const DOT = CharSet.fromCharacters(0xffff, [0x0a, 0x0d, 0x85, 0x2028, 0x2029]).negate();
 const EMPTY: PatternPiece = { kind: 'choice', options: [[]] };
@@ -62,7 +60,7 @@ class JavaPatternReader {
     const { source } = this;
     const pieces: PatternPiece[] = [];
     for (;;) {
-      if (flags.hasComments) source.match(COMMENTS);
+      source.hasComments = flags.hasComments;
       const sign = source.peek();
       if (sign === '' || sign === '|' || sign === ')') return pieces;
       if (sign === '^' && pieces.length === 0 && depth === 0) {
@@ -73,7 +71,7 @@ class JavaPatternReader {
       }
       const piece = this.atom(sign, depth, flags);
       if (piece === null) continue;
-      if (flags.hasComments) source.match(COMMENTS);
+      source.hasComments = flags.hasComments;
       const whole = this.quantified(piece);
       const last = pieces.at(-1);
       if (whole.kind === 'literal' && last?.kind === 'literal') last.text += whole.text;
@@ -96,7 +94,7 @@ class JavaPatternReader {
       case '(':
         return this.group(depth, flags);
       case '[':
-        return source.set(readCharacterClass(source), flags.ignoresCase);
+        return source.set(readCharacterClass(source, flags.ignoresCase));
       case '.':
         source.at++;
         return { kind: 'set', units: DOT };
