@@ -1,10 +1,11 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { type FieldError, Refused } from '../kernel/errors.js';
 import { AfterNames, Limit } from '../platform/page.dto.js';
 import { FieldRule, idProblem, NestedArray, NestedObject } from '../platform/validation.js';
 import type { Membership } from '../trino-rules/answers/draft.js';
 import type { DraftRequest } from './domain/draft-request.js';
 import { BATCH_MOST, GrantBatchDto, RowIds, toNewGrant } from './grants.dto.js';
-import { PolicyDto, toNewPolicy } from './policies.dto.js';
+import { parsePolicy, PolicyDto } from './policies.dto.js';
 
 const ID = { type: 'integer', minimum: 1, maximum: 2 ** 31 - 1 } as const;
 
@@ -63,11 +64,20 @@ export class DraftQuery {
   after: string[] | null = null;
 }
 
+/** @throws Refused `validation_failed` when the fields of policies do not match their kinds */
 export function toDraftRequest({ grant, revoke, policies, members }: DraftDto): DraftRequest {
+  const errors: FieldError[] = [];
+  const put = policies.put.flatMap(({ id = null, ...rest }, i) => {
+    const policy = parsePolicy(rest);
+    if (!Array.isArray(policy)) return [{ id, policy }];
+    errors.push(...policy.map(({ field, message }) => ({ field: `policies.put.${i}.${field}`, message })));
+    return [];
+  });
+  if (errors.length > 0) throw new Refused('validation_failed', { errors });
   return {
     grants: grant.map(toNewGrant),
     revoked: revoke,
-    policies: policies.put.map(({ id, ...policy }) => ({ id: id ?? null, policy: toNewPolicy(policy) })),
+    policies: put,
     deleted: policies.delete,
     joined: members.add.map(toMembership),
     left: members.remove.map(toMembership),

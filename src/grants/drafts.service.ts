@@ -118,7 +118,16 @@ export class DraftsService {
         'user',
       ),
     ];
+    // What two changes of one policy leave depends on their order.
+    const put = policies.map(({ id }) => id);
+    const places = new Map(put.map((id, i) => [id, i]));
+    const replaced = new Set<number | null>(before.policies.flatMap(({ id }) => (places.has(id) ? [id] : [])));
+    const repeated = [
+      ...put.flatMap((id, i) => (replaced.has(id) && places.get(id) !== i ? [`policies.put.${i}.id`] : [])),
+      ...deleted.flatMap((id, i) => (replaced.has(id) ? [`policies.delete.${i}`] : [])),
+    ].map((field): FieldError => ({ field, message: 'names a policy that another part replaces' }));
     return [
+      ...repeated,
       ...this.admission.grantErrors(
         grants.map((grant, i) => ({ fieldPrefix: `grant.${i}.`, grant })),
         this.clock.now(),
@@ -128,12 +137,7 @@ export class DraftsService {
       ),
       ...this.admission.principalErrors(principals, exists),
       ...missing('revoke.*', revoked, before.grants, 'live grant'),
-      ...missing(
-        'policies.put.*.id',
-        policies.map(({ id }) => id),
-        before.policies,
-        'policy',
-      ),
+      ...missing('policies.put.*.id', put, before.policies, 'policy'),
       ...missing('policies.delete.*', deleted, before.policies, 'policy'),
       ...members(joined, 'add'),
       ...members(left, 'remove'),

@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { ArrayNotEmpty, IsArray, IsIn, ValidateIf } from 'class-validator';
-import { Refused } from '../kernel/errors.js';
+import { type FieldError, Refused } from '../kernel/errors.js';
 import { FieldRule, NestedArray, NestedObject, WITHOUT_NUL } from '../platform/validation.js';
 import { PRIVILEGES, type Privilege } from '../trino-rules/model/resource.js';
 import { descriptionProblem } from './domain/description.js';
@@ -114,7 +114,14 @@ export class PolicyPageResponse {
 }
 
 /** @throws Refused `validation_failed` when the fields do not match the kind */
-export function toNewPolicy({
+export function toNewPolicy(policy: PolicyDto): NewPolicy {
+  const parsed = parsePolicy(policy);
+  if (Array.isArray(parsed)) throw new Refused('validation_failed', { errors: parsed });
+  return parsed;
+}
+
+/** All errors when the fields do not match the kind. */
+export function parsePolicy({
   kind,
   principal,
   except,
@@ -122,7 +129,7 @@ export function toNewPolicy({
   expression,
   privileges,
   description,
-}: PolicyDto): NewPolicy {
+}: PolicyDto): NewPolicy | FieldError[] {
   const { column } = resource;
   const rule = parsePolicyRule({
     kind,
@@ -130,7 +137,7 @@ export function toNewPolicy({
     ...(expression === undefined ? {} : { expression }),
     ...(privileges === undefined ? {} : { privileges }),
   });
-  if (Array.isArray(rule)) throw new Refused('validation_failed', { errors: rule });
+  if (Array.isArray(rule)) return rule;
   return { rule, principal: toSubject(principal), except: except.map(toPrincipal), description: description ?? null };
 }
 

@@ -123,6 +123,34 @@ describe('the preview of a draft', () => {
     ]);
   });
 
+  it('names every policy whose fields do not match its kind', async () => {
+    const everyone = { type: 'everyone' };
+    const put = [
+      { kind: 'deny', principal: everyone, resource: orders, expression: 'true' },
+      { kind: 'row_filter', principal: everyone, resource: { ...orders, column: 'ssn' }, expression: 'true)' },
+    ];
+    const { status, body } = await preview({ policies: { put } });
+    expect(status).toBe(400);
+    expect(body?.['errors']).toMatchObject([
+      { field: 'policies.put.0.expression' },
+      { field: 'policies.put.1.resource.column' },
+      { field: 'policies.put.1.expression' },
+    ]);
+  });
+
+  it('refuses two changes of one policy', async () => {
+    const put = ["region = 'DE'", "region = 'FR'"].map((expression) => ({
+      id: filter,
+      kind: 'row_filter',
+      principal: { type: 'everyone' },
+      resource: orders,
+      expression,
+    }));
+    const { status, body } = await preview({ policies: { put, delete: [filter] } });
+    expect(status).toBe(400);
+    expect(body?.['errors']).toMatchObject([{ field: 'policies.put.0.id' }, { field: 'policies.delete.0' }]);
+  });
+
   it('names every part that does not exist or is closed', async () => {
     const grant = (principal: object, resource: object) => ({ principal, resource, privileges: ['SELECT'] });
     const { status, body } = await preview({
