@@ -16,7 +16,7 @@ import {
   SizeForecast,
 } from './domain/admission-ports.js';
 import type { NewGrant } from './domain/grant.js';
-import type { PolicyRule } from './domain/policy.js';
+import type { Policy, PolicyRule } from './domain/policy.js';
 import type { Touched } from './domain/snapshot-store.js';
 import { SnapshotService } from './snapshot.service.js';
 
@@ -98,9 +98,15 @@ export class AdmissionService {
     throw new Refused('name_taken', { detail: `The name ${held.name} belongs to ${holder}.` });
   }
 
-  /** @throws Refused `mask_conflict` when the policy, as the transaction has written it, contradicts another one */
-  async admitMask(policyId: number): Promise<void> {
-    const conflict = new MaskConflicts(await this.snapshots.read()).of(policyId);
+  /**
+   * @param former the policy before, where the transaction has replaced it
+   * @throws Refused `mask_conflict` when the policy, as the transaction has written it, contradicts another one that it did not before
+   */
+  async admitMask(policyId: number, former: Policy | null): Promise<void> {
+    const conflict = new MaskConflicts(await this.snapshots.read()).of(
+      policyId,
+      former && { ...former, ...former.rule },
+    );
     if (conflict === null) return;
     throw new Refused('mask_conflict', {
       detail: `Policy ${conflict.with} masks the same column at the same distance for ${conflict.principal}.`,

@@ -79,7 +79,8 @@ export class DraftsService {
       counting(accessDifferences(before, after, touched), page),
     ]);
     const conflicts: DraftCheck[] = [];
-    for await (const check of inSlices(maskChecks(after, draft.policies))) if (check !== null) conflicts.push(check);
+    for await (const check of inSlices(maskChecks(before, after, draft.policies)))
+      if (check !== null) conflicts.push(check);
     return { ...counted, size, checks: [...conflicts, ...checksOf({ size, unprovable })] };
   }
 

@@ -22,7 +22,10 @@ export class PoliciesService {
 
   /** @throws Refused `validation_failed`, `name_taken`, `mask_conflict`, `rules_too_large`, `rules_unprovable` */
   create(policy: NewPolicy, by: AuditContext): Promise<{ policy: Policy; warnings: string[] }> {
-    return this.written(policy, by, 'policy_created', () => this.store.create(policy, this.clock.now()));
+    return this.written(policy, by, 'policy_created', async () => ({
+      former: null,
+      policy: await this.store.create(policy, this.clock.now()),
+    }));
   }
 
   /**
@@ -58,7 +61,7 @@ export class PoliciesService {
     draft: NewPolicy,
     by: AuditContext,
     event: 'policy_created' | 'policy_changed',
-    write: () => Promise<Policy>,
+    write: () => Promise<{ former: Policy | null; policy: Policy }>,
   ): Promise<{ policy: Policy; warnings: string[] }> {
     const errors = this.admission.nodeErrors([{ field: 'resource', named: draft.rule.resource }]);
     if (errors.length > 0) throw new Refused('validation_failed', { errors });
@@ -67,8 +70,8 @@ export class PoliciesService {
         { field: 'principal', named: draft.principal },
         ...draft.except.map((named, i) => ({ field: `except.${i}`, named })),
       ]);
-      const policy = await write();
-      if (policy.rule.kind === 'column_mask') await this.admission.admitMask(policy.id);
+      const { former, policy } = await write();
+      if (policy.rule.kind === 'column_mask') await this.admission.admitMask(policy.id, former);
       const room = await this.admission.admitRules({ nodes: [policy.rule.resource], groups: [] });
       await this.audit.record(policyEvent(event, policy, by));
       return { policy, room };

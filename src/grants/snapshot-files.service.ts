@@ -112,7 +112,7 @@ export class SnapshotFilesService {
     if (plan.length === 0) return { kind: 'no_change', plan, remarks, warnings: [] };
 
     const written = await this.writer.write({ changes, recorded, file }, by, report);
-    const { refusals, warnings } = await this.admit(written, places);
+    const { refusals, warnings } = await this.admit(snapshot, written, places);
     if (refusals.length > 0) throw new RolledBack({ kind: 'refused', problems: refusals });
     if (dryRun) throw new RolledBack({ kind: 'planned', plan, remarks, warnings });
     await this.audit.record({
@@ -174,9 +174,9 @@ export class SnapshotFilesService {
     });
   }
 
-  private async admit({ touched, policies }: Written, places: RowPlaces) {
+  private async admit(recorded: Snapshot, { touched, policies }: Written, places: RowPlaces) {
     const refusals: SnapshotProblem[] =
-      policies.size === 0 ? [] : maskProblems(await this.snapshots.read(), policies, places);
+      policies.size === 0 ? [] : maskProblems(recorded, await this.snapshots.read(), policies, places);
     if (refusals.length > 0 || touched.nodes.length + touched.groups.length === 0) return { refusals, warnings: [] };
     try {
       return { refusals, warnings: await this.admission.admitRules(touched) };
@@ -194,10 +194,16 @@ class RolledBack extends Error {
   }
 }
 
-function maskProblems(snapshot: Snapshot, written: ReadonlyMap<number, number>, places: RowPlaces): SnapshotProblem[] {
+function maskProblems(
+  recorded: Snapshot,
+  snapshot: Snapshot,
+  written: ReadonlyMap<number, number>,
+  places: RowPlaces,
+): SnapshotProblem[] {
   const conflicts = new MaskConflicts(snapshot);
+  const former = new Map(recorded.policies.map((policy) => [policy.id, policy]));
   return [...written].flatMap(([inFile, id]) => {
-    const conflict = conflicts.of(id);
+    const conflict = conflicts.of(id, former.get(id));
     if (conflict === null) return [];
     const message = `masks the same column at the same distance as another policy for ${conflict.principal}`;
     return [{ path: places.policies.get(inFile) ?? '', message }];

@@ -141,9 +141,9 @@ export class SnapshotWriter {
           continue;
         }
         const asked = ids.policy(after, file.descriptions.policies.get(after.id) ?? null);
-        const policy =
-          before === null ? await this.policies.create(asked, now) : await this.policies.replace(before.id, asked, now);
-        if (policy === null) throw new Error('a policy changed under its lock');
+        const replaced = before && (await this.policies.replace(before.id, asked, now));
+        if (before !== null && replaced === null) throw new Error('a policy changed under its lock');
+        const policy = replaced?.policy ?? (await this.policies.create(asked, now));
         events.push(policyEvent(before === null ? 'policy_created' : 'policy_changed', policy, by));
         written.policies.set(after.id, policy.id);
         written.touched.nodes.push(after.resource);

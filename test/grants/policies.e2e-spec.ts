@@ -184,6 +184,33 @@ describe('policies', () => {
     expect((await admin.send('PUT', other.get('location') ?? '', toEveryone)).status).toBe(200);
   });
 
+  it('that members came to contradict are resolved for one person after the other, as explain says', async () => {
+    const one = await groupOf('one of two masks', ids.alice, ids.bob);
+    const two = await groupOf('two of two masks');
+    await admin.post(POLICIES, mask('iban2', { principal: one }));
+    await admin.post(POLICIES, mask('iban2', { principal: two, expression: `'***'` }));
+    for (const id of [ids.alice, ids.bob]) await admin.send('PUT', `/api/admin/groups/${String(two.id)}/members/${id}`);
+    await admin.post('/api/admin/grants', { principal: one, resource: { catalog: 'sales' }, privileges: ['SELECT'] });
+    const explained = async () => {
+      const question = new URLSearchParams({ ...CUSTOMERS, column: 'iban2', privilege: 'SELECT' }).toString();
+      const { body } = await admin.get(`/api/admin/access/explain?principal=user:${ids.alice}&${question}`);
+      return body as { allowed: boolean; smallest_change: { steps: { kind: string; policy_id: number }[] } };
+    };
+
+    const { allowed, smallest_change: change } = await explained();
+    expect([allowed, change.steps.map(({ kind }) => kind)]).toEqual([false, ['except']]);
+    const path = `${POLICIES}/${change.steps[0]?.policy_id}`;
+    const { expression, principal } = (await admin.get(path)).body as { expression: string; principal: typeof one };
+    const replaced = mask('iban2', { principal: { type: 'group', id: principal.id }, expression });
+    const narrower = { ...replaced, except: [{ type: 'user', id: ids.alice }] };
+    const draft = { policies: { put: [{ id: change.steps[0]?.policy_id, ...narrower }] } };
+    expect((await admin.post('/api/admin/access/preview', draft)).body).toMatchObject({ checks: [] });
+    expect((await admin.send('PUT', path, narrower)).status).toBe(200);
+
+    expect(await explained()).toMatchObject({ allowed: true });
+    expect((await admin.send('PUT', path, replaced)).body).toMatchObject({ code: 'mask_conflict' });
+  });
+
   it('cannot come to contradict each other in a race', async () => {
     const { headers } = await admin.post(POLICIES, mask('raced', { principal: { type: 'user', id: ids.alice } }));
     const id = headers.get('location')?.split('/').at(-1);

@@ -57,11 +57,16 @@ export function growthOf({ users, groups }: Snapshot, { grants, policies, joined
   };
 }
 
-/** What contradicts the written policies; one after the other, null for those that nothing does. */
-export function* maskChecks(after: Snapshot, written: readonly SnapshotPolicy[]): Generator<DraftCheck | null> {
+/** What contradicts the written policies as it did not before; one after the other, null for those that nothing does. */
+export function* maskChecks(
+  before: Snapshot,
+  after: Snapshot,
+  written: readonly SnapshotPolicy[],
+): Generator<DraftCheck | null> {
   const conflicts = new MaskConflicts(after);
+  const former = new Map(before.policies.map((policy) => [policy.id, policy]));
   for (const { id } of written) {
-    const conflict = conflicts.of(id);
+    const conflict = conflicts.of(id, former.get(id));
     yield conflict && maskCheck(conflict);
   }
 }

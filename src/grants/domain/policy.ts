@@ -47,7 +47,7 @@ export interface PolicyDraft {
 export abstract class PolicyStore {
   abstract create(policy: NewPolicy, at: Date): Promise<Policy>;
   /** In one step, so that no access is open in between. Null: no such policy. */
-  abstract replace(id: number, policy: NewPolicy, at: Date): Promise<Policy | null>;
+  abstract replace(id: number, policy: NewPolicy, at: Date): Promise<{ former: Policy; policy: Policy } | null>;
   abstract remove(id: number, at: Date): Promise<'removed' | 'gone' | 'missing'>;
   abstract find(id: number): Promise<Policy | null>;
   /** By id. */

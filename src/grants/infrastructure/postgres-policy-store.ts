@@ -64,9 +64,10 @@ export class PostgresPolicyStore extends PolicyStore {
     });
   }
 
-  override replace(id: number, policy: NewPolicy, at: Date): Promise<Policy | null> {
+  override replace(id: number, policy: NewPolicy, at: Date): Promise<{ former: Policy; policy: Policy } | null> {
     return this.session.run(async () => {
       await this.lock();
+      const former = await this.find(id);
       const [rows] = await this.session.manager.query<[unknown[], number]>(
         `UPDATE policies SET kind = $1, is_for_everyone = $2, user_id = $3, group_id = $4, engine_name = $5, catalog_name = $6,
                 schema_name = $7, table_name = $8, column_name = $9, expression = $10, privileges = $11, description = $12,
@@ -74,10 +75,10 @@ export class PostgresPolicyStore extends PolicyStore {
           WHERE id = $14 AND removed_at IS NULL RETURNING id`,
         [...columns(policy), at, id],
       );
-      if (rows.length === 0) return null;
+      if (rows.length === 0 || former === null) return null;
       await this.session.manager.query('DELETE FROM policy_exceptions WHERE policy_id = $1', [id]);
       await this.except(id, policy.except);
-      return this.present(id);
+      return { former, policy: await this.present(id) };
     });
   }
 

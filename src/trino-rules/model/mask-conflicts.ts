@@ -37,26 +37,35 @@ export class MaskConflicts {
     }
   }
 
-  /** A mask that contradicts the column mask `id`; null also where `id` is another policy. */
-  of(id: number): MaskConflict | null {
+  /**
+   * A mask that contradicts the column mask `id`; null also where `id` is another policy.
+   * @param former what `id` replaces: whom that masked alike had the contradiction before, so that it can be resolved for one
+   * principal after the other
+   */
+  of(id: number, former: SnapshotPolicy | null = null): MaskConflict | null {
     const mine = this.byId.get(id);
     if (mine === undefined) return null;
+    const isAlike =
+      former?.kind === 'column_mask' &&
+      former.expression === mine.expression &&
+      columnKey(former.resource) === columnKey(mine.resource);
+    const masked = isAlike ? this.maskedBy(former) : null;
     for (const other of this.byColumn.get(columnKey(mine.resource)) ?? []) {
       if (other.id === id || other.expression === mine.expression) continue;
-      const principal = this.common(this.maskedBy(mine), this.maskedBy(other));
+      const principal = this.common(this.maskedBy(mine), this.maskedBy(other), masked);
       if (principal !== undefined) return { with: other.id, principal };
     }
     return null;
   }
 
-  private common(one: Masked, other: Masked): string | undefined {
+  private common(one: Masked, other: Masked, former: Masked | null): string | undefined {
     const { names } = this.principals();
     const candidates = [one, other].flatMap(({ included }) => included ?? []).sort((a, b) => a.size - b.size);
     for (const principal of candidates[0] ?? names.keys()) {
       const name = names.get(principal);
       const isIn = ({ included, excluded }: Masked): boolean =>
         included?.has(principal) !== false && !excluded.some((subject) => subject.has(principal));
-      if (name !== undefined && isIn(one) && isIn(other)) return name;
+      if (name !== undefined && isIn(one) && isIn(other) && !(former && isIn(former))) return name;
     }
     return undefined;
   }
