@@ -197,7 +197,7 @@ class SectionJudge {
     const [asked = [], ...others] = [own, ...earlier].map((texts) =>
       texts.map((text) => (text === undefined ? null : this.patterns.pattern(text))),
     );
-    return coverage(asked, others, QUESTION.nodes);
+    return coverage(asked, others, QUESTION.nodes, this.budget);
   }
 
   /** False only if two rules can match nothing alike. */

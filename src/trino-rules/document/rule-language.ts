@@ -7,8 +7,10 @@ import {
   type Concatenation,
   type Element,
   type NoParent,
+  type TransitionIterable,
 } from 'refa';
 import type { Pattern, PatternPiece } from './pattern.js';
+import { WorkBudget } from './work-budget.js';
 
 /** What a rule matches: a pattern for each of its fields, null for any name. */
 export type RulePatterns = readonly (Pattern | null)[];
@@ -17,14 +19,29 @@ export type Coverage = 'covered' | 'uncovered' | 'undecided';
 
 /**
  * Whether all that a rule matches is matched by earlier rules together: inclusion of regular languages, a rule being the
- * language of its fields with a separator between them. `undecided` when the automata outgrow the budget of nodes.
+ * language of its fields with a separator between them. `undecided` when the automata outgrow the budget of nodes, or of the
+ * transitions that go with it.
+ * @param work pays for the transitions
+ * @throws BudgetExceeded
  */
-export function coverage(rule: RulePatterns, earlier: readonly RulePatterns[], budget: number): Coverage {
-  return unlessTooLarge('undecided', () => {
-    const left = DFA.fromFA(nfaOf(earlier.map(concatenation), budget), new DFA.LimitedNodeFactory(budget));
+export function coverage(
+  rule: RulePatterns,
+  earlier: readonly RulePatterns[],
+  budget: number,
+  work = new WorkBudget(),
+): Coverage {
+  const followed = new TransitionCount(budget);
+  const answer = unlessTooLarge<Coverage>('undecided', () => {
+    const left = DFA.fromFA(
+      followed.over(nfaOf(earlier.map(concatenation), budget)),
+      new DFA.LimitedNodeFactory(budget),
+    );
     left.complement();
-    return isDisjointWith(nfaOf([concatenation(rule)], budget), left, budget) ? 'covered' : 'uncovered';
+    const right = followed.over(nfaOf([concatenation(rule)], budget));
+    return isDisjointWith(right, left, budget) ? 'covered' : 'uncovered';
   });
+  work.spend(followed.count * STEPS_PER_TRANSITION);
+  return answer;
 }
 
 /** Whether some name made of these units alone matches; true, too, where finding out takes more than the budget of nodes. */
@@ -59,7 +76,59 @@ function namesOf(pattern: Pattern, budget: number): NFA {
 
 /** @throws TooManyNodesError */
 function nfaOf(alternatives: NoParent<Concatenation>[], budget: number): NFA {
-  return NFA.fromRegex(alternatives, CHARACTERS, {}, new NFA.LimitedNodeFactory(budget));
+  const nodes = new NFA.LimitedNodeFactory(budget);
+  const links = new TransitionCount(budget);
+  const createNode = (): NFA.Node => {
+    nodes.createNode();
+    return new CountedNode(links);
+  };
+  return NFA.fromRegex(alternatives, CHARACTERS, {}, { createNode });
+}
+
+/** Few nodes can have many transitions: `a?b?c?…` links each of its letters with all behind it. */
+const TRANSITIONS_PER_NODE = 50;
+const STEPS_PER_TRANSITION = 30;
+
+class TransitionCount {
+  count = 0;
+  private readonly limit: number;
+
+  constructor(nodes: number) {
+    this.limit = nodes * TRANSITIONS_PER_NODE;
+  }
+
+  /** @throws TooManyNodesError */
+  add(transitions: number): void {
+    this.count += transitions;
+    TooManyNodesError.assert(this.count, this.limit, 'transitions');
+  }
+
+  /** The same automaton, with each transition counted whenever it is followed. */
+  over(automaton: NFA): TransitionIterable<NFA.ReadonlyNode> {
+    return {
+      maxCharacter: automaton.maxCharacter,
+      transitionIterator: () => {
+        const states = automaton.transitionIterator();
+        const getOut = (state: NFA.ReadonlyNode): ReturnType<typeof states.getOut> => {
+          const out = states.getOut(state);
+          this.add(out.size);
+          return out;
+        };
+        return { ...states, getOut };
+      },
+    };
+  }
+}
+
+class CountedNode extends NFA.Node {
+  constructor(private readonly links: TransitionCount) {
+    super();
+  }
+
+  override link(to: NFA.Node, via: CharSet): void {
+    this.links.add(1);
+    super.link(to, via);
+  }
 }
 
 const CHARACTERS = { maxCharacter: 0xffff };
