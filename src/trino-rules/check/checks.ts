@@ -226,7 +226,7 @@ const CATALOGUE = {
   'dead-rule': {
     severity: 'warning',
     explanation:
-      'The first rule that matches decides, and earlier rules match whatever this one matches, so it is never asked. Move it up, narrow the earlier one, or remove it. The witness is a rule that decides instead.',
+      'The first rule that matches decides, and earlier rules match whatever this one matches, so it is never asked. Move it up, narrow the earlier one, or remove it. The witness is a rule that decides instead. Rules of the deprecated section "principals" are not judged.',
   },
   'dead-rule-undecided': {
     severity: 'info',

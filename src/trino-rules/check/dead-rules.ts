@@ -14,17 +14,21 @@ import { anyName, languageOf, maxListedNames } from './foreign-language.js';
 import type { PlacedFinding } from './placed-finding.js';
 
 /** What rules of a section are matched with: the user first, then groups and objects. */
-const MATCHED: readonly (readonly [section: SectionName, user: string, ...objects: string[]])[] = [
-  ['catalogs', 'user', 'group', 'catalog'],
-  ['schemas', 'user', 'group', 'catalog', 'schema'],
-  ['tables', 'user', 'group', 'catalog', 'schema', 'table'],
-  ['functions', 'user', 'group', 'catalog', 'schema', 'function'],
-  ['procedures', 'user', 'group', 'catalog', 'schema', 'procedure'],
-  ['queries', 'user', 'group', 'queryOwner'],
-  ['impersonation', 'original_user', 'new_user'],
-  ['system_information', 'user'],
-  ['system_session_properties', 'user', 'group', 'property'],
-  ['catalog_session_properties', 'user', 'group', 'catalog', 'property'],
+type Fields = readonly [user: string, ...objects: string[]];
+
+/** By section, what the engine asks it, each question of the rules that have the last field alone where it asks several. */
+const MATCHED: readonly (readonly [section: SectionName, ...questions: Fields[]])[] = [
+  ['catalogs', ['user', 'group', 'catalog']],
+  ['schemas', ['user', 'group', 'catalog', 'schema']],
+  ['tables', ['user', 'group', 'catalog', 'schema', 'table']],
+  ['functions', ['user', 'group', 'catalog', 'schema', 'function']],
+  ['procedures', ['user', 'group', 'catalog', 'schema', 'procedure']],
+  ['queries', ['user', 'group', 'queryOwner']],
+  ['impersonation', ['original_user', 'new_user']],
+  ['system_information', ['user']],
+  ['authorization', ['original_user', 'original_group', 'new_user'], ['original_user', 'original_group', 'new_role']],
+  ['system_session_properties', ['user', 'group', 'property']],
+  ['catalog_session_properties', ['user', 'group', 'catalog', 'property']],
 ];
 
 /** About ten nanoseconds each. */
@@ -38,21 +42,40 @@ const QUESTION = { characters: 20_000, nodes: 10_000, stepsPerCharacter: 1_000, 
  */
 export function deadRules(rules: ForeignRules): PlacedFinding[] {
   const budget = new WorkBudget(STEPS);
-  const findings: PlacedFinding[] = [];
-  for (const [section, ...fields] of MATCHED) {
+  return MATCHED.flatMap(([section, ...questions]) => {
     // A role never matches, and what Java refuses is reported as such.
     const judged = (rules.get(section) ?? []).filter(isJudged);
-    if (judged.length < 2) continue;
-    try {
-      new SectionJudge(judged, fields, budget).report(findings);
-    } catch (error) {
-      if (!(error instanceof BudgetExceeded)) throw error;
-      findings.push(
-        undecided(judged[0], `which rules of "${section}" never decide could not be found out: they are too intricate`),
-      );
-    }
+    const asked = questions.map((fields) => {
+      const isAsked = ({ patterns }: ForeignRule): boolean =>
+        questions.length === 1 || patterns.has(fields.at(-1) ?? '');
+      return { isAsked, ...answered(section, judged.filter(isAsked), fields, budget) };
+    });
+    const dead = judged.flatMap((rule) => {
+      const verdicts = asked.filter(({ isAsked }) => isAsked(rule)).map(({ found }) => found.get(rule));
+      const isDead = verdicts.every((verdict) => verdict !== undefined);
+      return isDead ? (verdicts.find(({ code }) => code === 'dead-rule-undecided') ?? verdicts[0] ?? []) : [];
+    });
+    return [...dead, ...asked.flatMap(({ unfinished }) => unfinished ?? []).slice(0, 1)];
+  });
+}
+
+interface Answered {
+  found: ReadonlyMap<ForeignRule, PlacedFinding>;
+  /** Null: every rule was judged. */
+  unfinished: PlacedFinding | null;
+}
+
+function answered(section: SectionName, rules: readonly ForeignRule[], fields: Fields, budget: WorkBudget): Answered {
+  const found = new Map<ForeignRule, PlacedFinding>();
+  if (rules.length < 2) return { found, unfinished: null };
+  try {
+    new SectionJudge(rules, fields, budget).report(found);
+    return { found, unfinished: null };
+  } catch (error) {
+    if (!(error instanceof BudgetExceeded)) throw error;
+    const message = `which rules of "${section}" never decide could not be found out: they are too intricate`;
+    return { found, unfinished: undecided(rules[0], message) };
   }
-  return findings;
 }
 
 function isJudged({ patterns, isRefused }: ForeignRule): boolean {
@@ -93,7 +116,8 @@ class SectionJudge {
     if (open.length * characters * STEPS_PER_OPEN_PAIR > STEPS * 2) throw new BudgetExceeded();
   }
 
-  report(findings: PlacedFinding[]): void {
+  /** @throws BudgetExceeded when only some of the rules are judged */
+  report(found: Map<ForeignRule, PlacedFinding>): void {
     const regulars = this.rules.flatMap((_, index) => (this.isRegular[index] === true ? [index] : []));
     const queries = regulars.flatMap((index) => {
       const [user] = this.texts[index] ?? [];
@@ -111,36 +135,31 @@ class SectionJudge {
     let isCertain = true;
     this.rules.forEach((rule, index) => {
       isCertain &&= isOpen[index] === false;
-      if (lives[index] !== true) findings.push(...this.judged(rule, index, isCertain));
+      const finding = lives[index] === true ? null : this.judged(rule, index, isCertain);
+      if (finding !== null) found.set(rule, finding);
     });
   }
 
-  /** Dead, or undecided; nothing where some name may still reach it. */
-  private judged(rule: ForeignRule, index: number, isCertain: boolean): PlacedFinding[] {
+  /** Dead, or undecided; null where some name may still reach it. */
+  private judged(rule: ForeignRule, index: number, isCertain: boolean): PlacedFinding | null {
     const sample = this.sample(index);
     const deciders = this.deciders(index, sample);
     const single = deciders.find((earlier) => this.covers(earlier, index));
-    const dead = (by: number, message: string): PlacedFinding[] => {
+    const dead = (by: number, message: string): PlacedFinding => {
       const decider = this.rules[by];
       const witness = decider === undefined ? '' : `${decider.place} ${decider.text}`;
-      return [
-        {
-          code: 'dead-rule',
-          message: `${rule.place} never decides: ${message}`,
-          at: rule.at,
-          rule: rule.place,
-          witness,
-        },
-      ];
+      const told = `${rule.place} never decides: ${message}`;
+      return { code: 'dead-rule', message: told, at: rule.at, rule: rule.place, witness };
     };
     if (single !== undefined) return dead(single, `${this.rules[single]?.place ?? ''} matches whatever it matches`);
-    if (this.isRegular[index] !== true) return [];
+    if (this.isRegular[index] !== true) return null;
     const verdict = isCertain ? 'covered' : this.together(index);
-    if (verdict === 'uncovered') return [];
+    if (verdict === 'uncovered') return null;
     if (verdict === 'undecided')
-      return [
-        undecided(rule, `whether ${rule.place} ever decides could not be found out: the patterns are too intricate`),
-      ];
+      return undecided(
+        rule,
+        `whether ${rule.place} ever decides could not be found out: the patterns are too intricate`,
+      );
     const [first = 0] = deciders;
     const names = sample.map((name) => displayName(name, 'any other name')).join(', ');
     return dead(

@@ -32,10 +32,12 @@ const MOST_UNSPELLED = 500;
  * matches no user without a group, and one about any owner is not about running queries.
  */
 export function anyName(field: string, text: string | undefined): string | undefined {
-  if (text === undefined || field === 'queryOwner' || field === 'group' || !text.includes('.')) return text;
+  if (text === undefined || NEVER_ANY.has(field) || !text.includes('.')) return text;
   const language = languageOf(text);
   return language.kind === 'regular' && language.pattern.options.some(isAny) ? undefined : text;
 }
+
+const NEVER_ANY: ReadonlySet<string> = new Set(['queryOwner', 'group', 'original_group']);
 
 function isAny(option: readonly PatternPiece[]): boolean {
   const [piece, ...more] = option;
