@@ -9,6 +9,7 @@ import type { Settings } from '../platform/settings.js';
 import type { Question } from '../trino-rules/answers/question.js';
 import type { Principal } from '../trino-rules/model/principal.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
+import { UsersService } from '../users/users.service.js';
 import { withModules } from './with-modules.js';
 
 /** The answer of `GET /api/admin/access/explain` about a user with this name. */
@@ -16,7 +17,8 @@ export function explainFromDatabase(user: string, question: Question): Promise<R
   const needs = { command: 'acl explain', module: (settings: Settings) => PublishingModule.with(settings) } as const;
   return withModules(needs, async (modules) => {
     const snapshots = modules.get(SnapshotService);
-    const access = new AccessService(snapshots, new PublishedRulesService(modules.get(PublicationHistory)));
+    const published = new PublishedRulesService(modules.get(PublicationHistory));
+    const access = new AccessService(snapshots, published, modules.get(UsersService));
     return explanationForm(await access.explain(principalNamed(await snapshots.read(), user), question), false);
   });
 }

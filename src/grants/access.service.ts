@@ -13,6 +13,7 @@ import type { Resource } from '../trino-rules/model/resource.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import type { Explained } from './domain/explanation-form.js';
 import { PublishedRules, type PublishedVersion } from './domain/published-rules.js';
+import { UsersService } from '../users/users.service.js';
 import { SnapshotService } from './snapshot.service.js';
 
 /** Answers who may do what, and why: by what is granted now, which the next publication tells the engine. */
@@ -21,9 +22,10 @@ export class AccessService {
   constructor(
     private readonly snapshots: SnapshotService,
     private readonly published: PublishedRules,
+    private readonly users: UsersService,
   ) {}
 
-  /** @throws Refused `not_found`: no such account or group */
+  /** @throws Refused `not_found`: no such account or group, or an account where an engine principal is asked for */
   async effective(principal: Principal, page: { after: Resource | null; limit: number }): Promise<EffectiveAccess[]> {
     return effectiveAccess(await this.indexFor(principal, null), principal, page);
   }
@@ -39,14 +41,18 @@ export class AccessService {
     return touched ?? this.snapshots.read();
   }
 
-  /** @throws Refused `not_found`: no such account or group */
+  /** @throws Refused as `effective` does */
   async explain(principal: Principal, question: Question): Promise<Explained> {
     // Reading `system` follows from what is granted anywhere.
     const node = question.resource.catalog === 'system' ? null : question.resource;
-    const [index, rules] = await Promise.all([this.indexFor(principal, node), this.published.current()]);
+    const [index, rules, closed] = await Promise.all([
+      this.indexFor(principal, node),
+      this.published.current(),
+      this.closedName(principal),
+    ]);
     return {
       ...explain(index, principal, question),
-      smallestChange: smallestChange(index, principal, question),
+      smallestChange: closed === null ? smallestChange(index, principal, question) : null,
       published: rules && traced(rules, index, principal, question),
       index,
     };
@@ -55,10 +61,18 @@ export class AccessService {
   private async indexFor(principal: Principal, node: Resource | null): Promise<AccessIndex> {
     const index = new AccessIndex(await this.snapshots.readFor(principal, node));
     const exists =
-      principal.type === 'engine' ||
-      (principal.type === 'user' ? index.user(principal.id) : index.group(principal.id)) !== undefined;
+      principal.type === 'engine'
+        ? (await this.closedName(principal)) !== principal.name
+        : (principal.type === 'user' ? index.user(principal.id) : index.group(principal.id)) !== undefined;
     if (!exists) throw new Refused('not_found');
     return index;
+  }
+
+  /** The name, as an account or another engine principal has it, where that closes it to an engine principal. */
+  private async closedName(principal: Principal): Promise<string | null> {
+    if (principal.type !== 'engine') return null;
+    const [held] = await this.users.namesClosedToEngine([principal.name]);
+    return held?.name ?? null;
   }
 }
 

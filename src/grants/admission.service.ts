@@ -91,11 +91,14 @@ export class AdmissionService {
     const missing = new Set((await this.directory.missing(subjects)).map(principalText));
     const errors = this.principalErrors(principals, (subject) => !missing.has(principalText(subject)));
     if (errors.length > 0) throw new Refused('validation_failed', { errors });
-    const engineNames = subjects.flatMap((subject) => (subject.type === 'engine' ? [subject.name] : []));
-    const [held] = await this.users.claimEngineNames([...new Set(engineNames)]);
-    if (held === undefined) return;
-    const holder = held.holder === 'account' ? 'an account' : 'an engine principal in another spelling';
-    throw new Refused('name_taken', { detail: `The name ${held.name} belongs to ${holder}.` });
+    const [held] = await this.users.claimEngineNames(engineNames(subjects));
+    if (held !== undefined) throw new Refused('name_taken', { detail: holderText(held) });
+  }
+
+  /** What `admitPrincipals` would say of engine principals; null: nothing. */
+  async takenName(subjects: readonly PolicySubject[]): Promise<string | null> {
+    const [held] = await this.users.namesClosedToEngine(engineNames(subjects));
+    return held === undefined ? null : holderText(held);
   }
 
   /**
@@ -165,4 +168,12 @@ export class AdmissionService {
     const error = await this.engine.expressionError(rule.kind, rule.resource, rule.expression);
     return error === null ? [] : [error];
   }
+}
+
+function engineNames(subjects: readonly PolicySubject[]): string[] {
+  return [...new Set(subjects.flatMap((subject) => (subject.type === 'engine' ? [subject.name] : [])))];
+}
+
+function holderText({ name, holder }: { name: string; holder: 'account' | 'engine' }): string {
+  return `The name ${name} belongs to ${holder === 'account' ? 'an account' : 'an engine principal in another spelling'}.`;
 }

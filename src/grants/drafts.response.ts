@@ -16,7 +16,7 @@ export class AccessDifferenceResponse extends AccessResponse {
 }
 
 class DraftCheckResponse {
-  @ApiProperty({ enum: ['mask_conflict', 'rules_too_large', 'rules_unprovable'] })
+  @ApiProperty({ enum: ['name_taken', 'mask_conflict', 'rules_too_large', 'rules_unprovable'] })
   code!: string;
 
   @ApiProperty()

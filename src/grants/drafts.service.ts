@@ -81,7 +81,13 @@ export class DraftsService {
     const conflicts: DraftCheck[] = [];
     for await (const check of inSlices(maskChecks(before, after, draft.policies)))
       if (check !== null) conflicts.push(check);
-    return { ...counted, size, checks: [...conflicts, ...checksOf({ size, unprovable })] };
+    const subjects = [...draft.grants, ...draft.policies].flatMap(({ principal, ...rest }) => [
+      principal,
+      ...('except' in rest ? rest.except : []),
+    ]);
+    const taken = await this.admission.takenName(subjects);
+    const names: DraftCheck[] = taken === null ? [] : [{ code: 'name_taken', message: taken }];
+    return { ...counted, size, checks: [...names, ...conflicts, ...checksOf({ size, unprovable })] };
   }
 
   private errors(before: Snapshot, { grants, revoked, policies, deleted, joined, left }: DraftRequest): FieldError[] {

@@ -33,6 +33,11 @@ export class UsersService {
     return this.names.claimForEngine(names, this.clock.now());
   }
 
+  /** The same names, without claiming the others. */
+  namesClosedToEngine(names: readonly string[]): Promise<HeldName[]> {
+    return this.names.closedToEngine(names);
+  }
+
   register(newAccount: Omit<NewAccount, 'createdAt'>): Promise<Registration> {
     return this.store.register({ ...newAccount, createdAt: this.clock.now() });
   }

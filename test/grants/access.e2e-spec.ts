@@ -207,6 +207,15 @@ describe('answers about access', () => {
     }
   });
 
+  it('knows no engine principal with the name of an account, and proposes no grant to one in another spelling', async () => {
+    expect((await admin.get('/api/admin/access/effective?principal=engine:alice')).status).toBe(404);
+    const question = 'catalog=sales&privilege=SELECT';
+    const explained = (name: string) => admin.get(`/api/admin/access/explain?principal=engine:${name}&${question}`);
+    expect((await explained('alice')).status).toBe(404);
+    expect((await explained('ALICE')).body).toMatchObject({ allowed: false, smallest_change: null });
+    expect((await explained('loader')).body).toMatchObject({ smallest_change: { steps: [{ kind: 'grant' }] } });
+  });
+
   it('is for administrators where it is about others', async () => {
     for (const path of [
       'effective?principal=user:1',

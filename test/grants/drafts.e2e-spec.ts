@@ -123,6 +123,22 @@ describe('the preview of a draft', () => {
     ]);
   });
 
+  it('says that the name of an engine principal is taken', async () => {
+    const toEngine = (name: string) => ({
+      principal: { type: 'engine', name },
+      resource: orders,
+      privileges: ['SELECT'],
+    });
+    await admin.post('/api/admin/grants', { ...toEngine('loader'), resource: { catalog: 'engines' } });
+    for (const name of ['bob', 'BOB', 'Loader']) {
+      const { body } = await preview({ grant: [toEngine(name)] });
+      expect([name, body?.['checks']]).toEqual([
+        name,
+        expect.arrayContaining([expect.objectContaining({ code: 'name_taken' })]) as unknown,
+      ]);
+    }
+  });
+
   it('names every policy whose fields do not match its kind', async () => {
     const everyone = { type: 'everyone' };
     const put = [

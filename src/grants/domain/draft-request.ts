@@ -18,7 +18,7 @@ export interface DraftRequest {
 
 /** Why the write would be refused, by the code of its answer. */
 export interface DraftCheck {
-  code: 'mask_conflict' | 'rules_too_large' | 'rules_unprovable';
+  code: 'name_taken' | 'mask_conflict' | 'rules_too_large' | 'rules_unprovable';
   message: string;
 }
 

@@ -130,4 +130,6 @@ export abstract class PrincipalNames {
    * @returns those that are not: held by an account, or spelled otherwise. Empty: all are claimed.
    */
   abstract claimForEngine(names: readonly string[], at: Date): Promise<HeldName[]>;
+  /** What no engine principal can be named: held by an account, or spelled otherwise. */
+  abstract closedToEngine(names: readonly string[]): Promise<HeldName[]>;
 }

@@ -18,6 +18,10 @@ export class TypeormPrincipalNames extends PrincipalNames {
       [names, at],
     );
     // What is there now stays: a name is never given back.
+    return this.closedToEngine(names);
+  }
+
+  override closedToEngine(names: readonly string[]): Promise<HeldName[]> {
     return this.session.manager.query<HeldName[]>(
       `SELECT held.name, held.holder FROM principal_names AS held
        JOIN unnest($1::text[]) AS asked (name) ON lower(held.name COLLATE "C") = lower(asked.name COLLATE "C")
