@@ -7,13 +7,14 @@ import { type Holder, type HolderQuestion, holders } from '../trino-rules/answer
 import type { Question } from '../trino-rules/answers/question.js';
 import { traceRules } from '../trino-rules/answers/rule-trace.js';
 import { smallestChange } from '../trino-rules/answers/smallest-change.js';
+import { INFORMATION_SCHEMA } from '../trino-rules/engine/evaluator.js';
 import { textOfRule } from '../trino-rules/engine/deciding-rule.js';
 import type { Principal } from '../trino-rules/model/principal.js';
 import type { Resource } from '../trino-rules/model/resource.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
+import { UsersService } from '../users/users.service.js';
 import type { Explained } from './domain/explanation-form.js';
 import { PublishedRules, type PublishedVersion } from './domain/published-rules.js';
-import { UsersService } from '../users/users.service.js';
 import { SnapshotService } from './snapshot.service.js';
 
 /** Answers who may do what, and why: by what is granted now, which the next publication tells the engine. */
@@ -27,10 +28,12 @@ export class AccessService {
 
   /** @throws Refused `not_found`: no such account or group, or an account where an engine principal is asked for */
   async effective(principal: Principal, page: { after: Resource | null; limit: number }): Promise<EffectiveAccess[]> {
-    return effectiveAccess(await this.indexFor(principal, null), principal, page);
+    return effectiveAccess(await this.indexFor(principal, null, await this.closedName(principal)), principal, page);
   }
 
+  /** @throws Refused `validation_failed`: nobody is given `information_schema` */
   async holders(question: HolderQuestion, page: { after: string | null; limit: number }): Promise<Holder[]> {
+    refuseKept(question.resource);
     return holders(new AccessIndex(await this.around(question)), question, page);
   }
 
@@ -41,15 +44,13 @@ export class AccessService {
     return touched ?? this.snapshots.read();
   }
 
-  /** @throws Refused as `effective` does */
+  /** @throws Refused as `effective` and `holders` do */
   async explain(principal: Principal, question: Question): Promise<Explained> {
+    refuseKept(question.resource);
     // Reading `system` follows from what is granted anywhere.
     const node = question.resource.catalog === 'system' ? null : question.resource;
-    const [index, rules, closed] = await Promise.all([
-      this.indexFor(principal, node),
-      this.published.current(),
-      this.closedName(principal),
-    ]);
+    const closed = await this.closedName(principal);
+    const [index, rules] = await Promise.all([this.indexFor(principal, node, closed), this.published.current()]);
     return {
       ...explain(index, principal, question),
       smallestChange: closed === null ? smallestChange(index, principal, question) : null,
@@ -58,11 +59,11 @@ export class AccessService {
     };
   }
 
-  private async indexFor(principal: Principal, node: Resource | null): Promise<AccessIndex> {
+  private async indexFor(principal: Principal, node: Resource | null, closed: string | null): Promise<AccessIndex> {
     const index = new AccessIndex(await this.snapshots.readFor(principal, node));
     const exists =
       principal.type === 'engine'
-        ? (await this.closedName(principal)) !== principal.name
+        ? closed !== principal.name
         : (principal.type === 'user' ? index.user(principal.id) : index.group(principal.id)) !== undefined;
     if (!exists) throw new Refused('not_found');
     return index;
@@ -74,6 +75,13 @@ export class AccessService {
     const [held] = await this.users.namesClosedToEngine([principal.name]);
     return held?.name ?? null;
   }
+}
+
+/** The engine asks no rule about this schema, so no answer would follow from what is granted. */
+function refuseKept({ schema }: Resource): void {
+  if (schema !== INFORMATION_SCHEMA) return;
+  const message = 'is kept by the engine itself: whoever may enter the catalog reads it, filtered';
+  throw new Refused('validation_failed', { errors: [{ field: 'schema', message }] });
 }
 
 /** Null: a group is no user of the engine. */

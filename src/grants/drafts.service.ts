@@ -133,8 +133,15 @@ export class DraftsService {
       ...put.flatMap((id, i) => (replaced.has(id) && places.get(id) !== i ? [`policies.put.${i}.id`] : [])),
       ...deleted.flatMap((id, i) => (replaced.has(id) ? [`policies.delete.${i}`] : [])),
     ].map((field): FieldError => ({ field, message: 'names a policy that another part replaces' }));
+    const added = new Set(joined.map(membershipKey));
+    const alsoAdded = left.flatMap((membership, i): FieldError[] =>
+      added.has(membershipKey(membership))
+        ? [{ field: `members.remove.${i}`, message: 'is added by another part' }]
+        : [],
+    );
     return [
       ...repeated,
+      ...alsoAdded,
       ...this.admission.grantErrors(
         grants.map((grant, i) => ({ fieldPrefix: `grant.${i}.`, grant })),
         this.clock.now(),
@@ -150,6 +157,10 @@ export class DraftsService {
       ...members(left, 'remove'),
     ];
   }
+}
+
+function membershipKey({ group, user }: Membership): string {
+  return `${group} ${user}`;
 }
 
 function checksOf({ size, unprovable }: { size: Forecast | null; unprovable: string | null }): DraftCheck[] {

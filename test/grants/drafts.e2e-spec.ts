@@ -167,6 +167,12 @@ describe('the preview of a draft', () => {
     expect(body?.['errors']).toMatchObject([{ field: 'policies.put.0.id' }, { field: 'policies.delete.0' }]);
   });
 
+  it('refuses to add and to remove one member', async () => {
+    const member = { group_id: readers.id, user_id: ids.bob };
+    const { status, body } = await preview({ members: { add: [member], remove: [member] } });
+    expect([status, body?.['errors']]).toMatchObject([400, [{ field: 'members.remove.0' }]]);
+  });
+
   it('names every part that does not exist or is closed', async () => {
     const grant = (principal: object, resource: object) => ({ principal, resource, privileges: ['SELECT'] });
     const { status, body } = await preview({
