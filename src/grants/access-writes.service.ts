@@ -2,9 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { Semaphore, type SemaphoreInterface, withTimeout } from 'async-mutex';
 import { Refused } from '../kernel/errors.js';
 import { Settings } from '../platform/settings.js';
-import { Transaction } from '../platform/transaction.js';
+import { Transaction, TransactionDeadlock } from '../platform/transaction.js';
 import { AccessChangesService } from '../users/access-changes.service.js';
 
+/** Of writes that wait for each other, such as two batches of the same grants, one is undone each time. */
+const MOST_TRIES = 5;
 /** Milliseconds in which a write gets its turn. */
 const LONGEST_WAIT = 10_000;
 
@@ -26,12 +28,21 @@ export class AccessWritesService {
   }
 
   /**
-   * Runs `work` in one transaction, then tells the publisher.
+   * Runs `work` in one transaction, then tells the publisher. After a deadlock it runs anew.
    * @throws Refused `busy` when it does not get its turn
    */
   async run<T>(work: () => Promise<T>): Promise<T> {
-    const done = await this.turns.runExclusive(() => this.transaction.run(work));
+    const done = await this.turns.runExclusive(() => this.tried(work, MOST_TRIES));
     this.changes.announce();
     return done;
+  }
+
+  private async tried<T>(work: () => Promise<T>, tries: number): Promise<T> {
+    try {
+      return await this.transaction.run(work);
+    } catch (error) {
+      if (!(error instanceof TransactionDeadlock) || tries <= 1) throw error;
+      return this.tried(work, tries - 1);
+    }
   }
 }

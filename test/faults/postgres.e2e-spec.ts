@@ -59,11 +59,11 @@ describe('PostgreSQL', () => {
       resource: { catalog: 'sales', schema },
       privileges: ['SELECT'],
     });
-  const batch = (name: string): Promise<Answer> =>
+  const batch = (schemas: readonly string[]): Promise<Answer> =>
     admin.post('/api/admin/grants/batch', {
-      grant: Array.from({ length: BATCH }, (_, at) => ({
+      grant: schemas.map((schema) => ({
         principal: { type: 'user', id: anaId },
-        resource: { catalog: 'sales', schema: `${name}_${at}` },
+        resource: { catalog: 'sales', schema },
         privileges: ['SELECT'],
       })),
       revoke: [],
@@ -151,6 +151,20 @@ describe('PostgreSQL', () => {
     expect((await grantedSchemas()).filter((schema) => String(schema).startsWith('locked'))).toEqual([]);
   });
 
+  it('that ends one of two batches that wait for each other lets both be written', async () => {
+    const schemas = ['mutual_0', 'mutual_1', 'mutual_2'];
+    await direct.query(
+      `BEGIN; INSERT INTO grants (user_id, catalog_name, schema_name, privileges, granted_at)
+              VALUES (${anaId}, 'sales', '${schemas[1]}', '{SELECT}', now())`,
+    );
+    const batches = [schemas, schemas.toReversed()].map((names) => batch(names));
+    await until(async () => (await lockWaiters(direct)).length === 2);
+    await direct.query('ROLLBACK');
+
+    expect((await Promise.all(batches)).map((answer) => answer.status)).toEqual([200, 200]);
+    expect((await grantedSchemas()).filter((schema) => schemas.includes(String(schema))).sort()).toEqual(schemas);
+  });
+
   it('that ends a statement, as after its timeout, makes the request 503', async () => {
     await direct.query('BEGIN; LOCK TABLE grants IN ACCESS EXCLUSIVE MODE');
     const granting = grant('waiting');
@@ -201,7 +215,7 @@ describe('PostgreSQL', () => {
       await holder.query('LOCK TABLE grants IN ACCESS EXCLUSIVE MODE');
       const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
       const answers = await inFastMotion(async () => {
-        const asked = batches.map(batch);
+        const asked = batches.map((name) => batch(Array.from({ length: BATCH }, (_, at) => `${name}_${at}`)));
         while ((await direct.query(waiting)).rowCount === 0) await nextTurn();
         proxy.hang();
         await holder.query('ROLLBACK');

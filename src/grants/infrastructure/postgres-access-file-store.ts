@@ -1,6 +1,5 @@
-import { types } from 'node:util';
 import { Injectable } from '@nestjs/common';
-import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
+import { DatabaseSession, sqlState } from '../../platform/infrastructure/database-session.js';
 import type { Descriptions } from '../../trino-rules/model/snapshot-export.js';
 import { AccessFileStore } from '../domain/access-file-store.js';
 
@@ -44,7 +43,7 @@ export class PostgresAccessFileStore extends AccessFileStore {
     try {
       await this.lock();
     } catch (error) {
-      if (!isLockTimeout(error)) throw error;
+      if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error;
       throw new Error('groups and grants are being written by others: nothing was changed, try again later', {
         cause: error,
       });
@@ -61,9 +60,4 @@ export class PostgresAccessFileStore extends AccessFileStore {
       'LOCK TABLE group_members, grants, policies, policy_exceptions IN SHARE ROW EXCLUSIVE MODE',
     );
   }
-}
-
-function isLockTimeout(error: unknown): boolean {
-  const cause: unknown = types.isNativeError(error) && 'driverError' in error ? error.driverError : error;
-  return types.isNativeError(cause) && 'code' in cause && cause.code === LOCK_NOT_AVAILABLE;
 }

@@ -4,7 +4,7 @@ import { Injectable } from '@nestjs/common';
 import type { Pool, QueryResultRow } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
-import { Transaction } from '../transaction.js';
+import { Transaction, TransactionDeadlock } from '../transaction.js';
 
 /** The transaction of the current asynchronous context. Stores run their queries on `manager`. */
 @Injectable()
@@ -34,7 +34,13 @@ export class DatabaseSession extends Transaction {
 
   override run<T>(work: () => Promise<T>): Promise<T> {
     if (this.current.getStore() !== undefined) return work();
-    return this.source.transaction((manager) => this.followed(manager, work));
+    return this.source
+      .transaction((manager) => this.followed(manager, work))
+      .catch((error: unknown) => {
+        throw sqlState(error) === '40P01'
+          ? new TransactionDeadlock('the transaction was undone', { cause: error })
+          : error;
+      });
   }
 
   /**
@@ -54,7 +60,19 @@ export class DatabaseSession extends Transaction {
 
 /** The unique constraint or index that an insert or update ran into (SQLSTATE 23505), as PostgreSQL names it; null: it was something else. */
 export function violatedConstraint(error: unknown): string | null {
-  const cause: unknown = types.isNativeError(error) && 'driverError' in error ? error.driverError : error;
-  if (!types.isNativeError(cause) || !('code' in cause) || cause.code !== '23505') return null;
+  const cause = answerOf(error);
+  if (sqlState(error) !== '23505' || cause === null) return null;
   return 'constraint' in cause && typeof cause.constraint === 'string' ? cause.constraint : null;
+}
+
+/** What PostgreSQL answered, also out of the ORM's error; null: it was no answer of it. */
+export function sqlState(error: unknown): unknown {
+  const cause = answerOf(error);
+  return cause !== null && 'code' in cause ? cause.code : null;
+}
+
+/** The driver's error, also out of the ORM's. */
+function answerOf(error: unknown): Error | null {
+  const cause: unknown = types.isNativeError(error) && 'driverError' in error ? error.driverError : error;
+  return types.isNativeError(cause) ? cause : null;
 }
