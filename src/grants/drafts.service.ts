@@ -4,12 +4,13 @@ import { Clock } from '../kernel/clock.js';
 import { type FieldError, Refused } from '../kernel/errors.js';
 import { type AccessDifference, accessDifferences } from '../trino-rules/answers/access-difference.js';
 import { AccessIndex, compareNames, compareNodes } from '../trino-rules/answers/access-index.js';
-import { type Membership, touchedBy, withDraft } from '../trino-rules/answers/draft.js';
+import { touchedBy, withDraft } from '../trino-rules/answers/draft.js';
 import type { PolicySubject } from '../trino-rules/model/principal.js';
 import type { Resource } from '../trino-rules/model/resource.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { AdmissionService } from './admission.service.js';
 import type { Forecast } from './domain/admission-ports.js';
+import { rowErrors } from './domain/draft-errors.js';
 import { type DraftCheck, type DraftRequest, growthOf, maskChecks, numbered } from './domain/draft-request.js';
 import { touchedPart } from './domain/touched-part.js';
 import { SnapshotService } from './snapshot.service.js';
@@ -90,20 +91,13 @@ export class DraftsService {
     return { ...counted, size, checks: [...names, ...conflicts, ...checksOf({ size, unprovable })] };
   }
 
-  private errors(before: Snapshot, { grants, revoked, policies, deleted, joined, left }: DraftRequest): FieldError[] {
+  private errors(before: Snapshot, request: DraftRequest): FieldError[] {
+    const { grants, policies } = request;
     const index = new AccessIndex(before);
     const exists = (subject: PolicySubject): boolean =>
       subject.type === 'user'
         ? index.user(subject.id) !== undefined
         : subject.type !== 'group' || index.group(subject.id) !== undefined;
-    const missing = (field: string, ids: readonly (number | null)[], rows: readonly { id: number }[], what: string) => {
-      const known = new Set<number | null>(rows.map(({ id }) => id));
-      return ids.flatMap((id, i): FieldError[] =>
-        id === null || known.has(id)
-          ? []
-          : [{ field: field.replace('*', String(i)), message: `there is no such ${what}` }],
-      );
-    };
     const principals = [
       ...grants.map(({ principal }, i) => ({ field: `grant.${i}.principal`, named: principal })),
       ...policies.flatMap(({ policy: { principal, except } }, i) => [
@@ -111,37 +105,7 @@ export class DraftsService {
         ...except.map((named, j) => ({ field: `policies.put.${i}.except.${j}`, named })),
       ]),
     ];
-    const members = (list: readonly Membership[], name: string): FieldError[] => [
-      ...missing(
-        `members.${name}.*.group_id`,
-        list.map(({ group }) => group),
-        before.groups,
-        'group',
-      ),
-      ...missing(
-        `members.${name}.*.user_id`,
-        list.map(({ user }) => user),
-        before.users,
-        'user',
-      ),
-    ];
-    // What two changes of one policy leave depends on their order.
-    const put = policies.map(({ id }) => id);
-    const places = new Map(put.map((id, i) => [id, i]));
-    const replaced = new Set<number | null>(before.policies.flatMap(({ id }) => (places.has(id) ? [id] : [])));
-    const repeated = [
-      ...put.flatMap((id, i) => (replaced.has(id) && places.get(id) !== i ? [`policies.put.${i}.id`] : [])),
-      ...deleted.flatMap((id, i) => (replaced.has(id) ? [`policies.delete.${i}`] : [])),
-    ].map((field): FieldError => ({ field, message: 'names a policy that another part replaces' }));
-    const added = new Set(joined.map(membershipKey));
-    const alsoAdded = left.flatMap((membership, i): FieldError[] =>
-      added.has(membershipKey(membership))
-        ? [{ field: `members.remove.${i}`, message: 'is added by another part' }]
-        : [],
-    );
     return [
-      ...repeated,
-      ...alsoAdded,
       ...this.admission.grantErrors(
         grants.map((grant, i) => ({ fieldPrefix: `grant.${i}.`, grant })),
         this.clock.now(),
@@ -150,17 +114,9 @@ export class DraftsService {
         policies.map(({ policy }, i) => ({ field: `policies.put.${i}.resource`, named: policy.rule.resource })),
       ),
       ...this.admission.principalErrors(principals, exists),
-      ...missing('revoke.*', revoked, before.grants, 'live grant'),
-      ...missing('policies.put.*.id', put, before.policies, 'policy'),
-      ...missing('policies.delete.*', deleted, before.policies, 'policy'),
-      ...members(joined, 'add'),
-      ...members(left, 'remove'),
+      ...rowErrors(before, request),
     ];
   }
-}
-
-function membershipKey({ group, user }: Membership): string {
-  return `${group} ${user}`;
 }
 
 function checksOf({ size, unprovable }: { size: Forecast | null; unprovable: string | null }): DraftCheck[] {
