@@ -82,7 +82,8 @@ export class AuthController {
   @ApiOkResponse({ type: TokenResponse })
   async refresh(@Body() body: RefreshDto, @CurrentClient() client: Client): Promise<TokenResponse> {
     const refresh = await this.sessions.refresh(body.refresh_token, client);
-    if (refresh.kind === 'refused') throw new Refused(refresh.code);
+    if (refresh.kind === 'expired') throw new Refused('token_expired');
+    if (refresh.kind === 'invalid') throw new Refused('token_invalid', { reason: refresh.reason });
     return toTokenResponse(refresh.tokens);
   }
 

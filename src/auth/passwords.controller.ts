@@ -11,6 +11,7 @@ import {
 } from '../platform/access.js';
 import { ApiProblems } from '../platform/openapi.js';
 import { EmailChangeDto, PasswordChangeDto, toUserResponse, UserResponse } from './auth.dto.js';
+import type { TokenFault } from './domain/claims.js';
 import { type FailedProof, PasswordsService } from './passwords.service.js';
 
 @ApiTags('auth')
@@ -62,7 +63,7 @@ function refusalOf(failed: FailedProof): Refused {
     case 'wrong-password':
       return new Refused('invalid_credentials', { detail: 'The current password is another one.' });
     case 'deactivated':
-      return new Refused('token_invalid');
+      return new Refused('token_invalid', { reason: 'session-ended' satisfies TokenFault });
     case 'throttled':
       return new Refused('too_many_requests', failed);
   }

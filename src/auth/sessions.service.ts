@@ -5,15 +5,13 @@ import { Clock } from '../kernel/clock.js';
 import { type Page, pageOf, type PageRequest } from '../kernel/page.js';
 import type { Client, AuthenticatedUser } from '../platform/access.js';
 import { Transaction } from '../platform/transaction.js';
+import type { TokenFault } from './domain/claims.js';
 import { judgeRotation } from './domain/refresh-rotation.js';
 import { type PresentedRefresh, type SessionView, SessionStore } from './domain/session.js';
 import { storedId, type TokenPair, TokensService } from './tokens.service.js';
 
 export type Refresh =
-  { kind: 'refreshed'; tokens: TokenPair } | { kind: 'refused'; code: 'token_invalid' | 'token_expired' };
-
-const INVALID: Refresh = { kind: 'refused', code: 'token_invalid' };
-const EXPIRED: Refresh = { kind: 'refused', code: 'token_expired' };
+  { kind: 'refreshed'; tokens: TokenPair } | { kind: 'expired' } | { kind: 'invalid'; reason: TokenFault };
 
 /** Refreshes, lists and ends sessions. */
 @Injectable()
@@ -29,14 +27,16 @@ export class SessionsService {
   /** Exchanges a refresh token for the next pair, once (source document 4.3; RFC 9700 section 4.14.2). */
   async refresh(refreshToken: string, client: Client): Promise<Refresh> {
     const verdict = this.tokens.readRefreshToken(refreshToken);
-    if (verdict.kind !== 'good') return verdict.kind === 'expired' ? EXPIRED : INVALID;
+    if (verdict.kind !== 'good') return verdict;
     const { jti, userId, sessionId } = verdict.claims;
     const id = storedId(jti);
     const next = this.tokens.nextRefresh();
     const session = await this.sessions.rotate(id, { id: sessionId, userId }, next.stored);
     if (session !== null) return { kind: 'refreshed', tokens: this.tokens.issue(session, next) };
     const found = await this.sessions.findRefresh(id, this.clock.now());
-    if (found?.session.userId !== userId || found.session.id !== sessionId) return INVALID;
+    if (found?.session.userId !== userId || found.session.id !== sessionId) {
+      return { kind: 'invalid', reason: 'session-ended' };
+    }
     return this.refuse(found, client);
   }
 
@@ -82,9 +82,9 @@ export class SessionsService {
   /** The reason why a token was not exchanged. */
   private async refuse({ session, presented, current }: PresentedRefresh, client: Client): Promise<Refresh> {
     const verdict = judgeRotation(presented, current, this.clock.now().getTime());
-    if (verdict === 'expired') return EXPIRED;
+    if (verdict === 'expired') return { kind: 'expired' };
     if (verdict === 'reuse') await this.endStolen(session, client);
-    return INVALID;
+    return { kind: 'invalid', reason: verdict === 'reuse' ? 'reused' : 'late-tab' };
   }
 
   private async endStolen({ id, userId }: PresentedRefresh['session'], client: Client): Promise<void> {

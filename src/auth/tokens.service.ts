@@ -57,12 +57,12 @@ export class TokensService {
 
   /** Judges a refresh token that came in a body. Access tokens are judged where passport takes them (AccessTokenStrategy). */
   readRefreshToken(token: string): ClaimsVerdict {
-    if (!hasJwsSyntax(token)) return { kind: 'invalid' };
+    if (!hasJwsSyntax(token)) return { kind: 'invalid', reason: 'syntax' };
     let payload: unknown;
     try {
       payload = this.jwt.verify<Record<string, unknown>>(token);
     } catch {
-      return { kind: 'invalid' };
+      return { kind: 'invalid', reason: 'signature' };
     }
     return judgeClaims(payload, 'refresh', this.clock.now());
   }

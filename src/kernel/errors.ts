@@ -86,6 +86,8 @@ export interface RefusalDetails {
   quota?: Quota | ConcurrencyQuota;
   /** Further public members of the problem document (RFC 9457 section 3.2). */
   members?: Record<string, unknown>;
+  /** Private: one word of a closed set, logged with the request, never sent. */
+  reason?: string;
   /** Private: logged, never sent. */
   cause?: unknown;
 }
@@ -97,6 +99,7 @@ export class Refused extends NamedError {
   readonly retryAfter: number | undefined;
   readonly quota: Quota | ConcurrencyQuota | undefined;
   readonly members: Record<string, unknown> | undefined;
+  readonly reason: string | undefined;
 
   constructor(
     readonly code: ErrorCode,
@@ -108,6 +111,7 @@ export class Refused extends NamedError {
     this.retryAfter = details.retryAfter;
     this.quota = details.quota;
     this.members = details.members;
+    this.reason = details.reason;
   }
 }
 

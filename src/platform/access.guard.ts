@@ -32,7 +32,8 @@ export class AccessGuard extends AuthGuard(ACCESS_TOKEN) {
   override handleRequest<T>(error: unknown, user: T | false | null | undefined, info: unknown): T {
     if (isNativeError(error)) throw error;
     if (typeof user === 'object' && user !== null) return user;
-    const reason = isNativeError(info) ? info : new Error('refused');
-    throw new Refused(reason.message === 'No auth token' ? 'token_missing' : 'token_invalid', { cause: reason });
+    const cause = isNativeError(info) ? info : new Error('refused');
+    if (cause.message === 'No auth token') throw new Refused('token_missing', { cause });
+    throw new Refused('token_invalid', { cause, reason: 'signature' });
   }
 }

@@ -2,7 +2,9 @@ import { createHmac } from 'node:crypto';
 import { request } from 'node:http';
 import { TEST_SECRET } from '../support/secrets.js';
 import { startService, type TestService } from '../support/service.js';
-import { ApiClient, signedUp, signIn } from '../support/api-client.js';
+import { type Answer, ApiClient, signedUp, signIn } from '../support/api-client.js';
+import type { TokenFault } from '../../src/auth/domain/claims.js';
+import { until } from '../support/until.js';
 
 const encode = (value: unknown): string =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
@@ -33,39 +35,57 @@ describe('an access token', () => {
 
   const statusOf = async (token: string): Promise<number> => (await anonymous.as(token).get('/api/auth/me')).status;
 
+  /** The log line of an answered request; it is written when the connection has taken the answer. */
+  const loggedRequest = async (answer: Answer): Promise<unknown> => {
+    const line = (): string | undefined =>
+      service.logLines.find((logged) => logged.includes(`"request_id":"${String(answer.body?.['request_id'])}"`));
+    await until(() => Promise.resolve(line() !== undefined));
+    return JSON.parse(line() ?? '{}');
+  };
+
   it('is the control: forged from the same claims with the real secret it is good', async () => {
     expect(await statusOf(forge(claims))).toBe(200);
     expect(await statusOf(forge(claims, { alg: 'HS256' }))).toBe(200);
   });
 
-  it.each<[string, () => string]>([
-    ['with the id of another account', () => forge({ ...claims, sub: String(ana.id + 1) })],
-    ['with an unknown id', () => forge({ ...claims, sub: '999999' })],
-    ['with a tampered sub under its old signature', () => tampered(ana.access_token, { sub: String(ana.id + 1) })],
-    ['of type refresh', () => ana.refresh_token],
-    ['of no type', () => forge({ ...claims, type: undefined })],
-    ['of a session that never was', () => forge({ ...claims, sid: '00000000-0000-4000-8000-000000000000' })],
-    ['without exp', () => forge({ ...claims, exp: undefined })],
-    ['from the future', () => forge({ ...claims, iat: Number(claims['iat']) + 61 })],
-    ['for an audience', () => forge({ ...claims, aud: 'another service' })],
-    ['with crit', () => forge(claims, { alg: 'HS256', typ: 'JWT', crit: ['b64'], b64: false })],
-    ['of another typ', () => forge(claims, { alg: 'HS256', typ: 'refresh' })],
-    ['with alg none and a good signature', () => forge(claims, { alg: 'none', typ: 'JWT' })],
-    ['with alg none and no signature', () => `${encode({ alg: 'none' })}.${encode(claims)}.`],
-    ['with alg HS512', () => hs512(claims)],
-    ['signed with another secret', () => forge(claims, undefined, `${TEST_SECRET}x`)],
-    ['signed with the empty secret', () => forge(claims, undefined, '')],
-    ['with sub twice', () => forge(JSON.stringify(claims).replace('{', '{"sub":"999999",'))],
-    ['padded', () => `${ana.access_token}=`],
-    ['with another last character for the same signature', () => otherSpelling(ana.access_token)],
-    ['with a payload of null', () => forge('null')],
-    ['with a payload that is a list', () => forge([claims])],
-    ['of 9 KiB', () => forge({ ...claims, x: 'x'.repeat(9 * 1024) })],
-    ['with a megabyte of dots', () => '.'.repeat(8000)],
-  ])('is refused %s', async (_, token) => {
+  it.each<[string, TokenFault, () => string]>([
+    ['with the id of another account', 'session-ended', () => forge({ ...claims, sub: String(ana.id + 1) })],
+    ['with an unknown id', 'session-ended', () => forge({ ...claims, sub: '999999' })],
+    [
+      'with a tampered sub under its old signature',
+      'signature',
+      () => tampered(ana.access_token, { sub: String(ana.id + 1) }),
+    ],
+    ['of type refresh', 'type', () => ana.refresh_token],
+    ['of no type', 'type', () => forge({ ...claims, type: undefined })],
+    [
+      'of a session that never was',
+      'session-ended',
+      () => forge({ ...claims, sid: '00000000-0000-4000-8000-000000000000' }),
+    ],
+    ['without exp', 'claims', () => forge({ ...claims, exp: undefined })],
+    ['from the future', 'not-yet-valid', () => forge({ ...claims, iat: Number(claims['iat']) + 61 })],
+    ['for an audience', 'audience', () => forge({ ...claims, aud: 'another service' })],
+    ['with crit', 'syntax', () => forge(claims, { alg: 'HS256', typ: 'JWT', crit: ['b64'], b64: false })],
+    ['of another typ', 'syntax', () => forge(claims, { alg: 'HS256', typ: 'refresh' })],
+    ['with alg none and a good signature', 'syntax', () => forge(claims, { alg: 'none', typ: 'JWT' })],
+    ['with alg none and no signature', 'syntax', () => `${encode({ alg: 'none' })}.${encode(claims)}.`],
+    ['with alg HS512', 'syntax', () => hs512(claims)],
+    ['signed with another secret', 'signature', () => forge(claims, undefined, `${TEST_SECRET}x`)],
+    ['signed with the empty secret', 'signature', () => forge(claims, undefined, '')],
+    ['with sub twice', 'syntax', () => forge(JSON.stringify(claims).replace('{', '{"sub":"999999",'))],
+    ['padded', 'syntax', () => `${ana.access_token}=`],
+    ['with another last character for the same signature', 'syntax', () => otherSpelling(ana.access_token)],
+    ['with a payload of null', 'syntax', () => forge('null')],
+    ['with a payload that is a list', 'syntax', () => forge([claims])],
+    ['of 9 KiB', 'syntax', () => forge({ ...claims, x: 'x'.repeat(9 * 1024) })],
+    ['with a megabyte of dots', 'syntax', () => '.'.repeat(8000)],
+  ])('is refused %s, and the log says why: %s', async (_, reason, token) => {
     const answer = await anonymous.as(token()).get('/api/auth/me');
     expect([answer.status, answer.body?.['code']]).toEqual([401, 'token_invalid']);
     expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="grantline", error="invalid_token"');
+    expect(answer.body).not.toHaveProperty('reason');
+    expect(await loggedRequest(answer)).toMatchObject({ code: 'token_invalid', reason });
   });
 
   it.each<[string, string | string[], number, string]>([
@@ -104,6 +124,18 @@ describe('an access token', () => {
 
     service.clock.advance(30 * 60);
     expect((await anonymous.as(ana.access_token).get('/api/auth/me')).body?.['code']).toBe('token_expired');
+  });
+
+  it('of a refresh is refused with a reason in the log, too: another type, used before, a session that has ended', async () => {
+    const { access_token, refresh_token } = await signIn(anonymous, 'ana');
+    const reasonFor = async (token: string): Promise<unknown> =>
+      loggedRequest(await anonymous.post('/api/auth/refresh', { refresh_token: token }));
+    expect(await reasonFor(access_token)).toMatchObject({ code: 'token_invalid', reason: 'type' });
+    const next = await anonymous.post('/api/auth/refresh', { refresh_token });
+    expect(await reasonFor(refresh_token)).toMatchObject({ code: 'token_invalid', reason: 'late-tab' });
+    service.clock.advance(11);
+    expect(await reasonFor(refresh_token)).toMatchObject({ code: 'token_invalid', reason: 'reused' });
+    expect(await reasonFor(String(next.body?.['refresh_token']))).toMatchObject({ reason: 'session-ended' });
   });
 
   it('dies with a change of the key, and the session can only be begun anew', async () => {

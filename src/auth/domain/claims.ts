@@ -8,11 +8,26 @@ export interface Claims {
 }
 
 export type TokenType = 'access' | 'refresh';
-export type ClaimsVerdict = { kind: 'good'; claims: Claims } | { kind: 'invalid' } | { kind: 'expired' };
+export type ClaimsVerdict =
+  { kind: 'good'; claims: Claims } | { kind: 'invalid'; reason: TokenFault } | { kind: 'expired' };
+
+/** Why a token is invalid. It is logged with the request and never sent: a client can do nothing about it but sign in again. */
+export type TokenFault =
+  | 'several-headers'
+  | 'syntax'
+  | 'signature'
+  /** A claim is missing or has another form than ours. */
+  | 'claims'
+  | 'type'
+  | 'audience'
+  | 'not-yet-valid'
+  /** No live session of an active account has it: ended, expired, deactivated, or never issued. */
+  | 'session-ended'
+  | 'reused'
+  | 'late-tab';
 
 /** How far the clock of a replica that issues a token may run ahead of ours. `exp` has no such leeway. */
 const MAX_AHEAD_MS = 60_000;
-const INVALID: ClaimsVerdict = { kind: 'invalid' };
 
 /**
  * Judges the payload of a token whose signature is good (source document 2.6; RFC 7519 section 4.1). The signature library
@@ -20,16 +35,22 @@ const INVALID: ClaimsVerdict = { kind: 'invalid' };
  * be there in its only form. A token with an `aud` is for another party: we have no audience name.
  */
 export function judgeClaims(payload: unknown, type: TokenType, now: Date): ClaimsVerdict {
-  if (typeof payload !== 'object' || payload === null) return INVALID;
+  if (typeof payload !== 'object' || payload === null) return invalid('claims');
   const { sub, sid, jti, iat, exp, nbf, aud, type: presented } = payload as Record<string, unknown>;
-  if (presented !== type || aud !== undefined) return INVALID;
+  if (presented !== type) return invalid('type');
+  if (aud !== undefined) return invalid('audience');
   const userId = readUserId(sub);
-  if (userId === null || typeof sid !== 'string' || !UUID.test(sid)) return INVALID;
-  if (typeof jti !== 'string' || jti === '' || !isNumericDate(iat) || !isNumericDate(exp)) return INVALID;
-  if (iat * 1000 > now.getTime() + MAX_AHEAD_MS) return INVALID;
-  if (nbf !== undefined && (!isNumericDate(nbf) || nbf * 1000 > now.getTime())) return INVALID;
+  if (userId === null || typeof sid !== 'string' || !UUID.test(sid)) return invalid('claims');
+  if (typeof jti !== 'string' || jti === '' || !isNumericDate(iat) || !isNumericDate(exp)) return invalid('claims');
+  if (nbf !== undefined && !isNumericDate(nbf)) return invalid('claims');
+  const notBefore = Math.max(iat * 1000 - MAX_AHEAD_MS, (nbf ?? 0) * 1000);
+  if (notBefore > now.getTime()) return invalid('not-yet-valid');
   if (exp * 1000 <= now.getTime()) return { kind: 'expired' };
   return { kind: 'good', claims: { type, userId, sessionId: sid, jti, expiresAt: new Date(exp * 1000) } };
+}
+
+function invalid(reason: TokenFault): ClaimsVerdict {
+  return { kind: 'invalid', reason };
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;

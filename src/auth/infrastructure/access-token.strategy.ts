@@ -3,10 +3,10 @@ import { PassportStrategy } from '@nestjs/passport';
 import type { FastifyRequest } from 'fastify';
 import { Strategy } from 'passport-jwt';
 import { Clock } from '../../kernel/clock.js';
-import { Refused } from '../../kernel/errors.js';
+import { Refused, type RefusalDetails } from '../../kernel/errors.js';
 import { ACCESS_TOKEN } from '../../platform/access.guard.js';
 import type { AdmittedAccount } from '../current-account.decorator.js';
-import { judgeClaims } from '../domain/claims.js';
+import { judgeClaims, type TokenFault } from '../domain/claims.js';
 import { hasJwsSyntax } from '../domain/jws-syntax.js';
 import { SessionStore } from '../domain/session.js';
 import { SigningKey } from './signing-key.js';
@@ -54,10 +54,11 @@ export class AccessTokenStrategy extends PassportStrategy(Strategy, ACCESS_TOKEN
   private async admit(payload: unknown): Promise<AdmittedAccount> {
     const now = this.clock.now();
     const verdict = judgeClaims(payload, 'access', now);
-    if (verdict.kind !== 'good') throw new Refused(verdict.kind === 'expired' ? 'token_expired' : 'token_invalid');
+    if (verdict.kind === 'expired') throw new Refused('token_expired');
+    if (verdict.kind === 'invalid') throw invalid(verdict.reason);
     const { userId, sessionId } = verdict.claims;
     const account = await this.sessions.admit(sessionId, userId, now);
-    if (account === null) throw new Refused('token_invalid');
+    if (account === null) throw invalid('session-ended');
     const { id, username, role, oneTimeUntil } = account;
     return { id, username, role, sessionId, mustChangePassword: oneTimeUntil !== null, account };
   }
@@ -65,7 +66,7 @@ export class AccessTokenStrategy extends PassportStrategy(Strategy, ACCESS_TOKEN
 
 function wellFormedToken(request: PassportRequest): string | null {
   const token = bearerToken(request);
-  if (token !== null && !hasJwsSyntax(token)) throw new Refused('token_invalid');
+  if (token !== null && !hasJwsSyntax(token)) throw invalid('syntax');
   return token;
 }
 
@@ -78,10 +79,14 @@ function bearerToken(request: PassportRequest): string | null {
   const header = headers.authorization;
   if (header === undefined) return null;
   if (rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'authorization').length > 1) {
-    throw new Refused('token_invalid', { detail: 'There must be exactly one Authorization header.' });
+    throw invalid('several-headers', { detail: 'There must be exactly one Authorization header.' });
   }
   if (!/^bearer(\s|$)/i.test(header)) return null;
   const token = /^bearer +([\w.~+/-]+=*)$/i.exec(header)?.[1];
-  if (token === undefined) throw new Refused('token_invalid');
+  if (token === undefined) throw invalid('syntax');
   return token;
+}
+
+function invalid(reason: TokenFault, details: RefusalDetails = {}): Refused {
+  return new Refused('token_invalid', { ...details, reason });
 }

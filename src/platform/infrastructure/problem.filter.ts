@@ -25,7 +25,7 @@ export class ProblemFilter implements ExceptionFilter {
   answer(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const refused = this.refused(error, request);
     const problem = toProblem(refused, request.id);
-    if (refused.quota !== undefined) this.records.throttled(refused.quota.name);
+    this.records.refused(request, refused);
     // Busy is expected and has its metric; a stack for each would slow down the requests that are served.
     if (problem.status >= 500 && problem.code !== 'busy') {
       this.log.error('request failed', { request_id: request.id, code: problem.code, err: refused.cause ?? refused });

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Counter, Histogram, type Registry } from 'prom-client';
+import type { Refused } from '../../kernel/errors.js';
 import type { Log } from '../log.js';
 
 /** Labels come from closed sets: a client chooses neither a route nor a method's name here. */
@@ -23,6 +24,8 @@ export class RequestRecords {
     labelNames: ['quota'],
     registers: [],
   });
+
+  private readonly refusals = new WeakMap<FastifyRequest, Refused>();
 
   constructor(private readonly log: Log) {}
 
@@ -49,9 +52,10 @@ export class RequestRecords {
     this.seconds.observe({ method: OTHER, route: UNMATCHED, status }, 0);
   }
 
-  /** @param quota one of the service's own names */
-  throttled(quota: string): void {
-    this.throttledRequests.inc({ quota });
+  /** The line of this request names the code and the private reason. A quota's name is one of the service's own. */
+  refused(request: FastifyRequest, refused: Refused): void {
+    this.refusals.set(request, refused);
+    if (refused.quota !== undefined) this.throttledRequests.inc({ quota: refused.quota.name });
   }
 
   private record(request: FastifyRequest, { raw, statusCode }: FastifyReply, ms: number): void {
@@ -66,12 +70,15 @@ export class RequestRecords {
       },
       ms / 1000,
     );
+    const refused = this.refusals.get(request);
     this.log.info('request', {
       request_id: request.id,
       method,
       route,
       status: isWhole || raw.headersSent ? statusCode : null,
       ms: Math.round(ms),
+      ...(refused === undefined ? {} : { code: refused.code }),
+      ...(refused?.reason === undefined ? {} : { reason: refused.reason }),
       ...(isWhole ? {} : { aborted: true }),
     });
   }
