@@ -6,6 +6,7 @@ import { type Page, pageOf, type PageRequest } from '../kernel/page.js';
 import type { Client, AuthenticatedUser } from '../platform/access.js';
 import { Transaction } from '../platform/transaction.js';
 import type { TokenFault } from './domain/claims.js';
+import type { Account } from '../users/domain/account.js';
 import { judgeRotation } from './domain/refresh-rotation.js';
 import { type PresentedRefresh, type SessionView, SessionStore } from './domain/session.js';
 import { storedId, type TokenPair, TokensService } from './tokens.service.js';
@@ -13,7 +14,7 @@ import { storedId, type TokenPair, TokensService } from './tokens.service.js';
 export type Refresh =
   { kind: 'refreshed'; tokens: TokenPair } | { kind: 'expired' } | { kind: 'invalid'; reason: TokenFault };
 
-/** Refreshes, lists and ends sessions. */
+/** Opens, refreshes, lists and ends sessions. */
 @Injectable()
 export class SessionsService {
   constructor(
@@ -23,6 +24,22 @@ export class SessionsService {
     private readonly transaction: Transaction,
     private readonly clock: Clock,
   ) {}
+
+  /**
+   * Opens a session for an account that has proved who it is.
+   * @param checkedHash the stored hash that the password was checked against
+   * @returns null: the account was deactivated or its hash changed meanwhile
+   */
+  async open(account: Account, checkedHash: string, client: Client): Promise<TokenPair | null> {
+    const session = this.tokens.nextSession(account.id, client);
+    const refresh = this.tokens.nextRefresh();
+    return this.transaction.run(async () => {
+      if (!(await this.sessions.begin(session, refresh.stored, checkedHash))) return null;
+      const subject = userSubject(account);
+      await this.audit.record({ event: 'login_succeeded', actor: account, subject, origin: client, details: {} });
+      return this.tokens.issue(session, refresh);
+    });
+  }
 
   /** Exchanges a refresh token for the next pair, once (source document 4.3; RFC 9700 section 4.14.2). */
   async refresh(refreshToken: string, client: Client): Promise<Refresh> {

@@ -2,24 +2,19 @@ import { Injectable } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
 import { type AuditEventName, userSubject } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
-import { Ids } from '../kernel/ids.js';
 import type { Client } from '../platform/access.js';
-import { Settings } from '../platform/settings.js';
-import { Transaction } from '../platform/transaction.js';
 import type { Account, AccountWithHash } from '../users/domain/account.js';
 import { UsersService } from '../users/users.service.js';
 import { CredentialsService } from './credentials.service.js';
 import { type Hashing, PasswordHasher } from './domain/password.js';
-import { SessionStore } from './domain/session.js';
 import type { ThrottledAttempt } from './domain/throttle.js';
-import { type TokenPair, TokensService } from './tokens.service.js';
+import { SessionsService } from './sessions.service.js';
+import type { TokenPair } from './tokens.service.js';
 
 export type SignIn =
   | { kind: 'signed-in'; tokens: TokenPair }
   | { kind: 'refused'; code: 'invalid_credentials' | 'account_deactivated' }
   | ThrottledAttempt;
-
-const DAY_MS = 86_400_000;
 
 /** From a name and a password to a session (source document 4.2). */
 @Injectable()
@@ -28,13 +23,9 @@ export class SignInService {
     private readonly credentials: CredentialsService,
     private readonly users: UsersService,
     private readonly hasher: PasswordHasher,
-    private readonly sessions: SessionStore,
-    private readonly tokens: TokensService,
+    private readonly sessions: SessionsService,
     private readonly audit: AuditService,
-    private readonly transaction: Transaction,
     private readonly clock: Clock,
-    private readonly ids: Ids,
-    private readonly settings: Settings,
   ) {}
 
   async signIn(username: string, password: string, client: Client, signal: AbortSignal): Promise<SignIn> {
@@ -79,22 +70,8 @@ export class SignInService {
     client: Client,
     hashing: Hashing,
   ): Promise<TokenPair | null> {
-    const passwordHash = await this.renewHash(found, password, hashing);
-    const createdAt = this.clock.now();
-    const session = {
-      id: this.ids.uuid(),
-      userId: found.account.id,
-      createdAt,
-      expiresAt: new Date(createdAt.getTime() + this.settings.auth.sessionMaxDays * DAY_MS),
-      userAgent: client.userAgent?.slice(0, 256) ?? null,
-      address: client.address,
-    };
-    const refresh = this.tokens.nextRefresh();
-    return this.transaction.run(async () => {
-      if (!(await this.sessions.begin(session, refresh.stored, passwordHash))) return null;
-      await this.record('login_succeeded', found.account, client, {});
-      return this.tokens.issue(session, refresh);
-    });
+    const checkedHash = await this.renewHash(found, password, hashing);
+    return this.sessions.open(found.account, checkedHash, client);
   }
 
   /** Replaces a hash of another cost while the password is known. @returns the stored hash. */
@@ -120,7 +97,6 @@ export class SignInService {
     details: Record<string, string>,
   ): Promise<void> {
     const subject = account === null ? null : userSubject(account);
-    const actor = event === 'login_succeeded' ? account : null;
-    await this.audit.record({ event, actor, subject, origin: client, details });
+    await this.audit.record({ event, actor: null, subject, origin: client, details });
   }
 }

@@ -3,10 +3,13 @@ import { Injectable } from '@nestjs/common';
 import { JwtService } from '@nestjs/jwt';
 import { Clock } from '../kernel/clock.js';
 import { Ids } from '../kernel/ids.js';
+import type { Client } from '../platform/access.js';
 import { Settings } from '../platform/settings.js';
 import { type ClaimsVerdict, judgeClaims, type TokenType } from './domain/claims.js';
-import type { LivingSession, NewRefreshToken } from './domain/session.js';
+import type { LivingSession, NewRefreshToken, Session } from './domain/session.js';
 import { hasJwsSyntax } from './domain/jws-syntax.js';
+
+const DAY_MS = 86_400_000;
 
 /** What a sign-in or a refresh hands out (source document 2.4). */
 export interface TokenPair {
@@ -20,7 +23,7 @@ export interface NextRefresh {
   stored: NewRefreshToken;
 }
 
-/** Makes and reads tokens (source document 2.6 and 5.1). */
+/** Makes and reads tokens, and the sessions that they belong to (source document 2.6 and 5.1). */
 @Injectable()
 export class TokensService {
   constructor(
@@ -30,10 +33,23 @@ export class TokensService {
     private readonly settings: Settings,
   ) {}
 
+  /** A session before it is stored. */
+  nextSession(userId: number, client: Client): Session {
+    const createdAt = this.clock.now();
+    return {
+      id: this.ids.uuid(),
+      userId,
+      createdAt,
+      expiresAt: new Date(createdAt.getTime() + this.settings.auth.sessionMaxDays * DAY_MS),
+      userAgent: client.userAgent?.slice(0, 256) ?? null,
+      address: client.address,
+    };
+  }
+
   nextRefresh(): NextRefresh {
     const jti = this.ids.secret();
     const issuedAt = this.clock.now();
-    const expiresAt = new Date(issuedAt.getTime() + this.settings.auth.refreshTokenTtlDays * 86_400_000);
+    const expiresAt = new Date(issuedAt.getTime() + this.settings.auth.refreshTokenTtlDays * DAY_MS);
     return { jti, stored: { id: storedId(jti), issuedAt, expiresAt } };
   }
 
