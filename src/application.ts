@@ -25,7 +25,7 @@ import type { Log } from './platform/log.js';
 import { describeApi } from './platform/openapi.js';
 import type { Time } from './platform/platform.module.js';
 import type { Settings } from './platform/settings.js';
-import { VERSION } from './version.js';
+import { VERSION } from './platform/version.js';
 
 export interface Application {
   app: NestFastifyApplication;

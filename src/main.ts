@@ -3,7 +3,7 @@ import 'reflect-metadata';
 import { Command, Option } from 'commander';
 import { remark } from './commands/output.js';
 import { SettingsRefused } from './platform/settings-loader.js';
-import { VERSION } from './version.js';
+import { VERSION } from './platform/version.js';
 
 /** A command whose modules are loaded when it is run: those of the service take seconds, and most commands need few of them. */
 const loaded =

@@ -123,13 +123,14 @@ export class AclSyncController {
     return toResultResponse(await this.restores.restore(version, reason, hours, auditContextOf(user, client)));
   }
 
-  /** Ends the restore in effect, and publishes what the current grants say. */
-  @ApiProblems('not_found', 'sync_in_progress', 'target_unavailable')
+  /** Ends the restore in effect, and publishes what the current grants say. Without one it does nothing. */
+  @ApiProblems('sync_in_progress', 'target_unavailable')
   @Delete('restore')
-  @HttpCode(200)
-  @ApiOkResponse({ type: SyncResponse })
-  async endRestore(@CurrentUser() user: AuthenticatedUser, @CurrentClient() client: Client): Promise<SyncResponse> {
-    return toResultResponse(await this.restores.end(auditContextOf(user, client)));
+  @HttpCode(204)
+  @ApiNoContentResponse()
+  async endRestore(@CurrentUser() user: AuthenticatedUser, @CurrentClient() client: Client): Promise<void> {
+    const result = await this.restores.end(auditContextOf(user, client));
+    if (result !== null) toResultResponse(result);
   }
 }
 

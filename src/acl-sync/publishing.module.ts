@@ -72,6 +72,6 @@ export class PublishingModule {
 
 function rulesTarget(target: Settings['acl']['target'], timers: Timers, log: Log): RulesTarget {
   if (target.kind === 'file') return new FileRulesTarget(target.directory, target.mode);
-  const api = new KubernetesApi(target, 'grantline', timers);
+  const api = new KubernetesApi(target, timers);
   return new ConfigMapRulesTarget(api, target, log);
 }

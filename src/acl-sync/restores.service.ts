@@ -40,17 +40,18 @@ export class RestoresService {
 
   /**
    * Ends the restore in effect, and publishes what the current grants say.
-   * @throws Refused `not_found` where none lasts
+   * @returns null: no restore lasts
    */
-  async end(by: AuditContext): Promise<RunResult> {
+  async end(by: AuditContext): Promise<RunResult | null> {
     const ended = await this.transaction.run(async () => {
       const latest = await this.history.latest();
       const restore = lastingRestore(latest, this.clock.now());
-      if (latest === null || restore === null) throw new Refused('not_found');
+      if (latest === null || restore === null) return null;
       const ended = { version: restore.version, publication: latest.version, how: 'hand' as const };
       await this.reports.record({ begun: null, ended }, by);
       return ended;
     });
+    if (ended === null) return null;
     this.reports.write({ begun: null, ended });
     return this.sync.run({ trigger: 'restore', by, lockTimeoutMs: LOCK_TIMEOUT_MS });
   }

@@ -259,10 +259,10 @@ describe('publishing through the API', () => {
       expect(preview).toMatchObject({ would: 'no_change' });
       expect(JSON.stringify(preview?.['checks'])).toContain('"restored"');
 
-      expect(await admin.delete(`${ACL}/restore`)).toMatchObject({ status: 200, body: { outcome: 'applied' } });
+      expect(await admin.delete(`${ACL}/restore`)).toMatchObject({ status: 204 });
       expect(await live()).toContain('bob');
       expect(await status()).toMatchObject({ restored_until: null });
-      expect(await admin.delete(`${ACL}/restore`)).toMatchObject({ status: 404 });
+      expect(await admin.delete(`${ACL}/restore`)).toMatchObject({ status: 204 });
       expect(await audited('publication_restored')).toMatchObject([
         { actor: { username: 'admin' }, subject: { id: '1' } },
       ]);

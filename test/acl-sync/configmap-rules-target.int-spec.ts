@@ -5,6 +5,7 @@ import { gunzipSync } from 'node:zlib';
 import { RulesTargetMoved, RulesTargetUnavailable } from '../../src/acl-sync/domain/rules-target.js';
 import { ConfigMapRulesTarget } from '../../src/acl-sync/infrastructure/configmap-rules-target.js';
 import { KubernetesApi } from '../../src/acl-sync/infrastructure/kubernetes-api.js';
+import { VERSION } from '../../src/platform/version.js';
 import { FakeKubernetesApi } from '../support/fake-kubernetes-api.js';
 import { SkippingTimers } from '../support/fake-timers.js';
 import { LogBook } from '../support/log-book.js';
@@ -25,7 +26,7 @@ describe('the rules in a ConfigMap', () => {
     await writeToken('token-1\n');
     timers = new SkippingTimers();
     log = new LogBook();
-    const api = new KubernetesApi({ apiUrl, caFile: '', tokenFile: tokenFile() }, 'grantline/test', timers);
+    const api = new KubernetesApi({ apiUrl, caFile: '', tokenFile: tokenFile() }, timers);
     target = new ConfigMapRulesTarget(api, { namespace: 'engine', name: 'trino-access-control' }, log);
   });
 
@@ -63,7 +64,7 @@ describe('the rules in a ConfigMap', () => {
     server.edit({ data: { 'rules.json': 'by hand' } });
     expect(await target.read(forever)).toMatchObject({ text: 'by hand', written: { generation: 7, hash: '9f31c2' } });
     expect(server.requests.at(-2)?.url).toMatch(/[?]fieldManager=grantline$/);
-    expect(server.requests.at(-1)?.headers['user-agent']).toBe('grantline/test');
+    expect(server.requests.at(-1)?.headers['user-agent']).toBe(`grantline/${VERSION}`);
   });
 
   it.each([

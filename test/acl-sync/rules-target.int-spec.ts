@@ -39,7 +39,7 @@ describeRulesTarget('configmap', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'rules-target-'));
   const tokenFile = join(directory, 'token');
   await writeFile(tokenFile, 'token-1\n');
-  const api = new KubernetesApi({ apiUrl, caFile: '', tokenFile }, 'grantline/test', new SkippingTimers());
+  const api = new KubernetesApi({ apiUrl, caFile: '', tokenFile }, new SkippingTimers());
   return {
     target: new ConfigMapRulesTarget(api, { namespace: 'engine', name: 'trino-access-control' }, new LogBook()),
     former: () => Promise.resolve(server.map?.data?.['rules.json.bak'] ?? null),

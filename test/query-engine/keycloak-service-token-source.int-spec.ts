@@ -1,5 +1,6 @@
 import { Registry } from 'prom-client';
 import { Secret } from '../../src/kernel/secret.js';
+import { VERSION } from '../../src/platform/version.js';
 import { TokenUnavailable } from '../../src/query-engine/domain/service-token-source.js';
 import { KeycloakServiceTokenSource } from '../../src/query-engine/infrastructure/keycloak-service-token-source.js';
 import { FakeKeycloak } from '../support/fake-keycloak.js';
@@ -48,6 +49,7 @@ describe('KeycloakServiceTokenSource', () => {
     const all = await Promise.all(Array.from({ length: 50 }, () => tokens.current()));
 
     expect(new Set(all)).toEqual(new Set([token(1)]));
+    expect(keycloak.userAgents).toEqual(new Set([`grantline/${VERSION}`]));
     expect(Object.fromEntries(keycloak.requests[0] ?? [])).toEqual({
       grant_type: 'client_credentials',
       client_id: 'grantline',

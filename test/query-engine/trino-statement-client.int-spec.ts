@@ -1,3 +1,4 @@
+import { VERSION } from '../../src/platform/version.js';
 import { sessionFor } from '../../src/query-engine/domain/engine-session.js';
 import { column, failed, type FakeTrino } from '../support/fake-trino.js';
 import type { LogBook } from '../support/log-book.js';
@@ -56,7 +57,8 @@ describe('TrinoStatementClient', () => {
     const answers = await tested.toTheEnd(tested.client({ compression: 'gzip' }), 'SELECT 1');
 
     expect(answers.flatMap(({ page }) => page.rows.read())).toEqual([[1]]);
-    expect(engine.requests[0]?.headers['accept-encoding']).toBe('gzip');
+    const { headers } = engine.requests[0] ?? {};
+    expect(headers).toMatchObject({ 'accept-encoding': 'gzip', 'user-agent': `grantline/${VERSION}` });
   });
 
   it('keeps to its own origin, whatever host a nextUri names', async () => {

@@ -15,6 +15,8 @@ interface Canned {
 export class FakeKeycloak {
   /** `issuer/…/token` requests so far, as their forms. */
   readonly requests: URLSearchParams[] = [];
+  /** Their `User-Agent`. */
+  readonly userAgents = new Set<string | undefined>();
   /** Answers that replace the next ones. */
   instead: Canned[] = [];
   secret = 'grantline-secret';
@@ -47,6 +49,7 @@ export class FakeKeycloak {
     for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
     const form = new URLSearchParams(Buffer.concat(chunks).toString());
     this.requests.push(form);
+    this.userAgents.add(request.headers['user-agent']);
     await this.gate;
     const canned = this.instead.shift();
     if (canned?.hangUp === true) {

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { Agent } from 'node:https';
 import axios, { type AxiosResponse, isAxiosError } from 'axios';
 import type { Timers } from '../../kernel/timers.js';
+import { USER_AGENT } from '../../platform/version.js';
 import { RulesTargetUnavailable } from '../domain/rules-target.js';
 
 export interface KubernetesSettings {
@@ -41,7 +42,6 @@ export class KubernetesApi {
 
   constructor(
     private readonly settings: KubernetesSettings,
-    private readonly userAgent: string,
     private readonly timers: Timers,
   ) {}
 
@@ -88,7 +88,7 @@ export class KubernetesApi {
         headers: {
           Authorization: `Bearer ${token}`,
           Accept: 'application/json',
-          'User-Agent': this.userAgent,
+          'User-Agent': USER_AGENT,
           ...(type === undefined ? {} : { 'Content-Type': type }),
         },
         ...(body === undefined ? {} : { data: body }),

@@ -1,5 +1,5 @@
 import { checkCodes, explain } from '../../trino-rules/check/checks.js';
-import { VERSION } from '../../version.js';
+import { VERSION } from '../../platform/version.js';
 import type { CheckedFile, FileFinding } from './check-file.js';
 
 /** SARIF's words for severities. */

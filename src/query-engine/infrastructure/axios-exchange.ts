@@ -4,6 +4,7 @@ import { addAbortSignal, type Readable } from 'node:stream';
 import axios, { type AxiosInstance } from 'axios';
 import { NamedError } from '../../kernel/named-error.js';
 import { Opaque } from '../../kernel/secret.js';
+import { USER_AGENT } from '../../platform/version.js';
 
 export interface Question {
   method: 'GET' | 'POST' | 'HEAD' | 'DELETE';
@@ -47,6 +48,7 @@ export class AxiosExchange {
       proxy: false,
       maxRedirects: 0,
       maxBodyLength: Infinity,
+      headers: { 'User-Agent': USER_AGENT },
       validateStatus: null,
       responseType: 'stream',
       transformRequest: [(body: unknown) => body],

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import axios from 'axios';
+import { USER_AGENT } from '../../platform/version.js';
 import { type RouteAnswer, RouteProbe, type RouteQuestion } from '../domain/retired-route.js';
 
 /** Milliseconds for each question. */
@@ -14,7 +15,12 @@ export class AxiosRouteProbe extends RouteProbe {
       const answer = await axios.request<Readable>({
         method,
         url,
-        headers: { 'Content-Type': 'text/plain; charset=utf-8', 'Accept-Encoding': 'identity', ...headers },
+        headers: {
+          'Content-Type': 'text/plain; charset=utf-8',
+          'Accept-Encoding': 'identity',
+          'User-Agent': USER_AGENT,
+          ...headers,
+        },
         data: body,
         proxy: false,
         maxRedirects: 0,

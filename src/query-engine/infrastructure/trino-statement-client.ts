@@ -170,7 +170,6 @@ export class TrinoStatementClient extends StatementClient {
       ...(this.engine.forwardedProto === null ? {} : { 'X-Forwarded-Proto': this.engine.forwardedProto }),
       ...(method === 'POST' ? { 'Content-Type': 'text/plain; charset=utf-8' } : {}),
       'Accept-Encoding': this.engine.compression === 'gzip' ? 'gzip' : 'identity',
-      'User-Agent': 'grantline',
     };
   }
 

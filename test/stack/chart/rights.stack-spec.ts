@@ -79,7 +79,7 @@ describe('the check of the rules target', () => {
     const tokenFile = join(stack.folder, 'rights-token');
     await writeFile(tokenFile, token);
     const { url: apiUrl, caFile } = stack.cluster;
-    const api = new KubernetesApi({ apiUrl, caFile, tokenFile }, 'grantline/test', new NodeTimers());
+    const api = new KubernetesApi({ apiUrl, caFile, tokenFile }, new NodeTimers());
     const target = new ConfigMapRulesTarget(api, { namespace: ENGINE, name }, new LogBook());
     return target.checkAccess(AbortSignal.timeout(20_000));
   };
