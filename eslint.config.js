@@ -1,4 +1,6 @@
+import { join } from 'node:path';
 import prettier from 'eslint-config-prettier';
+import { includeIgnoreFile } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 
 const clock = [
@@ -21,7 +23,7 @@ const moduleMocks = {
 };
 
 export default tseslint.config(
-  { ignores: ['dist/', '.data/', 'coverage/', 'node_modules/'] },
+  includeIgnoreFile(join(import.meta.dirname, '.gitignore')),
   ...tseslint.configs.strictTypeChecked,
   ...tseslint.configs.stylisticTypeChecked,
   {

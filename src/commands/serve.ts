@@ -44,7 +44,7 @@ async function start(settings: Settings, log: Log, lifetime: Lifetime): Promise<
     operations: `http://${host(settings.operations.host)}:${(operations.server.address() as AddressInfo).port}`,
     ...(settings.production
       ? {}
-      : { first_administrator: 'npx --no grantline users create-admin --username NAME --email ADDRESS' }),
+      : { first_administrator: 'npx --no -- grantline users create-admin --username NAME --email ADDRESS' }),
   });
 }
 

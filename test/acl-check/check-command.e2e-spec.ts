@@ -148,7 +148,7 @@ describe('grantline acl check', () => {
 
   it('finds in the example of docs/checks.md what is printed there', async () => {
     const [, command = '', output = ''] =
-      /npx --no grantline (acl check .*)\n```\n\n```text\n([^]*?)```/.exec(await readFile('docs/checks.md', 'utf8')) ??
+      /npx --no -- grantline (acl check .*)\n```\n\n```text\n([^]*?)```/.exec(await readFile('docs/checks.md', 'utf8')) ??
       [];
     const { code, stdout } = await runGrantline(command.split(' '), {});
     expect({ code, stdout }).toEqual({ code: 1, stdout: output });
