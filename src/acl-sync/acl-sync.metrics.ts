@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { AuditService } from '../audit/audit.service.js';
 import type { PublicationHistory } from './domain/publication-history.js';
 import type { LiveWatch } from './domain/live-watch.js';
 import type { PublicationSummary, RunOutcome, Trigger } from './domain/publication.js';
@@ -20,11 +21,12 @@ export class AclSyncMetrics {
   private readonly publishedVersion: Gauge;
   private readonly rules: Gauge;
   private readonly bytes: Gauge;
-  private readonly drift: Counter;
   private readonly driftSince: Gauge;
   private readonly refusedSince: Gauge;
+  private readonly failedSince: Gauge;
   private readonly waitingSince: Gauge;
-  private readonly unexplained: Counter;
+  private readonly lastEdit: Gauge;
+  private readonly lastUnexplained: Gauge;
 
   constructor(registry: Registry) {
     const registers = [registry];
@@ -63,16 +65,11 @@ export class AclSyncMetrics {
     this.publishedVersion = gauge('published_version', 'The version that was published last; 0: none.');
     this.rules = gauge('rules', 'Rules in the version that was published last.');
     this.bytes = gauge('bytes', 'Size of the text that was published last.');
-    this.drift = new Counter({
-      name: 'grantline_acl_drift_total',
-      help: 'Edits of the live rules by hand that a run found.',
-      registers,
-    });
-    this.unexplained = new Counter({
-      name: 'grantline_acl_unexplained_changes_total',
-      help: 'Versions published with an unexplained change, below the limit or approved.',
-      registers,
-    });
+    this.lastEdit = gauge('last_edit_timestamp_seconds', 'When a run last found an edit of the live rules by hand.');
+    this.lastUnexplained = gauge(
+      'last_unexplained_change_timestamp_seconds',
+      'When a version was last published with an unexplained change, below the limit or approved.',
+    );
     this.driftSince = gauge(
       'drift_since_timestamp_seconds',
       'Since when the live rules hold an edit by hand; 0: the last run found none.',
@@ -85,27 +82,22 @@ export class AclSyncMetrics {
       'refused_since_timestamp_seconds',
       'Since when every run was refused; 0: the last was not.',
     );
-  }
-
-  /** A version was published with an unexplained change. */
-  publishedUnexplained(): void {
-    this.unexplained.inc();
+    this.failedSince = gauge('failed_since_timestamp_seconds', 'Since when every run failed; 0: the last did not.');
   }
 
   ran(outcome: RunOutcome['kind'], trigger: Trigger): void {
     this.runs.inc({ outcome, trigger });
   }
 
-  foundDrift(): void {
-    this.drift.inc();
-  }
-
-  /** Sets the gauges from the history, which other processes write too. */
-  async showHistory(history: PublicationHistory): Promise<void> {
-    const { last, lastSuccessAt, refusedSince } = await history.summary();
+  /** Sets the gauges from the history and the audit trail, which other processes write too: runs may happen in Jobs alone. */
+  async showHistory(history: PublicationHistory, trail: Pick<AuditService, 'lastOf'>): Promise<void> {
+    const { last, lastSuccessAt, refusedSince, failedSince } = await history.summary();
     const [published] = (await history.list({ limit: 1, after: null })).items;
     this.lastSuccess.set(secondsOf(lastSuccessAt));
     this.refusedSince.set(secondsOf(refusedSince));
+    this.failedSince.set(secondsOf(failedSince));
+    this.lastEdit.set(secondsOf(await trail.lastOf('drift_found')));
+    this.lastUnexplained.set(secondsOf(await trail.lastOf('unexplained_change')));
     this.driftSince.set(secondsOf(last?.drift?.foundAt));
     this.waitingSince.set(secondsOf(last?.waiting?.since));
     this.lastPublication.set(secondsOf(published?.publishedAt));

@@ -1,4 +1,5 @@
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { AuditService } from '../audit/audit.service.js';
 import { Timers } from '../kernel/timers.js';
 import { Log } from '../platform/log.js';
 import { AclSyncMetrics } from './acl-sync.metrics.js';
@@ -14,6 +15,7 @@ export class HistoryGaugesService implements OnApplicationBootstrap, BeforeAppli
 
   constructor(
     private readonly history: PublicationHistory,
+    private readonly trail: AuditService,
     private readonly metrics: AclSyncMetrics,
     private readonly timers: Timers,
     private readonly log: Log,
@@ -32,7 +34,7 @@ export class HistoryGaugesService implements OnApplicationBootstrap, BeforeAppli
   /** Where the history cannot be read, the gauges keep their values. */
   private async refresh(): Promise<void> {
     try {
-      await this.metrics.showHistory(this.history);
+      await this.metrics.showHistory(this.history, this.trail);
     } catch (error) {
       this.log.warn('publication gauges could not be refreshed', { err: error });
     }

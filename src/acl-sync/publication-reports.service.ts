@@ -6,7 +6,6 @@ import type { ChangedAccess } from '../trino-rules/diff/access-ledger.js';
 import type { AccessChange } from '../trino-rules/diff/access-change.js';
 import type { Finding } from '../trino-rules/document/finding.js';
 import { withoutSql } from '../trino-rules/engine/access-fact.js';
-import { AclSyncMetrics } from './acl-sync.metrics.js';
 import { accessForm, type AccessForm } from './domain/access-text.js';
 import type { Publication } from './domain/publication.js';
 import type { UnreportedPublication } from './domain/publication-history.js';
@@ -18,13 +17,12 @@ import { RestoreReports } from './restore-reports.service.js';
 const CHANGES_LOGGED = 3;
 const MAX_CHANGES = 20;
 
-/** Reports a published version in the audit trail, the log and the metrics: all that follows from the version itself. */
+/** Reports a published version in the audit trail and the log: all that follows from the version itself. */
 @Injectable()
 export class PublicationReports {
   constructor(
     private readonly audit: AuditService,
     private readonly restores: RestoreReports,
-    private readonly metrics: AclSyncMetrics,
     private readonly log: Log,
   ) {}
 
@@ -46,7 +44,6 @@ export class PublicationReports {
     const { version, hash, rules, bytes, diff, access, isWithdrawal, trigger } = publication;
     const unexplained = unexplainedIn(publication);
     if (isWritten && unexplained !== undefined) {
-      this.metrics.publishedUnexplained();
       this.log.warn('TRINO_ACL_UNEXPLAINED_CHANGE', { trigger, ...loggedFinding(unexplained) });
     }
     this.restores.write(restoreChanges(formerRestore, publication));

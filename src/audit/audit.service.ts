@@ -50,6 +50,12 @@ export class AuditService {
     return this.store.since(events, from);
   }
 
+  /** When such an event was last recorded; null: never, or AUDIT_RETENTION_DAYS ago. */
+  async lastOf(event: AuditEventName): Promise<Date | null> {
+    const [last] = await this.store.page({ event, user: null, from: null, to: null }, null, 1);
+    return last?.at ?? null;
+  }
+
   /** Newest first. */
   async page(filter: AuditFilter, { limit, after }: PageRequest): Promise<Page<AuditEvent>> {
     return pageOf(await this.store.page(filter, after, limit + 1), limit, (event) => event.id);

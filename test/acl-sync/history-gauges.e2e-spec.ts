@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Registry } from 'prom-client';
+import { AuditService } from '../../src/audit/audit.service.js';
 import { AclSyncService } from '../../src/acl-sync/acl-sync.service.js';
 import { AclSyncMetrics } from '../../src/acl-sync/acl-sync.metrics.js';
 import { PublicationHistory } from '../../src/acl-sync/domain/publication-history.js';
@@ -30,7 +31,8 @@ describe('gauges of what was published', () => {
   };
   const idle = (timers: FakeTimers, log = new LogBook(), history = publisher.app.get(PublicationHistory)) => {
     const registry = new Registry();
-    return { registry, service: new HistoryGaugesService(history, new AclSyncMetrics(registry), timers, log) };
+    const trail = publisher.app.get(AuditService);
+    return { registry, service: new HistoryGaugesService(history, trail, new AclSyncMetrics(registry), timers, log) };
   };
 
   it('are the same in a replica that published nothing, at its start and as time passes', async () => {

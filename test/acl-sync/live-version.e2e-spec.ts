@@ -2,6 +2,7 @@ import { Registry } from 'prom-client';
 import { AclSyncMetrics } from '../../src/acl-sync/acl-sync.metrics.js';
 import { BackgroundRunsService } from '../../src/acl-sync/background-runs.service.js';
 import { LiveVersionService } from '../../src/acl-sync/live-version.service.js';
+import { AuditService } from '../../src/audit/audit.service.js';
 import { HealthRegistry } from '../../src/platform/health.js';
 import { parseSettings } from '../../src/platform/settings-parser.js';
 import { RulesTargetUnavailable } from '../../src/acl-sync/domain/rules-target.js';
@@ -86,7 +87,7 @@ describe('the version that the engine uses', () => {
     expect(await metrics.metrics()).toMatch(/^grantline_acl_live 0$/m);
     expect(await metrics.metrics()).toMatch(/^grantline_acl_live_overdue 1$/m);
     expect(sync.log.at('error')).toEqual(['TRINO_ACL_RULES_OVERDUE']);
-    await shown.showHistory(sync.history);
+    await shown.showHistory(sync.history, service.app.get(AuditService));
     expect(await metrics.metrics()).toMatch(/^grantline_acl_live 0$/m);
   });
 

@@ -65,7 +65,8 @@ export function describePublicationHistory(name: string, open: () => Promise<His
     it('begins empty', async () => {
       expect(await history.latest()).toBeNull();
       expect(await versions()).toEqual([]);
-      expect(await history.summary()).toEqual({ last: null, lastSuccessAt: null, refusedSince: null, live: null });
+      const summary = { last: null, lastSuccessAt: null, refusedSince: null, failedSince: null, live: null };
+      expect(await history.summary()).toEqual(summary);
     });
 
     it('shows a publication once it has happened, as it was begun', async () => {
@@ -279,10 +280,21 @@ export function describePublicationHistory(name: string, open: () => Promise<His
         last: run(4, 'refused', { reasons: [...reasons], drift }),
         lastSuccessAt: at(1),
         refusedSince: at(2),
+        failedSince: null,
         live: null,
       });
       await history.record(run(5, 'no_change'));
       expect(await history.summary()).toMatchObject({ lastSuccessAt: at(5), refusedSince: null });
+    });
+
+    it('knows since when all runs failed', async () => {
+      await history.record(run(1, 'failed'));
+      expect(await history.summary()).toMatchObject({ failedSince: at(1) });
+      await history.record(run(2, 'refused'));
+      expect(await history.summary()).toMatchObject({ failedSince: null });
+      await history.record(run(3, 'failed'));
+      await history.record(run(4, 'failed', { trigger: 'restore', isRestore: true }));
+      expect(await history.summary()).toMatchObject({ refusedSince: at(2), failedSince: at(3) });
     });
   });
 }

@@ -19,9 +19,11 @@ import { RestoreReports } from '../../src/acl-sync/restore-reports.service.js';
 import { RunReportsService } from '../../src/acl-sync/run-reports.service.js';
 import { AuditService } from '../../src/audit/audit.service.js';
 import {
+  AUDIT_EVENTS,
   type AuditEntry,
   type AuditEvent,
   type AuditEventName,
+  type AuditFilter,
   AuditStore,
   type TrailPosition,
 } from '../../src/audit/domain/audit-event.js';
@@ -65,7 +67,7 @@ export class SyncUnderTest {
     const reports = new RunReportsService(
       history,
       audit,
-      new PublicationReports(audit, new RestoreReports(history, audit, this.log), metrics, this.log),
+      new PublicationReports(audit, new RestoreReports(history, audit, this.log), this.log),
       new MemoryTransaction(this),
       metrics,
       this.log,
@@ -145,11 +147,14 @@ class FixedSnapshotStore extends SnapshotStore {
 }
 
 class FakeAuditStore extends AuditStore {
+  private readonly times = new WeakMap<AuditEntry, Date>();
+
   constructor(private readonly entries: AuditEntry[]) {
     super();
   }
 
-  override append(entries: readonly AuditEntry[]): Promise<void> {
+  override append(entries: readonly AuditEntry[], at: Date): Promise<void> {
+    for (const entry of entries) this.times.set(entry, at);
     this.entries.push(...entries);
     return Promise.resolve();
   }
@@ -158,13 +163,14 @@ class FakeAuditStore extends AuditStore {
     return Promise.resolve('0:0');
   }
 
-  override page(): Promise<never[]> {
-    return Promise.resolve([]);
+  override async page({ event }: AuditFilter, _: number | null, limit: number): Promise<AuditEvent[]> {
+    const newest = (await this.since(event === null ? AUDIT_EVENTS : [event])).reverse();
+    return newest.slice(0, limit);
   }
 
   override since(events: readonly AuditEventName[]): Promise<AuditEvent[]> {
     const matching = this.entries.filter(({ event }) => events.includes(event));
-    return Promise.resolve(matching.map((entry, id) => ({ ...entry, id, at: new Date(0) })));
+    return Promise.resolve(matching.map((entry, id) => ({ ...entry, id, at: this.times.get(entry) ?? new Date(0) })));
   }
 
   override removePast(): Promise<number> {

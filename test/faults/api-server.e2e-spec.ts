@@ -59,6 +59,7 @@ describe('the Kubernetes API server', () => {
     const failed = await sync();
     await partIs('degraded');
     const { status } = await service.ready();
+    const { ready, degraded } = await service.scraped();
     expect((await admin.get('/api/admin/acl/status')).body).toMatchObject({ last_outcome: 'failed' });
     await proxy.up();
 
@@ -68,7 +69,7 @@ describe('the Kubernetes API server', () => {
       'target_unavailable',
       'unreachable',
     ]);
-    expect(status).toBe(200);
+    expect([status, ready, degraded]).toEqual([200, 1, ['target']]);
     expect(cluster.map).toEqual(before);
     expect((await sync()).body).toMatchObject({ outcome: 'applied' });
     expect(cluster.map?.data?.['rules.json']).toContain('"eu"');

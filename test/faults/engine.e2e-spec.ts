@@ -49,12 +49,14 @@ describe('the engine', () => {
     const refused = await submit('SELECT rows');
     await partIs('degraded');
     const { status } = await service.ready();
+    const { ready, degraded } = await service.scraped();
     const others = await ana.get('/api/auth/me');
     await proxy.up();
 
     expect([refused.status, refused.body?.['code']]).toEqual([503, 'engine_unavailable']);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
     expect([status, others.status]).toEqual([200, 200]);
+    expect([ready, degraded]).toEqual([1, ['engine']]);
     const submitted = await submit('SELECT rows');
     expect(submitted.status).toBe(201);
     expect(await rest(submitted.headers.get('location') ?? '')).toEqual(['1', '2']);

@@ -71,6 +71,9 @@ describe('Keycloak', () => {
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
     const { status, body } = await service.ready();
     expect([status, body.parts['identity_provider']]).toEqual([200, 'degraded']);
+    const { ready, degraded } = await service.scraped();
+    expect(ready).toBe(1);
+    expect(degraded).toContain('identity_provider'); // and the engine, once it was asked without a token
     expect((await ana.get('/api/auth/me')).status).toBe(200);
   }
 

@@ -95,10 +95,12 @@ describe('PostgreSQL', () => {
     await proxy.down();
     const answers = await Promise.all([ana.get('/api/auth/me'), login(), grant('gone')]);
     const { status, body } = await service.ready();
+    const { ready, degraded } = await service.scraped();
     await proxy.up();
 
     expect(answers.map(seen)).toEqual([UNAVAILABLE, UNAVAILABLE, UNAVAILABLE]);
     expect([status, body.status, body.parts['database']]).toEqual([503, 'down', 'down']);
+    expect([ready, degraded]).toEqual([0, ['database', 'migrations']]);
     await works();
     expect(await grantedSchemas()).not.toContain('gone');
   });

@@ -19,11 +19,11 @@ describe('the second port', () => {
   });
   afterAll(() => server.close());
 
-  it.each<['up' | 'degraded' | 'down', number]>([
-    ['up', 200],
-    ['degraded', 200],
-    ['down', 503],
-  ])('is ready or not: %s is %i', async (state, status) => {
+  it.each<['up' | 'degraded' | 'down', number, string, string]>([
+    ['up', 200, 'grantline_ready 1', 'grantline_degraded{part="part"} 0'],
+    ['degraded', 200, 'grantline_ready 1', 'grantline_degraded{part="part"} 1'],
+    ['down', 503, 'grantline_ready 0', 'grantline_degraded{part="part"} 1'],
+  ])('is ready or not, also in the metrics: %s is %i', async (state, status, ready, degraded) => {
     health.register(
       'part',
       () => Promise.resolve(state),
@@ -37,6 +37,8 @@ describe('the second port', () => {
       { status: state, parts: { part: state }, ages: { part: 12 } },
     ]);
     expect((await fetch(`${url}/health/live`)).status).toBe(200);
+    const scraped = (await (await fetch(`${url}/metrics`)).text()).split('\n');
+    expect(scraped).toEqual(expect.arrayContaining([ready, degraded]));
   });
 
   it('makes one answer for concurrent requests', async () => {

@@ -139,6 +139,7 @@ export class FakePublicationHistory extends PublicationHistory {
       last: this.runs.at(-1) ?? null,
       lastSuccessAt: this.runs[lastSuccess]?.at ?? null,
       refusedSince: refused?.at ?? null,
+      failedSince: this.runs[this.runs.findLastIndex(({ outcome }) => outcome !== 'failed') + 1]?.at ?? null,
       live: live?.liveAt ? { hash: live.hash, confirmedAt: live.liveAt } : null,
     });
   }

@@ -19,6 +19,8 @@ export interface TestService {
   logLines: string[];
   /** The text of `/metrics`. */
   metrics(): Promise<string>;
+  /** What alerts see of readiness: 0 or 1 of the service, and the parts that are degraded or down. */
+  scraped(): Promise<{ ready: number; degraded: string[] }>;
   /** The answer of `/health/ready`. */
   ready(): Promise<{ status: number; body: HealthReport }>;
   stop(): Promise<void>;
@@ -52,13 +54,22 @@ export async function startService(
     ...(timers === undefined ? {} : { timers }),
   });
   await app.listen(0, '127.0.0.1');
+  const metrics = async (): Promise<string> => (await operations.inject('/metrics')).body;
   return {
     url: `http://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}`,
     app,
     clock,
     database: own,
     logLines,
-    metrics: async () => (await operations.inject('/metrics')).body,
+    metrics,
+    scraped: async () => {
+      const text = await metrics();
+      const parts = text.matchAll(/^grantline_degraded\{part="(.*)"\} 1$/gm);
+      return {
+        ready: Number(/^grantline_ready (\d)$/m.exec(text)?.[1]),
+        degraded: Array.from(parts, ([, part = '']) => part).sort(),
+      };
+    },
     ready: async () => {
       const { statusCode, body } = await operations.inject('/health/ready');
       return { status: statusCode, body: JSON.parse(body) as HealthReport };

@@ -35,6 +35,8 @@ export interface RunSummary {
   lastSuccessAt: Date | null;
   /** Since when every run was refused, failed runs and restores aside; null: the last one was not. */
   refusedSince: Date | null;
+  /** Since when every run failed; null: the last one did not. */
+  failedSince: Date | null;
   /** The newest version that the engine was seen to use. */
   live: { hash: string; confirmedAt: Date } | null;
 }

@@ -254,21 +254,22 @@ export class PostgresPublicationHistory extends PublicationHistory {
     const [last] = await this.session.manager.query<RunRow[]>(
       'SELECT at, trigger, outcome, is_restore, reasons, drift, waiting FROM acl_runs ORDER BY id DESC LIMIT 1',
     );
-    const [{ success_at: lastSuccessAt, refused_since: refusedSince }] = await this.session.manager.query<
-      [{ success_at: Date | null; refused_since: Date | null }]
+    const [since] = await this.session.manager.query<
+      [Pick<RunSummary, 'lastSuccessAt' | 'refusedSince' | 'failedSince'>]
     >(
       `WITH success AS NOT MATERIALIZED (SELECT id, at, is_restore FROM acl_runs WHERE outcome IN ('applied', 'no_change'))
-       SELECT (SELECT at FROM success ORDER BY id DESC LIMIT 1) AS success_at,
+       SELECT (SELECT at FROM success ORDER BY id DESC LIMIT 1) AS "lastSuccessAt",
               (SELECT min(at) FROM acl_runs WHERE outcome = 'refused' AND NOT is_restore
-                 AND id > coalesce((SELECT id FROM success WHERE NOT is_restore ORDER BY id DESC LIMIT 1), 0)) AS refused_since`,
+                 AND id > coalesce((SELECT id FROM success WHERE NOT is_restore ORDER BY id DESC LIMIT 1), 0)) AS "refusedSince",
+              (SELECT min(at) FROM acl_runs WHERE outcome = 'failed'
+                 AND id > coalesce((SELECT max(id) FROM acl_runs WHERE outcome <> 'failed'), 0)) AS "failedSince"`,
     );
     const [live] = await this.session.manager.query<{ hash: string; live_at: Date }[]>(
       'SELECT hash, live_at FROM acl_publications WHERE live_at IS NOT NULL ORDER BY version DESC LIMIT 1',
     );
     return {
       last: last === undefined ? null : toRun(last),
-      lastSuccessAt,
-      refusedSince,
+      ...since,
       live: live === undefined ? null : { hash: live.hash, confirmedAt: live.live_at },
     };
   }

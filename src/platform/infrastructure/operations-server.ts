@@ -6,6 +6,7 @@ import { singleFlight } from '../../kernel/single-flight.js';
 import type { HealthRegistry } from '../health.js';
 import { toProblem } from '../problem.js';
 import type { Connections } from './connections.js';
+import { exposeHealth } from './health-gauges.js';
 
 /**
  * The second port: health and metrics, never public, and so without authentication. Its requests must not be able to slow
@@ -19,6 +20,7 @@ export function operationsServer(health: HealthRegistry, metrics: Registry, conn
   });
   const report = singleFlight(() => health.report());
   const text = singleFlight(() => metrics.metrics());
+  exposeHealth(metrics, report);
   server.setNotFoundHandler((request, reply) => {
     const problem = toProblem(new Refused('not_found'), request.id);
     void reply.status(problem.status).type('application/problem+json; charset=utf-8').send(JSON.stringify(problem));
