@@ -95,6 +95,22 @@ acl
   .action(loaded(async () => (await import('./commands/acl-status.js')).showStatus));
 
 acl
+  .command('approve')
+  .argument('<hash>', 'of the text that waits, as acl status shows it')
+  .description('let an unexplained change pass, and publish it')
+  .option('--json', 'print the outcome of the run as JSON')
+  .action(loaded(async () => (await import('./commands/acl-approve.js')).approveChange));
+acl
+  .command('restore')
+  .argument('[version]', 'one that was published')
+  .description('publish an older version for some hours, or end that')
+  .option('--reason <text>', 'for the status, the log and the audit trail; required with a version')
+  .option('--hours <number>', 'how long it is in effect, 1 to 24; default 24')
+  .option('--end', 'end the restore in effect, and publish what the grants say')
+  .option('--json', 'print the outcome of the run as JSON')
+  .action(loaded(async () => (await import('./commands/acl-restore.js')).restoreVersion));
+
+acl
   .command('check')
   .description('find what is wrong with any rules file, or with the rules in a manifest')
   .argument('[files...]', 'rules.json, a ConfigMap or a List in YAML or JSON, Helm output; - for standard input')

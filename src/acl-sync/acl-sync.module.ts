@@ -5,13 +5,11 @@ import { QueryEngineModule } from '../query-engine/query-engine.module.js';
 import { UsersModule } from '../users/users.module.js';
 import { AclSyncController } from './acl-sync.controller.js';
 import { aclSyncScheduler } from './acl-sync.scheduler.js';
-import { ApprovalsService } from './approvals.service.js';
 import { BackgroundRunsService } from './background-runs.service.js';
 import { GrantPortsModule } from './grant-ports.module.js';
 import { HistoryGaugesService } from './history-gauges.service.js';
 import { LiveVersionService } from './live-version.service.js';
 import { PublishingModule } from './publishing.module.js';
-import { RestoresService } from './restores.service.js';
 import { TargetWatchService } from './target-watch.service.js';
 
 /** Publishing in the service: scheduled, on changes and on request, with a check of what the engine uses. */
@@ -26,10 +24,8 @@ export class AclSyncModule {
       imports: [AuditModule, UsersModule, QueryEngineModule, publishing, GrantPortsModule.with(publishing)],
       controllers: [AclSyncController],
       providers: [
-        ApprovalsService,
         BackgroundRunsService,
         LiveVersionService,
-        RestoresService,
         HistoryGaugesService,
         TargetWatchService,
         ...(sync.enabled ? [aclSyncScheduler(sync.cron)] : []),

@@ -8,6 +8,7 @@ import type { Settings } from '../platform/settings.js';
 import { UsersModule } from '../users/users.module.js';
 import { AclSyncMetrics } from './acl-sync.metrics.js';
 import { AclSyncService } from './acl-sync.service.js';
+import { ApprovalsService } from './approvals.service.js';
 import { CandidateService } from './candidate.service.js';
 import { PublicationHistory } from './domain/publication-history.js';
 import { RulesPreparer } from './domain/rules-preparer.js';
@@ -22,6 +23,7 @@ import { SeparateRulesPreparer } from './infrastructure/separate-rules-preparer.
 import { PreviewService } from './preview.service.js';
 import { PublicationReports } from './publication-reports.service.js';
 import { RestoreReports } from './restore-reports.service.js';
+import { RestoresService } from './restores.service.js';
 import { RunReportsService } from './run-reports.service.js';
 import { ServiceAccountNames } from './service-account-names.service.js';
 import { StatusService } from './status.service.js';
@@ -37,6 +39,8 @@ export class PublishingModule {
       providers: [
         ServiceAccountNames,
         AclSyncService,
+        ApprovalsService,
+        RestoresService,
         CandidateService,
         PreviewService,
         StatusService,
@@ -56,6 +60,8 @@ export class PublishingModule {
       ],
       exports: [
         AclSyncService,
+        ApprovalsService,
+        RestoresService,
         PreviewService,
         StatusService,
         RestoreReports,

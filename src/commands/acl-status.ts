@@ -1,4 +1,5 @@
 import { statusForm } from '../acl-sync/domain/status-form.js';
+import type { PublicationSummary } from '../acl-sync/domain/publication.js';
 import { findingText } from '../acl-sync/domain/run-text.js';
 import { PublishingModule } from '../acl-sync/publishing.module.js';
 import { StatusService } from '../acl-sync/status.service.js';
@@ -6,13 +7,22 @@ import type { Settings } from '../platform/settings.js';
 import { print } from './output.js';
 import { withModules } from './with-modules.js';
 
+const VERSIONS_SHOWN = 5;
+
 /** The state of publishing, as `GET /api/admin/acl/status`; this process runs no schedule. */
 export async function showStatus({ json }: { json?: true }): Promise<void> {
   const needs = { command: 'acl status', module: (settings: Settings) => PublishingModule.with(settings) } as const;
   await withModules(needs, async (modules) => {
     const status = statusForm(await modules.get(StatusService).status());
-    print(json ? JSON.stringify(status) : statusText(status));
+    const { items } = await modules.get(StatusService).publications({ limit: VERSIONS_SHOWN, after: null });
+    print(json ? JSON.stringify(status) : [statusText(status), ...items.map(versionText)].join('\n'));
   });
+}
+
+/** One that can be restored; the newest is what is published now. */
+function versionText({ version, hash, publishedAt, rules, restored, isWithdrawal }: PublicationSummary): string {
+  const kind = restored === null ? (isWithdrawal ? ', revokes alone' : '') : `, restored version ${restored.version}`;
+  return `${`version ${version}`.padEnd(20)}${hash.slice(0, 6)}, ${publishedAt.toISOString()}: ${rules} rules${kind}`;
 }
 
 function statusText(status: ReturnType<typeof statusForm>): string {

@@ -1,14 +1,13 @@
 import { AclSyncService } from '../acl-sync/acl-sync.service.js';
 import { accessLines } from '../acl-sync/domain/access-text.js';
-import { failureOf, reasonsOf, type RunFailure, type RunOutcome } from '../acl-sync/domain/publication.js';
-import { findingText, runText } from '../acl-sync/domain/run-text.js';
+import { failureOf } from '../acl-sync/domain/publication.js';
+import { findingText } from '../acl-sync/domain/run-text.js';
 import { type Preview, previewForm, PreviewService } from '../acl-sync/preview.service.js';
 import { PublishingModule } from '../acl-sync/publishing.module.js';
-import { StatusService } from '../acl-sync/status.service.js';
 import { TargetCheckService } from '../acl-sync/target-check.service.js';
-import { Clock } from '../kernel/clock.js';
 import type { Settings } from '../platform/settings.js';
 import { print, remark, withProgress } from './output.js';
+import { BY_COMMAND, LOCK_TIMEOUT_MS, logMissingRights, reportRun } from './run-report.js';
 import { withModules } from './with-modules.js';
 
 interface Options {
@@ -16,34 +15,15 @@ interface Options {
   json?: true;
 }
 
-/** How long another run that holds the lock is waited for. */
-const LOCK_TIMEOUT_MS = 60_000;
-const EXIT: Record<RunOutcome['kind'], number> = { applied: 0, no_change: 0, refused: 1, failed: 2 };
-
 /** One run of the sync. Exit code 0: published, or nothing to change; 1: refused by a check; 2: the target or another run is in the way. */
 export async function syncRules({ dryRun, json }: Options): Promise<void> {
   const needs = { command: 'acl sync', module: (settings: Settings) => PublishingModule.with(settings) } as const;
   process.exitCode = await withModules(needs, async (modules) => {
     const target = modules.get(TargetCheckService);
     if (dryRun) return show(modules.get(PreviewService), target, json === true);
-    const order = { trigger: 'cli', by: { actor: null, origin: null }, lockTimeoutMs: LOCK_TIMEOUT_MS } as const;
-    const result = await withProgress('the run is under way', modules.get(AclSyncService).run(order));
-    if (result.kind === 'busy') {
-      remark(`another run has been under way for ${LOCK_TIMEOUT_MS / 1000} s`);
-      return 2;
-    }
-    const { outcome } = result;
-    if (outcome.kind === 'failed') await explain(outcome.failure, target);
-    const { published } = await modules.get(StatusService).status();
-    if (json) print(JSON.stringify(outcomeForm(outcome)));
-    else print(runText(outcome, published, modules.get(Clock).now()));
-    return EXIT[outcome.kind];
+    const order = { trigger: 'cli', by: BY_COMMAND, lockTimeoutMs: LOCK_TIMEOUT_MS } as const;
+    return reportRun(modules, modules.get(AclSyncService).run(order), json === true);
   });
-}
-
-/** Logs which rights are missing, before the failure is reported. */
-async function explain({ reason }: Pick<RunFailure, 'reason'>, target: TargetCheckService): Promise<void> {
-  if (reason === 'forbidden') await target.check();
 }
 
 async function show(previews: PreviewService, target: TargetCheckService, json: boolean): Promise<number> {
@@ -55,28 +35,12 @@ async function show(previews: PreviewService, target: TargetCheckService, json: 
   } catch (error) {
     const { reason, message } = failureOf(error);
     if (reason === 'internal') throw error;
-    await explain({ reason }, target);
+    await logMissingRights(reason, target);
     remark(`${reason}: ${message}`);
     return 2;
   }
   print(json ? JSON.stringify(previewForm(preview)) : previewText(preview));
   return preview.plan.kind === 'refused' ? 1 : 0;
-}
-
-/** As the API names things; of the publication no more than fits a line, and a failure is an answer here. */
-function outcomeForm(outcome: RunOutcome): object {
-  const publication = outcome.kind === 'failed' ? null : outcome.publication;
-  return {
-    outcome: outcome.kind,
-    publication: publication && {
-      version: publication.version,
-      hash: publication.hash,
-      rules: publication.rules,
-      bytes: publication.bytes,
-    },
-    awaits: outcome.kind === 'refused' ? outcome.awaits : null,
-    reasons: reasonsOf(outcome),
-  };
 }
 
 function previewText({ plan, candidate, diff }: Preview): string {

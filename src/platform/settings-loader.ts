@@ -21,6 +21,8 @@ export const NEEDS = {
   migrate: ['process', 'database'],
   'users create-admin': ['process', 'database', 'hashing'],
   'acl sync': ['process', 'database', 'rules', 'publishing'],
+  'acl approve': ['process', 'database', 'rules', 'publishing'],
+  'acl restore': ['process', 'database', 'rules', 'publishing'],
   'acl explain': ['process', 'database', 'rules', 'publishing'],
   'acl status': ['process', 'database', 'rules', 'publishing'],
   'acl compile': ['rules'],

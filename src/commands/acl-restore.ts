@@ -1,0 +1,69 @@
+import { RestoreDto } from '../acl-sync/acl-sync.dto.js';
+import { PublishingModule } from '../acl-sync/publishing.module.js';
+import { RestoresService } from '../acl-sync/restores.service.js';
+import { type FieldError, Refused } from '../kernel/errors.js';
+import { InputPipe } from '../platform/infrastructure/input.pipe.js';
+import type { Settings } from '../platform/settings.js';
+import { idProblem } from '../platform/validation.js';
+import { print, remark } from './output.js';
+import { BY_COMMAND, reportRun } from './run-report.js';
+import { withModules } from './with-modules.js';
+
+interface Options {
+  reason?: string;
+  hours?: string;
+  end?: true;
+  json?: true;
+}
+
+const MODULE = (settings: Settings) => PublishingModule.with(settings);
+const USAGE = 'usage: grantline acl restore VERSION --reason TEXT [--hours N], or grantline acl restore --end';
+
+/**
+ * Publishes an older version for some hours, as `POST /api/admin/acl/publications/:version/restore`, or ends that. Exit code 1: there
+ * is no such version, or the run is refused; 2: wrong usage, and as `acl sync`.
+ */
+export async function restoreVersion(version: string | undefined, { end, json, ...terms }: Options): Promise<void> {
+  const isMixed = end === true && (version ?? terms.reason ?? terms.hours) !== undefined;
+  if (isMixed || (end !== true && version === undefined)) {
+    remark(USAGE);
+    process.exitCode = 2;
+    return;
+  }
+  process.exitCode = await (end === true ? endRestore(json === true) : restore(Number(version), terms, json === true));
+}
+
+async function restore(version: number, terms: Pick<Options, 'reason' | 'hours'>, json: boolean): Promise<number> {
+  const problem = idProblem(version);
+  const wrong: FieldError[] = problem === null ? [] : [{ field: 'version', message: problem }];
+  const accepted = await acceptedTerms(terms).catch((error: unknown) => {
+    if (!(error instanceof Refused)) throw error;
+    wrong.push(...(error.errors ?? []));
+    return null;
+  });
+  for (const { field, message } of wrong) remark(`${field} ${message}`);
+  if (accepted === null || wrong.length > 0) return 2;
+  return withModules({ command: 'acl restore', module: MODULE }, async (modules) => {
+    const run = modules.get(RestoresService).restore(version, accepted.reason, accepted.hours, BY_COMMAND);
+    return reportRun(modules, run, json).catch((error: unknown) => {
+      if (!(error instanceof Refused)) throw error;
+      remark(`version ${version} was never published; acl status lists the newest`);
+      return 1;
+    });
+  });
+}
+
+/** By the rules of the route's body. @throws Refused with all problems */
+async function acceptedTerms({ reason, hours }: Pick<Options, 'reason' | 'hours'>): Promise<RestoreDto> {
+  const body = { ...(reason !== undefined && { reason }), ...(hours !== undefined && { hours: Number(hours) }) };
+  return (await new InputPipe().transform(body, { type: 'body', metatype: RestoreDto })) as RestoreDto;
+}
+
+async function endRestore(json: boolean): Promise<number> {
+  return withModules({ command: 'acl restore', module: MODULE }, async (modules) => {
+    const run = await modules.get(RestoresService).end(BY_COMMAND);
+    if (run !== null) return reportRun(modules, Promise.resolve(run), json);
+    print(json ? JSON.stringify({ outcome: null }) : 'no version is restored');
+    return 0;
+  });
+}
