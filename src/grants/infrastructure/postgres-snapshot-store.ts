@@ -46,7 +46,7 @@ const EVERYTHING = snapshotOf({
   policies: 'policies',
 });
 
-/** Three lookups in hashed lists instead of one join with an OR, which compares every row with every node. */
+/** As `touchedPart` of the domain; a spec compares them over random snapshots. Three lookups in hashed lists instead of one join with an OR, which compares every row with every node. */
 const onTouchedNode = (row: string) => `(
   (${row}.catalog_name, ${row}.schema_name) IN (SELECT catalog_name, schema_name FROM touched WHERE schema_name IS NOT NULL)
   OR ${row}.catalog_name IN (SELECT catalog_name FROM touched WHERE schema_name IS NULL)
