@@ -1,9 +1,8 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
-import { descriptionProblem } from '../grants/domain/description.js';
-import { TextRule, WITHOUT_NUL } from '../platform/validation.js';
-import { LONGEST_RESTORE_HOURS } from './domain/restore.js';
+import { FieldRule, TextRule, WITHOUT_NUL } from '../platform/validation.js';
+import { hoursProblem, LONGEST_RESTORE_HOURS, reasonProblem } from './domain/restore.js';
 
 export class ApprovalDto {
   @ApiProperty({
@@ -22,7 +21,7 @@ export class RestoreDto {
     pattern: WITHOUT_NUL,
     description: 'Shown in the status, the log and the audit trail.',
   })
-  @TextRule((text) => (text.trim() === '' ? 'must not be empty' : descriptionProblem(text)))
+  @TextRule(reasonProblem)
   reason!: string;
 
   @ApiPropertyOptional({
@@ -32,9 +31,7 @@ export class RestoreDto {
     default: LONGEST_RESTORE_HOURS,
     description: 'How long the restore is in effect.',
   })
-  @IsInt({ message: 'must be a whole number' })
-  @Min(1, { message: 'must be at least 1' })
-  @Max(LONGEST_RESTORE_HOURS, { message: `must be at most ${LONGEST_RESTORE_HOURS}` })
+  @FieldRule(hoursProblem)
   hours: number = LONGEST_RESTORE_HOURS;
 }
 

@@ -1,8 +1,7 @@
-import { RestoreDto } from '../acl-sync/acl-sync.dto.js';
+import { hoursProblem, LONGEST_RESTORE_HOURS, reasonProblem } from '../acl-sync/domain/restore.js';
 import { PublishingModule } from '../acl-sync/publishing.module.js';
 import { RestoresService } from '../acl-sync/restores.service.js';
-import { type FieldError, Refused } from '../kernel/errors.js';
-import { InputPipe } from '../platform/infrastructure/input.pipe.js';
+import { Refused } from '../kernel/errors.js';
 import type { Settings } from '../platform/settings.js';
 import { idProblem } from '../platform/validation.js';
 import { print, remark } from './output.js';
@@ -34,29 +33,19 @@ export async function restoreVersion(version: string | undefined, { end, json, .
 }
 
 async function restore(version: number, terms: Pick<Options, 'reason' | 'hours'>, json: boolean): Promise<number> {
-  const problem = idProblem(version);
-  const wrong: FieldError[] = problem === null ? [] : [{ field: 'version', message: problem }];
-  const accepted = await acceptedTerms(terms).catch((error: unknown) => {
-    if (!(error instanceof Refused)) throw error;
-    wrong.push(...(error.errors ?? []));
-    return null;
-  });
-  for (const { field, message } of wrong) remark(`${field} ${message}`);
-  if (accepted === null || wrong.length > 0) return 2;
+  const { reason = '', hours = String(LONGEST_RESTORE_HOURS) } = terms;
+  const problems = { version: idProblem(version), reason: reasonProblem(reason), hours: hoursProblem(Number(hours)) };
+  const wrong = Object.entries(problems).filter(([, problem]) => problem !== null);
+  for (const [field, problem] of wrong) remark(`${field} ${problem}`);
+  if (wrong.length > 0) return 2;
   return withModules({ command: 'acl restore', module: MODULE }, async (modules) => {
-    const run = modules.get(RestoresService).restore(version, accepted.reason, accepted.hours, BY_COMMAND);
+    const run = modules.get(RestoresService).restore(version, reason, Number(hours), BY_COMMAND);
     return reportRun(modules, run, json).catch((error: unknown) => {
       if (!(error instanceof Refused)) throw error;
       remark(`version ${version} was never published; acl status lists the newest`);
       return 1;
     });
   });
-}
-
-/** By the rules of the route's body. @throws Refused with all problems */
-async function acceptedTerms({ reason, hours }: Pick<Options, 'reason' | 'hours'>): Promise<RestoreDto> {
-  const body = { ...(reason !== undefined && { reason }), ...(hours !== undefined && { hours: Number(hours) }) };
-  return (await new InputPipe().transform(body, { type: 'body', metatype: RestoreDto })) as RestoreDto;
 }
 
 async function endRestore(json: boolean): Promise<number> {

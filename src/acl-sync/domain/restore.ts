@@ -1,3 +1,4 @@
+import { descriptionProblem } from '../../grants/domain/description.js';
 import type { AccessChange } from '../../trino-rules/diff/access-change.js';
 import type { Finding } from '../../trino-rules/document/finding.js';
 import { firstChanges } from './access-text.js';
@@ -22,6 +23,18 @@ export interface RestoreChanges {
 }
 
 export const LONGEST_RESTORE_HOURS = 24;
+
+/** What is wrong with the reason of a restore; null: nothing. */
+export function reasonProblem(reason: string): string | null {
+  return reason.trim() === '' ? 'must not be empty' : descriptionProblem(reason);
+}
+
+/** The same of its length. */
+export function hoursProblem(hours: unknown): string | null {
+  if (!Number.isInteger(hours)) return 'must be a whole number';
+  if (Number(hours) < 1) return 'must be at least 1';
+  return Number(hours) > LONGEST_RESTORE_HOURS ? `must be at most ${LONGEST_RESTORE_HOURS}` : null;
+}
 
 /**
  * The restores that a version begins and ends.
