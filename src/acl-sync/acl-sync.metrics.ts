@@ -21,6 +21,7 @@ export class AclSyncMetrics {
   private readonly publishedVersion: Gauge;
   private readonly rules: Gauge;
   private readonly bytes: Gauge;
+  private readonly drift: Counter;
   private readonly driftSince: Gauge;
   private readonly refusedSince: Gauge;
   private readonly failedSince: Gauge;
@@ -65,6 +66,11 @@ export class AclSyncMetrics {
     this.publishedVersion = gauge('published_version', 'The version that was published last; 0: none.');
     this.rules = gauge('rules', 'Rules in the version that was published last.');
     this.bytes = gauge('bytes', 'Size of the text that was published last.');
+    this.drift = new Counter({
+      name: 'grantline_acl_drift_total',
+      help: 'Edits of the live rules by hand that runs of this process found; runs in Jobs show in the timestamp alone.',
+      registers,
+    });
     this.lastEdit = gauge('last_edit_timestamp_seconds', 'When a run last found an edit of the live rules by hand.');
     this.lastUnexplained = gauge(
       'last_unexplained_change_timestamp_seconds',
@@ -87,6 +93,10 @@ export class AclSyncMetrics {
 
   ran(outcome: RunOutcome['kind'], trigger: Trigger): void {
     this.runs.inc({ outcome, trigger });
+  }
+
+  foundDrift(): void {
+    this.drift.inc();
   }
 
   /** Sets the gauges from the history and the audit trail, which other processes write too: runs may happen in Jobs alone. */

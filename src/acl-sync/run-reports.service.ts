@@ -53,6 +53,7 @@ export class RunReportsService {
     });
     this.metrics.ran(outcome.kind, trigger);
     for (const { textHash, overwritten } of edits) {
+      this.metrics.foundDrift();
       this.log.warn('TRINO_ACL_SYNC_DRIFT', { text_hash: textHash, overwritten });
     }
     await this.metrics.showHistory(this.history, this.audit);

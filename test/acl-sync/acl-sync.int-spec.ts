@@ -260,6 +260,7 @@ describe('a run of the sync', () => {
     expect(events().filter((event) => event === 'drift_found')).toHaveLength(1);
     expect(sync.target.text).toBe(proved);
     expect((await sync.history.summary()).last?.drift).toBeNull();
+    expect(await metric('grantline_acl_drift_total')).toMatchObject([{ value: 1 }]);
     expect(await metric('grantline_acl_last_edit_timestamp_seconds')).toMatchObject([{ value: found }]);
   });
 });
