@@ -64,7 +64,7 @@ export async function createApplication(
   methods.watch(server);
   const drain = new ConnectionDrain(server, connections);
   requireOneHost(server);
-  refuseTunnels(server.server, records);
+  refuseTunnels(server.server, connections, records);
   const app = await NestFactory.create<NestFastifyApplication>(
     AppModule.with({ settings, database, log, time }),
     adapter,

@@ -1,14 +1,15 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { ATTACKS } from './attacks.js';
 import type { AuthUnderTest } from './auth-under-test.js';
 import { openLoop, Wire } from './http-load.js';
 import { median, medianRatio, quantile, type Ratio } from './ratio.js';
 
-const TURNS = 5;
+const TURNS = 3;
 const RATE = 100;
-const SECONDS = 5;
-const LOGINS = 10;
+const SECONDS = 4;
+const LOGINS = 5;
 
 interface Waits {
   me: number;
@@ -22,7 +23,8 @@ export async function measureAttack(auth: AuthUnderTest, name: string): Promise<
   for (let turn = -1; turn < TURNS; turn += 1) {
     const atRest = await waits(auth);
     const script = join(import.meta.dirname, 'attack-process.ts');
-    const args = [...process.execArgv, script, name, String(auth.service.port)];
+    const ports = [auth.service.port, auth.service.operationsPort].map(String);
+    const args = [...process.execArgv, script, name, ...ports];
     const attack = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit'] });
     await pause(1000); // until it has begun
     const underAttack = await waits(auth);
@@ -35,7 +37,7 @@ export async function measureAttack(auth: AuthUnderTest, name: string): Promise<
   return (['me', 'login'] as const).map((what) => {
     const [under, at] = [attacked, rest].map((turns) => turns.map((turn) => turn[what]));
     return {
-      what: `${what}, p99 under attack (${name}), against p99 at rest`,
+      what: `${what}, p99 under attack (${ATTACKS[name]?.what ?? name}), against p99 at rest`,
       ratio: medianRatio(under ?? [], at ?? []),
       target: { atMost: 3 },
       figures: `${median(under ?? []).toFixed(1)} ms, ${median(at ?? []).toFixed(1)} ms`,

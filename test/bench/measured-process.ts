@@ -9,6 +9,8 @@ export class MeasuredProcess {
   private constructor(
     private readonly child: ChildProcess,
     readonly port: number,
+    /** Of health and metrics; 0: a program without them. */
+    readonly operationsPort: number,
   ) {}
 
   static async start(program: string, args: string[], environment: Record<string, string>): Promise<MeasuredProcess> {
@@ -17,18 +19,19 @@ export class MeasuredProcess {
       env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...environment },
       stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     });
-    const listening = await new Promise<number>((resolve, reject) => {
+    const [port, operations] = await new Promise<[number, number]>((resolve, reject) => {
       let output = '';
-      let port: string | null = null;
+      let line: string | null = null;
       child.stdout?.on('data', (chunk: Buffer) => {
-        if (port !== null) return; // only taken away, as a log collector does
+        if (line !== null) return; // only taken away, as a log collector does
         output += chunk.toString();
-        port = /listening on http:\/\/[^:"\s]+:(\d+)/.exec(output)?.[1] ?? null;
-        if (port !== null) resolve(Number(port));
+        line = /^.*listening on http:.*$/m.exec(output)?.[0] ?? null;
+        if (line === null) return;
+        resolve([portIn(line, /listening on http:\/\/[^:"\s]+:(\d+)/), portIn(line, /"operations":"[^"]+:(\d+)"/)]);
       });
       child.on('exit', (code) => reject(new Error(`${program} ended with ${String(code)}\n${output}`)));
     });
-    return new MeasuredProcess(child, listening);
+    return new MeasuredProcess(child, port, operations);
   }
 
   /** Seconds of processor time so far, all threads together (Linux counts in hundredths). */
@@ -53,4 +56,8 @@ export class MeasuredProcess {
     this.child.kill('SIGTERM');
     await ended;
   }
+}
+
+function portIn(line: string, pattern: RegExp): number {
+  return Number(pattern.exec(line)?.[1] ?? 0);
 }

@@ -45,6 +45,13 @@ describe('bytes that are hardly a request', () => {
     ['a limit gone round by an absolute target', limitOf('http://x/api/auth/login'), 413, 'payload_too_large'],
     ['a limit gone round by an escaped letter', limitOf('/api/%61uth/login'), 413, 'payload_too_large'],
     ['a folded header', 'GET / HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n', 400, 'bad_request'],
+    [
+      'an extension of a chunk that goes on for ever',
+      `${LOGIN}Transfer-Encoding: chunked\r\n\r\n1;${'e'.repeat(17_000)}`,
+      413,
+      'payload_too_large',
+    ],
+    ['more headers than a client has', `GET / HTTP/1.1\r\nHost: x\r\n${'A:\r\n'.repeat(100)}\r\n`, 431, 'bad_request'],
     ['a path that cannot be decoded', 'GET /api/%zz HTTP/1.1\r\nHost: x\r\n\r\n', 400, 'bad_request'],
     ['the server itself', 'OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n', 404, 'not_found'],
     ['a method that Node does not know', 'BREW /api/auth/me HTTP/1.1\r\nHost: x\r\n\r\n', 405, 'method_not_allowed'],

@@ -60,6 +60,21 @@ describe('the second port', () => {
     connection.destroy();
   });
 
+  it('makes ten answers a second at most, however many ask', async () => {
+    let made = 0;
+    health.register('part', () => {
+      made += 1;
+      return Promise.resolve('up');
+    });
+    const start = performance.now();
+    const client = async (): Promise<void> => {
+      for (let asked = 0; asked < 4; asked += 1) expect((await fetch(`${url}/health/ready`)).status).toBe(200);
+    };
+    await Promise.all(Array.from({ length: 8 }, client));
+
+    expect(made).toBeLessThanOrEqual(1 + (performance.now() - start) / 100);
+  });
+
   it('closes a connection with more requests in flight than a scraper has', async () => {
     const connection = await RawConnection.open(url);
 

@@ -14,6 +14,8 @@ describe('bodies that are not read', () => {
   const post = (path: string, headers: string): string =>
     `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${headers}\r\n`;
 
+  const get = 'GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n';
+
   it.each([
     ['no session', '/api/admin/groups', '', 401],
     ['a forged token', '/api/queries', 'Authorization: Bearer eyJhbGciOiJub25lIn0.e30.\r\n', 401],
@@ -28,17 +30,58 @@ describe('bodies that are not read', () => {
     connection.destroy();
   });
 
-  it('are thrown away, and the connection serves the next request', async () => {
+  it('are thrown away where they are short, and the connection serves the next request', async () => {
     const connection = await RawConnection.open(service.url);
-    const body = 'a'.repeat(1_000_000);
-    connection.send(`${post('/api/admin/groups', 'Content-Length: 1000000\r\n')}${body}`);
+    connection.send(post('/api/admin/groups', 'Content-Length: 60000\r\n'));
     await connection.reads(/"token_missing"[^}]*\}$/);
-    connection.send(`${post('/api/auth/login', 'Transfer-Encoding: chunked\r\n')}f4240\r\n${body}\r\n0\r\n\r\n`);
-    await connection.reads(/"payload_too_large"[^}]*\}$/);
-    connection.send(`GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n`);
+    connection.send('a'.repeat(60_000)).send(get);
 
-    expect(statusesIn(await connection.reads(/"not_found"[^}]*\}$/))).toEqual([401, 413, 404]);
+    expect(statusesIn(await connection.reads(/"not_found"[^}]*\}$/))).toEqual([401, 404]);
     connection.destroy();
+  });
+
+  it.each([
+    ['no session', 'POST', '/api/admin/groups', 'Content-Length: 1000000\r\n', 'a', 401],
+    ['too long', 'POST', '/api/auth/login', 'Transfer-Encoding: chunked\r\n', `4000\r\n${'a'.repeat(16_384)}\r\n`, 413],
+    ['a method without a body', 'GET', '/nowhere', 'Transfer-Encoding: chunked\r\n', '1\r\na\r\n', 404],
+  ])('end the connection with the answer where they are long or endless: %s', async (_, ...request) => {
+    const [method, path, headers, more, status] = request;
+    const connection = await RawConnection.open(service.url);
+    connection.send(post(path, headers).replace('POST', method));
+    for (let count = 0; count < 64; count += 1) connection.send(more);
+
+    const text = await connection.closed; // and what follows is not taken for a request
+    expect(statusesIn(text)).toEqual([status]);
+    expect(text.toLowerCase()).toContain('connection: close');
+    expect(text).toMatch(/\}$/);
+  });
+
+  it('are no longer read once they come in more pieces than bytes that say anything', async () => {
+    const connection = await RawConnection.open(service.url);
+    connection.send(post('/api/auth/login', 'Transfer-Encoding: chunked\r\n') + '1\r\n \r\n'.repeat(500));
+
+    const text = await connection.closed;
+    expect(statusesIn(text)).toEqual([413]);
+    expect(text).toContain('send larger chunks');
+  });
+
+  it('may come in as many pieces as a small body has', async () => {
+    const connection = await RawConnection.open(service.url);
+    const body = '{"username":"somebody","password":"no password of anybody"}';
+    connection.send(post('/api/auth/login', 'Transfer-Encoding: chunked\r\n'));
+    connection.send(`${body.replaceAll(/./g, '1\r\n$&\r\n')}0\r\n\r\n${get}`);
+
+    expect(statusesIn(await connection.reads(/"not_found"[^}]*\}$/))).toEqual([401, 404]);
+    connection.destroy();
+  });
+
+  it('lose no answer to a client that reads only when it has sent all', async () => {
+    const connection = (await RawConnection.open(service.url)).stopReading();
+    connection.send(`${post('/api/admin/groups', 'Content-Length: 1000000\r\n')}${'a'.repeat(1_000_000)}`);
+    await connection.sent();
+    connection.readOn();
+
+    expect(statusesIn(await connection.closed)).toEqual([401]);
   });
 
   it('are asked for only where they are wanted: 100 Continue', async () => {

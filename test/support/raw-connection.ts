@@ -29,6 +29,15 @@ export class RawConnection {
     return this;
   }
 
+  readOn(): void {
+    this.socket.resume();
+  }
+
+  /** Resolves when the kernel has taken all that was sent. */
+  async sent(): Promise<void> {
+    while (this.socket.writableLength > 0) await new Promise((resolve) => this.socket.once('drain', resolve));
+  }
+
   /** Reads what is there at this moment, one buffer of it, and stops again. */
   readOnce(): void {
     this.socket.once('data', () => this.socket.pause());

@@ -1,7 +1,7 @@
 import { type JsonMember, readJson } from '../../kernel/json-reader.js';
 
-/** Our tokens have some 300 characters; larger ones are not even decoded. */
-const MAX_LENGTH = 8192;
+/** Our tokens have some 330 characters; larger ones are not even decoded. */
+const MAX_LENGTH = 1024;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**

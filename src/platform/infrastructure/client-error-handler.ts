@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Server } from 'node:http';
+import { type Server, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Refused } from '../../kernel/errors.js';
@@ -37,20 +37,20 @@ export function clientErrorHandler(
     const id = randomUUID();
     const response = unknownMethodResponse(error, methods, id) ?? malformedRequestResponse(error, id);
     records.unparsed(response.status);
-    respond(socket, response);
+    respond(connections, socket, response);
   };
 }
 
 /** Answers CONNECT with 405; Node would close the connection without an answer. */
-export function refuseTunnels(server: Server, records: RequestRecords): void {
+export function refuseTunnels(server: Server, connections: Connections, records: RequestRecords): void {
   server.on('connect', (_, socket) => {
     records.unparsed(405);
     const problem = toProblem(new Refused('method_not_allowed'), randomUUID());
-    respond(socket, { status: 405, reason: 'Method Not Allowed', problem, allow: '' });
+    respond(connections, socket, { status: 405, reason: 'Method Not Allowed', problem, allow: '' });
   });
 }
 
-function respond(socket: Duplex, { status, reason, problem, allow }: RawResponse): void {
+function respond(connections: Connections, socket: Duplex, { status, reason, problem, allow }: RawResponse): void {
   const body = JSON.stringify(problem);
   const headers = {
     ...STANDARD_HEADERS,
@@ -61,15 +61,23 @@ function respond(socket: Duplex, { status, reason, problem, allow }: RawResponse
     Connection: 'close',
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${String(value)}\r\n`);
-  socket.end(`HTTP/1.1 ${status} ${reason}\r\n${lines.join('')}\r\n${body}`);
+  connections.end(socket, `HTTP/1.1 ${status} ${reason}\r\n${lines.join('')}\r\n${body}`);
 }
 
+/** Statuses of what Node or Connections refuses to parse on; of anything else: 400. */
+const STATUSES: Readonly<Record<string, number>> = {
+  HPE_HEADER_OVERFLOW: 431,
+  TOO_MANY_HEADERS: 431,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+  TOO_MANY_PIECES: 413,
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+};
+
 function malformedRequestResponse({ code }: ClientError, id: string): RawResponse {
-  const tooLarge = code === 'HPE_HEADER_OVERFLOW';
-  const late = code === 'ERR_HTTP_REQUEST_TIMEOUT';
-  const status = tooLarge ? 431 : late ? 408 : 400;
-  const reason = tooLarge ? 'Request Header Fields Too Large' : late ? 'Request Timeout' : 'Bad Request';
-  const problem = toProblem(new Refused('bad_request', { detail: `${reason}.` }), id);
+  const status = STATUSES[code ?? ''] ?? 400;
+  const reason = STATUS_CODES[status] ?? '';
+  const detail = code === 'TOO_MANY_PIECES' ? 'The body comes in too small pieces: send larger chunks.' : `${reason}.`;
+  const problem = toProblem(new Refused(status === 413 ? 'payload_too_large' : 'bad_request', { detail }), id);
   return { status, reason, problem: { ...problem, title: reason, status } };
 }
 

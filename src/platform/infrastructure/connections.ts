@@ -1,9 +1,11 @@
-import { createServer, IncomingMessage, type RequestListener, type Server, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import { createServer, IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { Refused } from '../../kernel/errors.js';
 import type { Log } from '../log.js';
 import type { Settings } from '../settings.js';
+import { readInSlices } from './sliced-reading.js';
 
 /** Requests of one connection that have been read and not answered. Clients that pipeline send a few. */
 const MAX_IN_FLIGHT = 16;
@@ -14,19 +16,32 @@ const KEEP_ALIVE_MS = 72_000;
 /** How often late requests are checked for; Node's default of 30 s would be added to the limit. */
 const CHECK_MS = 1_000;
 
-interface Exchange {
-  request: IncomingMessage;
-  response: ServerResponse;
+/** The longest body after which an answer that did not wait for it leaves the connection open. */
+const MAX_REST = 65_536;
+
+/** Each piece of a body is some microseconds of work: their mean size, beyond as many as a small body may have. */
+const PIECES = { free: 128, meanBytes: 256 };
+
+/** As in common servers (Apache's LimitRequestFields). */
+const MAX_HEADERS = 100;
+
+/** A request that is well-formed, and would cost too much: answered by the clientErrorHandler, as if it could not be parsed. */
+export class RequestTooCostly extends Error {
+  constructor(readonly code: 'TOO_MANY_PIECES' | 'TOO_MANY_HEADERS') {
+    super(code);
+  }
 }
 
 interface Connection {
   inFlight: number;
-  latest?: Exchange;
-  /** Once it is closed: replaces every further request of it. */
-  discarded?: Exchange;
+  latest?: { request: IncomingMessage; response: ServerResponse; keepsAlive: boolean };
+  /** The latest request is answered as if it could not be parsed. */
+  tooCostly?: RequestTooCostly;
+  /** It has had its last answer. */
+  hasEnded: boolean;
 }
 
-/** The connections of an HTTP server, with limits for each: requests in flight, time to send one, time to read an answer. */
+/** The connections of an HTTP server, with limits for each: requests in flight, time to send one, pieces of one, time to read an answer. */
 export class Connections {
   readonly open = new Set<Socket>();
   /** Called when no request of a connection is in flight any more, and when it has closed. */
@@ -41,7 +56,7 @@ export class Connections {
   serve(answer: RequestListener): Server {
     const { requestSeconds, sendSeconds } = this.limits;
     const server = createServer({
-      ...this.discarding(),
+      IncomingMessage: this.countingPieces(),
       requireHostHeader: false, // requireOneHost answers with a problem document
       headersTimeout: requestSeconds * 1000,
       requestTimeout: requestSeconds * 1000,
@@ -53,6 +68,13 @@ export class Connections {
       socket.once('close', () => {
         this.open.delete(socket);
         this.onIdle(socket);
+      });
+      const connection = this.of(socket);
+      readInSlices(socket, {
+        hasUnread: () => connection.hasEnded || connection.latest?.request.complete === false,
+        afterSlice: () => {
+          if (connection.tooCostly !== undefined) server.emit('clientError', connection.tooCostly, socket);
+        },
       });
     });
     server.on('request', (request, response) => {
@@ -80,50 +102,63 @@ export class Connections {
    * earlier request waits for its answer, and not where the request being read has been answered.
    */
   mayAnswer(socket: Socket): boolean {
-    const { inFlight, latest } = this.of(socket);
-    if (latest === undefined || latest.request.complete) return inFlight === 0;
+    const { inFlight, latest, tooCostly } = this.of(socket);
+    if (latest === undefined || (latest.request.complete && tooCostly === undefined)) return inFlight === 0;
     return inFlight === 1 && !latest.response.headersSent;
   }
 
-  /**
-   * Node parses all that it has read, also after the connection was closed: 64 KiB hold 1,900 requests of some kilobytes of
-   * objects each. After the close all of them are one and the same object, which stores nothing.
-   */
-  private discarding(): { IncomingMessage: typeof IncomingMessage; ServerResponse: typeof ServerResponse } {
-    const discarded = (socket: Socket): Exchange | undefined => this.connections.get(socket)?.discarded;
-    class Request extends IncomingMessage {
-      constructor(socket: Socket) {
-        super(socket);
-        return discarded(socket)?.request ?? this;
+  /** Writes the last answer of a connection, of which nothing more is parsed. */
+  end(socket: Duplex, answer: string): void {
+    socket.write(answer);
+    if (!(socket instanceof Socket)) return;
+    this.of(socket).hasEnded = true;
+    socket.destroySoon();
+  }
+
+  /** Requests that count the pieces of their bodies, and keep their connection open once the whole of it has come. */
+  private countingPieces(): typeof IncomingMessage {
+    const of = (socket: Socket): Connection => this.of(socket);
+    return class extends IncomingMessage {
+      private pieces = 0;
+      private bytes = 0;
+
+      override push(piece: Buffer | null): boolean {
+        const connection = of(this.socket);
+        if (piece === null) {
+          const { latest } = connection;
+          if (latest?.request === this) latest.response.shouldKeepAlive = latest.keepsAlive;
+        } else {
+          this.pieces += 1;
+          this.bytes += piece.length;
+          if (this.pieces > PIECES.free + this.bytes / PIECES.meanBytes) {
+            connection.tooCostly ??= new RequestTooCostly('TOO_MANY_PIECES');
+          }
+        }
+        return super.push(piece);
       }
-    }
-    class Response<R extends IncomingMessage> extends ServerResponse<R> {
-      constructor(request: R, ...options: unknown[]) {
-        super(...([request, ...options] as [R]));
-        const response = discarded(request.socket)?.response;
-        if (response !== undefined) return response as this;
-      }
-    }
-    return { IncomingMessage: Request, ServerResponse: Response };
+    };
   }
 
   /** False: the connection has been closed, and the request is not answered. */
   private admit(request: IncomingMessage, response: ServerResponse): boolean {
     const { socket } = request;
-    if (socket.destroyed) return false;
     const connection = this.of(socket);
+    if (socket.destroyed || connection.tooCostly !== undefined) return false;
     if (connection.inFlight === MAX_IN_FLIGHT) {
       this.close(socket, 'too many requests in flight');
-      connection.discarded = forgetful(request, response);
       return false;
     }
+    connection.latest = { request, response, keepsAlive: response.shouldKeepAlive };
     connection.inFlight += 1;
-    connection.latest = { request, response };
+    // Until the whole of it has come: what is left of it after an answer would have to be parsed to be thrown away.
+    if (bodyLength(request) > MAX_REST) response.shouldKeepAlive = false;
     response.once('close', () => {
       connection.inFlight -= 1;
       if (connection.inFlight === 0) this.onIdle(socket);
     });
-    return true;
+    if (request.rawHeaders.length <= 2 * MAX_HEADERS) return true;
+    connection.tooCostly = new RequestTooCostly('TOO_MANY_HEADERS');
+    return false;
   }
 
   private close(socket: Socket, reason: string): void {
@@ -134,26 +169,15 @@ export class Connections {
   private of(socket: Socket): Connection {
     const known = this.connections.get(socket);
     if (known !== undefined) return known;
-    const fresh: Connection = { inFlight: 0 };
+    const fresh: Connection = { inFlight: 0, hasEnded: false };
     this.connections.set(socket, fresh);
     return fresh;
   }
 }
 
-/** Makes a request and its response, which are not handled, store nothing that Node's parser adds to them. */
-function forgetful(request: IncomingMessage, response: ServerResponse): Exchange {
-  const nothing =
-    <T>(self: T) =>
-    () =>
-      self;
-  Object.assign(request, {
-    _addHeaderLines: () => undefined,
-    push: () => true,
-    destroy: nothing(request),
-    on: nothing(request),
-  });
-  Object.assign(response, { on: nothing(response), destroy: nothing(response) });
-  return { request, response };
+/** Bytes; Infinity: it comes in chunks, until it ends. */
+function bodyLength({ headers }: IncomingMessage): number {
+  return headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : Infinity;
 }
 
 /**

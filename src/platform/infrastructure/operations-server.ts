@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type FastifyInstance, fastify } from 'fastify';
 import type { Registry } from 'prom-client';
 import { Refused } from '../../kernel/errors.js';
@@ -8,9 +9,13 @@ import { toProblem } from '../problem.js';
 import type { Connections } from './connections.js';
 import { exposeHealth } from './health-gauges.js';
 
+/** Milliseconds between two answers of the second port. */
+const BEAT = 100;
+
 /**
  * The second port: health and metrics, never public, and so without authentication. Its requests must not be able to slow
- * down the first port: concurrent ones share an answer.
+ * down the first port: at most ten times a second they are answered, all that wait together, and concurrent ones share an
+ * answer.
  */
 export function operationsServer(health: HealthRegistry, metrics: Registry, connections: Connections): FastifyInstance {
   const server = fastify({
@@ -21,6 +26,8 @@ export function operationsServer(health: HealthRegistry, metrics: Registry, conn
   const report = singleFlight(() => health.report());
   const text = singleFlight(() => metrics.metrics());
   exposeHealth(metrics, report);
+  const beat = beats(BEAT);
+  server.addHook('onRequest', () => beat());
   server.setNotFoundHandler((request, reply) => {
     const problem = toProblem(new Refused('not_found'), request.id);
     void reply.status(problem.status).type('application/problem+json; charset=utf-8').send(JSON.stringify(problem));
@@ -32,4 +39,14 @@ export function operationsServer(health: HealthRegistry, metrics: Registry, conn
   });
   server.get('/metrics', async (_, reply) => reply.type(metrics.contentType).send(await text()));
   return server;
+}
+
+/** Resolves at once, or so many milliseconds after it last did. */
+function beats(milliseconds: number): () => Promise<void> {
+  let last = -Infinity;
+  return singleFlight(async () => {
+    const wait = last + milliseconds - performance.now();
+    if (wait > 0) await delay(wait);
+    last = performance.now();
+  });
 }
