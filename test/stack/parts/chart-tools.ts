@@ -4,6 +4,7 @@ import { join } from 'node:path';
 
 import type { Processes } from '../running/processes.js';
 import { cached } from './cache.js';
+import { buildProgram } from './go.js';
 import { installPython } from './python.js';
 
 const MODULES = join(import.meta.dirname, 'chart-tools');
@@ -30,17 +31,8 @@ export async function installChartTools(processes: Processes, cache: string): Pr
   const key = `chart-tools-${pins.digest('hex').slice(0, 8)}`;
   const names = PROGRAMS.map(({ name }) => name);
   return cached(cache, key, names, async (staging) => {
-    for (const { module, name, source, flags } of PROGRAMS) {
-      await processes.complete({
-        name: `build-${name}`,
-        command: 'go',
-        args: [
-          ...['build', '-C', join(MODULES, module), ...flags],
-          ...['-trimpath', '-ldflags', '-s -w', '-o', join(staging, name), source],
-        ],
-        env: { CGO_ENABLED: '0', GOFLAGS: '-mod=readonly', GOWORK: 'off' },
-      });
-    }
+    for (const { module, name, source, flags } of PROGRAMS)
+      await buildProgram(processes, { module: join(MODULES, module), source, program: join(staging, name), flags });
   });
 }
 

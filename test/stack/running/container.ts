@@ -25,6 +25,8 @@ export interface ImageSettings {
   entryPoint: string[];
   command: string[];
   healthCheck: string[];
+  ports: string[];
+  labels: Record<string, string>;
 }
 
 export function imageSettings(): ImageSettings {
@@ -50,6 +52,10 @@ export function imageSettings(): ImageSettings {
     entryPoint: words('ENTRYPOINT'),
     command: words('CMD'),
     healthCheck: words('HEALTHCHECK'),
+    ports: instruction('EXPOSE').split(' '),
+    labels: Object.fromEntries(
+      [...instruction('LABEL').matchAll(/(\S+)="(.*?)"/g)].map(([, name = '', value = '']) => [name, value]),
+    ),
   };
 }
 
