@@ -8,6 +8,16 @@ export abstract class Timers {
    */
   abstract wait(milliseconds: number, signal?: AbortSignal): Promise<void>;
 
+  /** Resolves with the work, and after that many milliseconds at the latest. @throws what the work throws by then. */
+  async atMost(milliseconds: number, work: Promise<unknown>): Promise<void> {
+    const done = new AbortController();
+    try {
+      await Promise.race([work, this.wait(milliseconds, done.signal).catch(() => undefined)]);
+    } finally {
+      done.abort();
+    }
+  }
+
   /** Repeats `work`, each time that many milliseconds after it has ended, until the signal is aborted. */
   async every(milliseconds: number, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
     for (;;) {

@@ -72,7 +72,7 @@ export class QueriesService {
       createdAt,
       deadlineAt: new Date(createdAt.getTime() + queries.maxSeconds * 1000),
     };
-    if (!(await this.store.reserve(query, this.executions.replica, queries.maxRunningPerUser))) {
+    if (!(await this.executions.reserve(query, queries.maxRunningPerUser))) {
       return { kind: 'too-many', quota: { name: 'running-queries', limit: queries.maxRunningPerUser } };
     }
     const answer = await this.submitToEngine(query, asked, signal);
@@ -164,7 +164,7 @@ export class QueriesService {
       const session = sessionFor(query.runAs, { catalog, schema, traceToken });
       return await this.client.submit(sql, session, { deadline, signal });
     } catch (error) {
-      await this.store.discard(id);
+      await this.executions.discard(id);
       if (error instanceof InvalidParameter) return { kind: 'invalid', field: 'parameters', message: error.message };
       if (error instanceof InvalidSession) return { kind: 'invalid', field: 'catalog', message: error.message };
       if (!(error instanceof EngineFault)) throw error;

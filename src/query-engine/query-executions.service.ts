@@ -1,12 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../kernel/clock.js';
 import { Ids } from '../kernel/ids.js';
+import { singleFlight } from '../kernel/single-flight.js';
 import { Timers } from '../kernel/timers.js';
 import { Log } from '../platform/log.js';
 import { Settings } from '../platform/settings.js';
 import { PageBudget } from './domain/page-budget.js';
 import { endedBy } from './domain/query.js';
-import { type ExecutionState, type QueryProgress, QueryStore } from './domain/query-store.js';
+import { type ExecutionState, type NewQuery, type QueryProgress, QueryStore } from './domain/query-store.js';
 import { StatementClient } from './domain/statement-client.js';
 import type { StatementPage } from './domain/statement-page.js';
 import { type ExecutionResources, QueryExecution } from './query-execution.js';
@@ -31,6 +32,12 @@ export class QueryExecutions {
   readonly replica: string;
   readonly #executions = new Map<string, QueryExecution>();
   private readonly resources: ExecutionResources;
+  /** What ticks have started. */
+  private readonly underWay = new Set<Promise<void>>();
+  /** One claim of a query at a time: a second one would find the first one's claim, and not yet its execution. */
+  private readonly claims = new Map<string, Promise<QueryExecution | null>>();
+  /** Reserved queries without a statement on the engine, still to be removed. */
+  private readonly unaccepted = new Set<string>();
   private isStopping = false;
   private sweptAt = -SWEEP_EVERY;
 
@@ -63,6 +70,23 @@ export class QueryExecutions {
       await this.timers.wait(TICK, signal).catch(() => undefined);
     }
     await this.handOver();
+    await this.settled();
+  }
+
+  /** False: the user has `mostAlive` running queries already. */
+  async reserve(query: NewQuery, mostAlive: number): Promise<boolean> {
+    try {
+      return await this.store.reserve(query, this.replica, mostAlive);
+    } catch (error) {
+      this.unaccepted.add(query.id); // it may have been stored, and would be renewed for ever
+      throw error;
+    }
+  }
+
+  /** Removes a query that the engine did not accept: at a later tick where the database is away. */
+  async discard(id: string): Promise<void> {
+    this.unaccepted.add(id);
+    await this.discardUnaccepted().catch((error: unknown) => this.warn(error));
   }
 
   /** Executes a query from the answer to its POST on. @returns null: it has ended. @throws EngineFault for rows without columns. */
@@ -75,16 +99,11 @@ export class QueryExecutions {
   /** The rows of a query from that one on; this replica takes it over if another executes it. Null: it has ended. */
   async rows(id: string, from: number, limit: number): Promise<RowsResult | null> {
     const present = this.#executions.get(id);
-    if (present !== undefined) {
-      const result = await present.rows(from, limit);
-      if (result?.kind === 'page' || present.isFinished) return result;
-    }
+    const result = (await present?.rows(from, limit)) ?? null;
+    if (result?.kind === 'page' || present?.isFinished === true) return result;
     if (this.isStopping) return null;
-    // Another replica may have executed it meanwhile: only the database knows its newest state.
-    const state = await this.store.claim(id, this.replica);
-    if (state === null) return null;
-    present?.release();
-    return this.execute(state).rows(from, limit);
+    const execution = await this.takeOver(id);
+    return execution === null || execution === present ? result : execution.rows(from, limit);
   }
 
   /** Leaves all queries to another replica. */
@@ -109,15 +128,27 @@ export class QueryExecutions {
     this.#executions.delete(id);
   }
 
-  /** One round over all executions. Called every 5 s, and by tests. */
+  /**
+   * Renews the leases, and starts what is due: called every 5 s. It waits for the leases alone, so that no engine, however
+   * slow for one query, delays another query or lets leases expire.
+   */
   async tick(): Promise<void> {
     const present = [...this.#executions];
     const leases = new Map((await this.store.renew(this.replica)).map(({ id, isActive }) => [id, isActive]));
-    await Promise.all(present.map(([id, execution]) => this.tickOne(id, execution, leases.get(id))));
-    for (const state of await this.store.claimExpired(this.replica, ADOPTED_AT_ONCE)) await this.adopt(state);
-    if (this.timers.now() - this.sweptAt < SWEEP_EVERY) return;
-    this.sweptAt = this.timers.now();
-    await this.store.removePast(new Date(this.clock.now().getTime() - this.settings.queries.retentionDays * DAY));
+    for (const [id, execution] of present) this.start(this.tickOne(id, execution, leases.get(id)));
+    this.start(this.discardUnaccepted());
+    this.start(this.adoptExpired());
+    this.start(this.sweep());
+  }
+
+  /** Resolves when all that ticks have started is done. */
+  async settled(): Promise<void> {
+    while (this.underWay.size > 0) await Promise.all(this.underWay);
+  }
+
+  private start(work: Promise<void>): void {
+    const done = work.catch((error: unknown) => this.warn(error)).finally(() => this.underWay.delete(done));
+    this.underWay.add(done);
   }
 
   /** @param isActive of its user; undefined: another replica executes the query, or it has ended. */
@@ -129,10 +160,16 @@ export class QueryExecutions {
     else await execution.end(endedBy('account_deactivated'));
   }
 
-  /** Without the error itself: a database's error carries the values that it was given, and paths are among them. */
-  private warn(error: unknown): void {
-    this.log.warn('query execution tick failed', { reason: error instanceof Error ? error.message : 'unknown' });
+  private async discardUnaccepted(): Promise<void> {
+    for (const id of this.unaccepted) {
+      await this.store.discard(id);
+      this.unaccepted.delete(id);
+    }
   }
+
+  private readonly adoptExpired = singleFlight(async () => {
+    for (const state of await this.store.claimExpired(this.replica, ADOPTED_AT_ONCE)) await this.adopt(state);
+  });
 
   /** A query without any path had not reached the engine, or was in the dead replica's memory alone: it is lost. */
   private async adopt(state: ExecutionState): Promise<void> {
@@ -142,7 +179,38 @@ export class QueryExecutions {
     else if (state.waitingSince === null) void execution.resume();
   }
 
+  private readonly sweep = singleFlight(async () => {
+    if (this.timers.now() - this.sweptAt < SWEEP_EVERY) return;
+    this.sweptAt = this.timers.now();
+    await this.store.removePast(new Date(this.clock.now().getTime() - this.settings.queries.retentionDays * DAY));
+  });
+
+  /** Without the error itself: a database's error carries the values that it was given, and paths are among them. */
+  private warn(error: unknown): void {
+    this.log.warn('query execution tick failed', { reason: error instanceof Error ? error.message : 'unknown' });
+  }
+
+  /** The execution of a query, on this replica from now on. Null: it has ended. */
+  private takeOver(id: string): Promise<QueryExecution | null> {
+    const underWay = this.claims.get(id);
+    if (underWay !== undefined) return underWay;
+    const claim = this.claim(id).finally(() => this.claims.delete(id));
+    this.claims.set(id, claim);
+    return claim;
+  }
+
+  private async claim(id: string): Promise<QueryExecution | null> {
+    // Another replica may have executed it meanwhile: only the database knows its newest state.
+    const claimed = await this.store.claim(id, this.replica);
+    if (claimed === null) return null;
+    const present = this.#executions.get(id);
+    const isLiving = claimed.wasOwn && present?.isReleased() === false;
+    return isLiving ? present : this.execute(claimed.state);
+  }
+
+  /** In place of the former execution of this query, which another replica took over meanwhile. */
   private execute(state: ExecutionState): QueryExecution {
+    this.#executions.get(state.id)?.release();
     const execution = new QueryExecution(this.resources, state);
     this.#executions.set(state.id, execution);
     return execution;

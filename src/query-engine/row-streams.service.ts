@@ -56,9 +56,7 @@ export class RowStreams {
   async stop(): Promise<void> {
     this.isStopping = true;
     const all = (): Promise<unknown> => Promise.all(this.open.values());
-    const done = new AbortController();
-    await Promise.race([all(), this.timers.wait(LAST_PIECES, done.signal).catch(() => undefined)]);
-    done.abort();
+    await this.timers.atMost(LAST_PIECES, all());
     for (const response of this.open.keys()) response.destroy();
     await all();
   }

@@ -25,7 +25,7 @@ export type RowsResult =
   | { kind: 'gone' | 'unknown-place' | 'not-found' };
 
 /** The rows of a held page from … up to before …, with the cursor of the next page. */
-interface RowRange {
+export interface RowRange {
   columns: readonly Column[];
   from: number;
   to: number;

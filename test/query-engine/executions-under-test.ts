@@ -104,6 +104,12 @@ export class ExecutionsUnderTest {
     return id;
   }
 
+  /** One tick of that replica, with all that it starts. */
+  async tick(replica: QueryExecutions): Promise<void> {
+    await replica.tick();
+    await replica.settled();
+  }
+
   /** The rows as a reader of that replica gets them. */
   async rows(replica: QueryExecutions, id: string, from: number, limit: number): Promise<RowsRead> {
     const outcome = await replica.rows(id, from, limit);
@@ -112,6 +118,15 @@ export class ExecutionsUnderTest {
     const rows = [...pieces].flat();
     outcome.page.release();
     return { kind: 'page', page: { columns, rows, next } };
+  }
+
+  /** `run` while no query of the database can be read or written. */
+  async withoutDatabase(run: () => Promise<void>): Promise<void> {
+    const owner = await new DataSource({ type: 'postgres', url: this.database.migrationUrl }).initialize();
+    await owner.query('ALTER TABLE queries RENAME TO away');
+    await run();
+    await owner.query('ALTER TABLE away RENAME TO queries');
+    await owner.destroy();
   }
 
   deadlineAt(): Date {
@@ -130,7 +145,7 @@ export class ExecutionsUnderTest {
 
   /** As if the replicas of all queries had died a while ago. */
   async expireLeases(): Promise<void> {
-    await this.source.query(`UPDATE queries SET lease_until = now() - interval '1 s'`);
+    await this.source.query(`UPDATE queries SET lease_until = now() - interval '1 s' WHERE finished_at IS NULL`);
   }
 
   private replica(): QueryExecutions {

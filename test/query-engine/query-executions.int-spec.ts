@@ -1,4 +1,4 @@
-import { DataSource } from 'typeorm';
+import { randomUUID } from 'node:crypto';
 import type { QueryExecutions } from '../../src/query-engine/query-executions.service.js';
 import type { FakeTimers } from '../support/fake-timers.js';
 import type { FakeTrino } from '../support/fake-trino.js';
@@ -29,7 +29,7 @@ describe('query executions', () => {
     const first = await executions.rows(one, id, 0, 2);
     const second = await executions.rows(one, id, 2, 2);
     clock.advance(5);
-    await one.tick();
+    await executions.tick(one);
     await until(() => Promise.resolve(executions.asked('GET').length === 3));
 
     expect(values(first)).toEqual([1, 2]);
@@ -49,7 +49,7 @@ describe('query executions', () => {
 
     expect(await executions.rows(one, id, 0, 10)).toEqual(last);
     timers.advance(60_001);
-    await one.tick();
+    await executions.tick(one);
     expect(values(await executions.rows(one, id, 0, 10))).toBeNull();
   });
 
@@ -58,7 +58,7 @@ describe('query executions', () => {
     const id = await executions.begun('SELECT few');
     const last = await executions.rows(one, id, 0, 10);
     clock.advance(5);
-    await one.tick();
+    await executions.tick(one);
     let again = last;
     await until(async () => {
       again = await executions.rows(one, id, 0, 10);
@@ -83,15 +83,42 @@ describe('query executions', () => {
     let open: () => void = () => undefined;
     engine.answers('SELECT n', { columns: NUMBERS, data: [[1]], after: new Promise((resolve) => (open = resolve)) });
     const id = await executions.begun('SELECT n');
-    const owner = await new DataSource({ type: 'postgres', url: executions.database.migrationUrl }).initialize();
-    await owner.query('ALTER TABLE queries RENAME TO away');
-    open();
-    while (log.at('warn').length === 0) await new Promise((resolve) => setImmediate(resolve));
-    await owner.query('ALTER TABLE away RENAME TO queries');
-    await owner.destroy();
-    await one.tick();
+    await executions.withoutDatabase(async () => {
+      open();
+      while (log.at('warn').length === 0) await new Promise((resolve) => setImmediate(resolve));
+    });
+    await executions.tick(one);
 
     expect(values(await executions.rows(one, id, 0, 10))).toEqual([1]);
     expect(JSON.stringify(log.lines)).not.toContain('/v1/statement/');
+  });
+
+  it('do not count those that the engine did not accept, though the database was away then', async () => {
+    const times = { createdAt: clock.now(), deadlineAt: executions.deadlineAt() };
+    const asked = { id: randomUUID(), userId: 1, runAs: 'ana', sql: 'SELECT 1', catalog: null, schema: null };
+    const lost = { ...asked, ...times, traceToken: 't', id: randomUUID() };
+    expect(await one.reserve({ ...asked, ...times, traceToken: 't' }, 1)).toBe(true);
+    await executions.withoutDatabase(async () => {
+      await one.discard(asked.id);
+      await expect(one.reserve(lost, 1)).rejects.toThrow();
+    });
+    await executions.source.query(
+      `INSERT INTO queries (id, user_id, run_as, state, sql, trace_token, created_at, deadline_at, driver, lease_until)
+       VALUES ($1, 1, 'ana', 'queued', 'SELECT 1', 't', now(), now(), $2, now())`,
+      [lost.id, one.replica], // stored, though the answer was lost
+    );
+    await executions.tick(one);
+
+    expect(await executions.find(asked.id)).toBeNull();
+    expect(await executions.find(lost.id)).toBeNull();
+  });
+
+  it('are not begun anew for a cursor that no answer named', async () => {
+    const id = await executions.begun('SELECT n');
+    const first = await executions.rows(one, id, 0, 2);
+
+    expect(values(await executions.rows(one, id, 9, 2))).toBe('unknown-place');
+    expect(await executions.rows(one, id, 0, 2)).toEqual(first);
+    expect(executions.asked('GET')).toEqual(['0']);
   });
 });

@@ -3,9 +3,12 @@ import type { DataSource } from 'typeorm';
 import type { PostgresQueryStore } from '../../src/query-engine/infrastructure/postgres-query-store.js';
 import type { QueryExecutions } from '../../src/query-engine/query-executions.service.js';
 import type { FakeTimers } from '../support/fake-timers.js';
+import type { ScriptedPage } from '../support/fake-trino-statement.js';
 import type { FakeTrino } from '../support/fake-trino.js';
 import type { TestClock } from '../support/test-clock.js';
-import { ExecutionsUnderTest } from './executions-under-test.js';
+import { ExecutionsUnderTest, NUMBERS } from './executions-under-test.js';
+
+const NEVER = new Promise<void>(() => undefined);
 
 describe('query executions, at the limits of a query', () => {
   let executions: ExecutionsUnderTest;
@@ -15,6 +18,7 @@ describe('query executions, at the limits of a query', () => {
   let clock: TestClock;
   let timers: FakeTimers;
   let one: QueryExecutions;
+  let other: QueryExecutions;
 
   beforeAll(async () => {
     executions = await ExecutionsUnderTest.start();
@@ -22,7 +26,7 @@ describe('query executions, at the limits of a query', () => {
   afterAll(() => executions.stop());
   beforeEach(async () => {
     await executions.renew();
-    ({ engine, source, store, clock, timers, one } = executions);
+    ({ engine, source, store, clock, timers, one, other } = executions);
   });
 
   it('keep an unread page alive on the engine, and cancel after 300 s without a reader', async () => {
@@ -30,15 +34,15 @@ describe('query executions, at the limits of a query', () => {
     await executions.rows(one, id, 0, 1);
     clock.advance(299);
     timers.advance(59_999);
-    await one.tick();
+    await executions.tick(one);
     expect(executions.asked('HEAD')).toEqual([]);
     timers.advance(1);
-    await one.tick();
-    await one.tick();
+    await executions.tick(one);
+    await executions.tick(one);
     expect(executions.asked('HEAD')).toEqual(['0']);
 
     clock.advance(1);
-    await one.tick();
+    await executions.tick(one);
 
     expect(await executions.find(id)).toMatchObject({ state: 'cancelled', error: { code: 'query_abandoned' } });
     expect(engine.statements.at(-1)?.cancelled).toBe(true);
@@ -47,16 +51,35 @@ describe('query executions, at the limits of a query', () => {
   it('end at QUERY_MAX_SECONDS, counted from the POST', async () => {
     const id = await executions.begun('SELECT n');
     clock.advance(3_600);
-    await one.tick();
+    await executions.tick(one);
 
     expect(await executions.find(id)).toMatchObject({ state: 'failed', error: { code: 'query_timeout' } });
+    expect(engine.statements.at(-1)?.cancelled).toBe(true);
+  });
+
+  it.each<[string, number, string, ScriptedPage]>([
+    ['query_timeout', 3_600, 'SELECT slow', { columns: NUMBERS, after: NEVER }],
+    ['query_abandoned', 300, 'SELECT few', { columns: NUMBERS, data: [[1]] }],
+  ])('end with %s while readers wait for a page that the engine does not give', async (code, seconds, sql, page) => {
+    engine.answers(sql, page);
+    const id = await executions.begun(sql);
+    await (page.data === undefined ? Promise.resolve() : executions.rows(one, id, 0, 1));
+    await executions.expireLeases();
+    await executions.tick(other);
+    page.after = NEVER;
+    const readers = [executions.rows(other, id, 0, 1), executions.rows(other, id, 0, 1)];
+    clock.advance(seconds);
+    await executions.tick(other);
+
+    expect(await Promise.all(readers)).toEqual([null, null]);
+    expect(await executions.find(id)).toMatchObject({ error: { code } });
     expect(engine.statements.at(-1)?.cancelled).toBe(true);
   });
 
   it('cancel the queries of a deactivated account', async () => {
     const id = await executions.begun('SELECT n');
     await source.query('UPDATE users SET is_active = false');
-    await one.tick();
+    await executions.tick(one);
 
     expect(await executions.find(id)).toMatchObject({ state: 'cancelled', error: { code: 'account_deactivated' } });
     expect(engine.statements.at(-1)?.cancelled).toBe(true);
@@ -79,7 +102,7 @@ describe('query executions, at the limits of a query', () => {
     expect(row).toEqual({ next_path: null, page_path: null, driver: null });
 
     clock.advance(7 * 86_400 + 1);
-    await one.tick();
+    await executions.tick(one);
 
     expect(await executions.find(id)).toBeNull();
   });

@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
+import { endedBy } from '../../src/query-engine/domain/query.js';
 import type { PostgresQueryStore } from '../../src/query-engine/infrastructure/postgres-query-store.js';
 import type { QueryExecutions } from '../../src/query-engine/query-executions.service.js';
 import type { FakeTimers } from '../support/fake-timers.js';
+import type { ScriptedPage } from '../support/fake-trino-statement.js';
 import type { FakeTrino } from '../support/fake-trino.js';
 import type { LogBook } from '../support/log-book.js';
 import type { TestClock } from '../support/test-clock.js';
-import { ExecutionsUnderTest, values } from './executions-under-test.js';
+import { until } from '../support/until.js';
+import { ExecutionsUnderTest, NUMBERS, values } from './executions-under-test.js';
 
 describe('query executions, moving between replicas', () => {
   let executions: ExecutionsUnderTest;
@@ -43,11 +46,11 @@ describe('query executions, moving between replicas', () => {
   it('are adopted after their replica died, with the page that waited there', async () => {
     const id = await executions.begun('SELECT n');
     expect(values(await executions.rows(one, id, 0, 2))).toEqual([1, 2]);
-    await other.tick();
+    await executions.tick(other);
     expect(log.at('info')).toEqual([]);
 
     await executions.expireLeases();
-    await other.tick();
+    await executions.tick(other);
 
     expect(log.at('info')).toEqual(['adopted a query whose replica died']);
     expect(values(await executions.rows(other, id, 2, 9))).toEqual([3]);
@@ -60,11 +63,11 @@ describe('query executions, moving between replicas', () => {
       await timers.untilWaiting();
       stop.abort();
       await running;
-      await other.tick();
+      await executions.tick(other);
     });
     expect(await executions.find(id)).toMatchObject({ finishedAt: null, error: null });
 
-    await other.tick();
+    await executions.tick(other);
 
     expect(log.at('info')).toEqual(['adopted a query whose replica died']);
     expect(values(await executions.rows(other, id, 0, 9))).toEqual([1, 2, 3]);
@@ -78,7 +81,7 @@ describe('query executions, moving between replicas', () => {
     await timers.untilWaiting();
     stop.abort();
     await running;
-    await other.tick();
+    await executions.tick(other);
 
     expect(values(await executions.rows(other, id, 1, 1))).toEqual([2]);
     expect(executions.asked('DELETE')).toEqual([]);
@@ -87,9 +90,9 @@ describe('query executions, moving between replicas', () => {
   it('end without telling the engine when another replica has taken over or the owner has cancelled', async () => {
     const id = await executions.begun('SELECT n');
     await executions.rows(other, id, 0, 1);
-    await one.tick();
+    await executions.tick(one);
     await store.ownedBy(1).cancel(id, { state: 'finished', truncated: false, updateCount: null }, clock.now());
-    await other.tick();
+    await executions.tick(other);
 
     expect(executions.asked('DELETE')).toEqual([]);
     expect(values(await executions.rows(other, id, 1, 1))).toBeNull();
@@ -100,7 +103,7 @@ describe('query executions, moving between replicas', () => {
     const query = { id, userId: 1, runAs: 'ana', sql: 'SELECT 1', catalog: null, schema: null, traceToken: 't' };
     await store.reserve({ ...query, createdAt: clock.now(), deadlineAt: executions.deadlineAt() }, one.replica, 5);
     await executions.expireLeases();
-    await other.tick();
+    await executions.tick(other);
 
     expect(await executions.find(id)).toMatchObject({ state: 'failed', error: { code: 'query_lost' } });
   });
@@ -112,5 +115,39 @@ describe('query executions, moving between replicas', () => {
 
     expect(values(await executions.rows(other, id, 1, 1))).toBeNull();
     expect(await executions.find(id)).toMatchObject({ state: 'failed', error: { code: 'query_lost' } });
+  });
+
+  it('are executed once, however many readers ask a replica for them at once', async () => {
+    const id = await executions.begun('SELECT n');
+    const read = await Promise.all([0, 0, 0].map((from) => executions.rows(other, id, from, 2)));
+
+    expect(read.map(values)).toEqual([
+      [1, 2],
+      [1, 2],
+      [1, 2],
+    ]);
+    expect(executions.asked('GET')).toEqual(['0', '0']); // once by the former replica
+  });
+
+  it('are neither delayed nor adopted by their own replica while the engine does not give the page of another', async () => {
+    const soonOver = await executions.begun('SELECT n');
+    clock.advance(3_590);
+    const page: ScriptedPage = { columns: NUMBERS, data: [[1]] };
+    engine.answers('SELECT slow', page);
+    const slow = await executions.begun('SELECT slow');
+    await executions.rows(one, slow, 0, 1);
+    await executions.expireLeases();
+    await executions.tick(other);
+    page.after = new Promise(() => undefined);
+    clock.advance(10);
+    await other.tick();
+    await until(async () => (await executions.find(soonOver))?.error?.code === 'query_timeout');
+    await executions.expireLeases();
+
+    expect(await store.claimExpired(other.replica, 9)).toEqual([]);
+    await Promise.all([other.tick(), other.tick()]);
+    expect(log.at('info')).toEqual(Array(2).fill('adopted a query whose replica died'));
+    await store.ownedBy(1).cancel(slow, endedBy('query_cancelled'), clock.now());
+    await executions.tick(other);
   });
 });

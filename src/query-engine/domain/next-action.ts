@@ -13,16 +13,22 @@ export const EXECUTION_TIMEOUTS = {
 } as const;
 
 /**
- * What a tick does with a query: `expire` at QUERY_MAX_SECONDS after the POST; `abandon` for want of a reader; `resume`
- * where no page waits; `fetch-next` if the page that waits has been read to its end; `wait` otherwise.
+ * What a tick does with a query: `expire` at QUERY_MAX_SECONDS after the POST, whoever reads; `abandon` for want of a reader
+ * (one who asks for the newest page again reads nothing); `resume` where no page waits; `fetch-next` if the page that waits
+ * has been read to its end; `wait` otherwise.
  */
 export type Action = 'expire' | 'abandon' | 'resume' | 'fetch-next' | 'wait';
 
-type Timing = Pick<ExecutionState, 'deadlineAt' | 'waitingSince' | 'pageStart' | 'rowsReturned'>;
+interface Timing extends Pick<ExecutionState, 'deadlineAt' | 'waitingSince' | 'pageStart' | 'rowsReturned'> {
+  /** A reader waits for rows that nobody has read. */
+  isReadOn: boolean;
+}
 
-export function nextAction({ deadlineAt, waitingSince, pageStart, rowsReturned }: Timing, now: Date): Action {
+export function nextAction(timing: Timing, now: Date): Action {
+  const { deadlineAt, waitingSince, pageStart, rowsReturned, isReadOn } = timing;
   if (now >= deadlineAt) return 'expire';
   if (waitingSince === null) return 'resume';
+  if (isReadOn) return 'wait';
   const waiting = now.getTime() - waitingSince.getTime();
   if (waiting >= EXECUTION_TIMEOUTS.abandoned) return 'abandon';
   return waiting >= EXECUTION_TIMEOUTS.newestPage && rowsReturned > pageStart ? 'fetch-next' : 'wait';

@@ -78,9 +78,9 @@ export abstract class QueryStore {
   /** Rows from … up to before … go to the reader. */
   abstract handOut(id: string, replica: string, from: number, to: number, at: Date): Promise<boolean>;
   abstract end(id: string, replica: string, ending: Ending, at: Date): Promise<boolean>;
-  /** Takes over a query that the engine has accepted. Null: it has ended. */
-  abstract claim(id: string, replica: string): Promise<ExecutionState | null>;
-  /** Takes over up to `most` queries whose lease has expired. */
+  /** Takes over a query that the engine has accepted. `wasOwn`: this replica executed it already. Null: it has ended. */
+  abstract claim(id: string, replica: string): Promise<{ state: ExecutionState; wasOwn: boolean } | null>;
+  /** Takes over up to `most` queries of other replicas whose lease has expired. */
   abstract claimExpired(replica: string, most: number): Promise<ExecutionState[]>;
   /** Renews the leases of this replica. @returns the queries that it executes, and whether their users are active. */
   abstract renew(replica: string): Promise<{ id: string; isActive: boolean }[]>;

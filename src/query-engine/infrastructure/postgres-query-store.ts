@@ -108,19 +108,26 @@ export class PostgresQueryStore extends QueryStore {
     ]);
   }
 
-  override async claim(id: string, replica: string): Promise<ExecutionState | null> {
-    const [rows] = await this.session.manager.query<[StateRow[], number]>(
-      `UPDATE queries SET driver = $2, lease_until = ${LEASE}
-       WHERE id = $1 AND ${ALIVE} AND (next_path IS NOT NULL OR page_path IS NOT NULL) RETURNING ${STATE}`,
+  override async claim(id: string, replica: string): Promise<{ state: ExecutionState; wasOwn: boolean } | null> {
+    const [[row]] = await this.session.manager.query<[(StateRow & { wasOwn: boolean })[], number]>(
+      `WITH before AS (SELECT id AS claimed, driver AS former FROM queries WHERE id = $1 FOR UPDATE)
+       UPDATE queries SET driver = $2, lease_until = ${LEASE} FROM before
+       WHERE id = claimed AND ${ALIVE} AND (next_path IS NOT NULL OR page_path IS NOT NULL)
+       RETURNING former = $2 AS "wasOwn", ${STATE}`,
       [id, replica],
     );
-    return rows[0] === undefined ? null : toState(rows[0]);
+    if (row === undefined) return null;
+    const { wasOwn, ...state } = row;
+    return { state: toState(state), wasOwn };
   }
 
   override async claimExpired(replica: string, most: number): Promise<ExecutionState[]> {
     const [rows] = await this.session.manager.query<[StateRow[], number]>(
       `UPDATE queries SET driver = $1, lease_until = ${LEASE}
-       WHERE id IN (SELECT id FROM queries WHERE ${ALIVE} AND lease_until < now() ORDER BY lease_until LIMIT $2 FOR UPDATE SKIP LOCKED)
+       WHERE id IN (
+         SELECT id FROM queries WHERE ${ALIVE} AND lease_until < now() AND driver <> $1
+         ORDER BY lease_until LIMIT $2 FOR UPDATE SKIP LOCKED
+       )
        RETURNING ${STATE}`,
       [replica, most],
     );

@@ -1,0 +1,163 @@
+import type { Clock } from '../kernel/clock.js';
+import { singleFlight } from '../kernel/single-flight.js';
+import type { Timers } from '../kernel/timers.js';
+import type { EngineSession } from './domain/engine-session.js';
+import type { PageBudget } from './domain/page-budget.js';
+import { PageRows } from './domain/page-rows.js';
+import { isRepeated, judgePage, type TakenPage } from './domain/page-verdict.js';
+import type { QueryProgress } from './domain/query-store.js';
+import type { Ending } from './domain/query.js';
+import type { StatementClient } from './domain/statement-client.js';
+import type { StatementPage } from './domain/statement-page.js';
+import type { ExecutionRecord } from './execution-record.js';
+import { type HeldPage, HeldPages } from './held-pages.js';
+import { type FetchedPage, PageFetcher } from './page-fetcher.js';
+import type { QueryMetrics } from './query.metrics.js';
+import { type RowRange, rowsOfHeldPage, type RowsPage } from './rows-page.js';
+
+/** What the pages of all queries share. */
+export interface PageResources {
+  client: StatementClient;
+  timers: Timers;
+  clock: Clock;
+  budget: PageBudget;
+  metrics: QueryMetrics;
+}
+
+/** How taking a page ended. `not-ours`: another replica executes the query, or it has ended. */
+export type Taken = { kind: 'taken'; progress: QueryProgress; ending: Ending | null } | { kind: 'not-ours' };
+
+/** Milliseconds before a path that led to itself is fetched again. */
+const SAME_PATH_PAUSE = 100;
+
+/**
+ * The pages of one query, between the engine and its readers. They are fetched until one has rows; that one is held, and no
+ * more is fetched before it has been read. The record is always ahead of the engine, so that another replica can take over.
+ */
+export class EnginePages {
+  private readonly inMemory = new HeldPages();
+  private readonly fetcher: PageFetcher;
+  private readonly closed = new AbortController();
+  private lastTaken: TakenPage | null = null;
+
+  /** @param onBreach called for a value that its column's type cannot have. */
+  constructor(
+    private readonly resources: PageResources,
+    private readonly record: ExecutionRecord,
+    session: EngineSession,
+    private readonly onBreach: () => void,
+  ) {
+    this.fetcher = new PageFetcher(resources.client, resources, record.state.runAs, session, this.closed.signal);
+  }
+
+  /** The page that waits for a reader and is in memory. */
+  get waiting(): HeldPage | null {
+    return this.inMemory.waiting;
+  }
+
+  /** A page waits that is not in memory: another replica held it, or the budget evicted it. */
+  isEvicted(): boolean {
+    const { waitingSince, pagePath } = this.record.state;
+    return this.waiting === null && waitingSince !== null && pagePath !== null;
+  }
+
+  /** All rows of the page that waits have been handed out. */
+  get isReadToItsEnd(): boolean {
+    const page = this.waiting;
+    return page !== null && this.record.state.rowsReturned === page.start + page.rows.length;
+  }
+
+  /** The newest page as it was handed out, though the engine may have advanced since; null: it is not in memory. */
+  newest(isLast: boolean): RowsPage | null {
+    const { newestFrom: from, rowsReturned: to } = this.record.state;
+    const held = this.inMemory.covering(from);
+    return held === null ? null : this.rows(held, { from, to, next: isLast ? null : to });
+  }
+
+  rows(held: HeldPage, range: Omit<RowRange, 'columns'>): RowsPage {
+    const columns = this.record.state.columns ?? [];
+    return rowsOfHeldPage(held, { columns, ...range }, this.resources.budget, this.onBreach);
+  }
+
+  /** Takes the answer to the POST. @throws EngineFault */
+  first(page: StatementPage): Promise<Taken> {
+    return this.take({ page, charge: this.resources.budget.open(this.record.state.runAs) }, null);
+  }
+
+  /** Fetches pages until one waits, the query ends, or these pages are closed. @returns why no page waits. @throws EngineFault */
+  async fetchUntilRows(): Promise<Ending | 'not-ours' | null> {
+    if (!(await this.record.releasePage())) return 'not-ours';
+    const { state } = this.record;
+    let asked: string | null = null;
+    while (!this.closed.signal.aborted && state.waitingSince === null && state.nextPath !== null) {
+      const path: string = state.nextPath;
+      if (path === asked) await this.resources.timers.wait(SAME_PATH_PAUSE, this.closed.signal);
+      asked = path;
+      const fetched = await this.fetch(path);
+      if (isRepeated(fetched.page, path, this.lastTaken)) fetched.page = { ...fetched.page, rows: PageRows.NONE };
+      const taken = await this.take(fetched, path);
+      if (taken.kind === 'not-ours') return 'not-ours';
+      if (taken.ending !== null) return taken.ending;
+    }
+    return null;
+  }
+
+  /** Fetches the page that waits again where it is not in memory; callers meanwhile share it. @throws EngineFault */
+  readonly fetchEvicted = singleFlight(async (): Promise<void> => {
+    const { pagePath, pageStart } = this.record.state;
+    if (!this.isEvicted() || pagePath === null) return;
+    const fetched = await this.fetch(pagePath);
+    // A reader may have come, and gone on, only where the page was in memory; the query may have ended.
+    if (this.closed.signal.aborted || !this.isEvicted()) fetched.charge.release();
+    else this.hold(pageStart, fetched, pagePath);
+  });
+
+  /** The page that waited has been read to its end: its place is free for the next one. */
+  turn(): void {
+    this.inMemory.turn();
+    this.record.finishPage();
+  }
+
+  /** Rows newer than the read page have been handed out. */
+  forgetRead(): void {
+    this.inMemory.forgetRead();
+  }
+
+  /** No page can be asked for again. */
+  drop(): void {
+    this.inMemory.drop();
+  }
+
+  /** Fetches no more. */
+  close(): void {
+    this.closed.abort();
+  }
+
+  private fetch(path: string): Promise<FetchedPage> {
+    const { clock, timers } = this.resources;
+    const { deadlineAt, rowsReturned } = this.record.state;
+    const deadline = timers.now() + deadlineAt.getTime() - clock.now().getTime();
+    return this.fetcher.fetch(path, { deadline, rowsHandedOut: rowsReturned > 0 });
+  }
+
+  /** @param path where the page was found; null: in the answer to the POST. */
+  private async take(fetched: FetchedPage, path: string | null): Promise<Taken> {
+    const { page, charge } = fetched;
+    const verdict = judgePage(page);
+    let isHeld = false;
+    try {
+      const progress = await this.record.progress(page, verdict, path);
+      if (progress === null) return { kind: 'not-ours' };
+      isHeld = verdict.kind === 'hold' && !this.closed.signal.aborted;
+      if (isHeld) this.hold(this.record.state.pageStart, fetched, path);
+      return { kind: 'taken', progress, ending: verdict.kind === 'end' ? verdict.ending : null };
+    } finally {
+      if (!isHeld) charge.release();
+    }
+  }
+
+  private hold(start: number, { page, charge }: FetchedPage, path: string | null): void {
+    this.inMemory.hold({ start, rows: page.rows, charge });
+    if (path !== null) this.lastTaken = { path, nextPath: page.nextPath, rows: page.rows.length, size: page.rows.size };
+  }
+}
