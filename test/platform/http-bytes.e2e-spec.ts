@@ -55,6 +55,12 @@ describe('bytes that are hardly a request', () => {
     ['a path that cannot be decoded', 'GET /api/%zz HTTP/1.1\r\nHost: x\r\n\r\n', 400, 'bad_request'],
     ['the server itself', 'OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n', 404, 'not_found'],
     ['a method that Node does not know', 'BREW /api/auth/me HTTP/1.1\r\nHost: x\r\n\r\n', 405, 'method_not_allowed'],
+    [
+      'such a method on an absolute target',
+      'BREW http://x/api/auth/me HTTP/1.1\r\nHost: x\r\n\r\n',
+      405,
+      'method_not_allowed',
+    ],
     ['that and no path', 'BREW * HTTP/1.1\r\nHost: x\r\n\r\n', 400, 'bad_request'],
     ['an expectation', 'GET /api/auth/me HTTP/1.1\r\nHost: x\r\nExpect: tea\r\n\r\n', 401, 'token_missing'],
     ['a greeting of TLS', '\x16\x03\x01\x02\x00\x01\x00\x01', 400, 'bad_request'],

@@ -89,4 +89,13 @@ describe('the second port', () => {
     expect(answer.headers.get('content-type')).toBe('application/problem+json; charset=utf-8');
     expect(await answer.json()).toMatchObject({ type: 'about:blank', status: 404, code: 'not_found' });
   });
+
+  it.each(['BREW', 'POST', 'PROPFIND'])('answers a wrong method with what is allowed: %s', async (method) => {
+    const connection = await RawConnection.open(url);
+    connection.send(`${method} /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+
+    const text = await connection.closed;
+    expect(statusesIn(text)).toEqual([405]);
+    expect(text).toMatch(/\r\nallow: GET, HEAD\r\n/i);
+  });
 });

@@ -44,7 +44,7 @@ describe('a stop under load', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('fails no request that was accepted, and says first that it is not ready', async () => {
+  it('fails no request of an accepted connection, accepts no further ones, and says that it is not ready', async () => {
     const url = await service.url();
     const [, operations = ''] = await service.untilOutput(/"operations":"([^"]+)"/);
     const anonymous = new ApiClient(url);
@@ -63,6 +63,7 @@ describe('a stop under load', () => {
     const logins = Array.from({ length: LOGINS }, () =>
       anonymous.post('/api/auth/login', { username: 'ana', password: passwordOf('ana') }),
     );
+    const open = await RawConnection.open(url);
     const pipeline = await RawConnection.open(url);
     const me = `GET /api/auth/me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${ana.token}\r\n\r\n`;
     pipeline.send(me.repeat(PIPELINED));
@@ -71,10 +72,12 @@ describe('a stop under load', () => {
     service.signal('SIGTERM');
     const ready = `${operations.replace('localhost', '127.0.0.1')}/health/ready`;
     await until(async () => (await fetch(ready)).status === 503);
-    const late = await anonymous.get('/api/auth/me');
-    accept();
+    const late = RawConnection.open(url);
+    const onTime = open.send('GET /api/auth/me HTTP/1.1\r\nHost: x\r\n\r\n').closed;
 
-    expect(late.status).toBe(401);
+    await expect(late).rejects.toThrow('ECONNREFUSED');
+    expect(statusesIn(await onTime)).toEqual([401]);
+    accept();
     expect((await submission).status).toBe(201);
     expect((await poll).status).toBe(200);
     expect(new Set((await Promise.all(logins)).map(({ status }) => status))).toEqual(new Set([200]));

@@ -27,7 +27,7 @@ interface RawResponse {
 export function clientErrorHandler(
   methods: AllowedMethods,
   connections: Connections,
-  records: RequestRecords,
+  records?: RequestRecords,
 ): (error: ClientError, socket: Socket) => void {
   return (error, socket) => {
     if (!socket.writable || error.code === 'ECONNRESET' || !connections.mayAnswer(socket)) {
@@ -36,7 +36,7 @@ export function clientErrorHandler(
     }
     const id = randomUUID();
     const response = unknownMethodResponse(error, methods, id) ?? malformedRequestResponse(error, id);
-    records.unparsed(response.status);
+    records?.unparsed(response.status);
     respond(connections, socket, response);
   };
 }
@@ -100,4 +100,4 @@ function unknownMethodResponse(
   };
 }
 
-const REQUEST_LINE = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+ (\/[!-~]*) HTTP\/1\.[01]\r\n/;
+const REQUEST_LINE = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+ ((?:https?:\/\/[^/]+)?\/[!-~]*) HTTP\/1\.[01]\r\n/;

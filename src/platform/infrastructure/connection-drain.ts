@@ -1,14 +1,16 @@
 import { Server as NetServer, type Socket } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import type { ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import type { Connections } from './connections.js';
 
-/** Milliseconds in which answers announce the end of their connection, and new connections are still accepted. */
+/** Milliseconds in which answers announce the end of their connection, so that clients do not send on what is being closed. */
 const GRACE = 1_000;
 
 /**
- * Closes a server without breaking off an answer: for a second every answer has `Connection: close`; then idle connections
- * are closed, the others after their answer. Node's own close destroys connections whose answer has not been sent.
+ * Closes a server without breaking off an answer: no new connections; for a second every answer on the others has
+ * `Connection: close`; then idle ones are closed, the rest after their answer. Node's own close destroys connections
+ * whose answer has not been sent.
  */
 export class ConnectionDrain {
   private phase: 'open' | 'grace' | 'closing' = 'open';
@@ -50,6 +52,7 @@ export class ConnectionDrain {
   private async drain(): Promise<void> {
     this.phase = 'grace';
     const drained = new Promise<void>((resolve) => (this.drained = resolve));
+    await stopListening(this.server.server);
     const grace = setTimeout(() => this.close(), GRACE);
     if (this.connections.open.size > 0) await drained;
     clearTimeout(grace);
@@ -57,7 +60,12 @@ export class ConnectionDrain {
 
   private close(): void {
     this.phase = 'closing';
-    NetServer.prototype.close.call(this.server.server); // stops listening; the HTTP server's own close follows the drain
     for (const socket of this.connections.open) if (this.connections.inFlight(socket) === 0) socket.destroySoon();
   }
+}
+
+/** The HTTP server's own close, which does more, follows the drain. */
+async function stopListening(server: NetServer): Promise<void> {
+  await setImmediate(); // what the kernel has accepted by now would be reset: the event loop takes it first
+  NetServer.prototype.close.call(server);
 }

@@ -6,6 +6,8 @@ import { Refused } from '../../kernel/errors.js';
 import { singleFlight } from '../../kernel/single-flight.js';
 import type { HealthRegistry } from '../health.js';
 import { toProblem } from '../problem.js';
+import { AllowedMethods } from './allowed-methods.js';
+import { clientErrorHandler } from './client-error-handler.js';
 import type { Connections } from './connections.js';
 import { exposeHealth } from './health-gauges.js';
 
@@ -18,18 +20,23 @@ const BEAT = 100;
  * answer.
  */
 export function operationsServer(health: HealthRegistry, metrics: Registry, connections: Connections): FastifyInstance {
+  const methods = new AllowedMethods();
   const server = fastify({
     logger: false,
     genReqId: () => randomUUID(),
     serverFactory: (answer) => connections.serve(answer),
+    clientErrorHandler: clientErrorHandler(methods, connections),
   });
+  methods.watch(server);
   const report = singleFlight(() => health.report());
   const text = singleFlight(() => metrics.metrics());
   exposeHealth(metrics, report);
   const beat = beats(BEAT);
   server.addHook('onRequest', () => beat());
-  server.setNotFoundHandler((request, reply) => {
-    const problem = toProblem(new Refused('not_found'), request.id);
+  server.setErrorHandler((error, request, reply) => {
+    const refused = error instanceof Refused ? error : new Refused('internal_error', { cause: error });
+    const problem = toProblem(refused, request.id);
+    if (refused.code === 'method_not_allowed') void reply.header('Allow', methods.of(request.url)?.join(', '));
     void reply.status(problem.status).type('application/problem+json; charset=utf-8').send(JSON.stringify(problem));
   });
   server.get('/health/live', () => ({ status: 'up' }));
