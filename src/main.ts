@@ -126,7 +126,8 @@ const snapshot = program.command('snapshot').description('grants, groups and pol
 snapshot
   .command('export')
   .description('print what is live: by name, without ids and settings, ordered by content')
-  .addOption(new Option('--format <format>').choices(['json', 'yaml']).default('json'))
+  .addOption(new Option('--format <format>', "default: json, or by the file's name").choices(['json', 'yaml']))
+  .option('--out <file>', 'write it there, whole or not at all; default: standard output')
   .action(loaded(async () => (await import('./commands/snapshot-files.js')).exportSnapshotFile));
 snapshot
   .command('apply')

@@ -53,7 +53,7 @@ export class PublishingModule {
         { provide: RulesPreparer, useFactory: () => new SeparateRulesPreparer() },
         {
           provide: RulesTarget,
-          useFactory: (timers: Timers, log: Log) => rulesTarget(acl.target, timers, log),
+          useFactory: (timers: Timers, log: Log) => rulesTarget(acl, timers, log),
           inject: [Timers, Log],
         },
         { provide: SyncLock, useFactory: (url: DatabaseUrl) => new PostgresSyncLock(url), inject: [DatabaseUrl] },
@@ -76,8 +76,8 @@ export class PublishingModule {
   }
 }
 
-function rulesTarget(target: Settings['acl']['target'], timers: Timers, log: Log): RulesTarget {
-  if (target.kind === 'file') return new FileRulesTarget(target.directory, target.mode);
+function rulesTarget({ target, fileMode }: Settings['acl'], timers: Timers, log: Log): RulesTarget {
+  if (target.kind === 'file') return new FileRulesTarget(target.directory, fileMode);
   const api = new KubernetesApi(target, timers);
   return new ConfigMapRulesTarget(api, target, log);
 }

@@ -1,10 +1,10 @@
-import { readFile } from 'node:fs/promises';
 import { loadServiceSettings } from '../platform/settings-loader.js';
 import { checkCodes, explain } from '../trino-rules/check/checks.js';
 import type { ServiceSettings } from '../trino-rules/check/file-invariants.js';
 import { type CheckedFile, checkFile, unreadableFile } from './check/check-file.js';
 import { sarifReport } from './check/report-sarif.js';
 import { textReport } from './check/report-text.js';
+import { readGiven, readStandardInput } from './given-file.js';
 import { print, remark } from './output.js';
 
 interface Options {
@@ -70,17 +70,7 @@ function serviceSettings(options: Options): ServiceSettings {
 }
 
 async function checked(name: string, settings: ServiceSettings): Promise<CheckedFile> {
-  let bytes: Uint8Array;
-  try {
-    bytes = name === '-' ? await standardInput() : await readFile(name);
-  } catch (error) {
-    return unreadableFile(name, `cannot be read: ${error instanceof Error ? error.message : String(error)}`);
-  }
-  return checkFile(name, bytes, settings);
-}
-
-async function standardInput(): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of process.stdin) if (chunk instanceof Uint8Array) chunks.push(chunk);
-  return Buffer.concat(chunks);
+  const file = name === '-' ? readStandardInput() : readGiven(name);
+  if (file.kind === 'refused') return unreadableFile(name, `cannot be read: ${file.reason}`);
+  return checkFile(name, file.bytes, settings);
 }

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkCompiled } from '../acl-sync/domain/candidate.js';
 import { findingText } from '../acl-sync/domain/run-text.js';
@@ -12,6 +12,7 @@ import { ruleCount } from '../trino-rules/document/rules-document.js';
 import { readSnapshot } from '../trino-rules/model/snapshot-file.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { print, remark } from './output.js';
+import { writeResult } from './result-file.js';
 import { readStructured, reportProblems } from './structured-file.js';
 
 interface Options {
@@ -26,7 +27,7 @@ interface Options {
  */
 export async function compileSnapshot({ snapshot: file, out, json }: Options): Promise<void> {
   const settings = await loadSettings('acl compile');
-  const snapshot = await read(file, settings);
+  const snapshot = read(file, settings);
   if (snapshot === null) {
     process.exitCode = 2;
     return;
@@ -46,7 +47,7 @@ export async function compileSnapshot({ snapshot: file, out, json }: Options): P
   const path = join(out, 'rules.json');
   if (!refused) {
     await mkdir(out, { recursive: true });
-    await writeFile(path, text);
+    await writeResult(path, text, settings.acl.fileMode);
   }
   const rules = ruleCount(document);
   const bytes = Buffer.byteLength(text);
@@ -60,9 +61,9 @@ export async function compileSnapshot({ snapshot: file, out, json }: Options): P
 const TAKES_SECONDS = 2_000;
 
 /** Null: it cannot be read, and every problem has been printed. */
-async function read(file: string, settings: Settings): Promise<Snapshot | null> {
+function read(file: string, settings: Settings): Snapshot | null {
   const defaults = { settings: snapshotSettings(settings), at: new SystemClock().now() };
-  const read = await readStructured(file);
+  const read = readStructured(file);
   if (read === null) return null;
   const reading = readSnapshot(read.value, defaults);
   if (reading.kind === 'read') return reading.snapshot;

@@ -1,9 +1,9 @@
-import { readFile } from 'node:fs/promises';
 import { accessDiffForm, accessDiffLines } from '../trino-rules/diff/access-diff-form.js';
 import { diffRules } from '../trino-rules/diff/rules-diff.js';
 import { BudgetExceeded, WorkBudget } from '../trino-rules/document/work-budget.js';
 import { diffForeign, type ForeignDiff } from '../trino-rules/foreign/foreign-diff.js';
 import { type ForeignRulesFile, readForeignRulesFile } from './foreign-rules-file.js';
+import { bytesOf } from './given-file.js';
 import { print, printable, remark } from './output.js';
 import { readUsers, type UserLine } from './users-file.js';
 
@@ -27,7 +27,7 @@ export async function diffRulesFiles(
 ): Promise<void> {
   process.exitCode = 2;
   const [former, next] = [await readRules(before), await readRules(after)];
-  const listed = users === undefined ? 'everybody' : await readList(users);
+  const listed = users === undefined ? 'everybody' : readList(users);
   if (former === null || next === null || listed === null) return;
   const compared = compare(former, next, listed === 'everybody' ? null : listed);
   if (compared === null) {
@@ -75,7 +75,7 @@ function compare(before: ReadFile, after: ReadFile, users: readonly UserLine[] |
 
 /** Null: it cannot be read, and every problem has been printed. */
 async function readRules(path: string): Promise<ReadFile | null> {
-  const bytes = await bytesOf(path);
+  const bytes = bytesOf(path);
   if (bytes === null) return null;
   const reading = await readForeignRulesFile(bytes);
   if (reading.kind === 'read') return reading;
@@ -84,21 +84,12 @@ async function readRules(path: string): Promise<ReadFile | null> {
 }
 
 /** Null: as above. */
-async function readList(path: string): Promise<UserLine[] | null> {
-  const bytes = await bytesOf(path);
+function readList(path: string): UserLine[] | null {
+  const bytes = bytesOf(path);
   if (bytes === null) return null;
   const users = readUsers(bytes.toString());
   const nameless = users.find(({ name }) => name === '');
   if (nameless === undefined) return users;
   remark(`${path}:${nameless.line}:1 there is no name before the colon`);
   return null;
-}
-
-async function bytesOf(path: string): Promise<Buffer | null> {
-  try {
-    return await readFile(path);
-  } catch (error) {
-    remark(error instanceof Error ? error.message : String(error));
-    return null;
-  }
 }

@@ -34,7 +34,7 @@ export async function explainAccess(options: Options): Promise<void> {
     return;
   }
   const { user, rules, json } = options;
-  const explanation = rules === undefined ? await fromDatabase(user, question) : await fromFile(user, question, rules);
+  const explanation = rules === undefined ? await fromDatabase(user, question) : fromFile(user, question, rules);
   if (explanation === null) process.exitCode = 2;
   else print(json ? JSON.stringify(explanation) : explanationText(user, question, explanation));
 }
@@ -45,8 +45,8 @@ async function fromDatabase(user: string, question: Question): Promise<Explanati
   return explainFromDatabase(user, question);
 }
 
-async function fromFile(user: string, question: Question, file: string): Promise<Explanation | null> {
-  const rules = await readRulesFile(file);
+function fromFile(user: string, question: Question, file: string): Explanation | null {
+  const rules = readRulesFile(file);
   if (rules === null) return null;
   const { allowed, rule, considered } = traceRules(new Evaluator(rules.document), user, question);
   const text = rule && textOfRule(rules.document, rule);

@@ -1,4 +1,3 @@
-import { readFile, writeFile } from 'node:fs/promises';
 import { snapshotSettings } from '../grants/snapshot.service.js';
 import { SystemClock } from '../kernel/clock.js';
 import { loadSettings } from '../platform/settings-loader.js';
@@ -8,8 +7,10 @@ import { type ProvenImport, provenImport } from '../trino-rules/import/proven-im
 import { exportSnapshot } from '../trino-rules/model/snapshot-export.js';
 import { readSnapshot } from '../trino-rules/model/snapshot-file.js';
 import { type Place, readForeignRulesFile } from './foreign-rules-file.js';
+import { bytesOf } from './given-file.js';
 import { print, printable, remark } from './output.js';
-import { structuredText } from './structured-file.js';
+import { writeResult } from './result-file.js';
+import { formatNamed, structuredText } from './structured-file.js';
 import { readUsers } from './users-file.js';
 
 interface Options {
@@ -32,11 +33,14 @@ const STEPS_PER_CHARACTER = 10_000;
 export async function importRulesFile(path: string, { users, out, json }: Options): Promise<void> {
   const settings = await loadSettings('acl import');
   const defaults = { settings: snapshotSettings(settings), at: new SystemClock().now() };
-  const files = await readFiles(path, users);
-  if (files === null) return;
-  const listed = readUsers(files.users.toString());
+  const [bytes, list] = [bytesOf(path), bytesOf(users)];
+  if (bytes === null || list === null) {
+    process.exitCode = 2;
+    return;
+  }
+  const listed = readUsers(list.toString());
   const accounts = readSnapshot({ version: 1, users: listed.map(({ name }) => ({ name })) }, defaults);
-  const rules = await readForeignRulesFile(files.rules);
+  const rules = await readForeignRulesFile(bytes);
   if (accounts.kind === 'refused') {
     for (const { path: field, message } of accounts.problems) {
       const user = listed[Number(/^users\[(\d+)\]/.exec(field)?.[1])];
@@ -65,24 +69,12 @@ export async function importRulesFile(path: string, { users, out, json }: Option
   }
   const findings = imported.findings.map(({ at, ...finding }) => ({ ...finding, ...rules.placeOf(at) }));
   const file = exportSnapshot(imported.snapshot);
-  const isYaml = out !== undefined && /[.]ya?ml$/.test(out);
-  const text = structuredText(file, isYaml ? 'yaml' : 'json');
-  if (out !== undefined) await writeFile(out, `${text}\n`);
+  const text = structuredText(file, formatNamed(out));
+  if (out !== undefined) await writeResult(out, `${text}\n`, settings.acl.fileMode);
   if (json) print(JSON.stringify({ snapshot: file, findings }));
   else if (out === undefined) print(text);
   if (!json) for (const finding of findings) remark(printable(findingText(path, finding)));
   process.exitCode = findings.length === 0 ? 0 : 1;
-}
-
-/** Null: one cannot be read, which has been printed. */
-async function readFiles(path: string, list: string): Promise<{ rules: Buffer; users: Buffer } | null> {
-  try {
-    return { rules: await readFile(path), users: await readFile(list) };
-  } catch (error) {
-    remark(error instanceof Error ? error.message : String(error));
-    process.exitCode = 2;
-    return null;
-  }
 }
 
 /** The place, the reason and the users on one line, and what it is about below. */

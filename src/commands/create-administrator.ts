@@ -1,10 +1,9 @@
-import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
-import { text } from 'node:stream/consumers';
 import { Writable } from 'node:stream';
 import { RegistrationModule } from '../auth/registration.module.js';
 import { RegistrationService } from '../auth/registration.service.js';
 import { Refused } from '../kernel/errors.js';
+import { readGiven, readStandardInput } from './given-file.js';
 import { print, remark } from './output.js';
 import { withModules } from './with-modules.js';
 
@@ -15,10 +14,16 @@ interface Options {
   json?: true;
 }
 
+/** Of its file; longer passwords are refused by the rules. */
+const PASSWORD_MAX_BYTES = 64_000;
+
 /** Makes an administrator. Exit code 1: the name or the address is taken; 2: it breaks a rule. */
 export async function createAdministrator({ username, email, passwordFile, json }: Options): Promise<void> {
-  const password =
-    passwordFile === undefined ? await askPassword() : finalNewlineCut(await readFile(passwordFile, 'utf8'));
+  const password = await readPassword(passwordFile);
+  if (password === null) {
+    process.exitCode = 2;
+    return;
+  }
   const needs = { command: 'users create-admin', module: () => RegistrationModule } as const;
   process.exitCode = await withModules(needs, async (modules) => {
     try {
@@ -40,9 +45,17 @@ export async function createAdministrator({ username, email, passwordFile, json 
   });
 }
 
-/** From standard input; at a terminal with a prompt and without echo. */
+/** Null: it cannot be read, which has been printed. */
+async function readPassword(path: string | undefined): Promise<string | null> {
+  if (path === undefined && process.stdin.isTTY) return askPassword();
+  const file = path === undefined ? readStandardInput(PASSWORD_MAX_BYTES) : readGiven(path, PASSWORD_MAX_BYTES);
+  if (file.kind === 'read') return finalNewlineCut(file.bytes.toString());
+  remark(`${path ?? 'standard input'}: ${file.reason}`);
+  return null;
+}
+
+/** At a terminal: with a prompt and without echo. */
 async function askPassword(): Promise<string> {
-  if (!process.stdin.isTTY) return finalNewlineCut(await text(process.stdin));
   process.stderr.write('password: ');
   const silence = new Writable({ write: (_, __, done) => done() });
   const terminal = createInterface({ input: process.stdin, output: silence, terminal: true });

@@ -1,11 +1,11 @@
-import { migrate } from '../platform/infrastructure/migrator.js';
 import { print } from './output.js';
+import { migrateSchema } from './schema.js';
 import { withDatabase } from './with-database.js';
 
 /** Applies pending migrations and stops. */
 export async function applyMigrations(): Promise<void> {
   await withDatabase('migrate', async ({ settings, database }) => {
-    const applied = await migrate(database.migrationUrl, database.url, settings.audit.retentionDays);
+    const applied = await migrateSchema(settings, database);
     print(applied.length === 0 ? 'nothing to migrate' : applied.map((name) => `applied ${name}`).join('\n'));
   });
 }

@@ -1,11 +1,28 @@
+import { fstatSync, writeSync } from 'node:fs';
+import { reasonOf } from '../platform/infrastructure/plain-file.js';
+
 // A reader that ends early, such as `head`, takes nothing back, and is no refusal.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
 });
+process.stderr.on('error', () => undefined); // there is nowhere left to say so
 
-/** The result of a command, on standard output. */
+/** The result of a command, on standard output. @throws Error where standard output is a file that cannot hold it */
 export function print(line: string): void {
-  process.stdout.write(`${line}\n`);
+  const status = fstatSync(STANDARD_OUTPUT);
+  if (status.isFIFO() || status.isSocket() || process.stdout.isTTY) process.stdout.write(`${line}\n`);
+  else writeWhole(Buffer.from(`${line}\n`));
+}
+
+const STANDARD_OUTPUT = 1;
+
+/** Node's stream takes a write that a full disk has cut short for a whole one. */
+function writeWhole(bytes: Buffer): void {
+  try {
+    for (let written = 0; written < bytes.length;) written += writeSync(STANDARD_OUTPUT, bytes, written);
+  } catch (error) {
+    throw new Error(`standard output is cut off: ${reasonOf(error)}`, { cause: error });
+  }
 }
 
 /** Problems and progress, on standard error. */

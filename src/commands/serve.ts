@@ -1,11 +1,12 @@
 import type { AddressInfo } from 'node:net';
 import { openDatabase } from '../platform/database.js';
-import { migrate } from '../platform/infrastructure/migrator.js';
 import { createPino, PinoLog } from '../platform/infrastructure/pino-log.js';
 import type { Log } from '../platform/log.js';
 import { loadSettings } from '../platform/settings-loader.js';
 import type { Settings } from '../platform/settings.js';
 import { Lifetime } from './lifetime.js';
+import { migrateSchema } from './schema.js';
+import { atDatabase, listenOn } from './start-failure.js';
 
 /**
  * The service, until SIGTERM or SIGINT. In production migrating is a separate step (`grantline migrate`), so that starting
@@ -22,22 +23,26 @@ export async function serve(): Promise<void> {
 }
 
 async function start(settings: Settings, log: Log, lifetime: Lifetime): Promise<void> {
-  const opening = openDatabase(settings, (line) => log.info(line));
+  const opening = openDatabase(settings, { mayCreate: true, report: (line) => log.info(line) });
   const database = await lifetime.open(opening, (opened) => opened.release());
   if (!settings.production) {
-    const applied = await migrate(database.migrationUrl, database.url, settings.audit.retentionDays);
+    const applied = await migrateSchema(settings, database);
     if (applied.length > 0) log.info('migrated', { applied });
   }
   const { createApplication } = await import('../application.js'); // seconds, which refused settings need not wait for
   const { app, operations } = await lifetime.open(
-    createApplication(settings, database, log),
+    atDatabase(database, () => createApplication(settings, database, log)),
     async ({ operations, close }, cut) => {
       await close(cut);
       await operations.close(); // last, so that health checks work until then
     },
   );
-  await operations.listen({ host: settings.operations.host, port: settings.operations.port });
-  await app.listen(settings.http.port, settings.http.host);
+  const names = {
+    operations: { host: 'OPERATIONS_HOST', port: 'OPERATIONS_PORT' },
+    http: { host: 'HOST', port: 'PORT' },
+  };
+  await listenOn({ ...settings.operations, settings: names.operations }, (at) => operations.listen(at));
+  await listenOn({ ...settings.http, settings: names.http }, ({ host, port }) => app.listen(port, host));
   const address = `http://${host(settings.http.host)}:${(app.getHttpServer().address() as AddressInfo).port}`;
   log.info(`listening on ${address}`, {
     api: `${address}/api/docs`,

@@ -5,9 +5,10 @@ import { planLine } from '../grants/domain/snapshot-plan.js';
 import { SnapshotFilesModule } from '../grants/snapshot-files.module.js';
 import { type Applied, CommitUnconfirmed, SnapshotFilesService } from '../grants/snapshot-files.service.js';
 import { isDatabaseOutage } from '../platform/infrastructure/database-outage.js';
-import type { Settings } from '../platform/settings.js';
+import { Settings } from '../platform/settings.js';
 import { print, printable, remark, withProgress } from './output.js';
-import { readStructured, reportProblems, structuredText } from './structured-file.js';
+import { writeResult } from './result-file.js';
+import { formatNamed, readStructured, reportProblems, structuredText } from './structured-file.js';
 import { withModules } from './with-modules.js';
 
 @Module({})
@@ -20,11 +21,18 @@ class SnapshotFileCommands {
 
 const MODULE = (settings: Settings) => SnapshotFileCommands.with(settings);
 
-/** Prints what is live as a snapshot file: by name, without ids and settings, ordered by content. */
-export async function exportSnapshotFile({ format }: { format: 'json' | 'yaml' }): Promise<void> {
+interface ExportOptions {
+  format?: 'json' | 'yaml';
+  out?: string;
+}
+
+/** Writes what is live as a snapshot file: by name, without ids and settings, ordered by content. */
+export async function exportSnapshotFile({ format, out }: ExportOptions): Promise<void> {
   await withModules({ command: 'snapshot export', module: MODULE }, async (modules) => {
     const file = await withProgress('exporting', modules.get(SnapshotFilesService, { strict: false }).export());
-    print(structuredText(file, format));
+    const text = structuredText(file, format ?? formatNamed(out));
+    if (out === undefined) print(text);
+    else await writeResult(out, `${text}\n`, modules.get(Settings).acl.fileMode);
   });
 }
 
@@ -39,7 +47,7 @@ interface ApplyOptions {
  * database cannot be reached.
  */
 export async function applySnapshotFile(path: string, { dryRun, prune, json }: ApplyOptions): Promise<void> {
-  const read = await readStructured(path);
+  const read = readStructured(path);
   if (read === null) {
     process.exitCode = 2;
     return;

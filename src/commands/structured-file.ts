@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer';
-import { type FileHandle, open } from 'node:fs/promises';
 import { stringify } from 'yaml';
 import { readJson } from '../kernel/json-reader.js';
 import { TextPositions } from '../trino-rules/document/finding.js';
 import type { SnapshotProblem } from '../trino-rules/model/snapshot-decoder.js';
 import { decodeFile } from './check/decode.js';
+import { readGiven, YAML_MAX_BYTES } from './given-file.js';
 import { printable, remark } from './output.js';
 import { readYamlText, type TextFault, type TextReading } from './yaml-text.js';
 
@@ -15,10 +15,10 @@ export interface StructuredFile {
 }
 
 const MB = 1_000_000;
-/** 1,000,000 grants as they are exported take 330 MB; a text cannot be longer than 512 MB. YAML takes a hundred times its size. */
+/** 1,000,000 grants as they are exported take 330 MB; a text cannot be longer than 512 MB. */
 const LIMITS = {
   JSON: { most: 400 * MB, large: 10 * MB },
-  YAML: { most: 8 * MB, large: MB },
+  YAML: { most: YAML_MAX_BYTES, large: MB },
 };
 type Format = keyof typeof LIMITS;
 const ADVICE = `; of JSON it is ${LIMITS.JSON.most / MB} MB`;
@@ -27,12 +27,9 @@ const MAX_VALUES = 25_000_000;
 const MOST_SHOWN = 100;
 const LONGEST_SHOWN = 250;
 
-/**
- * Reads a file of JSON, which begins with a bracket, or a brace and a quotation mark, or of YAML. Null: it cannot be read, and every problem has been printed.
- * @throws Error of the system where there is no such file, or no permission
- */
-export async function readStructured(file: string, report = remark): Promise<StructuredFile | null> {
-  const read = await readBytes(file);
+/** Reads a file of JSON, which begins with a bracket, or a brace and a quotation mark, or of YAML. Null: it cannot be read, and every problem has been printed. */
+export function readStructured(file: string, report = remark): StructuredFile | null {
+  const read = readBytes(file);
   if ('refusal' in read) {
     reportProblems(file, [{ path: '', message: read.refusal }], report);
     return null;
@@ -47,6 +44,11 @@ export async function readStructured(file: string, report = remark): Promise<Str
   const text = new TextDecoder().decode(bytes);
   const { value, faults } = format === 'JSON' ? readJsonText(text) : readYamlText(text);
   return faults.length === 0 ? { value, isLarge } : reportFaults(file, text, faults, report);
+}
+
+/** By the name of a file that is to be written. */
+export function formatNamed(file: string | undefined): 'json' | 'yaml' {
+  return file !== undefined && /[.]ya?ml$/.test(file) ? 'yaml' : 'json';
 }
 
 /** What `readStructured` reads again, with a remark where it is too large for that. */
@@ -82,36 +84,13 @@ function reportFaults(file: string, text: string, faults: readonly TextFault[], 
   return null;
 }
 
-/** Stops at the limit: the size of a pipe or a device is not known before. */
-async function readBytes(file: string): Promise<{ bytes: Buffer; format: Format } | { refusal: string }> {
-  const handle = await open(file);
-  try {
-    const status = await handle.stat();
-    if (status.isDirectory()) return { refusal: 'is a directory' };
-    return await readWithin(handle, status.size);
-  } finally {
-    await handle.close();
-  }
-}
-
-async function readWithin(
-  handle: FileHandle,
-  size: number,
-): Promise<{ bytes: Buffer; format: Format } | { refusal: string }> {
-  const chunks: Buffer[] = [];
-  let format: Format | null = null;
-  let length = 0;
-  for await (const chunk of handle.createReadStream({ autoClose: false }) as AsyncIterable<Buffer>) {
-    chunks.push(chunk);
-    length += chunk.length;
-    format ??= formatOf(chunk);
-    const { most } = LIMITS[format ?? 'JSON'];
-    if (Math.max(length, size) > most)
-      return {
-        refusal: `has more than the ${most / MB} MB that are read of ${format ?? 'JSON'}${format === 'YAML' ? ADVICE : ''}`,
-      };
-  }
-  return { bytes: Buffer.concat(chunks), format: format ?? 'YAML' };
+function readBytes(file: string): { bytes: Buffer; format: Format } | { refusal: string } {
+  const read = readGiven(file, LIMITS.JSON.most);
+  if (read.kind === 'refused') return { refusal: read.reason };
+  const format = formatOf(read.bytes) ?? 'YAML';
+  const { most } = LIMITS[format];
+  if (read.bytes.length <= most) return { bytes: read.bytes, format };
+  return { refusal: `has more than the ${most / MB} MB that are read of ${format}${ADVICE}` };
 }
 
 /** By what it begins with, but for white space and a byte order mark; null: there is nothing else. */

@@ -15,6 +15,13 @@ export interface CommandContext {
   lifetime: Lifetime;
 }
 
+/** These may begin with an empty database. Any other one, in the wrong folder, would answer out of it. */
+const CREATORS: ReadonlySet<SettingsUser> = new Set<SettingsUser>(['migrate', 'users create-admin']);
+
+export function mayCreate(command: SettingsUser): boolean {
+  return CREATORS.has(command);
+}
+
 /** Runs a command's work on the database, which is released also when the work fails or a signal ends it. */
 export async function withDatabase<T>(
   command: SettingsUser,
@@ -24,7 +31,9 @@ export async function withDatabase<T>(
   const log = new PinoLog(createPino({ ...settings.log, level: 'warn' }, process.stderr));
   const lifetime = new Lifetime(log);
   return lifetime.run(async () => {
-    const database = await lifetime.open(openDatabase(settings, remark), (opened) => opened.release());
+    const opening = openDatabase(settings, { mayCreate: mayCreate(command), report: remark });
+    const database = await lifetime.open(opening, (opened) => opened.release());
+    remark(`database: ${database.name}`);
     return work({ settings, log, database, lifetime });
   });
 }

@@ -1,11 +1,12 @@
 import { type DynamicModule, type INestApplicationContext, Module, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { migrate } from '../platform/infrastructure/migrator.js';
 import { NestLog } from '../platform/infrastructure/nest-log.js';
 import { PlatformModule } from '../platform/platform.module.js';
 import type { SettingsUser } from '../platform/settings-loader.js';
 import type { Settings } from '../platform/settings.js';
-import { withDatabase } from './with-database.js';
+import { withProgress } from './output.js';
+import { migrateSchema, requireSchema } from './schema.js';
+import { mayCreate, withDatabase } from './with-database.js';
 
 /** A command, and the one module that it works with. */
 interface ModuleUser {
@@ -23,7 +24,9 @@ export async function withModules<T>(
   work: (modules: INestApplicationContext) => Promise<T>,
 ): Promise<T> {
   return withDatabase(command, async ({ settings, log, database, lifetime }) => {
-    if (!settings.production) await migrate(database.migrationUrl, database.url, settings.audit.retentionDays);
+    const isMigrated = mayCreate(command) && !settings.production;
+    const ready = isMigrated ? migrateSchema(settings, database) : requireSchema(database);
+    await withProgress('preparing the database', ready as Promise<unknown>);
     const root = {
       module: CommandModule,
       imports: [PlatformModule.with({ settings, database, log }), module(settings)],

@@ -2,6 +2,7 @@ import { Client, type ClientConfig } from 'pg';
 import { parseIntoClientConfig } from 'pg-connection-string';
 import type { LogMarker } from '../kernel/log-marker.js';
 import { Secret } from '../kernel/secret.js';
+import { hasCluster } from './infrastructure/embedded-cluster.js';
 import { joinEmbeddedPostgres } from './infrastructure/embedded-postgres.js';
 import type { Settings } from './settings.js';
 
@@ -10,16 +11,42 @@ export class DatabaseUrl extends Secret {}
 
 /** The database in use: the configured one, or the embedded one, which may stop after its `release`. */
 export interface Database {
+  /** For people: without a password. */
+  name: string;
   url: string;
   migrationUrl: string;
   release(): Promise<void>;
 }
 
-/** @throws Error with a readable message when the embedded database cannot start. */
-export async function openDatabase(settings: Settings, report: (line: LogMarker) => void): Promise<Database> {
-  const { url, migrationUrl } = settings.database;
-  if (url === null || migrationUrl === null) return joinEmbeddedPostgres(settings.dataDir, report);
-  return { url: url.reveal(), migrationUrl: migrationUrl.reveal(), release: () => Promise.resolve() };
+interface Opening {
+  /** An embedded database that is not there is made. */
+  mayCreate: boolean;
+  report: (line: LogMarker) => void;
+}
+
+/** @throws Error with a readable message when the embedded database cannot start, or is not there and may not be made. */
+export async function openDatabase(
+  { database: { url, migrationUrl }, dataDir }: Settings,
+  { mayCreate, report }: Opening,
+): Promise<Database> {
+  if (url !== null && migrationUrl !== null) {
+    const addresses = { url: url.reveal(), migrationUrl: migrationUrl.reveal() };
+    return { name: databaseName(addresses.url), ...addresses, release: () => Promise.resolve() };
+  }
+  if (!mayCreate && !hasCluster(dataDir)) {
+    throw new Error(
+      `there is no database in ${dataDir}, and none is made by a command that needs what is recorded: ` +
+        'run it in the folder of the service, or set DATA_DIR or DATABASE_URL',
+    );
+  }
+  return { name: `the embedded one in ${dataDir}`, ...(await joinEmbeddedPostgres(dataDir, report)) };
+}
+
+/** `grantline@db.example.org:5432/grantline` */
+function databaseName(url: string): string {
+  const { username, hostname, port, pathname } = new URL(url);
+  const name = pathname.length > 1 ? pathname.slice(1) : username;
+  return decodeURIComponent(`${username === '' ? '' : `${username}@`}${hostname}:${port || '5432'}/${name}`);
 }
 
 /** How a pool reaches the database of a URL. The password is returned by a function, so that no copy of the options shows it. */

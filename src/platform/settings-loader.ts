@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { NamedError } from '../kernel/named-error.js';
+import { readInputFile } from './infrastructure/input-file.js';
 import { readPlainFile } from './infrastructure/plain-file.js';
 import { createFile } from './infrastructure/whole-file.js';
 import { dataDir, parseSettings } from './settings-parser.js';
@@ -69,12 +70,12 @@ export function loadServiceSettings(environment: Environment = process.env): {
   };
 }
 
+/** Of a file with one setting. */
+const MAX_BYTES = 64_000;
+
 function readFile(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return null;
-  }
+  const file = readInputFile(path, { maxBytes: MAX_BYTES });
+  return file.kind === 'read' ? file.bytes.toString() : null;
 }
 
 /**

@@ -108,7 +108,7 @@ describe('settings', () => {
     ['644', 0o644],
   ])('reads the file mode %j', (text, mode) => {
     const { settings } = parseSettings({ AUTH_SECRET_KEY: SECRET, ACL_FILE_MODE: text });
-    expect(settings.acl.target).toMatchObject({ mode });
+    expect(settings.acl.fileMode).toBe(mode);
   });
 
   it('is frozen to the bottom', () => {

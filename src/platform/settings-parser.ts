@@ -196,6 +196,7 @@ function readAcl(
       onChangeSeconds: publishing.integer('ACL_SYNC_ON_CHANGE_SECONDS', 10, 0, 3600),
     },
     target,
+    fileMode: read.fileMode('ACL_FILE_MODE', 0o640),
     serviceAccounts: [...new Set([ownAccount, ...read.names('ACL_SERVICE_ACCOUNTS')])],
     writableCatalogs: read.names('ACL_WRITABLE_CATALOGS', openProblem),
     readableCatalogs: read.names('ACL_READABLE_CATALOGS', openProblem),
@@ -208,7 +209,6 @@ function readAcl(
 
 function readTarget(read: SettingsReader, directory: string): Settings['acl']['target'] {
   const folder = read.text('ACL_FILE_DIRECTORY');
-  const mode = read.fileMode('ACL_FILE_MODE', 0o640);
   const namespace = read.text('ACL_CONFIGMAP_NAMESPACE');
   const name = read.text('ACL_CONFIGMAP_NAME');
   const service = read.text('KUBERNETES_SERVICE_HOST');
@@ -219,7 +219,7 @@ function readTarget(read: SettingsReader, directory: string): Settings['acl']['t
   const caFile = read.text('KUBERNETES_CA_FILE') ?? `${POD}/ca.crt`;
   const tokenFile = read.text('KUBERNETES_TOKEN_FILE') ?? `${POD}/token`;
   if (read.choice('ACL_TARGET', 'file', ['file', 'configmap']) === 'file') {
-    return { kind: 'file', directory: folder === null ? join(directory, 'acl') : resolve(folder), mode };
+    return { kind: 'file', directory: folder === null ? join(directory, 'acl') : resolve(folder) };
   }
   for (const [key, value] of [
     ['ACL_CONFIGMAP_NAMESPACE', namespace],

@@ -60,7 +60,7 @@ export abstract class Settings {
   abstract readonly acl: {
     sync: { enabled: boolean; cron: string; onChangeSeconds: number };
     target:
-      | { kind: 'file'; directory: string; mode: number }
+      | { kind: 'file'; directory: string }
       | {
           kind: 'configmap';
           namespace: string;
@@ -69,6 +69,8 @@ export abstract class Settings {
           caFile: string;
           tokenFile: string;
         };
+    /** Permissions of files with rules or grants. */
+    fileMode: number;
     /** Every service account, the own one among them. */
     serviceAccounts: readonly string[];
     writableCatalogs: readonly string[];

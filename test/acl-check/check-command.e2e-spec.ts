@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,6 +33,18 @@ describe('grantline acl check', () => {
       expect.arrayContaining(['file-unreadable', 'rules-pattern-empty']),
     );
     expect(findings.filter((finding) => finding.code === 'file-unreadable')).toHaveLength(2);
+  });
+
+  it('is held up by no pipe without a writer, and by nothing that is endless', async () => {
+    const pipe = join(folder, 'pipe');
+    spawnSync('mkfifo', [pipe]);
+    const yaml = await file('long.yaml', `kind: ConfigMap\ndata: {}\n${'# no end\n'.repeat(1_000_000)}`);
+    const { code, stdout, stderr } = await check(pipe, '/dev/zero', yaml, good);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/pipe: waiting for its writer: \d s\n/);
+    expect(stdout).toContain(`${pipe}:1:1: error: cannot be read: is a pipe that nobody writes to`);
+    expect(stdout).toContain('/dev/zero:1:1: error: cannot be read: is a device');
+    expect(stdout).toContain(`${yaml}:1:1: error: more than 8 MB of YAML: write it as JSON`);
   });
 
   it('ends with 2 on wrong usage', async () => {
@@ -148,8 +161,9 @@ describe('grantline acl check', () => {
 
   it('finds in the example of docs/checks.md what is printed there', async () => {
     const [, command = '', output = ''] =
-      /npx --no -- grantline (acl check .*)\n```\n\n```text\n([^]*?)```/.exec(await readFile('docs/checks.md', 'utf8')) ??
-      [];
+      /npx --no -- grantline (acl check .*)\n```\n\n```text\n([^]*?)```/.exec(
+        await readFile('docs/checks.md', 'utf8'),
+      ) ?? [];
     const { code, stdout } = await runGrantline(command.split(' '), {});
     expect({ code, stdout }).toEqual({ code: 1, stdout: output });
   });

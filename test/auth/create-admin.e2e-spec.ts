@@ -1,4 +1,4 @@
-import { runGrantline } from '../support/grantline-process.js';
+import { remarks, runGrantline } from '../support/grantline-process.js';
 import { TEST_SECRET } from '../support/secrets.js';
 import { startService, type TestService } from '../support/service.js';
 import { ApiClient, signIn } from '../support/api-client.js';
@@ -24,14 +24,14 @@ describe('grantline users create-admin', () => {
 
   it('makes an administrator beside the running service', async () => {
     const made = await createAdmin('boss', 'the password of boss\n');
-    expect(made).toEqual({ code: 0, stdout: 'administrator boss has the id 1\n', stderr: '' });
+    expect(made).toEqual({ code: 0, stdout: 'administrator boss has the id 1\n', stderr: remarks() });
 
     const anonymous = new ApiClient(service.url);
     const boss = anonymous.as((await signIn(anonymous, 'boss')).access_token);
     expect((await boss.get('/api/auth/me')).body).toMatchObject({ username: 'boss', role: 'admin' });
 
     const again = await createAdmin('BOSS', 'another password');
-    expect(again).toEqual({ code: 1, stdout: '', stderr: 'the name BOSS is taken\n' });
+    expect(again).toEqual({ code: 1, stdout: '', stderr: remarks('the name BOSS is taken') });
   });
 
   it('reports all problems at once', async () => {
@@ -39,7 +39,7 @@ describe('grantline users create-admin', () => {
     expect(refused).toEqual({
       code: 2,
       stdout: '',
-      stderr: 'username must be 3 to 64 characters long\npassword must be 8 to 128 characters long\n',
+      stderr: remarks('username must be 3 to 64 characters long', 'password must be 8 to 128 characters long'),
     });
   });
 });

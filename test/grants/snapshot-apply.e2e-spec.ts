@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { parse } from 'yaml';
@@ -210,9 +210,16 @@ describe('snapshot files, applied', () => {
     });
     await database.end();
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toBe(
+    expect(stderr).toContain(
       'grantline: groups and grants are being written by others: nothing was changed, try again later\n',
     );
+  });
+
+  it('are exported into a file, in the form of its name', async () => {
+    const path = join(files.folder, 'exported.yaml');
+    expect(await files.run('export', '--out', path)).toMatchObject({ code: 0, stdout: '' });
+    expect(parse(await readFile(path, 'utf8'))).toEqual(JSON.parse(JSON.stringify(await files.exported())));
+    expect((await stat(path)).mode & 0o777).toBe(0o640);
   });
 
   it('exit as ever where nobody reads the plan to its end', async () => {

@@ -105,7 +105,7 @@ describe('snapshot files, applied while others write and the database goes away'
       code: 2,
       stdout: '',
       stderr: expect.stringMatching(
-        /^grantline: .*: the database is unavailable or too slow; nothing was changed\n$/,
+        /^grantline: .*: the database is unavailable or too slow; nothing was changed\n$/m,
       ) as unknown,
     });
     expect(await files.exported()).toEqual(EMPTY);

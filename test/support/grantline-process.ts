@@ -79,3 +79,9 @@ export function runGrantline(
 ): Promise<Finished> {
   return new GrantlineProcess(args, environment, { input }).finished;
 }
+
+/** The standard error of a command on a database: which one that is, progress where it takes long, and these lines. */
+export function remarks(...lines: string[]): string {
+  const own = lines.map((line) => `${line}\n`).join('');
+  return expect.stringMatching(new RegExp(`^database: \\S+\n(?:[^\n]+: \\d+ s\n)*${own}$`)) as string;
+}

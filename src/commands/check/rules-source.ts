@@ -1,5 +1,6 @@
 import { readJson } from '../../kernel/json-reader.js';
 import type { PlacedFinding } from '../../trino-rules/check/placed-finding.js';
+import { YAML_MAX_BYTES } from '../given-file.js';
 import type { EmbeddedText } from './embedded-text.js';
 import { readManifests, type ManifestReading } from './manifest.js';
 import { ofJson } from './manifest-node.js';
@@ -36,5 +37,13 @@ async function readJsonSource(text: string): Promise<ManifestReading> {
 }
 
 async function yamlReader(): Promise<(text: string) => ManifestReading> {
-  return (await import('./yaml-source.js')).readYaml;
+  const { readYaml } = await import('./yaml-source.js');
+  return (text) => (Buffer.byteLength(text) > YAML_MAX_BYTES ? TOO_LONG : readYaml(text));
 }
+
+const TOO_LONG: ManifestReading = {
+  rules: [],
+  findings: [
+    { code: 'manifest-syntax', message: `more than ${YAML_MAX_BYTES / 1_000_000} MB of YAML: write it as JSON`, at: 0 },
+  ],
+};

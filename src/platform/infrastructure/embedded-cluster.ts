@@ -58,6 +58,16 @@ export async function prepareCluster(
   return cluster;
 }
 
+/** Whether a DATA_DIR has one that was once made. */
+export function hasCluster(dataDir: string): boolean {
+  const file = join(dataDir, 'postgres.json');
+  return existsSync(file) && existsSync(join(readDescription(file).home, 'data'));
+}
+
+function readDescription(file: string): Pick<Cluster, 'home' | 'passwords'> {
+  return JSON.parse(readPlainFile(file)) as Pick<Cluster, 'home' | 'passwords'>;
+}
+
 async function description(dataDir: string, account: Account): Promise<Pick<Cluster, 'home' | 'passwords'>> {
   const file = join(dataDir, 'postgres.json');
   const secret = (): string => randomBytes(24).toString('base64url');
@@ -66,7 +76,7 @@ async function description(dataDir: string, account: Account): Promise<Pick<Clus
     const passwords: Passwords = { postgres: secret(), grantline_owner: secret(), grantline: secret() };
     await createFile(file, JSON.stringify({ home, passwords }), 0o600);
   }
-  return JSON.parse(readPlainFile(file)) as Pick<Cluster, 'home' | 'passwords'>;
+  return readDescription(file);
 }
 
 /** Where root's cluster lies when `DATA_DIR` is below a folder that the unprivileged account cannot enter: a folder of the system's own. */

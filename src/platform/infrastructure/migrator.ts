@@ -5,6 +5,8 @@ import { type MigrationInterface, type QueryRunner, DataSource } from 'typeorm';
 /** Taken while migrating: TypeORM itself takes no lock, and two starting replicas would race. */
 const LOCK = 7_471_002;
 
+const CONNECT_TIMEOUT_MS = 10_000;
+
 /**
  * Applies pending migrations as the owner's role, and grants the service's role its rights.
  * @param leastRetentionDays the minimum for which the service's role keeps audit events; undefined: unchanged
@@ -20,7 +22,7 @@ export async function migrate(
     url: migrationUrl,
     migrations: sqlMigrations(),
     migrationsTransactionMode: 'each',
-    extra: { max: 2 },
+    extra: { max: 2, connectionTimeoutMillis: CONNECT_TIMEOUT_MS },
   }).initialize();
   const runner = source.createQueryRunner();
   try {
@@ -47,6 +49,25 @@ export async function pendingMigrations(source: DataSource): Promise<number> {
   if (!exists) return names.length;
   const applied = await source.query<{ name: string }[]>('SELECT name FROM migrations');
   return names.filter((name) => !applied.some((row) => row.name === name)).length;
+}
+
+/** What has become of a database's schema: `absent` has no table of ours at all. */
+export type SchemaState = { kind: 'current' } | { kind: 'absent' } | { kind: 'behind'; pending: number };
+
+/** Asks a database as the service's role; nothing is changed. */
+export async function schemaState(url: string): Promise<SchemaState> {
+  const source = await new DataSource({
+    type: 'postgres',
+    url,
+    extra: { max: 1, connectionTimeoutMillis: CONNECT_TIMEOUT_MS },
+  }).initialize();
+  try {
+    const pending = await pendingMigrations(source);
+    if (pending === 0) return { kind: 'current' };
+    return pending === sqlMigrations().length ? { kind: 'absent' } : { kind: 'behind', pending };
+  } finally {
+    await source.destroy();
+  }
 }
 
 /**

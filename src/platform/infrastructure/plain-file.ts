@@ -65,6 +65,12 @@ export function codeOf(failure: unknown): string | null {
   return typeof failure === 'object' && failure !== null && 'code' in failure ? String(failure.code) : null;
 }
 
+/** What the operating system says (`ENOSPC: no space left on device`), without the call and its paths. */
+export function reasonOf(failure: unknown): string {
+  const message = failure instanceof Error ? failure.message : String(failure);
+  return codeOf(failure) === null ? message : message.replace(/, [a-z]+(?: '.*)?$/s, '');
+}
+
 /** Makes a folder, or takes one over, so that only this process's account may change what is in it. @throws Error if it is a link. */
 export function ownFolder(path: string, mode: number): void {
   mkdirSync(path, { recursive: true, mode });

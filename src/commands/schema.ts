@@ -1,0 +1,23 @@
+import type { Database } from '../platform/database.js';
+import { migrate, schemaState } from '../platform/infrastructure/migrator.js';
+import type { Settings } from '../platform/settings.js';
+import { atDatabase } from './start-failure.js';
+
+/** Applies pending migrations. @returns the names of those that were applied */
+export async function migrateSchema(settings: Settings, database: Database): Promise<string[]> {
+  const { url, migrationUrl } = database;
+  const setting = migrationUrl === url ? 'DATABASE_URL' : 'DATABASE_MIGRATION_URL';
+  return atDatabase(database, () => migrate(migrationUrl, url, settings.audit.retentionDays), setting);
+}
+
+/** @throws Error where there is nothing that this version could read */
+export async function requireSchema(database: Database): Promise<void> {
+  const { name, url } = database;
+  const schema = await atDatabase(database, () => schemaState(url));
+  if (schema.kind === 'absent')
+    throw new Error(
+      `${name} is no database of Grantline: correct DATABASE_URL, or make its tables with "grantline migrate"`,
+    );
+  if (schema.kind === 'behind')
+    throw new Error(`${name} lacks ${schema.pending} migrations of this version: run "grantline migrate"`);
+}

@@ -1,0 +1,124 @@
+import type { Database } from '../platform/database.js';
+import { codeOf } from '../platform/infrastructure/plain-file.js';
+
+/** An address that the service listens on, and the settings that it is made of. */
+export interface ListenAddress {
+  host: string;
+  port: number;
+  settings: { host: string; port: string };
+}
+
+/** Listens. @throws Error that names the setting and what to do */
+export async function listenOn(
+  address: ListenAddress,
+  listen: (where: { host: string; port: number }) => Promise<unknown>,
+): Promise<void> {
+  try {
+    await listen({ host: address.host, port: address.port });
+  } catch (error) {
+    throw explained(error, listenFailure(codeOf(error), address));
+  }
+}
+
+/** What to do about a failure to listen; null: it explains itself. */
+export function listenFailure(code: string | null, { host, port, settings }: ListenAddress): string | null {
+  const at = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const unknown = `the name ${host} is not known: set ${settings.host} to an address of this machine`;
+  const advice: Partial<Record<string, string>> = {
+    EADDRINUSE: `${at} is in use: end the other process, or set another ${settings.port} (0: any free one)`,
+    EACCES: `this account may not listen on port ${port}: set ${settings.port} to 1024 or more`,
+    EADDRNOTAVAIL: `${host} is no address of this machine: set ${settings.host} to one, such as 127.0.0.1 or 0.0.0.0`,
+    ENOTFOUND: unknown,
+    EAI_AGAIN: unknown,
+  };
+  return advice[code ?? ''] ?? null;
+}
+
+/** Works with the database. @throws Error that names the setting and what to do, where it cannot be reached or refuses */
+export async function atDatabase<T>(
+  { name }: Pick<Database, 'name'>,
+  work: () => Promise<T>,
+  setting = 'DATABASE_URL',
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const advice = databaseFailure(error, setting);
+    throw explained(error, advice && `cannot use the database ${name}: ${advice}`);
+  }
+}
+
+/** What to do about a failure of the driver or of PostgreSQL; null: it is not about reaching the database. */
+export function databaseFailure(error: unknown, setting: string): string | null {
+  const code = codeOf(error) ?? '';
+  const message = error instanceof Error ? error.message : '';
+  const found = FAILURES.find(({ codes, says }) => codes?.test(code) === true || says?.test(message) === true);
+  return found === undefined ? null : found.advice(setting, message);
+}
+
+interface Failure {
+  /** Of Node, or of PostgreSQL (SQLSTATE). */
+  codes?: RegExp;
+  /** Of errors without a code. */
+  says?: RegExp;
+  advice: (setting: string, message: string) => string;
+}
+
+const FAILURES: readonly Failure[] = [
+  {
+    codes: /^ECONNREFUSED$/,
+    advice: (setting) => `nothing listens there: start PostgreSQL, or correct host and port of ${setting}`,
+  },
+  {
+    codes: /^(ENOTFOUND|EAI_AGAIN)$/,
+    advice: (setting) => `its host name is not known: correct the host of ${setting}, or the DNS of this machine`,
+  },
+  {
+    codes: /^(ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/,
+    says: /^(timeout expired|timeout exceeded when trying to connect|Connection terminated due to connection timeout)/,
+    advice: (setting) =>
+      `it does not answer: look at the network between (firewall, network policy), and at ${setting}`,
+  },
+  {
+    codes: /^ECONNRESET$/,
+    says: /^Connection terminated unexpectedly/,
+    advice: (setting) => `the connection was cut: is it PostgreSQL that listens there? See its log, and ${setting}`,
+  },
+  {
+    says: /^The server does not support SSL connections/,
+    advice: (setting) => `it speaks no TLS: turn TLS on there, or take sslmode out of ${setting}`,
+  },
+  {
+    codes: /^28/,
+    says: /^(SASL|password authentication failed|no pg_hba\.conf entry)|client password must be a string/,
+    advice: (setting, message) =>
+      `it refuses the sign-in (${message}): correct role, password or sslmode of ${setting}`,
+  },
+  {
+    codes: /CERT|SELF_SIGNED|UNABLE_TO_(GET_ISSUER|VERIFY)|^ERR_(TLS|SSL)|^EPROTO$/,
+    advice: (setting, message) =>
+      `its certificate is not accepted (${message}): name the CA with sslrootcert=FILE in ${setting}, and the host that the certificate is for`,
+  },
+  {
+    codes: /^3D000$/,
+    advice: (setting, message) => `${message}: create it, or correct the name in ${setting}`,
+  },
+  {
+    codes: /^42501$/,
+    advice: (_, message) =>
+      `${message}: DATABASE_MIGRATION_URL needs the role that owns the schema; "grantline migrate" gives the other one its rights`,
+  },
+  {
+    codes: /^ENOENT$/,
+    advice: (setting, message) => `a file that ${setting} names cannot be read (${message})`,
+  },
+  { codes: /^53300$/, advice: () => 'it has no connection left: raise max_connections, or lower DATABASE_POOL_MAX' },
+  { codes: /^57P03$/, advice: () => 'it is starting or stopping: try again' },
+];
+
+/** With the code, which is what people search for. */
+function explained(error: unknown, advice: string | null): unknown {
+  if (advice === null) return error;
+  const code = codeOf(error);
+  return new Error(code === null ? advice : `${advice} (${code})`, { cause: error });
+}

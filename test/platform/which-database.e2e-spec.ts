@@ -1,0 +1,67 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { freshDatabase, type TestDatabase } from '../support/database.js';
+import { type Finished, runGrantline } from '../support/grantline-process.js';
+
+const NEED_RECORDED = [
+  ['acl', 'status'],
+  ['acl', 'sync'],
+  ['acl', 'explain', '--user', 'ana', '--catalog', 'sales', '--privilege', 'SELECT'],
+  ['snapshot', 'export'],
+  ['snapshot', 'apply', 'package.json'],
+];
+
+describe('a command that needs what is recorded', () => {
+  let folder: string;
+  let database: TestDatabase;
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'which-database-'));
+    database = await freshDatabase();
+  });
+  afterAll(async () => {
+    await database.drop();
+    rmSync(folder, { recursive: true });
+  });
+
+  const run = async (commands: string[][], environment: Record<string, string>): Promise<Finished[]> => {
+    const finished: Finished[] = [];
+    for (const args of commands)
+      finished.push(await runGrantline(args, { ACL_FILE_DIRECTORY: join(folder, 'acl'), ...environment }));
+    return finished;
+  };
+
+  it('makes no database in a folder that has none', async () => {
+    const finished = await run(NEED_RECORDED, { DATA_DIR: join(folder, 'elsewhere') });
+
+    for (const { code, stdout, stderr } of finished) {
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+      expect(stderr).toContain(`there is no database in ${join(folder, 'elsewhere')}`);
+    }
+    expect(existsSync(join(folder, 'elsewhere'))).toBe(false);
+  });
+
+  it('adds nothing to a database without its tables, or with those of an earlier version', async () => {
+    const owner = new Client(database.migrationUrl);
+    await owner.connect();
+    try {
+      await owner.query(`DELETE FROM migrations WHERE id = (SELECT max(id) FROM migrations)`);
+      const urls = { DATABASE_URL: database.url, DATABASE_MIGRATION_URL: database.migrationUrl };
+      const [status] = await run([['acl', 'status']], urls);
+      expect(status).toMatchObject({ code: 2, stdout: '' });
+      expect(status?.stderr).toContain('lacks 1 migrations of this version: run "grantline migrate"');
+      await owner.query('DROP TABLE migrations');
+      const finished = await run(NEED_RECORDED.slice(-2), urls);
+      for (const { code, stderr } of finished) {
+        expect(code).toBe(2);
+        expect(stderr).toContain('is no database of Grantline');
+      }
+      const { rows } = await owner.query(`SELECT to_regclass('migrations') AS made`);
+      expect(rows).toEqual([{ made: null }]);
+    } finally {
+      await owner.end();
+    }
+    expect(existsSync(join(folder, 'acl'))).toBe(false);
+  });
+});
