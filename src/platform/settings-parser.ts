@@ -124,6 +124,8 @@ function readEngine(read: SettingsReader, rules: SettingsReader): Settings['engi
   const issuerUrl = read.url('SERVICE_QUERY_JWT_ISSUER_URL', ['http:', 'https:']);
   const clientId = read.text('SERVICE_QUERY_JWT_CLIENT_ID');
   const clientSecret = read.secret('SERVICE_QUERY_JWT_CLIENT_SECRET');
+  const tokenUrl = read.url('SERVICE_QUERY_JWT_TOKEN_URL', ['http:', 'https:']);
+  const scope = read.text('SERVICE_QUERY_JWT_SCOPE');
   const audience = read.text('SERVICE_QUERY_JWT_AUDIENCE');
   if (enabled) {
     const needed = {
@@ -140,7 +142,14 @@ function readEngine(read: SettingsReader, rules: SettingsReader): Settings['engi
   return {
     origin: host === null ? null : `http://${host}:${port}`,
     jwt: enabled
-      ? { issuerUrl: issuerUrl ?? '', clientId: clientId ?? '', clientSecret: new Secret(clientSecret ?? ''), audience }
+      ? {
+          issuerUrl: issuerUrl ?? '',
+          tokenUrl: tokenUrl ?? `${issuerUrl ?? ''}/protocol/openid-connect/token`, // source document 4.5
+          clientId: clientId ?? '',
+          clientSecret: new Secret(clientSecret ?? ''),
+          scope,
+          audience,
+        }
       : null,
     user: user ?? (enabled ? `service-account-${clientId ?? ''}` : 'grantline'),
     headerPrefix: read.choice('SERVICE_QUERY_HEADER_PREFIX', 'X-Query', ['X-Query', 'X-Trino']),

@@ -38,7 +38,16 @@ export abstract class Settings {
   abstract readonly engine: {
     /** `http://host:port`; null: no engine is configured. */
     origin: string | null;
-    jwt: { issuerUrl: string; clientId: string; clientSecret: Secret; audience: string | null } | null;
+    jwt: {
+      issuerUrl: string;
+      /** Where the client-credentials grant is asked for. */
+      tokenUrl: string;
+      clientId: string;
+      clientSecret: Secret;
+      /** Of that request; null: none. */
+      scope: string | null;
+      audience: string | null;
+    } | null;
     /** The service's own name on the engine. */
     user: string;
     headerPrefix: 'X-Query' | 'X-Trino';

@@ -15,7 +15,7 @@ import { EngineConnections } from './engine-connections.service.js';
 import { EngineIdentity } from './engine-identity.service.js';
 import { EngineLifecycle } from './engine-lifecycle.service.js';
 import { EngineProbe } from './engine-probe.service.js';
-import { KeycloakServiceTokenSource } from './infrastructure/keycloak-service-token-source.js';
+import { OAuthServiceTokenSource } from './infrastructure/oauth-service-token-source.js';
 import { NoServiceTokenSource } from './infrastructure/no-service-token-source.js';
 import { PostgresQueryStore } from './infrastructure/postgres-query-store.js';
 import { TrinoStatementClient } from './infrastructure/trino-statement-client.js';
@@ -67,7 +67,7 @@ function serviceTokens(
 ): ServiceTokenSource {
   return engine.jwt === null
     ? new NoServiceTokenSource()
-    : new KeycloakServiceTokenSource(engine.jwt, timers, random, clock, log, registry);
+    : new OAuthServiceTokenSource(engine.jwt, timers, random, clock, log, registry);
 }
 
 function statementClient(

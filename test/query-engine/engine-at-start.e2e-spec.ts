@@ -71,6 +71,30 @@ describe('the engine at the start', () => {
     });
   });
 
+  it.each([
+    ['Entra', '/tenant/v2.0', '/tenant/oauth2/v2.0/token', 'api://trino/.default', 'azp'],
+    ['Okta', '/oauth2/default', '/oauth2/default/v1/token', 'trino', 'cid'],
+  ])('gets the token of a provider like %s', async (_, issuerPath, tokenPath, scope, clientClaim) => {
+    const { origin } = new URL(issuer);
+    Object.assign(keycloak, { tokenPath, requiredScope: scope });
+    keycloak.claims = { iss: origin + issuerPath, [clientClaim]: 'grantline', sub: 'b6d1-42', aud: 'trino' };
+    engine.mode = {
+      kind: 'verified',
+      refusalOf: (token) => (token === FakeKeycloak.token(1, keycloak.claims) ? null : 'no'),
+    };
+    const running = await started({
+      SERVICE_QUERY_JWT_ISSUER_URL: origin + issuerPath,
+      SERVICE_QUERY_JWT_TOKEN_URL: origin + tokenPath,
+      SERVICE_QUERY_JWT_SCOPE: scope,
+      SERVICE_QUERY_JWT_AUDIENCE: 'trino',
+      SERVICE_QUERY_USER: 'b6d1-42',
+    });
+    while (engine.statements.length < 2) await new Promise((go) => setImmediate(go));
+
+    expect(await submits(running)).toEqual([201, null]);
+    expect(running.logLines.join('')).not.toContain('"level":"error"');
+  });
+
   it('that runs statements as another user is logged, and gets no SQL', async () => {
     engine.mode = { kind: 'verified', refusalOf: () => null };
     const running = await started({ SERVICE_QUERY_USER: 'other-user' });

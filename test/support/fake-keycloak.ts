@@ -11,6 +11,8 @@ interface Canned {
   hangUp?: boolean;
 }
 
+const CLAIMS = { preferred_username: 'service-account-grantline', aud: 'account' };
+
 /** The token endpoint of one realm, answering as Keycloak 26.7 was seen to answer. */
 export class FakeKeycloak {
   /** `issuer/…/token` requests so far, as their forms. */
@@ -20,6 +22,11 @@ export class FakeKeycloak {
   /** Answers that replace the next ones. */
   instead: Canned[] = [];
   secret = 'grantline-secret';
+  tokenPath = '/realms/data/protocol/openid-connect/token';
+  /** Refuses requests without it, as Entra and Okta do; null: as Keycloak. */
+  requiredScope: string | null = null;
+  /** Of every token. */
+  claims: Record<string, unknown> = CLAIMS;
   /** `expires_in` of every token answer, in seconds. */
   expiresIn: unknown = 299;
   /** While set, answers wait for it. */
@@ -39,9 +46,8 @@ export class FakeKeycloak {
   }
 
   /** The token that the n-th good answer carried, from 1. */
-  static token(n: number): string {
-    const claims = { preferred_username: 'service-account-grantline', aud: 'account', n };
-    return `eyJhbGciOiJSUzI1NiJ9.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.c2lnbmF0dXJl`;
+  static token(n: number, claims: Record<string, unknown> = CLAIMS): string {
+    return `eyJhbGciOiJSUzI1NiJ9.${Buffer.from(JSON.stringify({ ...claims, n })).toString('base64url')}.c2lnbmF0dXJl`;
   }
 
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -64,11 +70,14 @@ export class FakeKeycloak {
   private grant(request: IncomingMessage, form: URLSearchParams): { status: number; body: unknown } {
     const known =
       request.method === 'POST' &&
-      request.url === '/realms/data/protocol/openid-connect/token' &&
+      request.url === this.tokenPath &&
       request.headers['content-type'] === 'application/x-www-form-urlencoded';
     if (!known) return { status: 404, body: { error: 'HTTP 404 Not Found' } };
     if (form.get('grant_type') !== 'client_credentials') {
       return { status: 400, body: { error: 'unsupported_grant_type', error_description: 'Unsupported grant_type' } };
+    }
+    if (this.requiredScope !== null && form.get('scope') !== this.requiredScope) {
+      return { status: 400, body: { error: 'invalid_scope', error_description: 'The scope is not valid.' } };
     }
     noteSecret(form.get('client_secret') ?? '');
     if (form.get('client_id') !== 'grantline' || form.get('client_secret') !== this.secret) {
@@ -77,7 +86,7 @@ export class FakeKeycloak {
     }
     this.issued += 1;
     const body = {
-      access_token: FakeKeycloak.token(this.issued),
+      access_token: FakeKeycloak.token(this.issued, this.claims),
       expires_in: this.expiresIn,
       refresh_expires_in: 0,
       token_type: 'Bearer',

@@ -56,6 +56,17 @@ describe('what is wrong with a service-account token', () => {
     [{ 'allowed-origins': ['*'] }, 'service-account client has web origins, which it does not need'],
   ])('%j: %s', (claims, message) => expect(messages({ ...good, ...claims })).toEqual([message]));
 
+  it.each([
+    ['Entra, version 2', { iss: expected.issuer, azp: 'grantline', sub: 'f6b1…', aud: 'trino' }],
+    ['Entra, version 1', { iss: `${expected.issuer}/`, appid: 'grantline', aud: 'trino' }],
+    ['Okta', { iss: expected.issuer, cid: 'grantline', sub: 'grantline', aud: 'trino' }],
+    ['RFC 9068', { iss: expected.issuer, client_id: 'grantline', sub: 'grantline', aud: 'trino' }],
+  ])('nothing in the form of %s, whose client is compared too', (_, claims) => {
+    expect(messages(claims)).toEqual([]);
+    const others = Object.fromEntries(Object.entries(claims).map(([k, v]) => [k, v === 'grantline' ? 'other' : v]));
+    expect(messages(others)).toEqual(['service-account token is of another client']);
+  });
+
   it.each(['HS256', 'none', 'ES256'])('the algorithm %s, which the engine does not verify', (alg) => {
     expect(messages(good, { alg })).toEqual(['service-account token is not signed with RS256']);
   });

@@ -12,6 +12,9 @@ export interface TokenClaims {
   origins: readonly string[];
 }
 
+/** The client: OpenID Connect's name for it, RFC 9068's, Okta's and the one of Entra's first version. */
+const CLIENT_CLAIMS = ['azp', 'client_id', 'cid', 'appid'] as const;
+
 /** Null: not a JSON Web Token. */
 export function readClaims(token: string): TokenClaims | null {
   const [header, claims] = token.split('.').slice(0, 2).map(decoded);
@@ -19,7 +22,7 @@ export function readClaims(token: string): TokenClaims | null {
   return {
     algorithm: textIn(header, 'alg'),
     issuer: textIn(claims, 'iss'),
-    client: textIn(claims, 'azp'),
+    client: CLIENT_CLAIMS.map((name) => textIn(claims, name)).find((client) => client !== null) ?? null,
     principal: textIn(claims, 'preferred_username'),
     audience: textsIn(claims, 'aud'),
     origins: textsIn(claims, 'allowed-origins'),
@@ -68,7 +71,7 @@ export function tokenProblems(claims: TokenClaims, expected: ExpectedClaims): To
     if (seen !== null && seen !== wanted) problems.push({ message, expected: wanted, seen });
   };
   compare('service-account token is not signed with RS256', 'RS256', claims.algorithm);
-  compare('service-account token has another issuer', expected.issuer, claims.issuer);
+  compare('service-account token has another issuer', expected.issuer, claims.issuer?.replace(/\/$/, '') ?? null);
   compare('service-account token is of another client', expected.client, claims.client);
   const { principal, audience } = expected;
   if (claims.principal !== null && claims.principal !== principal) {

@@ -19,11 +19,12 @@ import { ServiceTokenSource, TokenUnavailable } from '../domain/service-token-so
 import { AxiosExchange } from './axios-exchange.js';
 import { ServiceTokenMetrics } from './service-token-metrics.js';
 
-export interface KeycloakClient {
-  /** The realm's issuer URL, without a slash at its end. */
-  issuerUrl: string;
+export interface OAuthClient {
+  tokenUrl: string;
   clientId: string;
   clientSecret: Secret;
+  /** Null: the request names none, and the provider gives its default. */
+  scope: string | null;
 }
 
 interface Failure {
@@ -43,7 +44,7 @@ const SHORTEST_REST = 1_000;
  * the background while the valid token is handed out, the token in memory only.
  */
 @Opaque
-export class KeycloakServiceTokenSource extends ServiceTokenSource {
+export class OAuthServiceTokenSource extends ServiceTokenSource {
   private readonly exchange = new AxiosExchange(LARGEST_ANSWER);
   private readonly metrics: ServiceTokenMetrics;
   private token: ServiceToken | null = null;
@@ -53,7 +54,7 @@ export class KeycloakServiceTokenSource extends ServiceTokenSource {
   private oddity: string | null = null;
 
   constructor(
-    private readonly client: KeycloakClient,
+    private readonly client: OAuthClient,
     private readonly timers: Timers,
     private readonly random: Random,
     private readonly clock: Clock,
@@ -140,12 +141,13 @@ export class KeycloakServiceTokenSource extends ServiceTokenSource {
     try {
       reply = await this.exchange.ask({
         method: 'POST',
-        url: `${this.client.issuerUrl}/protocol/openid-connect/token`,
+        url: this.client.tokenUrl,
         headers: { 'Content-Type': 'application/x-www-form-urlencoded', Accept: 'application/json' },
         body: new URLSearchParams({
           grant_type: 'client_credentials',
           client_id: this.client.clientId,
           client_secret: this.client.clientSecret.reveal(),
+          ...(this.client.scope !== null && { scope: this.client.scope }),
         }).toString(),
         timeout: DEADLINE,
       });

@@ -2,7 +2,7 @@ import { Registry } from 'prom-client';
 import { Secret } from '../../src/kernel/secret.js';
 import { VERSION } from '../../src/platform/version.js';
 import { TokenUnavailable } from '../../src/query-engine/domain/service-token-source.js';
-import { KeycloakServiceTokenSource } from '../../src/query-engine/infrastructure/keycloak-service-token-source.js';
+import { OAuthServiceTokenSource } from '../../src/query-engine/infrastructure/oauth-service-token-source.js';
 import { FakeKeycloak } from '../support/fake-keycloak.js';
 import { FakeTimers } from '../support/fake-timers.js';
 import { FIXED_RANDOM } from '../support/fixed-random.js';
@@ -11,13 +11,13 @@ import { TestClock } from '../support/test-clock.js';
 
 const EMPTY = 'service-account token is empty';
 
-describe('KeycloakServiceTokenSource', () => {
+describe('OAuthServiceTokenSource', () => {
   let keycloak: FakeKeycloak;
   let timers: FakeTimers;
   let log: LogBook;
   let clock: TestClock;
   let registry: Registry;
-  let tokens: KeycloakServiceTokenSource;
+  let tokens: OAuthServiceTokenSource;
 
   beforeEach(async () => {
     keycloak = new FakeKeycloak();
@@ -26,11 +26,12 @@ describe('KeycloakServiceTokenSource', () => {
     clock = new TestClock();
     registry = new Registry();
     const client = {
-      issuerUrl: await keycloak.listen(),
+      tokenUrl: `${await keycloak.listen()}/protocol/openid-connect/token`,
       clientId: 'grantline',
       clientSecret: new Secret('grantline-secret'),
+      scope: null,
     };
-    tokens = new KeycloakServiceTokenSource(client, timers, FIXED_RANDOM, clock, log, registry);
+    tokens = new OAuthServiceTokenSource(client, timers, FIXED_RANDOM, clock, log, registry);
   });
   afterEach(async () => {
     tokens.close();
