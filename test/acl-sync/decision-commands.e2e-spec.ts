@@ -88,7 +88,11 @@ describe('at the command line, as by the API', () => {
 
   it.each([
     [['9', '--reason', 'why'], 1, 'version 9 was never published; acl status lists the newest'],
-    [['one', '--hours', '25'], 2, 'version must be a positive integer\nreason must not be empty\nhours must be at most 24'],
+    [
+      ['one', '--hours', '25'],
+      2,
+      'version must be a positive integer\nreason must not be empty\nhours must be at most 24',
+    ],
     [['1', '--reason', ' '], 2, 'reason must not be empty'],
     [['1', '--end'], 2, 'usage: grantline acl restore VERSION --reason TEXT'],
     [[], 2, 'usage: grantline acl restore VERSION --reason TEXT'],
