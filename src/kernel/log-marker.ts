@@ -1,5 +1,5 @@
 /**
- * Every message of a log line above `debug`. Operators search and alert on them; docs/operations.md has the meaning and the
+ * Every message of a log line above `debug`. Operators search and alert on them; docs/operations-reference.md has the meaning and the
  * cure of each.
  */
 export const LOG_MARKERS = [

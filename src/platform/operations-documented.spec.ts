@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { LOG_MARKERS } from '../kernel/log-marker.js';
 import { parseSettings } from './settings-parser.js';
-import { codeInGuide, headingsOf, rowsOf } from '../../test/support/operations-guide.js';
+import { codeInGuide, entryOf, headingsOf, proseLines, rowsOf, tableOf } from '../../test/support/operations-guide.js';
+import { FAULTS } from '../../test/stack/chart/alert-scenarios.js';
 import { sampleEnvironment } from '../../test/support/sample-environment.js';
 
 /** Variables of Node, the C library and the engine's chart, and what the engine answers. */
@@ -19,6 +20,38 @@ describe('docs/operations.md', () => {
     const template = readFileSync('helm/grantline/templates/prometheusrule.yaml', 'utf8');
     const alerts = [...template.matchAll(/^ *- alert: (\w+)$/gm)].map(([, alert]) => alert);
     expect(headingsOf('Alerts').sort()).toEqual(alerts.sort());
+  });
+
+  it('leads from an index to each alert, which says what it means, who is hit and what to do now', () => {
+    const template = readFileSync('helm/grantline/templates/prometheusrule.yaml', 'utf8');
+    const severities = new Map(
+      Array.from(template.matchAll(/- alert: (\w+)\n[^]*?labels: \{\{ \$(\w+) \}\}/g), ([, alert, severity]) => [
+        alert,
+        severity,
+      ]),
+    );
+    const index = tableOf('Index of alerts').map(([link = '', severity]) => {
+      const [, alert = '', anchor] = /^\[(\w+)\]\(#(\w+)\)$/.exec(link) ?? [];
+      expect(anchor).toBe(alert.toLowerCase());
+      return [alert, severity];
+    });
+    expect(new Map(index as [string, string][])).toEqual(severities);
+    for (const alert of headingsOf('Alerts')) {
+      expect(`${alert}: ${entryOf(alert)}`).toMatch(
+        /: \n\*\*Means\*\*\s[^]*\*\*Hit\*\*:\s[^]*\*\*Now\*\*,?\s[^]*```sh\n/,
+      );
+    }
+  });
+
+  it('tells after how many seconds which alert fires, as promtool has it', () => {
+    const fires = FAULTS.flatMap(({ fault, fires }) =>
+      Object.entries(fires).map(([alert, seconds]) => [fault, `[${alert}](#${alert.toLowerCase()})`, String(seconds)]),
+    );
+    expect(tableOf('What fires when a part fails').filter((cells) => cells.length === 3)).toEqual(fires);
+  });
+
+  it('has short lines', () => {
+    expect(proseLines().filter((line) => line.length > 120)).toEqual([]);
   });
 
   it('names settings that there are, with their defaults', () => {

@@ -1,48 +1,12 @@
-import { execFile } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
-
-import { stringify } from 'yaml';
-
 import { openStack, type ChartStack } from '../stack.js';
 import { CONDITIONS, FAULTS, FRESH_INSTALL, type Scenario, USUAL_DAY } from './alert-scenarios.js';
-import { HEALTHY, INTERVAL_SECONDS, LAST_HEALTHY, SAMPLES, type Series, START } from './healthy-series.js';
-import { only } from './manifest.js';
-import { render } from './rendering.js';
+import { HEALTHY, INTERVAL_SECONDS, LAST_HEALTHY, SAMPLES, START } from './healthy-series.js';
+import { alertRules, failedTests, inputSeries, type Rule } from './alert-rules.js';
 
 const stack: ChartStack = openStack(process.env);
-const run = promisify(execFile);
-const promtool = (...args: string[]) => run(join(stack.parts.chartTools, 'promtool'), args);
 const FAILURE_SECONDS = LAST_HEALTHY * INTERVAL_SECONDS;
 const END_SECONDS = (SAMPLES - 1) * INTERVAL_SECONDS;
 const SCENARIOS = [...FAULTS, ...CONDITIONS];
-
-interface Rule {
-  alert: string;
-  expr: string;
-  labels: Record<string, string>;
-  annotations: Record<string, string>;
-}
-
-async function renderedRules(...more: string[]): Promise<Rule[]> {
-  const retiredRoute = ['--set', 'retiredRoute.enabled=true', '--set', 'retiredRoute.url=https://trino.example.org'];
-  const { objects } = await render(stack, 'monitoring', { more: [...retiredRoute, ...more] });
-  const rule = only(
-    objects.filter(({ kind }) => kind === 'PrometheusRule'),
-    'a PrometheusRule',
-  );
-  return (rule.spec as { groups: { rules: Rule[] }[] }).groups.flatMap(({ rules }) => rules);
-}
-
-/** As Prometheus names them: with the labels that a target has, or those of kube-state-metrics. */
-function inputSeries(series: Series): { series: string; values: string }[] {
-  return Object.entries(series).map(([key, values]) => {
-    const [name = '', labels = ''] = key.replace(/\}$/, '').split('{');
-    const own = name.startsWith('kube_') ? 'job="kube-state-metrics"' : 'job="grantline-operations"';
-    return { series: `${name}{namespace="portal", ${own}${labels === '' ? '' : `, ${labels}`}}`, values };
-  });
-}
 
 /** Each alert fires at its time and not before, and no other one ever does. */
 function unitTest({ fault, series, fires }: Scenario): object {
@@ -74,29 +38,12 @@ const onUsualDay = (scenario: Scenario): object =>
   unitTest({ ...scenario, series: { ...HEALTHY, ...scenario.series } });
 
 describe('alerts', () => {
-  const file = join(stack.folder, 'alerts.yaml');
   let rules: Rule[];
-  beforeAll(async () => {
-    rules = await renderedRules();
-    await writeFile(file, stringify({ groups: [{ name: 'grantline', rules }] }));
-  });
-
-  /** What promtool finds wrong with these tests. */
-  async function failuresOf(tests: readonly object[]): Promise<string> {
-    const test = join(stack.folder, 'alerts.test.yaml');
-    const interval = `${INTERVAL_SECONDS}s`;
-    await writeFile(test, stringify({ rule_files: [file], evaluation_interval: interval, tests }));
-    try {
-      await promtool('test', 'rules', test);
-      return '';
-    } catch (failure) {
-      const { stdout, stderr } = failure as { stdout: string; stderr: string };
-      return stdout + stderr;
-    }
-  }
+  beforeAll(async () => (rules = await alertRules(stack)));
+  const failuresOf = (tests: readonly object[]) => failedTests(stack, rules, `${INTERVAL_SECONDS}s`, tests);
 
   it('are rules that Prometheus can read', async () => {
-    expect((await promtool('check', 'rules', file)).stdout).toContain('SUCCESS');
+    expect(await failuresOf([])).toBe('');
   });
 
   it('do not fire on a usual day, nor on a fresh install', async () => {
@@ -130,7 +77,9 @@ describe('alerts', () => {
   it('carry further labels, another address of the guide, and need no kube-state-metrics', async () => {
     const [prefix, link] = ['monitoring.prometheusRule.', 'https://wiki.example.org/grantline'];
     const values = { 'alertLabels.team': 'data', runbookUrl: link, kubeStateMetrics: 'false' };
-    const given = await renderedRules(
+    const given = await alertRules(
+      stack,
+
       ...Object.entries(values).flatMap(([key, value]) => ['--set', `${prefix}${key}=${value}`]),
     );
     const ofJobs = rules.filter(({ expr }) => expr.includes('kube_')).map(({ alert }) => alert);

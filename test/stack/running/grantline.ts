@@ -26,6 +26,8 @@ const VALUE_SETS: Record<Mode, string> = { insecure: 'default', verified: 'verif
 
 export interface Grantline {
   url: string;
+  /** The address of health and metrics. */
+  operations: string;
   /** Everything that it has logged so far. */
   log(): string;
   /** Runs one command in its pod, as `kubectl exec` does. @returns its standard output. @throws unless it ends with exit code 0 */
@@ -33,6 +35,15 @@ export interface Grantline {
   /** Makes a Job of the chart's CronJob, and runs its pod. @returns its log. @throws unless it ends with exit code 0 */
   syncByHand(): Promise<string>;
   stop(): Promise<void>;
+}
+
+interface How {
+  name: string;
+  mode: Mode;
+  family: Family;
+  runs?: Runs;
+  /** What the service's pod gets in place of what the chart gave it. */
+  environment?: (given: Record<string, string>, database: Postgres) => Promise<Record<string, string>>;
 }
 
 /**
@@ -43,7 +54,7 @@ export interface Grantline {
 export async function startGrantline(
   processes: Processes,
   stack: Stack,
-  { name, mode, family, runs }: { name: string; mode: Mode; family: Family; runs?: Runs },
+  { name, mode, family, runs, environment = (given) => Promise.resolve(given) }: How,
 ): Promise<Grantline> {
   const database = await startPostgres(processes, `${name}-database`);
   const settings = settingsFor(stack, mode, family);
@@ -53,18 +64,19 @@ export async function startGrantline(
   const migration = await start(release.pod('migration'));
   await complete(migration.args, migration.environment);
   const pod = await start(release.pod('api'));
+  const given = await environment(pod.environment, database);
   const service = processes.launch({
     name,
     command: process.execPath,
     args: [join(ROOT, 'dist', 'main.js'), ...pod.args],
     // A pod has an address of its own; here it is any port of the loopback interface.
-    env: { ...pod.environment, HOST: '127.0.0.1', PORT: '0', OPERATIONS_PORT: '0' },
+    env: { ...given, HOST: '127.0.0.1', PORT: '0', OPERATIONS_PORT: '0' },
     ownEnvironment: true,
     cwd: ROOT,
   });
   recordOutput(name, pod.environment, () => readFileSync(service.log, 'utf8'));
   return {
-    url: await addressOf(service),
+    ...(await addressesOf(service)),
     log: () => readFileSync(service.log, 'utf8'),
     execute: (args, input) => complete(args, pod.environment, input),
     syncByHand: async () => {
@@ -118,10 +130,16 @@ async function complete(args: readonly string[], environment: Record<string, str
   return stdout;
 }
 
-function addressOf(service: Running): Promise<string> {
+function addressesOf(service: Running): Promise<Pick<Grantline, 'url' | 'operations'>> {
   return until('Grantline listens', START_DEADLINE, () => {
     service.assertAlive();
-    const port = /listening on http:\/\/localhost:(\d+)/.exec(readFileSync(service.log, 'utf8'))?.[1];
-    return Promise.resolve(port === undefined ? undefined : `http://127.0.0.1:${port}`);
+    const log = readFileSync(service.log, 'utf8');
+    const port = /listening on http:\/\/localhost:(\d+)/.exec(log)?.[1];
+    const second = /"operations":"http:\/\/[^":]+:(\d+)"/.exec(log)?.[1];
+    return Promise.resolve(
+      port === undefined || second === undefined
+        ? undefined
+        : { url: `http://127.0.0.1:${port}`, operations: `http://127.0.0.1:${second}` },
+    );
   });
 }

@@ -3,12 +3,13 @@ import { only, podsIn, type Manifest, type RenderedPod } from '../chart/manifest
 import { render, RELEASE_NAMESPACE } from '../chart/rendering.js';
 import type { ChartStack } from '../stack.js';
 
-/** When the service publishes. Each publication has one cause: there is no schedule within a run of the specs. */
-export type Runs = 'when-asked' | 'on-change';
+/** When the service publishes. By default each publication has one cause: there is no schedule within a run of the specs. */
+export type Runs = 'when-asked' | 'on-change' | 'by-schedule';
 
 const RUNS: Record<Runs, readonly string[]> = {
   'when-asked': ['--set=sync.runner=cronjob'],
   'on-change': ['--set=sync.runner=deployment', '--set=sync.schedule=0 0 1 1 *'],
+  'by-schedule': ['--set=sync.runner=deployment'],
 };
 
 /** Grantline's chart, rendered for this run and brought to the API server. */
