@@ -1,5 +1,5 @@
 import type { AddressInfo } from 'node:net';
-import { openDatabase } from '../platform/database.js';
+import { type Database, openDatabase } from '../platform/database.js';
 import { createPino, PinoLog } from '../platform/infrastructure/pino-log.js';
 import type { Log } from '../platform/log.js';
 import { loadSettings } from '../platform/settings-loader.js';
@@ -17,12 +17,12 @@ export async function serve(): Promise<void> {
   const log = new PinoLog(createPino(settings.log));
   const lifetime = new Lifetime(log, () => 0);
   await lifetime.run(async () => {
-    await start(settings, log, lifetime);
-    await lifetime.untilSignal();
+    const database = await start(settings, log, lifetime);
+    await Promise.race([lifetime.untilSignal(), database.failure]);
   });
 }
 
-async function start(settings: Settings, log: Log, lifetime: Lifetime): Promise<void> {
+async function start(settings: Settings, log: Log, lifetime: Lifetime): Promise<Database> {
   const opening = openDatabase(settings, { mayCreate: true, report: (line) => log.info(line) });
   const database = await lifetime.open(opening, (opened) => opened.release());
   if (!settings.production) {
@@ -51,6 +51,7 @@ async function start(settings: Settings, log: Log, lifetime: Lifetime): Promise<
       ? {}
       : { first_administrator: 'npx --no -- grantline users create-admin --username NAME --email ADDRESS' }),
   });
+  return database;
 }
 
 /** As one would type it: `localhost` for loopback, brackets for IPv6. */

@@ -15,6 +15,8 @@ export interface Database {
   name: string;
   url: string;
   migrationUrl: string;
+  /** Rejects when the embedded database is given up. */
+  failure: Promise<never>;
   release(): Promise<void>;
 }
 
@@ -31,7 +33,8 @@ export async function openDatabase(
 ): Promise<Database> {
   if (url !== null && migrationUrl !== null) {
     const addresses = { url: url.reveal(), migrationUrl: migrationUrl.reveal() };
-    return { name: databaseName(addresses.url), ...addresses, release: () => Promise.resolve() };
+    const failure = new Promise<never>(() => undefined);
+    return { name: databaseName(addresses.url), ...addresses, failure, release: () => Promise.resolve() };
   }
   if (!mayCreate && !hasCluster(dataDir)) {
     throw new Error(

@@ -9,12 +9,15 @@ import { runAs, runningAs } from './database-account.js';
 import type { Binaries } from './embedded-binaries.js';
 import { type Cluster, prepareCluster } from './embedded-cluster.js';
 import { openLog, readPlainFile } from './plain-file.js';
+import { SupervisedPresence } from './supervised-presence.js';
 
 export interface EmbeddedDatabase {
   /** As the service's role, which is no superuser and owns nothing. */
   url: string;
   /** As the role that owns the schema. */
   migrationUrl: string;
+  /** Rejects when the database has ended, and cannot be started again. */
+  failure: Promise<never>;
   /** Disconnects. The last process to disconnect stops the database. */
   release(): Promise<void>;
 }
@@ -42,18 +45,41 @@ export async function joinEmbeddedPostgres(
   binaries?: Binaries,
 ): Promise<EmbeddedDatabase> {
   const cluster = await prepareCluster(dataDir, report, binaries);
+  const { client, port } = await enter(cluster, options);
+  const presence = new SupervisedPresence(
+    client,
+    async (leaving) => (await enter(cluster, options, { port, leaving })).client,
+    report,
+    logFile(cluster),
+  );
+  return {
+    url: url(cluster, 'grantline', port),
+    migrationUrl: url(cluster, 'grantline_owner', port),
+    failure: presence.failure,
+    release: async () => leave(await presence.leave(), cluster, port),
+  };
+}
+
+/**
+ * Joins the server of a cluster, which is started where none runs.
+ * @param known the port that this process already uses, and when it no longer wants to
+ */
+async function enter(
+  cluster: Cluster,
+  options: readonly string[],
+  known?: { port: number; leaving: AbortSignal },
+): Promise<{ client: Client; port: number }> {
   const deadline = performance.now() + START_DEADLINE_MS;
   let launchAt = 0;
   for (;;) {
     const port = recordedPort(cluster);
-    const presence = port === null ? null : await present(cluster, port);
-    if (port !== null && presence !== null) {
-      return {
-        url: url(cluster, 'grantline', port),
-        migrationUrl: url(cluster, 'grantline_owner', port),
-        release: () => leave(presence, cluster, port),
-      };
+    const client = port === null ? null : await present(cluster, port);
+    if (port !== null && client !== null) {
+      if (known === undefined || known.port === port) return { client, port };
+      await client.end().catch(() => undefined);
+      throw new Error(`the embedded database now listens on port ${port}: start this process again`);
     }
+    known?.leaving.throwIfAborted();
     if (performance.now() > deadline) {
       throw new Error(
         `the embedded database did not start within ${START_DEADLINE_MS / 1000} s; see ${logFile(cluster)}`,
@@ -62,16 +88,17 @@ export async function joinEmbeddedPostgres(
     // PostgreSQL itself decides whether a server runs already: the pid file belongs to the database's account.
     if (performance.now() >= launchAt) {
       launchAt = performance.now() + RELAUNCH_MS;
-      await launch(cluster, options);
+      // The port of a server that was killed: other processes wait for it there.
+      launch(cluster, options, known?.port ?? (await freePort(port)));
     }
     await delay(100);
   }
 }
 
 /** Two processes may start the server at once: PostgreSQL lets one live, and both find that one. */
-async function launch(cluster: Cluster, options: readonly string[]): Promise<void> {
+function launch(cluster: Cluster, options: readonly string[], port: number): void {
   const { account, binaries, data, home } = cluster;
-  const settings = ['listen_addresses=127.0.0.1', `port=${await freePort()}`, 'unix_socket_directories=', ...options];
+  const settings = ['listen_addresses=127.0.0.1', `port=${port}`, 'unix_socket_directories=', ...options];
   const log = openLog(logFile(cluster));
   const server = spawn(binaries.postgres, ['-D', data, ...settings.flatMap((setting) => ['-c', setting])], {
     ...runningAs(account, home),
@@ -171,11 +198,12 @@ function url(cluster: Cluster, role: keyof Cluster['passwords'], port: number, d
   return `postgres://${role}:${cluster.passwords[role]}@127.0.0.1:${port}/${database}`;
 }
 
-function freePort(): Promise<number> {
+/** @param wished taken where it is free */
+function freePort(wished: number | null): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
-    server.on('error', reject);
-    server.listen(0, '127.0.0.1', () => {
+    server.on('error', (error) => (wished === null ? reject(error) : resolve(freePort(null))));
+    server.listen(wished ?? 0, '127.0.0.1', () => {
       const address = server.address();
       server.close(() => {
         if (address !== null && typeof address === 'object') resolve(address.port);
