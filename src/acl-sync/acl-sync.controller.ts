@@ -9,7 +9,7 @@ import {
   type AuthenticatedUser,
   CurrentUser,
 } from '../platform/access.js';
-import { ApiProblems } from '../platform/openapi.js';
+import { ApiRoute } from '../platform/openapi.js';
 import { PageQuery } from '../platform/page.dto.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
 import { ApprovalDto, ComparisonQuery, RestoreDto } from './acl-sync.dto.js';
@@ -44,7 +44,7 @@ export class AclSyncController {
     private readonly restores: RestoresService,
   ) {}
 
-  @ApiProblems('sync_in_progress', 'target_unavailable')
+  @ApiRoute('runSync', 'Compile, prove and publish now', 'sync_in_progress', 'target_unavailable')
   @Post('sync')
   @HttpCode(200)
   @ApiOkResponse({ type: SyncResponse })
@@ -53,7 +53,7 @@ export class AclSyncController {
     return toResultResponse(result);
   }
 
-  @ApiProblems('target_unavailable', 'too_many_requests')
+  @ApiRoute('previewSync', 'What a run would publish; publishes nothing', 'target_unavailable', 'too_many_requests')
   @Post('preview')
   @HttpCode(200)
   @ApiOkResponse({ type: PreviewResponse })
@@ -65,7 +65,7 @@ export class AclSyncController {
   }
 
   /** Takes effect with the next run, which starts some seconds later. */
-  @ApiProblems('approval_not_awaited')
+  @ApiRoute('approveChange', 'Approve an unexplained change', 'approval_not_awaited')
   @Post('approvals')
   @HttpCode(204)
   @ApiNoContentResponse()
@@ -77,12 +77,14 @@ export class AclSyncController {
     await this.approvals.approve(hash, auditContextOf(user, client));
   }
 
+  @ApiRoute('getSyncStatus', 'The last run, what is published, and what is live')
   @Get('status')
   @ApiOkResponse({ type: StatusResponse })
   async status(): Promise<StatusResponse> {
     return statusForm(await this.statuses.status());
   }
 
+  @ApiRoute('listPublications', 'Published versions, newest first')
   @Get('publications')
   @ApiOkResponse({ type: PublicationPageResponse })
   async publications(@Query() page: PageQuery): Promise<PublicationPageResponse> {
@@ -91,7 +93,7 @@ export class AclSyncController {
   }
 
   /** `against`: diff and access are those against that version instead of the text that was live before. */
-  @ApiProblems('too_many_requests')
+  @ApiRoute('getPublication', 'One published version, with its text', 'too_many_requests')
   @Get('publications/:version')
   @ApiOkResponse({ type: PublicationResponse })
   async publication(
@@ -110,7 +112,12 @@ export class AclSyncController {
   }
 
   /** Publishes an older version's text at once, for some hours. Refused where it gives anything that the current grants deny. */
-  @ApiProblems('sync_in_progress', 'target_unavailable')
+  @ApiRoute(
+    'restorePublication',
+    'Publish an older version again, for some hours',
+    'sync_in_progress',
+    'target_unavailable',
+  )
   @Post('publications/:version/restore')
   @HttpCode(200)
   @ApiOkResponse({ type: SyncResponse })
@@ -124,7 +131,7 @@ export class AclSyncController {
   }
 
   /** Ends the restore in effect, and publishes what the current grants say. Without one it does nothing. */
-  @ApiProblems('sync_in_progress', 'target_unavailable')
+  @ApiRoute('endRestore', 'End a restore: publish what the grants say', 'sync_in_progress', 'target_unavailable')
   @Delete('restore')
   @HttpCode(204)
   @ApiNoContentResponse()

@@ -4,7 +4,7 @@ import type { ChangedAccess } from '../trino-rules/diff/access-ledger.js';
 import type { Finding } from '../trino-rules/document/finding.js';
 import { accessForm, type AccessForm } from './domain/access-text.js';
 import { type Publication, type PublicationSummary, type Trigger, TRIGGERS } from './domain/publication.js';
-import type { RestoreEnd } from './domain/restore.js';
+import { RESTORE_ENDS, type RestoreEnd } from './domain/restore.js';
 
 const MOMENT = { type: String, format: 'date-time' };
 const NULLABLE_MOMENT = { ...MOMENT, nullable: true };
@@ -71,6 +71,28 @@ export class AccessChangeResponse implements AccessForm {
   all_pairs!: number;
 }
 
+export class RequesterResponse {
+  @ApiProperty({ type: 'integer' })
+  id!: number;
+
+  @ApiProperty()
+  name!: string;
+}
+
+export class RestoredResponse {
+  @ApiProperty({ type: 'integer', description: 'The older version.' })
+  version!: number;
+
+  @ApiProperty(MOMENT)
+  until!: string;
+
+  @ApiProperty()
+  reason!: string;
+
+  @ApiProperty({ type: String, enum: RESTORE_ENDS, nullable: true, description: 'Why it ended; null: it has not.' })
+  ended!: RestoreEnd | null;
+}
+
 export class PublicationSummaryResponse {
   @ApiProperty({ type: 'integer' })
   version!: number;
@@ -87,8 +109,8 @@ export class PublicationSummaryResponse {
   @ApiProperty({ enum: TRIGGERS })
   trigger!: Trigger;
 
-  @ApiProperty({ type: Object, nullable: true, description: 'The account that requested it: `{id, name}`.' })
-  triggered_by!: { id: number; name: string } | null;
+  @ApiProperty({ type: RequesterResponse, nullable: true, description: 'The account that requested it.' })
+  triggered_by!: RequesterResponse | null;
 
   @ApiProperty()
   snapshot_hash!: string;
@@ -99,12 +121,11 @@ export class PublicationSummaryResponse {
   is_withdrawal!: boolean;
 
   @ApiProperty({
-    type: Object,
+    type: RestoredResponse,
     nullable: true,
-    description:
-      'The older version whose text this is, restored by an administrator: `{version, until, reason, ended}`.',
+    description: 'The older version whose text this is, restored by an administrator.',
   })
-  restored!: { version: number; until: string; reason: string; ended: RestoreEnd | null } | null;
+  restored!: RestoredResponse | null;
 
   @ApiProperty({ type: [FindingResponse] })
   checks!: Finding[];

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Refused } from '../kernel/errors.js';
 import type { Finding } from '../trino-rules/document/finding.js';
-import type { RunOutcome, RunFailure, Trigger } from './domain/publication.js';
+import { type RunOutcome, type RunFailure, type Trigger, TRIGGERS } from './domain/publication.js';
 import {
   AccessChangeResponse,
   FindingResponse,
@@ -10,7 +10,8 @@ import {
   toSummaryResponse,
 } from './publication.response.js';
 
-const NULLABLE_MOMENT = { type: String, format: 'date-time', nullable: true };
+const MOMENT = { type: String, format: 'date-time' };
+const NULLABLE_MOMENT = { ...MOMENT, nullable: true };
 
 export class SyncResponse {
   @ApiProperty({ enum: ['applied', 'no_change', 'refused'] })
@@ -91,6 +92,45 @@ export class WaitingResponse {
   reasons!: Finding[];
 }
 
+export class PublishedResponse {
+  @ApiProperty({ type: 'integer' })
+  version!: number;
+
+  @ApiProperty()
+  hash!: string;
+
+  @ApiProperty(MOMENT)
+  at!: string;
+
+  @ApiProperty({ type: 'integer' })
+  rules!: number;
+
+  @ApiProperty({ type: 'integer' })
+  bytes!: number;
+
+  @ApiProperty({ enum: TRIGGERS })
+  trigger!: Trigger;
+}
+
+export class LiveResponse {
+  @ApiProperty()
+  hash!: string;
+
+  @ApiProperty(MOMENT)
+  confirmed_at!: string;
+}
+
+export class DriftResponse {
+  @ApiProperty(MOMENT)
+  found_at!: string;
+
+  @ApiProperty({ type: String, nullable: true, description: 'Hash of the edited text; null: there was none.' })
+  text_hash!: string | null;
+
+  @ApiProperty()
+  overwritten!: boolean;
+}
+
 export class StatusResponse {
   @ApiProperty(NULLABLE_MOMENT)
   last_run_at!: string | null;
@@ -107,18 +147,14 @@ export class StatusResponse {
   @ApiProperty({ ...NULLABLE_MOMENT, description: 'Null: this process runs no schedule.' })
   next_run_at!: string | null;
 
-  @ApiProperty({ type: Object, nullable: true, description: '`{version, hash, at, rules, bytes, trigger}`' })
-  published!: { version: number; hash: string; at: string; rules: number; bytes: number; trigger: Trigger } | null;
+  @ApiProperty({ type: PublishedResponse, nullable: true })
+  published!: PublishedResponse | null;
 
-  @ApiProperty({ type: Object, nullable: true, description: 'What the engine was seen to use: `{hash, confirmed_at}`' })
-  live!: { hash: string; confirmed_at: string } | null;
+  @ApiProperty({ type: LiveResponse, nullable: true, description: 'What the engine was seen to use.' })
+  live!: LiveResponse | null;
 
-  @ApiProperty({
-    type: Object,
-    nullable: true,
-    description: 'An edit of the live rules by hand: `{found_at, text_hash, overwritten}`',
-  })
-  drift!: { found_at: string; text_hash: string | null; overwritten: boolean } | null;
+  @ApiProperty({ type: DriftResponse, nullable: true, description: 'An edit of the live rules by hand.' })
+  drift!: DriftResponse | null;
 
   @ApiProperty({ ...NULLABLE_MOMENT, description: 'Until when an older version stays restored; null: none is.' })
   restored_until!: string | null;

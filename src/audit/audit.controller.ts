@@ -1,6 +1,7 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { AdministratorsOnly } from '../platform/access.js';
+import { ApiRoute } from '../platform/openapi.js';
 import { AuditPage, AuditQuery, toAuditPage, toFilter } from './audit.dto.js';
 import { AuditService } from './audit.service.js';
 
@@ -12,6 +13,7 @@ export class AuditController {
   constructor(private readonly audit: AuditService) {}
 
   /** Newest first. */
+  @ApiRoute('listAuditEvents', 'The audit trail, newest first')
   @Get()
   @ApiOkResponse({ type: AuditPage })
   async list(@Query() query: AuditQuery): Promise<AuditPage> {

@@ -11,7 +11,7 @@ import {
   CurrentUser,
   UntilClientGone,
 } from '../platform/access.js';
-import { ApiProblems } from '../platform/openapi.js';
+import { ApiRoute } from '../platform/openapi.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
 import { toChange, toFilter, toUserPage, UserChangeDto, UserPage, UserQuery } from './administration.dto.js';
 import { AdministrationService } from './administration.service.js';
@@ -28,19 +28,21 @@ export class AdministrationController {
     private readonly passwords: PasswordsService,
   ) {}
 
+  @ApiRoute('listUsers', 'Accounts, a page at a time')
   @Get()
   @ApiOkResponse({ type: UserPage })
   async list(@Query() query: UserQuery): Promise<UserPage> {
     return toUserPage(await this.administration.list(toFilter(query), query));
   }
 
+  @ApiRoute('getUser', 'One account')
   @Get(':id')
   @ApiOkResponse({ type: UserResponse })
   async find(@Param('id', RowIdPipe) id: number): Promise<UserResponse> {
     return toUserResponse(found(await this.administration.find(id)));
   }
 
-  @ApiProblems('last_administrator')
+  @ApiRoute('changeUser', 'Change the role of an account, or activate or deactivate it', 'last_administrator')
   @Patch(':id')
   @ApiOkResponse({ type: UserResponse })
   async change(
@@ -59,6 +61,7 @@ export class AdministrationController {
     }
   }
 
+  @ApiRoute('endUserSessions', 'End all sessions of an account')
   @Delete(':id/sessions')
   @HttpCode(204)
   @ApiNoContentResponse()
@@ -66,7 +69,7 @@ export class AdministrationController {
     if (!(await this.administration.endSessions(id, by))) throw new Refused('not_found');
   }
 
-  @ApiProblems('busy')
+  @ApiRoute('setOneTimePassword', 'Set a password that has to be changed at the first use', 'busy')
   @Post(':id/one-time-password')
   @HttpCode(200)
   @ApiOkResponse({ type: OneTimePasswordResponse })

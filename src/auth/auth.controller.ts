@@ -3,7 +3,7 @@ import { ApiBearerAuth, ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nest
 import type { FastifyReply } from 'fastify';
 import { Refused } from '../kernel/errors.js';
 import { BeforePasswordChange, type Client, CurrentClient, Public, UntilClientGone } from '../platform/access.js';
-import { ApiProblems } from '../platform/openapi.js';
+import { ApiRoute } from '../platform/openapi.js';
 import type { Account } from '../users/domain/account.js';
 import {
   LoginDto,
@@ -29,7 +29,15 @@ export class AuthController {
   ) {}
 
   @Public()
-  @ApiProblems('username_taken', 'email_taken', 'registration_closed', 'too_many_requests', 'busy')
+  @ApiRoute(
+    'register',
+    'Make an account',
+    'username_taken',
+    'email_taken',
+    'registration_closed',
+    'too_many_requests',
+    'busy',
+  )
   @Post('register')
   @ApiCreatedResponse({ type: UserResponse })
   async register(
@@ -55,7 +63,14 @@ export class AuthController {
   }
 
   @Public()
-  @ApiProblems('invalid_credentials', 'account_deactivated', 'too_many_requests', 'busy')
+  @ApiRoute(
+    'login',
+    'Sign in: an access token and a refresh token',
+    'invalid_credentials',
+    'account_deactivated',
+    'too_many_requests',
+    'busy',
+  )
   @Post('login')
   @HttpCode(200)
   @ApiOkResponse({ type: TokenResponse })
@@ -76,7 +91,7 @@ export class AuthController {
   }
 
   @Public()
-  @ApiProblems('token_invalid', 'token_expired')
+  @ApiRoute('refreshTokens', 'Rotate the refresh token: a new pair', 'token_invalid', 'token_expired')
   @Post('refresh')
   @HttpCode(200)
   @ApiOkResponse({ type: TokenResponse })
@@ -88,6 +103,7 @@ export class AuthController {
   }
 
   @BeforePasswordChange()
+  @ApiRoute('getOwnAccount', 'The own account')
   @Get('me')
   @ApiBearerAuth('access-token')
   @ApiOkResponse({ type: UserResponse })

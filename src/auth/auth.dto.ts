@@ -54,10 +54,13 @@ export class TokenResponse {
 
   @ApiProperty({ enum: ['bearer'] })
   token_type!: 'bearer';
+
+  @ApiProperty({ type: 'integer', description: 'Seconds until the access token expires (RFC 6749 section 5.1).' })
+  expires_in!: number;
 }
 
-export function toTokenResponse({ accessToken, refreshToken }: TokenPair): TokenResponse {
-  return { access_token: accessToken, refresh_token: refreshToken, token_type: 'bearer' };
+export function toTokenResponse({ accessToken, refreshToken, expiresIn }: TokenPair): TokenResponse {
+  return { access_token: accessToken, refresh_token: refreshToken, token_type: 'bearer', expires_in: expiresIn };
 }
 
 export class PasswordChangeDto {

@@ -9,7 +9,7 @@ import {
   CurrentUser,
   UntilClientGone,
 } from '../platform/access.js';
-import { ApiProblems } from '../platform/openapi.js';
+import { ApiRoute } from '../platform/openapi.js';
 import { EmailChangeDto, PasswordChangeDto, toUserResponse, UserResponse } from './auth.dto.js';
 import type { TokenFault } from './domain/claims.js';
 import { type FailedProof, PasswordsService } from './passwords.service.js';
@@ -21,7 +21,13 @@ export class PasswordsController {
   constructor(private readonly passwords: PasswordsService) {}
 
   @BeforePasswordChange()
-  @ApiProblems('invalid_credentials', 'too_many_requests', 'busy')
+  @ApiRoute(
+    'changePassword',
+    'Change the own password; ends the other sessions',
+    'invalid_credentials',
+    'too_many_requests',
+    'busy',
+  )
   @Post('password')
   @HttpCode(204)
   @ApiNoContentResponse()
@@ -41,7 +47,14 @@ export class PasswordsController {
     if (change.kind !== 'changed') throw refusalOf(change);
   }
 
-  @ApiProblems('invalid_credentials', 'email_taken', 'too_many_requests', 'busy')
+  @ApiRoute(
+    'changeEmail',
+    'Change the own e-mail address',
+    'invalid_credentials',
+    'email_taken',
+    'too_many_requests',
+    'busy',
+  )
   @Patch('me')
   @ApiOkResponse({ type: UserResponse })
   async changeEmail(

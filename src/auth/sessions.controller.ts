@@ -9,6 +9,7 @@ import {
   CurrentUser,
 } from '../platform/access.js';
 import { BigPageQuery } from '../platform/page.dto.js';
+import { ApiRoute } from '../platform/openapi.js';
 import { SessionPage, toSessionPage } from './sessions.dto.js';
 import { SessionsService } from './sessions.service.js';
 
@@ -19,6 +20,7 @@ export class SessionsController {
   constructor(private readonly sessions: SessionsService) {}
 
   @BeforePasswordChange()
+  @ApiRoute('logout', 'End this session')
   @Post('logout')
   @HttpCode(204)
   @ApiNoContentResponse()
@@ -27,6 +29,7 @@ export class SessionsController {
   }
 
   @BeforePasswordChange()
+  @ApiRoute('logoutAll', 'End all own sessions')
   @Post('logout-all')
   @HttpCode(204)
   @ApiNoContentResponse()
@@ -34,12 +37,14 @@ export class SessionsController {
     await this.sessions.logoutAll(user, client);
   }
 
+  @ApiRoute('listSessions', 'The own sessions')
   @Get('sessions')
   @ApiOkResponse({ type: SessionPage })
   async list(@CurrentUser() user: AuthenticatedUser, @Query() page: BigPageQuery): Promise<SessionPage> {
     return toSessionPage(await this.sessions.list(user, page), user.sessionId);
   }
 
+  @ApiRoute('endSession', 'End one own session')
   @Delete('sessions/:id')
   @HttpCode(204)
   @ApiNoContentResponse()

@@ -15,6 +15,8 @@ const DAY_MS = 86_400_000;
 export interface TokenPair {
   accessToken: string;
   refreshToken: string;
+  /** Seconds until the access token expires. */
+  expiresIn: number;
 }
 
 /** A refresh token before it is issued: its id, and what is stored of it. */
@@ -55,19 +57,22 @@ export class TokensService {
 
   /** No token outlives its session. */
   issue(session: LivingSession, { jti, stored: { issuedAt, expiresAt } }: NextRefresh): TokenPair {
+    const issued = seconds(issuedAt.getTime());
+    const expiry = (until: number): number => seconds(Math.min(until, session.expiresAt.getTime()));
     const sign = (type: TokenType, id: string, until: number): string =>
       this.jwt.sign({
         sub: String(session.userId),
         type,
         sid: session.id,
         jti: id,
-        iat: seconds(issuedAt.getTime()),
-        exp: seconds(Math.min(until, session.expiresAt.getTime())),
+        iat: issued,
+        exp: expiry(until),
       });
     const accessUntil = issuedAt.getTime() + this.settings.auth.accessTokenTtlMin * 60_000;
     return {
       accessToken: sign('access', this.ids.uuid(), accessUntil),
       refreshToken: sign('refresh', jti, expiresAt.getTime()),
+      expiresIn: expiry(accessUntil) - issued,
     };
   }
 

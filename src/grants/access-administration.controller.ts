@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { AdministratorsOnly } from '../platform/access.js';
-import { ApiProblems } from '../platform/openapi.js';
+import { ApiRoute } from '../platform/openapi.js';
 import { EffectiveOfQuery, ExplainOfQuery, nodeOfCursor, principalOf, toQuestion, WhoQuery } from './access.dto.js';
 import {
   EffectivePageResponse,
@@ -27,7 +27,7 @@ export class AccessAdministrationController {
     private readonly drafts: DraftsService,
   ) {}
 
-  @ApiProblems('not_found')
+  @ApiRoute('listAccess', 'What a principal may do, and through what', 'not_found')
   @Get('effective')
   @ApiOkResponse({ type: EffectivePageResponse })
   async effective(@Query() query: EffectiveOfQuery): Promise<EffectivePageResponse> {
@@ -35,13 +35,14 @@ export class AccessAdministrationController {
     return toEffectivePage(await this.access.effective(principalOf(query), page), query.limit);
   }
 
-  @ApiProblems('not_found')
+  @ApiRoute('explainAccess', 'Why a principal may do something, or not', 'not_found')
   @Get('explain')
   @ApiOkResponse({ type: ExplanationResponse })
   async explain(@Query() query: ExplainOfQuery): Promise<ExplanationResponse> {
     return explanationForm(await this.access.explain(principalOf(query), toQuestion(query)), false);
   }
 
+  @ApiRoute('listAccessHolders', 'Who may do something on a resource')
   @Get('who')
   @ApiOkResponse({ type: WhoPageResponse })
   async who(@Query() query: WhoQuery): Promise<WhoPageResponse> {
@@ -50,7 +51,7 @@ export class AccessAdministrationController {
   }
 
   /** What these changes would give and take; nothing is written. */
-  @ApiProblems('too_many_requests')
+  @ApiRoute('previewDraft', 'What a draft of changes would change; records nothing', 'too_many_requests')
   @Post('preview')
   @HttpCode(200)
   @ApiOkResponse({ type: DraftPreviewResponse })

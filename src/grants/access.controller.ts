@@ -1,7 +1,7 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { type AuthenticatedUser, CurrentUser } from '../platform/access.js';
-import { ApiProblems } from '../platform/openapi.js';
+import { ApiRoute } from '../platform/openapi.js';
 import { EffectiveQuery, ExplainQuery, nodeOfCursor, toQuestion } from './access.dto.js';
 import { EffectivePageResponse, ExplanationResponse, toEffectivePage } from './access.response.js';
 import { AccessService } from './access.service.js';
@@ -14,7 +14,7 @@ import { explanationForm } from './domain/explanation-form.js';
 export class AccessController {
   constructor(private readonly access: AccessService) {}
 
-  @ApiProblems('not_found')
+  @ApiRoute('listOwnAccess', 'What the caller may do, and through what', 'not_found')
   @Get('effective')
   @ApiOkResponse({ type: EffectivePageResponse })
   async effective(
@@ -25,7 +25,7 @@ export class AccessController {
     return toEffectivePage(await this.access.effective({ type: 'user', id }, page), limit);
   }
 
-  @ApiProblems('not_found')
+  @ApiRoute('explainOwnAccess', 'Why the caller may do something, or not', 'not_found')
   @Get('explain')
   @ApiOkResponse({ type: ExplanationResponse })
   async explain(@Query() query: ExplainQuery, @CurrentUser() { id }: AuthenticatedUser): Promise<ExplanationResponse> {

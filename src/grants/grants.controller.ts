@@ -5,7 +5,7 @@ import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import { found } from '../kernel/errors.js';
 import { AdministratorsOnly, CurrentAuditContext } from '../platform/access.js';
-import { ApiProblems } from '../platform/openapi.js';
+import { ApiRoute } from '../platform/openapi.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
 import { GrantBatchResponse, GrantPageResponse, GrantResponse, toGrantResponse } from './grant.response.js';
 import { GrantBatchDto, GrantDto, GrantQuery, toGrantFilter, toNewGrant } from './grants.dto.js';
@@ -21,6 +21,7 @@ export class GrantsController {
     private readonly clock: Clock,
   ) {}
 
+  @ApiRoute('listGrants', 'Grants, a page at a time')
   @Get()
   @ApiOkResponse({ type: GrantPageResponse })
   async list(@Query() query: GrantQuery): Promise<GrantPageResponse> {
@@ -28,7 +29,14 @@ export class GrantsController {
     return { items: items.map((grant) => toGrantResponse(grant, this.clock.now())), next };
   }
 
-  @ApiProblems('busy', 'name_taken', 'rules_too_large', 'rules_unprovable')
+  @ApiRoute(
+    'createGrant',
+    'Grant privileges on a resource',
+    'busy',
+    'name_taken',
+    'rules_too_large',
+    'rules_unprovable',
+  )
   @Post()
   @ApiCreatedResponse({ type: GrantResponse })
   @ApiOkResponse({ type: GrantResponse, description: 'An equal live grant exists.' })
@@ -42,7 +50,7 @@ export class GrantsController {
     return toGrantResponse(grant, this.clock.now(), warnings);
   }
 
-  @ApiProblems('busy', 'name_taken', 'rules_too_large', 'rules_unprovable')
+  @ApiRoute('changeGrants', 'Revoke and grant in one step', 'busy', 'name_taken', 'rules_too_large', 'rules_unprovable')
   @Post('batch')
   @HttpCode(200)
   @ApiOkResponse({ type: GrantBatchResponse })
@@ -56,16 +64,17 @@ export class GrantsController {
     };
   }
 
+  @ApiRoute('getGrant', 'One grant')
   @Get(':id')
   @ApiOkResponse({ type: GrantResponse })
   async find(@Param('id', RowIdPipe) id: number): Promise<GrantResponse> {
     return toGrantResponse(found(await this.grants.find(id)), this.clock.now());
   }
 
+  @ApiRoute('revokeGrant', 'Revoke a grant', 'busy')
   @Delete(':id')
   @HttpCode(204)
   @ApiNoContentResponse({ description: 'Revoked; the row stays.' })
-  @ApiProblems('busy')
   async revoke(@Param('id', RowIdPipe) id: number, @CurrentAuditContext() by: AuditContext): Promise<void> {
     found(await this.grants.revoke(id, by));
   }

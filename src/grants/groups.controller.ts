@@ -3,7 +3,7 @@ import { ApiBearerAuth, ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse,
 import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { AdministratorsOnly, CurrentAuditContext } from '../platform/access.js';
-import { ApiProblems } from '../platform/openapi.js';
+import { ApiRoute } from '../platform/openapi.js';
 import { PageQuery } from '../platform/page.dto.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
 import {
@@ -25,6 +25,7 @@ import { GroupsService } from './groups.service.js';
 export class GroupsController {
   constructor(private readonly groups: GroupsService) {}
 
+  @ApiRoute('listGroups', 'Groups, a page at a time')
   @Get()
   @ApiOkResponse({ type: GroupPageResponse })
   async list(@Query() page: PageQuery): Promise<GroupPageResponse> {
@@ -32,7 +33,7 @@ export class GroupsController {
     return { items: items.map(toGroupResponse), next };
   }
 
-  @ApiProblems('busy', 'name_taken')
+  @ApiRoute('createGroup', 'Make a group', 'busy', 'name_taken')
   @Post()
   @ApiCreatedResponse({ type: GroupResponse })
   async create(
@@ -45,13 +46,14 @@ export class GroupsController {
     return toGroupResponse(group);
   }
 
+  @ApiRoute('getGroup', 'One group')
   @Get(':id')
   @ApiOkResponse({ type: GroupResponse })
   async find(@Param('id', RowIdPipe) id: number): Promise<GroupResponse> {
     return toGroupResponse(await this.groups.find(id));
   }
 
-  @ApiProblems('busy', 'name_taken')
+  @ApiRoute('changeGroup', 'Rename or describe a group', 'busy', 'name_taken')
   @Patch(':id')
   @ApiOkResponse({ type: GroupResponse })
   async change(
@@ -62,15 +64,15 @@ export class GroupsController {
     return toGroupResponse(await this.groups.change(id, toGroupChange(body), by));
   }
 
-  @ApiProblems('busy', 'group_in_use')
+  @ApiRoute('deleteGroup', 'Delete a group that no grant and no policy names', 'busy', 'group_in_use')
   @Delete(':id')
   @HttpCode(204)
   @ApiNoContentResponse()
-  @ApiProblems('busy')
   delete(@Param('id', RowIdPipe) id: number, @CurrentAuditContext() by: AuditContext): Promise<void> {
     return this.groups.delete(id, by);
   }
 
+  @ApiRoute('listGroupMembers', 'Members of a group, a page at a time')
   @Get(':id/members')
   @ApiOkResponse({ type: MemberPageResponse })
   async members(@Param('id', RowIdPipe) id: number, @Query() page: PageQuery): Promise<MemberPageResponse> {
@@ -78,10 +80,10 @@ export class GroupsController {
     return { items: items.map(toMemberResponse), next };
   }
 
+  @ApiRoute('addGroupMember', 'Add a member to a group', 'busy', 'rules_too_large', 'rules_unprovable')
   @Put(':id/members/:user_id')
   @HttpCode(204)
   @ApiNoContentResponse()
-  @ApiProblems('busy', 'rules_too_large', 'rules_unprovable')
   addMember(
     @Param('id', RowIdPipe) id: number,
     @Param('user_id', RowIdPipe) userId: number,
@@ -90,10 +92,10 @@ export class GroupsController {
     return this.groups.addMember(id, userId, by);
   }
 
+  @ApiRoute('removeGroupMember', 'Remove a member from a group', 'busy')
   @Delete(':id/members/:user_id')
   @HttpCode(204)
   @ApiNoContentResponse()
-  @ApiProblems('busy')
   removeMember(
     @Param('id', RowIdPipe) id: number,
     @Param('user_id', RowIdPipe) userId: number,

@@ -3,7 +3,7 @@ import { ApiBearerAuth, ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse,
 import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { AdministratorsOnly, CurrentAuditContext } from '../platform/access.js';
-import { ApiProblems } from '../platform/openapi.js';
+import { ApiRoute } from '../platform/openapi.js';
 import { PageQuery } from '../platform/page.dto.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
 import { PolicyDto, PolicyPageResponse, PolicyResponse, toNewPolicy, toPolicyResponse } from './policies.dto.js';
@@ -16,6 +16,7 @@ import { PoliciesService } from './policies.service.js';
 export class PoliciesController {
   constructor(private readonly policies: PoliciesService) {}
 
+  @ApiRoute('listPolicies', 'Policies, a page at a time')
   @Get()
   @ApiOkResponse({ type: PolicyPageResponse })
   async list(@Query() page: PageQuery): Promise<PolicyPageResponse> {
@@ -23,7 +24,15 @@ export class PoliciesController {
     return { items: items.map((policy) => toPolicyResponse(policy)), next };
   }
 
-  @ApiProblems('busy', 'name_taken', 'mask_conflict', 'rules_too_large', 'rules_unprovable')
+  @ApiRoute(
+    'createPolicy',
+    'Make a row filter, a mask, a hidden column or a deny',
+    'busy',
+    'name_taken',
+    'mask_conflict',
+    'rules_too_large',
+    'rules_unprovable',
+  )
   @Post()
   @ApiCreatedResponse({ type: PolicyResponse })
   async create(
@@ -36,13 +45,22 @@ export class PoliciesController {
     return toPolicyResponse(policy, warnings);
   }
 
+  @ApiRoute('getPolicy', 'One policy')
   @Get(':id')
   @ApiOkResponse({ type: PolicyResponse })
   async find(@Param('id', RowIdPipe) id: number): Promise<PolicyResponse> {
     return toPolicyResponse(await this.policies.find(id));
   }
 
-  @ApiProblems('busy', 'name_taken', 'mask_conflict', 'rules_too_large', 'rules_unprovable')
+  @ApiRoute(
+    'replacePolicy',
+    'Replace a policy',
+    'busy',
+    'name_taken',
+    'mask_conflict',
+    'rules_too_large',
+    'rules_unprovable',
+  )
   @Put(':id')
   @ApiOkResponse({ type: PolicyResponse, description: 'Changed in one step.' })
   async replace(
@@ -54,10 +72,10 @@ export class PoliciesController {
     return toPolicyResponse(policy, warnings);
   }
 
+  @ApiRoute('deletePolicy', 'Delete a policy', 'busy')
   @Delete(':id')
   @HttpCode(204)
   @ApiNoContentResponse()
-  @ApiProblems('busy')
   remove(@Param('id', RowIdPipe) id: number, @CurrentAuditContext() by: AuditContext): Promise<void> {
     return this.policies.remove(id, by);
   }

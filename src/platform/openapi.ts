@@ -1,12 +1,23 @@
-import type { INestApplication } from '@nestjs/common';
-import { ApiExtension, DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { applyDecorators, type INestApplication } from '@nestjs/common';
+import { ApiExtension, ApiOperation, DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { type ErrorCode, ERRORS } from '../kernel/errors.js';
 import { STATUS } from './problem.js';
 
 type Operation = NonNullable<OpenAPIObject['paths'][string]['get']> & { 'x-problems'?: ErrorCode[] };
 
-/** Names the error codes of a route that do not follow from its shape; `describeApi` adds those that do. */
-export const ApiProblems = (...codes: ErrorCode[]): MethodDecorator => ApiExtension('x-problems', codes);
+/**
+ * Describes a route: its name in generated clients, what it does, and the error codes that do not follow from its shape
+ * (`describeApi` adds those that do). Once a route, so that no second list replaces the first.
+ */
+export const ApiRoute =
+  (operationId: string, summary: string, ...codes: ErrorCode[]): MethodDecorator =>
+  (target, key, descriptor) => {
+    if (described.has(descriptor)) throw new Error(`${String(key)} has two ApiRoute`);
+    described.add(descriptor);
+    applyDecorators(ApiOperation({ operationId, summary }), ApiExtension('x-problems', codes))(target, key, descriptor);
+  };
+
+const described = new WeakSet<object>();
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 
@@ -15,6 +26,7 @@ const always = (schema: { type: string; minimum?: number }) => ({ required: true
 /** The headers of every problem of that status. */
 const HEADERS: Partial<Record<number, Record<string, object>>> = {
   401: { 'WWW-Authenticate': always({ type: 'string' }) },
+  405: { Allow: always({ type: 'string' }) },
   415: { Accept: always({ type: 'string' }), 'Accept-Encoding': always({ type: 'string' }) },
   429: {
     'Retry-After': always({ type: 'integer', minimum: 1 }),
@@ -89,21 +101,41 @@ function describeRowIds({ parameters }: Operation): void {
 }
 
 function describeProblems(operation: Operation, path: string, method: (typeof METHODS)[number]): void {
-  const codes = new Set<ErrorCode>([...(operation['x-problems'] ?? []), ...problemsByShape(operation, path, method)]);
+  const codes = [...(operation['x-problems'] ?? []), ...problemsByShape(operation, path, method)];
   delete operation['x-problems'];
   const created = operation.responses['201'];
   if (created !== undefined && !('$ref' in created)) created.headers = { Location: always({ type: 'string' }) };
+  const byStatus = new Map<number, Set<ErrorCode>>(MALFORMED.map((status) => [status, new Set(['bad_request'])]));
   for (const code of codes) {
     const status = STATUS[ERRORS[code].kind];
-    const known = operation.responses[status];
-    const description =
-      known !== undefined && 'description' in known ? `${known.description}, \`${code}\`` : `\`${code}\``;
-    operation.responses[status] = {
-      description,
-      ...(HEADERS[status] === undefined ? {} : { headers: HEADERS[status] }),
-      content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
-    };
+    byStatus.set(status, (byStatus.get(status) ?? new Set()).add(code));
   }
+  for (const [status, known] of byStatus) operation.responses[status] = problemResponse(status, [...known]);
+}
+
+/** Statuses of requests that are no HTTP, or come too slowly or with too many headers: before any route is known. */
+const MALFORMED = [400, 408, 431];
+
+/** Members beside those of every problem. */
+const MEMBERS: Partial<Record<ErrorCode, Record<string, object>>> = {
+  mask_conflict: { policy_id: { type: 'integer', description: 'The other policy.' } },
+  target_unavailable: {
+    reason: { type: 'string' },
+    audit_id: { type: ['string', 'null'], description: "In the API server's audit log." },
+  },
+  query_failed: { error: { $ref: '#/components/schemas/QueryError' } },
+  query_cancelled: { error: { $ref: '#/components/schemas/QueryError' } },
+};
+
+function problemResponse(status: number, codes: ErrorCode[]): Operation['responses'][string] {
+  const members = Object.fromEntries(codes.flatMap((code) => Object.entries(MEMBERS[code] ?? {})));
+  const properties = { code: { type: 'string', enum: codes.sort() }, ...members };
+  const schema = { allOf: [{ $ref: '#/components/schemas/Problem' }, { type: 'object', properties }] };
+  return {
+    description: codes.map((code) => `\`${code}\``).join(', '),
+    ...(HEADERS[status] === undefined ? {} : { headers: HEADERS[status] }),
+    content: { 'application/problem+json': { schema } },
+  };
 }
 
 /** The codes of every route of that shape: of bodies, of parameters, of authentication, of an absent database. */
@@ -118,6 +150,8 @@ function problemsByShape(operation: Operation, path: string, method: (typeof MET
       : (['token_missing', 'token_invalid', 'token_expired', 'password_change_required'] as const)),
     ...(path.startsWith('/api/admin/') ? (['administrator_required'] as const) : []),
     ...(parameters.includes('path') ? (['not_found'] as const) : []),
+    'method_not_allowed', // of the path: another method
     'database_unavailable',
+    'internal_error',
   ];
 }

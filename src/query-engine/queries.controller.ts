@@ -18,7 +18,7 @@ import {
   CurrentUser,
   UntilClientGone,
 } from '../platform/access.js';
-import { ApiProblems } from '../platform/openapi.js';
+import { ApiRoute } from '../platform/openapi.js';
 import { readQueryCursor } from './domain/query-cursor.js';
 import { readRowCursor } from './domain/row-window.js';
 import { chooseFormat, type RowsFormat } from './domain/rows-format.js';
@@ -66,7 +66,14 @@ export class QueriesController {
     private readonly streams: RowStreams,
   ) {}
 
-  @ApiProblems('impersonation_disabled', 'too_many_queries', 'engine_unavailable', 'engine_forbidden')
+  @ApiRoute(
+    'submitQuery',
+    'Run SQL under the own name',
+    'impersonation_disabled',
+    'too_many_queries',
+    'engine_unavailable',
+    'engine_forbidden',
+  )
   @Post()
   @ApiCreatedResponse({ type: QueryResponse })
   async submit(
@@ -91,6 +98,7 @@ export class QueriesController {
     }
   }
 
+  @ApiRoute('listQueries', 'The own queries, newest first')
   @Get()
   @ApiOkResponse({ type: QueryListResponse })
   async list(
@@ -102,12 +110,14 @@ export class QueriesController {
     );
   }
 
+  @ApiRoute('getQuery', 'One own query')
   @Get(':id')
   @ApiOkResponse({ type: QueryResponse })
   async find(@Param('id') id: string, @CurrentUser() user: AuthenticatedUser): Promise<QueryResponse> {
     return toQueryResponse(found(await this.queries.find(user, id)));
   }
 
+  @ApiRoute('cancelQuery', 'Cancel an own query')
   @Delete(':id')
   @HttpCode(204)
   @ApiNoContentResponse()
@@ -115,7 +125,16 @@ export class QueriesController {
     if (!(await this.queries.cancel(user, id))) throw new Refused('not_found');
   }
 
-  @ApiProblems('page_gone', 'query_failed', 'query_cancelled', 'too_many_unread_rows', 'busy', 'engine_unavailable')
+  @ApiRoute(
+    'readRows',
+    'Rows of an own query: a page as JSON, or all of them as a stream',
+    'page_gone',
+    'query_failed',
+    'query_cancelled',
+    'too_many_unread_rows',
+    'busy',
+    'engine_unavailable',
+  )
   @Get(':id/rows')
   @ApiOkResponse({ content: ROWS })
   async rows(

@@ -58,8 +58,8 @@ describe('the four routes of the source document', () => {
     const answer = await anonymous.post('/api/auth/login', { username: 'BOBO', password: passwordOf('bobo') });
 
     expect(answer.status).toBe(200);
-    expect(Object.keys(answer.body ?? {})).toEqual(['access_token', 'refresh_token', 'token_type']);
-    expect(answer.body?.['token_type']).toBe('bearer');
+    expect(Object.keys(answer.body ?? {})).toEqual(['access_token', 'refresh_token', 'token_type', 'expires_in']);
+    expect(answer.body).toMatchObject({ token_type: 'bearer', expires_in: 1_800 });
     expect(answer.headers.get('cache-control')).toBe('no-store');
   });
 

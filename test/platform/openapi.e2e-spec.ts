@@ -90,6 +90,58 @@ describe('the OpenAPI document', () => {
     ]);
   });
 
+  it('names every operation and says what it does, for generated clients', () => {
+    const ids = operations().map(({ operation }) => operation.operationId);
+
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids.filter((id) => id === undefined || !/^[a-z]+([A-Z][a-z]+)*$/.test(id))).toEqual([]);
+    expect(operations().filter(({ operation }) => operation.summary === undefined)).toEqual([]);
+  });
+
+  it('leaves no object without its fields, but for the details of an audit event', () => {
+    const untyped: string[] = [];
+    const visit = (at: string, value: unknown): void => {
+      if (typeof value !== 'object' || value === null) return;
+      const schema: { type?: unknown; properties?: unknown } = value;
+      if ([schema.type].flat().includes('object') && schema.properties === undefined) untyped.push(at);
+      for (const [key, inner] of Object.entries(value)) visit(`${at}/${key}`, inner);
+    };
+    visit('', document);
+
+    expect(untyped).toEqual(['/components/schemas/AuditEventResponse/properties/details']);
+  });
+
+  it('has the codes that each operation answers with, by status', () => {
+    const codesOf = (path: string, method: (typeof METHODS)[number]): unknown =>
+      Object.fromEntries(
+        Object.entries(document.paths[path]?.[method]?.responses ?? {})
+          .filter(([status]) => !status.startsWith('2'))
+          .map(([status, response]) => [
+            status,
+            JSON.parse(/"enum":(\[[^\]]*\])/.exec(JSON.stringify(response))?.[1] ?? '[]'),
+          ]),
+      );
+
+    expect(codesOf('/api/admin/groups/{id}', 'delete')).toEqual({
+      400: ['bad_request', 'malformed_json', 'validation_failed'],
+      401: ['token_expired', 'token_invalid', 'token_missing'],
+      403: ['administrator_required', 'password_change_required'],
+      404: ['not_found'],
+      405: ['method_not_allowed'],
+      408: ['bad_request'],
+      409: ['group_in_use'],
+      413: ['payload_too_large'],
+      415: ['unsupported_media_type'],
+      431: ['bad_request'],
+      500: ['internal_error'],
+      503: ['busy', 'database_unavailable'],
+    });
+    expect(codesOf('/api/queries/{id}/rows', 'get')).toMatchObject({
+      409: ['query_cancelled', 'query_failed'],
+      429: ['too_many_unread_rows'],
+    });
+  });
+
   it('has the success and the problems of every route', () => {
     for (const { method, path, operation } of operations()) {
       const statuses = Object.keys(operation.responses);

@@ -11,7 +11,8 @@ export interface Restore {
 }
 
 /** `contradicted`: it gives what the current grants deny. `replaced`: by another restore. */
-export type RestoreEnd = 'time' | 'hand' | 'contradicted' | 'replaced';
+export const RESTORE_ENDS = ['time', 'hand', 'contradicted', 'replaced'] as const;
+export type RestoreEnd = (typeof RESTORE_ENDS)[number];
 
 /** A restore as its publication keeps it; `ended`: null while it is in effect. */
 export type RecordedRestore = Restore & { ended: RestoreEnd | null };
