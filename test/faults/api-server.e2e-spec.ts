@@ -60,6 +60,7 @@ describe('the Kubernetes API server', () => {
     await partIs('degraded');
     const { status } = await service.ready();
     const { ready, degraded } = await service.scraped();
+    const failedSince = /^grantline_acl_failed_since_timestamp_seconds .*$/m.exec(await service.metrics())?.[0];
     expect((await admin.get('/api/admin/acl/status')).body).toMatchObject({ last_outcome: 'failed' });
     await proxy.up();
 
@@ -70,6 +71,7 @@ describe('the Kubernetes API server', () => {
       'unreachable',
     ]);
     expect([status, ready, degraded]).toEqual([200, 1, ['target']]);
+    expect(failedSince).toMatch(/[1-9]/);
     expect(cluster.map).toEqual(before);
     expect((await sync()).body).toMatchObject({ outcome: 'applied' });
     expect(cluster.map?.data?.['rules.json']).toContain('"eu"');

@@ -69,6 +69,9 @@ describe('a full disk under the file target', () => {
       expect(files()).toEqual(before);
     }
     expect((await admin.get('/api/admin/acl/status')).body).toMatchObject({ last_outcome: 'failed' });
+    const [, operations = ''] = await service.untilOutput(/"operations":"([^"]+)"/);
+    const scraped = await (await fetch(`${operations.replace('localhost', '127.0.0.1')}/metrics`)).text();
+    expect(scraped).toMatch(/^grantline_acl_failed_since_timestamp_seconds [1-9]/m);
 
     limitFiles('unlimited');
     expect((await sync()).body).toMatchObject({ outcome: 'applied' });
