@@ -114,6 +114,8 @@ describe('at the command line, as by the API', () => {
     });
     expect(await rules()).not.toContain('"t1"');
     expect(await audited('publication_approved')).toEqual([{ actor: null, details: { hash: refused.awaits } }]);
-    expect(await acl('approve', refused.awaits)).toMatchObject({ code: 1, stderr: 'No text waits for an approval.\n' });
+    const again = await acl('approve', refused.awaits);
+    expect(again.code).toBe(1);
+    expect(again.stderr).toMatch(/\nNo text waits for an approval\.\n$/);
   });
 });
