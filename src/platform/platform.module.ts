@@ -73,7 +73,7 @@ export class PlatformModule {
           extra: {
             ...postgresConnection(database.url),
             max: settings.database.poolMax,
-            connectionTimeoutMillis: 5_000,
+            connectionTimeoutMillis: 3_000,
             query_timeout: 30_000,
             statement_timeout: 30_000,
             keepAlive: true,

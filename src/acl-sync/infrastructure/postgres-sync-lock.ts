@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { Client, DatabaseError, type QueryConfig } from 'pg';
+import { type Client, DatabaseError, type QueryConfig } from 'pg';
 import type { Secret } from '../../kernel/secret.js';
+import { PooledClient, postgresConnection } from '../../platform/database.js';
 import { type Lease, LeaseLost, SyncLock } from '../domain/sync-lock.js';
 
 const LOCK = 7_471_060;
@@ -32,15 +33,13 @@ export class PostgresSyncLock extends SyncLock {
     lockTimeoutMs: number,
     work: (lease: Lease) => Promise<T>,
   ): Promise<{ kind: 'held'; result: T } | { kind: 'busy' }> {
-    const client = new Client({
-      connectionString: this.databaseUrl.reveal(),
+    const client = new PooledClient({
+      ...postgresConnection(this.databaseUrl.reveal()),
       application_name: 'grantline acl-sync',
       connectionTimeoutMillis: 5_000,
       query_timeout: this.queryTimeoutMs,
       keepAlive: true,
     });
-    // Without a listener, the loss of an idle connection would end the process; `confirm` detects the loss.
-    client.on('error', () => undefined);
     await client.connect();
     try {
       await client.query(BEGIN);

@@ -1,11 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type MigrationInterface, type QueryRunner, DataSource } from 'typeorm';
+import { PooledClient } from '../database.js';
 
 /** Taken while migrating: TypeORM itself takes no lock, and two starting replicas would race. */
 const LOCK = 7_471_002;
 
-const CONNECT_TIMEOUT_MS = 10_000;
+const CONNECT_TIMEOUT_MS = 5_000;
 
 /**
  * Applies pending migrations as the owner's role, and grants the service's role its rights.
@@ -22,7 +23,7 @@ export async function migrate(
     url: migrationUrl,
     migrations: sqlMigrations(),
     migrationsTransactionMode: 'each',
-    extra: { max: 2, connectionTimeoutMillis: CONNECT_TIMEOUT_MS },
+    extra: { max: 2, connectionTimeoutMillis: CONNECT_TIMEOUT_MS, Client: PooledClient },
   }).initialize();
   const runner = source.createQueryRunner();
   try {
@@ -59,7 +60,7 @@ export async function schemaState(url: string): Promise<SchemaState> {
   const source = await new DataSource({
     type: 'postgres',
     url,
-    extra: { max: 1, connectionTimeoutMillis: CONNECT_TIMEOUT_MS },
+    extra: { max: 1, connectionTimeoutMillis: CONNECT_TIMEOUT_MS, Client: PooledClient },
   }).initialize();
   try {
     const pending = await pendingMigrations(source);

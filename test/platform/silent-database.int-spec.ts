@@ -1,0 +1,42 @@
+import { PooledClient, postgresConnection } from '../../src/platform/database.js';
+import { asSuperuser, freshDatabase, type TestDatabase } from '../support/database.js';
+import { inFastMotion } from '../support/fast-motion.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
+
+describe('a connection to a database', () => {
+  let database: TestDatabase;
+  let proxy: TcpProxy;
+  let client: PooledClient;
+  beforeEach(async () => {
+    database = await freshDatabase();
+    proxy = await TcpProxy.to(database.url);
+    client = new PooledClient(postgresConnection(proxy.url));
+    await client.connect();
+  });
+  afterEach(async () => {
+    await client.end().catch(() => undefined);
+    proxy.resume();
+    await proxy.down();
+    await database.drop();
+  });
+
+  it('is given up while an answer is owed by a server that answers nobody', async () => {
+    proxy.hang();
+
+    await inFastMotion(() => expect(client.query('SELECT 1')).rejects.toThrow('Connection terminated'));
+  });
+
+  it('is kept while a statement takes its time', async () => {
+    const answer = await inFastMotion(() => client.query('SELECT pg_sleep(0.5)')); // ten seconds
+
+    expect(answer.rowCount).toBe(1);
+  });
+
+  it('is kept while a statement takes its time on a server without a connection to spare', async () => {
+    const name = new URL(database.url).pathname.slice(1);
+    await asSuperuser(`ALTER DATABASE ${name} CONNECTION LIMIT 0`);
+    const answer = await inFastMotion(() => client.query('SELECT pg_sleep(0.5)'));
+
+    expect(answer.rowCount).toBe(1);
+  });
+});
