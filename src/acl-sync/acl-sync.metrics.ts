@@ -25,6 +25,7 @@ export class AclSyncMetrics {
   private readonly driftSince: Gauge;
   private readonly refusedSince: Gauge;
   private readonly failedSince: Gauge;
+  private readonly databaseBehind: Gauge;
   private readonly waitingSince: Gauge;
   private readonly lastEdit: Gauge;
   private readonly lastUnexplained: Gauge;
@@ -88,6 +89,10 @@ export class AclSyncMetrics {
       'refused_since_timestamp_seconds',
       'Since when every run was refused; 0: the last was not.',
     );
+    this.databaseBehind = gauge(
+      'database_behind_since_timestamp_seconds',
+      'Since when the target holds a version that the database does not have and no approved rules have replaced; 0: it does not.',
+    );
     this.failedSince = gauge('failed_since_timestamp_seconds', 'Since when every run failed; 0: the last did not.');
   }
 
@@ -101,11 +106,12 @@ export class AclSyncMetrics {
 
   /** Sets the gauges from the history and the audit trail, which other processes write too: runs may happen in Jobs alone. */
   async showHistory(history: PublicationHistory, trail: Pick<AuditService, 'lastOf'>): Promise<void> {
-    const { last, lastSuccessAt, refusedSince, failedSince } = await history.summary();
+    const { last, lastSuccessAt, refusedSince, failedSince, databaseBehind } = await history.summary();
     const [published] = (await history.list({ limit: 1, after: null })).items;
     this.lastSuccess.set(secondsOf(lastSuccessAt));
     this.refusedSince.set(secondsOf(refusedSince));
     this.failedSince.set(secondsOf(failedSince));
+    this.databaseBehind.set(secondsOf(databaseBehind?.foundAt));
     this.lastEdit.set(secondsOf(await trail.lastOf('drift_found')));
     this.lastUnexplained.set(secondsOf(await trail.lastOf('unexplained_change')));
     this.driftSince.set(secondsOf(last?.drift?.foundAt));

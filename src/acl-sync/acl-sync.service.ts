@@ -1,6 +1,6 @@
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { Clock } from '../kernel/clock.js';
-import { CandidateService, type Reading } from './candidate.service.js';
+import { CandidateService, type Prepared, type Reading } from './candidate.service.js';
 import { PublicationHistory } from './domain/publication-history.js';
 import { isUpToDate } from './domain/publication-plan.js';
 import { failureOf, type RunOutcome } from './domain/publication.js';
@@ -10,6 +10,7 @@ import { RulesTarget, TARGET_MS } from './domain/rules-target.js';
 import { type Lease, SyncLock } from './domain/sync-lock.js';
 import { PublishingRun, type RunEnding, type RunOrder } from './publishing-run.js';
 import { RunReportsService } from './run-reports.service.js';
+import { readSituation, type Situation } from './situation.js';
 
 export type RunResult = { kind: 'busy' } | { kind: 'ended'; outcome: RunOutcome };
 
@@ -63,8 +64,14 @@ export class AclSyncService implements BeforeApplicationShutdown {
     let ending: RunEnding;
     try {
       const reading = await this.candidates.read();
-      ending =
-        (order.restore ? null : await this.upToDate(reading, lease)) ?? (await this.publish(reading, order, lease));
+      const { target, history, clock } = this;
+      const situation = await readSituation(
+        { target, history, clock },
+        order.trigger,
+        lease,
+        AbortSignal.timeout(TARGET_MS),
+      );
+      ending = (order.restore ? null : upToDate(reading, situation)) ?? (await this.publish(reading, order, lease));
       this.announce(earlier(reading.nextExpiry, restoreEndOf(ending, this.clock.now())));
     } catch (error) {
       ending = { outcome: { kind: 'failed', failure: failureOf(error) }, edit: undefined };
@@ -77,24 +84,20 @@ export class AclSyncService implements BeforeApplicationShutdown {
     for (const listener of this.listeners) listener(nextEnd);
   }
 
-  /** How the run ends when there is nothing to compile; null: there is. */
-  private async upToDate(reading: Reading, lease: Lease): Promise<RunEnding | null> {
-    const live = await this.target.read(AbortSignal.timeout(TARGET_MS));
-    await lease.confirm();
-    const now = this.clock.now();
-    await this.history.settle(live, now);
-    const latest = await this.history.latest();
-    if (latest === null || !isUpToDate(latest, live, reading, now)) return null;
-    const restore = lastingRestore(latest, now);
-    const reasons = restore === null ? [] : [restoredFinding(restore)];
-    return { outcome: { kind: 'no_change', publication: latest, reasons }, edit: undefined };
-  }
-
   private async publish(reading: Reading, order: RunOrder, lease: Lease): Promise<RunEnding> {
     const { target, history, preparer, clock } = this;
-    const prepared = await this.candidates.prepare(reading);
-    return new PublishingRun({ target, history, preparer, clock }, prepared, order, lease).publish();
+    const prepare = (): Promise<Prepared> => this.candidates.prepare(reading);
+    const ports = { target, history, preparer, clock, prepare };
+    return new PublishingRun(ports, await prepare(), order, lease).publish();
   }
+}
+
+/** How the run ends when there is nothing to compile; null: there is. */
+function upToDate(reading: Reading, { live, latest, now }: Situation): RunEnding | null {
+  if (latest === null || !isUpToDate(latest, live, reading, now)) return null;
+  const restore = lastingRestore(latest, now);
+  const reasons = restore === null ? [] : [restoredFinding(restore)];
+  return { outcome: { kind: 'no_change', publication: latest, reasons }, edit: undefined };
 }
 
 function restoreEndOf({ outcome }: RunEnding, now: Date): Date | null {

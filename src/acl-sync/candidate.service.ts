@@ -4,15 +4,10 @@ import { SnapshotService } from '../grants/snapshot.service.js';
 import { Log } from '../platform/log.js';
 import { Settings } from '../platform/settings.js';
 import { PROJECTED_EVENTS } from './domain/audit-projection.js';
-import {
-  type Candidate,
-  nextExpiry,
-  type Preparation,
-  snapshotDigest,
-  unprepared,
-  type WithdrawalOrder,
-} from './domain/candidate.js';
+import { type Candidate, nextExpiry, type Preparation, snapshotDigest, unprepared } from './domain/candidate.js';
+import { foundBaseline, type FoundVersion } from './domain/found-version.js';
 import { PublicationHistory } from './domain/publication-history.js';
+import type { WithdrawalOrder } from './domain/prepared-withdrawal.js';
 import { RulesPreparer } from './domain/rules-preparer.js';
 import { RulesTarget } from './domain/rules-target.js';
 import type { Previous } from './domain/unexplained-change.js';
@@ -30,6 +25,8 @@ export interface Reading extends Pick<Preparation, 'snapshot' | 'position'> {
 /** A candidate, and the withdrawal to publish if it is refused. */
 export interface Prepared {
   candidate: Candidate;
+  /** The text of the found version that it replaces; null: it replaces none. */
+  foundText: string | null;
   /** Published if the candidate is refused; null: nothing was published before. */
   withdrawal: (changes: WithdrawalOrder['changes']) => Promise<Candidate | null>;
 }
@@ -55,12 +52,15 @@ export class CandidateService {
     return { snapshot, position, compiler, snapshotHash: snapshotDigest(snapshot), nextExpiry: nextExpiry(snapshot) };
   }
 
-  async prepare({ snapshot, position }: Reading): Promise<Prepared> {
+  /** @param found a version that only the target has, where the history does not have it yet */
+  async prepare({ snapshot, position }: Reading, found: FoundVersion | null = null): Promise<Prepared> {
     const { maxUnexplainedPercent, warnTableRules } = this.settings.acl;
     const limits = { bytes: this.target.limitBytes, maxUnexplainedPercent, warnTableRules };
-    const preparation = { snapshot, position, previous: await this.previous(), limits };
+    const previous = await this.previous(found, snapshot.at);
+    const preparation = { snapshot, position, previous, limits };
     return {
       candidate: await this.prepared(preparation),
+      foundText: previous?.baseline.isFound === true ? previous.baseline.text : null,
       withdrawal: (changes) => this.withdrawal(preparation, changes),
     };
   }
@@ -86,11 +86,13 @@ export class CandidateService {
   }
 
   /** Read after the snapshot, so that the trail has an event for every change in the snapshot. */
-  private async previous(): Promise<Previous | null> {
-    const [baseline, latest] = [await this.history.baseline(), await this.history.latest()];
-    if (baseline === null || latest === null) return null;
+  private async previous(found: FoundVersion | null, now: Date): Promise<Previous | null> {
+    const [known, latest] = [await this.history.baseline(), await this.history.latest()];
+    const baseline = found === null ? known : foundBaseline(found, known, now);
+    const published = found?.text ?? latest?.text;
+    if (baseline === null || published === undefined) return null;
     const events = await this.audit.since(PROJECTED_EVENTS, baseline.position);
     const { lastSuccessAt } = await this.history.summary();
-    return { baseline, published: latest.text, events, settledAt: lastSuccessAt ?? baseline.at };
+    return { baseline, published, events, settledAt: lastSuccessAt ?? baseline.at };
   }
 }

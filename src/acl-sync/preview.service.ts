@@ -7,12 +7,13 @@ import { CandidateService } from './candidate.service.js';
 import { withCapacityFindings } from './capacity-findings.js';
 import { accessForm, type AccessForm } from './domain/access-text.js';
 import type { Candidate } from './domain/candidate.js';
+import { type FoundVersion, foundVersion } from './domain/found-version.js';
 import { PublicationHistory } from './domain/publication-history.js';
 import { type Plan, planPublication } from './domain/publication-plan.js';
 import type { Publication } from './domain/publication.js';
 import { contradiction, lastingRestore, restoredFinding } from './domain/restore.js';
 import { RulesPreparer } from './domain/rules-preparer.js';
-import { RulesTarget, TARGET_MS } from './domain/rules-target.js';
+import { type LiveRules, RulesTarget, TARGET_MS } from './domain/rules-target.js';
 
 export interface Preview {
   plan: Plan;
@@ -97,12 +98,18 @@ export class PreviewService {
     }
   }
 
+  private async found(live: LiveRules): Promise<FoundVersion | null> {
+    return foundVersion(live, await this.history.latest(), await this.history.newest());
+  }
+
   private async make(): Promise<Preview> {
-    const { candidate: prepared } = await this.candidates.prepare(await this.candidates.read());
+    const reading = await this.candidates.read();
+    const found = await this.found(await this.target.read(AbortSignal.timeout(TARGET_MS)));
+    const { candidate: prepared } = await this.candidates.prepare(reading, found);
     const live = await this.target.read(AbortSignal.timeout(TARGET_MS));
     const candidate = withCapacityFindings(prepared, live.text, this.target.limitBytes);
     const latest = await this.history.latest();
-    const plan = planPublication(candidate, live, latest);
+    const plan = planPublication(candidate, live, found ?? latest);
     const diff = diffRules(live.text, candidate.text);
     const restore = lastingRestore(latest, this.clock.now());
     if (latest === null || restore === null) return { plan, candidate, diff };

@@ -32,6 +32,7 @@ export class PublicationReports {
     if (isWritten && unexplained !== undefined) {
       await this.recordEvent('unexplained_change', publication, by, { message: unexplained.message });
     }
+    if (publication.isFound) await this.recordEvent('database_behind', publication, by, { hash: publication.hash });
     await this.restores.record(restoreChanges(formerRestore, publication), by);
     if (!isWritten) return;
     const { hash, rules, bytes, access, isWithdrawal } = publication;
@@ -46,6 +47,7 @@ export class PublicationReports {
     if (isWritten && unexplained !== undefined) {
       this.log.warn('TRINO_ACL_UNEXPLAINED_CHANGE', { trigger, ...loggedFinding(unexplained) });
     }
+    if (publication.isFound) this.log.error('TRINO_ACL_DATABASE_BEHIND', { trigger, version, hash });
     this.restores.write(restoreChanges(formerRestore, publication));
     if (!isWritten) return;
     const [added, removed] = [diff.added.length, diff.removed.length];
@@ -60,7 +62,9 @@ export class PublicationReports {
     details: Record<string, unknown>,
   ): Promise<void> {
     const subject =
-      event === 'publication_applied' ? ({ type: 'publication', id: String(version), name: null } as const) : null;
+      event === 'publication_applied' || event === 'database_behind'
+        ? ({ type: 'publication', id: String(version), name: null } as const)
+        : null;
     return this.audit.record({ event, ...by, subject, details: { trigger, ...details } });
   }
 }

@@ -120,6 +120,9 @@ export class PublicationSummaryResponse {
   })
   is_withdrawal!: boolean;
 
+  @ApiProperty({ description: 'Found at the target: published from a newer state of the database, or by another one.' })
+  is_found!: boolean;
+
   @ApiProperty({
     type: RestoredResponse,
     nullable: true,
@@ -177,6 +180,7 @@ export function toSummaryResponse(publication: PublicationSummary): PublicationS
     triggered_by: publication.triggeredBy,
     snapshot_hash: publication.snapshotHash,
     is_withdrawal: publication.isWithdrawal,
+    is_found: publication.isFound,
     restored: restored && { ...restored, until: restored.until.toISOString() },
     checks: publication.checks,
     published_at: publication.publishedAt.toISOString(),

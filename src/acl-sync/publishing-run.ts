@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { AuditContext } from '../audit/domain/audit-event.js';
-import type { Clock } from '../kernel/clock.js';
 import type { AccessChange } from '../trino-rules/diff/access-change.js';
 import { diffRules } from '../trino-rules/diff/rules-diff.js';
 import { type Finding, isError } from '../trino-rules/document/finding.js';
 import type { Prepared } from './candidate.service.js';
 import { withCapacityFindings } from './capacity-findings.js';
 import { type Candidate, isRefused } from './domain/candidate.js';
-import type { PublicationDraft, PublicationHistory } from './domain/publication-history.js';
+import type { PublicationDraft } from './domain/publication-history.js';
 import {
   isBrokenFinding,
   type Plan,
@@ -18,14 +17,9 @@ import {
 import type { Edit, Publication, RunOutcome, Trigger } from './domain/publication.js';
 import { contradiction, isSameRestore, lastingRestore, type Restore, restoredFinding } from './domain/restore.js';
 import type { RulesPreparer } from './domain/rules-preparer.js';
-import {
-  type LiveRules,
-  type NextRules,
-  type RulesTarget,
-  RulesTargetMoved,
-  TARGET_MS,
-} from './domain/rules-target.js';
+import { type LiveRules, type NextRules, RulesTargetMoved, TARGET_MS } from './domain/rules-target.js';
 import type { Lease } from './domain/sync-lock.js';
+import { readSituation, type Situation, type SituationPorts } from './situation.js';
 
 /** Trigger, actor and lock timeout of a run. */
 export interface RunOrder {
@@ -45,11 +39,10 @@ export interface RunEnding {
 }
 
 /** The ports of a run. */
-export interface RunPorts {
-  target: RulesTarget;
-  history: PublicationHistory;
+export interface RunPorts extends SituationPorts {
   preparer: RulesPreparer;
-  clock: Clock;
+  /** Prepares the candidate again, measured from a version that was found meanwhile. */
+  prepare: () => Promise<Prepared>;
 }
 
 /** Writes of a run that another writer of the target may forestall. */
@@ -60,13 +53,6 @@ interface Choice {
   next: Candidate;
   /** Null: the text is compiled from the current grants. */
   restore: Restore | null;
-}
-
-/** The state of target and history at one attempt. */
-interface Situation {
-  live: LiveRules;
-  latest: Publication | null;
-  now: Date;
 }
 
 /** One run: plans against the live text and writes; starts again when another writer changed the rules meanwhile. */
@@ -80,22 +66,24 @@ export class PublishingRun {
 
   constructor(
     private readonly ports: RunPorts,
-    private readonly prepared: Prepared,
+    private prepared: Prepared,
     private readonly order: RunOrder,
     private readonly lease: Lease,
   ) {}
 
   /** @throws RulesTargetUnavailable, RulesTargetMoved, LeaseLost */
   async publish(): Promise<RunEnding> {
-    const { target, history, clock } = this.ports;
+    const { history, clock } = this.ports;
     let begun: number | null = null;
     for (;;) {
-      const live = await target.read(this.signal);
-      await this.lease.confirm();
-      const now = clock.now();
-      await history.settle(live, now);
-      const latest = await history.latest();
-      const situation = { live, latest, now };
+      const situation = await readSituation(this.ports, this.order.trigger, this.lease, this.signal);
+      const { live, latest, now } = situation;
+      if (latest?.isFound === true && latest.text !== this.prepared.foundText) {
+        this.prepared = await this.ports.prepare();
+        this.withdrawal = undefined;
+        this.signal = AbortSignal.timeout(TARGET_MS);
+        continue;
+      }
       const candidate = await this.judged(this.prepared.candidate, live);
       const plan = planPublication(candidate, live, latest);
       if (plan.drift) this.edit = { textHash: digest(live.text) };
@@ -110,12 +98,12 @@ export class PublishingRun {
         outcome: this.outcome(plan, candidate, restore, publication, isNew),
         edit: this.edit,
       });
-      if (live.text === next.text && latest?.text === next.text && isSameRestore(latest, restore)) {
+      const isKnown = latest !== null && (!latest.isFound || plan.kind === 'refused');
+      if (isKnown && live.text === next.text && latest.text === next.text && isSameRestore(latest, restore)) {
         // Our own write, whose answer was lost: the retry found the target changed.
         return ended(latest, latest.version === begun);
       }
       const isWithdrawal = plan.kind === 'refused' && restore === null;
-      // A live text that another database published is adopted as it is.
       const isWritten = live.text !== next.text;
       const edit = plan.drift && isWritten ? { textHash: digest(live.text) } : null;
       const how = { isWithdrawal, restored: restore, begunAt: now, isWritten, edit };
@@ -263,6 +251,8 @@ function draftOf(
     position,
     compiler,
     changedAt,
+    isFound: false,
+    after: live.written?.generation ?? 0,
     ...how,
   };
 }

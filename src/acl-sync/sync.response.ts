@@ -131,6 +131,20 @@ export class DriftResponse {
   overwritten!: boolean;
 }
 
+export class DatabaseBehindResponse {
+  @ApiProperty({
+    type: 'integer',
+    description: 'To read and compare under `GET /api/admin/acl/publications/:version`.',
+  })
+  version!: number;
+
+  @ApiProperty()
+  hash!: string;
+
+  @ApiProperty(MOMENT)
+  found_at!: string;
+}
+
 export class StatusResponse {
   @ApiProperty(NULLABLE_MOMENT)
   last_run_at!: string | null;
@@ -171,6 +185,14 @@ export class StatusResponse {
     description: 'Since when every run was refused, so that revoked access stays open.',
   })
   refused_since!: string | null;
+
+  @ApiProperty({
+    type: DatabaseBehindResponse,
+    nullable: true,
+    description:
+      'The version in force that this database does not have: it was restored from a backup, or another installation publishes to the target.',
+  })
+  database_behind!: DatabaseBehindResponse | null;
 
   @ApiProperty()
   target!: string;

@@ -211,7 +211,7 @@ describe('publishing through the API', () => {
 
     expect((await otherAdmin.post(`${ACL}/sync`)).body).toMatchObject({
       outcome: 'no_change',
-      publication: { version: 1, hash: body?.['hash'] },
+      publication: { version: 2, is_found: false, hash: body?.['hash'] },
     });
     expect(await live()).toBe(text);
     await expect(live('rules.json.bak')).rejects.toThrow('ENOENT');

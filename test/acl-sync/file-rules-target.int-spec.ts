@@ -27,7 +27,7 @@ describe('the rules in a file', () => {
     await writeFile(leftover, 'half of a te');
     await utimes(leftover, 0, 0);
     await target.publish(next, await target.read());
-    expect(await readdir(directory)).toEqual(['rules.json']);
+    expect(await readdir(directory)).toEqual(['rules.json', 'rules.json.annotations']);
   });
 
   it.each([0o077, 0o000])('gives both files its mode under umask %i', async (umask) => {

@@ -30,6 +30,8 @@ function draft(text: string): PublicationDraft {
     restored: null,
     begunAt: at(0),
     isWritten: true,
+    isFound: false,
+    after: 0,
     edit: null,
   };
 }
@@ -65,8 +67,14 @@ export function describePublicationHistory(name: string, open: () => Promise<His
     it('begins empty', async () => {
       expect(await history.latest()).toBeNull();
       expect(await versions()).toEqual([]);
-      const summary = { last: null, lastSuccessAt: null, refusedSince: null, failedSince: null, live: null };
-      expect(await history.summary()).toEqual(summary);
+      expect(await history.summary()).toEqual({
+        last: null,
+        lastSuccessAt: null,
+        refusedSince: null,
+        failedSince: null,
+        live: null,
+        databaseBehind: null,
+      });
     });
 
     it('shows a publication once it has happened, as it was begun', async () => {
@@ -76,7 +84,7 @@ export function describePublicationHistory(name: string, open: () => Promise<His
 
       await history.confirm(version, at(1));
 
-      const { snapshot, position, begunAt, isWritten, ...shown } = draft('first');
+      const { snapshot, position, begunAt, isWritten, after, ...shown } = draft('first');
       expect(await history.latest()).toEqual({ ...shown, version, publishedAt: at(1), liveAt: null, brokenAt: null });
       expect(await history.find(version)).toEqual(await history.latest());
     });
@@ -98,6 +106,7 @@ export function describePublicationHistory(name: string, open: () => Promise<His
         position,
         compiler,
         approved: [],
+        isFound: false,
       });
     });
 
@@ -137,6 +146,26 @@ export function describePublicationHistory(name: string, open: () => Promise<His
       const again = await published('text', 4);
       await history.markBroken(again.version, at(5));
       expect(await history.isBroken('hash of text')).toBe(false);
+    });
+
+    it('goes on above a version that the target names, and measures from one that was found there', async () => {
+      await published('first', 1);
+      const found = await history.begin({ ...draft('found'), isFound: true, after: 8 });
+      await history.confirm(found, at(2));
+      expect(found).toBe(9);
+      expect(await history.newest()).toBe(9);
+      expect(await history.baseline()).toMatchObject({ text: 'found', isFound: true });
+      expect(await history.summary()).toMatchObject({
+        databaseBehind: { version: 9, hash: 'hash of found', foundAt: at(2) },
+      });
+      const less = await history.begin({ ...draft('less'), isWithdrawal: true, after: 9 });
+      await history.confirm(less, at(3));
+      await history.markBroken(less, at(4));
+      expect(await history.baseline()).toMatchObject({ text: 'found' });
+
+      const { version } = await published('approved', 5);
+      expect(version).toBe(11);
+      expect(await history.summary()).toMatchObject({ databaseBehind: null });
     });
 
     it('keeps approvals for what follows that version, and for nothing later', async () => {
@@ -282,6 +311,7 @@ export function describePublicationHistory(name: string, open: () => Promise<His
         refusedSince: at(2),
         failedSince: null,
         live: null,
+        databaseBehind: null,
       });
       await history.record(run(5, 'no_change'));
       expect(await history.summary()).toMatchObject({ lastSuccessAt: at(5), refusedSince: null });

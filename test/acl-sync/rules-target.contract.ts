@@ -12,7 +12,7 @@ export interface TargetUnderTest {
 const forever = new AbortController().signal;
 
 function rules(text: string, generation = 1): NextRules {
-  return { text, hash: `hash-of-${generation}`, generation, publishedAt: new Date('2026-11-20T08:00:00.000Z') };
+  return { text, hash: `a${generation}`, generation, publishedAt: new Date('2026-11-20T08:00:00.000Z') };
 }
 
 /** What every target must do; the real ones and the fake run it alike. */
@@ -45,6 +45,14 @@ export function describeRulesTarget(name: string, open: () => Promise<TargetUnde
       await publish('first');
       expect(await access()).toEqual({ kind: 'granted' });
       expect((await read()).text).toBe('first');
+    });
+
+    it('names the version that was written last, also where an edit by hand has replaced it', async () => {
+      expect((await read()).written).toBeUndefined();
+      await publish('first', 7);
+      expect((await read()).written).toEqual({ generation: 7, hash: 'a7' });
+      await under.editByHand('edited by hand');
+      expect((await read()).written).toEqual({ generation: 7, hash: 'a7' });
     });
 
     it('keeps nothing beside the first text', async () => {

@@ -2,14 +2,9 @@ import { Registry } from 'prom-client';
 import { AclSyncMetrics } from '../../src/acl-sync/acl-sync.metrics.js';
 import { AclSyncService } from '../../src/acl-sync/acl-sync.service.js';
 import { CandidateService } from '../../src/acl-sync/candidate.service.js';
-import {
-  type Candidate,
-  type Preparation,
-  prepare,
-  prepareWithdrawal,
-  type WithdrawalOrder,
-} from '../../src/acl-sync/domain/candidate.js';
+import { type Candidate, type Preparation, prepare } from '../../src/acl-sync/domain/candidate.js';
 import type { RunOutcome } from '../../src/acl-sync/domain/publication.js';
+import { prepareWithdrawal, type WithdrawalOrder } from '../../src/acl-sync/domain/prepared-withdrawal.js';
 import { RulesPreparer } from '../../src/acl-sync/domain/rules-preparer.js';
 import { type Lease, SyncLock } from '../../src/acl-sync/domain/sync-lock.js';
 import { documentOf } from '../../src/acl-sync/domain/unexplained-change.js';
@@ -23,6 +18,7 @@ import {
   type AuditEntry,
   type AuditEvent,
   type AuditEventName,
+  type AuditSubject,
   type AuditFilter,
   AuditStore,
   type TrailPosition,
@@ -75,6 +71,12 @@ export class SyncUnderTest {
     const { preparer, lock, clock } = this;
     const candidates = new CandidateService(snapshots, audit, history, preparer, target, settings, this.log);
     this.service = new AclSyncService(candidates, preparer, target, history, lock, reports, clock);
+  }
+
+  /** The audit event of a change. */
+  recorded(event: AuditEventName, type: AuditSubject['type'], id: number): void {
+    const subject = { type, id: String(id), name: null };
+    this.audited.push({ event, actor: null, origin: null, subject, details: {} });
   }
 
   async run(order: Partial<RunOrder> = {}): Promise<RunOutcome> {

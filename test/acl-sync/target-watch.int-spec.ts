@@ -93,6 +93,8 @@ const aPublication: Omit<PublicationDraft, 'text'> = {
   diff: { added: [], removed: [] },
   access: null,
   isWithdrawal: false,
+  isFound: false,
+  after: 0,
   restored: null,
   checks: [],
   trigger: 'schedule',

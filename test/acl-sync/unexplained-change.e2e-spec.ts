@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
@@ -160,6 +160,35 @@ describe('an unexplained change', () => {
 
     expect(await sync()).toMatchObject({ outcome: 'applied', reasons: [] });
     expect(await live()).not.toContain('alice');
+  });
+
+  it('is everything where the target holds a newer version than the database, also by the preview', async () => {
+    const annotations = join(directory, 'rules.json.annotations');
+    const newer = (await live()).replaceAll('alice', 'carol');
+    const text = JSON.parse(await readFile(annotations, 'utf8')) as Record<string, string>;
+    await writeFile(annotations, JSON.stringify({ ...text, 'grantline.io/generation': '9' }));
+    await writeFile(join(directory, 'rules.json'), newer);
+
+    const preview = (await admin.post(`${ACL}/preview`)).body;
+    expect(preview).toMatchObject({ would: 'refused', checks: [{ code: 'database-behind' }], drift: false });
+    expect(await status()).toMatchObject({ database_behind: null, published: { version: 1 } });
+    expect(await sync()).toMatchObject({ outcome: 'refused', publication: null, awaits: preview?.['awaits'] });
+    expect(await live()).toBe(newer);
+    expect(await status()).toMatchObject({ database_behind: { version: 9, found_at: '2026-11-20T12:00:00.000Z' } });
+    const found = (await admin.get(`${ACL}/publications/9?against=1`)).body;
+    expect(found).toMatchObject({ is_found: true });
+    expect(JSON.stringify(found?.['access'])).toMatch(/"gained":\[.*carol.*"lost":\[.*alice/);
+    expect(await audited('database_behind')).toMatchObject([{ subject: { type: 'publication', id: '9' } }]);
+
+    await revoke(`principal=user:${ids.bob}`);
+    expect(await sync()).toMatchObject({ publication: { version: 10, is_withdrawal: true } });
+    expect(await live()).toContain('carol');
+    const hash = (await sync())?.['awaits'];
+    expect((await admin.post(`${ACL}/approvals`, { hash })).status).toBe(204);
+    expect(await sync()).toMatchObject({ outcome: 'applied', publication: { version: 11, hash } });
+    expect(await live()).not.toMatch(/carol|bob/);
+    expect(await readFile(annotations, 'utf8')).toContain('"grantline.io/generation":"11"');
+    expect(await status()).toMatchObject({ database_behind: null, waiting_for_approval: null });
   });
 
   it('is one of the settings, too', async () => {

@@ -8,7 +8,8 @@ import { effective } from '../../src/trino-rules/model/effective-snapshot.js';
 import { readSnapshot } from '../../src/trino-rules/model/snapshot-file.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import { AuditProjection } from '../../src/acl-sync/domain/audit-projection.js';
-import { prepare, prepareWithdrawal } from '../../src/acl-sync/domain/candidate.js';
+import { prepare } from '../../src/acl-sync/domain/candidate.js';
+import { prepareWithdrawal } from '../../src/acl-sync/domain/prepared-withdrawal.js';
 import { closedRules } from '../../src/acl-sync/domain/closed-rules.js';
 import { explainedSnapshot } from '../../src/acl-sync/domain/explained-snapshot.js';
 import { revokedAccess } from '../../src/acl-sync/domain/revoked-access.js';
@@ -165,6 +166,7 @@ describe('another build of the compiler', () => {
       position: '0:0',
       compiler,
       approved: [],
+      isFound: false,
     };
     return { baseline, published: text, events: [], settledAt: NOW };
   };

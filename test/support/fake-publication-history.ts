@@ -32,8 +32,8 @@ export class FakePublicationHistory extends PublicationHistory {
     return Promise.resolve();
   }
 
-  override begin({ begunAt, triggeredBy, restored, ...draft }: PublicationDraft): Promise<number> {
-    const version = this.rows.length + 1;
+  override async begin({ begunAt, triggeredBy, restored, after, ...draft }: PublicationDraft): Promise<number> {
+    const version = Math.max(await this.newest(), after) + 1;
     const by = triggeredBy === null ? null : { id: triggeredBy, name: 'somebody' };
     this.rows.push({
       ...draft,
@@ -46,7 +46,11 @@ export class FakePublicationHistory extends PublicationHistory {
       liveAt: null,
       brokenAt: null,
     });
-    return Promise.resolve(version);
+    return version;
+  }
+
+  override newest(): Promise<number> {
+    return Promise.resolve(this.rows.at(-1)?.version ?? 0);
   }
 
   override async confirm(version: number, at: Date): Promise<Publication> {
@@ -64,9 +68,9 @@ export class FakePublicationHistory extends PublicationHistory {
   override baseline(): Promise<Baseline | null> {
     const row = this.baselineRow();
     if (row === undefined) return Promise.resolve(null);
-    const { text, hash, snapshot, snapshotAt: at, position, compiler } = row;
+    const { text, hash, snapshot, snapshotAt: at, position, compiler, isFound } = row;
     const approved = this.approvals.filter(({ version }) => version === row.version).map((each) => each.hash);
-    return Promise.resolve({ text, hash, snapshot, at, position, compiler, approved });
+    return Promise.resolve({ text, hash, snapshot, at, position, compiler, approved, isFound });
   }
 
   override approve(hash: string): Promise<void> {
@@ -134,12 +138,17 @@ export class FakePublicationHistory extends PublicationHistory {
     const lastSuccess = this.runs.findLastIndex(isSuccess);
     const own = this.runs.filter(({ isRestore }) => !isRestore);
     const refused = own.slice(own.findLastIndex(isSuccess) + 1).find(({ outcome }) => outcome === 'refused');
+    const baseline = this.baselineRow();
     const live = this.published().find(({ liveAt }) => liveAt !== null);
     return Promise.resolve({
       last: this.runs.at(-1) ?? null,
       lastSuccessAt: this.runs[lastSuccess]?.at ?? null,
       refusedSince: refused?.at ?? null,
       failedSince: this.runs[this.runs.findLastIndex(({ outcome }) => outcome !== 'failed') + 1]?.at ?? null,
+      databaseBehind:
+        baseline?.isFound === true
+          ? { version: baseline.version, hash: baseline.hash, foundAt: baseline.publishedAt }
+          : null,
       live: live?.liveAt ? { hash: live.hash, confirmedAt: live.liveAt } : null,
     });
   }
@@ -147,12 +156,11 @@ export class FakePublicationHistory extends PublicationHistory {
   private baselineRow(): Row | undefined {
     const broken = this.rows.findLast(({ brokenAt }) => brokenAt !== null)?.version ?? 0;
     return this.rows.findLast(
-      ({ state, isWithdrawal, restored, brokenAt, liveAt, version }) =>
+      ({ state, isWithdrawal, isFound, restored, brokenAt, liveAt, version }) =>
         state === 'published' &&
         !isWithdrawal &&
         restored === null &&
-        brokenAt === null &&
-        (liveAt !== null || version > broken),
+        (isFound || (brokenAt === null && (liveAt !== null || version > broken))),
     );
   }
 

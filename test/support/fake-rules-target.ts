@@ -13,6 +13,8 @@ export class FakeRulesTarget extends RulesTarget {
   override limitBytes: number | null = null;
   text: string | null = null;
   former: string | null = null;
+  /** As annotations name it. */
+  written: LiveRules['written'];
   published: NextRules[] = [];
   /** Thrown by the next calls, until it is null again. */
   failure: RulesTargetUnavailable | null = null;
@@ -27,7 +29,8 @@ export class FakeRulesTarget extends RulesTarget {
 
   override read(): Promise<LiveRules> {
     if (this.failure !== null) return Promise.reject(this.failure);
-    return Promise.resolve({ text: this.text, revision: String(this.revision) });
+    const written = this.written && { written: this.written };
+    return Promise.resolve({ text: this.text, ...written, revision: String(this.revision) });
   }
 
   override checkAccess(): Promise<TargetAccess> {
@@ -40,6 +43,7 @@ export class FakeRulesTarget extends RulesTarget {
     if (live.revision !== String(this.revision)) return Promise.reject(new RulesTargetMoved());
     this.former = this.text ?? this.former;
     this.editByHand(next.text);
+    this.written = { generation: next.generation, hash: next.hash };
     this.published.push(next);
     return Promise.resolve();
   }

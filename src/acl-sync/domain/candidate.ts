@@ -7,11 +7,9 @@ import { ruleCount, type RulesDocument } from '../../trino-rules/document/rules-
 import { checkSize, checkRuleCount } from '../../trino-rules/document/target-capacity.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import { checkRules } from '../../trino-rules/verify/check.js';
-import { closedRules } from './closed-rules.js';
-import { revokedAccess } from './revoked-access.js';
 import {
   approvedFinding,
-  type Baseline,
+  databaseBehindFinding,
   documentOf,
   type Previous,
   needsApproval,
@@ -19,10 +17,8 @@ import {
   findUnexplainedChange,
   unexplainedFinding,
   type SnapshotPair,
-  snapshotPair,
   writtenSnapshot,
 } from './unexplained-change.js';
-import { withdrawal } from './withdrawal.js';
 
 /** Rules that could be published, with the findings of the checks. */
 export interface Candidate {
@@ -78,67 +74,18 @@ export function prepare(preparation: Preparation, compiler: string): Candidate {
   // A refused text is never published, so its access is not compared.
   if (isRefused(candidate)) return candidate;
   const access = compareAccess(documentOf(previous.published), rules.document);
+  const isApproved = previous.baseline.approved.includes(rules.hash);
+  if (previous.baseline.isFound) {
+    const found = isApproved ? null : databaseBehindFinding(previous.baseline, rules.document, rules.hash);
+    const reasons = [...(isApproved ? [approvedFinding(access)] : []), ...(found ? [found] : [])];
+    return { ...candidate, access, findings: [...candidate.findings, ...reasons] };
+  }
   const unexplained = findUnexplainedChange(snapshot, rules, previous, compiler);
   const compared = { ...candidate, access, changedAt: firstChange(previous, unexplained.snapshots, snapshot.at) };
   const withFinding = (finding: Finding): Candidate => ({ ...compared, findings: [...candidate.findings, finding] });
   if (unexplained.change.changedPairs === 0 && !unexplained.isEmptied) return compared;
-  const isApproved = previous.baseline.approved.includes(rules.hash);
   if (!needsApproval(unexplained, limits.maxUnexplainedPercent)) return withFinding(toleratedFinding(unexplained));
-  return withFinding(isApproved ? approvedFinding(unexplained) : unexplainedFinding(unexplained, rules.hash));
-}
-
-/** How a withdrawal is made. */
-export interface WithdrawalOrder {
-  /** `closed`: skip the compiler, because it did not end. */
-  how: 'compiled' | 'closed';
-  /** Which changes since the baseline take access away: those on record, or all, where only the engine refused the candidate. */
-  changes: 'recorded' | 'all';
-}
-
-/**
- * The rules to publish while a run is refused: the baseline less what changes took away since. Compiled and proved;
- * where that fails, or gains access over the baseline, the baseline's rules with denials in front (docs/decisions/0012).
- * @returns with an error among its findings where even the denials cannot be proved; null: nothing was published before
- */
-export function prepareWithdrawal(
-  preparation: Preparation,
-  compiler: string,
-  { how, changes }: WithdrawalOrder,
-): Candidate | null {
-  const { snapshot, previous } = preparation;
-  if (previous === null) return null;
-  const { baseline, published } = previous;
-  const known = republished(baseline);
-  const snapshots = snapshotPair(snapshot, previous, changes);
-  const less = snapshots && withdrawal(snapshots.previous, snapshots.explained);
-  const finished = (candidate: Candidate): Candidate => ({
-    ...candidate,
-    access: compareAccess(documentOf(published), documentOf(candidate.text)),
-    changedAt: firstChange(previous, snapshots, snapshot.at),
-  });
-  if (snapshots === null || less === null) return { ...known, findings: [WITHDRAWAL_IMPOSSIBLE] };
-  if (writtenSnapshot(less) === writtenSnapshot(snapshots.previous)) return finished(known);
-  const compiled = how === 'compiled' ? compiledWithdrawal(less, baseline, { ...preparation, compiler }) : null;
-  if (compiled !== null) return finished(compiled);
-  const closed = closedRules(documentOf(baseline.text), revokedAccess(snapshots.previous, snapshots.explained));
-  if (closed === null) return { ...known, findings: [WITHDRAWAL_IMPOSSIBLE] };
-  const { text, hash, document } = closed;
-  return finished({ ...known, ...sized(text, document), hash, at: snapshot.at, findings: [CLOSED_INSTEAD] });
-}
-
-/** Null: it cannot be compiled, its proof fails, or it gains access over the baseline. */
-function compiledWithdrawal(
-  snapshot: Snapshot,
-  baseline: Baseline,
-  by: Pick<Preparation, 'position' | 'limits'> & { compiler: string },
-): Candidate | null {
-  try {
-    const candidate = checkedCandidate(snapshot, compile(snapshot), by);
-    if (isRefused(candidate)) return null;
-    return compareAccess(documentOf(baseline.text), documentOf(candidate.text)).gainedInAll > 0 ? null : candidate;
-  } catch {
-    return null; // The candidate came from the same compiler, and its failure has been logged.
-  }
+  return withFinding(isApproved ? approvedFinding(unexplained.change) : unexplainedFinding(unexplained, rules.hash));
 }
 
 /** A refused candidate for a snapshot that could not be compiled or checked. */
@@ -164,19 +111,6 @@ const UNPREPARED: Finding = {
   message: 'the rules could not be compiled or proved completely; the log has the reason',
 };
 
-const CLOSED_INSTEAD: Finding = {
-  code: 'closed-instead',
-  severity: 'warning',
-  message:
-    'what was taken away could not be compiled: the affected nodes are closed to the affected principals until rules can be published again',
-};
-
-const WITHDRAWAL_IMPOSSIBLE: Finding = {
-  code: 'withdrawal-impossible',
-  severity: 'error',
-  message: 'what was taken away cannot be published either: revoked access stays open',
-};
-
 export function isRefused({ findings }: Pick<Candidate, 'findings'>): boolean {
   return findings.some(isError);
 }
@@ -198,7 +132,7 @@ export function checkCompiled(
   return [...findings, ...checked, ...checkRuleCount(document.tables.length, warnTableRules)];
 }
 
-function checkedCandidate(
+export function checkedCandidate(
   snapshot: Snapshot,
   { text, hash, document, findings }: CompiledRules,
   { position, limits, compiler }: Pick<Preparation, 'position' | 'limits'> & { compiler: string },
@@ -232,23 +166,17 @@ export function snapshotDigest(snapshot: Snapshot): string {
 }
 
 /** The first recorded change or expired grant since `settledAt`. */
-function firstChange({ events, settledAt }: Previous, snapshots: SnapshotPair | null, now: Date): Date | null {
+export function firstChange({ events, settledAt }: Previous, snapshots: SnapshotPair | null, now: Date): Date | null {
   const endings = snapshots?.previous.grants.flatMap(({ expiresAt }) => expiresAt ?? []) ?? [];
   const ended = endings.filter((ending) => ending <= now);
   return earliest([...events.map(({ at }) => at), ...ended], settledAt);
 }
 
-/** The baseline as a candidate; its checks passed when it was published. */
-function republished({ text, hash, snapshot, compiler, at, position }: Baseline): Candidate {
-  const known = { ...sized(text, documentOf(text)), ...digested(snapshot), hash, compiler, at, position };
-  return { ...known, findings: [], nextExpiry: null, changedAt: null, access: null };
-}
-
-function sized(text: string, document: RulesDocument): Pick<Candidate, 'text' | 'rules' | 'bytes'> {
+export function sized(text: string, document: RulesDocument): Pick<Candidate, 'text' | 'rules' | 'bytes'> {
   return { text, rules: ruleCount(document), bytes: Buffer.byteLength(text) };
 }
 
-function digested(snapshot: string): Pick<Candidate, 'snapshot' | 'snapshotHash'> {
+export function digested(snapshot: string): Pick<Candidate, 'snapshot' | 'snapshotHash'> {
   return { snapshot, snapshotHash: createHash('sha256').update(snapshot).digest('hex') };
 }
 

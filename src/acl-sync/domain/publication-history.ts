@@ -20,6 +20,8 @@ export interface PublicationDraft extends Omit<
   begunAt: Date;
   /** False: its text is live already, so that the target is not written. */
   isWritten: boolean;
+  /** The version is above this one: the generation that the target names. */
+  after: number;
 }
 
 /** A published version that the audit trail and the log do not have yet: its run has not ended, or died. */
@@ -39,6 +41,8 @@ export interface RunSummary {
   failedSince: Date | null;
   /** The newest version that the engine was seen to use. */
   live: { hash: string; confirmedAt: Date } | null;
+  /** The found version that no approved rules have replaced yet; null: none. */
+  databaseBehind: { version: number; hash: string; foundAt: Date } | null;
 }
 
 /** The published versions and the outcomes of runs. */
@@ -52,12 +56,14 @@ export abstract class PublicationHistory {
   abstract settle(live: Pick<LiveRules, 'text' | 'written'>, at: Date): Promise<void>;
   /** @returns the version. */
   abstract begin(draft: PublicationDraft): Promise<number>;
+  /** The highest version in any state; 0: none. */
+  abstract newest(): Promise<number>;
   abstract confirm(version: number, at: Date): Promise<Publication>;
   /** The newest published version. */
   abstract latest(): Promise<Publication | null>;
   /**
    * The newest published version that is neither withdrawal, restore nor broken, with the texts approved to follow it. A version
-   * older than a broken one counts only if the engine was seen to use it.
+   * older than a broken one counts only if the engine was seen to use it, or if it is a found one.
    */
   abstract baseline(): Promise<Baseline | null>;
   /** Approves a text to follow the baseline. Idempotent. */

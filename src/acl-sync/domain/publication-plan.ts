@@ -4,7 +4,7 @@ import type { Candidate } from './candidate.js';
 import type { Publication } from './publication.js';
 import { lastingRestore } from './restore.js';
 import type { LiveRules } from './rules-target.js';
-import { UNEXPLAINED } from './unexplained-change.js';
+import { DATABASE_BEHIND, UNEXPLAINED } from './unexplained-change.js';
 
 /**
  * Whether the published version is live and was compiled from an equal snapshot by the same compiler: then a run has nothing to
@@ -16,7 +16,8 @@ export function isUpToDate(
   { snapshotHash, compiler }: Pick<Publication, 'snapshotHash' | 'compiler'>,
   now: Date,
 ): boolean {
-  const isSettled = latest.restored === null ? !latest.isWithdrawal : lastingRestore(latest, now) !== null;
+  const isSettled =
+    latest.restored === null ? !latest.isWithdrawal && !latest.isFound : lastingRestore(latest, now) !== null;
   return (
     isSettled &&
     latest.brokenAt === null &&
@@ -50,7 +51,12 @@ export function planPublication(
   const drift = live.text !== (published?.text ?? null);
   const reasons = candidate.findings.filter(isError);
   if (reasons.length > 0) {
-    return { kind: 'refused', reasons, drift, awaitsApproval: reasons.every(({ code }) => code === UNEXPLAINED) };
+    return {
+      kind: 'refused',
+      reasons,
+      drift,
+      awaitsApproval: reasons.every(({ code }) => code === UNEXPLAINED || code === DATABASE_BEHIND),
+    };
   }
   return live.text === candidate.text ? { kind: 'no_change', drift: false } : { kind: 'publish', drift };
 }

@@ -22,6 +22,8 @@ export interface Publication {
   access: AccessChange | null;
   /** The version before, less what recorded changes took away: published while a run is refused. */
   isWithdrawal: boolean;
+  /** Found at the target, where no run of this database wrote it (docs/decisions/0026). */
+  isFound: boolean;
   /** The older version whose text this is, restored by an administrator; `ended`: null while it lasts. */
   restored: RecordedRestore | null;
   /** The edit by hand that it overwrote; null: none. */

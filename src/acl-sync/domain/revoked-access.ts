@@ -15,7 +15,7 @@ export interface RevokedNode {
 
 export interface RevokedAccess {
   nodes: RevokedNode[];
-  /** Those of them that have no access left at all. */
+  /** Those of them that have no access left at all, and all deactivated users: a found text may give them more. */
   withoutAccess: string[];
 }
 
@@ -69,10 +69,17 @@ export function revokedAccess(previous: Snapshot, explained: Snapshot): RevokedA
     resource: { catalog },
     names: names.filter((name) => held.get(name)?.has(catalog) !== true),
   }));
+  const bereft = [...held].flatMap(([name, left]) => (left.size === 0 ? [name] : []));
   return {
     nodes: merged([...nodes, ...catalogs]),
-    withoutAccess: [...held].flatMap(([name, left]) => (left.size === 0 ? [name] : [])).sort(),
+    withoutAccess: [...new Set([...bereft, ...deactivated(previous, explained)])].sort(),
   };
+}
+
+function deactivated(previous: Snapshot, explained: Snapshot): string[] {
+  return joinById(previous.users, explained.users).flatMap(([was, is]) =>
+    was?.isActive === true && is?.isActive === false ? [is.name] : [],
+  );
 }
 
 /** For each principal that loses access, the catalogs where it keeps some: grants outside the nodes, less the denies on them. */

@@ -1,6 +1,7 @@
 import type { AccessChange } from '../../trino-rules/diff/access-change.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
-import type { Candidate, Preparation, WithdrawalOrder } from './candidate.js';
+import type { Candidate, Preparation } from './candidate.js';
+import type { WithdrawalOrder } from './prepared-withdrawal.js';
 
 /** The preparation exceeded its time or memory limit. */
 export class PreparationExceeded extends Error {

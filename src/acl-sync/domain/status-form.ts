@@ -20,6 +20,7 @@ export function statusForm({
   published,
   live,
   refusedSince,
+  databaseBehind,
   restore,
   target,
 }: SyncStatus) {
@@ -48,6 +49,11 @@ export function statusForm({
     restored_until: restore?.until.toISOString() ?? null,
     waiting_for_approval: waitingForm(last),
     refused_since: refusedSince?.toISOString() ?? null,
+    database_behind: databaseBehind && {
+      version: databaseBehind.version,
+      hash: databaseBehind.hash,
+      found_at: databaseBehind.foundAt.toISOString(),
+    },
     target,
   };
 }

@@ -11,11 +11,11 @@ import { firstChanges } from './access-text.js';
 import { AuditProjection, type RecordedEvent } from './audit-projection.js';
 import { explainedSnapshot } from './explained-snapshot.js';
 
-/** The last published version that is no withdrawal: recorded changes count from here. */
+/** The last published version that is no withdrawal, or a found one: recorded changes count from here. */
 export interface Baseline {
   text: string;
   hash: string;
-  /** The snapshot behind it: a snapshot file, as JSON. */
+  /** The snapshot behind it, or the last known one before a found version: a snapshot file, as JSON. Empty: none is known. */
   snapshot: string;
   /** When the snapshot was read. */
   at: Date;
@@ -25,6 +25,8 @@ export interface Baseline {
   compiler: string;
   /** Hashes of the texts that are approved to follow it with unexplained changes. */
   approved: readonly string[];
+  /** Whether it was found at the target, published by no run of this database. */
+  isFound: boolean;
 }
 
 /** What a candidate is compared with. */
@@ -58,7 +60,7 @@ export function snapshotPair(
   { baseline, events }: Previous,
   changes: 'recorded' | 'all' = 'recorded',
 ): SnapshotPair | null {
-  const previous = readBack(baseline.snapshot, snapshot);
+  const previous = baseline.snapshot === '' ? null : readBack(baseline.snapshot, snapshot);
   if (previous === null) return null;
   if (changes === 'all') return { previous, explained: effective(snapshot) };
   return { previous, explained: explainedSnapshot(previous, snapshot, new AuditProjection(events)) };
@@ -120,12 +122,29 @@ function changeText({ change, isEmptied }: UnexplainedChange): string {
   return `${what} (${firstChanges(change)})`;
 }
 
-export function approvedFinding({ change: { changedPairs } }: UnexplainedChange): Finding {
+export function approvedFinding({ changedPairs }: AccessChange): Finding {
   const message = `no recorded change explains what ${changedPairs} pairs of a principal and a node gain or lose; it was approved`;
   return { code: APPROVED, severity: 'info', message };
 }
 
+/** Why rules may not replace a found version; null: they give the same access. */
+export function databaseBehindFinding(
+  { text }: Pick<Baseline, 'text'>,
+  document: RulesDocument,
+  hash: string,
+): Finding | null {
+  const change = compareAccess(documentOf(text), document);
+  if (change.changedPairs === 0) return null;
+  const message =
+    `the target holds a newer version than this database has: it was restored from a backup, or another installation publishes ` +
+    `there. These rules would change ${change.changedPairs} of ${change.allPairs} pairs of a principal and a node ` +
+    `(${firstChanges(change)}). They are published once an administrator has approved the text ${hash}; until then, ` +
+    `only what is revoked from now on is taken away`;
+  return { code: DATABASE_BEHIND, severity: 'error', message };
+}
+
 export const UNEXPLAINED = 'unexplained-change';
+export const DATABASE_BEHIND = 'database-behind';
 export const APPROVED = 'approved-change';
 
 /** A snapshot file of what has effect, without its time: equal for snapshots that give equal rules. */

@@ -19,11 +19,10 @@ import {
   type Refusal,
 } from './configmap.js';
 import type { KubernetesAnswer, KubernetesApi } from './kubernetes-api.js';
+import { versionAnnotations, writtenOf } from './version-annotations.js';
 
 const RULES = 'rules.json';
 const FORMER = 'rules.json.bak';
-const HASH = 'grantline.io/rules-hash';
-const GENERATION = 'grantline.io/generation';
 const VERBS = ['get', 'patch'] as const;
 const ACCESS_REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
 const SELF_REVIEWS = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
@@ -51,7 +50,7 @@ export class ConfigMapRulesTarget extends RulesTarget {
 
   override async read(signal: AbortSignal): Promise<LiveRules> {
     const map = await this.readMap(signal);
-    return { ...rulesOf(map), ...writtenOf(map), revision: `${map.uid}/${map.resourceVersion}` };
+    return { ...rulesOf(map), ...writtenOf(map.annotations), revision: `${map.uid}/${map.resourceVersion}` };
   }
 
   override async checkAccess(signal: AbortSignal): Promise<TargetAccess> {
@@ -70,11 +69,7 @@ export class ConfigMapRulesTarget extends RulesTarget {
       metadata: {
         uid,
         resourceVersion,
-        annotations: {
-          [HASH]: next.hash,
-          [GENERATION]: String(next.generation),
-          'grantline.io/published-at': next.publishedAt.toISOString(),
-        },
+        annotations: versionAnnotations(next),
       },
       // A key may be in only one of the two maps, so each is removed from the other one.
       data: { [RULES]: next.text, ...former.data },
@@ -163,12 +158,4 @@ function rulesOf({ data, binaryData }: ConfigMap): Pick<LiveRules, 'text' | 'byt
   if (typeof encoded !== 'string') return { text: null };
   const bytes = Buffer.from(encoded, 'base64');
   return { text: bytes.toString('utf8'), ...(isUtf8(bytes) ? {} : { bytes }) };
-}
-
-/** Anyone who may edit the map may have written the annotations. */
-function writtenOf({ annotations }: ConfigMap): Pick<LiveRules, 'written'> {
-  const [generation, hash] = [annotations[GENERATION], annotations[HASH]];
-  if (typeof generation !== 'string' || !/^[1-9][0-9]{0,8}$/.test(generation)) return {};
-  if (typeof hash !== 'string' || !/^[0-9a-f]{1,64}$/.test(hash)) return {};
-  return { written: { generation: Number(generation), hash } };
 }

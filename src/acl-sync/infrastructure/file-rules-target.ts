@@ -12,10 +12,14 @@ import {
   RulesTargetUnavailable,
   type TargetAccess,
 } from '../domain/rules-target.js';
+import { versionAnnotations, writtenOf } from './version-annotations.js';
+
+const ANNOTATIONS = 'rules.json.annotations';
 
 /**
- * `rules.json` and `rules.json.bak` in one folder, replaced by rename, so that a reader sees one whole text or the other. The
- * sync lock keeps processes apart; a comparison of the content is the only conditional write that a file system offers.
+ * `rules.json` and `rules.json.bak` in one folder, replaced by rename, so that a reader sees one whole text or the other, and
+ * `rules.json.annotations` as the ConfigMap has them. The sync lock keeps processes apart; a comparison of the content is the
+ * only conditional write that a file system offers.
  */
 export class FileRulesTarget extends RulesTarget {
   override readonly name: string;
@@ -23,7 +27,7 @@ export class FileRulesTarget extends RulesTarget {
   private readonly directory: string;
   private lastWrite: Promise<unknown> = Promise.resolve();
 
-  /** @param mode the permissions of both files. */
+  /** @param mode the permissions of the files. */
   constructor(
     directory: string,
     private readonly mode: number,
@@ -34,8 +38,11 @@ export class FileRulesTarget extends RulesTarget {
   }
 
   override async read(): Promise<LiveRules> {
-    const bytes = await this.orUnavailable(() => this.bytes());
-    return { text: bytes?.toString('utf8') ?? null, revision: revisionOf(bytes) };
+    const [bytes, annotations] = await this.orUnavailable(async () => [
+      await this.bytes('rules.json'),
+      await this.bytes(ANNOTATIONS),
+    ]);
+    return { text: bytes?.toString('utf8') ?? null, ...writtenOf(objectOf(annotations)), revision: revisionOf(bytes) };
   }
 
   override async checkAccess(): Promise<TargetAccess> {
@@ -59,12 +66,14 @@ export class FileRulesTarget extends RulesTarget {
   }
 
   private async replace(next: NextRules, live: LiveRules): Promise<void> {
-    const former = await this.bytes();
+    const former = await this.bytes('rules.json');
     if (revisionOf(former) !== live.revision) throw new RulesTargetMoved();
     await mkdir(this.directory, { recursive: true });
     // The previous text first: a crash in between leaves the live rules unchanged, with a copy next to them.
     if (former !== null) await this.write('rules.json.bak', former);
     await this.write('rules.json', Buffer.from(next.text));
+    // Last: a version is only named once its text is there.
+    await this.write(ANNOTATIONS, Buffer.from(`${JSON.stringify(versionAnnotations(next))}\n`));
   }
 
   private write(file: string, content: Buffer): Promise<void> {
@@ -72,11 +81,11 @@ export class FileRulesTarget extends RulesTarget {
   }
 
   /** As bytes: an edit by hand need not be UTF-8, and its backup must not change it. */
-  private async bytes(): Promise<Buffer | null> {
+  private async bytes(name: string): Promise<Buffer | null> {
     try {
       // A link is not followed: the backup would expose its target to all readers. A pipe without a writer must not block.
       const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
-      const file = await open(join(this.directory, 'rules.json'), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+      const file = await open(join(this.directory, name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
       try {
         return await file.readFile();
       } finally {
@@ -108,6 +117,16 @@ async function existingAncestor(folder: string): Promise<string> {
   } catch (failure) {
     if (codeOf(failure) !== 'ENOENT' || dirname(folder) === folder) throw failure;
     return existingAncestor(dirname(folder));
+  }
+}
+
+/** Empty where the file is gone or was edited into something else. */
+function objectOf(bytes: Buffer | null): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(bytes?.toString('utf8') ?? '{}');
+    return typeof value === 'object' && value !== null ? { ...value } : {};
+  } catch {
+    return {};
   }
 }
 

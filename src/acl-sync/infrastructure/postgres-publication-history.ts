@@ -1,78 +1,35 @@
 import { Injectable } from '@nestjs/common';
 import { type Page, type PageRequest, pageOf } from '../../kernel/page.js';
 import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
-import type { AccessChange } from '../../trino-rules/diff/access-change.js';
-import type { RulesDiff } from '../../trino-rules/diff/rules-diff.js';
-import type { Finding } from '../../trino-rules/document/finding.js';
 import {
   type PublicationDraft,
   PublicationHistory,
   type RunSummary,
   type UnreportedPublication,
 } from '../domain/publication-history.js';
-import type { RunOutcome, Publication, PublicationSummary, Run, Trigger } from '../domain/publication.js';
+import type { Publication, PublicationSummary, Run } from '../domain/publication.js';
 import type { RestoreEnd } from '../domain/restore.js';
 import type { LiveRules } from '../domain/rules-target.js';
 import type { Baseline } from '../domain/unexplained-change.js';
+import {
+  type PublicationRow,
+  type RunRow,
+  SUMMARY,
+  type SummaryRow,
+  toPublication,
+  toRun,
+  toSummary,
+  type UnreportedRow,
+} from './publication-rows.js';
 
-interface SummaryRow {
-  version: number;
-  hash: string;
-  rules: number;
-  bytes: number;
-  checks: Finding[];
-  trigger: Trigger;
-  triggered_by: number | null;
-  username: string | null;
-  snapshot_hash: string;
-  snapshot_at: Date;
-  compiler: string;
-  is_withdrawal: boolean;
-  restored_version: number | null;
-  restored_until: Date | null;
-  restore_reason: string | null;
-  restore_ended: RestoreEnd | null;
-  edit: { text_hash: string | null } | null;
-  changed_at: Date | null;
-  published_at: Date;
-  live_at: Date | null;
-  broken_at: Date | null;
-}
-
-interface PublicationRow extends SummaryRow {
-  text: string;
-  diff: RulesDiff;
-  access: AccessChange | null;
-}
-
-interface UnreportedRow extends PublicationRow {
-  is_written: boolean;
-  /** The published version before. */
-  former: number | null;
-}
-
-interface RunRow {
-  at: Date;
-  trigger: Trigger;
-  outcome: RunOutcome['kind'];
-  is_restore: boolean;
-  reasons: Finding[];
-  /** Rows of earlier builds have neither `overwritten` nor `reasons`. */
-  drift: { found_at: string; text_hash: string | null; overwritten?: boolean } | null;
-  waiting: { hash: string; since: string; reasons?: Finding[] } | null;
-}
-
-const SUMMARY = `p.version, p.hash, p.rules, p.bytes, p.checks, p.trigger, p.triggered_by, u.username, p.snapshot_hash,
-  p.snapshot_at, p.compiler, p.is_withdrawal, p.restored_version, p.restored_until, p.restore_reason, p.restore_ended,
-  p.edit, p.changed_at, p.published_at, p.live_at, p.broken_at`;
 const PUBLISHED = `FROM acl_publications p LEFT JOIN users u ON u.id = p.triggered_by WHERE p.state = 'published'`;
 
 const NEWEST = `(SELECT coalesce(max(version), 0) FROM acl_publications WHERE state = 'published')`;
 
 const BASELINE = `SELECT max(version) FROM acl_publications
-  WHERE state = 'published' AND NOT is_withdrawal AND restored_version IS NULL AND broken_at IS NULL
-    AND (live_at IS NOT NULL
-         OR version > (SELECT coalesce(max(version), 0) FROM acl_publications WHERE broken_at IS NOT NULL))`;
+  WHERE state = 'published' AND NOT is_withdrawal AND restored_version IS NULL
+    AND (is_found OR (broken_at IS NULL AND (live_at IS NOT NULL
+         OR version > (SELECT coalesce(max(version), 0) FROM acl_publications WHERE broken_at IS NOT NULL))))`;
 
 @Injectable()
 export class PostgresPublicationHistory extends PublicationHistory {
@@ -93,12 +50,17 @@ export class PostgresPublicationHistory extends PublicationHistory {
   }
 
   override async begin(draft: PublicationDraft): Promise<number> {
+    await this.session.manager.query(
+      `SELECT setval('acl_publications_version_seq', $1) FROM acl_publications_version_seq
+        WHERE $1 > 0 AND (last_value < $1 OR NOT is_called)`,
+      [draft.after],
+    );
     const [{ version }] = await this.session.manager.query<[{ version: number }]>(
       `INSERT INTO acl_publications
-         (state, text, hash, rules, bytes, diff, access, is_withdrawal, checks, trigger, triggered_by, snapshot, snapshot_hash,
+         (state, text, hash, rules, bytes, diff, access, is_withdrawal, is_found, checks, trigger, triggered_by, snapshot, snapshot_hash,
           snapshot_at, trail_position, compiler, changed_at, begun_at, restored_version, restored_until, restore_reason, edit,
           is_written, is_reported)
-       VALUES ('begun', $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, false)
+       VALUES ('begun', $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, false)
        RETURNING version`,
       [
         draft.text,
@@ -108,6 +70,7 @@ export class PostgresPublicationHistory extends PublicationHistory {
         JSON.stringify(draft.diff),
         draft.access === null ? null : JSON.stringify(draft.access),
         draft.isWithdrawal,
+        draft.isFound,
         JSON.stringify(draft.checks),
         draft.trigger,
         draft.triggeredBy,
@@ -126,6 +89,13 @@ export class PostgresPublicationHistory extends PublicationHistory {
       ],
     );
     return version;
+  }
+
+  override async newest(): Promise<number> {
+    const [{ newest }] = await this.session.manager.query<[{ newest: number }]>(
+      'SELECT coalesce(max(version), 0) AS newest FROM acl_publications',
+    );
+    return newest;
   }
 
   override async confirm(version: number, at: Date): Promise<Publication> {
@@ -148,6 +118,7 @@ export class PostgresPublicationHistory extends PublicationHistory {
   override async baseline(): Promise<Baseline | null> {
     const [row] = await this.session.manager.query<(Omit<Baseline, 'at'> & { snapshot_at: Date })[]>(
       `SELECT p.text, p.hash, p.snapshot, p.snapshot_at, p.trail_position AS position, p.compiler,
+              p.is_found AS "isFound",
               array(SELECT a.hash FROM acl_approvals a WHERE a.after_version = p.version) AS approved
          FROM acl_publications p WHERE p.version = (${BASELINE})`,
     );
@@ -267,57 +238,15 @@ export class PostgresPublicationHistory extends PublicationHistory {
     const [live] = await this.session.manager.query<{ hash: string; live_at: Date }[]>(
       'SELECT hash, live_at FROM acl_publications WHERE live_at IS NOT NULL ORDER BY version DESC LIMIT 1',
     );
+    const [databaseBehind = null] = await this.session.manager.query<NonNullable<RunSummary['databaseBehind']>[]>(
+      `SELECT version, hash, published_at AS "foundAt" FROM acl_publications
+        WHERE version = (SELECT max(version) FROM acl_publications WHERE is_found) AND version = (${BASELINE})`,
+    );
     return {
       last: last === undefined ? null : toRun(last),
       ...since,
+      databaseBehind,
       live: live === undefined ? null : { hash: live.hash, confirmedAt: live.live_at },
     };
   }
-}
-
-function toPublication(row: PublicationRow): Publication {
-  return { ...toSummary(row), text: row.text, diff: row.diff, access: row.access };
-}
-
-function toSummary(row: SummaryRow): PublicationSummary {
-  return {
-    version: row.version,
-    hash: row.hash,
-    rules: row.rules,
-    bytes: row.bytes,
-    checks: row.checks,
-    trigger: row.trigger,
-    triggeredBy: row.triggered_by === null ? null : { id: row.triggered_by, name: row.username ?? '' },
-    snapshotHash: row.snapshot_hash,
-    snapshotAt: row.snapshot_at,
-    compiler: row.compiler,
-    isWithdrawal: row.is_withdrawal,
-    restored: toRestored(row),
-    edit: row.edit && { textHash: row.edit.text_hash },
-    changedAt: row.changed_at,
-    publishedAt: row.published_at,
-    liveAt: row.live_at,
-    brokenAt: row.broken_at,
-  };
-}
-
-function toRestored(row: SummaryRow): PublicationSummary['restored'] {
-  const { restored_version: version, restored_until: until, restore_reason: reason, restore_ended: ended } = row;
-  return version === null || until === null || reason === null ? null : { version, until, reason, ended };
-}
-
-function toRun({ at, trigger, outcome, is_restore: isRestore, reasons, drift, waiting }: RunRow): Run {
-  return {
-    at,
-    trigger,
-    outcome,
-    isRestore,
-    reasons,
-    drift: drift && {
-      foundAt: new Date(drift.found_at),
-      textHash: drift.text_hash,
-      overwritten: drift.overwritten ?? outcome === 'applied',
-    },
-    waiting: waiting && { hash: waiting.hash, since: new Date(waiting.since), reasons: waiting.reasons ?? reasons },
-  };
 }

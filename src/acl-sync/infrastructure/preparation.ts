@@ -1,7 +1,8 @@
 import { compile } from '../../trino-rules/compile/compile.js';
 import { compareAccess } from '../../trino-rules/diff/access-change.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
-import { type Preparation, prepare, prepareWithdrawal, refusalOf, type WithdrawalOrder } from '../domain/candidate.js';
+import { type Preparation, prepare, refusalOf } from '../domain/candidate.js';
+import { prepareWithdrawal, type WithdrawalOrder } from '../domain/prepared-withdrawal.js';
 import { documentOf } from '../domain/unexplained-change.js';
 import { compilerDigest } from './compiler-digest.js';
 

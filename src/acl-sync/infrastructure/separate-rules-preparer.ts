@@ -1,7 +1,8 @@
 import { getHeapStatistics } from 'node:v8';
 import type { AccessChange } from '../../trino-rules/diff/access-change.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
-import type { Candidate, Preparation, WithdrawalOrder } from '../domain/candidate.js';
+import type { Candidate, Preparation } from '../domain/candidate.js';
+import type { WithdrawalOrder } from '../domain/prepared-withdrawal.js';
 import { RulesPreparer } from '../domain/rules-preparer.js';
 import { compilerDigest } from './compiler-digest.js';
 import { PreparationProcess, PROGRAM } from './preparation-process.js';

@@ -36,6 +36,7 @@ export const AUDIT_EVENTS = [
   'publication_restored',
   'restore_ended',
   'drift_found',
+  'database_behind',
 ] as const;
 
 export type AuditEventName = (typeof AUDIT_EVENTS)[number];

@@ -83,6 +83,8 @@ async function grantServiceRights(query: (sql: string) => Promise<unknown>, enco
   await query(`GRANT USAGE ON SCHEMA public TO ${name}`);
   await query(`GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${name}`);
   await query(`GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO ${name}`);
+  // Versions continue above the one that the target names: docs/decisions/0026.
+  await query(`GRANT UPDATE ON SEQUENCE acl_publications_version_seq TO ${name}`);
   await query(`REVOKE INSERT, UPDATE, DELETE ON migrations, audit_retention FROM ${name}`);
   await query(`REVOKE UPDATE, DELETE ON audit_events FROM ${name}`);
   await query(`GRANT EXECUTE ON FUNCTION remove_past_audit_events(integer) TO ${name}`);

@@ -185,6 +185,11 @@ export const CONDITIONS: Scenario[] = [
     fires: { GrantlineRulesEdited: 30 },
   },
   {
+    fault: 'the database was restored from a backup',
+    series: { grantline_acl_database_behind_since_timestamp_seconds: sinceFailure(0) },
+    fires: { GrantlineDatabaseBehind: 30 },
+  },
+  {
     fault: 'an older version is restored',
     series: { grantline_acl_restored_until_timestamp_seconds: `0x${LAST_HEALTHY} ${at(7_200)}` },
     fires: { GrantlineRestored: 30 },

@@ -78,6 +78,7 @@ export const HEALTHY: Series = {
   grantline_acl_last_publication_timestamp_seconds: at(-80_000),
   grantline_acl_refused_since_timestamp_seconds: always(0),
   grantline_acl_failed_since_timestamp_seconds: always(0),
+  grantline_acl_database_behind_since_timestamp_seconds: always(0),
   grantline_acl_drift_since_timestamp_seconds: always(0),
   grantline_acl_last_edit_timestamp_seconds: at(-7_200),
   grantline_acl_last_unexplained_change_timestamp_seconds: at(-7_200),

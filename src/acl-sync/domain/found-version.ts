@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto';
+import { diffRules } from '../../trino-rules/diff/rules-diff.js';
+import { ruleCount } from '../../trino-rules/document/rules-document.js';
+import type { PublicationDraft } from './publication-history.js';
+import type { Publication } from './publication.js';
+import type { LiveRules } from './rules-target.js';
+import { type Baseline, documentOf } from './unexplained-change.js';
+
+/**
+ * A version in force that this history does not have: the database was restored from a backup, or another installation
+ * publishes to the same target (docs/decisions/0026).
+ */
+export interface FoundVersion {
+  version: number;
+  /** By the target's own word. */
+  hash: string;
+  /** Empty: the target has no text, or one that is none of ours. */
+  text: string;
+}
+
+/**
+ * @param newest the highest version of this history in any state, since each is recorded before the target is written
+ * @returns null: this history is as new as the target, or has the same text, so that only a number was lost
+ */
+export function foundVersion(
+  { text, written }: Pick<LiveRules, 'text' | 'written'>,
+  latest: Pick<Publication, 'text'> | null,
+  newest: number,
+): FoundVersion | null {
+  if (written === undefined || written.generation <= newest || latest?.text === text) return null;
+  const { generation: version, hash } = written;
+  return { version, hash, text: text === null || text.includes('\0') ? '' : text };
+}
+
+/** What later changes are measured from: the found text, and the snapshot of the last version that this history has. */
+export function foundBaseline({ text, hash }: FoundVersion, known: Baseline | null, now: Date): Baseline {
+  const { snapshot = '', at = now, position = '0:0' } = known ?? {};
+  return { text, hash, snapshot, at, position, compiler: '', approved: [], isFound: true };
+}
+
+/** The found version as a publication of this history. */
+export function foundDraft(
+  found: FoundVersion,
+  known: Baseline | null,
+  latest: Pick<Publication, 'text'> | null,
+  trigger: Publication['trigger'],
+  now: Date,
+): PublicationDraft {
+  const { text, hash, snapshot, at, position, compiler } = foundBaseline(found, known, now);
+  return {
+    text,
+    hash,
+    snapshot,
+    position,
+    compiler,
+    trigger,
+    rules: ruleCount(documentOf(text)),
+    bytes: Buffer.byteLength(text),
+    diff: diffRules(latest?.text ?? null, text),
+    access: null,
+    checks: [],
+    triggeredBy: null,
+    snapshotHash: createHash('sha256').update(snapshot).digest('hex'),
+    snapshotAt: at,
+    changedAt: null,
+    isWithdrawal: false,
+    isFound: true,
+    restored: null,
+    edit: null,
+    begunAt: now,
+    isWritten: false,
+    after: found.version - 1,
+  };
+}

@@ -1,0 +1,97 @@
+import { compile } from '../../trino-rules/compile/compile.js';
+import { compareAccess } from '../../trino-rules/diff/access-change.js';
+import type { Finding } from '../../trino-rules/document/finding.js';
+import { readRules } from '../../trino-rules/document/rules-reader.js';
+import type { Snapshot } from '../../trino-rules/model/snapshot.js';
+import {
+  type Candidate,
+  checkedCandidate,
+  digested,
+  firstChange,
+  isRefused,
+  type Preparation,
+  sized,
+} from './candidate.js';
+import { closedRules } from './closed-rules.js';
+import { revokedAccess } from './revoked-access.js';
+import { type Baseline, documentOf, snapshotPair, writtenSnapshot } from './unexplained-change.js';
+import { withdrawal } from './withdrawal.js';
+
+/** How a withdrawal is made. */
+export interface WithdrawalOrder {
+  /** `closed`: skip the compiler, because it did not end. */
+  how: 'compiled' | 'closed';
+  /** Which changes since the baseline take access away: those on record, or all, where only the engine refused the candidate. */
+  changes: 'recorded' | 'all';
+}
+
+/**
+ * The rules to publish while a run is refused: the baseline less what changes took away since. Compiled and proved;
+ * where that fails, or gains access over the baseline, the baseline's rules with denials in front (docs/decisions/0012).
+ * @returns with an error among its findings where even the denials cannot be proved; null: nothing was published before
+ */
+export function prepareWithdrawal(
+  preparation: Preparation,
+  compiler: string,
+  { how, changes }: WithdrawalOrder,
+): Candidate | null {
+  const { snapshot, previous } = preparation;
+  if (previous === null) return null;
+  const { baseline, published } = previous;
+  const known = republished(baseline);
+  const snapshots = snapshotPair(snapshot, previous, changes);
+  const less = snapshots && withdrawal(snapshots.previous, snapshots.explained);
+  const finished = (candidate: Candidate): Candidate => ({
+    ...candidate,
+    access: compareAccess(documentOf(published), documentOf(candidate.text)),
+    changedAt: firstChange(previous, snapshots, snapshot.at),
+  });
+  // Nothing of this database's was ever in force, so nothing that it recorded can be taken from what is.
+  if (baseline.isFound && baseline.snapshot === '') return finished(known);
+  if (snapshots === null || less === null) return { ...known, findings: [WITHDRAWAL_IMPOSSIBLE] };
+  if (writtenSnapshot(less) === writtenSnapshot(snapshots.previous)) return finished(known);
+  // A found text gives what this database does not know, so it is not replaced by rules compiled from here.
+  const compiled =
+    how === 'compiled' && !baseline.isFound ? compiledWithdrawal(less, baseline, { ...preparation, compiler }) : null;
+  if (compiled !== null) return finished(compiled);
+  const reading = readRules(baseline.text);
+  const lost = revokedAccess(snapshots.previous, snapshots.explained);
+  const closed = reading.kind === 'read' ? closedRules(reading.document, lost) : null;
+  if (closed === null) return { ...known, findings: [WITHDRAWAL_IMPOSSIBLE] };
+  const { text, hash, document } = closed;
+  return finished({ ...known, ...sized(text, document), hash, at: snapshot.at, findings: [CLOSED_INSTEAD] });
+}
+
+/** Null: it cannot be compiled, its proof fails, or it gains access over the baseline. */
+function compiledWithdrawal(
+  snapshot: Snapshot,
+  baseline: Baseline,
+  by: Pick<Preparation, 'position' | 'limits'> & { compiler: string },
+): Candidate | null {
+  try {
+    const candidate = checkedCandidate(snapshot, compile(snapshot), by);
+    if (isRefused(candidate)) return null;
+    return compareAccess(documentOf(baseline.text), documentOf(candidate.text)).gainedInAll > 0 ? null : candidate;
+  } catch {
+    return null; // The candidate came from the same compiler, and its failure has been logged.
+  }
+}
+
+/** The baseline as a candidate; its checks passed when it was published. */
+function republished({ text, hash, snapshot, compiler, at, position }: Baseline): Candidate {
+  const known = { ...sized(text, documentOf(text)), ...digested(snapshot), hash, compiler, at, position };
+  return { ...known, findings: [], nextExpiry: null, changedAt: null, access: null };
+}
+
+const CLOSED_INSTEAD: Finding = {
+  code: 'closed-instead',
+  severity: 'warning',
+  message:
+    'what was taken away could not be compiled: the affected nodes are closed to the affected principals until rules can be published again',
+};
+
+const WITHDRAWAL_IMPOSSIBLE: Finding = {
+  code: 'withdrawal-impossible',
+  severity: 'error',
+  message: 'what was taken away cannot be published either: revoked access stays open',
+};
