@@ -3,6 +3,7 @@ import { ApiExtension, ApiOperation, DocumentBuilder, type OpenAPIObject, Swagge
 import { type ErrorCode, ERRORS } from '../kernel/errors.js';
 import { STATUS } from './problem.js';
 
+type Schema = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>[string];
 type Operation = NonNullable<OpenAPIObject['paths'][string]['get']> & { 'x-problems'?: ErrorCode[] };
 
 /**
@@ -35,6 +36,8 @@ const HEADERS: Partial<Record<number, Record<string, object>>> = {
   },
 };
 
+const CODES = Object.keys(ERRORS) as ErrorCode[];
+
 const PROBLEM = {
   type: 'object',
   required: ['type', 'title', 'status', 'detail', 'code', 'request_id'],
@@ -43,7 +46,7 @@ const PROBLEM = {
     title: { type: 'string' },
     status: { type: 'integer' },
     detail: { type: 'string' },
-    code: { type: 'string', enum: Object.keys(ERRORS) },
+    code: { type: 'string', enum: CODES },
     errors: {
       type: 'array',
       description: 'The first problems, one entry for each.',
@@ -73,6 +76,7 @@ export function describeApi(app: INestApplication, version: string): OpenAPIObje
   const document = SwaggerModule.createDocument(app, options);
   const schemas = ((document.components ??= {}).schemas ??= {});
   schemas['Problem'] = PROBLEM;
+  for (const code of CODES) schemas[schemaName(code)] = problemSchema(code);
   for (const [path, item] of Object.entries(document.paths)) {
     for (const method of METHODS) {
       const operation: Operation | undefined = item[method];
@@ -86,7 +90,7 @@ export function describeApi(app: INestApplication, version: string): OpenAPIObje
 }
 
 /** Bodies have no further fields (docs/decisions/0005); their classes, and those of nested objects, end in `Dto`. */
-function closeBodies(schemas: NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>): void {
+function closeBodies(schemas: Record<string, Schema>): void {
   for (const [name, schema] of Object.entries(schemas)) {
     if (name.endsWith('Dto') && !('$ref' in schema)) schema.additionalProperties = false;
   }
@@ -127,14 +131,21 @@ const MEMBERS: Partial<Record<ErrorCode, Record<string, object>>> = {
   query_cancelled: { error: { $ref: '#/components/schemas/QueryError' } },
 };
 
+/** `BusyProblem`, and so on: one schema a code, so that clients tell the codes of an operation apart by type. */
+const schemaName = (code: ErrorCode): string =>
+  `${code.replaceAll(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())}Problem`;
+
+function problemSchema(code: ErrorCode): Schema {
+  const properties = { code: { type: 'string', enum: [code] }, ...MEMBERS[code] };
+  return { allOf: [{ $ref: '#/components/schemas/Problem' }, { type: 'object', properties }] };
+}
+
 function problemResponse(status: number, codes: ErrorCode[]): Operation['responses'][string] {
-  const members = Object.fromEntries(codes.flatMap((code) => Object.entries(MEMBERS[code] ?? {})));
-  const properties = { code: { type: 'string', enum: codes.sort() }, ...members };
-  const schema = { allOf: [{ $ref: '#/components/schemas/Problem' }, { type: 'object', properties }] };
+  const oneOf = codes.sort().map((code) => ({ $ref: `#/components/schemas/${schemaName(code)}` }));
   return {
     description: codes.map((code) => `\`${code}\``).join(', '),
     ...(HEADERS[status] === undefined ? {} : { headers: HEADERS[status] }),
-    content: { 'application/problem+json': { schema } },
+    content: { 'application/problem+json': { schema: { oneOf } } },
   };
 }
 

@@ -38,7 +38,9 @@ export class SubmitQueryDto {
 
   @ApiPropertyOptional({
     type: 'array',
-    items: { anyOf: ['null', 'boolean', 'number', 'string', 'array'].map((type) => ({ type })) },
+    items: {
+      anyOf: [...['null', 'boolean', 'number', 'string'].map((type) => ({ type })), { type: 'array', items: {} }],
+    },
     maxItems: 1000,
     description:
       'For the question marks, in their order; arrays hold such values again. Decimals and integers beyond 2^53 as strings, with a CAST.',

@@ -116,11 +116,11 @@ describe('the OpenAPI document', () => {
       Object.fromEntries(
         Object.entries(document.paths[path]?.[method]?.responses ?? {})
           .filter(([status]) => !status.startsWith('2'))
-          .map(([status, response]) => [
-            status,
-            JSON.parse(/"enum":(\[[^\]]*\])/.exec(JSON.stringify(response))?.[1] ?? '[]'),
-          ]),
+          .map(([status, response]) => [status, namesIn(response).map(codeOf)]),
       );
+    const namesIn = (response: unknown): string[] => JSON.stringify(response).match(/(?<=schemas\/)\w+/g) ?? [];
+    const codeOf = (name: string): string | undefined =>
+      /"enum":\["(\w+)"\]/.exec(JSON.stringify(document.components?.schemas?.[name]))?.[1];
 
     expect(codesOf('/api/admin/groups/{id}', 'delete')).toEqual({
       400: ['bad_request', 'malformed_json', 'validation_failed'],
