@@ -1,31 +1,10 @@
 #!/usr/bin/env node
 import 'reflect-metadata';
-import { Command, Option } from 'commander';
-import { remark } from './commands/output.js';
-import { SettingsRefused } from './platform/settings-loader.js';
-import { VERSION } from './platform/version.js';
+import { Option } from 'commander';
+import { loaded, newProgram, runProgram } from './commands/program.js';
+import { addRulesCommands } from './commands/rules-commands.js';
 
-/** A command whose modules are loaded when it is run: those of the service take seconds, and most commands need few of them. */
-const loaded =
-  <A extends unknown[]>(load: () => Promise<(...args: A) => Promise<void>>) =>
-  async (...args: A): Promise<void> =>
-    (await load())(...args);
-
-/** An option that may be given several times, and may hold a comma list. */
-const listed = (value: string, before: string[] = []): string[] => [
-  ...before,
-  ...value.split(',').map((name) => name.trim()),
-];
-
-const program = new Command('grantline')
-  .description('Who may see which data, compiled, proved and published.')
-  .version(VERSION);
-
-// Before the commands, which inherit it. Exit codes: 0 fine, 1 findings or refused, 2 cannot read, cannot reach or wrong
-// usage, 78 settings (EX_CONFIG).
-program.configureOutput({ writeErr: (text) => remark(text.trimEnd()) }).exitOverride((stop) => {
-  process.exit(stop.exitCode === 0 ? 0 : 2);
-});
+const program = newProgram('grantline', 'Who may see which data, compiled, proved and published.');
 
 program
   .command('serve')
@@ -47,6 +26,7 @@ program
   .action(loaded(async () => (await import('./commands/create-administrator.js')).createAdministrator));
 
 const acl = program.command('acl').description('the rules that the engine enforces');
+addRulesCommands(acl);
 acl
   .command('sync')
   .description('one run: compile, prove, publish')
@@ -60,22 +40,6 @@ acl
   .requiredOption('--out <directory>')
   .option('--json', 'print a summary as JSON')
   .action(loaded(async () => (await import('./commands/acl-compile.js')).compileSnapshot));
-acl
-  .command('import')
-  .argument('<rules>', 'an existing rules file, or a manifest with one')
-  .description('make a snapshot file that means the same for the users of a list, proved by comparison')
-  .requiredOption('--users <file>', 'one user a line, with groups behind a colon: ana: analysts, sales')
-  .option('--out <file>', 'JSON, or YAML by its name; default: standard output')
-  .option('--json', 'print the snapshot and what grants cannot say as JSON')
-  .action(loaded(async () => (await import('./commands/acl-import.js')).importRulesFile));
-acl
-  .command('diff')
-  .argument('<before>', 'a rules file, or a manifest with one')
-  .argument('<after>', 'another one')
-  .description('what changes from one rules file to another: rules, and who gains or loses which access')
-  .option('--users <file>', 'only for these, one a line, with groups behind a colon: ana: analysts, sales')
-  .option('--json', 'print the changes as JSON')
-  .action(loaded(async () => (await import('./commands/acl-diff.js')).diffRulesFiles));
 acl
   .command('explain')
   .description('whether somebody may do something, the rule that decides, and why')
@@ -110,18 +74,6 @@ acl
   .option('--json', 'print the outcome of the run as JSON')
   .action(loaded(async () => (await import('./commands/acl-restore.js')).restoreVersion));
 
-acl
-  .command('check')
-  .description('find what is wrong with any rules file, or with the rules in a manifest')
-  .argument('[files...]', 'rules.json, a ConfigMap or a List in YAML or JSON, Helm output; - for standard input')
-  .addOption(new Option('--format <format>').choices(['text', 'json', 'sarif']).default('text'))
-  .option('--explain <code>', 'what a finding means')
-  .option('--service-account <names>', 'must have what the catalogs below say (ACL_SERVICE_ACCOUNTS)', listed)
-  .option('--writable-catalog <names>', 'where they may write (ACL_WRITABLE_CATALOGS)', listed)
-  .option('--readable-catalog <names>', 'where they may read (ACL_READABLE_CATALOGS)', listed)
-  .option('--metadata-catalog <name>', 'where nobody may do anything (ACL_METADATA_CATALOG)')
-  .action(loaded(async () => (await import('./commands/acl-check.js')).checkFiles));
-
 const snapshot = program.command('snapshot').description('grants, groups and policies as a file that is kept in git');
 snapshot
   .command('export')
@@ -145,9 +97,4 @@ program
   .option('--json', 'print the verdict as JSON')
   .action(loaded(async () => (await import('./commands/verify-retired-route.js')).verifyRetiredRoute));
 
-try {
-  await program.parseAsync();
-} catch (error) {
-  remark(`grantline: ${error instanceof Error ? error.message : String(error)}`);
-  process.exit(error instanceof SettingsRefused ? 78 : 2);
-}
+await runProgram(program);

@@ -37,8 +37,11 @@ export async function build(
   mkdirSync(out, { recursive: true });
   if (readdirSync(out).length > 0) throw new Error(`${out} is not empty`);
 
-  report('the npm package');
-  execFileSync('npm', ['pack', '--silent', '--pack-destination', out], { stdio: ['ignore', 'ignore', 'inherit'] });
+  report('the npm packages');
+  for (const folder of ['.', './src/rules-files'])
+    execFileSync('npm', ['pack', folder, '--silent', '--pack-destination', out], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
   report('the chart');
   const chart = writeChart(checkout, out);
   report('the image (minutes, the first time)');

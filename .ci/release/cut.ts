@@ -15,6 +15,7 @@ export function cut(version: string): void {
 
   writeFileSync('CHANGELOG.md', changelog);
   execFileSync('npm', ['version', '--no-git-tag-version', '--ignore-scripts', version], { stdio: 'ignore' });
+  edit('src/rules-files/package.json', /^ {2}"version": .*$/m, `  "version": "${version}",`);
   edit('helm/grantline/Chart.yaml', /^((?:appV|v)ersion): .*$/gm, `$1: ${version}`);
   edit('docs/install.md', new RegExp(`(/grantline:)${former.replaceAll('.', '\\.')}\\b`, 'g'), `$1${version}`);
   git('commit', '--quiet', '--all', '--message', `release: ${version}`);

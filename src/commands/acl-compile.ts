@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkCompiled } from '../acl-sync/domain/candidate.js';
 import { findingText } from '../acl-sync/domain/run-text.js';
-import { snapshotSettings } from '../grants/snapshot.service.js';
+import { snapshotSettings } from '../grants/domain/snapshot-settings.js';
 import { SystemClock } from '../kernel/clock.js';
 import { loadSettings } from '../platform/settings-loader.js';
 import type { Settings } from '../platform/settings.js';

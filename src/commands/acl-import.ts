@@ -1,4 +1,4 @@
-import { snapshotSettings } from '../grants/snapshot.service.js';
+import { snapshotSettings } from '../grants/domain/snapshot-settings.js';
 import { SystemClock } from '../kernel/clock.js';
 import { loadSettings } from '../platform/settings-loader.js';
 import { BudgetExceeded, WorkBudget } from '../trino-rules/document/work-budget.js';

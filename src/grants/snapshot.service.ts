@@ -3,8 +3,9 @@ import { Clock } from '../kernel/clock.js';
 import { Settings } from '../platform/settings.js';
 import type { Principal } from '../trino-rules/model/principal.js';
 import type { Resource } from '../trino-rules/model/resource.js';
-import type { Snapshot, SnapshotSettings } from '../trino-rules/model/snapshot.js';
+import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import type { Growth } from './domain/admission-ports.js';
+import { snapshotSettings } from './domain/snapshot-settings.js';
 import { SnapshotStore, type Touched } from './domain/snapshot-store.js';
 
 /** Reads the input of the rules: the snapshot with its settings. */
@@ -37,17 +38,4 @@ export class SnapshotService {
   growth(since: Date): Promise<Growth> {
     return this.store.growth(since);
   }
-}
-
-/** The settings that the rules depend on. */
-export function snapshotSettings({ acl, engine }: Pick<Settings, 'acl' | 'engine'>): SnapshotSettings {
-  return {
-    ownAccount: engine.user,
-    serviceAccounts: acl.serviceAccounts,
-    writableCatalogs: acl.writableCatalogs,
-    readableCatalogs: acl.readableCatalogs,
-    metadataCatalog: acl.metadataCatalog,
-    impersonation: engine.impersonation,
-    sessionProperties: acl.sessionProperties,
-  };
 }

@@ -197,6 +197,7 @@ describe('a release', () => {
     for (const file of [
       'package.json',
       'package-lock.json',
+      'src/rules-files/package.json',
       'helm/grantline/Chart.yaml',
       'docs/install.md',
       'CHANGELOG.md',

@@ -1,0 +1,29 @@
+import { Command } from 'commander';
+import { SettingsRefused } from '../platform/settings-loader.js';
+import { VERSION } from '../platform/version.js';
+import { remark } from './output.js';
+
+/** A command whose modules are loaded when it is run: those of the service take seconds, and most commands need few of them. */
+export const loaded =
+  <A extends unknown[]>(load: () => Promise<(...args: A) => Promise<void>>) =>
+  async (...args: A): Promise<void> =>
+    (await load())(...args);
+
+/** Without commands, which inherit its exit codes: 0 fine, 1 findings or refused, 2 cannot read, cannot reach or wrong usage. */
+export function newProgram(name: string, description: string): Command {
+  const program = new Command(name).description(description).version(VERSION);
+  program.configureOutput({ writeErr: (text) => remark(text.trimEnd()) }).exitOverride((stop) => {
+    process.exit(stop.exitCode === 0 ? 0 : 2);
+  });
+  return program;
+}
+
+/** Runs the command that the process was given. Exit code 78 (EX_CONFIG): settings. */
+export async function runProgram(program: Command): Promise<void> {
+  try {
+    await program.parseAsync();
+  } catch (error) {
+    remark(`${program.name()}: ${error instanceof Error ? error.message : String(error)}`);
+    process.exit(error instanceof SettingsRefused ? 78 : 2);
+  }
+}

@@ -1,0 +1,40 @@
+import { type Command, Option } from 'commander';
+import { loaded } from './program.js';
+
+/** An option that may be given several times, and may hold a comma list. */
+const listed = (value: string, before: string[] = []): string[] => [
+  ...before,
+  ...value.split(',').map((name) => name.trim()),
+];
+
+/** The commands about anybody's rules files: `grantline acl …`, and all that `grantline-rules` has. Nothing of the service is loaded. */
+export function addRulesCommands(parent: Command): void {
+  parent
+    .command('check')
+    .description('find what is wrong with any rules file, or with the rules in a manifest')
+    .argument('[files...]', 'rules.json, a ConfigMap or a List in YAML or JSON, Helm output; - for standard input')
+    .addOption(new Option('--format <format>').choices(['text', 'json', 'sarif']).default('text'))
+    .option('--explain <code>', 'what a finding means')
+    .option('--service-account <names>', 'must have what the catalogs below say (ACL_SERVICE_ACCOUNTS)', listed)
+    .option('--writable-catalog <names>', 'where they may write (ACL_WRITABLE_CATALOGS)', listed)
+    .option('--readable-catalog <names>', 'where they may read (ACL_READABLE_CATALOGS)', listed)
+    .option('--metadata-catalog <name>', 'where nobody may do anything (ACL_METADATA_CATALOG)')
+    .action(loaded(async () => (await import('./acl-check.js')).checkFiles));
+
+  parent
+    .command('diff')
+    .argument('<before>', 'a rules file, or a manifest with one')
+    .argument('<after>', 'another one')
+    .description('what changes from one rules file to another: rules, and who gains or loses which access')
+    .option('--users <file>', 'only for these, one a line, with groups behind a colon: ana: analysts, sales')
+    .option('--json', 'print the changes as JSON')
+    .action(loaded(async () => (await import('./acl-diff.js')).diffRulesFiles));
+  parent
+    .command('import')
+    .argument('<rules>', 'an existing rules file, or a manifest with one')
+    .description('make a snapshot file that means the same for the users of a list, proved by comparison')
+    .requiredOption('--users <file>', 'one user a line, with groups behind a colon: ana: analysts, sales')
+    .option('--out <file>', 'JSON, or YAML by its name; default: standard output')
+    .option('--json', 'print the snapshot and what grants cannot say as JSON')
+    .action(loaded(async () => (await import('./acl-import.js')).importRulesFile));
+}
