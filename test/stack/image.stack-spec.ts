@@ -100,7 +100,7 @@ describe('the image', () => {
   it('migrates, serves, answers its health check, publishes and stops clean', async () => {
     const [PORT, OPERATIONS_PORT] = [String(await freePort()), String(await freePort())];
     const own = { DATABASE_URL: database.url, DATABASE_MIGRATION_URL: database.migrationUrl };
-    expect(await run(grantline('migrate'), own)).toEqual({ code: 0, stdout: 'nothing to migrate\n', stderr: '' });
+    expect(await run(grantline('migrate'), own)).toMatchObject({ code: 0, stdout: 'nothing to migrate\n' });
 
     const environment = {
       DATABASE_URL: database.url,

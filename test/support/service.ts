@@ -1,4 +1,7 @@
+import { mkdtemp, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createApplication } from '../../src/application.js';
 import { createPino, PinoLog } from '../../src/platform/infrastructure/pino-log.js';
@@ -26,17 +29,19 @@ export interface TestService {
   stop(): Promise<void>;
 }
 
-/** The whole service in this process, on a database of its own; the environment overrides the defaults. */
+/** The whole service in this process, on a database and a folder of rules of its own; the environment overrides the defaults. */
 export async function startService(
   environment: Record<string, string> = {},
   { database, clock = new TestClock(), timers }: { database?: TestDatabase; clock?: TestClock; timers?: Timers } = {},
 ): Promise<TestService> {
   const own = database ?? (await freshDatabase());
+  const rules = await mkdtemp(join(tmpdir(), 'rules-'));
   const given = {
     NODE_ENV: 'test',
     AUTH_SECRET_KEY: TEST_SECRET,
     AUTH_BCRYPT_COST: '4',
     ACL_SYNC_ENABLED: 'false',
+    ACL_FILE_DIRECTORY: rules,
     DATABASE_URL: own.url,
     DATABASE_MIGRATION_URL: own.migrationUrl,
     DATABASE_POOL_MAX: '10',
@@ -77,6 +82,7 @@ export async function startService(
     stop: async () => {
       await app.close();
       await operations.close();
+      await rm(rules, { recursive: true, force: true });
       if (database === undefined) await own.drop();
     },
   };

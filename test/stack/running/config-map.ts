@@ -33,8 +33,11 @@ export async function editRules(kubectl: Kubectl, text: string): Promise<void> {
   await kubectl('patch', 'configmap', RULES_CONFIGMAP, `--namespace=${RULES_NAMESPACE}`, '--type=merge', patch);
 }
 
-/** Makes the ConfigMap as empty as the chart made it. */
+/** Makes the ConfigMap as empty as the chart made it: what one database published would be newer than all versions of the next one. */
 export async function emptyRules(kubectl: Kubectl): Promise<void> {
-  const patch = '--patch={"data":null,"binaryData":null}';
+  const { annotations } = await rulesConfigMap(kubectl);
+  const ours = Object.keys(annotations).filter((name) => name.startsWith('grantline.io/'));
+  const removed = Object.fromEntries(ours.map((name) => [name, null]));
+  const patch = `--patch=${JSON.stringify({ metadata: { annotations: removed }, data: null, binaryData: null })}`;
   await kubectl('patch', 'configmap', RULES_CONFIGMAP, `--namespace=${RULES_NAMESPACE}`, '--type=merge', patch);
 }
