@@ -176,6 +176,11 @@ const CATALOGUE = {
     explanation:
       'The engine reads this construct (inline flags, possessive quantifiers, atomic groups); other tools refuse it.',
   },
+  'pattern-character-name': {
+    severity: 'warning',
+    explanation:
+      'The pattern has the name of a character, `\\N{…}`. The engine refuses the whole file where Unicode has no character of that name, and the names are not known here. Write the character itself, or its number: `\\x{1F600}`.',
+  },
   'pattern-case': {
     severity: 'warning',
     explanation:

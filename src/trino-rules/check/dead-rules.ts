@@ -1,6 +1,7 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { PatternCache } from '../document/pattern-cache.js';
 import { FRESH_PREFIX } from '../document/open-names.js';
+import { newUserPattern } from '../document/new-user-pattern.js';
 import { coverage } from '../document/rule-language.js';
 import { NO_RULES } from '../document/rules-document.js';
 import { BudgetExceeded, WorkBudget } from '../document/work-budget.js';
@@ -92,6 +93,8 @@ type Texts = readonly (string | undefined)[];
 
 class SectionJudge {
   private readonly patterns: PatternCache;
+  /** Users have names of their own, which may be spelled like the fresh name of an object. */
+  private readonly userPatterns: PatternCache;
   private readonly texts: readonly Texts[];
   /** False: a look-around or the like; such a rule covers only what is written alike. */
   private readonly isRegular: readonly boolean[];
@@ -105,7 +108,8 @@ class SectionJudge {
     private readonly budget: WorkBudget,
   ) {
     this.patterns = new PatternCache(budget, regular, maxListedNames);
-    this.texts = rules.map(({ patterns }) => fields.map((field) => anyName(field, patterns.get(field)?.text)));
+    this.userPatterns = new PatternCache(budget, regular, maxListedNames);
+    this.texts = rules.map((rule) => fields.map((field) => anyName(field, matchedText(rule, field))));
     this.isRegular = this.texts.map((texts) => texts.every((text) => languageOf(text).kind !== 'opaque'));
     this.trie = new RuleTrie(budget);
     this.texts.forEach((texts, index) => {
@@ -118,6 +122,9 @@ class SectionJudge {
 
   /** @throws BudgetExceeded when only some of the rules are judged */
   report(found: Map<ForeignRule, PlacedFinding>): void {
+    // Every pattern of an object is read before a fresh name is asked for.
+    for (const [, ...objects] of this.texts)
+      for (const text of objects) if (languageOf(text).kind === 'regular') this.patterns.language(text);
     const regulars = this.rules.flatMap((_, index) => (this.isRegular[index] === true ? [index] : []));
     const queries = regulars.flatMap((index) => {
       const [user] = this.texts[index] ?? [];
@@ -180,24 +187,28 @@ class SectionJudge {
     const [user = '', ...objects] = sample;
     return this.trie.at(objects).filter((earlier) => {
       this.budget.spend(STEPS_PER_LOOKUP);
-      return earlier < index && this.patterns.matches(this.texts[earlier]?.[0], user);
+      return earlier < index && this.userPatterns.matches(this.texts[earlier]?.[0], user);
     });
   }
 
   private covers(earlier: number, later: number): boolean {
     const [wide = [], narrow = []] = [this.texts[earlier], this.texts[later]];
-    return narrow.every((text, field) => this.includes(wide[field], text));
+    return narrow.every((text, field) => this.includes(this.cacheOf(field), wide[field], text));
   }
 
-  private includes(wide: string | undefined, narrow: string | undefined): boolean {
+  private cacheOf(field: number): PatternCache {
+    return field === 0 ? this.userPatterns : this.patterns;
+  }
+
+  private includes(patterns: PatternCache, wide: string | undefined, narrow: string | undefined): boolean {
     if (wide === undefined || wide === narrow) return true;
     if (narrow === undefined || [wide, narrow].some((text) => languageOf(text).kind === 'opaque')) return false;
-    const names = this.patterns.language(narrow);
+    const names = patterns.language(narrow);
     if (names.kind === 'names') {
       this.budget.spend(names.names.size * STEPS_PER_LOOKUP);
-      return [...names.names].every((name) => this.patterns.matches(wide, name));
+      return [...names.names].every((name) => patterns.matches(wide, name));
     }
-    return this.patterns.language(wide).kind === 'open' && this.asked([narrow], [[wide]]) === 'covered';
+    return patterns.language(wide).kind === 'open' && this.asked([narrow], [[wide]]) === 'covered';
   }
 
   private together(index: number): 'covered' | 'uncovered' | 'undecided' {
@@ -223,11 +234,12 @@ class SectionJudge {
   private mayMeet(a: Texts, b: Texts): boolean {
     return a.every((text, field) => {
       const other = b[field];
-      const [mine, theirs] = [this.patterns.language(text), this.patterns.language(other)];
+      const patterns = this.cacheOf(field);
+      const [mine, theirs] = [patterns.language(text), patterns.language(other)];
       const [listed, matching] = mine.kind === 'names' ? [mine, other] : [theirs, text];
       if (listed.kind !== 'names') return true;
       this.budget.spend(listed.names.size * STEPS_PER_LOOKUP);
-      return [...listed.names].some((name) => this.patterns.matches(matching, name));
+      return [...listed.names].some((name) => patterns.matches(matching, name));
     });
   }
 
@@ -241,11 +253,20 @@ class SectionJudge {
 
   private sample(index: number): string[] {
     if (this.isRegular[index] !== true) return [];
-    const names = (this.texts[index] ?? []).map((text) => [...this.patterns.spelled(text)][0] ?? FRESH_PREFIX);
+    const names = (this.texts[index] ?? []).map((text, field) => this.cacheOf(field).someName(text));
     return this.fields.length > 1 ? names : [...names, FRESH_PREFIX];
   }
 }
 
+/** A field as the engine matches it; of a `new_user` that is not the same for every user, one that covers only what is written alike. */
+function matchedText({ section, patterns }: ForeignRule, field: string): string | undefined {
+  const text = patterns.get(field)?.text;
+  if (text === undefined || section !== 'impersonation' || field !== 'new_user') return text;
+  return newUserPattern(text, patterns.has('original_user')) ?? `${NOT_JUDGED}${text}`;
+}
+
+/** A look-ahead that changes nothing. */
+const NOT_JUDGED = '(?=)';
 const STEPS_PER_LOOKUP = 20;
 /** Names of each open pattern are tried on each other one, which costs by its length. */
 const STEPS_PER_OPEN_PAIR = 200;

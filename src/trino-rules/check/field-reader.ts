@@ -190,8 +190,9 @@ export class FieldReader {
     if (newUser && fields['new_user']?.reads === 'new-user') {
       const original = this.patterns.get('original_user');
       const reading = original === undefined ? null : readJavaPattern(original.text);
+      const groups = reading?.kind === 'read' ? reading.groups : 0;
       if (readJavaPattern(newUser.text).kind === 'read')
-        checkNewUser(newUser, reading?.kind === 'read' ? reading.groups : 0, this.report);
+        checkNewUser(newUser, original === undefined ? null : groups, this.report);
     }
     const owner = this.patterns.get('queryOwner');
     if (owner && this.gives.includes('execute')) {

@@ -1,15 +1,16 @@
 import type { Finding } from '../document/finding.js';
 import { PatternCache } from '../document/pattern-cache.js';
-import { FRESH_PREFIX } from '../document/open-names.js';
 import type { Pattern } from '../document/pattern.js';
 import { NO_RULES, type RulesDocument } from '../document/rules-document.js';
 import { BudgetExceeded, WorkBudget } from '../document/work-budget.js';
+import { pathOf } from '../engine/access-fact.js';
 import { EngineSets } from '../engine/engine-sets.js';
 import { Evaluator } from '../engine/evaluator.js';
+import { everyKindOfName, namesAt, placeBelow } from '../engine/unnamed.js';
 import { UserUniverse } from '../engine/user-universe.js';
 import { checkInvariants } from '../lint/invariants.js';
 import type { SectionName } from './engine-format.js';
-import { languageOf } from './foreign-language.js';
+import { languageOf, maxListedNames } from './foreign-language.js';
 import type { ForeignRule, ForeignRules } from './foreign-rules.js';
 import { givenRights } from './given-rights.js';
 import type { PlacedFinding } from './placed-finding.js';
@@ -67,22 +68,41 @@ export function fileInvariants(rules: ForeignRules, settings: ServiceSettings, a
 const METADATA = 'invariant-metadata-catalog';
 
 function invariants(document: RulesDocument, settings: ServiceSettings): Finding[] {
-  const patterns = new PatternCache(new WorkBudget(STEPS), regular);
-  const users = new UserUniverse(settings.serviceAccounts, [document], patterns);
-  return checkInvariants(new EngineSets(document, patterns, users), settings);
+  // The metadata catalog is opened to anybody whom a rule lets in, whatever the name.
+  const isForAnybody = settings.metadataCatalog !== null;
+  return checkInvariants(engineSets(document, settings, isForAnybody), settings);
 }
 
-function unreadable(document: RulesDocument, { serviceAccounts, readableCatalogs }: ServiceSettings): Finding[] {
-  const evaluator = new Evaluator(document, new PatternCache(new WorkBudget(STEPS), regular));
-  return serviceAccounts.flatMap((account) =>
-    readableCatalogs
-      .filter((catalog) => !evaluator.maySelect(account, { catalog, schema: FRESH_PREFIX, table: FRESH_PREFIX }, []))
-      .map((catalog): Finding => {
-        const message = `${account} may not read the tables of the readable catalog ${catalog}`;
-        return { code: 'invariant-readable-catalog', severity: 'error', message };
-      }),
-  );
+function engineSets(document: RulesDocument, settings: ServiceSettings, isForAnybody: boolean): EngineSets {
+  const patterns = new PatternCache(new WorkBudget(STEPS), regular, maxListedNames);
+  const users = new UserUniverse(settings.serviceAccounts, [document], patterns, isForAnybody);
+  return new EngineSets(document, patterns, users);
 }
+
+function unreadable(document: RulesDocument, settings: ServiceSettings): Finding[] {
+  const engine = engineSets(document, settings, false);
+  const evaluator = new Evaluator(document, engine.patterns);
+  const unnamed = everyKindOfName(engine.patterns);
+  return settings.readableCatalogs.flatMap((catalog) => {
+    const tables = [...namesAt(placeBelow(engine.schemaBranches(catalog)), unnamed)].flatMap((schema) =>
+      [...namesAt(placeBelow([engine.tables.branch([catalog, schema])]), unnamed)].map((table) => ({
+        catalog,
+        schema,
+        table,
+      })),
+    );
+    return settings.serviceAccounts.flatMap((account): Finding[] => {
+      engine.spend(tables.length * document.tables.length * STEPS_PER_MATCH);
+      const closed = tables.find((table) => !evaluator.maySelect(account, table, []));
+      if (closed === undefined) return [];
+      const message = `${account} may not read ${pathOf(closed)}, of the readable catalog ${catalog}`;
+      return [{ code: 'invariant-readable-catalog', severity: 'error', message }];
+    });
+  });
+}
+
+/** To try the patterns of a rule on a table. */
+const STEPS_PER_MATCH = 20;
 
 /** Rules that are left out keep their places, for nobody. */
 function documentOf(

@@ -1,4 +1,5 @@
-import { DOT, readJavaPattern } from '../document/java-pattern.js';
+import { DOT } from '../document/java-characters.js';
+import { readJavaPattern } from '../document/java-pattern.js';
 import type { Pattern, PatternPiece } from '../document/pattern.js';
 
 /** What is known of the names that a pattern of anybody's file matches. */
@@ -32,23 +33,52 @@ const MOST_UNSPELLED = 500;
  * matches no user without a group, and one about any owner is not about running queries.
  */
 export function anyName(field: string, text: string | undefined): string | undefined {
-  if (text === undefined || NEVER_ANY.has(field) || !text.includes('.')) return text;
+  if (text === undefined || NEVER_ANY.has(field) || !/[.\\]|\[\^/.test(text)) return text;
   const language = languageOf(text);
   return language.kind === 'regular' && language.pattern.options.some(isAny) ? undefined : text;
 }
 
 const NEVER_ANY: ReadonlySet<string> = new Set(['queryOwner', 'group', 'original_group']);
 
+/** `.*`, `.+`, `(a|.*)`, `.*.+`, `[^\\n]*x?`: pieces that match any text, of which one needs a character, beside pieces that need none. */
 function isAny(option: readonly PatternPiece[]): boolean {
-  const [piece, ...more] = option;
-  if (piece === undefined || more.length > 0) return false;
-  if (piece.kind === 'choice') return piece.options.some(isAny);
-  return (
-    piece.kind === 'rest' ||
-    (piece.kind === 'repeated' &&
-      piece.piece.kind === 'set' &&
-      piece.piece.units === DOT &&
-      piece.min <= 1 &&
-      piece.max === Infinity)
-  );
+  const others = option.filter((piece) => !isAnyText(piece));
+  const needed = option.filter((piece) => isAnyText(piece) && !mayBeEmpty(piece)).length;
+  return others.length < option.length && needed <= 1 && others.every(mayBeEmpty);
+}
+
+function isAnyText(piece: PatternPiece): boolean {
+  switch (piece.kind) {
+    case 'rest':
+      return true;
+    case 'repeated':
+      if (piece.min > 1) return false;
+      return piece.max === Infinity && piece.piece.kind === 'set'
+        ? piece.piece.characters.isSupersetOf(DOT)
+        : piece.max >= 1 && isAnyText(piece.piece);
+    case 'choice':
+      return piece.options.some(isAny);
+    case 'optional':
+      return isAnyText(piece.piece);
+    case 'literal':
+    case 'class':
+    case 'set':
+      return false;
+  }
+}
+
+function mayBeEmpty(piece: PatternPiece): boolean {
+  switch (piece.kind) {
+    case 'rest':
+    case 'optional':
+      return true;
+    case 'repeated':
+      return piece.min === 0 || mayBeEmpty(piece.piece);
+    case 'choice':
+      return piece.options.some((option) => option.every(mayBeEmpty));
+    case 'literal':
+    case 'class':
+    case 'set':
+      return false;
+  }
 }

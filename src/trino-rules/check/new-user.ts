@@ -4,10 +4,15 @@ import type { Report } from './placed-finding.js';
 /**
  * `new_user` is a replacement text before it is a pattern (java.util.regex.Matcher, seen on Trino 483): `$1` is a group of
  * `original_user`, any other `$` fails when the rule is reached, and a backslash is eaten.
- * @param groups how many `original_user` captures
+ * @param groups how many `original_user` captures; null: there is none, and the engine takes the text as it is
  */
-export function checkNewUser({ text, at }: ForeignPattern, groups: number, report: Report): void {
+export function checkNewUser({ text, at }: ForeignPattern, groups: number | null, report: Report): void {
   const unsafe = (message: string): void => report('rules-new-user-unsafe', message, at);
+  if (groups === null) {
+    if (/\$[0-9]/.test(text))
+      unsafe('"new_user" refers to a group, and without "original_user" nothing takes its place');
+    return;
+  }
   for (const [piece, group] of text.matchAll(/\\[^]|\$([0-9])?/g)) {
     if (piece.startsWith('\\')) {
       if (piece === '\\\\') continue;

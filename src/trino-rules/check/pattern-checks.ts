@@ -1,4 +1,4 @@
-import { CharSet } from 'refa';
+import { codePoints } from '../document/java-characters.js';
 import { readJavaPattern } from '../document/java-pattern.js';
 import type { Pattern } from '../document/pattern.js';
 import { mayMatchOver } from '../document/rule-language.js';
@@ -29,6 +29,8 @@ export function checkPattern(key: string, field: FieldFormat, text: string, at: 
       report('pattern-read-differently', `"${key}" has ${list}, which Java reads unlike other tools`, at);
     else report('pattern-java-only', `"${key}" has ${list}, which only Java's regular expressions know`, at);
   }
+  if (reading.namesCharacter)
+    report('pattern-character-name', `"${key}" has \\N{…}, which the engine may not know; write \\x{…}`, at);
   const isName = field.reads === 'pattern' && field.matches === 'lower-case name';
   if (isName && reading.pattern !== null && !matchesLowerCase(text, reading.pattern))
     report('pattern-case', `the engine's names are lower-case: no name matches "${key}"`, at);
@@ -71,7 +73,7 @@ function hint(text: string): string {
   return '';
 }
 
-const LOWER_CASE = CharSet.fromRange(0xffff, { min: 0x41, max: 0x5a }).negate();
+const LOWER_CASE = codePoints([0x41, 0x5a]).negate();
 const MAX_NODES = 2_000;
 
 /** False only where it is certain. */

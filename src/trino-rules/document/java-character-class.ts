@@ -1,126 +1,173 @@
-import { CharSet } from 'refa';
+import { CharSet, type CharRange } from 'refa';
+import { bothCases, LAST_CODE_POINT } from './java-characters.js';
 import { readEscape } from './java-escape.js';
 import { JavaPatternRefused, type PatternSource } from './java-pattern-source.js';
 
-const MAX_UNIT = 0xffff;
-const MAX_DEPTH = 100;
-const NOTHING = CharSet.empty(MAX_UNIT);
+const MAX_DEPTH = 2_000;
+const NOTHING = CharSet.empty(LAST_CODE_POINT);
 
 /**
- * A character class with its unions and intersections, from `[` on. Null: it holds properties or characters beyond UTF-16's
- * first plane, and is not judged as a set.
+ * A character class with its unions and intersections, from `[` on, closing bracket included. Null: it holds properties of characters,
+ * and is not judged as a set.
  * @throws JavaPatternRefused
  */
-export function readCharacterClass(source: PatternSource, ignoresCase: boolean): CharSet | null {
-  const reader = new ClassReader(source, ignoresCase);
-  const units = reader.class(0);
-  return reader.isOpaque ? null : units;
+export function readCharacterClass(source: PatternSource): CharSet | null {
+  const reader = new ClassReader(source);
+  const characters = reader.class(true, 0)();
+  return reader.isOpaque ? null : characters;
 }
 
+/** The set that a part of a class will have been when all of the class is read. */
+type Part = () => CharSet;
+
+/** As `clazz` and `range` of java.util.regex.Pattern, which keep some facts of what stood before (JDK 25). */
 class ClassReader {
   isOpaque = false;
+  private intersections = 0;
 
-  constructor(
-    private readonly source: PatternSource,
-    private readonly ignoresCase: boolean,
-  ) {}
+  constructor(private readonly source: PatternSource) {}
 
-  class(depth: number): CharSet {
+  /** @param isBracketed false: what stands behind `&&`, up to the bracket of the class around it */
+  class(isBracketed: boolean, depth: number): Part {
     const { source } = this;
-    const start = source.at++;
+    const start = source.at;
     if (depth > MAX_DEPTH) throw new JavaPatternRefused('it is nested too deeply', start);
-    const isNegated = source.take('^');
-    if (source.peek() === ']') source.differs('read-differently', isNegated ? '[^]…]' : '[]…]');
-    const units = this.intersections(start, depth);
-    source.at++;
-    return isNegated ? units.negate() : units;
-  }
-
-  /** What stands between the brackets, up to the closing one. */
-  private intersections(start: number, depth: number): CharSet {
-    const { source } = this;
-    let whole: CharSet | null = null;
-    let part: CharSet | null = null;
-    for (let isFirst = true; ; isFirst = false) {
-      const sign = source.peek();
-      if (sign === '') throw new JavaPatternRefused('a character class is not closed', start);
-      if (sign === ']' && !isFirst && (whole !== null || part !== null)) break;
-      if (sign === '&' && source.peek(1) === '&') {
-        source.differs('read-differently', '&&');
-        source.at += 2;
-        // Java adds a third & to what stood before the other two.
-        if (source.peek() === '&') this.isOpaque = true;
-        while (source.peek() === '&') source.at++;
-        // A side without members stands for the other one.
-        if (part !== null) whole = whole === null ? part : whole.intersect(part);
-        part = null;
-        if (source.peek() === ']' && whole === null) throw new JavaPatternRefused('&& stands alone in a class', start);
+    /** Java keeps characters below 256 as one set, which grows even behind an `&&` that it is a side of. */
+    const small: CharRange[] = [];
+    const smallPart: Part = () => NOTHING.union(small);
+    let isSmallPending = false;
+    let whole: Part[] | null = null;
+    let last: Part | null = null;
+    let sign = source.next();
+    const isNegated = sign === '^' && source.raw(-1) === '[';
+    if (isNegated) sign = source.next();
+    if (sign === ']') source.differs('read-differently', isNegated ? '[^]…]' : '[]…]');
+    for (;;) {
+      if (sign === '' && source.isAtEnd) throw new JavaPatternRefused('a character class is not closed', start);
+      if (sign === ']' && (whole !== null || isSmallPending)) break;
+      if (sign === '[') {
+        source.differs('read-differently', '[…[…]]');
+        last = this.class(true, depth + 1);
+        (whole ??= []).push(last);
+        sign = source.peek();
         continue;
       }
-      part = (part ?? NOTHING).union(this.member(depth));
+      if (sign === '&') {
+        if (source.next() === '&') {
+          source.differs('read-differently', '&&');
+          const right = this.rightSide(depth);
+          if (isSmallPending) {
+            if (whole === null) last = smallPart;
+            (whole ??= []).push(smallPart);
+            isSmallPending = false;
+          }
+          last = right ?? last;
+          if (whole === null && right === null) throw new JavaPatternRefused('&& stands alone in a class', start);
+          // A character that is given by its name may have been one below 256, or not.
+          if (last === null && !source.namesCharacter)
+            throw new JavaPatternRefused('&& has no right side in a class', start);
+          last ??= smallPart;
+          whole = whole === null ? [last] : [this.intersection(whole, last)];
+          sign = source.peek();
+          continue;
+        }
+        source.at--;
+      }
+      const member = this.member();
+      if (Array.isArray(member)) {
+        small.push(...member);
+        isSmallPending = true;
+        last = null;
+      } else {
+        last = member;
+        (whole ??= []).push(last);
+      }
+      sign = source.peek();
     }
-    if (whole === null) return part ?? NOTHING;
-    // Java then intersects with a part of the class before it.
-    if (part === null) this.isOpaque = true;
-    return part === null ? whole : whole.intersect(part);
+    if (isBracketed) source.at++;
+    const parts = whole ?? [];
+    if (isSmallPending) parts.push(smallPart);
+    return isNegated ? () => union(parts).negate() : () => union(parts);
   }
 
-  private member(depth: number): CharSet {
+  /** Behind `&&`, up to the end of the class or the next `&`; null: there is nothing. */
+  private rightSide(depth: number): Part | null {
     const { source } = this;
-    if (source.peek() === '[') {
-      source.differs('read-differently', '[…[…]]');
-      return this.class(depth + 1);
+    const parts: Part[] = [];
+    for (let sign = source.next(); sign !== ']' && sign !== '&'; sign = source.peek()) {
+      if (sign !== '[') source.at--;
+      parts.push(this.class(sign === '[', depth + 1));
     }
-    const start = source.at;
-    const from = this.character();
-    if (typeof from !== 'string') return from;
-    if (source.peek() !== '-' || ['[', ']', ''].includes(source.peek(1))) return this.single(from);
-    source.at++;
-    const to = this.character();
-    const [min, max] = [from.codePointAt(0) ?? 0, typeof to === 'string' ? (to.codePointAt(0) ?? 0) : -1];
-    if (max < min) throw new JavaPatternRefused(`the range ${source.since(start)} is none`, start);
-    if (max > MAX_UNIT) {
+    return parts.length === 0 ? null : () => union(parts);
+  }
+
+  private intersection(left: readonly Part[], right: Part): Part {
+    if (++this.intersections > MAX_DEPTH) {
       this.isOpaque = true;
-      return NOTHING;
+      return () => NOTHING;
     }
-    return this.range(min, max);
+    return () => union(left).intersect(right());
   }
 
-  /** A character, or the set of an escape sequence. */
-  private character(): string | CharSet {
+  /** A character, a range or the set of an escape sequence; characters below 256 as their ranges. */
+  private member(): Part | CharRange[] {
     const { source } = this;
-    if (source.peek() !== '\\') return source.next();
-    const escape = readEscape(source, true);
-    if (escape.kind === 'character') return escape.character;
-    if (escape.kind === 'set') return escape.units;
-    this.isOpaque = true;
-    return NOTHING;
+    const start = source.at;
+    const from = this.character(source.peek() === '\\' && source.raw(2) === '-');
+    if (typeof from === 'function') return from;
+    if (source.peek() !== '-') return this.single(from);
+    const end = source.raw(1);
+    if (end === '[' || end === ']') return this.single(from);
+    source.next();
+    const to = source.peek() === '\\' ? this.character(true) : this.plain();
+    if (typeof to === 'function' || to < from)
+      throw new JavaPatternRefused(`the range ${source.written(start, source.at)} is none`, start);
+    return this.range(from, to);
   }
 
-  private single(character: string): CharSet {
-    const code = character.codePointAt(0) ?? 0;
-    if (code <= MAX_UNIT) return this.range(code, code);
-    this.isOpaque = true;
-    return NOTHING;
+  private character(isRange: boolean): number | Part {
+    const { source } = this;
+    if (source.peek() !== '\\') return this.plain();
+    const escape = readEscape(source, true, isRange);
+    if (escape.kind === 'character') return escape.code;
+    if (escape.kind === 'opaque') this.isOpaque = true;
+    if (escape.kind === 'opaque' && escape.isNamed) return UNKNOWN;
+    const characters = escape.kind === 'set' ? escape.characters : NOTHING;
+    return () => characters;
   }
 
-  /** Each range is read in both cases before a class is negated: `(?i)[^a]` is neither a nor A. */
-  private range(min: number, max: number): CharSet {
-    const units = NOTHING.union([{ min, max }]);
-    return this.ignoresCase ? bothCases(units) : units;
+  private plain(): number {
+    const code = this.source.peek().codePointAt(0) ?? 0;
+    this.source.at++;
+    return code;
+  }
+
+  private single(code: number): Part | CharRange[] {
+    const hasOtherCases = this.source.has('i') && this.source.has('u') && OTHER_CASES_BEYOND.includes(code);
+    return code < 256 && !hasOtherCases ? [...this.cased(code, code).ranges] : this.range(code, code);
+  }
+
+  private range(min: number, max: number): Part {
+    const characters = this.cased(min, max);
+    return () => characters;
+  }
+
+  /** Read in both cases before a class is negated: `(?i)[^a]` is neither a nor A. */
+  private cased(min: number, max: number): CharSet {
+    if (Number.isNaN(min + max)) return NOTHING;
+    const characters = NOTHING.union([{ min, max }]);
+    if (!this.source.has('i')) return characters;
+    if (this.source.has('u')) this.isOpaque = true;
+    return bothCases(characters);
   }
 }
 
-/** Of ASCII letters alone. */
-function bothCases(units: CharSet): CharSet {
-  const turned = units.ranges.flatMap(({ min, max }) => [
-    ...shifted(min, max, 0x41, 0x5a, 0x20),
-    ...shifted(min, max, 0x61, 0x7a, -0x20),
-  ]);
-  return units.union(turned);
-}
+/** The code point of a character that is given by its name. */
+const UNKNOWN = NaN;
 
-function shifted(min: number, max: number, from: number, to: number, by: number): { min: number; max: number }[] {
-  const [low, high] = [Math.max(min, from), Math.min(max, to)];
-  return low > high ? [] : [{ min: low + by, max: high + by }];
+/** Latin letters with a case beyond Latin-1. */
+const OTHER_CASES_BEYOND = Array.from('ÿµIiSsKkÅå', (letter) => letter.codePointAt(0));
+
+function union(parts: readonly Part[]): CharSet {
+  return NOTHING.union(parts.flatMap((part) => part().ranges));
 }

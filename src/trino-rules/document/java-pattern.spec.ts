@@ -68,6 +68,17 @@ describe('a pattern of Java', () => {
       'orders\\',
       '\\b{x}',
     ],
+    ...[
+      '[\\dx&&]',
+      '(?<=\\2)(a)(b)',
+      '(?<=(a|b)*)c',
+      '(?<=(?:a|bc){2,3})d',
+      '\\N{é}',
+      '\\p{InNoSuch}',
+      '\\p{blk=nosuch}',
+      '\\p{InGreek_and_Coptic}',
+    ],
+    ...['\\p{sc=nosuch}', '\\ud83d\\uzzzz', '(?i--m)', '(?<n>a)\\k<m>'],
   ])('is refused: %s', (text) => expect(readJavaPattern(text).kind).toBe('refused'));
 
   it.each([
@@ -117,6 +128,14 @@ describe('a pattern of Java', () => {
       '(?<=a*)b',
       '\\Qa.\\E{2}',
     ],
+    ...['[x&&]', '[\\dé日&&]', '(?<=(a|bc)?)d', '(?c)a', '\\p{blk=greek}', '\\p{Isalpha}', '(?U)\\p{alpha}'],
+    ...[
+      '\\p{IsGaray}',
+      '\\p{gc=javaDigit}',
+      '\\p{InGREEK EXTENDED}',
+      '('.repeat(300) + ')'.repeat(300),
+      '\\N{DIGIT ONE}',
+    ],
     ...['(?x) a {2 }', '(?x)( ?: a ) b', '(?x)[\\ ]', '(?x)\\# # a # itself', '(?x: [a-z ]+ )[ ]'],
   ])('is read: %s', (text) => expect(readJavaPattern(text).kind).toBe('read'));
 
@@ -131,15 +150,27 @@ describe('a pattern of Java', () => {
     ['^ana$', ['ana'], ['xana']],
     ['[^\\d]', ['a', '-'], ['1', 'ab']],
     ['a?b*', ['', 'a', 'bbb'], ['ba']],
+    // Java adds what stands behind a third & to the side before the other two.
+    ['[a&&&b]', ['a', 'b', '&'], ['c']],
+    ['[ab&&[bc]&d]', ['a', 'b', '&', 'd'], ['c']],
+    ['.', ['a', '😀', '\ud83d'], ['😀😀', '', '\u0085']],
+    ['[^a]', ['😀', '日'], ['a', '😀b']],
+    ['[😀-😃]x', ['😁x'], ['😄x', '😁']],
+    ['\\ud83d\\ude00', ['😀'], ['\ud83d']],
+    ['\\x{1F600}+', ['😀', '😀😀'], []],
+    // Two halves that were written apart are two characters, and no name has these beside each other.
+    ['\\ud83d(?:\\ude00)', [], ['😀']],
+    ['\\ud83d.*', ['\ud83d', '\ud83da'], ['😀', '😀a']],
+    ['(?s).+', ['a\n'], ['']],
+    ['(?x) a b # c', ['ab'], ['a b', 'ab # c']],
+    ['(^a|b)c$', ['ac', 'bc'], ['abc']],
+    ['\\p{Punct}\\P{Lower}', ['-A', '!1'], ['-a', 'aA']],
   ])('%s means the whole name', (text, those, others) => {
     const reading = readJavaPattern(text);
     const language = (name: string) =>
       reading.kind === 'read' && reading.pattern !== null && matches(reading.pattern, name);
     expect([...those, ...others].filter(language)).toEqual(those);
   });
-
-  it('is not judged as a language where Java does not intersect what && joins', () =>
-    expect(readJavaPattern('[a&&&b]')).toMatchObject({ kind: 'read', pattern: null }));
 
   it('means the same as in the common subset, where that has it', () => {
     fc.assert(

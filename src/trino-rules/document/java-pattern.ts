@@ -1,7 +1,22 @@
-import { CharSet } from 'refa';
+import type { CharSet } from 'refa';
 import { readCharacterClass } from './java-character-class.js';
+import { ALL, bothCases, codePoints, DOT, UNIX_DOT, wouldPair } from './java-characters.js';
 import { readEscape } from './java-escape.js';
-import { JavaPatternRefused, PatternSource, type PatternDifference } from './java-pattern-source.js';
+import {
+  CHARACTER,
+  GRAPHEME,
+  independentExtent,
+  inSequence,
+  isObvious,
+  NO_CHARACTER,
+  oneOfExtents,
+  repeatedExtent,
+  repeatedGroupExtent,
+  type Extent,
+} from './java-extent.js';
+import { readFlags } from './java-flags.js';
+import { isEndless, NOTHING, readRepetition, repeated } from './java-repetition.js';
+import { JavaPatternRefused, PatternSource, type JavaFlag, type PatternDifference } from './java-pattern-source.js';
 import type { Pattern, PatternPiece } from './pattern.js';
 
 export type JavaPatternReading =
@@ -13,212 +28,227 @@ export type JavaPatternReading =
       groups: number;
       /** Constructs that JavaScript's regular expressions refuse or read differently. */
       differences: readonly PatternDifference[];
+      /** It has `\N{…}`, which Java refuses where no character has that name; the names are not known here. */
+      namesCharacter: boolean;
     }
-  | { kind: 'refused'; reason: string; /** UTF-16 offset in the text. */ at: number };
+  | { kind: 'refused'; reason: string; /** In characters. */ at: number };
 
 /**
  * Reads a whole-string pattern as java.util.regex does (JDK 25: `Pattern.compile` without flags), and refuses what it refuses.
- * The stack's tests compare the verdicts with the engine's own.
+ * The stack's tests compare the verdicts, and the names that patterns match, with Java's own.
  */
 export function readJavaPattern(text: string): JavaPatternReading {
   const source = new PatternSource(text);
   try {
-    const reader = new JavaPatternReader(source);
-    const options = reader.alternatives(0, { ignoresCase: false, hasComments: false });
-    if (!source.isAtEnd) throw new JavaPatternRefused('a closing parenthesis without an opening one', source.at);
+    const { options } = new JavaPatternReader(source).alternatives(0, true);
+    if (source.peek() === ')') throw new JavaPatternRefused('a closing parenthesis without an opening one', source.at);
+    if (!source.isAtEnd || source.isBeyondEnd) throw new JavaPatternRefused('it ends in the middle', source.at);
     const pattern = source.isOpaque ? null : { options, isFinite: !options.some((option) => option.some(isEndless)) };
-    return { kind: 'read', pattern, groups: source.groups, differences: source.differences };
+    const { groups, differences, namesCharacter } = source;
+    return { kind: 'read', pattern, groups, differences, namesCharacter };
   } catch (error) {
     if (error instanceof JavaPatternRefused) return { kind: 'refused', reason: error.message, at: error.at };
     throw error;
   }
 }
 
-interface Flags {
-  ignoresCase: boolean;
-  hasComments: boolean;
+/** A part of a pattern, and what it means for a look-behind around it. */
+interface Part {
+  piece: PatternPiece;
+  extent: Extent;
+  /** One character or class. */
+  isSet?: true;
 }
 
-const MAX_DEPTH = 200;
-/** Java's dot, without DOTALL. */
-export const DOT = CharSet.fromCharacters(0xffff, [0x0a, 0x0d, 0x85, 0x2028, 0x2029]).negate();
-const EMPTY: PatternPiece = { kind: 'choice', options: [[]] };
+/** Deeper groups are not judged; between 1,000 and 1,500 the stack of Java ends. */
+const MAX_JUDGED_DEPTH = 200;
+const MAX_DEPTH = 1_200;
 
 class JavaPatternReader {
+  /** How many ^ were read. */
+  private carets = 0;
+
   constructor(private readonly source: PatternSource) {}
 
-  alternatives(depth: number, flags: Flags): PatternPiece[][] {
-    if (depth > MAX_DEPTH) throw new JavaPatternRefused('it is nested too deeply', this.source.at);
-    // Inline flags hold to the end of the group, later alternatives included.
-    const own = { ...flags };
-    const options = [this.sequence(depth, own)];
-    while (this.source.take('|')) options.push(this.sequence(depth, own));
-    return options;
+  /** @param isAtStart nothing stands before it in the whole pattern */
+  alternatives(depth: number, isAtStart: boolean): { options: PatternPiece[][]; extent: Extent } {
+    const { source } = this;
+    if (depth > MAX_DEPTH) throw new JavaPatternRefused('it is nested too deeply', source.at);
+    if (depth > MAX_JUDGED_DEPTH) source.isOpaque = true;
+    const all = [this.sequence(depth, isAtStart)];
+    while (source.take('|')) all.push(this.sequence(depth, isAtStart));
+    const extents = all.map(({ extent }) => extent);
+    return {
+      options: all.map(({ pieces }) => pieces),
+      extent: extents.length === 1 ? inSequence(extents) : oneOfExtents(extents),
+    };
   }
 
-  private sequence(depth: number, flags: Flags): PatternPiece[] {
+  private sequence(depth: number, isAtStart: boolean): { pieces: PatternPiece[]; extent: Extent } {
     const { source } = this;
     const pieces: PatternPiece[] = [];
+    const extents: Extent[] = [];
     for (;;) {
-      source.hasComments = flags.hasComments;
       const sign = source.peek();
-      if (sign === '' || sign === '|' || sign === ')') return pieces;
-      if (sign === '^' && pieces.length === 0 && depth === 0) {
-        source.at++;
-        if (this.isQuantified()) source.isOpaque = true;
-        this.quantified(EMPTY);
-        continue;
-      }
-      const piece = this.atom(sign, depth, flags);
-      if (piece === null) continue;
-      source.hasComments = flags.hasComments;
-      const whole = this.quantified(piece);
+      if (sign === '' || sign === '|' || sign === ')') return { pieces, extent: inSequence(extents) };
+      const isFirst = isAtStart && pieces.length === 0;
+      const part = sign === '(' ? this.group(depth, isFirst) : this.repeatedAtom(sign, depth, isFirst);
+      if (part === null) continue;
+      extents.push(part.extent);
+      const { piece } = part;
+      if (piece === NOTHING) continue;
       const last = pieces.at(-1);
-      if (whole.kind === 'literal' && last?.kind === 'literal') last.text += whole.text;
-      else pieces.push(whole);
+      if (piece.kind === 'literal' && last?.kind === 'literal' && !wouldPair(last.text, piece.text))
+        last.text += piece.text;
+      else pieces.push(piece);
     }
   }
 
-  /** Null: inline flags, which cannot be repeated. */
-  private atom(sign: string, depth: number, flags: Flags): PatternPiece | null {
+  private repeatedAtom(sign: string, depth: number, isFirst: boolean): Part {
+    const atom = this.atom(sign, depth, isFirst);
+    const repetition = readRepetition(this.source);
+    if (repetition === null) return atom;
+    const extent = repeatedExtent(atom.extent, repetition, atom.isSet ?? false);
+    return { piece: repeated(atom.piece, repetition), extent };
+  }
+
+  private atom(sign: string, depth: number, isFirst: boolean): Part {
     const { source } = this;
-    const start = source.at;
     switch (sign) {
       case '*':
       case '+':
       case '?':
-        throw new JavaPatternRefused(`${sign} stands where there is nothing to repeat`, start);
+        throw new JavaPatternRefused(`${sign} stands where there is nothing to repeat`, source.at);
       case '{':
         // A count without anything before it repeats the empty text.
-        return EMPTY;
-      case '(':
-        return this.group(depth, flags);
+        return { piece: NOTHING, extent: NO_CHARACTER };
       case '[':
-        return source.set(readCharacterClass(source, flags.ignoresCase));
+        return this.inCanonicalForm(this.set(readCharacterClass(source)));
       case '.':
         source.at++;
-        return { kind: 'set', units: DOT };
+        return this.set(source.has('s') ? ALL : source.has('d') ? UNIX_DOT : DOT);
       case '^':
-      case '$':
+      case '$': {
         source.at++;
-        if (sign === '^' || depth > 0 || !['', '|'].includes(source.peek())) source.isOpaque = true;
-        return EMPTY;
+        if (sign === '^') this.carets++;
+        const isLast = depth === 0 && ['', '|'].includes(source.peek());
+        if (sign === '^' ? !isFirst || source.has('m') : !isLast) source.isOpaque = true;
+        return { piece: NOTHING, extent: NO_CHARACTER };
+      }
       case '\\':
-        return this.escaped(flags);
+        return this.escaped();
       default:
-        return source.literal(source.next(), flags.ignoresCase);
+        return this.literal(source.read());
     }
   }
 
-  private escaped(flags: Flags): PatternPiece {
+  private escaped(): Part {
     const { source } = this;
     const escape = readEscape(source, false);
-    if (escape.kind === 'character') return source.literal(escape.character, flags.ignoresCase);
-    if (escape.kind === 'set') return { kind: 'set', units: escape.units };
+    if (escape.kind === 'character') return this.literal(escape.code);
+    if (escape.kind === 'set')
+      return escape.isProperty ? this.inCanonicalForm(this.set(escape.characters)) : this.set(escape.characters);
     source.isOpaque = true;
-    return EMPTY;
+    return { piece: NOTHING, extent: escape.extent, ...(escape.isCharacter && { isSet: true }) };
   }
 
-  private group(depth: number, flags: Flags): PatternPiece | null {
+  private literal(code: number): Part {
     const { source } = this;
-    const start = source.at++;
-    if (!source.take('?')) {
+    if (source.has('i') && source.has('u')) source.isOpaque = true;
+    const text = String.fromCodePoint(code);
+    // Java ignores the case of ASCII letters alone, unless told otherwise.
+    if (!source.has('i') || !/^[a-zA-Z]$/.test(text))
+      return { piece: { kind: 'literal', text }, extent: CHARACTER, isSet: true };
+    return this.set(bothCases(codePoints([code, code])));
+  }
+
+  /** Null: it is not judged. */
+  private set(characters: CharSet | null): Part {
+    if (characters === null) this.source.isOpaque = true;
+    const piece: PatternPiece = characters === null ? NOTHING : { kind: 'set', characters };
+    return { piece, extent: CHARACTER, isSet: true };
+  }
+
+  /** With CANON_EQ a class or a property may match several characters. */
+  private inCanonicalForm(part: Part): Part {
+    return this.source.has('c') ? { piece: part.piece, extent: GRAPHEME } : part;
+  }
+
+  /** Null: inline flags, which cannot be repeated. */
+  private group(depth: number, isFirst: boolean): Part | null {
+    const { source } = this;
+    const start = source.at;
+    const { flags } = source;
+    if (source.next() !== '?') {
       source.addGroup(null);
-      return this.rest(start, depth, flags);
+      return this.rest(start, depth, isFirst, flags);
     }
-    if (source.take(':')) return this.rest(start, depth, flags);
-    for (const look of ['=', '!', '<=', '<!', '>']) {
-      if (!source.take(look)) continue;
-      if (look === '>') source.differs('refused-by-javascript', '(?>…)');
-      source.isOpaque = true;
-      return this.rest(start, depth, flags);
+    const sign = String.fromCodePoint(source.skip());
+    switch (sign) {
+      case ':':
+        return this.rest(start, depth, isFirst, flags);
+      case '=':
+      case '!':
+        source.isOpaque = true;
+        return this.assertion(start, depth, flags);
+      case '>': {
+        source.differs('refused-by-javascript', '(?>…)');
+        source.isOpaque = true;
+        const { extent } = this.body(start, depth, false, flags);
+        return this.repeatedAssertion(independentExtent(extent));
+      }
+      case '<':
+        return this.afterAngle(start, depth, isFirst, flags);
+      default: {
+        source.at--;
+        if (!readFlags(source, start)) return null;
+        return this.rest(start, depth, isFirst, flags);
+      }
     }
-    if (source.take('<')) {
-      source.addGroup(source.groupName());
-      return this.rest(start, depth, flags);
-    }
-    return this.flags(start, depth, flags);
   }
 
-  private rest(start: number, depth: number, flags: Flags): PatternPiece {
-    const options = this.alternatives(depth + 1, flags);
-    if (!this.source.take(')')) throw new JavaPatternRefused('a group is not closed', start);
-    return { kind: 'choice', options };
-  }
-
-  /** `(?i)`, to the end of the group, or `(?i:…)`. */
-  private flags(start: number, depth: number, flags: Flags): PatternPiece | null {
+  /** Behind `(?<`: a name, or a look-behind. */
+  private afterAngle(start: number, depth: number, isFirst: boolean, flags: ReadonlySet<JavaFlag>): Part {
     const { source } = this;
-    const written = source.match(/[a-zA-Z-]*/y);
-    const [on = '', off = '', ...more] = written.split('-');
-    const isKnown = /^[idmsuxU]*$/.test(on + off) && more.length === 0;
-    const end = source.next();
-    if (!isKnown || (end !== ')' && end !== ':')) {
-      throw new JavaPatternRefused(`(?${written}${end} is no group that Java knows`, start);
+    const code = source.read();
+    if (code !== 0x3d && code !== 0x21) {
+      source.addGroup(source.groupName(code));
+      return this.rest(start, depth, isFirst, flags);
     }
-    source.differs('refused-by-javascript', `(?${written}${end}`);
-    if (/[sxuU]/.test(on)) source.isOpaque = true;
-    const isOn = (flag: string, before: boolean): boolean => (before || on.includes(flag)) && !off.includes(flag);
-    const given = { ignoresCase: isOn('i', flags.ignoresCase), hasComments: isOn('x', flags.hasComments) };
-    if (end === ':') return this.rest(start, depth, given);
-    Object.assign(flags, given);
-    return null;
+    source.isOpaque = true;
+    return this.assertion(start, depth, flags, true);
   }
 
-  private isQuantified(): boolean {
-    return ['*', '+', '?', '{'].includes(this.source.peek());
+  private assertion(start: number, depth: number, flags: ReadonlySet<JavaFlag>, looksBehind = false): Part {
+    const { extent } = this.body(start, depth, false, flags);
+    if (looksBehind && !isObvious(extent))
+      throw new JavaPatternRefused('a look-behind has no obvious maximum length', start);
+    return this.repeatedAssertion(NO_CHARACTER);
   }
 
-  private quantified(piece: PatternPiece): PatternPiece {
+  private repeatedAssertion(extent: Extent): Part {
+    const repetition = readRepetition(this.source);
+    return { piece: NOTHING, extent: repetition === null ? extent : repeatedExtent(extent, repetition, false) };
+  }
+
+  private rest(start: number, depth: number, isFirst: boolean, flags: ReadonlySet<JavaFlag>): Part {
+    const { carets, source } = this;
+    const { options, extent } = this.body(start, depth, isFirst, flags);
+    const [only = []] = options;
+    const piece: PatternPiece = options.length === 1 && only.length === 0 ? NOTHING : { kind: 'choice', options };
+    const repetition = readRepetition(source);
+    if (repetition === null) return { piece, extent };
+    // The start of the name is the start of the first repetition alone.
+    if (repetition.max > 1 && this.carets > carets) source.isOpaque = true;
+    return { piece: repeated(piece, repetition), extent: repeatedGroupExtent(extent, repetition) };
+  }
+
+  /** Up to the closing parenthesis, where the flags before the group hold again. */
+  private body(start: number, depth: number, isFirst: boolean, flags: ReadonlySet<JavaFlag>) {
     const { source } = this;
-    if (!this.isQuantified()) return piece;
-    const sign = source.next();
-    const [min, max] =
-      sign === '*' ? [0, Infinity] : sign === '+' ? [1, Infinity] : sign === '?' ? [0, 1] : this.count();
-    if (source.take('+')) {
-      source.differs('refused-by-javascript', `${sign}+`);
-      source.isOpaque = true;
-    } else source.take('?');
-    if (piece.kind === 'set' && piece.units === DOT && min === 0 && max === Infinity) return { kind: 'rest' };
-    if (piece === EMPTY) return EMPTY;
-    return min === 0 && max === 1 ? { kind: 'optional', piece } : { kind: 'repeated', piece, min, max };
-  }
-
-  /** Behind `{`. */
-  private count(): [number, number] {
-    const { source } = this;
-    const start = source.at - 1;
-    const least = source.match(/[0-9]+/y);
-    if (least === '') throw new JavaPatternRefused('{ begins a count, such as {2,3}; a brace itself is [{]', start);
-    let most: string | null = least;
-    if (source.take(',')) {
-      most = source.match(/[0-9]+/y);
-      if (most === '' && source.peek() !== '}') throw new JavaPatternRefused('a count is not two numbers', start);
-    }
-    if (!source.take('}')) throw new JavaPatternRefused('a count is not closed', start);
-    const [min, max] = [Number(least), most === '' ? Infinity : Number(most)];
-    if (min > MAX_COUNT || (max !== Infinity && max > MAX_COUNT) || max < min) {
-      throw new JavaPatternRefused('a count is out of range', start);
-    }
-    return [min, max];
-  }
-}
-
-const MAX_COUNT = 2 ** 31 - 1;
-
-function isEndless(piece: PatternPiece): boolean {
-  switch (piece.kind) {
-    case 'rest':
-      return true;
-    case 'repeated':
-      return piece.max === Infinity || isEndless(piece.piece);
-    case 'optional':
-      return isEndless(piece.piece);
-    case 'choice':
-      return piece.options.some((option) => option.some(isEndless));
-    case 'literal':
-    case 'class':
-    case 'set':
-      return false;
+    const inside = this.alternatives(depth + 1, isFirst);
+    if (source.read() !== 0x29) throw new JavaPatternRefused('a group is not closed', start);
+    source.flags = flags;
+    return inside;
   }
 }

@@ -1,5 +1,6 @@
 import { type DFA } from 'refa';
 import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { LAST_CODE_POINT } from './java-characters.js';
 import { matches } from './pattern-meaning.js';
 import type { Pattern } from './pattern.js';
 import { automatonOf } from './rule-language.js';
@@ -38,8 +39,8 @@ export class NameClasses {
     const automata = patterns.map((pattern) => getOrInsert(this.automata, pattern, () => this.automaton(pattern)));
     const found = new Map<string, string | null>();
     for (const name of present) found.set(this.combination(patterns, name), null);
-    const onlySpelled = UNITS[kind].flatMap((isUnit) =>
-      this.search(new Product(automata, isUnit, this.budget), patterns, spelled, found),
+    const onlySpelled = CHARACTERS[kind].flatMap((isAllowed) =>
+      this.search(new Product(automata, isAllowed, this.budget), patterns, spelled, found),
     );
     return [...new Set([...found.values(), ...onlySpelled])].filter((name) => name !== null);
   }
@@ -100,8 +101,8 @@ function numbered(dfa: DFA): Automaton {
 
 const DEAD = -1;
 
-function next({ states }: Automaton, state: number, unit: number): number {
-  return states[state]?.ranges.find(({ min, max }) => min <= unit && unit <= max)?.to ?? DEAD;
+function next({ states }: Automaton, state: number, code: number): number {
+  return states[state]?.ranges.find(({ min, max }) => min <= code && code <= max)?.to ?? DEAD;
 }
 
 function combinationText(isMatched: readonly boolean[]): string {
@@ -110,25 +111,25 @@ function combinationText(isMatched: readonly boolean[]): string {
 
 /** All patterns at once, each in its state. */
 class Product {
-  /** One of the units that lead every automaton from every state to the same one, readable ones first; and the way there. */
+  /** One of the characters that lead every automaton from every state to the same one, readable ones first; and the way there. */
   private readonly signs: { sign: string; to: Int32Array[] }[] = [];
 
   constructor(
     private readonly automata: readonly Automaton[],
-    isUnit: (unit: number) => boolean,
+    isAllowed: (code: number) => boolean,
     private readonly budget: WorkBudget,
   ) {
     const seen = new Set<string>();
     const size = automata.reduce((sum, { states }) => sum + states.length, 0);
-    for (const unit of unitsToTry(automata, isUnit)) {
+    for (const code of charactersToTry(automata, isAllowed)) {
       budget.spend(size * STEPS_PER_TRANSITION);
       const to = automata.map((automaton) =>
-        Int32Array.from(automaton.states, (_, state) => next(automaton, state, unit)),
+        Int32Array.from(automaton.states, (_, state) => next(automaton, state, code)),
       );
       const key = to.join(';');
       if (seen.has(key)) continue;
       seen.add(key);
-      this.signs.push({ sign: String.fromCharCode(unit), to });
+      this.signs.push({ sign: String.fromCodePoint(code), to });
     }
   }
 
@@ -170,35 +171,34 @@ class Product {
 const STEPS_PER_TRANSITION = 10;
 
 /** Readable ones first; then one of each range that an automaton tells from others. */
-function* unitsToTry(automata: readonly Automaton[], isUnit: (unit: number) => boolean): Iterable<number> {
+function* charactersToTry(automata: readonly Automaton[], isAllowed: (code: number) => boolean): Iterable<number> {
   for (const sign of READABLE) yield sign.charCodeAt(0);
   const bounds = new Set([0]);
   for (const { states } of automata)
     for (const { ranges } of states) for (const { min, max } of ranges) bounds.add(min).add(max + 1);
   const sorted = [...bounds].sort((a, b) => a - b);
   for (const [i, bound] of sorted.entries()) {
-    const end = sorted[i + 1] ?? LAST_UNIT + 1;
-    let unit = bound;
-    while (unit < end && !isUnit(unit)) unit++;
-    if (unit < end) yield unit;
+    const end = sorted[i + 1] ?? LAST_CODE_POINT + 1;
+    let code = bound;
+    while (code < end && !isAllowed(code)) code++;
+    if (code < end) yield code;
   }
 }
 
 const READABLE = 'abcdefghijklmnopqrstuvwxyz0123456789_-$.@ ';
-const LAST_UNIT = 0xffff;
 
 /** No name breaks a line. */
-function isPrintable(unit: number): boolean {
-  return /[^\p{C}\p{Z}]| /u.test(String.fromCharCode(unit));
+function isPrintable(code: number): boolean {
+  return /[^\p{C}\p{Z}]| /u.test(String.fromCodePoint(code));
 }
 
-function isLowerCase(unit: number): boolean {
-  const sign = String.fromCharCode(unit);
-  return isPrintable(unit) && sign === sign.toLowerCase();
+function isLowerCase(code: number): boolean {
+  const sign = String.fromCodePoint(code);
+  return isPrintable(code) && sign === sign.toLowerCase();
 }
 
 /** Names in lower case are looked for first: most are. */
-const UNITS: Record<NameKind, ((unit: number) => boolean)[]> = {
+const CHARACTERS: Record<NameKind, ((code: number) => boolean)[]> = {
   object: [isLowerCase],
   any: [isLowerCase, isPrintable],
 };

@@ -69,7 +69,9 @@ function oneOf(sequence: Sequence): string {
         case 'choice':
           return oneOf(openOption(piece.options));
         case 'set':
-          return Array.from('a0_').find((sign) => piece.units.has(sign.charCodeAt(0))) ?? firstOf(piece.units);
+          return (
+            Array.from('a0_').find((sign) => piece.characters.has(sign.charCodeAt(0))) ?? firstOf(piece.characters)
+          );
         case 'repeated':
           return oneOf([piece.piece]).repeat(Math.min(Math.max(piece.min, Math.min(1, piece.max)), MAX_REPEATED));
         case 'optional':
@@ -82,7 +84,7 @@ function oneOf(sequence: Sequence): string {
 }
 
 function firstOf({ ranges }: CharSet): string {
-  return String.fromCharCode(ranges[0]?.min ?? 0);
+  return String.fromCodePoint(ranges[0]?.min ?? 0);
 }
 
 /** A longer name is none. */

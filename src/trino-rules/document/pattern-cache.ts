@@ -75,6 +75,12 @@ export class PatternCache {
     return language.kind === 'names' ? language.names : [];
   }
 
+  /** A name that a pattern lets in; a fresh one where it brings up none. */
+  someName(text: string | undefined): string {
+    for (const name of this.spelled(text)) return name;
+    return FRESH_PREFIX;
+  }
+
   /** Every name that a pattern read so far spells out. */
   allSpelled(): ReadonlySet<string> {
     const all = new Set<string>();

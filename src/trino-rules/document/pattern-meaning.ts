@@ -1,11 +1,9 @@
+import { DOT, isWithinCharacter, unitsOf, wouldPair } from './java-characters.js';
 import type { Pattern, PatternPiece } from './pattern.js';
 
-/** UTF-16 units that `.*` does not run over (java.util.regex without DOTALL). */
-const LINE_ENDS: ReadonlySet<number> = new Set([0x0a, 0x0d, 0x85, 0x2028, 0x2029]);
-
 /**
- * Whether the whole of `name` matches, case-sensitively, as `java.util.regex` `matches()` does.
- * Walks sets of positions, so its time is bounded by pattern × name, whatever the pattern.
+ * Whether the whole of `name` matches, case-sensitively, as `java.util.regex` `matches()` does: by code points, one half of a
+ * surrogate pair is none. Walks sets of positions, so its time is bounded by pattern × name, whatever the pattern.
  */
 export function matches(pattern: Pattern, name: string): boolean {
   return pattern.options.some((option) => {
@@ -31,13 +29,19 @@ function step(piece: PatternPiece, name: string, from: ReadonlySet<number>): Rea
   const reached = new Set<number>();
   switch (piece.kind) {
     case 'literal':
-      for (const at of from) if (name.startsWith(piece.text, at)) reached.add(at + piece.text.length);
+      for (const at of from) {
+        const end = at + piece.text.length;
+        if (name.startsWith(piece.text, at) && !isWithinCharacter(name, end)) reached.add(end);
+      }
       return reached;
     case 'class':
       for (const at of from) if (at < name.length && piece.oneOf.includes(name.charAt(at))) reached.add(at + 1);
       return reached;
     case 'set':
-      for (const at of from) if (at < name.length && piece.units.has(name.charCodeAt(at))) reached.add(at + 1);
+      for (const at of from) {
+        const code = name.codePointAt(at);
+        if (code !== undefined && piece.characters.has(code)) reached.add(at + unitsOf(code));
+      }
       return reached;
     case 'repeated':
       return repeated(piece, name, from);
@@ -49,9 +53,11 @@ function step(piece: PatternPiece, name: string, from: ReadonlySet<number>): Rea
     case 'rest':
       for (const at of from) {
         // Whatever is reached from a position that was reached before, has been reached, too.
-        for (let end = at; !reached.has(end); end++) {
+        for (let end = at; !reached.has(end);) {
           reached.add(end);
-          if (end === name.length || LINE_ENDS.has(name.charCodeAt(end))) break;
+          const code = name.codePointAt(end);
+          if (code === undefined || !DOT.has(code)) break;
+          end += unitsOf(code);
         }
       }
       return reached;
@@ -108,7 +114,8 @@ function pieceSize(piece: PatternPiece): PatternSize {
     case 'class':
       return { names: piece.oneOf.length, characters: piece.oneOf.length };
     case 'set':
-      return { names: piece.units.size, characters: piece.units.size };
+      // An empty set makes no name, but what stands beside it is spelled out all the same.
+      return { names: Math.max(piece.characters.size, 1), characters: piece.characters.size };
     case 'repeated':
       return repeatedSize(piece);
     case 'optional':
@@ -145,7 +152,12 @@ function choices(options: readonly (readonly PatternPiece[])[]): string[] {
 }
 
 function strings(sequence: readonly (readonly string[])[]): string[] {
-  return sequence.reduce<string[]>((heads, tails) => heads.flatMap((head) => tails.map((tail) => head + tail)), ['']);
+  return sequence.reduce<string[]>(joined, ['']);
+}
+
+/** Two halves of a surrogate pair, each a character of its own to the pattern, are in no name. */
+function joined(heads: readonly string[], tails: readonly string[]): string[] {
+  return heads.flatMap((head) => tails.filter((tail) => !wouldPair(head, tail)).map((tail) => head + tail));
 }
 
 function ends(piece: PatternPiece): string[] {
@@ -159,10 +171,11 @@ function ends(piece: PatternPiece): string[] {
     case 'choice':
       return choices(piece.options);
     case 'set':
-      return piece.units.ranges.flatMap(({ min, max }) =>
-        Array.from({ length: max - min + 1 }, (_, i) => String.fromCharCode(min + i)),
+      return piece.characters.ranges.flatMap(({ min, max }) =>
+        Array.from({ length: max - min + 1 }, (_, i) => String.fromCodePoint(min + i)),
       );
     case 'repeated': {
+      if (piece.max === 0) return [''];
       const once = ends(piece.piece);
       const times = (count: number) => strings(Array.from({ length: count }, () => once));
       return Array.from({ length: piece.max - piece.min + 1 }, (_, i) => times(piece.min + i)).flat();

@@ -1,13 +1,13 @@
 import type { CharSet } from 'refa';
 
 /**
- * One piece of a pattern. `oneOf` holds the characters of a class, `rest` is `.*`. Sets of UTF-16 units and repetitions are
- * outside the common subset; only `readJavaPattern` makes them.
+ * One piece of a pattern. `oneOf` holds the characters of a class, `rest` is `.*`. Sets of code points and repetitions
+ * are outside the common subset; only `readJavaPattern` makes them.
  */
 export type PatternPiece =
   | { kind: 'literal'; text: string }
   | { kind: 'class'; oneOf: string }
-  | { kind: 'set'; units: CharSet }
+  | { kind: 'set'; characters: CharSet }
   | { kind: 'repeated'; piece: PatternPiece; min: number; max: number }
   | { kind: 'choice'; options: PatternPiece[][] }
   | { kind: 'optional'; piece: PatternPiece }

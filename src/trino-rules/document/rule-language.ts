@@ -9,6 +9,7 @@ import {
   type NoParent,
   type TransitionIterable,
 } from 'refa';
+import { DOT as JAVA_DOT, LAST_CODE_POINT } from './java-characters.js';
 import type { Pattern, PatternPiece } from './pattern.js';
 import { WorkBudget } from './work-budget.js';
 
@@ -44,10 +45,10 @@ export function coverage(
   return answer;
 }
 
-/** Whether some name made of these units alone matches; true, too, where finding out takes more than the budget of nodes. */
-export function mayMatchOver(pattern: Pattern, units: CharSet, budget: number): boolean {
+/** Whether some name made of these characters alone matches; true, too, where finding out takes more than the budget of nodes. */
+export function mayMatchOver(pattern: Pattern, characters: CharSet, budget: number): boolean {
   return unlessTooLarge(true, () => {
-    const names = nfaOf([sequence([repeated([sequence([one(units)])], 1, Infinity)])], budget);
+    const names = nfaOf([sequence([repeated([sequence([one(characters)])], 1, Infinity)])], budget);
     return !isDisjointWith(namesOf(pattern, budget), names, budget);
   });
 }
@@ -131,15 +132,14 @@ class CountedNode extends NFA.Node {
   }
 }
 
-const CHARACTERS = { maxCharacter: 0xffff };
+const CHARACTERS = { maxCharacter: LAST_CODE_POINT };
 /** No name has a control character. */
 const SEPARATOR = '\u0000';
-const LINE_ENDS = ['\n', '\r', '\u0085', '\u2028', '\u2029'];
-const ANY = characters(SEPARATOR).negate();
-const DOT = characters(SEPARATOR, ...LINE_ENDS).negate();
+const ANY = setOf(SEPARATOR).negate();
+const DOT = JAVA_DOT.intersect(ANY);
 
 function concatenation(fields: RulePatterns): NoParent<Concatenation> {
-  const elements = fields.flatMap((field, i) => [...(i > 0 ? [one(characters(SEPARATOR))] : []), inField(field)]);
+  const elements = fields.flatMap((field, i) => [...(i > 0 ? [one(setOf(SEPARATOR))] : []), inField(field)]);
   return { type: 'Concatenation', elements };
 }
 
@@ -155,13 +155,13 @@ function alternatives(options: readonly (readonly PatternPiece[])[]): NoParent<E
 function elements(piece: PatternPiece): NoParent<Element>[] {
   switch (piece.kind) {
     case 'literal':
-      return Array.from({ length: piece.text.length }, (_, i) => one(characters(piece.text.charAt(i))));
+      return Array.from(piece.text, (character) => one(setOf(character)));
     case 'class':
-      return [one(characters(...Array.from(piece.oneOf)))];
+      return [one(setOf(...Array.from(piece.oneOf)))];
     case 'choice':
       return [alternatives(piece.options)];
     case 'set':
-      return [one(piece.units.intersect(ANY))];
+      return [one(piece.characters.intersect(ANY))];
     case 'repeated':
       return [repeated([sequence(elements(piece.piece))], piece.min, piece.max)];
     case 'optional':
@@ -183,7 +183,8 @@ function one(set: CharSet): NoParent<Element> {
   return { type: 'CharacterClass', characters: set };
 }
 
-function characters(...signs: string[]): CharSet {
-  const ranges = signs.map((sign) => ({ min: sign.charCodeAt(0), max: sign.charCodeAt(0) }));
+function setOf(...characters: string[]): CharSet {
+  const codes = characters.map((character) => character.codePointAt(0) ?? 0);
+  const ranges = codes.map((code) => ({ min: code, max: code }));
   return CharSet.empty(CHARACTERS.maxCharacter).union(ranges);
 }

@@ -43,7 +43,8 @@ export class ActualAccess implements TableAccess {
       this.record(this.setOf(this.filters, conjunct), hits);
     for (const { name, allow, mask } of rule.columns ?? []) {
       if (allow === false) this.record(this.setOf(this.hidden, name), hits);
-      else if (mask !== undefined) this.record(this.setOf(this.masksOf(name), mask), hits);
+      // The engine gives the mask of a hidden column, too.
+      if (mask !== undefined) this.record(this.setOf(this.masksOf(name), mask), hits);
     }
   }
 

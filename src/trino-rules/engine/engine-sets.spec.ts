@@ -101,9 +101,7 @@ function answersByUser(evaluator: Evaluator, place: TableName): unknown[] {
       privileges: PRIVILEGES.filter((privilege) => privileges.includes(privilege)),
       filter: filter === undefined ? [] : [filter],
       hidden: columns.flatMap(({ name, allow }) => (allow === false ? [name] : [])).sort(),
-      masks: columns
-        .flatMap(({ name, allow, mask }) => (allow === false || mask === undefined ? [] : [[name, mask]]))
-        .sort(),
+      masks: columns.flatMap(({ name, mask }) => (mask === undefined ? [] : [[name, mask]])).sort(),
     };
   });
 }

@@ -1,14 +1,19 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { unitsOf } from '../document/java-characters.js';
 import type { Pattern, PatternPiece } from '../document/pattern.js';
 import type { WorkBudget } from '../document/work-budget.js';
 
-/** Numbered names by their characters, so that a pattern finds those it matches without being spelled out. */
+/** Numbered names by their code points, so that a pattern finds those it matches without being spelled out. */
 export class NameTrie {
   private readonly root = new TrieNode();
 
   add(name: string, position: number): void {
     let node = this.root;
-    for (let at = 0; at < name.length; at++) node = node.childOrNew(name.charCodeAt(at));
+    for (let at = 0; at < name.length;) {
+      const code = name.codePointAt(at) ?? 0;
+      node = node.childOrNew(code);
+      at += unitsOf(code);
+    }
     node.positions.push(position);
   }
 
@@ -44,8 +49,13 @@ class TrieNode {
 
   below(text: string): TrieNode | undefined {
     if (text === '') return this;
-    let node = this.children.get(text.charCodeAt(0));
-    for (let at = 1; at < text.length; at++) node = node?.children.get(text.charCodeAt(at));
+    const first = text.codePointAt(0) ?? 0;
+    let node = this.children.get(first);
+    for (let at = unitsOf(first); node !== undefined && at < text.length;) {
+      const code = text.codePointAt(at) ?? 0;
+      node = node.children.get(code);
+      at += unitsOf(code);
+    }
     return node;
   }
 }
@@ -67,8 +77,8 @@ function step(piece: PatternPiece, from: readonly TrieNode[], budget: WorkBudget
     case 'class':
       return Array.from(piece.oneOf).flatMap((character) => below(from, character, budget));
     case 'set':
-      return piece.units.ranges.flatMap(({ min, max }) =>
-        Array.from({ length: max - min + 1 }, (_, i) => below(from, String.fromCharCode(min + i), budget)).flat(),
+      return piece.characters.ranges.flatMap(({ min, max }) =>
+        Array.from({ length: max - min + 1 }, (_, i) => below(from, String.fromCodePoint(min + i), budget)).flat(),
       );
     case 'repeated': {
       let last = from;

@@ -33,6 +33,8 @@ describe("a comparison of anybody's rules", () => {
       'x|$2',
       ['gained by ana, bo (2):', 'impersonate x', 'gained by ana:', 'impersonate a', 'gained by bo:', 'impersonate o'],
     ],
+    ['(an|b)(.*)', '$10', ['gained by ana:', 'impersonate an0', 'gained by bo:', 'impersonate b0']],
+    ['ana|(bo)', 'x$1', ['gained by ana:', 'impersonate x', 'gained by bo:', 'impersonate xbo']],
     ['ana', 'x\\_y', ['gained by ana:', 'impersonate x_y']],
     ['ana', 'x$', ['after impersonation[0] the names that the new_user "x$" stands for cannot be told']],
     ['ana', '$1', ['after impersonation[0] the names that the new_user "$1" stands for cannot be told']],

@@ -1,7 +1,10 @@
+import { languageOf } from '../check/foreign-language.js';
 import type { ForeignRule, ForeignRules } from '../check/foreign-rules.js';
 import { literal } from '../compile/name-pattern.js';
+import { readJavaPattern } from '../document/java-pattern.js';
+import { newUserPattern, replacementPieces } from '../document/new-user-pattern.js';
 import type { ImpersonationRule } from '../document/rules-document.js';
-import { type Audiences, isJudged, type ListedUsers, userPattern } from './audiences.js';
+import { type Audiences, type ListedUsers, userPattern } from './audiences.js';
 
 export interface ImpersonationRules {
   rules: ImpersonationRule[];
@@ -28,10 +31,11 @@ export function impersonationRules(
     const { text, at } = rule.patterns.get('new_user') ?? { text: '.*', at: rule.at };
     if (user === null) return [];
     const allow = rule.gives.includes('true');
-    if (!/[\\$]/.test(text) && isJudged(text))
-      return [{ ...(user !== undefined && { original_user: user }), new_user: text, allow }];
+    const same = newUserPattern(text, rule.patterns.has('original_user'));
+    if (same !== null && isRegular(same))
+      return [{ ...(user !== undefined && { original_user: user }), new_user: same, allow }];
     const each = listed?.namesOf(rule).map((name) => ({ name, replaced: replacement(rule, name, text) }));
-    if (each?.every(({ replaced }) => replaced !== null && isJudged(replaced)))
+    if (same === null && each?.every(({ replaced }) => replaced !== null && isRegular(replaced)))
       return each.map(({ name, replaced }) => ({ original_user: literal(name), new_user: replaced ?? '', allow }));
     const message = `the names that the new_user ${JSON.stringify(text)} stands for cannot be told${listed === null && text.includes('$') ? ' without a list of users' : ''}`;
     problems.push({ rule: rule.place, at, message });
@@ -40,26 +44,37 @@ export function impersonationRules(
   return { rules: read, problems };
 }
 
-/** As `java.util.regex.Matcher` replaces; null: it fails, or a number of two digits leaves open which group is meant. */
+/** As `java.util.regex.Matcher` replaces; null: it fails, or what the groups match is not known. */
 function replacement(rule: ForeignRule, name: string, text: string): string | null {
-  const groups = matchOf(userPattern(rule)?.text ?? '(?:.*)', name);
-  if (groups === null) return null;
-  const pieces = [...text.matchAll(/\\([^])|\$(\d\d?)?|\\$|[^\\$]+/g)].map(([piece, escaped, group]) => {
-    if (escaped !== undefined) return escaped;
-    if (group === undefined) return /^[\\$]/.test(piece) ? undefined : piece;
-    return group.length === 1 ? groups[Number(group)] : undefined;
+  const matched = matchOf(userPattern(rule)?.text ?? '(?:.*)', name);
+  if (matched === null) return null;
+  const pieces = replacementPieces(text, matched.length - 1);
+  const texts = pieces?.map((piece) => {
+    if ('text' in piece) return piece.text;
+    if (typeof piece.group === 'number') return matched[piece.group] ?? '';
+    const named = matched.groups ?? {};
+    return Object.hasOwn(named, piece.group) ? (named[piece.group] ?? '') : null;
   });
-  return pieces.includes(undefined) ? null : pieces.join('');
+  return texts === undefined || texts.includes(null) ? null : texts.join('');
 }
 
-/** Null: the pattern could take long, is one that only Java reads, or does not match. */
+/** Null: the pattern could take long, has what Java reads otherwise than JavaScript, or does not match. */
 function matchOf(pattern: string, name: string): RegExpExecArray | null {
   const isSlow = /\)[*+?{]/.test(pattern) || pattern.replace(/[^*+{]/g, '').length > MAX_REPETITIONS;
+  const reading = readJavaPattern(pattern);
+  const isAlike = reading.kind === 'read' && reading.pattern !== null && reading.differences.length === 0;
+  // The dot of JavaScript runs over U+0085, and its white space is Unicode's.
+  const isPlain = !name.includes('\u0085') && (/^[\0-\x7f]*$/.test(name) || !/\\s/i.test(pattern));
+  if (isSlow || !isAlike || !isPlain) return null;
   try {
-    return isSlow ? null : new RegExp(`^(?:${pattern})$`).exec(name);
+    return new RegExp(`^(?:${pattern})$`, /[\ud800-\udfff]/.test(pattern + name) ? 'u' : '').exec(name);
   } catch {
     return null;
   }
+}
+
+function isRegular(text: string): boolean {
+  return ['any', 'regular'].includes(languageOf(text).kind);
 }
 
 /** Steps grow with the length of a name to this power. */

@@ -1,6 +1,7 @@
 import type { Finding } from '../document/finding.js';
 import { ruleText, type CatalogRule } from '../document/rules-document.js';
 import type { EngineSets } from '../engine/engine-sets.js';
+import { everyKindOfName, namesAt, placeBelow, type Unnamed } from '../engine/unnamed.js';
 import { addWord, hasMember, wordAt, type Bitset } from '../engine/sparse-bitset.js';
 
 /** The settings that the source document's invariants are about. */
@@ -19,7 +20,8 @@ export interface InvariantSettings {
  */
 export function checkInvariants(engine: EngineSets, settings: InvariantSettings): Finding[] {
   const { serviceAccounts, writableCatalogs, metadataCatalog } = settings;
-  const accounts = serviceAccounts.map((name) => new AccountRules(engine, name));
+  const unnamed = everyKindOfName(engine.patterns);
+  const accounts = serviceAccounts.map((name) => new AccountRules(engine, name, unnamed));
   return [
     ...accounts.flatMap((account) => [
       ...account.missingSections(),
@@ -38,6 +40,7 @@ class AccountRules {
   constructor(
     private readonly engine: EngineSets,
     private readonly account: string,
+    private readonly unnamed: Unnamed,
   ) {
     this.positions = engine.people.named(account);
   }
@@ -59,9 +62,9 @@ class AccountRules {
       );
   }
 
-  /** Every schema and table that some rule spells out is asked, and one that none does. */
+  /** Every schema and table that some rule spells out is asked, and one of each kind of all others. */
   notWritable(catalog: string): Finding[] {
-    const { rules, catalogs, schemas, tables, fresh } = this.engine;
+    const { rules, catalogs, schemas, tables } = this.engine;
     const where = `${this.account} in the writable catalog ${catalog}`;
     const cure = 'so CREATE TABLE and CREATE VIEW would be refused';
     const findings = new Map<object | string, Finding>();
@@ -74,12 +77,11 @@ class AccountRules {
 
     const mode = this.first(rules.catalogs, catalogs.at([catalog]));
     if (mode?.allow !== 'all') blame('catalogs', mode, `does not give ${where} the mode all, ${cure}`);
-    const named = [schemas, tables].flatMap((trie) => [...trie.branch([catalog]).names()]);
-    for (const schema of new Set([...named, fresh])) {
+    for (const schema of namesAt(placeBelow(this.engine.schemaBranches(catalog)), this.unnamed)) {
       const owner = this.first(rules.schemas, schemas.at([catalog, schema]));
       if (owner?.owner !== true)
         blame('schemas', owner, `does not make ${where} an owner, so CREATE SCHEMA would be refused`);
-      for (const table of tables.branch([catalog, schema]).names().add(fresh)) {
+      for (const table of namesAt(placeBelow([tables.branch([catalog, schema])]), this.unnamed)) {
         const rule = this.first(rules.tables, tables.at([catalog, schema, table]));
         const missing = (['OWNERSHIP', 'GRANT_SELECT'] as const).filter(
           (each) => rule?.privileges.includes(each) !== true,

@@ -1,6 +1,6 @@
 import type { Finding } from '../document/finding.js';
-import type { PatternCache } from '../document/pattern-cache.js';
-import { FRESH_PREFIX } from '../document/open-names.js';
+import { PatternCache } from '../document/pattern-cache.js';
+import type { WorkBudget } from '../document/work-budget.js';
 import { coverage, type Coverage } from '../document/rule-language.js';
 import { patternOf, RULE_PATTERNS, ruleText, type RulesDocument } from '../document/rules-document.js';
 import { displayName } from '../engine/access-fact.js';
@@ -23,6 +23,7 @@ export function unreachableRules(
   severity: 'error' | 'warning',
 ): Finding[] {
   const width = (people.count + 31) >>> 5;
+  const caches = new FieldCaches(patterns);
   return RULE_PATTERNS.flatMap(([section, ...keys]): Finding[] => {
     const fields = rules[section].map((rule) => keys.map((key) => patternOf(rule, key)));
     const reaches = fields.map(([user, ...objects]) => ({
@@ -38,7 +39,7 @@ export function unreachableRules(
     return fields.flatMap((_, index): Finding[] => {
       if (lives[index] === true) return [];
       const isCertain = !isOpen.some((open, other) => open && other <= index);
-      const verdict = isCertain ? 'covered' : judged(fields, index, patterns);
+      const verdict = isCertain ? 'covered' : judged(fields, index, caches);
       if (verdict === 'uncovered') return [];
       const at = `${section}[${index}]`;
       const where = { rule: at, witness: ruleText(rules[section][index] ?? {}) };
@@ -46,31 +47,47 @@ export function unreachableRules(
         const message = `whether ${at} ever decides could not be found out: its pattern, or one before it, is too intricate`;
         return [{ code: 'dead-rule-undecided', severity: 'info', message, ...where }];
       }
-      const message = `${at} never decides: earlier rules match whatever it matches, ${example(section, fields, index, patterns)}`;
+      const message = `${at} never decides: earlier rules match whatever it matches, ${example(section, fields, index, caches)}`;
       return [{ code: 'dead-rule', severity, message, ...where }];
     });
   });
 }
 
+/** Users have names of their own, which may be spelled like the fresh name of an object. */
+class FieldCaches {
+  readonly budget: WorkBudget;
+  private readonly users: PatternCache;
+
+  constructor(private readonly objects: PatternCache) {
+    this.budget = objects.budget;
+    this.users = new PatternCache(objects.budget);
+  }
+
+  of(field: number): PatternCache {
+    return field === 0 ? this.users : this.objects;
+  }
+}
+
 type Fields = readonly (string | undefined)[];
 
 /** Whether earlier rules cover a rule, judged as languages: with open patterns there may be a user that was not enumerated. */
-function judged(fields: readonly Fields[], index: number, patterns: PatternCache): Coverage {
+function judged(fields: readonly Fields[], index: number, patterns: FieldCaches): Coverage {
   const rule = fields[index] ?? [];
   const asked = [rule, ...fields.slice(0, index).filter((each) => mayMeet(each, rule, patterns))];
   const length = asked.flat().reduce((sum, pattern) => sum + (pattern?.length ?? 0), 0);
   if (length > BUDGET.characters) return 'undecided';
   patterns.budget.spend(BUDGET.steps);
   const [own = [], ...others] = asked.map((each) =>
-    each.map((pattern) => (pattern === undefined ? null : patterns.pattern(pattern))),
+    each.map((pattern, field) => (pattern === undefined ? null : patterns.of(field).pattern(pattern))),
   );
   return coverage(own, others, BUDGET.nodes);
 }
 
 /** False only if two rules can match nothing alike. */
-function mayMeet(a: Fields, b: Fields, patterns: PatternCache): boolean {
+function mayMeet(a: Fields, b: Fields, caches: FieldCaches): boolean {
   return a.every((pattern, i) => {
     const other = b[i];
+    const patterns = caches.of(i);
     const [mine, theirs] = [patterns.language(pattern), patterns.language(other)];
     const [listed, matching] = mine.kind === 'names' ? [mine, other] : [theirs, pattern];
     if (listed.kind !== 'names') return true;
@@ -80,17 +97,14 @@ function mayMeet(a: Fields, b: Fields, patterns: PatternCache): boolean {
 }
 
 /** `for example tables[3] for ana and sales.eu.orders` */
-function example(section: string, fields: readonly Fields[], index: number, patterns: PatternCache): string {
-  const names = (fields[index] ?? []).map((pattern) => someName(pattern, patterns));
+function example(section: string, fields: readonly Fields[], index: number, patterns: FieldCaches): string {
+  const names = (fields[index] ?? []).map((pattern, field) => patterns.of(field).someName(pattern));
   patterns.budget.spend(fields.length * names.length * STEPS_PER_NAME);
-  const decider = fields.findIndex((each) => each.every((pattern, i) => patterns.matches(pattern, names[i] ?? '')));
+  const decider = fields.findIndex((each) =>
+    each.every((pattern, i) => patterns.of(i).matches(pattern, names[i] ?? '')),
+  );
   const [user = '', ...objects] = names.map((name) => displayName(name, 'anybody'));
   return `for example ${section}[${decider}] for ${[user, objects.join('.')].filter((text) => text !== '').join(' and ')}`;
-}
-
-function someName(pattern: string | undefined, patterns: PatternCache): string {
-  const [name = FRESH_PREFIX] = patterns.spelled(pattern);
-  return name;
 }
 
 /** To look a name up. */

@@ -2,6 +2,8 @@ import fc from 'fast-check';
 import { anySnapshot } from '../../../test/support/any-snapshot.js';
 import { aSnapshot } from '../../../test/support/snapshot-builder.js';
 import { compile } from '../compile/compile.js';
+import { rulesText } from '../compile/rules-text.js';
+import { FRESH_PREFIX } from '../document/open-names.js';
 import { checkRules } from './check.js';
 
 describe('the check of a text', () => {
@@ -32,6 +34,28 @@ describe('the check of a text', () => {
       .snapshot();
 
     expect(checkRules(compile(snapshot).text, snapshot)).toEqual([]);
+  });
+
+  it('answers where rules spell the name that stands for all others, as the one of a user', () => {
+    const snapshot = aSnapshot().user('ana').may('SELECT', 'sales.eu.orders').snapshot();
+    const { document } = compile(snapshot);
+    const becoming = { original_user: FRESH_PREFIX, new_user: FRESH_PREFIX, allow: false };
+    const executing = { user: FRESH_PREFIX, allow: [] };
+    const setting = { user: FRESH_PREFIX, allow: false };
+    const twice = {
+      ...document,
+      impersonation: [...document.impersonation, becoming, becoming],
+      queries: [...document.queries, executing, executing],
+      system_session_properties: [...document.system_session_properties, setting, setting],
+    };
+
+    const dead = checkRules(rulesText(twice), snapshot).filter(({ code }) => code === 'dead-rule');
+
+    expect(dead.map(({ rule }) => rule?.replace(/\[.*/, ''))).toEqual([
+      'queries',
+      'impersonation',
+      'system_session_properties',
+    ]);
   });
 
   it('has enough steps for what few people have on many schemas, with many restrictions each', () => {

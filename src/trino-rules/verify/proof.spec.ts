@@ -74,6 +74,22 @@ describe('the proof', () => {
     ]);
   });
 
+  it('refuses a mask on a column that is hidden, which the engine gives all the same', () => {
+    const snapshot = aSnapshot()
+      .user('ana')
+      .may('SELECT', 'sales.eu.orders')
+      .doesNotSee('sales.eu.orders', 'ssn')
+      .snapshot();
+    const masked = { name: 'ssn', allow: false, mask: 'NULL' };
+
+    const findings = judged(snapshot, ({ tables, ...others }) => ({
+      ...others,
+      tables: tables.map((rule) => (rule.columns === undefined ? rule : { ...rule, columns: [masked] })),
+    }));
+
+    expect(findings.map(({ code }) => code)).toEqual(['proof-difference']);
+  });
+
   it('stops every slip that changes any answer', () => {
     const asked = fc
       .tuple(anySnapshot(), anyChange())

@@ -42,6 +42,8 @@ export function withEngine(
     const patterns = new PatternCache(budget);
     const users = new UserUniverse(known, [rules], patterns);
     patterns.take(namesOf(snapshot));
+    // Every pattern of a name is read before a fresh name is asked for.
+    for (const { new_user } of rules.impersonation) patterns.language(new_user);
     const open = openPatterns(rules, patterns, users);
     return open.length > 0 ? open : judge(new EngineSets(rules, patterns, users), snapshot, principals);
   } catch (error) {
