@@ -130,7 +130,6 @@ describe('the image', () => {
     expect(ran).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/^TRINO_ACL_SYNC_APPLIED/) as string,
-      stderr: '',
     });
 
     service.child.kill('SIGTERM');
