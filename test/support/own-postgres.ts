@@ -14,10 +14,11 @@ export interface OwnPostgres extends TestDatabase {
   startAgain(): void;
 }
 
-export async function ownPostgres(): Promise<OwnPostgres> {
+/** @param options further server settings, such as `ssl=on` */
+export async function ownPostgres(options: readonly string[] = []): Promise<OwnPostgres> {
   const folder = folderOfClusters();
   new EmbeddedCluster(folder).lay();
-  const database = await joinEmbeddedPostgres(folder, () => undefined, [], testPostgres().binaries);
+  const database = await joinEmbeddedPostgres(folder, () => undefined, options, testPostgres().binaries);
   const { home } = JSON.parse(readFileSync(join(folder, 'postgres.json'), 'utf8')) as { home: string };
   const [program = '', ...args] = commandLine(readFileSync(join(home, 'data', 'postmaster.opts'), 'utf8'));
   const pid = (): number => Number(readFileSync(join(home, 'data', 'postmaster.pid'), 'utf8').split('\n')[0]);

@@ -15,23 +15,15 @@ privileged: false
 capabilities: { drop: [ALL] }
 {{- end -}}
 
-{{/* Call with (list . "component"): what all pods of the chart have in common. */}}
+{{/* What all pods of the chart have in common. */}}
 {{- define "grantline.podBasics" -}}
-{{- $root := index . 0 -}}
-{{- with $root.Values.imagePullSecrets }}
-imagePullSecrets: {{- toYaml . | nindent 2 }}
-{{- end }}
 automountServiceAccountToken: false
 enableServiceLinks: false
-securityContext: {{- include "grantline.podSecurityContext" $root | nindent 2 }}
-{{- with $root.Values.nodeSelector }}
-nodeSelector: {{- toYaml . | nindent 2 }}
+securityContext: {{- include "grantline.podSecurityContext" . | nindent 2 }}
+{{- range $name := list "imagePullSecrets" "nodeSelector" "tolerations" "priorityClassName" "runtimeClassName" "schedulerName" "dnsPolicy" "dnsConfig" "hostAliases" }}
+{{- with index $.Values $name }}
+{{- toYaml (dict $name .) | nindent 0 }}
 {{- end }}
-{{- with $root.Values.tolerations }}
-tolerations: {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- with $root.Values.priorityClassName }}
-priorityClassName: {{ . | quote }}
 {{- end }}
 {{- end -}}
 
@@ -39,6 +31,11 @@ priorityClassName: {{ . | quote }}
 image: {{ include "grantline.image" . | quote }}
 imagePullPolicy: {{ .Values.image.pullPolicy | quote }}
 securityContext: {{- include "grantline.containerSecurityContext" . | nindent 2 }}
+{{- end -}}
+
+{{/* Call with (list "live" figures). */}}
+{{- define "grantline.probe" -}}
+{{- toYaml (merge (dict "httpGet" (dict "path" (printf "/health/%s" (index . 0)) "port" "operations")) (index . 1)) -}}
 {{- end -}}
 
 {{/* Call with (list . pattern): the settings whose names match, as environment. Helm reads whole numbers as floats. */}}
@@ -95,10 +92,61 @@ securityContext: {{- include "grantline.containerSecurityContext" . | nindent 2 
               path: ca.crt
 {{- end -}}
 
-{{- define "grantline.temporaryVolume" -}}
+{{/* Environment, mounts and volumes of all pods but those of `helm test`, which open no TLS connection and write no file. */}}
+{{- define "grantline.extraEnvironment" -}}
+{{- if include "grantline.trustedCertificates" (list . "") }}
+- name: NODE_EXTRA_CA_CERTS
+  value: /etc/grantline/trusted-certificates/ca.crt
+{{- end }}
+{{- with .Values.extraEnv }}
+{{- toYaml . | nindent 0 }}
+{{- end }}
+{{- end -}}
+
+{{- define "grantline.extraMounts" -}}
+- name: tmp
+  mountPath: /tmp
+{{- if include "grantline.trustedCertificates" (list . "") }}
+- name: trusted-certificates
+  mountPath: /etc/grantline/trusted-certificates
+  readOnly: true
+{{- end }}
+{{- with .Values.extraVolumeMounts }}
+{{- toYaml . | nindent 0 }}
+{{- end }}
+{{- end -}}
+
+{{/* Call with (list . ""), in the migration with (list . "migration"). */}}
+{{- define "grantline.extraVolumes" -}}
 - name: tmp
   emptyDir:
     sizeLimit: 64Mi
+{{- with include "grantline.trustedCertificates" . }}
+- name: trusted-certificates
+  {{- . | nindent 2 }}
+{{- end }}
+{{- with (index . 0).Values.extraVolumes }}
+{{- toYaml . | nindent 0 }}
+{{- end }}
+{{- end -}}
+
+{{- define "grantline.trustedCertificatesName" -}}
+{{- list (include "grantline.fullname" (index . 0)) (index . 1) "trusted-certificates" | compact | join "-" -}}
+{{- end -}}
+
+{{/* As above: where a volume has the certificates from; empty without any. The migration's own ConfigMap is there before it. */}}
+{{- define "grantline.trustedCertificates" -}}
+{{- $root := index . 0 -}}
+{{- with $root.Values.trustedCertificates -}}
+{{- $items := list (dict "key" .key "path" "ca.crt") -}}
+{{- if .existingSecret -}}
+{{- toYaml (dict "secret" (dict "secretName" .existingSecret "items" $items)) -}}
+{{- else if .existingConfigMap -}}
+{{- toYaml (dict "configMap" (dict "name" .existingConfigMap "items" $items)) -}}
+{{- else if .pem -}}
+{{- toYaml (dict "configMap" (dict "name" (include "grantline.trustedCertificatesName" $) "items" $items)) -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 
 {{- define "grantline.secretsMount" -}}
@@ -111,11 +159,6 @@ securityContext: {{- include "grantline.containerSecurityContext" . | nindent 2 
 - name: kubernetes-api
   mountPath: /var/run/secrets/kubernetes.io/serviceaccount
   readOnly: true
-{{- end -}}
-
-{{- define "grantline.temporaryMount" -}}
-- name: tmp
-  mountPath: /tmp
 {{- end -}}
 
 {{- define "grantline.testResources" -}}

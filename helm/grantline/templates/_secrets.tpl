@@ -16,50 +16,36 @@
 {{- $owner := index . 1 -}}
 {{- $source := index $root.Values.secrets $owner -}}
 {{- $name := include "grantline.secretName" . -}}
+{{- $own := dict -}}
+{{- if eq $owner "migration" }}{{ $own = include "grantline.beforeMigration" $root | fromYaml }}{{ end -}}
 {{- with $source.externalSecret }}
 apiVersion: external-secrets.io/v1
 kind: ExternalSecret
-metadata:
-  name: {{ $name | quote }}
-  namespace: {{ $root.Release.Namespace | quote }}
-  labels: {{- include "grantline.labels" $root | nindent 4 }}
-  {{- if eq $owner "migration" }}
-  annotations: {{- include "grantline.beforeMigration" $root | nindent 4 }}
-  {{- end }}
+metadata: {{- include "grantline.metadata" (dict "of" $root "name" $name "own" $own) | nindent 2 }}
+# With what the API server would fill in: tools that compare lists as a whole see no difference.
 spec:
   refreshInterval: {{ .refreshInterval | default "1h" | quote }}
-  secretStoreRef: {{- toYaml .secretStoreRef | nindent 4 }}
+  secretStoreRef: {{- toYaml (merge dict .secretStoreRef (dict "kind" "SecretStore")) | nindent 4 }}
   target:
     name: {{ $name | quote }}
     creationPolicy: Owner
+    deletionPolicy: Retain
   data:
     {{- range $key, $ref := .remoteRefs }}
     - secretKey: {{ $key | quote }}
-      remoteRef: {{- toYaml $ref | nindent 8 }}
+      remoteRef: {{- toYaml (merge dict $ref (dict "conversionStrategy" "Default" "decodingStrategy" "None" "metadataPolicy" "None")) | nindent 8 }}
     {{- end }}
 {{- end }}
 {{- with $source.sealedSecret }}
 apiVersion: bitnami.com/v1alpha1
 kind: SealedSecret
-metadata:
-  name: {{ $name | quote }}
-  namespace: {{ $root.Release.Namespace | quote }}
-  labels: {{- include "grantline.labels" $root | nindent 4 }}
-  {{- if or .annotations (eq $owner "migration") }}
-  annotations:
-    {{- with .annotations }}
-    {{- toYaml . | nindent 4 }}
-    {{- end }}
-    {{- if eq $owner "migration" }}
-    {{- include "grantline.beforeMigration" $root | nindent 4 }}
-    {{- end }}
-  {{- end }}
+metadata: {{- include "grantline.metadata" (dict "of" $root "name" $name "annotations" .annotations "own" $own) | nindent 2 }}
 spec:
   encryptedData: {{- toYaml .encryptedData | nindent 4 }}
   template:
     metadata:
       name: {{ $name | quote }}
-      namespace: {{ $root.Release.Namespace | quote }}
+      namespace: {{ include "grantline.namespace" $root | quote }}
 {{- end }}
 {{- end -}}
 

@@ -21,12 +21,12 @@ describe('differences of rendered objects', () => {
       { kind: 'ConfigMap', metadata: { name: 'b' } },
     ];
     expect(differences(before, after).split('\n')).toEqual([
-      '[Deployment portal/a].spec.containers["main"].args: removed',
-      '[Deployment portal/a].spec.containers["main"].env["B"]: added first',
+      '[Deployment a].spec.containers["main"].args: removed',
+      '[Deployment a].spec.containers["main"].env["B"]: added first',
       '  + name: B',
       '  + value: "2"',
-      '[Deployment portal/a].spec.containers["main"].env["A"].value: "1" → "3"',
-      '[ConfigMap b]: added after Deployment portal/a',
+      '[Deployment a].spec.containers["main"].env["A"].value: "1" → "3"',
+      '[ConfigMap b]: added after Deployment a',
       '  + kind: ConfigMap',
       '  + metadata:',
       '  +   name: b',

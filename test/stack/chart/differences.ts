@@ -2,8 +2,14 @@ import { isDeepStrictEqual } from 'node:util';
 
 import { stringify } from 'yaml';
 
+import type { Manifest } from './manifest.js';
+
 /** What names an item of a list, tried in turn: Kubernetes itself merges containers by name and constraints by topologyKey. */
-const NAMES_OF_ITEMS = [objectName, ...['name', 'key', 'topologyKey', 'port'].map((key) => fieldNamed(key))];
+const NAMES_OF_ITEMS = [
+  kindAndName,
+  kindAndPlace,
+  ...['name', 'key', 'topologyKey', 'port'].map((key) => fieldNamed(key)),
+];
 const LONGEST_LINE = 180;
 
 type NameOf = (item: unknown) => string | null;
@@ -61,12 +67,19 @@ function tellsApart(nameOf: NameOf, items: readonly unknown[]): boolean {
   return !names.includes(null) && new Set(names).size === names.length;
 }
 
-/** `Deployment portal/grantline` */
-function objectName(item: unknown): string | null {
+/** `Deployment grantline` */
+function kindAndName(item: unknown): string | null {
   if (!isMapping(item) || !isMapping(item['metadata'])) return null;
-  const { namespace, name } = item['metadata'];
-  const place = typeof namespace === 'string' ? `${namespace}/` : '';
-  return typeof name === 'string' ? `${String(item['kind'])} ${place}${name}` : null;
+  const { name } = item['metadata'];
+  return typeof name === 'string' ? `${String(item['kind'])} ${name}` : null;
+}
+
+/** `ConfigMap engine/rules` */
+function kindAndPlace(item: unknown): string | null {
+  const name = kindAndName(item)
+    ?.split(' ')
+    .join(` ${String((item as Manifest).metadata.namespace)}/`);
+  return name ?? null;
 }
 
 function fieldNamed(key: string): NameOf {

@@ -30,6 +30,7 @@ export interface Container {
 export interface Volume {
   name: string;
   secret?: { secretName: string; items: { key: string; path: string }[] };
+  configMap?: { name: string; items: { key: string; path: string }[] };
   projected?: { sources: { serviceAccountToken?: { path: string }; configMap?: { name: string } }[] };
 }
 

@@ -5,13 +5,17 @@ import { RELEASE_NAMESPACE, render, VALUE_SETS } from './rendering.js';
 
 const stack: ChartStack = openStack(process.env);
 const RESTRICTED = 'chart-restricted';
+/** See the value set `part-of-another-chart`. */
+const OF_ANOTHER_CHART = 'identity';
 
 beforeAll(async () => {
   await defineForeignKinds(stack);
   const enforced = { 'pod-security.kubernetes.io/enforce': 'restricted' };
-  const names = ['default', 'grantline', 'grantline-migration', 'data-portal', 'data-portal-migration'];
-  const accounts = [RESTRICTED, RELEASE_NAMESPACE].flatMap((in_) => names.map((name) => serviceAccount(name, in_)));
-  await apply(stack, [namespace(RESTRICTED, enforced), ...accounts]);
+  const bases = ['grantline', 'data-portal'];
+  const names = ['default', ...bases.flatMap((name) => [name, `${name}-migration`])];
+  const places = [RESTRICTED, RELEASE_NAMESPACE, OF_ANOTHER_CHART];
+  const accounts = places.flatMap((in_) => names.map((name) => serviceAccount(name, in_)));
+  await apply(stack, [namespace(RESTRICTED, enforced), namespace(OF_ANOTHER_CHART), ...accounts]);
 });
 
 describe.each(VALUE_SETS)('the API server and the value set %s', (set) => {

@@ -66,7 +66,10 @@ describe.each(VALUE_SETS)('the value set %s', (set) => {
     );
     expect(Object.keys(rules).sort()).toEqual(['apiVersion', 'kind', 'metadata']);
     expect(Object.keys(rules.metadata).sort()).toEqual(['annotations', 'labels', 'name', 'namespace']);
-    expect(rules.metadata.annotations).toEqual({ 'helm.sh/resource-policy': 'keep' });
+    expect(rules.metadata.annotations).toMatchObject({
+      'helm.sh/resource-policy': 'keep',
+      'argocd.argoproj.io/sync-options': 'Prune=false,Delete=false',
+    });
     const { name, namespace } = rules.metadata;
     const named = objects.filter(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === name);
     expect(named).toHaveLength(1);
@@ -146,6 +149,26 @@ describe.each(VALUE_SETS)('the value set %s', (set) => {
     );
   });
 });
+
+it.each([
+  ['monitoring', 'Service'],
+  ['pod-monitor', 'PodMonitor'],
+])('the alerts of the value set %s select the job that its %s gives to the metrics', async (set, kind) => {
+  const more = ['--set=monitoring.prometheusRule.enabled=true', '--set=monitoring.dashboard.enabled=true'];
+  const { objects } = await render(stack, set, { more });
+  const of = (wanted: string) => objects.filter((object) => object.kind === wanted);
+  const jobs = kind === 'Service' ? of(kind).map(({ metadata }) => metadata.name) : [relabelled(only(of(kind), kind))];
+  const selected = new Set(
+    [...JSON.stringify(of('PrometheusRule')).matchAll(/job='([^']+-operations)'/g)].map(([, job]) => job),
+  );
+  expect(jobs).toEqual(expect.arrayContaining([...selected]));
+  expect(selected.size).toBe(1);
+});
+
+function relabelled({ spec }: Manifest): string {
+  const { podMetricsEndpoints } = spec as { podMetricsEndpoints: { relabelings: { replacement: string }[] }[] };
+  return podMetricsEndpoints[0]?.relabelings[0]?.replacement ?? '';
+}
 
 function expectedFiles(component: string, hasClient: boolean): string[] {
   const client = hasClient ? ['client-secret'] : [];

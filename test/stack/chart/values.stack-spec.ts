@@ -9,7 +9,9 @@ import { CHART, HELMS, refusal, RELEASE, render, valuesFile } from './rendering.
 const stack = openStack(process.env);
 const DEFAULT = ['template', RELEASE, CHART, '--values', valuesFile('default')];
 const NULL_MEANS_NONE =
-  /^(replicaCount|(.*\.)?resources(\..*)?|podSecurityContext\..*|settings\.SERVICE_QUERY_JWT_CLIENT_ID)$/;
+  /^(replicaCount|(.*\.)?resources(\..*)?|podSecurityContext\..*|lifecycle(\.preStop)?|updateStrategy\.rollingUpdate|autoscaling\.targetCPU.*|settings\.SERVICE_QUERY_JWT_CLIENT_ID)$/;
+const CONFIG_MAP = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'company-ca' } };
+const produced = (kind: string, spec: object) => ({ apiVersion: 'v1', kind, metadata: { name: 'made' }, spec });
 const SECRET = 'a-Planted/Secret+that-nobody-may-Read';
 
 describe.each(HELMS)('%s', (helm) => {
@@ -18,6 +20,20 @@ describe.each(HELMS)('%s', (helm) => {
 
   it.each([
     ['replicaCont=2', 'replicaCont'],
+    ['nameOverride="a-name-of-21-characters"', 'nameOverride'],
+    ['namespaceOverride="a.b"', 'namespaceOverride'],
+    ['trustedCertificates.pem="/etc/ssl/ca.crt"', 'pem'],
+    ['trustedCertificates.key=""', 'key'],
+    ['commonAnnotations={"a":1}', 'commonAnnotations'],
+    ['migration.podLabels={"app.kubernetes.io/component":"api"}', 'app.kubernetes.io/component'],
+    ['livenessProbe.httpGet={"path":"/v1/statement"}', 'httpGet'],
+    ['livenessProbe.periodSeconds=0', 'periodSeconds'],
+    ['terminationGracePeriodSeconds=10', 'terminationGracePeriodSeconds'],
+    ['updateStrategy.type="OnDelete"', 'type'],
+    ['autoscaling.targetCPUUtilizationPercentage="80%"', 'targetCPUUtilizationPercentage'],
+    ['dnsPolicy="ClusterFirstWithHostNet"', 'dnsPolicy'],
+    ['hostAliases=[{"ip":"10.0.0.1"}]', 'hostnames'],
+    ['monitoring.podMonitor.enabled=1', 'enabled'],
     ['settings.ACL_METADATA_CATALOGUE="lake"', 'ACL_METADATA_CATALOGUE'],
     ['networkPolicy.enable=false', 'enable'],
     ['ingress.host="grantline.example.org"', 'host'],
@@ -69,8 +85,64 @@ describe.each(HELMS)('%s', (helm) => {
     [['retiredRoute.enabled=true'], 'retiredRoute.url is required'],
     [['httpRoute.enabled=true'], 'httpRoute.parentRefs'],
     [['serviceAccount.create=false'], 'serviceAccount.name is required'],
+    [
+      ['trustedCertificates.existingSecret="a"', 'trustedCertificates.existingConfigMap="b"'],
+      'trustedCertificates needs at most one of pem, existingConfigMap and existingSecret; it has 2',
+    ],
+    [
+      ['trustedCertificates.existingSecret="a"', 'extraEnv=[{"name":"NODE_EXTRA_CA_CERTS","value":"/etc/ca.crt"}]'],
+      'extraEnv must not hold NODE_EXTRA_CA_CERTS',
+    ],
+    [['monitoring.podMonitor.enabled=true'], 'networkPolicy.operations.from is required'],
+    [
+      ['monitoring.podMonitor.enabled=true', 'monitoring.serviceMonitor.enabled=true'],
+      'monitoring needs one of serviceMonitor and podMonitor',
+    ],
+    [['autoscaling.enabled=true', 'autoscaling.minReplicas=6'], 'autoscaling.maxReplicas must not be below'],
+    [
+      ['autoscaling.enabled=true', 'autoscaling.targetCPUUtilizationPercentage=null'],
+      'autoscaling needs targetCPUUtilizationPercentage or',
+    ],
+    [['lifecycle.preStop.sleep.seconds=30'], 'terminationGracePeriodSeconds must be at least 50'],
   ])('refuses what does not fit together: %j', async (values, named) => {
     expect(await set(...values)).toContain(named);
+  });
+
+  // The first install would wait for it until its deadline.
+  it.each<[string, string, object]>([
+    ['ConfigMap/company-ca', 'extraVolumes=[{"name":"a","configMap":{"name":"company-ca"}}]', CONFIG_MAP],
+    ['ConfigMap/company-ca', 'trustedCertificates.existingConfigMap="company-ca"', CONFIG_MAP],
+    [
+      'ConfigMap/company-ca',
+      'extraVolumes=[{"name":"a","projected":{"sources":[{"configMap":{"name":"company-ca"}}]}}]',
+      CONFIG_MAP,
+    ],
+    [
+      'ConfigMap/company-ca',
+      'extraEnv=[{"name":"A","valueFrom":{"configMapKeyRef":{"name":"company-ca","key":"a"}}}]',
+      CONFIG_MAP,
+    ],
+    [
+      'Secret/owner',
+      'secrets.migration.existingSecret="owner"',
+      produced('ExternalSecret', { target: { name: 'owner' } }),
+    ],
+    ['Secret/made', 'secrets.migration.existingSecret="made"', produced('SealedSecret', {})],
+    ['Secret/pull', 'imagePullSecrets=[{"name":"pull"}]', produced('Certificate', { secretName: 'pull' })],
+  ])('refuses that the migration needs %s, by %s, before extraObjects make it', async (needed, value, object) => {
+    const extraObjects = (...objects: object[]) => `extraObjects=${JSON.stringify(objects)}`;
+    expect(await set(value, extraObjects(object))).toContain(
+      `extraObjects: the migration needs ${needed}, and runs before`,
+    );
+    const hook = { ...object, metadata: { name: 'made', annotations: { 'helm.sh/hook': 'pre-install,pre-upgrade' } } };
+    for (const values of [
+      [extraObjects(object)],
+      [value, extraObjects(object), 'migration.enabled=false'],
+      [value, extraObjects(hook)],
+    ]) {
+      const more = values.flatMap((text) => ['--set-json', text]);
+      expect((await render(stack, 'default', { helm, more })).objects).not.toHaveLength(0);
+    }
   });
 
   it.each([
@@ -101,12 +173,19 @@ describe.each(HELMS)('%s', (helm) => {
   });
 
   it.each([
-    'ingress.annotations={"nginx.ingress.kubernetes.io/server-snippet":"location / { proxy_pass http://trino.engine:8080; }"}',
+    'ingress.annotations={"nginx.ingress.kubernetes.io/server-snippet":"location / { proxy_pass http://10.0.0.1:8080; }"}',
+    'ingress.annotations={"nginx.ingress.kubernetes.io/configuration-snippet":""}',
+    'ingress.annotations={"nginx.org/location-snippets":""}',
     'ingress.annotations={"nginx.ingress.kubernetes.io/default-backend":"trino"}',
-    'ingress.annotations={"nginx.ingress.kubernetes.io/mirror-target":"http://trino.engine:8080"}',
+    'ingress.annotations={"nginx.ingress.kubernetes.io/mirror-target":"http://10.0.0.1:8080"}',
+    'ingress.annotations={"nginx.ingress.kubernetes.io/auth-url":"http://trino.engine.svc.cluster.local:8080/v1/info"}',
+    'ingress.annotations={"nginx.ingress.kubernetes.io/permanent-redirect":"http://TRINO.engine:8080/"}',
     'ingress.annotations={"alb.ingress.kubernetes.io/actions.trino":"{}"}',
-    'ingress.annotations={"traefik.ingress.kubernetes.io/router.middlewares":"engine-trino@kubernetescrd"}',
-    'ingress.annotations={"external-dns.alpha.kubernetes.io/target":"trino.example.org"}',
+    'ingress.annotations={"haproxy-ingress.github.io/config-backend":"server a 10.0.0.1:8080"}',
+    'ingress.annotations={"traefik.ingress.kubernetes.io/router.middlewares":"edge-auth@kubernetescrd, engine-trino@kubernetescrd"}',
+    'ingress.annotations={"external-dns.alpha.kubernetes.io/target":"trino.engine.svc"}',
+    'httpRoute.annotations={"external-dns.alpha.kubernetes.io/target":"trino.engine.svc"}',
+    'service.annotations={"getambassador.io/config":"kind: Mapping"}',
     'ingress.className="nginx\\n  defaultBackend: {service: {name: trino, port: {number: 8080}}}"',
     'ingress.backend={"service":{"name":"trino"}}',
     'ingress.hosts=["a.example.org/v1/statement"]',
@@ -123,6 +202,22 @@ describe.each(HELMS)('%s', (helm) => {
     'extraObjects=[{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"RoleBinding","metadata":{"name":"more"}}]',
   ])('renders no way past Grantline: %s', async (value) => {
     expect(await set(value)).not.toBe('');
+  });
+
+  it.each([
+    ['cert-manager.io/cluster-issuer', 'internal'],
+    ['nginx.ingress.kubernetes.io/auth-url', 'https://oauth2-proxy.example.org/oauth2/auth'],
+    ['nginx.ingress.kubernetes.io/rewrite-target', '/'],
+    ['nginx.ingress.kubernetes.io/custom-http-errors', '503'],
+    ['traefik.ingress.kubernetes.io/router.middlewares', 'edge-auth@kubernetescrd'],
+    ['alb.ingress.kubernetes.io/target-group-attributes', 'stickiness.enabled=true'],
+    ['external-dns.alpha.kubernetes.io/target', 'trino-edge.example.org'],
+    ['kubernetes.io/ingress.global-static-ip-name', 'grantline'],
+    ['konghq.com/strip-path', 'true'],
+  ])('takes %s: %s as an annotation of the Ingress', async (name, value) => {
+    const more = ['--set-json', `ingress.annotations=${JSON.stringify({ [name]: value })}`];
+    const { objects } = await render(stack, 'ingress', { helm, more });
+    expect(objects.find(({ kind }) => kind === 'Ingress')?.metadata.annotations).toMatchObject({ [name]: value });
   });
 });
 

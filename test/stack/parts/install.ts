@@ -1,7 +1,7 @@
 import { timed, withProgress } from '../progress.js';
 import type { Processes } from '../running/processes.js';
 import { cacheFolder } from './cache.js';
-import { installChartTools, installCheckov, installResourceDefinitions } from './chart-tools.js';
+import { installChartTools, installCheckov, installGitopsDiff, installResourceDefinitions } from './chart-tools.js';
 import { installClusterTools } from './cluster-tools.js';
 import { installEngineOracle } from './engine-oracle.js';
 import { javaHome } from './java.js';
@@ -16,6 +16,7 @@ export interface ChartParts {
   kubernetes: string;
   clusterTools: string;
   chartTools: string;
+  gitopsDiff: string;
   checkov: string;
   resourceDefinitions: string;
 }
@@ -67,6 +68,7 @@ async function chartDownloads(
   return {
     clusterTools: await withProgress('kubectl, Helm 4 and Helm 3', () => installClusterTools(processes, cache, java)),
     chartTools: await withProgress('promtool, kube-score and helm-docs', () => installChartTools(processes, cache)),
+    gitopsDiff: await withProgress('the comparison of Argo CD and Flux', () => installGitopsDiff(processes, cache)),
     checkov: await withProgress('checkov', () => installCheckov(processes, cache)),
     resourceDefinitions: await withProgress('definitions of foreign kinds', () =>
       installResourceDefinitions(processes, cache),

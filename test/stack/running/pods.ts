@@ -64,17 +64,21 @@ interface Placing {
   template: PodTemplate;
 }
 
-async function filesOf({ secret, projected }: Volume, placing: Placing): Promise<[string, Buffer | string][]> {
+async function filesOf(volume: Volume, placing: Placing): Promise<[string, Buffer | string][]> {
+  const { secret, configMap: shown, projected } = volume;
   const { stack, inNamespace, pod, template } = placing;
   const files: [string, Buffer | string][] = [];
+  const data = async (kind: string, name: string) => {
+    const text = await inNamespace('get', kind, name, '--output=json');
+    return (JSON.parse(text) as { data: Record<string, string> }).data;
+  };
   if (secret !== undefined) {
-    const text = await inNamespace('get', 'secret', secret.secretName, '--output=json');
-    const { data } = JSON.parse(text) as { data: Record<string, string> };
-    for (const { key, path } of secret.items) {
-      const value = data[key];
-      if (value === undefined) throw new Error(`references non-existent secret key: ${key}`);
-      files.push([path, Buffer.from(value, 'base64')]);
-    }
+    const values = await data('secret', secret.secretName);
+    for (const { key, path } of secret.items) files.push([path, Buffer.from(valueOf(values, key), 'base64')]);
+  }
+  if (shown !== undefined) {
+    const values = await data('configmap', shown.name);
+    for (const { key, path } of shown.items) files.push([path, valueOf(values, key)]);
   }
   for (const { serviceAccountToken, configMap } of projected?.sources ?? []) {
     if (serviceAccountToken !== undefined) {
@@ -86,6 +90,12 @@ async function filesOf({ secret, projected }: Volume, placing: Placing): Promise
     if (configMap?.name === 'kube-root-ca.crt') files.push(['ca.crt', await readFile(stack.cluster.caFile)]);
   }
   return files;
+}
+
+function valueOf(data: Record<string, string>, key: string): string {
+  const value = data[key];
+  if (value === undefined) throw new Error(`references non-existent key: ${key}`);
+  return value;
 }
 
 function environmentOf({ env = [] }: Container, moved: ReadonlyMap<string, string>): Record<string, string> {
