@@ -9,6 +9,7 @@ import { BackgroundRunsService } from './background-runs.service.js';
 import { GrantPortsModule } from './grant-ports.module.js';
 import { HistoryGaugesService } from './history-gauges.service.js';
 import { LiveVersionService } from './live-version.service.js';
+import { PublicationRetentionService } from './publication-retention.service.js';
 import { PublishingModule } from './publishing.module.js';
 import { TargetWatchService } from './target-watch.service.js';
 
@@ -26,6 +27,7 @@ export class AclSyncModule {
       providers: [
         BackgroundRunsService,
         LiveVersionService,
+        PublicationRetentionService,
         HistoryGaugesService,
         TargetWatchService,
         ...(sync.enabled ? [aclSyncScheduler(sync.cron)] : []),

@@ -71,6 +71,7 @@ export class PublishingModule {
         PublicationHistory,
         RulesPreparer,
         RulesTarget,
+        SyncLock,
       ],
     };
   }

@@ -7,7 +7,7 @@ import { atDatabase } from './start-failure.js';
 export async function migrateSchema(settings: Settings, database: Database): Promise<string[]> {
   const { url, migrationUrl } = database;
   const setting = migrationUrl === url ? 'DATABASE_URL' : 'DATABASE_MIGRATION_URL';
-  return atDatabase(database, () => migrate(migrationUrl, url, settings.audit.retentionDays), setting);
+  return atDatabase(database, () => migrate(migrationUrl, url, settings), setting);
 }
 
 /** @throws Error where there is nothing that this version could read */

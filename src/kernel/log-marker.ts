@@ -62,6 +62,7 @@ export const LOG_MARKERS = [
   'former rules are kept compressed',
   'live version check failed',
   'publication gauges could not be refreshed',
+  'removed past publications',
 ] as const;
 
 export type LogMarker = (typeof LOG_MARKERS)[number] | `listening on ${string}`;

@@ -211,6 +211,8 @@ function readAcl(
     readableCatalogs: read.names('ACL_READABLE_CATALOGS', openProblem),
     metadataCatalog: metadataCatalog === 'none' ? null : metadataCatalog,
     sessionProperties: read.names('ACL_SESSION_PROPERTIES', sessionPropertyProblem),
+    retentionDays: read.integer('ACL_RETENTION_DAYS', 90, 1, 36500),
+    retentionVersions: read.integer('ACL_RETENTION_VERSIONS', 100, 1, 1000000),
     maxUnexplainedPercent: read.integer('ACL_MAX_UNEXPLAINED_PERCENT', 5, 0, 100),
     warnTableRules: read.integer('ACL_WARN_TABLE_RULES', 3000, 1, 1000000),
   };

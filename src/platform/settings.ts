@@ -86,6 +86,9 @@ export abstract class Settings {
     readableCatalogs: readonly string[];
     metadataCatalog: string | null;
     sessionProperties: readonly string[];
+    /** How long published versions can be restored, and how many of them at least. */
+    retentionDays: number;
+    retentionVersions: number;
     maxUnexplainedPercent: number;
     warnTableRules: number;
   };

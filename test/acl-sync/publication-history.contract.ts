@@ -280,6 +280,27 @@ export function describePublicationHistory(name: string, open: () => Promise<His
       expect(await history.latest()).toMatchObject({ version, text: 'second', publishedAt: at(3) });
     });
 
+    it('removes what is past, and nothing that is in force, restored, broken or needed to measure from', async () => {
+      const first = await published('restored later', 1);
+      await published('past', 2);
+      const broken = await published('broken', 3);
+      await history.markBroken(broken.version, at(3));
+      const used = await published('in force when the days began', 4);
+      await history.markLive(used.version, at(4));
+      const restored = { version: first.version, until: at(59), reason: 'a test' };
+      await history.confirm(await history.begin({ ...draft('restored later'), restored }), at(6));
+      await published('last', 7);
+      const before = await versions();
+      expect(await history.removePast(at(5), 1)).toBe(0); // nothing of it is reported yet
+      await history.takeUnreported();
+
+      expect(await history.removePast(at(5), 6)).toBe(0);
+      expect(await history.removePast(at(1), 1)).toBe(0);
+      expect(await history.removePast(at(5), 1)).toBe(1);
+      expect(await versions()).toEqual(before.filter((version) => version !== first.version + 1));
+      expect(await history.removePast(at(5), 1)).toBe(0);
+    });
+
     it('knows that a refused restore leaves the rules as they were', async () => {
       await history.record(run(1, 'applied'));
       await history.record(run(2, 'refused', { trigger: 'restore', isRestore: true }));

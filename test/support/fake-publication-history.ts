@@ -133,6 +133,20 @@ export class FakePublicationHistory extends PublicationHistory {
     return Promise.resolve(unreported);
   }
 
+  override removePast(before: Date, versions: number): Promise<number> {
+    const published = this.rows.filter(({ state }) => state === 'published');
+    const inForce = published.findLast(({ publishedAt }) => publishedAt <= before)?.version ?? 0;
+    const end = Math.min(inForce, published.at(-versions)?.version ?? 0);
+    const live = published.findLast(({ liveAt }) => liveAt !== null)?.version;
+    const kept = [this.baselineRow()?.version, live, ...this.rows.map(({ restored }) => restored?.version)];
+    const past = this.rows.filter(
+      ({ version, brokenAt, isReported, state }) =>
+        version < end && brokenAt === null && (isReported || state !== 'published') && !kept.includes(version),
+    );
+    for (const row of past) this.rows.splice(this.rows.indexOf(row), 1);
+    return Promise.resolve(past.length);
+  }
+
   override summary(): Promise<RunSummary> {
     const isSuccess = ({ outcome }: Run): boolean => outcome === 'applied' || outcome === 'no_change';
     const lastSuccess = this.runs.findLastIndex(isSuccess);

@@ -82,5 +82,11 @@ export abstract class PublicationHistory {
   abstract record(run: Run): Promise<void>;
   /** The published versions that were not reported, in order. In the transaction that reports them: each is given out once. */
   abstract takeUnreported(): Promise<UnreportedPublication[]>;
+  /**
+   * Removes some versions, and runs, from before that time: never one of the newest `versions`, the one that was in force then,
+   * the baseline or what it would fall back to, one that is restored, unreported or broken.
+   * @returns how many versions; call it again until there are none
+   */
+  abstract removePast(before: Date, versions: number): Promise<number>;
   abstract summary(): Promise<RunSummary>;
 }

@@ -11,6 +11,7 @@ import type { Publication, PublicationSummary, Run } from '../domain/publication
 import type { RestoreEnd } from '../domain/restore.js';
 import type { LiveRules } from '../domain/rules-target.js';
 import type { Baseline } from '../domain/unexplained-change.js';
+import { pastVersions, REMOVE_PAST_RUNS } from './past-publications.js';
 import {
   type PublicationRow,
   type RunRow,
@@ -219,6 +220,15 @@ export class PostgresPublicationHistory extends PublicationHistory {
       unreported.push({ publication: toPublication(row), isWritten, formerRestore });
     }
     return unreported;
+  }
+
+  override async removePast(before: Date, versions: number): Promise<number> {
+    await this.session.manager.query(REMOVE_PAST_RUNS, [before]);
+    const [{ removed }] = await this.session.manager.query<[{ removed: number }]>(
+      `SELECT remove_past_publications(array(${pastVersions(BASELINE)})) AS removed`,
+      [before, versions],
+    );
+    return removed;
   }
 
   override async summary(): Promise<RunSummary> {

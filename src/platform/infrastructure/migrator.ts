@@ -3,6 +3,12 @@ import { fileURLToPath } from 'node:url';
 import { type MigrationInterface, type QueryRunner, DataSource } from 'typeorm';
 import { PooledClient } from '../database.js';
 
+/** Of the settings: what no role but the owner's may shorten. */
+export interface LeastRetention {
+  audit: { retentionDays: number };
+  acl: { retentionDays: number; retentionVersions: number };
+}
+
 /** Taken while migrating: TypeORM itself takes no lock, and two starting replicas would race. */
 const LOCK = 7_471_002;
 
@@ -10,14 +16,10 @@ const CONNECT_TIMEOUT_MS = 5_000;
 
 /**
  * Applies pending migrations as the owner's role, and grants the service's role its rights.
- * @param leastRetentionDays the minimum for which the service's role keeps audit events; undefined: unchanged
+ * @param least what the service's role keeps at least; undefined: unchanged
  * @returns the names of those that were applied.
  */
-export async function migrate(
-  migrationUrl: string,
-  serviceUrl: string,
-  leastRetentionDays?: number,
-): Promise<string[]> {
+export async function migrate(migrationUrl: string, serviceUrl: string, least?: LeastRetention): Promise<string[]> {
   const source = await new DataSource({
     type: 'postgres',
     url: migrationUrl,
@@ -30,8 +32,13 @@ export async function migrate(
     await runner.query('SELECT pg_advisory_lock($1)', [LOCK]);
     const applied = await source.runMigrations();
     await grantServiceRights(runner.query.bind(runner), new URL(serviceUrl).username);
-    if (leastRetentionDays !== undefined) {
-      await runner.query('UPDATE audit_retention SET least_days = $1 WHERE least_days <> $1', [leastRetentionDays]);
+    if (least !== undefined) {
+      const { audit, acl } = least;
+      await runner.query('UPDATE audit_retention SET least_days = $1 WHERE least_days <> $1', [audit.retentionDays]);
+      await runner.query(
+        'UPDATE acl_retention SET least_days = $1, least_versions = $2 WHERE (least_days, least_versions) <> ($1, $2)',
+        [acl.retentionDays, acl.retentionVersions],
+      );
     }
     return applied.map((migration) => migration.name.replace(/-\d{13}$/, ''));
   } finally {
@@ -71,9 +78,12 @@ export async function schemaState(url: string): Promise<SchemaState> {
   }
 }
 
+/** What may change in a version: how it went. Its text, its snapshot and its author stay. */
+const PUBLICATION_STATE = 'state, published_at, live_at, broken_at, restore_ended, is_reported';
+
 /**
- * The service's role reads and writes rows, changes no tables, and only adds to the audit trail. Events past retention it
- * removes by the owner's function, which no other role may execute.
+ * The service's role reads and writes rows, changes no tables, and only adds to the audit trail and to the published versions.
+ * What is past retention it removes by the owner's functions, which no other role may execute.
  */
 async function grantServiceRights(query: (sql: string) => Promise<unknown>, encoded: string): Promise<void> {
   const role = decodeURIComponent(encoded);
@@ -85,9 +95,11 @@ async function grantServiceRights(query: (sql: string) => Promise<unknown>, enco
   await query(`GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO ${name}`);
   // Versions continue above the one that the target names: docs/decisions/0026.
   await query(`GRANT UPDATE ON SEQUENCE acl_publications_version_seq TO ${name}`);
-  await query(`REVOKE INSERT, UPDATE, DELETE ON migrations, audit_retention FROM ${name}`);
-  await query(`REVOKE UPDATE, DELETE ON audit_events FROM ${name}`);
+  await query(`REVOKE INSERT, UPDATE, DELETE ON migrations, audit_retention, acl_retention FROM ${name}`);
+  await query(`REVOKE UPDATE, DELETE ON audit_events, acl_publications, acl_approvals FROM ${name}`);
+  await query(`GRANT UPDATE (${PUBLICATION_STATE}) ON acl_publications TO ${name}`);
   await query(`GRANT EXECUTE ON FUNCTION remove_past_audit_events(integer) TO ${name}`);
+  await query(`GRANT EXECUTE ON FUNCTION remove_past_publications(integer[]) TO ${name}`);
 }
 
 /** `/migrations`, beside `dist` in a build and beside `src` in a checkout. */
