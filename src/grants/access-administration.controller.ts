@@ -15,6 +15,7 @@ import { explanationForm } from './domain/explanation-form.js';
 import { DraftDto, DraftQuery, toDraftRequest } from './drafts.dto.js';
 import { DraftPreviewResponse, toDraftPreview } from './drafts.response.js';
 import { DraftsService } from './drafts.service.js';
+import { CountsWork } from '../platform/work.guard.js';
 
 /** What administrators ask about everybody's access. */
 @ApiTags('access')
@@ -27,7 +28,8 @@ export class AccessAdministrationController {
     private readonly drafts: DraftsService,
   ) {}
 
-  @ApiRoute('listAccess', 'What a principal may do, and through what', 'not_found')
+  @ApiRoute('listAccess', 'What a principal may do, and through what', 'not_found', 'too_many_requests')
+  @CountsWork()
   @Get('effective')
   @ApiOkResponse({ type: EffectivePageResponse })
   async effective(@Query() query: EffectiveOfQuery): Promise<EffectivePageResponse> {
@@ -35,14 +37,16 @@ export class AccessAdministrationController {
     return toEffectivePage(await this.access.effective(principalOf(query), page), query.limit);
   }
 
-  @ApiRoute('explainAccess', 'Why a principal may do something, or not', 'not_found')
+  @ApiRoute('explainAccess', 'Why a principal may do something, or not', 'not_found', 'too_many_requests')
+  @CountsWork()
   @Get('explain')
   @ApiOkResponse({ type: ExplanationResponse })
   async explain(@Query() query: ExplainOfQuery): Promise<ExplanationResponse> {
     return explanationForm(await this.access.explain(principalOf(query), toQuestion(query)), false);
   }
 
-  @ApiRoute('listAccessHolders', 'Who may do something on a resource')
+  @ApiRoute('listAccessHolders', 'Who may do something on a resource', 'too_many_requests')
+  @CountsWork()
   @Get('who')
   @ApiOkResponse({ type: WhoPageResponse })
   async who(@Query() query: WhoQuery): Promise<WhoPageResponse> {

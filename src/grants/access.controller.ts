@@ -6,6 +6,7 @@ import { EffectiveQuery, ExplainQuery, nodeOfCursor, toQuestion } from './access
 import { EffectivePageResponse, ExplanationResponse, toEffectivePage } from './access.response.js';
 import { AccessService } from './access.service.js';
 import { explanationForm } from './domain/explanation-form.js';
+import { CountsWork } from '../platform/work.guard.js';
 
 /** What people ask about their own access. */
 @ApiTags('access')
@@ -14,7 +15,8 @@ import { explanationForm } from './domain/explanation-form.js';
 export class AccessController {
   constructor(private readonly access: AccessService) {}
 
-  @ApiRoute('listOwnAccess', 'What the caller may do, and through what', 'not_found')
+  @ApiRoute('listOwnAccess', 'What the caller may do, and through what', 'not_found', 'too_many_requests')
+  @CountsWork()
   @Get('effective')
   @ApiOkResponse({ type: EffectivePageResponse })
   async effective(
@@ -25,7 +27,8 @@ export class AccessController {
     return toEffectivePage(await this.access.effective({ type: 'user', id }, page), limit);
   }
 
-  @ApiRoute('explainOwnAccess', 'Why the caller may do something, or not', 'not_found')
+  @ApiRoute('explainOwnAccess', 'Why the caller may do something, or not', 'not_found', 'too_many_requests')
+  @CountsWork()
   @Get('explain')
   @ApiOkResponse({ type: ExplanationResponse })
   async explain(@Query() query: ExplainQuery, @CurrentUser() { id }: AuthenticatedUser): Promise<ExplanationResponse> {

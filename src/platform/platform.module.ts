@@ -19,6 +19,7 @@ import { NodeTimers } from './infrastructure/node-timers.js';
 import { Log } from './log.js';
 import { Settings } from './settings.js';
 import { Transaction } from './transaction.js';
+import { WorkGuard } from './work.guard.js';
 
 /** What the caller has made before Nest begins. */
 export interface Foundation {
@@ -84,6 +85,7 @@ export class PlatformModule {
       providers: [
         ...shared,
         { provide: APP_GUARD, useClass: AccessGuard },
+        { provide: APP_GUARD, useClass: WorkGuard },
         { provide: APP_GUARD, useClass: JsonBodyGuard },
       ],
       exports: [...shared, TypeOrmModule],

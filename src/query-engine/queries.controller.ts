@@ -19,6 +19,7 @@ import {
   UntilClientGone,
 } from '../platform/access.js';
 import { ApiRoute } from '../platform/openapi.js';
+import { CountsWork } from '../platform/work.guard.js';
 import { readQueryCursor } from './domain/query-cursor.js';
 import { readRowCursor } from './domain/row-window.js';
 import { chooseFormat, type RowsFormat } from './domain/rows-format.js';
@@ -71,9 +72,11 @@ export class QueriesController {
     'Run SQL under the own name',
     'impersonation_disabled',
     'too_many_queries',
+    'too_many_requests',
     'engine_unavailable',
     'engine_forbidden',
   )
+  @CountsWork('refused')
   @Post()
   @ApiCreatedResponse({ type: QueryResponse })
   async submit(
