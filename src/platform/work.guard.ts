@@ -18,7 +18,7 @@ const MAX_BUDGETS = 1_000;
  */
 export const CountsWork = (when: Counted = 'always'): MethodDecorator => SetMetadata(COUNTED, when);
 
-/** Between authentication and the reading of the body (docs/decisions/0027). Each replica counts for itself. */
+/** Between authentication and the reading of the body (docs/decisions/0029). Each replica counts for itself. */
 @Injectable()
 export class WorkGuard implements CanActivate {
   private readonly budgets = new Map<number, WorkBudget>();
