@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 
 import { parse } from 'yaml';
 
+import { until } from '../running/until.js';
 import { kubectlOf, openStack, type ChartStack } from '../stack.js';
 import { apply, defineForeignKinds, namespace } from './cluster-objects.js';
 import { only, type Manifest } from './manifest.js';
@@ -46,9 +47,14 @@ class Application {
     return kubectl('apply', `--filename=${this.file}`, ...flags);
   }
 
-  /** Some sets name their namespace themselves, and other specs use it. */
+  /**
+   * Some sets name their namespace themselves, and other specs use it. An admission policy among the objects holds for some
+   * moments after it is gone.
+   */
   async remove(): Promise<void> {
-    await kubectl('delete', `--filename=${this.file}`, '--wait=false');
+    await until('the objects are removed', 30_000, () =>
+      kubectl('delete', `--filename=${this.file}`, '--ignore-not-found', '--wait=false'),
+    );
   }
 
   live(): Promise<string> {
