@@ -4,9 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { demo } from './demo.js';
+import { GENERATORS } from './clients/generators.js';
 import { FUZZER, SEED } from './fuzz/schemathesis.js';
 import { writeChartReadme } from './chart/readme.js';
 import { cacheFolder } from './parts/cache.js';
+import { type ClientGenerators, installClientGenerators } from './parts/client-generators.js';
 import { installChartTools } from './parts/chart-tools.js';
 import { installImageNode } from './parts/image.js';
 import { install, installForChart } from './parts/install.js';
@@ -17,7 +19,7 @@ import { Processes } from './running/processes.js';
 import { STACK_FILE, startChartStack, startStack, type StartedStack } from './stack.js';
 import { suite, suiteOnNode } from './suite.js';
 
-const USAGE = 'usage: run.ts suite|chart|fuzz|image-node [jest argument…] | chart-readme | demo | install';
+const USAGE = 'usage: run.ts suite|chart|clients|fuzz|image-node [jest argument…] | chart-readme | demo | install';
 const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
 
 /** Known to the set-up of every jest run: the PostgreSQL to run on. */
@@ -36,7 +38,12 @@ const WORKS: Record<string, Work> = {
   },
   suite: (processes, rest) =>
     withStack(processes, ({ stack: { parts }, file }) => {
-      const found = { [STACK_FILE]: file, [FUZZER]: parts.schemathesis, [POSTGRES_PACKAGE]: parts.postgres14 };
+      const found = {
+        [STACK_FILE]: file,
+        [FUZZER]: parts.schemathesis,
+        [GENERATORS]: JSON.stringify(parts.clientGenerators),
+        [POSTGRES_PACKAGE]: parts.postgres14,
+      };
       return suite(processes, { [SEED]: process.env[SEED] ?? SUITE_SEED, ...found }, rest);
     }),
   chart: async (processes, rest) => {
@@ -48,6 +55,11 @@ const WORKS: Record<string, Work> = {
     const folder = await withProgress('helm-docs', () => installChartTools(processes, cacheFolder(process.env)));
     await writeChartReadme(folder);
     return 0;
+  },
+  clients: async (processes, rest) => {
+    const install = (): Promise<ClientGenerators> => installClientGenerators(processes, cacheFolder(process.env));
+    const generators = await withProgress('generators of clients', install);
+    return suite(processes, { [GENERATORS]: JSON.stringify(generators) }, ['clients\\.stack-spec', ...rest]);
   },
   fuzz: async (processes, rest) => {
     const fuzzer = await withProgress('Schemathesis', () => installSchemathesis(processes, cacheFolder(process.env)));

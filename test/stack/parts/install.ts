@@ -2,6 +2,7 @@ import { timed, withProgress } from '../progress.js';
 import type { Processes } from '../running/processes.js';
 import { cacheFolder } from './cache.js';
 import { installChartTools, installCheckov, installGitopsDiff, installResourceDefinitions } from './chart-tools.js';
+import { type ClientGenerators, installClientGenerators } from './client-generators.js';
 import { installClusterTools } from './cluster-tools.js';
 import { installEngineOracle } from './engine-oracle.js';
 import { javaHome } from './java.js';
@@ -29,6 +30,7 @@ export interface Parts extends ChartParts {
   keycloak: string;
   postgres14: string;
   schemathesis: string;
+  clientGenerators: ClientGenerators;
 }
 
 /** Installs what is missing. The long build keeps the processors busy while the others, one by one, wait for downloads. */
@@ -42,6 +44,7 @@ export async function install(processes: Processes, env: NodeJS.ProcessEnv): Pro
     ...(await chartDownloads(processes, cache, java)),
     postgres14: await withProgress('PostgreSQL 14', () => installPostgres14(processes, cache)),
     schemathesis: await withProgress('Schemathesis', () => installSchemathesis(processes, cache)),
+    clientGenerators: await withProgress('generators of clients', () => installClientGenerators(processes, cache)),
   });
   const [kubernetes, downloaded] = await processes.together(
     timed('kube-apiserver and etcd', () => installKubernetes(processes, cache, env)),
