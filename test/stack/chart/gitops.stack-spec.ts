@@ -5,7 +5,6 @@ import { promisify } from 'node:util';
 
 import { parse } from 'yaml';
 
-import { until } from '../running/until.js';
 import { kubectlOf, openStack, type ChartStack } from '../stack.js';
 import { apply, defineForeignKinds, namespace } from './cluster-objects.js';
 import { only, type Manifest } from './manifest.js';
@@ -47,14 +46,14 @@ class Application {
     return kubectl('apply', `--filename=${this.file}`, ...flags);
   }
 
-  /**
-   * Some sets name their namespace themselves, and other specs use it. An admission policy among the objects holds for some
-   * moments after it is gone.
-   */
-  async remove(): Promise<void> {
-    await until('the objects are removed', 30_000, () =>
-      kubectl('delete', `--filename=${this.file}`, '--ignore-not-found', '--wait=false'),
+  /** Some sets name their namespace themselves, where other specs have another target. */
+  async forgetTarget(): Promise<void> {
+    const target = `${RELEASE}-access-control-target`;
+    const { metadata } = only(
+      this.objects.filter((object) => object.metadata.name === target),
+      target,
     );
+    await kubectl('delete', 'configmap', target, `--namespace=${metadata.namespace ?? ''}`);
   }
 
   live(): Promise<string> {
@@ -84,7 +83,7 @@ it.each(VALUE_SETS)('the value set %s, applied, is in sync, and the same when it
   const second = await application.live();
   await application.apply('--server-side', '--force-conflicts');
   expect(await application.live()).toBe(second);
-  await application.remove();
+  await application.forgetTarget();
 });
 
 it('what is published is no difference, and survives a sync', async () => {
