@@ -58,7 +58,7 @@ describe('a full disk under the file target', () => {
     await grant('two');
     expect((await sync()).body).toMatchObject({ outcome: 'applied' });
     const before = files();
-    expect(Object.keys(before).sort()).toEqual(['rules.json', 'rules.json.bak']);
+    expect(Object.keys(before).sort()).toEqual(['rules.json', 'rules.json.annotations', 'rules.json.bak']);
 
     limitFiles(512);
     expect((await grant('three')).status).toBe(201);
