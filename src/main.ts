@@ -1,10 +1,15 @@
 #!/usr/bin/env node
 import 'reflect-metadata';
-import { Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { loaded, newProgram, runProgram } from './commands/program.js';
 import { addRulesCommands } from './commands/rules-commands.js';
 
 const program = newProgram('grantline', 'Who may see which data, compiled, proved and published.');
+
+const bytes = (value: string): string => {
+  if (/^[1-9]\d{0,11}$/.test(value)) return value;
+  throw new InvalidArgumentError('It must be a whole number of bytes.');
+};
 
 program
   .command('serve')
@@ -38,6 +43,7 @@ acl
   .description('make rules.json out of a snapshot file, through every check')
   .requiredOption('--snapshot <file>', 'JSON or YAML')
   .requiredOption('--out <directory>')
+  .option('--max-bytes <number>', 'refuse early what is longer; a ConfigMap holds 1048576', bytes)
   .option('--json', 'print a summary as JSON')
   .action(loaded(async () => (await import('./commands/acl-compile.js')).compileSnapshot));
 acl

@@ -39,7 +39,9 @@ export class PublishedSizeForecast extends SizeForecast {
     const estimate = checkCapacity({ ...beside, next: estimated, nextCompressed: () => estimated / 2 }, limit);
     if (!isTooLarge(estimate))
       return forecastOf(checkCapacity({ ...beside, next: known, nextCompressed: formerCompressed }, limit));
-    const text = await this.preparer.compile(await read());
+    const compiled = await this.preparer.compile(await read(), limit);
+    if (compiled.kind === 'too-large') return { fits: false, message: compiled.finding.message };
+    const { text } = compiled;
     return forecastOf(
       checkCapacity({ ...beside, next: Buffer.byteLength(text), nextCompressed: () => gzipSync(text).length }, limit),
     );

@@ -1,12 +1,12 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkCompiled } from '../acl-sync/domain/candidate.js';
+import { compileFor } from '../acl-sync/domain/compilation.js';
 import { findingText } from '../acl-sync/domain/run-text.js';
 import { snapshotSettings } from '../grants/domain/snapshot-settings.js';
 import { SystemClock } from '../kernel/clock.js';
 import { loadSettings } from '../platform/settings-loader.js';
 import type { Settings } from '../platform/settings.js';
-import { compile } from '../trino-rules/compile/compile.js';
 import { type Finding, isError } from '../trino-rules/document/finding.js';
 import { ruleCount } from '../trino-rules/document/rules-document.js';
 import { readSnapshot } from '../trino-rules/model/snapshot-file.js';
@@ -18,6 +18,7 @@ import { readStructured, reportProblems } from './structured-file.js';
 interface Options {
   snapshot: string;
   out: string;
+  maxBytes?: string;
   json?: true;
 }
 
@@ -25,7 +26,7 @@ interface Options {
  * A snapshot file in, `rules.json` out, through every check; no database, no cluster. Exit code 1: a check refuses the rules,
  * which are not written then; 2: the file cannot be read.
  */
-export async function compileSnapshot({ snapshot: file, out, json }: Options): Promise<void> {
+export async function compileSnapshot({ snapshot: file, out, maxBytes, json }: Options): Promise<void> {
   const settings = await loadSettings('acl compile');
   const snapshot = read(file, settings);
   if (snapshot === null) {
@@ -34,14 +35,27 @@ export async function compileSnapshot({ snapshot: file, out, json }: Options): P
   }
   const { grants, policies } = snapshot;
   // Smaller ones end within two seconds.
-  const report = grants.length + policies.length > TAKES_SECONDS ? remark : () => undefined;
+  const entries = grants.length + policies.length;
+  const isLong = entries > TAKES_SECONDS.entries || entries * snapshot.users.length > TAKES_SECONDS.entriesOfUsers;
+  const report = isLong ? remark : () => undefined;
   report(`compiling ${grants.length} grants and ${policies.length} policies`);
   const begun = performance.now();
-  const compiled = compile(snapshot);
-  const { text, hash, document } = compiled;
+  const limit = maxBytes === undefined ? null : Number(maxBytes);
+  const compiled = compileFor(snapshot, limit);
+  if (compiled.kind === 'too-large') {
+    const { bytes, finding } = compiled;
+    if (json) print(JSON.stringify({ file: null, bytes, findings: [finding] }));
+    else print(['refused; nothing is written', findingText(finding)].join('\n'));
+    process.exitCode = 1;
+    return;
+  }
+  const { text, hash, document } = compiled.rules;
   const compiledAt = performance.now();
   report(`checking ${document.tables.length} table rules`);
-  const findings = checkCompiled(snapshot, compiled, { bytes: null, warnTableRules: settings.acl.warnTableRules });
+  const findings = checkCompiled(snapshot, compiled.rules, {
+    bytes: limit,
+    warnTableRules: settings.acl.warnTableRules,
+  });
   const checked = performance.now();
   const refused = findings.some(isError);
   const path = join(out, 'rules.json');
@@ -58,7 +72,7 @@ export async function compileSnapshot({ snapshot: file, out, json }: Options): P
 }
 
 /** Grants and policies that take longer than two seconds on a small machine. */
-const TAKES_SECONDS = 2_000;
+const TAKES_SECONDS = { entries: 2_000, entriesOfUsers: 500_000 };
 
 /** Null: it cannot be read, and every problem has been printed. */
 function read(file: string, settings: Settings): Snapshot | null {

@@ -53,6 +53,17 @@ settings: {own_account: service-account-grantline}
     expect(stderr).toMatch(/^compiling 2001 grants and 0 policies\nchecking \d+ table rules\n$/);
   });
 
+  it('refuses what is longer than it may be, and writes nothing', async () => {
+    const { code, stdout } = await compile(alice, '--json', '--max-bytes', '1000');
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({
+      file: null,
+      findings: [{ code: 'too-large' }, { code: 'many-table-rules' }],
+    });
+    await expect(readFile(join(folder, 'out', 'rules.json'))).rejects.toThrow('ENOENT');
+    expect(await compile(alice, '--max-bytes', 'many')).toMatchObject({ code: 2, stdout: '' });
+  });
+
   it('lists every problem of a file that is no snapshot, and ends with 2', async () => {
     const { code, stdout, stderr } = await compile('{version: 2, users: [{id: 1}]}');
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

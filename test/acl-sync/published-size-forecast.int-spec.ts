@@ -27,9 +27,9 @@ describe('the forecast of size', () => {
     await sync.run();
     compiled = 0;
     const compile = sync.preparer.compile.bind(sync.preparer);
-    sync.preparer.compile = (snapshot) => {
+    sync.preparer.compile = (snapshot, limit) => {
       compiled++;
-      return compile(snapshot);
+      return compile(snapshot, limit);
     };
   });
 

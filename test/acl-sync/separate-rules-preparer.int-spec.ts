@@ -19,7 +19,7 @@ describe('the process that prepares rules', () => {
   const snapshot = aSnapshot().snapshot();
   const failure = async (preparer: SeparateRulesPreparer) =>
     failureOf(
-      await preparer.compile(snapshot).then(
+      await preparer.compile(snapshot, null).then(
         () => null,
         (error: unknown) => error,
       ),
@@ -51,10 +51,13 @@ describe('the process that prepares rules', () => {
       `const held = Array.from({ length: 150 }, () => new Array(131_072).fill(0.5));
        process.on('message', () => process.send({ result: String(held.length) }));`,
     );
-    expect(await new SeparateRulesPreparer(undefined, pathToFileURL(file)).compile(snapshot)).toBe('150');
+    expect(await new SeparateRulesPreparer(undefined, pathToFileURL(file)).compile(snapshot, null)).toBe('150');
   });
 
   it('answers within its limits', async () => {
-    expect(await new SeparateRulesPreparer().compile(snapshot)).toContain('"catalogs"');
+    expect(await new SeparateRulesPreparer().compile(snapshot, null)).toMatchObject({
+      kind: 'compiled',
+      text: expect.stringContaining('"catalogs"') as string,
+    });
   });
 });

@@ -3,9 +3,10 @@ import { AclSyncMetrics } from '../../src/acl-sync/acl-sync.metrics.js';
 import { AclSyncService } from '../../src/acl-sync/acl-sync.service.js';
 import { CandidateService } from '../../src/acl-sync/candidate.service.js';
 import { type Candidate, type Preparation, prepare } from '../../src/acl-sync/domain/candidate.js';
+import { compileFor } from '../../src/acl-sync/domain/compilation.js';
 import type { RunOutcome } from '../../src/acl-sync/domain/publication.js';
 import { prepareWithdrawal, type WithdrawalOrder } from '../../src/acl-sync/domain/prepared-withdrawal.js';
-import { RulesPreparer } from '../../src/acl-sync/domain/rules-preparer.js';
+import { type CompiledText, RulesPreparer } from '../../src/acl-sync/domain/rules-preparer.js';
 import { type Lease, SyncLock } from '../../src/acl-sync/domain/sync-lock.js';
 import { documentOf } from '../../src/acl-sync/domain/unexplained-change.js';
 import type { RunOrder } from '../../src/acl-sync/publishing-run.js';
@@ -28,7 +29,6 @@ import { SnapshotStore } from '../../src/grants/domain/snapshot-store.js';
 import { SnapshotService } from '../../src/grants/snapshot.service.js';
 import { parseSettings } from '../../src/platform/settings-parser.js';
 import { Transaction } from '../../src/platform/transaction.js';
-import { compile } from '../../src/trino-rules/compile/compile.js';
 import { type AccessChange, compareAccess } from '../../src/trino-rules/diff/access-change.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import { FakePublicationHistory } from '../support/fake-publication-history.js';
@@ -113,8 +113,9 @@ class FaultyPreparer extends RulesPreparer {
     return Promise.resolve(compareAccess(documentOf(before), documentOf(after)));
   }
 
-  override compile(snapshot: Snapshot): Promise<string> {
-    return Promise.resolve(compile(snapshot).text);
+  override compile(snapshot: Snapshot, limit: number | null): Promise<CompiledText> {
+    const compiled = compileFor(snapshot, limit);
+    return Promise.resolve(compiled.kind === 'too-large' ? compiled : { kind: 'compiled', text: compiled.rules.text });
   }
 }
 

@@ -16,6 +16,9 @@ export const TRAPS = {
   'overlapping filters at three levels': filterLattice,
   'a mask for each person': ownMasks,
   'every set of privileges': privilegeMix,
+  'filters of overlapping halves, and their tables': filteredHalves,
+  'masks for random halves': maskedHalves,
+  'a table for each random half': scatteredHalves,
 } as const satisfies Record<string, (times: number) => Snapshot>;
 
 export type Trap = keyof typeof TRAPS;
@@ -154,6 +157,38 @@ function privilegeMix(times: number): Snapshot {
     if (privileges.length > 0)
       builder.grant(builder.pick(groups), privileges, TABLE(`table_${builder.chance.below(500 * times)}`));
   });
+  return builder.snapshot();
+}
+
+/** Twenty halves of the people have a row filter each on a catalog, and 500 of its tables: hardly two people see the same rows. */
+function filteredHalves(times: number): Snapshot {
+  const people = 3_000 * times;
+  const builder = new TrapBuilder(people);
+  const halves = counted(20).map(() => builder.randomGroup(people / 2));
+  for (const [i, principal] of halves.entries())
+    builder.policy({ kind: 'row_filter', principal, resource: { catalog: 'sales' }, expression: `region_${i} = 'EU'` });
+  for (const i of counted(500)) builder.grant(builder.pick(halves), ['SELECT'], TABLE(`table_${i}`));
+  return builder.snapshot();
+}
+
+/** A column masked for each of a thousand halves: a person's rule has five hundred masks. */
+function maskedHalves(times: number): Snapshot {
+  const builder = new TrapBuilder(1_000 * times);
+  builder.grant(builder.all, ['SELECT'], { catalog: 'sales' });
+  for (const i of counted(1_000))
+    builder.policy({
+      kind: 'column_mask',
+      principal: builder.randomGroup(500 * times),
+      resource: { catalog: 'sales', column: `column_${i}` },
+      expression: `mask_${i}(name)`,
+    });
+  return builder.snapshot();
+}
+
+/** No two tables have the same readers. */
+function scatteredHalves(times: number): Snapshot {
+  const builder = new TrapBuilder(1_000 * times);
+  for (const i of counted(3_000)) builder.grant(builder.randomGroup(500 * times), ['SELECT'], TABLE(`table_${i}`));
   return builder.snapshot();
 }
 

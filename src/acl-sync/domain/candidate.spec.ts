@@ -55,4 +55,24 @@ describe('a candidate for publication', () => {
       },
     ]);
   });
+
+  it('says which policies make rules that cannot fit, without compiling them', () => {
+    const names = Array.from({ length: 64 }, (_, i) => `person_${i}`);
+    const builder = aSnapshot().group('all', names).may('SELECT', 'sales');
+    for (let bit = 0; bit < 6; bit++) {
+      const half = names.filter((_, i) => (i >> bit) % 2 === 1);
+      builder.group(`half_${bit}`, half).seesOnly('sales.eu', `region_${bit} = 'EU'`);
+    }
+    const { findings, text } = prepared(builder.snapshot(), { bytes: 4_000 });
+    expect(text).toBe('');
+    expect(findings).toEqual([
+      {
+        code: 'too-large',
+        severity: 'error',
+        message: expect.stringMatching(
+          /^the rules take at least 4,\d\d\d bytes; the target holds 4,000[.] .* At least \d+ rules are needed in sales, one for each combination of privileges, filters, masks and hidden columns; 6 policies make them \(ids 1, 2, 3, 4, 5, 6\): let fewer of them reach the same people/,
+        ) as string,
+      },
+    ]);
+  });
 });

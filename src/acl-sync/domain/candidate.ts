@@ -7,6 +7,7 @@ import { ruleCount, type RulesDocument } from '../../trino-rules/document/rules-
 import { checkSize, checkRuleCount } from '../../trino-rules/document/target-capacity.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import { checkRules } from '../../trino-rules/verify/check.js';
+import { compileFor, type TooLarge } from './compilation.js';
 import {
   approvedFinding,
   databaseBehindFinding,
@@ -68,7 +69,9 @@ export interface Preparation {
  */
 export function prepare(preparation: Preparation, compiler: string): Candidate {
   const { snapshot, previous, limits } = preparation;
-  const rules = compile(snapshot);
+  const compiled = compileFor(snapshot, limits.bytes);
+  if (compiled.kind === 'too-large') return unprepared(preparation, compiled);
+  const { rules } = compiled;
   const candidate = checkedCandidate(snapshot, rules, { ...preparation, compiler });
   if (previous === null || previous.published === rules.text) return candidate;
   // A refused text is never published, so its access is not compared.
@@ -88,17 +91,18 @@ export function prepare(preparation: Preparation, compiler: string): Candidate {
   return withFinding(isApproved ? approvedFinding(unexplained.change) : unexplainedFinding(unexplained, rules.hash));
 }
 
-/** A refused candidate for a snapshot that could not be compiled or checked. */
-export function unprepared({ snapshot, position, previous }: Preparation): Candidate {
+/** A refused candidate for a snapshot that could not be compiled or checked, or whose rules are too large to be compiled. */
+export function unprepared({ snapshot, position, previous }: Preparation, tooLarge?: TooLarge): Candidate {
   const text = previous?.published ?? '';
   return {
     ...sized(text, documentOf(text)),
+    ...(tooLarge && { bytes: tooLarge.bytes }),
     ...digested(writtenSnapshot(snapshot)),
     hash: previous?.baseline.hash ?? '',
     at: snapshot.at,
     position,
     compiler: '',
-    findings: [UNPREPARED],
+    findings: [tooLarge?.finding ?? UNPREPARED],
     nextExpiry: null,
     changedAt: null,
     access: null,

@@ -1,4 +1,3 @@
-import { compile } from '../../trino-rules/compile/compile.js';
 import { compareAccess } from '../../trino-rules/diff/access-change.js';
 import type { Finding } from '../../trino-rules/document/finding.js';
 import { readRules } from '../../trino-rules/document/rules-reader.js';
@@ -12,6 +11,7 @@ import {
   type Preparation,
   sized,
 } from './candidate.js';
+import { compileFor } from './compilation.js';
 import { closedRules } from './closed-rules.js';
 import { revokedAccess } from './revoked-access.js';
 import { type Baseline, documentOf, snapshotPair, writtenSnapshot } from './unexplained-change.js';
@@ -69,7 +69,9 @@ function compiledWithdrawal(
   by: Pick<Preparation, 'position' | 'limits'> & { compiler: string },
 ): Candidate | null {
   try {
-    const candidate = checkedCandidate(snapshot, compile(snapshot), by);
+    const compiled = compileFor(snapshot, by.limits.bytes);
+    if (compiled.kind === 'too-large') return null;
+    const candidate = checkedCandidate(snapshot, compiled.rules, by);
     if (isRefused(candidate)) return null;
     return compareAccess(documentOf(baseline.text), documentOf(candidate.text)).gainedInAll > 0 ? null : candidate;
   } catch {

@@ -1,6 +1,7 @@
 import type { AccessChange } from '../../trino-rules/diff/access-change.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import type { Candidate, Preparation } from './candidate.js';
+import type { TooLarge } from './compilation.js';
 import type { WithdrawalOrder } from './prepared-withdrawal.js';
 
 /** The preparation exceeded its time or memory limit. */
@@ -13,6 +14,8 @@ export class PreparationExceeded extends Error {
     this.name = 'PreparationExceeded';
   }
 }
+
+export type CompiledText = { kind: 'compiled'; text: string } | TooLarge;
 
 /** Runs the seconds of compiling and checking outside the event loop. */
 export abstract class RulesPreparer {
@@ -27,9 +30,10 @@ export abstract class RulesPreparer {
   abstract withdraw(preparation: Preparation, order: WithdrawalOrder): Promise<Candidate | null>;
   /**
    * Only compiles: the text, unchecked.
+   * @param limit bytes of the target; null: it has none
    * @throws PreparationExceeded
    */
-  abstract compile(snapshot: Snapshot): Promise<string>;
+  abstract compile(snapshot: Snapshot, limit: number | null): Promise<CompiledText>;
   /**
    * What people gain and lose by the second text. A text that cannot be read gives nothing.
    * @throws PreparationExceeded

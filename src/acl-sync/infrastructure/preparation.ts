@@ -1,15 +1,16 @@
-import { compile } from '../../trino-rules/compile/compile.js';
 import { compareAccess } from '../../trino-rules/diff/access-change.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import { type Preparation, prepare, refusalOf } from '../domain/candidate.js';
+import { compileFor } from '../domain/compilation.js';
 import { prepareWithdrawal, type WithdrawalOrder } from '../domain/prepared-withdrawal.js';
+import type { CompiledText } from '../domain/rules-preparer.js';
 import { documentOf } from '../domain/unexplained-change.js';
 import { compilerDigest } from './compiler-digest.js';
 
 export type Task =
   | { kind: 'prepare'; preparation: Preparation }
   | { kind: 'withdraw'; preparation: Preparation; order: WithdrawalOrder }
-  | { kind: 'compile'; snapshot: Snapshot }
+  | { kind: 'compile'; snapshot: Snapshot; limit: number | null }
   | { kind: 'compare'; before: string; after: string }
   | { kind: 'prove'; snapshot: Snapshot }
   | { kind: 'load' };
@@ -37,7 +38,7 @@ function answer(task: Task) {
     case 'withdraw':
       return prepareWithdrawal(task.preparation, COMPILER, task.order);
     case 'compile':
-      return compile(task.snapshot).text;
+      return textFor(task.snapshot, task.limit);
     case 'compare':
       return compareAccess(documentOf(task.before), documentOf(task.after));
     case 'prove':
@@ -45,4 +46,9 @@ function answer(task: Task) {
     case 'load':
       return null;
   }
+}
+
+function textFor(snapshot: Snapshot, limit: number | null): CompiledText {
+  const compiled = compileFor(snapshot, limit);
+  return compiled.kind === 'compiled' ? { kind: 'compiled', text: compiled.rules.text } : compiled;
 }

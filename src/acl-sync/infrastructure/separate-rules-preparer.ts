@@ -3,7 +3,7 @@ import type { AccessChange } from '../../trino-rules/diff/access-change.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import type { Candidate, Preparation } from '../domain/candidate.js';
 import type { WithdrawalOrder } from '../domain/prepared-withdrawal.js';
-import { RulesPreparer } from '../domain/rules-preparer.js';
+import { type CompiledText, RulesPreparer } from '../domain/rules-preparer.js';
 import { compilerDigest } from './compiler-digest.js';
 import { PreparationProcess, PROGRAM } from './preparation-process.js';
 import type { Task } from './preparation.js';
@@ -29,8 +29,8 @@ export class SeparateRulesPreparer extends RulesPreparer {
     return this.runInProcess({ kind: 'prepare', preparation });
   }
 
-  override compile(snapshot: Snapshot): Promise<string> {
-    return this.runInProcess({ kind: 'compile', snapshot });
+  override compile(snapshot: Snapshot, limit: number | null): Promise<CompiledText> {
+    return this.runInProcess({ kind: 'compile', snapshot, limit });
   }
 
   override compare(before: string, after: string): Promise<AccessChange> {

@@ -12,6 +12,7 @@ import { schemaRules } from './schema-rules.js';
 import { serviceAccountRules } from './service-account-rules.js';
 import { SiblingRules } from './sibling-rules.js';
 import { tableRules } from './table-rules.js';
+import { TextSize } from './text-size.js';
 
 export interface CompiledRules {
   document: RulesDocument;
@@ -25,17 +26,19 @@ export interface CompiledRules {
 /**
  * Turns what a snapshot means into the engine's rules: pure and deterministic, every section present and closed by default.
  * The engine takes the first rule that matches in a section, so the service accounts' rules come first, then the narrowest.
+ * @param maxBytes what the target holds
+ * @throws RulesTooLarge as soon as the text would certainly be longer
  */
-export function compile(snapshot: Snapshot): CompiledRules {
+export function compile(snapshot: Snapshot, maxBytes = Infinity): CompiledRules {
   const intent = intentSets(snapshot);
-  const unmarked = unmarkedDocument(snapshot, intent);
+  const unmarked = unmarkedDocument(snapshot, intent, new TextSize(maxBytes));
   const hash = rulesHash(rulesText(unmarked));
   const properties = [...markerRules(snapshot.settings.ownAccount, hash), ...unmarked.system_session_properties];
   const document = { ...unmarked, system_session_properties: properties };
   return { document, text: rulesText(document), hash, findings: compilerFindings(snapshot, intent) };
 }
 
-function unmarkedDocument({ settings }: Snapshot, intent: IntentSets): RulesDocument {
+function unmarkedDocument({ settings }: Snapshot, intent: IntentSets, size: TextSize): RulesDocument {
   const accounts = serviceAccountRules(settings);
   const write = new SiblingRules(intent);
   const { activePeople, serviceAccounts, namesOf } = intent.principals;
@@ -47,7 +50,7 @@ function unmarkedDocument({ settings }: Snapshot, intent: IntentSets): RulesDocu
     // The engine opens `system` to all users after the last catalog rule, unless an earlier rule of ours matches.
     catalogs: [...accounts.catalogs, ...catalogRules(intent, write), { allow: 'none' }],
     schemas: [...accounts.schemas, ...schemaRules(intent, write)],
-    tables: [...accounts.tables, ...tableRules(intent, write)],
+    tables: [...accounts.tables, ...tableRules(intent, write, size)],
     queries: [{ user: anyOf(namesOf(intent.reachesSomething)), allow: ['execute'] }],
     impersonation:
       impersonated.length > 0

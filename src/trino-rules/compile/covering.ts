@@ -6,7 +6,8 @@ import { Weights } from './weights.js';
 /** The users that must be covered in a row, and those that may be (a superset). */
 export interface Cell {
   must: Bitset;
-  may: Bitset;
+  /** Only worked out where it is asked for. */
+  may: () => Bitset;
 }
 
 export interface Covered {
@@ -20,9 +21,9 @@ export interface Covered {
  * the best cover by rectangles is NP-hard to find.
  */
 export function cover(cells: readonly Cell[], cost: Costs): Covered[] {
-  const [only, ...more] = cells;
-  if (only && more.length === 0) return [{ people: only.must, rows: [0] }];
-  const classes = classesOf(cells);
+  const all = cells.reduce((some, { must }) => some.or(must), Bitset.none(cells[0]?.must.size ?? 0));
+  if (cells.every(({ must }) => must.contains(all))) return [{ people: all, rows: [...cells.keys()] }];
+  const classes = classesOf(cells, all);
   const size = cells[0]?.must.size ?? 0;
   const weights = new Weights(classes.map(({ people }) => people.length * cost.person));
   const begun = rowByRow(cells, classes);
@@ -57,8 +58,9 @@ interface PeopleAlike {
 }
 
 /** The largest first: see `Weights`. */
-function classesOf(cells: readonly Cell[]): PeopleAlike[] {
-  const may = transposed(cells.map((cell) => cell.may));
+function classesOf(cells: readonly Cell[], all: Bitset): PeopleAlike[] {
+  // Nothing is to be said of the others who may be covered.
+  const may = transposed(cells.map((cell) => cell.may().and(all)));
   const classes = new Map<string, PeopleAlike>();
   for (const [person, rows] of transposed(cells.map(({ must }) => must))) {
     const allowed = Bitset.of(cells.length, may.get(person) ?? []);

@@ -46,7 +46,7 @@ export function rectangles<O>(siblings: readonly Sibling<O>[], cost: CostOf<O>):
       rank === 0 && (sibling.holders.isEmpty() || decided.get(sibling)?.contains(sibling.holders) === true);
     const closed = rows.filter(isClosed).map(({ sibling }) => sibling.name);
     const open = rows.filter((row) => !isClosed(row));
-    const cells = open.map(({ sibling, must, may }) => ({ must, may: decided.get(sibling)?.or(may) ?? may }));
+    const cells = open.map(({ sibling, must, may }) => ({ must, may: () => decided.get(sibling)?.or(may) ?? may }));
     const covered = cover(cells, { ...cost, rule: cost.rule(effect) }).flatMap(({ people, rows: covers }) => {
       const there = covers.flatMap((row) => open[row]?.sibling ?? []);
       // Others before it may have covered all of it between them: it would never decide.

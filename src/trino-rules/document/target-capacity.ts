@@ -34,10 +34,15 @@ export function checkCapacity(
   return { former: kept, bytes, findings: needed > WARN_SHARE * limit ? [runningOut(needed, limit)] : [] };
 }
 
-/** Said before the proof: whatever the former text is, a target cannot hold this one. Null as limit: it has none. */
-export function checkSize(bytes: number, limit: number | null): Finding[] {
+/**
+ * Said before the proof: whatever the former text is, a target cannot hold this one.
+ * @param bytes of the text, or a lower bound of them
+ * @param limit in bytes; null: the target has none
+ */
+export function checkSize(bytes: number, limit: number | null, counted: 'exactly' | 'at least' = 'exactly'): Finding[] {
   if (limit === null || bytes <= limit) return [];
-  const message = `the rules take ${count(bytes)} bytes; the target holds ${count(limit)}. ${CURE}`;
+  const take = counted === 'exactly' ? 'take' : 'take at least';
+  const message = `the rules ${take} ${count(bytes)} bytes; the target holds ${count(limit)}. ${CURE}`;
   return [{ code: 'too-large', severity: 'error', message }];
 }
 

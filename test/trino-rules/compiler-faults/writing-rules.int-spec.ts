@@ -23,8 +23,8 @@ stopsEach({
   },
   'puts the service accounts last': {
     file: 'trino-rules/compile/compile.js',
-    from: '[...accounts.tables, ...tableRules(intent, write)]',
-    to: '[...tableRules(intent, write), ...accounts.tables]',
+    from: '[...accounts.tables, ...tableRules(intent, write, size)]',
+    to: '[...tableRules(intent, write, size), ...accounts.tables]',
     found: /service-account-\w+ .*?may SELECT from lake\.secret\..* as a service account/,
   },
   // Merging

@@ -1,0 +1,58 @@
+import { compile, type CompiledRules } from '../../trino-rules/compile/compile.js';
+import { RulesTooLarge } from '../../trino-rules/compile/text-size.js';
+import type { Finding } from '../../trino-rules/document/finding.js';
+import { checkSize } from '../../trino-rules/document/target-capacity.js';
+import type { Snapshot, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
+
+/** The work was ended as soon as it was certain. `bytes`: at least. */
+export interface TooLarge {
+  kind: 'too-large';
+  bytes: number;
+  finding: Finding;
+}
+
+export type Compilation = { kind: 'compiled'; rules: CompiledRules } | TooLarge;
+
+/** Compiles for a target. @param limit in bytes; null: it has none */
+export function compileFor(snapshot: Snapshot, limit: number | null): Compilation {
+  try {
+    return { kind: 'compiled', rules: compile(snapshot, limit ?? Infinity) };
+  } catch (error) {
+    if (!(error instanceof RulesTooLarge)) throw error;
+    return { kind: 'too-large', bytes: error.atLeast, finding: overflow(error, limit ?? 0, snapshot.policies) };
+  }
+}
+
+/** Which outcomes take the room, and which policies make them. */
+function overflow(
+  { atLeast, where, combinations }: Pick<RulesTooLarge, 'atLeast' | 'where' | 'combinations'>,
+  limit: number,
+  policies: readonly SnapshotPolicy[],
+): Finding {
+  const [size] = checkSize(atLeast, limit, 'at least');
+  const own = policies.filter(({ kind, resource }) => kind !== 'deny' && meets(pathOf(resource), where));
+  const place = where === '' ? '' : ` in ${where}`;
+  const counted = `${combinations} rules are needed${place}, one for each combination of privileges, filters, masks and hidden columns`;
+  const cause =
+    own.length === 0
+      ? ''
+      : `; ${own.length} policies make them (${idsOf(own)}): let fewer of them reach the same people, or write one for everybody whose ` +
+        'expression asks for current_user';
+  return { code: 'too-large', severity: 'error', message: `${size?.message ?? ''}. At least ${counted}${cause}` };
+}
+
+function pathOf({ catalog, schema, table }: SnapshotPolicy['resource']): string {
+  return [catalog, schema, table].filter((name) => name !== undefined).join('.');
+}
+
+/** One lies in the other. */
+function meets(a: string, b: string): boolean {
+  return a === b || b === '' || a.startsWith(`${b}.`) || b.startsWith(`${a}.`);
+}
+
+const MOST_NAMED = 10;
+
+function idsOf(policies: readonly SnapshotPolicy[]): string {
+  const ids = policies.slice(0, MOST_NAMED).map(({ id }) => id);
+  return `ids ${ids.join(', ')}${policies.length > MOST_NAMED ? ' …' : ''}`;
+}
