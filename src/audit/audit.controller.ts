@@ -1,8 +1,9 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { mapPage } from '../kernel/page.js';
 import { AdministratorsOnly } from '../platform/access.js';
 import { ApiRoute } from '../platform/openapi.js';
-import { AuditPage, AuditQuery, toAuditPage, toFilter } from './audit.dto.js';
+import { AuditPage, AuditQuery, toAuditEventResponse, toFilter } from './audit.dto.js';
 import { AuditService } from './audit.service.js';
 
 @ApiTags('audit')
@@ -17,6 +18,6 @@ export class AuditController {
   @Get()
   @ApiOkResponse({ type: AuditPage })
   async list(@Query() query: AuditQuery): Promise<AuditPage> {
-    return toAuditPage(await this.audit.page(toFilter(query), query));
+    return mapPage(await this.audit.page(toFilter(query), query), toAuditEventResponse);
   }
 }

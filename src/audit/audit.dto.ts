@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn, IsOptional, Matches } from 'class-validator';
-import type { Page } from '../kernel/page.js';
+import { INTEGER, MOMENT, NULLABLE_TEXT, PageResponse } from '../platform/api-fields.js';
 import { BigPageQuery } from '../platform/page.dto.js';
 import { FieldRule, momentProblem } from '../platform/validation.js';
 import { AUDIT_EVENTS, type AuditEvent, type AuditEventName, type AuditFilter } from './domain/audit-event.js';
@@ -31,57 +31,34 @@ export class AuditQuery extends BigPageQuery {
 }
 
 class AuditActorResponse {
-  @ApiProperty({ type: 'integer' })
-  id!: number;
-
-  @ApiProperty()
-  name!: string;
+  @ApiProperty(INTEGER) id!: number;
+  @ApiProperty() name!: string;
 }
 
 class AuditSubjectResponse {
-  @ApiProperty({ example: 'user' })
-  type!: string;
-
-  @ApiProperty()
-  id!: string;
-
-  @ApiProperty({ type: String, nullable: true })
-  name!: string | null;
+  @ApiProperty({ example: 'user' }) type!: string;
+  @ApiProperty() id!: string;
+  @ApiProperty(NULLABLE_TEXT) name!: string | null;
 }
 
 export class AuditEventResponse {
-  @ApiProperty({ type: 'integer' })
-  id!: number;
-
-  @ApiProperty({ format: 'date-time' })
-  at!: string;
-
-  @ApiProperty({ enum: AUDIT_EVENTS })
-  event!: AuditEventName;
+  @ApiProperty(INTEGER) id!: number;
+  @ApiProperty(MOMENT) at!: string;
+  @ApiProperty({ enum: AUDIT_EVENTS }) event!: AuditEventName;
 
   @ApiProperty({ type: AuditActorResponse, nullable: true, description: 'Null: no user was signed in.' })
   actor!: AuditActorResponse | null;
 
-  @ApiProperty({ type: AuditSubjectResponse, nullable: true })
-  subject!: AuditSubjectResponse | null;
+  @ApiProperty({ type: AuditSubjectResponse, nullable: true }) subject!: AuditSubjectResponse | null;
 
   @ApiProperty({ type: String, nullable: true, description: 'Of the client; null: no request caused it.' })
   address!: string | null;
 
-  @ApiProperty({ type: String, nullable: true })
-  request_id!: string | null;
-
-  @ApiProperty({ type: 'object', additionalProperties: true })
-  details!: Readonly<Record<string, unknown>>;
+  @ApiProperty(NULLABLE_TEXT) request_id!: string | null;
+  @ApiProperty({ type: 'object', additionalProperties: true }) details!: Readonly<Record<string, unknown>>;
 }
 
-export class AuditPage {
-  @ApiProperty({ type: [AuditEventResponse] })
-  items!: AuditEventResponse[];
-
-  @ApiProperty({ type: String, nullable: true })
-  next!: string | null;
-}
+export class AuditPage extends PageResponse(AuditEventResponse) {}
 
 /** A user of digits only is an id: usernames of digits only are found by their id too. */
 export function toFilter({ event, user, from, to }: AuditQuery): AuditFilter {
@@ -93,11 +70,15 @@ export function toFilter({ event, user, from, to }: AuditQuery): AuditFilter {
   };
 }
 
-export function toAuditPage({ items, next }: Page<AuditEvent>): AuditPage {
-  return { items: items.map(toAuditEventResponse), next };
-}
-
-function toAuditEventResponse({ id, at, event, actor, subject, origin, details }: AuditEvent): AuditEventResponse {
+export function toAuditEventResponse({
+  id,
+  at,
+  event,
+  actor,
+  subject,
+  origin,
+  details,
+}: AuditEvent): AuditEventResponse {
   return {
     id,
     at: at.toISOString(),

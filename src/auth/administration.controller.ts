@@ -2,6 +2,7 @@ import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query } fr
 import { ApiBearerAuth, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { found, Refused } from '../kernel/errors.js';
+import { mapPage } from '../kernel/page.js';
 import {
   AdministratorsOnly,
   CurrentAuditContext,
@@ -13,7 +14,7 @@ import {
 } from '../platform/access.js';
 import { ApiRoute } from '../platform/openapi.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
-import { toChange, toFilter, toUserPage, UserChangeDto, UserPage, UserQuery } from './administration.dto.js';
+import { toChange, toFilter, UserChangeDto, UserPage, UserQuery } from './administration.dto.js';
 import { AdministrationService } from './administration.service.js';
 import { OneTimePasswordResponse, toUserResponse, UserResponse } from './auth.dto.js';
 import { PasswordsService } from './passwords.service.js';
@@ -32,7 +33,7 @@ export class AdministrationController {
   @Get()
   @ApiOkResponse({ type: UserPage })
   async list(@Query() query: UserQuery): Promise<UserPage> {
-    return toUserPage(await this.administration.list(toFilter(query), query));
+    return mapPage(await this.administration.list(toFilter(query), query), toUserResponse);
   }
 
   @ApiRoute('getUser', 'One account')

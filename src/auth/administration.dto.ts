@@ -1,11 +1,11 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsBoolean, IsIn, IsOptional, ValidateIf } from 'class-validator';
-import type { Page } from '../kernel/page.js';
+import { PageResponse } from '../platform/api-fields.js';
 import { PageQuery } from '../platform/page.dto.js';
 import { TextRule, WITHOUT_NUL } from '../platform/validation.js';
-import { type Account, type Role, ROLES, type UserFilter } from '../users/domain/account.js';
-import { toUserResponse, UserResponse } from './auth.dto.js';
+import { type Role, ROLES, type UserFilter } from '../users/domain/account.js';
+import { UserResponse } from './auth.dto.js';
 
 const ONE_ROLE = { message: `must be one of ${ROLES.join(', ')}` };
 
@@ -43,13 +43,7 @@ export class UserChangeDto {
   role?: Role;
 }
 
-export class UserPage {
-  @ApiProperty({ type: [UserResponse] })
-  items!: UserResponse[];
-
-  @ApiProperty({ type: String, nullable: true })
-  next!: string | null;
-}
+export class UserPage extends PageResponse(UserResponse) {}
 
 function searchProblem(text: string): string | null {
   return text.length > 254 || text.includes('\0') ? 'must be a text of at most 254 characters, without NUL' : null;
@@ -61,8 +55,4 @@ export function toFilter({ q, role, is_active }: UserQuery): UserFilter {
 
 export function toChange({ is_active, role }: UserChangeDto): { isActive?: boolean; role?: Role } {
   return { ...(is_active === undefined ? {} : { isActive: is_active }), ...(role === undefined ? {} : { role }) };
-}
-
-export function toUserPage({ items, next }: Page<Account>): UserPage {
-  return { items: items.map(toUserResponse), next };
 }

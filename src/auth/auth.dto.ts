@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { INTEGER, MOMENT } from '../platform/api-fields.js';
 import { TextRule, WITHOUT_NUL, anyText } from '../platform/validation.js';
 import { type Account, type Role, ROLES, emailProblem, usernameProblem } from '../users/domain/account.js';
 import { passwordCharacterProblem, passwordProblem } from './domain/password.js';
@@ -46,14 +47,9 @@ export class RefreshDto {
 
 /** Source document 2.4. */
 export class TokenResponse {
-  @ApiProperty()
-  access_token!: string;
-
-  @ApiProperty()
-  refresh_token!: string;
-
-  @ApiProperty({ enum: ['bearer'] })
-  token_type!: 'bearer';
+  @ApiProperty() access_token!: string;
+  @ApiProperty() refresh_token!: string;
+  @ApiProperty({ enum: ['bearer'] }) token_type!: 'bearer';
 
   @ApiProperty({ type: 'integer', description: 'Seconds until the access token expires (RFC 6749 section 5.1).' })
   expires_in!: number;
@@ -87,29 +83,17 @@ export class OneTimePasswordResponse {
   @ApiProperty({ description: 'Shown here and never again. It opens nothing but POST /api/auth/password.' })
   one_time_password!: string;
 
-  @ApiProperty({ format: 'date-time', description: 'Until when it can be used to sign in.' })
-  expires_at!: string;
+  @ApiProperty({ ...MOMENT, description: 'Until when it can be used to sign in.' }) expires_at!: string;
 }
 
 /** Source document 2.2. */
 export class UserResponse {
-  @ApiProperty({ type: 'integer', example: 12 })
-  id!: number;
-
-  @ApiProperty({ example: 'alice' })
-  username!: string;
-
-  @ApiProperty({ example: 'alice@example.org' })
-  email!: string;
-
-  @ApiProperty({ enum: ROLES })
-  role!: Role;
-
-  @ApiProperty()
-  is_active!: boolean;
-
-  @ApiProperty({ type: String, format: 'date-time', example: '2026-11-20T12:00:00.000Z' })
-  created_at!: string;
+  @ApiProperty({ ...INTEGER, example: 12 }) id!: number;
+  @ApiProperty({ example: 'alice' }) username!: string;
+  @ApiProperty({ example: 'alice@example.org' }) email!: string;
+  @ApiProperty({ enum: ROLES }) role!: Role;
+  @ApiProperty() is_active!: boolean;
+  @ApiProperty({ ...MOMENT, example: '2026-11-20T12:00:00.000Z' }) created_at!: string;
 }
 
 export function toUserResponse({ id, username, email, role, isActive, createdAt }: Account): UserResponse {

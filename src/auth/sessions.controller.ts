@@ -1,6 +1,7 @@
 import { Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { Refused } from '../kernel/errors.js';
+import { mapPage } from '../kernel/page.js';
 import {
   BeforePasswordChange,
   type Client,
@@ -10,7 +11,7 @@ import {
 } from '../platform/access.js';
 import { BigPageQuery } from '../platform/page.dto.js';
 import { ApiRoute } from '../platform/openapi.js';
-import { SessionPage, toSessionPage } from './sessions.dto.js';
+import { SessionPage, toSessionResponse } from './sessions.dto.js';
 import { SessionsService } from './sessions.service.js';
 
 @ApiTags('auth')
@@ -41,7 +42,8 @@ export class SessionsController {
   @Get('sessions')
   @ApiOkResponse({ type: SessionPage })
   async list(@CurrentUser() user: AuthenticatedUser, @Query() page: BigPageQuery): Promise<SessionPage> {
-    return toSessionPage(await this.sessions.list(user, page), user.sessionId);
+    const sessions = await this.sessions.list(user, page);
+    return mapPage(sessions, (session) => toSessionResponse(session, user.sessionId));
   }
 
   @ApiRoute('endSession', 'End one own session')

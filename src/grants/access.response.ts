@@ -1,5 +1,6 @@
 import { ApiExtraModels, ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { cursorOfNames } from '../kernel/page.js';
+import { INTEGER, INTEGERS, NULLABLE_TEXT, PageResponse, TEXTS } from '../platform/api-fields.js';
 import { levelOf, pathTo } from '../trino-rules/answers/access-index.js';
 import type { EffectiveAccess } from '../trino-rules/answers/effective-access.js';
 import type { Holder } from '../trino-rules/answers/holders.js';
@@ -11,45 +12,33 @@ import { PrincipalResponse } from './principal.dto.js';
 import { PolicyResourceDto, ResourceDto } from './resource.dto.js';
 
 export class MaskedColumnResponse {
-  @ApiProperty()
-  column!: string;
-
-  @ApiProperty({ description: 'SQL' })
-  expression!: string;
+  @ApiProperty() column!: string;
+  @ApiProperty({ description: 'SQL' }) expression!: string;
 }
 
 /** Privileges at a node, and what restricts reading there. */
 export class AccessResponse {
-  @ApiProperty({ enum: PRIVILEGES, isArray: true })
-  privileges!: Privilege[];
+  @ApiProperty({ enum: PRIVILEGES, isArray: true }) privileges!: Privilege[];
 
   @ApiProperty({ type: [String], description: 'SQL; a row must pass each of them.' })
   row_filters!: string[];
 
-  @ApiProperty({ type: [MaskedColumnResponse] })
-  masked_columns!: MaskedColumnResponse[];
-
-  @ApiProperty({ type: [String] })
-  hidden_columns!: string[];
+  @ApiProperty({ type: [MaskedColumnResponse] }) masked_columns!: MaskedColumnResponse[];
+  @ApiProperty(TEXTS) hidden_columns!: string[];
 }
 
 export class GroupReferenceResponse {
-  @ApiProperty({ type: 'integer' })
-  id!: number;
-
-  @ApiProperty()
-  name!: string;
+  @ApiProperty(INTEGER) id!: number;
+  @ApiProperty() name!: string;
 }
 
 class ThroughGroupResponse {
-  @ApiProperty()
-  group!: GroupReferenceResponse;
+  @ApiProperty() group!: GroupReferenceResponse;
 }
 
 @ApiExtraModels(ThroughGroupResponse)
 export class OriginResponse {
-  @ApiProperty({ type: 'integer' })
-  grant_id!: number;
+  @ApiProperty(INTEGER) grant_id!: number;
 
   @ApiProperty({
     oneOf: [{ type: 'string', enum: ['directly'] }, { $ref: '#/components/schemas/ThroughGroupResponse' }],
@@ -65,8 +54,7 @@ export class OriginResponse {
 }
 
 export class EffectiveAccessResponse extends AccessResponse {
-  @ApiProperty()
-  resource!: ResourceDto;
+  @ApiProperty() resource!: ResourceDto;
 
   @ApiProperty({
     type: [OriginResponse],
@@ -75,17 +63,10 @@ export class EffectiveAccessResponse extends AccessResponse {
   origins!: OriginResponse[];
 }
 
-export class EffectivePageResponse {
-  @ApiProperty({ type: [EffectiveAccessResponse] })
-  items!: EffectiveAccessResponse[];
-
-  @ApiProperty({ type: String, nullable: true })
-  next!: string | null;
-}
+export class EffectivePageResponse extends PageResponse(EffectiveAccessResponse) {}
 
 export class ViaResponse {
-  @ApiProperty({ type: 'integer' })
-  grant_id!: number;
+  @ApiProperty(INTEGER) grant_id!: number;
 
   @ApiProperty({ type: GroupReferenceResponse, nullable: true, description: 'Null: directly.' })
   group!: GroupReferenceResponse | null;
@@ -95,37 +76,25 @@ export class ViaResponse {
 }
 
 export class HolderResponse extends AccessResponse {
-  @ApiProperty()
-  principal!: PrincipalResponse;
+  @ApiProperty() principal!: PrincipalResponse;
 
   @ApiProperty({ type: [ViaResponse], description: 'Empty for service accounts, whose access follows from settings.' })
   via!: ViaResponse[];
 }
 
-export class WhoPageResponse {
-  @ApiProperty({ type: [HolderResponse] })
-  items!: HolderResponse[];
-
-  @ApiProperty({ type: String, nullable: true })
-  next!: string | null;
-}
+export class WhoPageResponse extends PageResponse(HolderResponse) {}
 
 class RuleReferenceResponse {
-  @ApiProperty()
-  section!: string;
-
-  @ApiProperty({ type: 'integer', description: 'From 0.' })
-  index!: number;
+  @ApiProperty() section!: string;
+  @ApiProperty({ ...INTEGER, description: 'From 0.' }) index!: number;
 }
 
 class DecidingRuleResponse extends RuleReferenceResponse {
-  @ApiProperty({ type: String, nullable: true, description: 'Null about oneself: it names others.' })
-  text!: string | null;
+  @ApiProperty({ ...NULLABLE_TEXT, description: 'Null about oneself: it names others.' }) text!: string | null;
 }
 
 class PublishedAnswerResponse {
-  @ApiProperty({ type: 'integer' })
-  version!: number;
+  @ApiProperty(INTEGER) version!: number;
 
   @ApiProperty({
     description: 'What the engine answers by this version; another than `allowed` until the next publication.',
@@ -134,33 +103,26 @@ class PublishedAnswerResponse {
 }
 
 export class ChangeStepResponse {
-  @ApiProperty({ enum: ['grant', 'revoke', 'except', 'deny', 'hidden_column', 'activate'] })
-  kind!: Change['kind'];
+  @ApiProperty({ enum: ['grant', 'revoke', 'except', 'deny', 'hidden_column', 'activate'] }) kind!: Change['kind'];
 
   @ApiPropertyOptional({ description: 'Of a grant, an exception, a policy or an activation.' })
   principal?: PrincipalResponse;
 
-  @ApiPropertyOptional({ description: 'Of a grant or a policy.' })
-  resource?: PolicyResourceDto;
+  @ApiPropertyOptional({ description: 'Of a grant or a policy.' }) resource?: PolicyResourceDto;
 
   @ApiPropertyOptional({ enum: PRIVILEGES, isArray: true, description: 'Of a grant or a deny.' })
   privileges?: Privilege[];
 
-  @ApiPropertyOptional({ type: 'integer', description: 'Of the grant to revoke.' })
-  grant_id?: number;
-
-  @ApiPropertyOptional({ type: 'integer', description: 'Of the policy that gets an exception.' })
-  policy_id?: number;
+  @ApiPropertyOptional({ ...INTEGER, description: 'Of the grant to revoke.' }) grant_id?: number;
+  @ApiPropertyOptional({ ...INTEGER, description: 'Of the policy that gets an exception.' }) policy_id?: number;
 }
 
 class SmallestChangeResponse {
-  @ApiProperty({ type: [ChangeStepResponse] })
-  steps!: ChangeStepResponse[];
+  @ApiProperty({ type: [ChangeStepResponse] }) steps!: ChangeStepResponse[];
 }
 
 export class ExplanationResponse {
-  @ApiProperty({ description: 'By the current grants.' })
-  allowed!: boolean;
+  @ApiProperty({ description: 'By the current grants.' }) allowed!: boolean;
 
   @ApiProperty({
     type: DecidingRuleResponse,
@@ -172,18 +134,10 @@ export class ExplanationResponse {
   @ApiProperty({ type: [RuleReferenceResponse], description: 'Rules about this node that the engine tries before.' })
   considered!: RuleReferenceResponse[];
 
-  @ApiProperty({
-    type: 'array',
-    items: { type: 'integer' },
-    description: 'Ids of the grants that carry the privilege here.',
-  })
+  @ApiProperty({ ...INTEGERS, description: 'Ids of the grants that carry the privilege here.' })
   grants!: number[];
 
-  @ApiProperty({
-    type: 'array',
-    items: { type: 'integer' },
-    description: 'Ids of the policies that take it or restrict what is read.',
-  })
+  @ApiProperty({ ...INTEGERS, description: 'Ids of the policies that take it or restrict what is read.' })
   policies!: number[];
 
   @ApiProperty({

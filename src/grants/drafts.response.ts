@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { cursorOfNames } from '../kernel/page.js';
+import { INTEGER, NULLABLE_TEXT } from '../platform/api-fields.js';
 import type { AccessDifference, AccessPart } from '../trino-rules/answers/access-difference.js';
 import { AccessResponse, namesOf, toAccess } from './access.response.js';
 import type { DraftPreview } from './drafts.service.js';
@@ -8,41 +9,25 @@ import { ResourceDto } from './resource.dto.js';
 
 /** What a principal gains at a node: privileges, and restrictions that end; or loses: privileges, and restrictions that begin. */
 export class AccessDifferenceResponse extends AccessResponse {
-  @ApiProperty()
-  principal!: PrincipalResponse;
-
-  @ApiProperty()
-  resource!: ResourceDto;
+  @ApiProperty() principal!: PrincipalResponse;
+  @ApiProperty() resource!: ResourceDto;
 }
 
 class DraftCheckResponse {
-  @ApiProperty({ enum: ['name_taken', 'mask_conflict', 'rules_too_large', 'rules_unprovable'] })
-  code!: string;
-
-  @ApiProperty()
-  message!: string;
+  @ApiProperty({ enum: ['name_taken', 'mask_conflict', 'rules_too_large', 'rules_unprovable'] }) code!: string;
+  @ApiProperty() message!: string;
 }
 
 class DraftSizeResponse {
-  @ApiProperty()
-  fits!: boolean;
-
-  @ApiProperty()
-  message!: string;
+  @ApiProperty() fits!: boolean;
+  @ApiProperty() message!: string;
 }
 
 export class DraftPreviewResponse {
-  @ApiProperty({ type: [AccessDifferenceResponse] })
-  gains!: AccessDifferenceResponse[];
-
-  @ApiProperty({ type: [AccessDifferenceResponse] })
-  loses!: AccessDifferenceResponse[];
-
-  @ApiProperty({ type: 'integer', description: 'Of all pages.' })
-  people_gaining!: number;
-
-  @ApiProperty({ type: 'integer', description: 'Of all pages.' })
-  people_losing!: number;
+  @ApiProperty({ type: [AccessDifferenceResponse] }) gains!: AccessDifferenceResponse[];
+  @ApiProperty({ type: [AccessDifferenceResponse] }) loses!: AccessDifferenceResponse[];
+  @ApiProperty({ ...INTEGER, description: 'Of all pages.' }) people_gaining!: number;
+  @ApiProperty({ ...INTEGER, description: 'Of all pages.' }) people_losing!: number;
 
   @ApiProperty({ type: [DraftCheckResponse], description: 'Why the write would be refused.' })
   checks!: DraftCheckResponse[];
@@ -50,8 +35,7 @@ export class DraftPreviewResponse {
   @ApiProperty({ type: DraftSizeResponse, nullable: true, description: 'Null: there is enough capacity.' })
   size!: DraftSizeResponse | null;
 
-  @ApiProperty({ type: String, nullable: true })
-  next!: string | null;
+  @ApiProperty(NULLABLE_TEXT) next!: string | null;
 }
 
 export function toDraftPreview(preview: DraftPreview, limit: number): DraftPreviewResponse {

@@ -4,6 +4,7 @@ import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import { found } from '../kernel/errors.js';
+import { mapPage } from '../kernel/page.js';
 import { AdministratorsOnly, CurrentAuditContext } from '../platform/access.js';
 import { ApiRoute } from '../platform/openapi.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
@@ -25,8 +26,8 @@ export class GrantsController {
   @Get()
   @ApiOkResponse({ type: GrantPageResponse })
   async list(@Query() query: GrantQuery): Promise<GrantPageResponse> {
-    const { items, next } = await this.grants.list(toGrantFilter(query), query);
-    return { items: items.map((grant) => toGrantResponse(grant, this.clock.now())), next };
+    const page = await this.grants.list(toGrantFilter(query), query);
+    return mapPage(page, (grant) => toGrantResponse(grant, this.clock.now()));
   }
 
   @ApiRoute(

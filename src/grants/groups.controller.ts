@@ -2,6 +2,7 @@ import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Put, Query
 import { ApiBearerAuth, ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
+import { mapPage } from '../kernel/page.js';
 import { AdministratorsOnly, CurrentAuditContext } from '../platform/access.js';
 import { ApiRoute } from '../platform/openapi.js';
 import { PageQuery } from '../platform/page.dto.js';
@@ -29,8 +30,7 @@ export class GroupsController {
   @Get()
   @ApiOkResponse({ type: GroupPageResponse })
   async list(@Query() page: PageQuery): Promise<GroupPageResponse> {
-    const { items, next } = await this.groups.list(page);
-    return { items: items.map(toGroupResponse), next };
+    return mapPage(await this.groups.list(page), toGroupResponse);
   }
 
   @ApiRoute('createGroup', 'Make a group', 'busy', 'name_taken')
@@ -76,8 +76,7 @@ export class GroupsController {
   @Get(':id/members')
   @ApiOkResponse({ type: MemberPageResponse })
   async members(@Param('id', RowIdPipe) id: number, @Query() page: PageQuery): Promise<MemberPageResponse> {
-    const { items, next } = await this.groups.members(id, page);
-    return { items: items.map(toMemberResponse), next };
+    return mapPage(await this.groups.members(id, page), toMemberResponse);
   }
 
   @ApiRoute('addGroupMember', 'Add a member to a group', 'busy', 'rules_too_large', 'rules_unprovable')

@@ -1,4 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { INTEGER, MOMENT, NULLABLE_TEXT, PageResponse } from '../platform/api-fields.js';
 import { FieldRule, WITHOUT_NUL } from '../platform/validation.js';
 import { principalNameProblem } from '../trino-rules/model/principal.js';
 import { descriptionProblem } from './domain/description.js';
@@ -34,51 +35,23 @@ export class GroupChangeDto {
 }
 
 export class GroupResponse {
-  @ApiProperty({ type: 'integer' })
-  id!: number;
-
-  @ApiProperty()
-  name!: string;
-
-  @ApiProperty({ type: String, nullable: true })
-  description!: string | null;
-
-  @ApiProperty({ type: 'integer' })
-  member_count!: number;
-
-  @ApiProperty({ format: 'date-time' })
-  created_at!: string;
+  @ApiProperty(INTEGER) id!: number;
+  @ApiProperty() name!: string;
+  @ApiProperty(NULLABLE_TEXT) description!: string | null;
+  @ApiProperty(INTEGER) member_count!: number;
+  @ApiProperty(MOMENT) created_at!: string;
 }
 
-export class GroupPageResponse {
-  @ApiProperty({ type: [GroupResponse] })
-  items!: GroupResponse[];
-
-  @ApiProperty({ type: String, nullable: true })
-  next!: string | null;
-}
+export class GroupPageResponse extends PageResponse(GroupResponse) {}
 
 export class MemberResponse {
-  @ApiProperty({ type: 'integer' })
-  id!: number;
-
-  @ApiProperty()
-  name!: string;
-
-  @ApiProperty()
-  is_active!: boolean;
-
-  @ApiProperty({ format: 'date-time' })
-  added_at!: string;
+  @ApiProperty(INTEGER) id!: number;
+  @ApiProperty() name!: string;
+  @ApiProperty() is_active!: boolean;
+  @ApiProperty(MOMENT) added_at!: string;
 }
 
-export class MemberPageResponse {
-  @ApiProperty({ type: [MemberResponse] })
-  items!: MemberResponse[];
-
-  @ApiProperty({ type: String, nullable: true })
-  next!: string | null;
-}
+export class MemberPageResponse extends PageResponse(MemberResponse) {}
 
 export function toGroupChange({ name, description }: GroupChangeDto): GroupChange {
   return { ...(name === undefined ? {} : { name }), ...(description === undefined ? {} : { description }) };

@@ -2,6 +2,7 @@ import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query, Res }
 import { ApiBearerAuth, ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
+import { mapPage } from '../kernel/page.js';
 import { AdministratorsOnly, CurrentAuditContext } from '../platform/access.js';
 import { ApiRoute } from '../platform/openapi.js';
 import { PageQuery } from '../platform/page.dto.js';
@@ -20,8 +21,7 @@ export class PoliciesController {
   @Get()
   @ApiOkResponse({ type: PolicyPageResponse })
   async list(@Query() page: PageQuery): Promise<PolicyPageResponse> {
-    const { items, next } = await this.policies.list(page);
-    return { items: items.map((policy) => toPolicyResponse(policy)), next };
+    return mapPage(await this.policies.list(page), (policy) => toPolicyResponse(policy));
   }
 
   @ApiRoute(

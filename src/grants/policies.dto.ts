@@ -1,6 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { ArrayNotEmpty, IsArray, IsIn, ValidateIf } from 'class-validator';
 import { type FieldError, Refused } from '../kernel/errors.js';
+import { INTEGER, MOMENT, NULLABLE_TEXT, PageResponse } from '../platform/api-fields.js';
 import { FieldRule, NestedArray, NestedObject, WITHOUT_NUL } from '../platform/validation.js';
 import { PRIVILEGES, type Privilege } from '../trino-rules/model/resource.js';
 import { descriptionProblem } from './domain/description.js';
@@ -13,6 +14,7 @@ import {
   POLICY_KINDS,
   type PolicyKind,
 } from './domain/policy.js';
+import { WARNINGS } from './grant.response.js';
 import {
   PRINCIPAL,
   PrincipalDto,
@@ -68,50 +70,21 @@ export class PolicyDto {
 }
 
 export class PolicyResponse {
-  @ApiProperty({ type: 'integer' })
-  id!: number;
+  @ApiProperty(INTEGER) id!: number;
+  @ApiProperty({ enum: POLICY_KINDS }) kind!: PolicyKind;
+  @ApiProperty() principal!: SubjectResponse;
+  @ApiProperty({ type: [PrincipalResponse] }) except!: PrincipalResponse[];
+  @ApiProperty() resource!: PolicyResourceDto;
+  @ApiPropertyOptional() expression?: string;
+  @ApiPropertyOptional({ enum: PRIVILEGES, isArray: true }) privileges?: Privilege[];
+  @ApiProperty(NULLABLE_TEXT) description!: string | null;
+  @ApiProperty(MOMENT) created_at!: string;
+  @ApiProperty(MOMENT) changed_at!: string;
 
-  @ApiProperty({ enum: POLICY_KINDS })
-  kind!: PolicyKind;
-
-  @ApiProperty()
-  principal!: SubjectResponse;
-
-  @ApiProperty({ type: [PrincipalResponse] })
-  except!: PrincipalResponse[];
-
-  @ApiProperty()
-  resource!: PolicyResourceDto;
-
-  @ApiPropertyOptional()
-  expression?: string;
-
-  @ApiPropertyOptional({ enum: PRIVILEGES, isArray: true })
-  privileges?: Privilege[];
-
-  @ApiProperty({ type: String, nullable: true })
-  description!: string | null;
-
-  @ApiProperty({ format: 'date-time' })
-  created_at!: string;
-
-  @ApiProperty({ format: 'date-time' })
-  changed_at!: string;
-
-  @ApiPropertyOptional({
-    type: [String],
-    description: 'Parts that the engine does not know or cannot analyse, and little capacity for the rules.',
-  })
-  warnings?: string[];
+  @ApiPropertyOptional(WARNINGS) warnings?: string[];
 }
 
-export class PolicyPageResponse {
-  @ApiProperty({ type: [PolicyResponse] })
-  items!: PolicyResponse[];
-
-  @ApiProperty({ type: String, nullable: true })
-  next!: string | null;
-}
+export class PolicyPageResponse extends PageResponse(PolicyResponse) {}
 
 /** @throws Refused `validation_failed` when the fields do not match the kind */
 export function toNewPolicy(policy: PolicyDto): NewPolicy {

@@ -1,5 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn } from 'class-validator';
+import { INTEGER } from '../platform/api-fields.js';
 import { FieldRule, idProblem } from '../platform/validation.js';
 import { type PolicySubject, type Principal, principalNameProblem } from '../trino-rules/model/principal.js';
 
@@ -7,7 +8,7 @@ const TYPES = ['user', 'group', 'engine'] as const;
 const SUBJECT_TYPES = [...TYPES, 'everyone'] as const;
 
 const belongs = (value: unknown) => (value === undefined ? null : 'does not belong to a principal of this type');
-const hasId = (type: unknown) => type === 'user' || type === 'group';
+const hasId = (type: string) => type === 'user' || type === 'group';
 
 const ID = { type: 'integer', minimum: 1, maximum: 2 ** 31 - 1 };
 const NAME = { type: 'string', minLength: 1, maxLength: 128, pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]+$' };
@@ -28,52 +29,41 @@ const CHOICES = [
 export const PRINCIPAL = { oneOf: CHOICES };
 export const SUBJECT = { oneOf: [...CHOICES, only({ type: { type: 'string', enum: ['everyone'] } })] };
 
-/** The principal of a grant: an account or a group by its id, an engine principal by its name. */
-export class PrincipalDto {
-  @IsIn(TYPES, { message: 'must be user, group or engine' })
-  type!: (typeof TYPES)[number];
+/** A user or a group by its id, an engine principal by its name. */
+abstract class NamedDto {
+  abstract type: (typeof SUBJECT_TYPES)[number];
 
-  @FieldRule<PrincipalDto>((id, { type }) => (hasId(type) ? idProblem(id) : belongs(id)))
+  @FieldRule<NamedDto>((id, { type }) => (hasId(type) ? idProblem(id) : belongs(id)))
   id?: number;
 
-  @FieldRule<PrincipalDto>((name, { type }) => (type === 'engine' ? principalNameProblem(name) : belongs(name)))
+  @FieldRule<NamedDto>((name, { type }) => (type === 'engine' ? principalNameProblem(name) : belongs(name)))
   name?: string;
 }
 
+/** The principal of a grant. */
+export class PrincipalDto extends NamedDto {
+  @IsIn(TYPES, { message: 'must be user, group or engine' })
+  type!: (typeof TYPES)[number];
+}
+
 /** The subject of a policy. */
-export class SubjectDto {
+export class SubjectDto extends NamedDto {
   @IsIn(SUBJECT_TYPES, { message: 'must be user, group, engine or everyone' })
   type!: (typeof SUBJECT_TYPES)[number];
-
-  @FieldRule<SubjectDto>((id, { type }) => (hasId(type) ? idProblem(id) : belongs(id)))
-  id?: number;
-
-  @FieldRule<SubjectDto>((name, { type }) => (type === 'engine' ? principalNameProblem(name) : belongs(name)))
-  name?: string;
 }
 
 /** In a response: with its current name. */
 export class PrincipalResponse {
-  @ApiProperty({ enum: TYPES })
-  type!: (typeof TYPES)[number];
-
-  @ApiPropertyOptional({ type: 'integer', description: 'Of a user or a group.' })
-  id?: number;
-
-  @ApiProperty()
-  name!: string;
+  @ApiProperty({ enum: TYPES }) type!: (typeof TYPES)[number];
+  @ApiPropertyOptional({ ...INTEGER, description: 'Of a user or a group.' }) id?: number;
+  @ApiProperty() name!: string;
 }
 
 /** In a response: with its current name. */
 export class SubjectResponse {
-  @ApiProperty({ enum: SUBJECT_TYPES })
-  type!: (typeof SUBJECT_TYPES)[number];
-
-  @ApiPropertyOptional({ type: 'integer', description: 'Of a user or a group.' })
-  id?: number;
-
-  @ApiPropertyOptional({ description: 'Of all types but `everyone`.' })
-  name?: string;
+  @ApiProperty({ enum: SUBJECT_TYPES }) type!: (typeof SUBJECT_TYPES)[number];
+  @ApiPropertyOptional({ ...INTEGER, description: 'Of a user or a group.' }) id?: number;
+  @ApiPropertyOptional({ description: 'Of all types but `everyone`.' }) name?: string;
 }
 
 export function toPrincipal({ type, id = 0, name = '' }: PrincipalDto): Principal {

@@ -17,6 +17,11 @@ export function pageOf<T>(rows: readonly T[], limit: number, keyOf: (row: T) => 
   return { items, next: rows.length > limit && last !== undefined ? cursorOf(keyOf(last)) : null };
 }
 
+/** The same page with other items, such as those of a response. */
+export function mapPage<T, R>({ items, next }: Page<T>, map: (item: T) => R): Page<R> {
+  return { items: items.map((item) => map(item)), next };
+}
+
 /** Opaque, so that clients do not depend on its content. */
 export function cursorOf(key: number): string {
   return Buffer.from(`after:${key}`).toString('base64url');

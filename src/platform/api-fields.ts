@@ -1,0 +1,19 @@
+import type { Type } from '@nestjs/common';
+import { ApiProperty } from '@nestjs/swagger';
+
+/** OpenAPI schemas of fields that many bodies have. Classes of bodies are tables: a field, a line. */
+export const INTEGER = { type: 'integer' } as const;
+export const INTEGERS = { type: 'array' as const, items: INTEGER };
+export const TEXTS = { type: [String] as [typeof String] };
+export const NULLABLE_TEXT = { type: String, nullable: true };
+export const MOMENT = { type: String, format: 'date-time' };
+export const NULLABLE_MOMENT = { ...MOMENT, nullable: true };
+
+/** The body of a page of a list: `class GroupPageResponse extends PageResponse(GroupResponse) {}`. */
+export function PageResponse<T>(item: Type<T>) {
+  class Page {
+    @ApiProperty({ type: [item] }) items!: T[];
+    @ApiProperty(NULLABLE_TEXT) next!: string | null;
+  }
+  return Page;
+}
