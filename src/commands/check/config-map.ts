@@ -1,5 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 import { severityOf } from '../../trino-rules/check/checks.js';
+import { SECTION_NAMES } from '../../trino-rules/check/engine-format.js';
 import { readLeniently } from '../../trino-rules/check/lenient-reader.js';
 import type { PlacedFinding } from '../../trino-rules/check/placed-finding.js';
 import { decodeFile } from './decode.js';
@@ -29,8 +30,7 @@ const RULES = 'rules.json';
 const BACKUP = /\.bak$/;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 /** A key of another name is a rules file if its text has a section. */
-const SECTION =
-  /"(?:catalogs|schemas|tables|functions|procedures|queries|impersonation|principals|authorization|system_information|system_session_properties|catalog_session_properties)"\s*:/;
+const SECTION = new RegExp(`"(?:${SECTION_NAMES.join('|')})"\\s*:`);
 /** What decompressing may give; the API server takes no object that is larger as a text. */
 const MAX_BYTES = 16_777_216;
 

@@ -5,320 +5,197 @@ type Severity = Finding['severity'];
 interface Check {
   severity: Severity;
   /** The engine refuses a file with it. */
-  isRefused?: true;
+  isRefused: boolean;
   /** What it means for the engine, and the cure; one paragraph. */
   explanation: string;
 }
 
-const REFUSED = 'The engine refuses the whole file: every statement of every user fails until it is repaired.';
+const error = check('error');
+const warning = check('warning');
+const info = check('info');
+
+function check(severity: Severity): (explanation: string) => Check {
+  return (explanation) => ({ severity, isRefused: false, explanation });
+}
+
+/** @param what is wrong, before what the engine does; @param cure behind it */
+function refused(what: string, cure = ''): Check {
+  const explanation = `${what} The engine refuses the whole file: every statement of every user fails until it is repaired. ${cure}`;
+  return { severity: 'error', isRefused: true, explanation: explanation.trim() };
+}
 
 const CATALOGUE = {
-  'file-unreadable': {
-    severity: 'error',
-    explanation:
-      'The file does not exist, may not be read, or is a folder. Nothing of it is checked, and the exit code is 2.',
-  },
-  'json-syntax': {
-    severity: 'error',
-    isRefused: true,
-    explanation: `The text is not JSON, from this place on. ${REFUSED} Nothing behind the place is checked.`,
-  },
-  'json-comment': {
-    severity: 'error',
-    isRefused: true,
-    explanation: `JSON has no comments. ${REFUSED} Remove the comment.`,
-  },
-  'json-trailing-comma': {
-    severity: 'error',
-    isRefused: true,
-    explanation: `A comma stands before a closing bracket. ${REFUSED} Remove the comma.`,
-  },
-  'json-trailing-text': {
-    severity: 'error',
-    isRefused: true,
-    explanation: `Something stands behind the end of the document. ${REFUSED} Remove it.`,
-  },
-  'json-duplicate-key': {
-    severity: 'error',
-    explanation:
-      'A key stands twice in one object. The engine uses the last one and ignores the others without a word, so that a whole section can be lost. Join the two.',
-  },
-  'json-lone-surrogate': {
-    severity: 'warning',
-    explanation:
-      'A text holds half a surrogate pair, which no name can hold. The engine accepts it, and it never matches.',
-  },
-  'json-encoding': {
-    severity: 'error',
-    isRefused: true,
-    explanation: `The file is not UTF-8. ${REFUSED} Save it as UTF-8.`,
-  },
-  'json-byte-order-mark': {
-    severity: 'warning',
-    explanation:
-      'The file begins with a byte order mark, or is UTF-16 or UTF-32. This engine guesses the encoding; JSON is UTF-8 without a mark (RFC 8259), and other tools refuse the file. Save it as UTF-8 without a mark.',
-  },
-  'rules-wrong-type': {
-    severity: 'error',
-    isRefused: true,
-    explanation: `A value has another type than the engine expects there. ${REFUSED}`,
-  },
-  'rules-section-unknown': {
-    severity: 'error',
-    isRefused: true,
-    explanation: `The document has a key that is none of the engine's twelve sections. ${REFUSED} Names are case-sensitive; "session_properties" belongs to the rules of a single catalog, not here.`,
-  },
-  'rules-section-not-a-list': {
-    severity: 'error',
-    isRefused: true,
-    explanation: `A section is something else than a list of rules. ${REFUSED}`,
-  },
-  'rules-section-null': {
-    severity: 'error',
-    explanation:
-      'A section is null, which the engine reads as absent; what it puts in its place is often "everybody may". Write a list; an empty one denies everything.',
-  },
-  'rules-section-missing': {
-    severity: 'warning',
-    explanation:
-      "Without this section everybody has what it is about: entry to every catalog, ownership of every schema, every privilege on every table, or other people's queries. Write the section; an empty list denies everything.",
-  },
-  'rules-section-default': {
-    severity: 'info',
-    explanation:
-      'Without this section everybody may set session properties. Write the section to restrict that; an empty list denies it.',
-  },
-  'rules-all-open': {
-    severity: 'error',
-    explanation:
-      'The document has no section at all. The engine accepts it, and everybody may read and write everything.',
-  },
-  'rules-queries-closed': {
-    severity: 'warning',
-    explanation: 'No rule of "queries" allows execute, so nobody can run anything, not even SELECT 1.',
-  },
-  'rules-key-unknown': {
-    severity: 'error',
-    isRefused: true,
-    explanation: `A rule has a key that its section does not know, comments such as "_comment" among them. ${REFUSED}`,
-  },
-  'rules-null': {
-    severity: 'error',
-    explanation:
-      'A field is null, which the engine reads as absent: a pattern then matches every name. Write the pattern, or leave the field out if that is meant.',
-  },
-  'rules-value-missing': {
-    severity: 'error',
-    isRefused: true,
-    explanation: `A field that the engine needs is absent. ${REFUSED}`,
-  },
-  'rules-value-defaulted': {
-    severity: 'warning',
-    explanation:
-      'A rule does not say what it gives, and the engine takes false for it: the rule denies. Write the field.',
-  },
-  'rules-value-unknown': {
-    severity: 'error',
-    isRefused: true,
-    explanation: `A word is none of those that the engine knows here. ${REFUSED} There is no privilege ALL: list them.`,
-  },
-  'rules-value-repeated': {
-    severity: 'info',
-    explanation: 'A list names the same word twice. The engine ignores the second.',
-  },
-  'rules-value-coerced': {
-    severity: 'error',
-    explanation:
-      'A number or a text stands where another type belongs, and the engine turns it into one: a number in "privileges" is a place in its own enumeration, "true" becomes true, 5 becomes the pattern "5". A later release may read it otherwise or refuse it. Write the value itself.',
-  },
-  'rules-pattern-empty': {
-    severity: 'error',
-    explanation:
-      'A pattern is the empty text, which the engine reads as absent: it matches everybody or everything. Templates with an empty variable make this. Leave the field out if that is meant.',
-  },
-  'rules-pattern-invalid': {
-    severity: 'error',
-    isRefused: true,
-    explanation: `A pattern is no regular expression of Java. ${REFUSED} Any text is \`.*\`, not \`*\`; a brace is \`[{]\`; \`{user}\` is newer than Trino 483.`,
-  },
-  'rules-text-empty': {
-    severity: 'error',
-    explanation:
-      'A filter, a mask or a column name is empty. The engine keeps an empty expression, and every query that it concerns fails.',
-  },
-  'rules-column-case': {
-    severity: 'error',
-    explanation:
-      "The engine's column names are lower-case and are compared as they are written: this column is neither hidden nor masked. Write it in lower case.",
-  },
-  'rules-column-repeated': {
-    severity: 'error',
-    isRefused: true,
-    explanation: `A rule names the same column twice. ${REFUSED} Join the two entries.`,
-  },
-  'rules-new-user-unsafe': {
-    severity: 'error',
-    explanation:
-      '"new_user" is a replacement text before it is a pattern. A single backslash is eaten, so that `a\\.b` also allows `axb`; any $ that is no group of "original_user" makes every impersonation check that reaches the rule fail. Write a dot as `[.]`, and no `$` except `$1` and the like.',
-  },
-  'rules-query-owner-execute': {
-    severity: 'error',
-    isRefused: true,
-    explanation: `"queryOwner" is about viewing and killing; running a query has no owner. ${REFUSED} Make two rules of it.`,
-  },
-  'pattern-read-differently': {
-    severity: 'warning',
-    explanation:
-      'Java reads this construct unlike JavaScript, Python or Go (a class in a class, an intersection, a quotation, `\\h` and others). What another tool says about the pattern is not what the engine does. Write it with plain classes.',
-  },
-  'pattern-java-only': {
-    severity: 'info',
-    explanation:
-      'The engine reads this construct (inline flags, possessive quantifiers, atomic groups); other tools refuse it.',
-  },
-  'pattern-character-name': {
-    severity: 'warning',
-    explanation:
-      'The pattern has the name of a character, `\\N{…}`. The engine refuses the whole file where Unicode has no character of that name, and the names are not known here. Write the character itself, or its number: `\\x{1F600}`.',
-  },
-  'pattern-case': {
-    severity: 'warning',
-    explanation:
-      'Names of catalogs, schemas, tables, functions and procedures reach the rules in lower case, and patterns are compared with case: this one matches nothing. Write it in lower case.',
-  },
-  'pattern-alternation': {
-    severity: 'info',
-    explanation:
-      'A pattern is matched with the whole name, and | divides all of it: `a|b.*` is the name a, or all that begins with b. If all alternatives should have the ending, write `(a|b).*`.',
-  },
-  'pattern-glob': {
-    severity: 'warning',
-    explanation:
-      'The star repeats the letter before it: `sales_*` is `sales`, `sales_`, `sales__` and nothing else. Any text is `.*`: `sales_.*`.',
-  },
-  'pattern-bare-dot': {
-    severity: 'info',
-    explanation:
-      'A dot matches any character: `ana@example.org` also matches `ana@exampleXorg`. Write `[.]` where names can be chosen.',
-  },
-  'pattern-blank': {
-    severity: 'warning',
-    explanation: 'White space at the ends of a pattern is part of it, so it matches only names that have it, too.',
-  },
-  'rule-role': {
-    severity: 'warning',
-    explanation: 'The file access control has no roles, and a rule with one never matches. Use "user" or "group".',
-  },
-  'rule-group': {
-    severity: 'info',
-    explanation:
-      'A rule with a group matches only users of whom a group provider (group-provider.name) says that they are in it. Without a provider it never matches, `.*` included. Reported once a file.',
-  },
-  'rule-allows-everybody': {
-    severity: 'warning',
-    explanation: 'The rule has no condition that anybody fails, and gives all that its section can give.',
-  },
-  'rule-owner-mode': {
-    severity: 'warning',
-    explanation:
-      'The mode "owner" is accepted, but documented nowhere. Unlike "all" it allows CREATE CATALOG and DROP CATALOG.',
-  },
-  'rule-principals': {
-    severity: 'info',
-    explanation:
-      'The section "principals" is deprecated. Write "impersonation" rules, and let the authenticator map principals to users.',
-  },
-  'dead-rule': {
-    severity: 'warning',
-    explanation:
-      'The first rule that matches decides, and earlier rules match whatever this one matches, so it is never asked. Move it up, narrow the earlier one, or remove it. The witness is a rule that decides instead. Rules of the deprecated section "principals" are not judged.',
-  },
-  'dead-rule-undecided': {
-    severity: 'info',
-    explanation:
-      'Whether the rule ever decides was not found out within the budget of the check: its patterns, or those before it, are too intricate.',
-  },
-  'many-table-rules': {
-    severity: 'warning',
-    explanation:
-      'The engine scans the table rules for each object that it lists. Thousands of them make SHOW TABLES and BI tools slow. Give access by schema, and use patterns.',
-  },
-  'invariant-section-missing': {
-    severity: 'error',
-    explanation:
-      'A service account needs a rule in each of "catalogs", "schemas" and "tables"; where a section has none, it is denied everything there. Checked for --service-account (ACL_SERVICE_ACCOUNTS).',
-  },
-  'invariant-writable-catalog': {
-    severity: 'error',
-    explanation:
-      'In a writable catalog the first rule that matches a service account must give it the mode all, ownership of every schema, and OWNERSHIP and GRANT_SELECT on every table; otherwise CREATE TABLE and CREATE VIEW are refused. A narrow earlier rule beats a broader later one. Checked for --writable-catalog (ACL_WRITABLE_CATALOGS).',
-  },
-  'invariant-readable-catalog': {
-    severity: 'error',
-    explanation:
-      'In a readable catalog a service account must be able to SELECT. Checked for --readable-catalog (ACL_READABLE_CATALOGS).',
-  },
-  'invariant-metadata-catalog': {
-    severity: 'error',
-    explanation:
-      "Nobody may be given anything in the service's own metadata catalog, and no rule that gives a service account anything may match it. Checked for --metadata-catalog (ACL_METADATA_CATALOG).",
-  },
-  'manifest-syntax': {
-    severity: 'error',
-    explanation:
-      'The manifest is not YAML, or not JSON, at this place; Kubernetes refuses it. Templates must be rendered first (helm template).',
-  },
-  'manifest-without-rules': {
-    severity: 'error',
-    explanation:
-      'The file holds manifests, but no ConfigMap with a rules file (rules.json, or a .json key with a section of rules), so nothing was checked.',
-  },
-  'config-map-not-text': {
-    severity: 'error',
-    explanation:
-      'The value of rules.json is YAML of its own instead of a text. Kubernetes refuses it; write a block: "rules.json: |".',
-  },
-  'config-map-backup-only': {
-    severity: 'error',
-    explanation:
-      'The ConfigMap holds former rules (.bak), but no rules. The engine reads only rules.json: it does not start, or refuses every statement.',
-  },
-  'config-map-backup-broken': {
-    severity: 'warning',
-    explanation:
-      'The former rules cannot be read, or the engine would refuse or misread them. Putting them back would be the next outage.',
-  },
-  'config-map-immutable': {
-    severity: 'warning',
-    explanation:
-      'An immutable ConfigMap cannot be changed, only deleted and made anew: neither Grantline nor kubectl can publish rules to it.',
-  },
-  'mount-sub-path': {
-    severity: 'warning',
-    explanation:
-      'A volume that is mounted by subPath is never updated while the pod lives. Mount the whole ConfigMap as a folder.',
-  },
-  'too-large': {
-    severity: 'error',
-    explanation:
-      'The values of a ConfigMap take at most 1,048,576 bytes together, the former rules included. The API server refuses this one.',
-  },
-  'nearly-too-large': {
-    severity: 'warning',
-    explanation:
-      'The ConfigMap is filled by more than 60 %. Rules and former rules share 1,048,576 bytes; give access to groups instead of single users, and on schemas instead of tables.',
-  },
-  'file-size': {
-    severity: 'info',
-    explanation:
-      'The rules alone take more than 60 % of what a ConfigMap holds. From a file or a URL the engine reads rules of any size.',
-  },
-  'invariant-undecided': {
-    severity: 'info',
-    explanation:
-      'The invariants were not checked: a pattern uses look-around or the like, or the rules are too intricate.',
-  },
-} as const satisfies Record<string, Check>;
+  'file-unreadable': error(
+    'The file does not exist, may not be read, or is a folder. Nothing of it is checked, and the exit code is 2.',
+  ),
+  'json-syntax': refused('The text is not JSON, from this place on.', 'Nothing behind the place is checked.'),
+  'json-comment': refused('JSON has no comments.', 'Remove the comment.'),
+  'json-trailing-comma': refused('A comma stands before a closing bracket.', 'Remove the comma.'),
+  'json-trailing-text': refused('Something stands behind the end of the document.', 'Remove it.'),
+  'json-duplicate-key': error(
+    'A key stands twice in one object. The engine uses the last one and ignores the others without a word, so that a whole section can be lost. Join the two.',
+  ),
+  'json-lone-surrogate': warning(
+    'A text holds half a surrogate pair, which no name can hold. The engine accepts it, and it never matches.',
+  ),
+  'json-encoding': refused('The file is not UTF-8.', 'Save it as UTF-8.'),
+  'json-byte-order-mark': warning(
+    'The file begins with a byte order mark, or is UTF-16 or UTF-32. This engine guesses the encoding; JSON is UTF-8 without a mark (RFC 8259), and other tools refuse the file. Save it as UTF-8 without a mark.',
+  ),
+  'rules-wrong-type': refused('A value has another type than the engine expects there.'),
+  'rules-section-unknown': refused(
+    "The document has a key that is none of the engine's twelve sections.",
+    'Names are case-sensitive; "session_properties" belongs to the rules of a single catalog, not here.',
+  ),
+  'rules-section-not-a-list': refused('A section is something else than a list of rules.'),
+  'rules-section-null': error(
+    'A section is null, which the engine reads as absent; what it puts in its place is often "everybody may". Write a list; an empty one denies everything.',
+  ),
+  'rules-section-missing': warning(
+    "Without this section everybody has what it is about: entry to every catalog, ownership of every schema, every privilege on every table, or other people's queries. Write the section; an empty list denies everything.",
+  ),
+  'rules-section-default': info(
+    'Without this section everybody may set session properties. Write the section to restrict that; an empty list denies it.',
+  ),
+  'rules-all-open': error(
+    'The document has no section at all. The engine accepts it, and everybody may read and write everything.',
+  ),
+  'rules-queries-closed': warning(
+    'No rule of "queries" allows execute, so nobody can run anything, not even SELECT 1.',
+  ),
+  'rules-key-unknown': refused(
+    'A rule has a key that its section does not know, comments such as "_comment" among them.',
+  ),
+  'rules-null': error(
+    'A field is null, which the engine reads as absent: a pattern then matches every name. Write the pattern, or leave the field out if that is meant.',
+  ),
+  'rules-value-missing': refused('A field that the engine needs is absent.'),
+  'rules-value-defaulted': warning(
+    'A rule does not say what it gives, and the engine takes false for it: the rule denies. Write the field.',
+  ),
+  'rules-value-unknown': refused(
+    'A word is none of those that the engine knows here.',
+    'There is no privilege ALL: list them.',
+  ),
+  'rules-value-repeated': info('A list names the same word twice. The engine ignores the second.'),
+  'rules-value-coerced': error(
+    'A number or a text stands where another type belongs, and the engine turns it into one: a number in "privileges" is a place in its own enumeration, "true" becomes true, 5 becomes the pattern "5". A later release may read it otherwise or refuse it. Write the value itself.',
+  ),
+  'rules-pattern-empty': error(
+    'A pattern is the empty text, which the engine reads as absent: it matches everybody or everything. Templates with an empty variable make this. Leave the field out if that is meant.',
+  ),
+  'rules-pattern-invalid': refused(
+    'A pattern is no regular expression of Java.',
+    'Any text is `.*`, not `*`; a brace is `[{]`; `{user}` is newer than Trino 483.',
+  ),
+  'rules-text-empty': error(
+    'A filter, a mask or a column name is empty. The engine keeps an empty expression, and every query that it concerns fails.',
+  ),
+  'rules-column-case': error(
+    "The engine's column names are lower-case and are compared as they are written: this column is neither hidden nor masked. Write it in lower case.",
+  ),
+  'rules-column-repeated': refused('A rule names the same column twice.', 'Join the two entries.'),
+  'rules-new-user-unsafe': error(
+    '"new_user" is a replacement text before it is a pattern. A single backslash is eaten, so that `a\\.b` also allows `axb`; any $ that is no group of "original_user" makes every impersonation check that reaches the rule fail. Write a dot as `[.]`, and no `$` except `$1` and the like.',
+  ),
+  'rules-query-owner-execute': refused(
+    '"queryOwner" is about viewing and killing; running a query has no owner.',
+    'Make two rules of it.',
+  ),
+  'pattern-read-differently': warning(
+    'Java reads this construct unlike JavaScript, Python or Go (a class in a class, an intersection, a quotation, `\\h` and others). What another tool says about the pattern is not what the engine does. Write it with plain classes.',
+  ),
+  'pattern-java-only': info(
+    'The engine reads this construct (inline flags, possessive quantifiers, atomic groups); other tools refuse it.',
+  ),
+  'pattern-character-name': warning(
+    'The pattern has the name of a character, `\\N{…}`. The engine refuses the whole file where Unicode has no character of that name, and the names are not known here. Write the character itself, or its number: `\\x{1F600}`.',
+  ),
+  'pattern-case': warning(
+    'Names of catalogs, schemas, tables, functions and procedures reach the rules in lower case, and patterns are compared with case: this one matches nothing. Write it in lower case.',
+  ),
+  'pattern-alternation': info(
+    'A pattern is matched with the whole name, and | divides all of it: `a|b.*` is the name a, or all that begins with b. If all alternatives should have the ending, write `(a|b).*`.',
+  ),
+  'pattern-glob': warning(
+    'The star repeats the letter before it: `sales_*` is `sales`, `sales_`, `sales__` and nothing else. Any text is `.*`: `sales_.*`.',
+  ),
+  'pattern-bare-dot': info(
+    'A dot matches any character: `ana@example.org` also matches `ana@exampleXorg`. Write `[.]` where names can be chosen.',
+  ),
+  'pattern-blank': warning(
+    'White space at the ends of a pattern is part of it, so it matches only names that have it, too.',
+  ),
+  'rule-role': warning(
+    'The file access control has no roles, and a rule with one never matches. Use "user" or "group".',
+  ),
+  'rule-group': info(
+    'A rule with a group matches only users of whom a group provider (group-provider.name) says that they are in it. Without a provider it never matches, `.*` included. Reported once a file.',
+  ),
+  'rule-allows-everybody': warning(
+    'The rule has no condition that anybody fails, and gives all that its section can give.',
+  ),
+  'rule-owner-mode': warning(
+    'The mode "owner" is accepted, but documented nowhere. Unlike "all" it allows CREATE CATALOG and DROP CATALOG.',
+  ),
+  'rule-principals': info(
+    'The section "principals" is deprecated. Write "impersonation" rules, and let the authenticator map principals to users.',
+  ),
+  'dead-rule': warning(
+    'The first rule that matches decides, and earlier rules match whatever this one matches, so it is never asked. Move it up, narrow the earlier one, or remove it. The witness is a rule that decides instead. Rules of the deprecated section "principals" are not judged.',
+  ),
+  'dead-rule-undecided': info(
+    'Whether the rule ever decides was not found out within the budget of the check: its patterns, or those before it, are too intricate.',
+  ),
+  'many-table-rules': warning(
+    'The engine scans the table rules for each object that it lists. Thousands of them make SHOW TABLES and BI tools slow. Give access by schema, and use patterns.',
+  ),
+  'invariant-section-missing': error(
+    'A service account needs a rule in each of "catalogs", "schemas" and "tables"; where a section has none, it is denied everything there. Checked for --service-account (ACL_SERVICE_ACCOUNTS).',
+  ),
+  'invariant-writable-catalog': error(
+    'In a writable catalog the first rule that matches a service account must give it the mode all, ownership of every schema, and OWNERSHIP and GRANT_SELECT on every table; otherwise CREATE TABLE and CREATE VIEW are refused. A narrow earlier rule beats a broader later one. Checked for --writable-catalog (ACL_WRITABLE_CATALOGS).',
+  ),
+  'invariant-readable-catalog': error(
+    'In a readable catalog a service account must be able to SELECT. Checked for --readable-catalog (ACL_READABLE_CATALOGS).',
+  ),
+  'invariant-metadata-catalog': error(
+    "Nobody may be given anything in the service's own metadata catalog, and no rule that gives a service account anything may match it. Checked for --metadata-catalog (ACL_METADATA_CATALOG).",
+  ),
+  'manifest-syntax': error(
+    'The manifest is not YAML, or not JSON, at this place; Kubernetes refuses it. Templates must be rendered first (helm template).',
+  ),
+  'manifest-without-rules': error(
+    'The file holds manifests, but no ConfigMap with a rules file (rules.json, or a .json key with a section of rules), so nothing was checked.',
+  ),
+  'config-map-not-text': error(
+    'The value of rules.json is YAML of its own instead of a text. Kubernetes refuses it; write a block: "rules.json: |".',
+  ),
+  'config-map-backup-only': error(
+    'The ConfigMap holds former rules (.bak), but no rules. The engine reads only rules.json: it does not start, or refuses every statement.',
+  ),
+  'config-map-backup-broken': warning(
+    'The former rules cannot be read, or the engine would refuse or misread them. Putting them back would be the next outage.',
+  ),
+  'config-map-immutable': warning(
+    'An immutable ConfigMap cannot be changed, only deleted and made anew: neither Grantline nor kubectl can publish rules to it.',
+  ),
+  'mount-sub-path': warning(
+    'A volume that is mounted by subPath is never updated while the pod lives. Mount the whole ConfigMap as a folder.',
+  ),
+  'too-large': error(
+    'The values of a ConfigMap take at most 1,048,576 bytes together, the former rules included. The API server refuses this one.',
+  ),
+  'nearly-too-large': warning(
+    'The ConfigMap is filled by more than 60 %. Rules and former rules share 1,048,576 bytes; give access to groups instead of single users, and on schemas instead of tables.',
+  ),
+  'file-size': info(
+    'The rules alone take more than 60 % of what a ConfigMap holds. From a file or a URL the engine reads rules of any size.',
+  ),
+  'invariant-undecided': info(
+    'The invariants were not checked: a pattern uses look-around or the like, or the rules are too intricate.',
+  ),
+} satisfies Record<string, Check>;
 
 /** The stable names of the findings, in the order of their explanation. */
 export type CheckCode = keyof typeof CATALOGUE;
@@ -328,8 +205,7 @@ export function severityOf(code: CheckCode): Severity {
 }
 
 export function isRefused(code: CheckCode): boolean {
-  const check: Check = CATALOGUE[code];
-  return check.isRefused === true;
+  return CATALOGUE[code].isRefused;
 }
 
 /** What a code means; null for one that is none. */

@@ -140,20 +140,7 @@ export const ENGINE_FORMAT = {
 
 export type SectionName = keyof typeof ENGINE_FORMAT;
 
-export const SECTION_NAMES: readonly SectionName[] = [
-  'catalogs',
-  'schemas',
-  'tables',
-  'functions',
-  'procedures',
-  'queries',
-  'impersonation',
-  'principals',
-  'system_information',
-  'authorization',
-  'system_session_properties',
-  'catalog_session_properties',
-];
+export const SECTION_NAMES = Object.keys(ENGINE_FORMAT) as SectionName[];
 
 export function formatOf(section: SectionName): SectionFormat {
   return ENGINE_FORMAT[section];

@@ -1,6 +1,5 @@
 import type { Finding } from '../document/finding.js';
 import { PatternCache } from '../document/pattern-cache.js';
-import type { Pattern } from '../document/pattern.js';
 import { NO_RULES, type RulesDocument } from '../document/rules-document.js';
 import { BudgetExceeded, WorkBudget } from '../document/work-budget.js';
 import { pathOf } from '../engine/access-fact.js';
@@ -9,10 +8,9 @@ import { Evaluator } from '../engine/evaluator.js';
 import { everyKindOfName, namesAt, placeBelow } from '../engine/unnamed.js';
 import { UserUniverse } from '../engine/user-universe.js';
 import { checkInvariants } from '../lint/invariants.js';
-import type { SectionName } from './engine-format.js';
-import { languageOf, maxListedNames } from './foreign-language.js';
+import { catalogMode, documentRules } from './document-rules.js';
+import { languageOf, maxListedNames, regularPattern } from './foreign-language.js';
 import type { ForeignRule, ForeignRules } from './foreign-rules.js';
-import { givenRights } from './given-rights.js';
 import type { PlacedFinding } from './placed-finding.js';
 
 /** What the invariants of a file are about; empty lists and null: nothing. */
@@ -24,14 +22,7 @@ export interface ServiceSettings {
 }
 
 const STEPS = 200_000_000;
-const SECTIONS: readonly SectionName[] = [
-  'catalogs',
-  'schemas',
-  'tables',
-  'functions',
-  'procedures',
-  'catalog_session_properties',
-];
+const SECTIONS = ['catalogs', 'schemas', 'tables', 'functions', 'procedures', 'catalog_session_properties'] as const;
 
 /**
  * The invariants of the source document (section 5.4) in anybody's file. Groups are known to the engine alone, so their rules give
@@ -74,7 +65,7 @@ function invariants(document: RulesDocument, settings: ServiceSettings): Finding
 }
 
 function engineSets(document: RulesDocument, settings: ServiceSettings, isForAnybody: boolean): EngineSets {
-  const patterns = new PatternCache(new WorkBudget(STEPS), regular, maxListedNames);
+  const patterns = new PatternCache(new WorkBudget(STEPS), regularPattern, maxListedNames);
   const users = new UserUniverse(settings.serviceAccounts, [document], patterns, isForAnybody);
   return new EngineSets(document, patterns, users);
 }
@@ -110,68 +101,36 @@ function documentOf(
   isKept: (rule: ForeignRule) => boolean,
   whenAbsent: RulesDocument,
 ): RulesDocument {
-  const section = <Name extends SectionName & keyof RulesDocument>(
-    name: Name,
-    made: (rule: ForeignRule) => RulesDocument[Name][number],
-  ): RulesDocument[Name][number][] => {
-    const found = rules.get(name);
-    if (found === undefined) return whenAbsent[name];
-    return found.map((rule) => made(isKept(rule) ? rule : { ...rule, patterns: NOBODY, gives: [] }));
-  };
+  const section = <Name extends (typeof SECTIONS)[number]>(name: Name): RulesDocument[Name][number][] =>
+    rules.get(name)?.map((rule) => {
+      if (!isKept(rule)) return documentRules[name]({ ...rule, patterns: new Map(), gives: [] }, { user: NOBODY });
+      const user = rule.patterns.get('user')?.text;
+      return documentRules[name](rule, user === undefined ? {} : { user });
+    }) ?? whenAbsent[name];
   return {
     ...NO_RULES,
-    catalogs: section('catalogs', (rule) => ({ ...texts(rule, 'user', 'catalog'), ...givenRights.catalogs(rule) })),
-    schemas: section('schemas', (rule) => ({
-      ...texts(rule, 'user', 'catalog', 'schema'),
-      ...givenRights.schemas(rule),
-    })),
-    tables: section('tables', (rule) => ({
-      ...texts(rule, 'user', 'catalog', 'schema', 'table'),
-      ...givenRights.tables(rule),
-    })),
-    functions: section('functions', (rule) => ({
-      ...texts(rule, 'user', 'catalog', 'schema', 'function'),
-      ...givenRights.functions(rule),
-    })),
-    procedures: section('procedures', (rule) => ({
-      ...texts(rule, 'user', 'catalog', 'schema', 'procedure'),
-      ...givenRights.procedures(rule),
-    })),
-    catalog_session_properties: section('catalog_session_properties', (rule) => ({
-      ...texts(rule, 'user', 'catalog', 'property'),
-      ...givenRights.sessionProperties(rule),
-    })),
+    catalogs: section('catalogs'),
+    schemas: section('schemas'),
+    tables: section('tables'),
+    functions: section('functions'),
+    procedures: section('procedures'),
+    catalog_session_properties: section('catalog_session_properties'),
   };
 }
 
 /** A control character, which is in no name. */
-const NOBODY: ForeignRule['patterns'] = new Map([['user', { text: '\u0001', at: 0 }]]);
-
-function texts<Key extends string>({ patterns }: ForeignRule, ...keys: Key[]): Partial<Record<Key, string>> {
-  const read: Partial<Record<Key, string>> = {};
-  for (const key of keys) {
-    const pattern = patterns.get(key);
-    if (pattern) read[key] = pattern.text;
-  }
-  return read;
-}
+const NOBODY = '\u0001';
 
 function isForUsers({ patterns }: ForeignRule): boolean {
   return !patterns.has('group') && !patterns.has('role');
 }
 
 function isEntryForGroup(rule: ForeignRule): boolean {
-  return rule.section === 'catalogs' && !rule.patterns.has('role') && givenRights.catalogs(rule).allow !== 'none';
+  return rule.section === 'catalogs' && !rule.patterns.has('role') && catalogMode(rule) !== 'none';
 }
 
 function hasOpaquePattern({ patterns }: ForeignRule): boolean {
   return [...patterns.values()].some(({ text }) => !['regular', 'any'].includes(languageOf(text).kind));
-}
-
-function regular(text: string): Pattern {
-  const language = languageOf(text);
-  if (language.kind !== 'regular') throw new RangeError('a pattern that is not judged as a language');
-  return language.pattern;
 }
 
 function placed({ code, message, rule }: Finding, rules: ForeignRules, at: number): PlacedFinding {

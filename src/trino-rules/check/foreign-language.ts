@@ -18,6 +18,13 @@ export function languageOf(text: string | undefined): ForeignLanguage {
   return reading.pattern === null ? { kind: 'opaque' } : { kind: 'regular', pattern: reading.pattern };
 }
 
+/** For patterns that are judged. @throws RangeError for others */
+export function regularPattern(text: string): Pattern {
+  const language = languageOf(text);
+  if (language.kind !== 'regular') throw new RangeError('a pattern that is not judged as a language');
+  return language.pattern;
+}
+
 /**
  * How many names a pattern of anybody's file may list: as many as it spells out, whereas `[^a]` or `[a-z]{3}` is better judged as
  * a language than name by name.

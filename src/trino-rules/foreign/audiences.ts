@@ -1,6 +1,6 @@
 import type { ForeignPattern, ForeignRule, ForeignRules } from '../check/foreign-rules.js';
 import { anyOf } from '../compile/name-pattern.js';
-import { anyName, languageOf } from '../check/foreign-language.js';
+import { anyName, languageOf, regularPattern } from '../check/foreign-language.js';
 import { PatternCache } from '../document/pattern-cache.js';
 import { readPattern, type Pattern } from '../document/pattern.js';
 import type { WorkBudget } from '../document/work-budget.js';
@@ -35,10 +35,7 @@ export function anyPatterns(budget: WorkBudget): PatternCache {
 
 function javaPattern(text: string): Pattern {
   const common = readPattern(text);
-  if (common.kind === 'pattern') return common.pattern;
-  const language = languageOf(text);
-  if (language.kind !== 'regular') throw new RangeError('a pattern that is not judged as a language');
-  return language.pattern;
+  return common.kind === 'pattern' ? common.pattern : regularPattern(text);
 }
 
 /** False: it has a look-around or the like, so that the names that it matches are not known. */

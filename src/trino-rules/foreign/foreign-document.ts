@@ -1,7 +1,6 @@
+import { documentRules } from '../check/document-rules.js';
 import { anyName } from '../check/foreign-language.js';
 import type { ForeignColumn, ForeignExpression, ForeignRule, ForeignRules } from '../check/foreign-rules.js';
-import type { SectionName } from '../check/engine-format.js';
-import { givenRights } from '../check/given-rights.js';
 import { NO_RULES, type ColumnRule, type RulesDocument } from '../document/rules-document.js';
 import { PRIVILEGES } from '../model/resource.js';
 import { isJudged, type Audiences } from './audiences.js';
@@ -49,9 +48,9 @@ export function foreignDocument(
   const sources = new Map<object, ForeignRule>();
   const { everybody } = audiences;
   const open = whenAbsent(everybody);
-  const section = <Name extends SectionName & keyof RulesDocument>(
+  const section = <Name extends keyof typeof documentRules>(
     name: Name,
-    made: (rule: ForeignRule, user: { user?: string }) => RulesDocument[Name][number],
+    made: (typeof documentRules)[Name] = documentRules[name],
   ): RulesDocument[Name][number][] => {
     const found = rules.get(name);
     if (found === undefined) return open[name];
@@ -61,7 +60,9 @@ export function foreignDocument(
       if (user === null || rule.patterns.has('queryOwner')) return [];
       const opaque = [...rule.patterns].filter(([, { text }]) => !isJudged(text));
       for (const [field, pattern] of opaque) unjudged.push({ rule, field, ...pattern });
-      const patterns = new Map([...rule.patterns].filter(([, { text }]) => isJudged(text)));
+      const patterns = new Map(
+        [...rule.patterns].filter(([field, { text }]) => isJudged(text) && anyName(field, text) !== undefined),
+      );
       const isWhole = isAudienceJudged && opaque.length === 0;
       const one = made(
         { ...rule, ...(!isWhole && NOTHING_GIVEN), patterns },
@@ -73,65 +74,24 @@ export function foreignDocument(
   };
   const document: RulesDocument = {
     ...NO_RULES,
-    catalogs: section('catalogs', (rule, user) => ({
-      ...user,
-      ...texts(rule, 'catalog'),
-      ...givenRights.catalogs(rule),
-    })),
-    schemas: section('schemas', (rule, user) => ({
-      ...user,
-      ...texts(rule, 'catalog', 'schema'),
-      ...givenRights.schemas(rule),
-    })),
+    catalogs: section('catalogs'),
+    schemas: section('schemas'),
     tables: section('tables', (rule, user) => {
       const columns = rule.columns.flatMap((column) => columnRule(column, written));
       return {
-        ...user,
-        ...texts(rule, 'catalog', 'schema', 'table'),
-        ...givenRights.tables(rule),
+        ...documentRules.tables(rule, user),
         ...(rule.filter !== null && { filter: written(rule.filter) }),
         ...(columns.length > 0 && { columns }),
       };
     }),
-    queries: [
-      ...section('queries', (rule, user) => ({
-        ...user,
-        ...givenRights.queries(rule),
-      })),
-      // As without it; but every listed user is named, and so compared.
-      ...(everybody === undefined ? [] : [{ user: everybody, allow: [] }]),
-    ],
-    functions: section('functions', (rule, user) => ({
-      ...user,
-      ...texts(rule, 'catalog', 'schema', 'function'),
-      ...givenRights.functions(rule),
-    })),
-    procedures: section('procedures', (rule, user) => ({
-      ...user,
-      ...texts(rule, 'catalog', 'schema', 'procedure'),
-      ...givenRights.procedures(rule),
-    })),
-    system_session_properties: section('system_session_properties', (rule, user) => ({
-      ...user,
-      ...texts(rule, 'property'),
-      ...givenRights.sessionProperties(rule),
-    })),
-    catalog_session_properties: section('catalog_session_properties', (rule, user) => ({
-      ...user,
-      ...texts(rule, 'catalog', 'property'),
-      ...givenRights.sessionProperties(rule),
-    })),
+    // As without the last; but every listed user is named, and so compared.
+    queries: [...section('queries'), ...(everybody === undefined ? [] : [{ user: everybody, allow: [] }])],
+    functions: section('functions'),
+    procedures: section('procedures'),
+    system_session_properties: section('system_session_properties'),
+    catalog_session_properties: section('catalog_session_properties'),
   };
   return { document, sourceOf: (rule) => sources.get(rule) ?? null, unjudged };
-}
-
-function texts<Key extends string>({ patterns }: ForeignRule, ...keys: Key[]): Partial<Record<Key, string>> {
-  const read: Partial<Record<Key, string>> = {};
-  for (const key of keys) {
-    const text = anyName(key, patterns.get(key)?.text);
-    if (text !== undefined) read[key] = text;
-  }
-  return read;
 }
 
 /** The engine's column names are lower-case: any other restricts nothing. */

@@ -28,7 +28,7 @@ export function checkRules(source: string | Uint8Array, snapshot: Snapshot): Fin
     ...checkMarker(text, engine.rules, settings.ownAccount, engine.people),
     ...checkInvariants(engine, settings),
     ...prove(engine, snapshot, principals),
-    ...unreachableRules(engine.rules, engine.people, engine.patterns, 'error'),
+    ...unreachableRules(engine.rules, engine.people, engine.patterns),
   ]);
 }
 
