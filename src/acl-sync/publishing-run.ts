@@ -12,6 +12,7 @@ import {
   type Plan,
   planPublication,
   restoredCandidate,
+  unreadableFinding,
   withBrokenFinding,
 } from './domain/publication-plan.js';
 import type { Edit, Publication, RunOutcome, Trigger } from './domain/publication.js';
@@ -186,7 +187,7 @@ export class PublishingRun {
       return 'took-seconds';
     }
     const candidate = restoredCandidate(former, intent, change.fromPublished);
-    const finding = contradiction(restore, change.fromIntent);
+    const finding = unreadableFinding(former) ?? contradiction(restore, change.fromIntent);
     return finding ? { ...candidate, findings: [finding] } : this.judged(candidate, live);
   }
 
@@ -194,7 +195,11 @@ export class PublishingRun {
   private async judged(candidate: Candidate, live: LiveRules): Promise<Candidate> {
     const { history, target } = this.ports;
     const known = (await history.isBroken(candidate.hash)) ? withBrokenFinding(candidate) : candidate;
-    return known.text === live.text ? known : withCapacityFindings(known, live.text, target.limitBytes);
+    if (known.text === live.text) return known;
+    // What was proved has been read.
+    const unreadable = candidate === this.prepared.candidate ? null : unreadableFinding(known);
+    if (unreadable !== null) return { ...known, findings: [...known.findings, unreadable] };
+    return withCapacityFindings(known, live.text, target.limitBytes);
   }
 
   private outcome(

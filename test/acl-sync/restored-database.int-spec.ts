@@ -1,3 +1,7 @@
+import { compile } from '../../src/trino-rules/compile/compile.js';
+import { rulesText } from '../../src/trino-rules/compile/rules-text.js';
+import { documentOf } from '../../src/acl-sync/domain/unexplained-change.js';
+import type { TableRule } from '../../src/trino-rules/document/rules-document.js';
 import { aSnapshot } from '../support/snapshot-builder.js';
 import { SyncUnderTest } from './sync-under-test.js';
 
@@ -153,6 +157,52 @@ describe('a target that another database wrote, or that lost its annotations', (
     expect(sync.target.text).toBe(others);
     await sync.history.approve((await sync.history.summary()).last?.waiting?.hash ?? '');
     expect(await sync.run()).toMatchObject({ kind: 'applied', publication: { version: 10 } });
+  });
+
+  it.each([
+    ['has no section for tables, which everybody may read then', others],
+    ['is no JSON', '{"catalogs": ['],
+    ['is not there', null],
+  ])('is never published again where its text %s: by no restore, and not over a repair by hand', async (_, text) => {
+    const sync = new SyncUnderTest(readers().snapshot());
+    Object.assign(sync.target, foreign, { text });
+    await sync.run();
+    const repaired = compile(readers().snapshot()).text;
+    sync.target.editByHand(repaired);
+    expect(await sync.run()).toMatchObject({
+      kind: 'refused',
+      publication: null,
+      reasons: [{ code: 'database-behind' }, { code: 'rules-unreadable' }],
+    });
+    expect(sync.target.text).toBe(repaired);
+
+    await sync.history.approve((await sync.history.summary()).last?.waiting?.hash ?? '');
+    await sync.run();
+    const proved = sync.target.text;
+    const until = new Date(sync.clock.now().getTime() + 3_600_000);
+    expect(await sync.run({ trigger: 'restore', restore: { version: 9, until, reason: 'a test' } })).toMatchObject({
+      kind: 'refused',
+      reasons: [{ code: 'rules-unreadable' }],
+    });
+    expect(sync.target.text).toBe(proved);
+  });
+
+  it('is not restored where an open pattern gives more than the grants, to names that a narrower one closes', async () => {
+    const sync = new SyncUnderTest(readers().snapshot());
+    await sync.run();
+    const document = documentOf(sync.target.text ?? '');
+    const closed: TableRule = { user: 'ana', catalog: 'sales', schema: 'f.*|eu', privileges: [] };
+    const open: TableRule = { user: 'ana', catalog: 'sales', privileges: ['SELECT'] };
+    const text = rulesText({ ...document, tables: [closed, ...document.tables, open] });
+    Object.assign(sync.target, foreign, { text });
+    await sync.run();
+    await sync.history.approve((await sync.history.summary()).last?.waiting?.hash ?? '');
+    await sync.run();
+    const until = new Date(sync.clock.now().getTime() + 3_600_000);
+    expect(await sync.run({ trigger: 'restore', restore: { version: 9, until, reason: 'a test' } })).toMatchObject({
+      kind: 'refused',
+      reasons: [{ code: 'restore-contradicted' }],
+    });
   });
 
   it('keeps versions rising where only its number was raised', async () => {

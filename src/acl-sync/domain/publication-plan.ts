@@ -1,5 +1,6 @@
 import type { AccessChange } from '../../trino-rules/diff/access-change.js';
 import { type Finding, isError } from '../../trino-rules/document/finding.js';
+import { readRules } from '../../trino-rules/document/rules-reader.js';
 import type { Candidate } from './candidate.js';
 import type { Publication } from './publication.js';
 import { lastingRestore } from './restore.js';
@@ -79,6 +80,17 @@ export function withBrokenFinding(candidate: Candidate): Candidate {
   const message =
     'the engine could not use these very rules when they were published; they are not published again until grants, policies, settings or the compiler make others';
   return { ...candidate, findings: [...candidate.findings, { code: BROKEN, severity: 'error', message }] };
+}
+
+/**
+ * Why a text of the history may not be written; null: it may. That of a version that was found at the target was never proved: where it
+ * cannot be read, nothing tells what it gives, or whether the engine would load it.
+ */
+export function unreadableFinding({ text }: Pick<Candidate, 'text'>): Finding | null {
+  if (readRules(text).kind === 'read') return null;
+  const message =
+    'the rules of the version that was found at the target cannot be read completely, so they are not published again';
+  return { code: 'rules-unreadable', severity: 'error', message };
 }
 
 /** The only kind of refusal that leaves no doubt about the grants. */

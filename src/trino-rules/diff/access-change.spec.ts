@@ -17,6 +17,15 @@ describe('the change of access', () => {
     );
   });
 
+  it('is found behind an open pattern, also where a narrower one closes the fresh name', () => {
+    const before = compile(story()).document;
+    const closed = { schema: 'f.*', privileges: [] };
+    const open = { user: 'a.*', table: 's.*', privileges: ['SELECT' as const] };
+    const after = { ...before, catalogs: [{ allow: 'read-only' as const }], tables: [closed, open] };
+    const whats = compareAccess(before, after, { things: 1_000, people: 10 }).gained.map(({ what }) => what);
+    expect(whats).toContainEqual(expect.stringMatching(/^SELECT from \(any other catalog\)[.]/));
+  });
+
   it('is what a new grant gives, and gone again with it', () => {
     const after = story((builder) => builder.user('cy').may('INSERT', 'sales.eu.orders'));
     const gained = [

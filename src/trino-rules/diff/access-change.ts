@@ -1,10 +1,11 @@
 import { PatternCache } from '../document/pattern-cache.js';
 import type { RulesDocument } from '../document/rules-document.js';
-import type { AccessFact } from '../engine/access-fact.js';
+import { displayName, standingForOthers, type AccessFact } from '../engine/access-fact.js';
 import { EngineSets } from '../engine/engine-sets.js';
 import type { ComparisonSink } from '../engine/schema-comparison.js';
 import { wordAt, type Bitset } from '../engine/sparse-bitset.js';
 import { UserUniverse } from '../engine/user-universe.js';
+import { openPatterns } from '../lint/open-patterns.js';
 import { AccessLedger, type Bounds, countAt, type ChangedAccess } from './access-ledger.js';
 import { compareDocuments, type DocumentComparisonSink } from './document-comparison.js';
 
@@ -23,7 +24,7 @@ export interface AccessChange {
 
 /**
  * Compares the access that two documents give: for every user that either names, and strangers, on every node that either names,
- * on fresh nodes, and for all other rights. A change of any other table of a schema holds for every table without a change of its
+ * on fresh nodes, one of each kind that open patterns tell apart, and for all other rights. A change of any other table of a schema holds for every table without a change of its
  * own for the same users. The marker of the version gives no access and is left out.
  */
 export function compareAccess(
@@ -32,10 +33,12 @@ export function compareAccess(
   bounds: Bounds = { things: 100, people: 10 },
 ): AccessChange {
   const patterns = new PatternCache();
-  const people = new UserUniverse([], [before, after], patterns);
+  const people = new UserUniverse([], [before, after], patterns, true);
   const engines = [new EngineSets(before, patterns, people), new EngineSets(after, patterns, people)] as const;
   const counter = new ChangeCounter(engines[0], bounds);
-  compareDocuments(...engines, counter);
+  // A text that was found at the target may have open patterns, and then what one gives can be closed to the fresh name alone.
+  const isOpen = [before, after].some((rules) => openPatterns(rules, patterns, people).length > 0);
+  compareDocuments(...engines, counter, isOpen);
   const { gained, lost, gainedInAll, lostInAll, changedPairs, allPairs } = counter.ledger;
   return { gained, lost, gainedInAll, lostInAll, changedPairs, allPairs };
 }
@@ -48,7 +51,12 @@ class ChangeCounter implements DocumentComparisonSink {
   private everywhere = { changed: NO_USERS, reaching: NO_USERS, changedCount: 0, reachingCount: 0 };
 
   constructor({ width, everyWord, people }: EngineSets, bounds: Bounds) {
-    this.ledger = new AccessLedger(people.names(), width, bounds);
+    const shown = people
+      .names()
+      .map((name, position) =>
+        people.isUnnamed(position) ? displayName(standingForOthers(name), 'any other user') : name,
+      );
+    this.ledger = new AccessLedger(shown, width, bounds);
     this.everyWord = everyWord;
   }
 

@@ -5,7 +5,7 @@ import { addWord, countMembers, differing, wordAt, type Bitset, type MemberTally
 export interface ChangedAccess {
   /** `SELECT from sales.eu.orders`; for a restriction that is gone or new, the restriction. */
   what: string;
-  /** Names on the engine, sorted; a stranger's name is longer than any other. */
+  /** Names on the engine, sorted; `any other user` for those that no rule names. */
   people: string[];
   /** How many more than these. */
   others: number;
