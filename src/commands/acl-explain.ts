@@ -5,6 +5,7 @@ import { traceRules } from '../trino-rules/answers/rule-trace.js';
 import { pathOf } from '../trino-rules/engine/access-fact.js';
 import { nameOfRule, textOfRule } from '../trino-rules/engine/deciding-rule.js';
 import { Evaluator } from '../trino-rules/engine/evaluator.js';
+import { nodeOf } from '../trino-rules/model/node.js';
 import { PRIVILEGES } from '../trino-rules/model/resource.js';
 import { print, remark } from './output.js';
 import { readRulesFile } from './rules-file.js';
@@ -68,8 +69,7 @@ function questionOf({ user, catalog, schema, table, column, privilege }: Options
   ];
   for (const problem of problems) remark(problem);
   if (asked === undefined || problems.length > 0) return null;
-  const resource = { catalog, ...(schema === undefined ? {} : { schema }), ...(table === undefined ? {} : { table }) };
-  return { resource, column, privilege: asked };
+  return { resource: nodeOf({ catalog, schema, table }), column, privilege: asked };
 }
 
 function explanationText(user: string, { resource, column, privilege }: Question, explanation: Explanation): string {

@@ -4,10 +4,11 @@ import { AfterNames, Limit, PageLimit } from '../platform/page.dto.js';
 import { FieldRule } from '../platform/validation.js';
 import type { HolderQuestion } from '../trino-rules/answers/holders.js';
 import type { Question } from '../trino-rules/answers/question.js';
+import { nodeOf } from '../trino-rules/model/node.js';
 import type { Principal } from '../trino-rules/model/principal.js';
 import { PRIVILEGES, type Privilege, type Resource } from '../trino-rules/model/resource.js';
 import { parsePrincipal, PRINCIPAL_PARAMETER, principalParameterProblem } from './principal.dto.js';
-import { PolicyResourceDto, toResource } from './resource.dto.js';
+import { PolicyResourceDto } from './resource.dto.js';
 
 const PRIVILEGE = { message: `must be one of ${PRIVILEGES.join(', ')}` };
 
@@ -59,12 +60,11 @@ export function principalOf({ principal }: { principal: string }): Principal {
 export function toQuestion(query: ExplainQuery): Question;
 export function toQuestion(query: WhoQuery): HolderQuestion;
 export function toQuestion(query: ExplainQuery | WhoQuery): HolderQuestion {
-  return { resource: toResource(query), column: query.column, privilege: query.privilege };
+  return { resource: nodeOf(query), column: query.column, privilege: query.privilege };
 }
 
 /** The node of a cursor; null: none. */
 export function nodeOfCursor(names: readonly string[] | null): Resource | null {
   const [catalog, schema, table] = names ?? [];
-  if (catalog === undefined) return null;
-  return { catalog, ...(schema === undefined ? {} : { schema }), ...(table === undefined ? {} : { table }) };
+  return catalog === undefined ? null : nodeOf({ catalog, schema, table });
 }

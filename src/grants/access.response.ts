@@ -1,11 +1,11 @@
 import { ApiExtraModels, ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { cursorOfNames } from '../kernel/page.js';
 import { INTEGER, INTEGERS, NULLABLE_TEXT, PageResponse, TEXTS } from '../platform/api-fields.js';
-import { levelOf, pathTo } from '../trino-rules/answers/access-index.js';
 import type { EffectiveAccess } from '../trino-rules/answers/effective-access.js';
 import type { Holder } from '../trino-rules/answers/holders.js';
 import type { Change } from '../trino-rules/answers/smallest-change.js';
 import type { Access, Origin } from '../trino-rules/model/intent.js';
+import { type Level, LEVELS, levelOf, namesOf } from '../trino-rules/model/node.js';
 import { PRIVILEGES, type Privilege, type Resource } from '../trino-rules/model/resource.js';
 import type { SnapshotGrant } from '../trino-rules/model/snapshot.js';
 import { PrincipalResponse } from './principal.dto.js';
@@ -71,8 +71,8 @@ export class ViaResponse {
   @ApiProperty({ type: GroupReferenceResponse, nullable: true, description: 'Null: directly.' })
   group!: GroupReferenceResponse | null;
 
-  @ApiProperty({ enum: ['catalog', 'schema', 'table'], description: 'Of the node that the grant names.' })
-  level!: 'catalog' | 'schema' | 'table';
+  @ApiProperty({ enum: LEVELS, description: 'Of the node that the grant names.' })
+  level!: Level;
 }
 
 export class HolderResponse extends AccessResponse {
@@ -197,10 +197,4 @@ function toOrigin({ source, through, inheritedFrom }: Origin<SnapshotGrant>): Or
 
 function groupOf(through: Origin<SnapshotGrant>['through']): GroupReferenceResponse | null {
   return typeof through === 'object' ? { id: through.group.id, name: through.group.name } : null;
-}
-
-/** For a cursor. */
-export function namesOf(resource: Resource): string[] {
-  const { catalog, schema, table } = pathTo(resource).at(-1) ?? resource;
-  return [catalog, schema, table].filter((name) => name !== undefined);
 }

@@ -4,6 +4,7 @@ import { Transform } from 'class-transformer';
 import { ArrayMaxSize, ArrayNotEmpty, IsArray, IsIn } from 'class-validator';
 import { PageQuery } from '../platform/page.dto.js';
 import { FieldRule, idProblem, momentProblem, NestedArray, NestedObject, WITHOUT_NUL } from '../platform/validation.js';
+import { nodeOf } from '../trino-rules/model/node.js';
 import { orderedPrivileges, PRIVILEGES, type Privilege } from '../trino-rules/model/resource.js';
 import { descriptionProblem } from './domain/description.js';
 import { GRANT_STATES, type GrantFilter, type GrantState, type NewGrant } from './domain/grant.js';
@@ -15,7 +16,7 @@ import {
   principalParameterProblem,
   toPrincipal,
 } from './principal.dto.js';
-import { ResourceDto, toResource } from './resource.dto.js';
+import { ResourceDto } from './resource.dto.js';
 
 const absentOr = (rule: (value: unknown) => string | null) => (value: unknown) =>
   value === undefined ? null : rule(value);
@@ -99,7 +100,7 @@ export class GrantQuery extends PageQuery {
 export function toNewGrant({ principal, resource, privileges, expires_at, description }: GrantDto): NewGrant {
   return {
     principal: toPrincipal(principal),
-    resource: toResource(resource),
+    resource: nodeOf(resource),
     privileges: orderedPrivileges(privileges),
     expiresAt: typeof expires_at === 'string' ? new Date(expires_at) : null,
     description: description ?? null,

@@ -3,6 +3,7 @@ import { ArrayNotEmpty, IsArray, IsIn, ValidateIf } from 'class-validator';
 import { type FieldError, Refused } from '../kernel/errors.js';
 import { INTEGER, MOMENT, NULLABLE_TEXT, PageResponse } from '../platform/api-fields.js';
 import { FieldRule, NestedArray, NestedObject, WITHOUT_NUL } from '../platform/validation.js';
+import { nodeOf } from '../trino-rules/model/node.js';
 import { PRIVILEGES, type Privilege } from '../trino-rules/model/resource.js';
 import { descriptionProblem } from './domain/description.js';
 import {
@@ -25,7 +26,7 @@ import {
   toPrincipal,
   toSubject,
 } from './principal.dto.js';
-import { PolicyResourceDto, toResource } from './resource.dto.js';
+import { PolicyResourceDto } from './resource.dto.js';
 
 export class PolicyDto {
   @ApiProperty({ enum: POLICY_KINDS })
@@ -106,7 +107,7 @@ export function parsePolicy({
   const { column } = resource;
   const rule = parsePolicyRule({
     kind,
-    resource: { ...toResource(resource), ...(column === undefined ? {} : { column }) },
+    resource: { ...nodeOf(resource), ...(column === undefined ? {} : { column }) },
     ...(expression === undefined ? {} : { expression }),
     ...(privileges === undefined ? {} : { privileges }),
   });

@@ -39,8 +39,3 @@ export class PolicyResourceDto extends ResourceDto {
   @FieldRule(optional)
   column?: string;
 }
-
-/** Drops the undefined fields of a DTO. */
-export function toResource({ catalog, schema, table }: ResourceDto): Resource {
-  return { catalog, ...(schema === undefined ? {} : { schema }), ...(table === undefined ? {} : { table }) };
-}

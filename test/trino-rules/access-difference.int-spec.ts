@@ -2,10 +2,9 @@ import fc from 'fast-check';
 import { anyDraft } from '../support/any-draft.js';
 import { anySnapshot } from '../support/any-snapshot.js';
 import { type Access, intentAt } from '../../src/trino-rules/model/intent.js';
+import { type Node, nodeKey, nodeOf, parentOf } from '../../src/trino-rules/model/node.js';
 import type { Principal } from '../../src/trino-rules/model/principal.js';
-import type { Resource } from '../../src/trino-rules/model/resource.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
-import { nodeKey, nodeOf, parentOf } from '../../src/trino-rules/answers/access-index.js';
 import { accessDifferences } from '../../src/trino-rules/answers/access-difference.js';
 import { type Draft, touchedBy, withDraft } from '../../src/trino-rules/answers/draft.js';
 
@@ -59,7 +58,7 @@ describe('what a draft changes', () => {
         const nodes = entries.map(({ resource }) => nodeOf(resource)).filter(({ catalog }) => catalog !== 'system');
         const engines = entries.flatMap(({ principal }) => (principal.type === 'engine' ? [principal] : []));
         const people = before.users.map(({ id, name }) => ({ type: 'user' as const, id, name }));
-        const at = (principal: Principal, node: Resource) =>
+        const at = (principal: Principal, node: Node) =>
           expected(intentAt(before, principal, node), intentAt(after, principal, node));
         const wrong = [...people, ...engines].flatMap((principal) =>
           nodes.flatMap((node) => {

@@ -6,6 +6,7 @@ import { readRules } from '../../trino-rules/document/rules-reader.js';
 import { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import { MARKER } from '../../trino-rules/engine/rights.js';
 import { canBeImpersonated } from '../../trino-rules/model/intent.js';
+import { withNames } from '../../trino-rules/model/node.js';
 import type { RevokedNode, RevokedAccess } from './revoked-access.js';
 
 export interface ClosedRules {
@@ -42,7 +43,7 @@ function isMarker({ property }: { property?: string }): boolean {
 }
 
 function withDenials(published: RulesDocument, { nodes, withoutAccess }: RevokedAccess): RulesDocument {
-  const on = nodes.map(({ resource, names }) => ({ ...patterns(resource), user: anyOf(names) }));
+  const on = nodes.map(({ resource, names }) => ({ ...withNames(resource, literal), user: anyOf(names) }));
   const whole = withoutAccess.length === 0 ? [] : [{ user: anyOf(withoutAccess) }];
   const impersonated = withoutAccess.filter(canBeImpersonated);
   return {
@@ -73,18 +74,6 @@ function withDenials(published: RulesDocument, { nodes, withoutAccess }: Revoked
       ...whole.map((rule) => ({ ...rule, allow: false })),
       ...published.system_session_properties,
     ],
-  };
-}
-
-function patterns({ catalog, schema, table }: RevokedNode['resource']): {
-  catalog: string;
-  schema?: string;
-  table?: string;
-} {
-  return {
-    catalog: literal(catalog),
-    ...(schema !== undefined && { schema: literal(schema) }),
-    ...(table !== undefined && { table: literal(table) }),
   };
 }
 

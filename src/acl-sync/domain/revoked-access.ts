@@ -1,7 +1,8 @@
 import { grantDetails, policyDetails, sameDetails } from '../../grants/domain/audit-details.js';
+import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { effective } from '../../trino-rules/model/effective-snapshot.js';
 import { accessOf } from '../../trino-rules/model/intent.js';
-import { covers } from '../../trino-rules/model/principal-matching.js';
+import { covers, nodeKey, nodeOf } from '../../trino-rules/model/node.js';
 import type { PolicySubject } from '../../trino-rules/model/principal.js';
 import type { Resource } from '../../trino-rules/model/resource.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
@@ -44,7 +45,7 @@ export function revokedAccess(previous: Snapshot, explained: Snapshot): RevokedA
     if (is === undefined) return [];
     const known =
       was !== undefined && sameDetails(policyDetails(was), policyDetails(is)) ? before.under(was) : NO_NAMES;
-    return [{ resource: node(is.resource), names: [...after.under(is)].filter((name) => !known.has(name)) }];
+    return [{ resource: nodeOf(is.resource), names: [...after.under(is)].filter((name) => !known.has(name)) }];
   });
   // Without this mask the next wider one applies, which may show less.
   const unmasked = joinById(previous.policies, explained.policies).flatMap(([was, is]): RevokedNode[] => {
@@ -58,7 +59,7 @@ export function revokedAccess(previous: Snapshot, explained: Snapshot): RevokedA
     );
     const masked = new Set(wider.flatMap((policy) => [...after.under(policy)]));
     const names = [...before.under(was)].filter((name) => !still.has(name) && masked.has(name));
-    return [{ resource: node(was.resource), names }];
+    return [{ resource: nodeOf(was.resource), names }];
   });
   const nodes = merged([...granted, ...restricted, ...unmasked]);
   const held = remainingCatalogs(nodes, kept, [
@@ -125,17 +126,11 @@ function includes(grant: SnapshotGrant, { resource, privileges }: SnapshotGrant)
   return covers(grant.resource, resource) && privileges.every((privilege) => grant.privileges.includes(privilege));
 }
 
-function node({ catalog, schema, table }: Resource): Resource {
-  return { catalog, ...(schema !== undefined && { schema }), ...(table !== undefined && { table }) };
-}
-
 function merged(losses: readonly RevokedNode[]): RevokedNode[] {
   const byNode = new Map<string, { resource: Resource; names: Set<string> }>();
   for (const { resource, names } of losses) {
-    const key = JSON.stringify([resource.catalog, resource.schema, resource.table]);
-    const known = byNode.get(key) ?? { resource: node(resource), names: new Set() };
+    const known = getOrInsert(byNode, nodeKey(resource), () => ({ resource: nodeOf(resource), names: new Set() }));
     for (const name of names) known.names.add(name);
-    byNode.set(key, known);
   }
   const some = [...byNode.values()].filter(({ names }) => names.size > 0);
   return some.map(({ resource, names }) => ({ resource, names: [...names].sort() }));

@@ -1,5 +1,5 @@
 import { grantDetails, policyDetails, sameDetails } from '../../grants/domain/audit-details.js';
-import { covers, depth } from '../../trino-rules/model/principal-matching.js';
+import { covers, depth } from '../../trino-rules/model/node.js';
 import type { PolicySubject } from '../../trino-rules/model/principal.js';
 import type { Snapshot, SnapshotGroup, SnapshotPolicy, SnapshotSettings } from '../../trino-rules/model/snapshot.js';
 import { joinById } from './join-by-id.js';

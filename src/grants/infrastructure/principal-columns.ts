@@ -1,4 +1,5 @@
 import type { NamedPrincipal, NamedSubject, PolicySubject } from '../../trino-rules/model/principal.js';
+import { nodeOf } from '../../trino-rules/model/node.js';
 import type { Resource } from '../../trino-rules/model/resource.js';
 
 /** A principal in the tables: one of three columns, with its current name. */
@@ -45,12 +46,8 @@ export interface ResourceColumns {
   table_name: string | null;
 }
 
-export function resourceOf({
-  catalog_name: catalog,
-  schema_name: schema,
-  table_name: table,
-}: ResourceColumns): Resource {
-  return { catalog, ...(schema === null ? {} : { schema }), ...(table === null ? {} : { table }) };
+export function resourceOf(row: ResourceColumns): Resource {
+  return nodeOf({ catalog: row.catalog_name, schema: row.schema_name, table: row.table_name });
 }
 
 /** The values for `catalog_name, schema_name, table_name`. */

@@ -1,9 +1,10 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { type Access, intentAt } from '../model/intent.js';
+import { compareNames, compareNodes, type Node, nodeKey, nodeOf, parentOf, pathTo } from '../model/node.js';
 import { type NamedPrincipal, type PolicySubject, type Principal, principalText } from '../model/principal.js';
 import type { Privilege, Resource } from '../model/resource.js';
 import type { Snapshot, SnapshotPolicy } from '../model/snapshot.js';
-import { AccessIndex, compareNames, compareNodes, nodeKey, nodeOf, parentOf, pathTo } from './access-index.js';
+import { AccessIndex } from './access-index.js';
 import type { Touched } from './draft.js';
 
 /**
@@ -107,7 +108,7 @@ function* differencesOf(
   const isExceptionMoved = ({ except }: SnapshotPolicy): boolean =>
     except.some((spared) => spared.type === 'group' && !had.group(spared.id) !== !has.group(spared.id));
   const known = new Map<string, { part: Pick<AccessDifference, 'gained' | 'lost'>; text: string }>();
-  const at = (node: Resource) =>
+  const at = (node: Node) =>
     getOrInsert(known, nodeKey(node), () => {
       const [was, is] = [had.onPath(node), has.onPath(node)];
       // Access to the engine's own catalog follows from entries elsewhere.
@@ -118,7 +119,9 @@ function* differencesOf(
   const touchedKeys = new Set(touched.map(nodeKey));
   const isBelow = (node: Resource): boolean => pathTo(node).some((each) => touchedKeys.has(nodeKey(each)));
   const nodes = new Map(
-    [...touched.map(nodeOf), ...had.nodes(), ...has.nodes()].filter(isBelow).map((node) => [nodeKey(node), node]),
+    [...touched.map((node) => nodeOf(node)), ...had.nodes(), ...has.nodes()]
+      .filter(isBelow)
+      .map((node) => [nodeKey(node), node]),
   );
   const found: AccessDifference[] = [];
   let count = 0;

@@ -1,6 +1,6 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { type Principal, principalText } from '../model/principal.js';
-import { depth } from '../model/principal-matching.js';
+import { type Node, nodeKey, nodeOf, pathTo } from '../model/node.js';
 import type { Resource } from '../model/resource.js';
 import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from '../model/snapshot.js';
 
@@ -56,7 +56,7 @@ export class AccessIndex {
   }
 
   /** With the entries that name this node or one above it. */
-  onPath(node: Resource): Snapshot {
+  onPath(node: Node): Snapshot {
     return this.narrowed(
       pathTo(node).map((each) => this.byNode.get(nodeKey(each)) ?? noEntries()),
       this.snapshot,
@@ -68,7 +68,7 @@ export class AccessIndex {
     const named = [...this.byNode.values()].flatMap(
       ({ grants, policies }) => (grants[0] ?? policies[0])?.resource ?? [],
     );
-    return named.map(nodeOf);
+    return named.map((resource) => nodeOf(resource));
   }
 
   /** Groups that a user is in, or the group itself. */
@@ -84,48 +84,6 @@ export class AccessIndex {
     const policies = entries.flatMap((each) => each.policies).sort(byId);
     return { users, groups, grants, policies, settings, at };
   }
-}
-
-/** The node and those above it, the catalog first. */
-export function pathTo({ catalog, schema, table }: Resource): Resource[] {
-  const above: Resource[] = [{ catalog }];
-  if (schema !== undefined) above.push({ catalog, schema });
-  if (schema !== undefined && table !== undefined) above.push({ catalog, schema, table });
-  return above;
-}
-
-/** The node that a resource names, without the column. */
-export function nodeOf(resource: Resource): Resource {
-  return pathTo(resource).at(-1) ?? resource;
-}
-
-/** The node directly above; null for a catalog. */
-export function parentOf(node: Resource): Resource | null {
-  return pathTo(node).at(-2) ?? null;
-}
-
-/** By name, a node before those below it. */
-export function compareNodes(a: Resource, b: Resource): number {
-  return (
-    compareNames(a.catalog, b.catalog) ||
-    compareNames(a.schema ?? '', b.schema ?? '') ||
-    compareNames(a.table ?? '', b.table ?? '')
-  );
-}
-
-/** By code units, whatever the locale. */
-export function compareNames(a: string, b: string): number {
-  return a === b ? 0 : a < b ? -1 : 1;
-}
-
-export function levelOf(node: Resource): 'catalog' | 'schema' | 'table' {
-  return (['catalog', 'schema', 'table'] as const)[depth(node)] ?? 'table';
-}
-
-/** Names hold no control characters. */
-export function nodeKey({ catalog, schema, table }: Resource): string {
-  if (schema === undefined) return catalog;
-  return table === undefined ? `${catalog}\0${schema}` : `${catalog}\0${schema}\0${table}`;
 }
 
 function noEntries(): Entries {

@@ -1,8 +1,9 @@
 import { type Access, accessOf, type Intent, intentAt, isServiceAccount, type Origin } from '../model/intent.js';
+import { compareNames, compareNodes } from '../model/node.js';
 import type { Principal } from '../model/principal.js';
 import type { Resource } from '../model/resource.js';
 import type { SnapshotGrant } from '../model/snapshot.js';
-import { AccessIndex, compareNames, compareNodes } from './access-index.js';
+import { AccessIndex } from './access-index.js';
 
 /** What a principal may do at a node and below it, up to the nodes that have an entry of their own. */
 export interface EffectiveAccess {

@@ -1,5 +1,5 @@
 import { type Intent, intentAt, taken, withContained } from '../model/intent.js';
-import { depth } from '../model/principal-matching.js';
+import { depth } from '../model/node.js';
 import type { Principal } from '../model/principal.js';
 import type { SnapshotGrant, SnapshotPolicy } from '../model/snapshot.js';
 import type { AccessIndex } from './access-index.js';

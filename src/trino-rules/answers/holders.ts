@@ -1,8 +1,9 @@
 import { type Access, intentAt, type Origin } from '../model/intent.js';
+import { compareNames } from '../model/node.js';
 import type { NamedPrincipal } from '../model/principal.js';
 import type { Privilege } from '../model/resource.js';
 import type { SnapshotGrant } from '../model/snapshot.js';
-import { AccessIndex, compareNames } from './access-index.js';
+import { AccessIndex } from './access-index.js';
 import { givingGrants } from './effective-access.js';
 import { accessToColumn, type Question } from './question.js';
 

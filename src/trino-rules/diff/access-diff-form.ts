@@ -6,6 +6,7 @@ import {
   type AccessFact,
 } from '../engine/access-fact.js';
 import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { LEVELS } from '../model/node.js';
 import type { Resource } from '../model/resource.js';
 import type { AccessDiff, AccessDifference } from './access-diff.js';
 import { describeOtherRight, type OtherRight } from './other-right.js';
@@ -93,7 +94,7 @@ function onColumn({ resource, column }: { resource: Resource; column: string }):
 }
 
 function cutOff(resource: Resource): NodeForm {
-  const levels = (['catalog', 'schema', 'table'] as const).flatMap((level) => {
+  const levels = LEVELS.flatMap((level) => {
     const name = resource[level];
     return name === undefined ? [] : [[level, named(name)] as const];
   });

@@ -1,4 +1,5 @@
 import { FRESH_PREFIX } from '../document/open-names.js';
+import { nodeText, withNames } from '../model/node.js';
 import type { Privilege, Resource } from '../model/resource.js';
 
 /** A single permission or restriction of a user. An unnamed level of the resource has a fresh name. */
@@ -68,13 +69,8 @@ export function withoutSql(text: string): string {
 }
 
 /** `sales.eu.orders`; a fresh name is written as `(any other table)`. */
-export function pathOf({ catalog, schema, table }: Resource): string {
-  const levels = [
-    displayName(catalog, '(any other catalog)'),
-    schema === undefined ? undefined : displayName(schema, '(any other schema)'),
-    table === undefined ? undefined : displayName(table, '(any other table)'),
-  ];
-  return levels.filter((level) => level !== undefined).join('.');
+export function pathOf(resource: Resource): string {
+  return nodeText(withNames(resource, (name, level) => displayName(name, `(any other ${level})`)));
 }
 
 const STANDING = `${FRESH_PREFIX}=`;
@@ -99,10 +95,7 @@ export function renamed(
   if (fact.about === 'impersonation') return { ...fact, newUser: user(fact.newUser) };
   if (fact.about === 'session-property')
     return { ...fact, property: object(fact.property), catalog: fact.catalog === null ? null : object(fact.catalog) };
-  const { catalog, schema, table } = fact.resource;
-  const resource: Resource = { catalog: object(catalog) };
-  if (schema !== undefined) resource.schema = object(schema);
-  if (table !== undefined) resource.table = object(table);
+  const resource = withNames(fact.resource, object);
   return fact.about === 'routine' ? { ...fact, resource, name: object(fact.name) } : { ...fact, resource };
 }
 

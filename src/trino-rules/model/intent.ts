@@ -1,4 +1,5 @@
-import { covers, depth, isLive, matchesPrincipal, matchesPolicy, type Through } from './principal-matching.js';
+import { covers, depth, type Node } from './node.js';
+import { isLive, matchesPrincipal, matchesPolicy, type Through } from './principal-matching.js';
 import type { Principal } from './principal.js';
 import { PRIVILEGES, type Privilege, type Resource } from './resource.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy } from './snapshot.js';
@@ -57,7 +58,7 @@ export function decide(snapshot: Snapshot, principal: Principal, node: Resource,
 }
 
 /** Everything that holds for `principal` at `node`. */
-export function intentAt(snapshot: Snapshot, principal: Principal, node: Resource): Intent {
+export function intentAt(snapshot: Snapshot, principal: Principal, node: Node): Intent {
   if (node.catalog === snapshot.settings.metadataCatalog) return NOTHING;
   if (node.catalog === 'system') return systemIntent(snapshot, principal, node);
   if (isServiceAccount(snapshot, principal)) return serviceAccountIntent(snapshot, node);
@@ -143,7 +144,7 @@ function columns(policies: readonly SnapshotPolicy[]): Pick<Access, 'hidden' | '
 export const OPEN_SYSTEM_SCHEMAS = ['jdbc', 'metadata'];
 
 /** Every user with any access reads the two open schemas; there is no other access there. */
-function systemIntent(snapshot: Snapshot, principal: Principal, node: Resource): Intent {
+function systemIntent(snapshot: Snapshot, principal: Principal, node: Node): Intent {
   const open = node.schema !== undefined && OPEN_SYSTEM_SCHEMAS.includes(node.schema);
   return open && reachesSomething(snapshot, principal)
     ? { ...NOTHING, privileges: ['SELECT'], standing: 'reaches-something' }
@@ -151,11 +152,12 @@ function systemIntent(snapshot: Snapshot, principal: Principal, node: Resource):
 }
 
 /** Service accounts follow the settings alone; no grant and no policy touches them. */
-function serviceAccountIntent({ settings }: Snapshot, node: Resource): Intent {
-  if (settings.writableCatalogs.includes(node.catalog)) {
+function serviceAccountIntent({ settings }: Snapshot, { catalog }: Node): Intent {
+  if (catalog === undefined) return NOTHING;
+  if (settings.writableCatalogs.includes(catalog)) {
     return { ...NOTHING, privileges: [...PRIVILEGES], standing: 'service-account' };
   }
-  if (settings.readableCatalogs.includes(node.catalog)) {
+  if (settings.readableCatalogs.includes(catalog)) {
     return { ...NOTHING, privileges: ['SELECT'], standing: 'service-account' };
   }
   return NOTHING;
@@ -169,7 +171,7 @@ function isActive(snapshot: Snapshot, principal: Principal): boolean {
   return principal.type !== 'user' || snapshot.users.some(({ id, isActive }) => id === principal.id && isActive);
 }
 
-function origin<T extends { resource: Resource }>(source: T, through: Through, node: Resource): Origin<T> {
+function origin<T extends { resource: Resource }>(source: T, through: Through, node: Node): Origin<T> {
   const inherited = depth(source.resource) < depth(node);
   return { source, through, inheritedFrom: inherited ? source.resource : null };
 }

@@ -1,6 +1,7 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { nodeKey } from './node.js';
 import { type PolicySubject, principalText } from './principal.js';
-import type { Resource } from './resource.js';
+import type { ColumnResource } from './resource.js';
 import type { Snapshot, SnapshotPolicy } from './snapshot.js';
 
 export interface MaskConflict {
@@ -106,7 +107,6 @@ function directoryOf({ users, groups, grants, policies, settings }: Snapshot): D
 
 const NOBODY: ReadonlySet<string> = new Set();
 
-/** Names hold no control characters. */
-function columnKey({ catalog, schema, table, column }: Resource & { column: string }): string {
-  return [catalog, schema, table, column].join('\0');
+function columnKey(resource: ColumnResource): string {
+  return JSON.stringify([nodeKey(resource), resource.column]);
 }

@@ -1,5 +1,4 @@
 import type { PolicySubject, Principal } from './principal.js';
-import type { Resource } from './resource.js';
 import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from './snapshot.js';
 
 /** Whether a grant or a policy applies to a principal. */
@@ -31,18 +30,4 @@ export function matchesPolicy(snapshot: Snapshot, policy: SnapshotPolicy, princi
 /** Neither revoked nor expired at the snapshot's moment; an expiry takes effect at the very instant it names. */
 export function isLive(grant: SnapshotGrant, at: Date): boolean {
   return grant.revokedAt === null && (grant.expiresAt === null || grant.expiresAt > at);
-}
-
-/** Whether an entry on `wide` applies to `node`: the same node, or one above it. */
-export function covers(wide: Resource, node: Resource): boolean {
-  return (
-    wide.catalog === node.catalog &&
-    (wide.schema === undefined || wide.schema === node.schema) &&
-    (wide.table === undefined || wide.table === node.table)
-  );
-}
-
-/** 0 catalog, 1 schema, 2 table: of two nodes on one path, the deeper is the nearer. */
-export function depth(node: Resource): number {
-  return node.table !== undefined ? 2 : node.schema !== undefined ? 1 : 0;
 }

@@ -1,11 +1,8 @@
-/**
- * A node of the tree catalog ⊃ schema ⊃ table; what is left out means everything below.
- * Names are exact and lower-case. A `table` has a `schema`.
- */
-export interface Resource {
+import type { Node } from './node.js';
+
+/** A node that a grant or a policy can name: any but the root. */
+export interface Resource extends Node {
   catalog: string;
-  schema?: string;
-  table?: string;
 }
 
 /** What a column mask or a hidden column names: one column name, in everything below the node. */

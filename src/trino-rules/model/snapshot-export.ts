@@ -1,3 +1,4 @@
+import { compareNames, compareNodes, nodeOf } from './node.js';
 import type { PolicySubject } from './principal.js';
 import { orderedPrivileges, type Resource } from './resource.js';
 import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from './snapshot.js';
@@ -43,8 +44,8 @@ export function exportSnapshot(snapshot: RowsOfSnapshot, descriptions = NO_DESCR
     users: snapshot.users
       .filter(({ id }) => rows.namedUsers.has(id))
       .map(({ name, isActive }) => ({ name, ...(!isActive && { is_active: false as const }) }))
-      .sort((a, b) => byText(a.name, b.name)),
-    groups: groups.sort((a, b) => byText(a.name, b.name)),
+      .sort((a, b) => compareNames(a.name, b.name)),
+    groups: groups.sort((a, b) => compareNames(a.name, b.name)),
     grants: byContent(grants),
     policies: byContent(policies),
   };
@@ -67,13 +68,12 @@ export class RowExport {
   }
 
   group({ name, members }: SnapshotGroup): ExportedGroup {
-    return { name, members: members.map((member) => this.user(member)).sort(byText) };
+    return { name, members: members.map((member) => this.user(member)).sort(compareNames) };
   }
 
   grant({ principal, resource, privileges, expiresAt }: SnapshotGrant): ExportedRow {
-    const { catalog, schema, table } = resource;
     return {
-      resource: { catalog, ...(schema !== undefined && { schema }), ...(table !== undefined && { table }) },
+      resource: nodeOf(resource),
       principal: this.subject(principal),
       privileges: orderedPrivileges(privileges),
       ...(expiresAt !== null && { expires_at: expiresAt.toISOString() }),
@@ -81,15 +81,9 @@ export class RowExport {
   }
 
   policy(policy: SnapshotPolicy): ExportedRow {
-    const { catalog, schema, table } = policy.resource;
-    const except = [...new Set(policy.except.map((named) => JSON.stringify(this.subject(named))))].sort(byText);
+    const except = [...new Set(policy.except.map((named) => JSON.stringify(this.subject(named))))].sort(compareNames);
     return {
-      resource: {
-        catalog,
-        ...(schema !== undefined && { schema }),
-        ...(table !== undefined && { table }),
-        ...('column' in policy.resource && { column: policy.resource.column }),
-      },
+      resource: { ...nodeOf(policy.resource), ...('column' in policy.resource && { column: policy.resource.column }) },
       kind: policy.kind,
       principal: this.subject(policy.principal),
       ...(except.length > 0 && { except: except.map((text): unknown => JSON.parse(text)) }),
@@ -120,20 +114,10 @@ function described<T extends object>(row: T, description: string | undefined): T
   return description === undefined ? row : { ...row, description };
 }
 
-/** By node, a wider one before those in it, and then by all else. */
+/** By node, a wider one before those in it, then by column, and then by all else. */
 function byContent(rows: readonly ExportedRow[]): ExportedRow[] {
   return rows
-    .map((row) => ({ row, text: `${nodeKey(row.resource)}${JSON.stringify(row)}` }))
-    .sort((a, b) => byText(a.text, b.text))
+    .map((row) => ({ row, node: row.resource, column: row.resource.column ?? '', text: JSON.stringify(row) }))
+    .sort((a, b) => compareNodes(a.node, b.node) || compareNames(a.column, b.column) || compareNames(a.text, b.text))
     .map(({ row }) => row);
-}
-
-/** Names have no control characters. */
-function nodeKey({ catalog, schema = '', table = '', column = '' }: ExportedRow['resource']): string {
-  return [catalog, schema, table, column, ''].join('\u0000');
-}
-
-/** By UTF-16 units: the same on every machine. */
-function byText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -1,4 +1,5 @@
 import { resourceNameProblem } from '../../kernel/name.js';
+import { nodeOf } from './node.js';
 import { PRIVILEGES, type Privilege, closedProblem, type ColumnResource, type Resource } from './resource.js';
 import type { SnapshotDecoder } from './snapshot-decoder.js';
 import type { SnapshotNames } from './snapshot-names.js';
@@ -77,11 +78,11 @@ export class SnapshotRows {
   ): Resource {
     if (table !== undefined && schema === undefined)
       this.form.refuse(`${path}.schema`, 'must be given where a table is');
-    const resource: Resource = {
+    const resource = nodeOf({
       catalog: this.name(catalog, `${path}.catalog`),
-      ...(schema !== undefined && { schema: this.name(schema, `${path}.schema`) }),
-      ...(table !== undefined && { table: this.name(table, `${path}.table`) }),
-    };
+      schema: schema === undefined ? null : this.name(schema, `${path}.schema`),
+      table: table === undefined ? null : this.name(table, `${path}.table`),
+    });
     const problem = closedProblem(resource, this.settings.metadataCatalog);
     if (problem !== null) this.form.refuse(path, problem);
     return resource;

@@ -1,5 +1,6 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { OPEN_SYSTEM_SCHEMAS } from '../model/intent.js';
+import { namesOf } from '../model/node.js';
 import { isLive } from '../model/principal-matching.js';
 import { PRIVILEGES, type Privilege, type Resource } from '../model/resource.js';
 import type { Snapshot } from '../model/snapshot.js';
@@ -58,13 +59,8 @@ function sharedGivings(): (privileges: readonly Privilege[]) => EntrySource {
   return (privileges) => getOrInsert(shared, privileges.join(), () => ({ gives: privileges }));
 }
 
-function nodeAt(root: EntryNode, { catalog, schema, table }: Resource): EntryNode {
-  let node = root;
-  for (const name of [catalog, schema, table]) {
-    if (name === undefined) break;
-    node = getOrInsert(node.children, name, emptyNode);
-  }
-  return node;
+function nodeAt(root: EntryNode, resource: Resource): EntryNode {
+  return namesOf(resource).reduce((node, name) => getOrInsert(node.children, name, emptyNode), root);
 }
 
 function emptyNode(): EntryNode {
