@@ -1,16 +1,14 @@
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { Clock } from '../kernel/clock.js';
-import { CandidateService, type Prepared, type Reading } from './candidate.service.js';
+import { CandidateService } from './candidate.service.js';
 import { PublicationHistory } from './domain/publication-history.js';
-import { isUpToDate } from './domain/publication-plan.js';
 import { failureOf, type RunOutcome } from './domain/publication.js';
-import { lastingRestore, restoredFinding } from './domain/restore.js';
+import { lastingRestore } from './domain/restore.js';
 import { RulesPreparer } from './domain/rules-preparer.js';
-import { RulesTarget, TARGET_MS } from './domain/rules-target.js';
+import { RulesTarget } from './domain/rules-target.js';
 import { type Lease, SyncLock } from './domain/sync-lock.js';
 import { PublishingRun, type RunEnding, type RunOrder } from './publishing-run.js';
 import { RunReportsService } from './run-reports.service.js';
-import { readSituation, type Situation } from './situation.js';
 
 export type RunResult = { kind: 'busy' } | { kind: 'ended'; outcome: RunOutcome };
 
@@ -64,17 +62,12 @@ export class AclSyncService implements BeforeApplicationShutdown {
     let ending: RunEnding;
     try {
       const reading = await this.candidates.read();
-      const { target, history, clock } = this;
-      const situation = await readSituation(
-        { target, history, clock },
-        order.trigger,
-        lease,
-        AbortSignal.timeout(TARGET_MS),
-      );
-      ending = (order.restore ? null : upToDate(reading, situation)) ?? (await this.publish(reading, order, lease));
-      this.announce(earlier(reading.nextExpiry, restoreEndOf(ending, this.clock.now())));
+      const { target, history, preparer, clock } = this;
+      const ports = { target, history, preparer, clock, prepare: () => this.candidates.prepare(reading) };
+      ending = await new PublishingRun(ports, reading, order, lease).publish();
+      this.announce(earlier(reading.nextExpiry, restoreEndOf(ending, clock.now())));
     } catch (error) {
-      ending = { outcome: { kind: 'failed', failure: failureOf(error) }, edit: undefined };
+      ending = { outcome: { kind: 'failed', failure: failureOf(error) }, edit: null };
     }
     await this.reports.record({ ...order, ...ending, startedAt });
     return { kind: 'ended', outcome: ending.outcome };
@@ -83,21 +76,6 @@ export class AclSyncService implements BeforeApplicationShutdown {
   private announce(nextEnd: Date | null): void {
     for (const listener of this.listeners) listener(nextEnd);
   }
-
-  private async publish(reading: Reading, order: RunOrder, lease: Lease): Promise<RunEnding> {
-    const { target, history, preparer, clock } = this;
-    const prepare = (): Promise<Prepared> => this.candidates.prepare(reading);
-    const ports = { target, history, preparer, clock, prepare };
-    return new PublishingRun(ports, await prepare(), order, lease).publish();
-  }
-}
-
-/** How the run ends when there is nothing to compile; null: there is. */
-function upToDate(reading: Reading, { live, latest, now }: Situation): RunEnding | null {
-  if (latest === null || !isUpToDate(latest, live, reading, now)) return null;
-  const restore = lastingRestore(latest, now);
-  const reasons = restore === null ? [] : [restoredFinding(restore)];
-  return { outcome: { kind: 'no_change', publication: latest, reasons }, edit: undefined };
 }
 
 function restoreEndOf({ outcome }: RunEnding, now: Date): Date | null {

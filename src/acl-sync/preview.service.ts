@@ -2,48 +2,52 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../kernel/clock.js';
 import type { ConcurrencyQuota } from '../kernel/errors.js';
 import { diffRules, type RulesDiff } from '../trino-rules/diff/rules-diff.js';
-import type { Finding } from '../trino-rules/document/finding.js';
 import { CandidateService } from './candidate.service.js';
-import { withCapacityFindings } from './capacity-findings.js';
-import { accessForm, type AccessForm } from './domain/access-text.js';
+import { accessForm } from './domain/access-text.js';
 import type { Candidate } from './domain/candidate.js';
-import { type FoundVersion, foundVersion } from './domain/found-version.js';
+import { foundLatest, foundVersion } from './domain/found-version.js';
 import { PublicationHistory } from './domain/publication-history.js';
-import { type Plan, planPublication } from './domain/publication-plan.js';
 import type { Publication } from './domain/publication.js';
-import { contradiction, lastingRestore, restoredFinding } from './domain/restore.js';
+import { lastingRestore, restoredFinding } from './domain/restore.js';
 import { RulesPreparer } from './domain/rules-preparer.js';
-import { type LiveRules, RulesTarget, TARGET_MS } from './domain/rules-target.js';
+import { RulesTarget, TARGET_MS } from './domain/rules-target.js';
+import {
+  type Compare,
+  comparisonKey,
+  decide,
+  type Decision,
+  editIn,
+  type LatestVersion,
+  type Restoring,
+  type Situation,
+} from './domain/run-decision.js';
+import { judgedRestore, judgedText } from './judged-text.js';
 
 export interface Preview {
-  plan: Plan;
+  would: 'publish' | 'no_change' | 'refused';
+  /** What would be published, or was refused. */
   candidate: Candidate;
   /** Against the live text. */
   diff: RulesDiff;
+  /** Whether the live rules were edited by hand. */
+  drift: boolean;
+  /** Hash of the text to approve; null: none waits for an approval. */
+  awaits: string | null;
 }
 
 /** In the names of the API and the command line. */
-export function previewForm({ plan, candidate, diff }: Preview): PreviewForm {
+export function previewForm({ would, candidate, diff, drift, awaits }: Preview) {
   const { hash, rules, bytes, findings, access } = candidate;
   return {
-    would: plan.kind,
+    would,
     hash,
     rules,
     bytes,
     diff: { rules: diff, access: access && accessForm(access, Infinity) },
     checks: findings,
-    drift: plan.drift,
-    awaits: plan.kind === 'refused' && plan.awaitsApproval ? hash : null,
+    drift,
+    awaits,
   };
-}
-
-export interface PreviewForm extends Pick<Candidate, 'hash' | 'rules' | 'bytes'> {
-  would: Plan['kind'];
-  diff: { rules: RulesDiff; access: AccessForm | null };
-  checks: Finding[];
-  drift: boolean;
-  /** Hash of the text to approve; null: none waits for an approval. */
-  awaits: string | null;
 }
 
 /** A preview takes seconds of a core and up to a gibibyte: so many at a time per replica, and one per user. */
@@ -98,24 +102,44 @@ export class PreviewService {
     }
   }
 
-  private async found(live: LiveRules): Promise<FoundVersion | null> {
-    return foundVersion(live, await this.history.latest(), await this.history.newest());
+  private async make(): Promise<Preview> {
+    const { target, history } = this;
+    const reading = await this.candidates.read();
+    const known = await history.latest();
+    const found = foundVersion(await target.read(AbortSignal.timeout(TARGET_MS)), known, await history.newest());
+    const prepared = await this.candidates.prepare(reading, found);
+    const live = await target.read(AbortSignal.timeout(TARGET_MS));
+    const latest = found === null ? await history.latest() : foundLatest(found);
+    const now = this.clock.now();
+    const candidate = await judgedText(prepared.candidate, live, { history, target }, true);
+    const restore = lastingRestore(latest, now);
+    const text = restore && (await judgedRestore(restore, live, { history, target }));
+    const restoring = restore && text && { restore, isOrdered: false, text, comparisons: new Map() };
+    const foundText = latest?.text ?? null;
+    const situation: Situation = { live, latest, now, reading, candidate, foundText, withdrawal: undefined, restoring };
+    const decision = decide(situation);
+    if (decision.kind !== 'compare') return previewOf(decision, situation, candidate);
+    const compared = { ...situation, restoring: await this.compared(decision, latest) };
+    return previewOf(decide(compared), compared, candidate);
   }
 
-  private async make(): Promise<Preview> {
-    const reading = await this.candidates.read();
-    const found = await this.found(await this.target.read(AbortSignal.timeout(TARGET_MS)));
-    const { candidate: prepared } = await this.candidates.prepare(reading, found);
-    const live = await this.target.read(AbortSignal.timeout(TARGET_MS));
-    const candidate = withCapacityFindings(prepared, live.text, this.target.limitBytes);
-    const latest = await this.history.latest();
-    const plan = planPublication(candidate, live, found ?? latest);
-    const diff = diffRules(live.text, candidate.text);
-    const restore = lastingRestore(latest, this.clock.now());
-    if (latest === null || restore === null) return { plan, candidate, diff };
-    const change = await this.preparer.compare(candidate.text, latest.text);
-    const stays = plan.kind === 'publish' && contradiction(restore, change) === null;
-    const findings = stays ? [...candidate.findings, restoredFinding(restore)] : candidate.findings;
-    return { plan: stays ? { kind: 'no_change', drift: false } : plan, candidate: { ...candidate, findings }, diff };
+  private async compared({ intent, restoring }: Compare, latest: LatestVersion | null): Promise<Restoring> {
+    const fromIntent = await this.preparer.compare(intent.text, restoring.text.text);
+    const comparisons = new Map([[comparisonKey(intent, latest), { fromIntent, fromPublished: null }]]);
+    return { ...restoring, comparisons };
   }
+}
+
+function previewOf(decision: Decision, situation: Situation, candidate: Candidate): Preview {
+  const isWritten = decision.kind === 'publish' && decision.isWritten;
+  const refusal = decision.kind === 'withdraw' ? decision.refusal : null;
+  const restore = decision.kind === 'keep' || decision.kind === 'publish' ? decision.restore : null;
+  const shown = isWritten ? decision.next : candidate;
+  return {
+    would: refusal !== null ? 'refused' : isWritten ? 'publish' : 'no_change',
+    candidate: { ...shown, findings: [...shown.findings, ...(restore === null ? [] : [restoredFinding(restore)])] },
+    diff: diffRules(situation.live.text, shown.text),
+    drift: editIn(situation) !== null,
+    awaits: refusal?.awaits ?? null,
+  };
 }

@@ -135,7 +135,7 @@ function newEdits(report: RunReport, unreported: readonly UnreportedPublication[
       ? []
       : { ...each.publication.edit, overwritten: true, by: actorOf(each, report) },
   );
-  if (report.edit !== undefined) found.push({ ...report.edit, overwritten: own !== null, by: report.by });
+  if (report.edit !== null) found.push({ ...report.edit, overwritten: own !== null, by: report.by });
   const known = knownEdit(last);
   return found.filter(({ textHash }) => known?.textHash !== textHash);
 }
@@ -156,7 +156,7 @@ function driftOf(report: RunReport, last: Run | null): Drift | null {
   const { edit, startedAt, outcome } = report;
   const known = knownEdit(last);
   // A failed run could not read the live text.
-  if (edit === undefined) return outcome.kind === 'failed' ? known : null;
+  if (edit === null) return outcome.kind === 'failed' ? known : null;
   const foundAt = known?.textHash === edit.textHash ? known.foundAt : startedAt;
   return { ...edit, foundAt, overwritten: publishedBy(report) !== null };
 }

@@ -40,14 +40,14 @@ async function show(previews: PreviewService, target: TargetCheckService, json: 
     return 2;
   }
   print(json ? JSON.stringify(previewForm(preview)) : previewText(preview));
-  return preview.plan.kind === 'refused' ? 1 : 0;
+  return preview.would === 'refused' ? 1 : 0;
 }
 
-function previewText({ plan, candidate, diff }: Preview): string {
+function previewText({ would, candidate, diff, drift }: Preview): string {
   const { rules, bytes, findings, access } = candidate;
   return [
-    `the next run would ${WOULD[plan.kind]}: ${rules} rules, ${bytes} bytes`,
-    ...(plan.drift ? ['  the live rules have been edited by hand'] : []),
+    `the next run would ${WOULD[would]}: ${rules} rules, ${bytes} bytes`,
+    ...(drift ? ['  the live rules have been edited by hand'] : []),
     ...diff.removed.map((rule) => `- ${rule}`),
     ...diff.added.map((rule) => `+ ${rule}`),
     ...(access === null ? [] : accessLines(access)),
@@ -55,7 +55,7 @@ function previewText({ plan, candidate, diff }: Preview): string {
   ].join('\n');
 }
 
-const WOULD: Record<Preview['plan']['kind'], string> = {
+const WOULD: Record<Preview['would'], string> = {
   publish: 'publish',
   no_change: 'change nothing',
   refused: 'be refused',

@@ -18,6 +18,7 @@ describe('a text that the engine cannot use', () => {
   });
 
   it('gives way to the last one that worked', async () => {
+    expect(await sync.preview()).toMatchObject({ would: 'refused', awaits: null });
     expect(await sync.run({ trigger: 'rollback' })).toMatchObject({
       kind: 'refused',
       reasons: [{ code: 'rules-broken' }],

@@ -9,6 +9,7 @@ import { prepareWithdrawal, type WithdrawalOrder } from '../../src/acl-sync/doma
 import { type CompiledText, RulesPreparer } from '../../src/acl-sync/domain/rules-preparer.js';
 import { type Lease, SyncLock } from '../../src/acl-sync/domain/sync-lock.js';
 import { documentOf } from '../../src/acl-sync/domain/unexplained-change.js';
+import { type Preview, PreviewService } from '../../src/acl-sync/preview.service.js';
 import type { RunOrder } from '../../src/acl-sync/publishing-run.js';
 import { PublicationReports } from '../../src/acl-sync/publication-reports.service.js';
 import { RestoreReports } from '../../src/acl-sync/restore-reports.service.js';
@@ -51,6 +52,7 @@ export class SyncUnderTest {
   readonly audited: AuditEntry[] = [];
   readonly metrics = new Registry();
   readonly service: AclSyncService;
+  private readonly previews: PreviewService;
 
   /** @param through stands between the service and its ports */
   constructor(snapshot: Snapshot, through: <T extends object>(port: T) => T = (port) => port) {
@@ -70,6 +72,7 @@ export class SyncUnderTest {
     );
     const { preparer, lock, clock } = this;
     const candidates = new CandidateService(snapshots, audit, history, preparer, target, settings, this.log);
+    this.previews = new PreviewService(candidates, preparer, target, history, clock);
     this.service = new AclSyncService(candidates, preparer, target, history, lock, reports, clock);
   }
 
@@ -84,6 +87,12 @@ export class SyncUnderTest {
     const result = await this.service.run({ trigger: 'schedule', by, lockTimeoutMs: 0, ...order });
     if (result.kind === 'busy') throw new Error('nothing else runs here');
     return result.outcome;
+  }
+
+  async preview(): Promise<Preview> {
+    const result = await this.previews.preview(null);
+    if (result.kind === 'too-many') throw new Error('nobody else previews here');
+    return result.made;
   }
 }
 

@@ -4,6 +4,7 @@ import { ruleCount } from '../../trino-rules/document/rules-document.js';
 import type { PublicationDraft } from './publication-history.js';
 import type { Publication } from './publication.js';
 import type { LiveRules } from './rules-target.js';
+import type { LatestVersion } from './run-decision.js';
 import { type Baseline, documentOf } from './unexplained-change.js';
 
 /**
@@ -30,6 +31,12 @@ export function foundVersion(
   if (written === undefined || written.generation <= newest || latest?.text === text) return null;
   const { generation: version, hash } = written;
   return { version, hash, text: text === null || text.includes('\0') ? '' : text };
+}
+
+/** The found version before a run has recorded it. */
+export function foundLatest({ version, text }: FoundVersion): LatestVersion {
+  const unknown = { snapshotHash: '', compiler: '', isWithdrawal: false, restored: null, brokenAt: null };
+  return { ...unknown, version, text, isFound: true };
 }
 
 /** What later changes are measured from: the found text, and the snapshot of the last version that this history has. */

@@ -1,0 +1,240 @@
+import { aSnapshot, NOW } from '../../../test/support/snapshot-builder.js';
+import type { AccessChange } from '../../trino-rules/diff/access-change.js';
+import type { Finding } from '../../trino-rules/document/finding.js';
+import { type Candidate, prepare } from './candidate.js';
+import type { Publication } from './publication.js';
+import {
+  BROKEN_FINDING,
+  comparisonKey,
+  decide,
+  editIn,
+  type LatestVersion,
+  outcomeOf,
+  type Restoring,
+  type Situation,
+} from './run-decision.js';
+
+const limits = { bytes: null, maxUnexplainedPercent: 5, warnTableRules: 3000 };
+const compiledFor = (person: string): Candidate => {
+  const snapshot = aSnapshot().user(person).may('SELECT', 'sales.eu.orders').snapshot();
+  return prepare({ snapshot, position: '0:0', previous: null, limits }, 'a build');
+};
+const [current, next, older] = [compiledFor('ana'), compiledFor('bo'), compiledFor('cy')];
+const refusedFor = (candidate: Candidate, ...codes: string[]): Candidate => ({
+  ...candidate,
+  findings: codes.map((code) => (code === BROKEN_FINDING.code ? BROKEN_FINDING : error(code))),
+});
+const error = (code: string): Finding => ({ code, severity: 'error', message: `an example of ${code}` });
+
+const published: LatestVersion = {
+  version: 7,
+  text: current.text,
+  snapshotHash: current.snapshotHash,
+  compiler: 'a build',
+  isWithdrawal: false,
+  isFound: false,
+  restored: null,
+  brokenAt: null,
+};
+
+/** A run that has compiled a change of what is published. */
+const situation = (given: Partial<Situation> = {}): Situation => ({
+  live: { text: current.text },
+  latest: published,
+  now: NOW,
+  reading: next,
+  candidate: next,
+  foundText: null,
+  withdrawal: undefined,
+  restoring: null,
+  ...given,
+});
+
+const change = (gainedInAll: number): AccessChange => ({
+  gained: gainedInAll > 0 ? [{ what: 'SELECT from a.b.c', people: ['cy'], others: 0 }] : [],
+  lost: [],
+  gainedInAll,
+  lostInAll: 0,
+  changedPairs: 1,
+  allPairs: 2,
+});
+const restore = { version: 3, until: new Date(NOW.getTime() + 3_600_000), reason: 'the new one is slow' };
+
+/** The older version in place of `intent`. */
+function restoring(intent: Candidate | null, gained = 0, given: Partial<Restoring> = {}): Restoring {
+  const fromIntent = change(gained);
+  const key = intent && comparisonKey(intent, published);
+  const comparisons = new Map(key === null ? [] : [[key, { fromIntent, fromPublished: change(0) }]]);
+  return { restore, isOrdered: false, text: { ...older, findings: [] }, comparisons, ...given };
+}
+
+describe('the decision of a run', () => {
+  describe('before anything is compiled', () => {
+    const uncompiled = { candidate: null, reading: current };
+
+    it('keeps what equal grants and an equal compiler have published', () => {
+      expect(decide(situation(uncompiled))).toEqual({ kind: 'keep', restore: null, refusal: null });
+    });
+
+    it.each<[string, Partial<Situation>]>([
+      ['the first version', { latest: null, live: { text: null } }],
+      ['changed grants', { reading: next }],
+      ['another compiler', { reading: { ...current, compiler: 'another build' } }],
+      ['an edit by hand', { live: { text: '{}' } }],
+      ['a published withdrawal', { latest: { ...published, isWithdrawal: true } }],
+      ['a found version', { latest: { ...published, isFound: true } }],
+      ['a version that the engine could not use', { latest: { ...published, brokenAt: NOW } }],
+      ['a restore that is over', { latest: { ...published, restored: { ...restore, until: NOW, ended: null } } }],
+      ['a restore that is ordered', { restoring: restoring(null, 0, { isOrdered: true }) }],
+    ])('compiles for %s', (_, given) => {
+      expect(decide(situation({ ...uncompiled, ...given }))).toEqual({ kind: 'prepare' });
+    });
+
+    it('keeps a restored version while its restore lasts', () => {
+      const latest = { ...published, restored: { ...restore, ended: null } };
+      expect(decide(situation({ ...uncompiled, latest, restoring: restoring(null) }))).toEqual({
+        kind: 'keep',
+        restore,
+        refusal: null,
+      });
+    });
+  });
+
+  describe('on rules that may be published', () => {
+    it('publishes them', () => {
+      expect(decide(situation())).toEqual({
+        kind: 'publish',
+        next,
+        restore: null,
+        refusal: null,
+        isWithdrawal: false,
+        isWritten: true,
+        edit: null,
+      });
+    });
+
+    it('keeps equal ones', () => {
+      expect(decide(situation({ candidate: current }))).toMatchObject({ kind: 'keep' });
+    });
+
+    it.each<[string, Partial<Situation>]>([
+      ['the history has none', { latest: null }],
+      [
+        'they were found at the target',
+        { latest: { ...published, text: next.text, isFound: true }, foundText: next.text },
+      ],
+      ['the history has others', {}],
+    ])('records them without a write where they are live and %s', (_, given) => {
+      const live = { text: next.text };
+      expect(decide(situation({ ...given, live }))).toMatchObject({ kind: 'publish', isWritten: false, edit: null });
+    });
+
+    it('overwrites an edit by hand', () => {
+      const edited = situation({ live: { text: '{}' }, candidate: current });
+      expect(decide(edited)).toMatchObject({ kind: 'publish', isWritten: true, edit: editIn(edited) });
+      expect(editIn(edited)?.textHash).toMatch(/^[0-9a-f]{64}$/);
+      expect(editIn(situation({ live: { text: null } }))).toEqual({ textHash: null });
+    });
+
+    it('compiles again where another version was found at the target meanwhile', () => {
+      const latest = { ...published, text: older.text, isFound: true };
+      expect(decide(situation({ latest, foundText: current.text }))).toEqual({ kind: 'prepare' });
+      expect(decide(situation({ latest, foundText: older.text }))).toMatchObject({ kind: 'publish' });
+    });
+  });
+
+  describe('on rules that may not be published', () => {
+    const refused = refusedFor(next, 'proof-difference');
+    const refusal = { reasons: refused.findings, awaits: null };
+
+    it.each([
+      [['proof-difference'], null, 'recorded'],
+      [['unexplained-change'], next.hash, 'recorded'],
+      [['database-behind'], next.hash, 'recorded'],
+      [['unexplained-change', 'too-large'], null, 'recorded'],
+      [['rules-broken'], null, 'all'],
+      [['rules-broken', 'unexplained-change'], null, 'recorded'],
+    ])('for %j makes a withdrawal; an approval that would help: %j; of changes: %j', (codes, awaits, changes) => {
+      const candidate = refusedFor(next, ...codes);
+      const decision = { kind: 'withdraw', changes, refusal: { reasons: candidate.findings, awaits } };
+      expect(decide(situation({ candidate }))).toEqual(decision);
+    });
+
+    it('publishes the withdrawal', () => {
+      expect(decide(situation({ candidate: refused, withdrawal: older }))).toMatchObject({
+        kind: 'publish',
+        next: older,
+        isWithdrawal: true,
+        refusal,
+      });
+    });
+
+    it('keeps what is published where nothing is taken away', () => {
+      expect(decide(situation({ candidate: refused, withdrawal: current }))).toEqual({
+        kind: 'keep',
+        restore: null,
+        refusal,
+      });
+    });
+
+    it.each<[string, Candidate | null, string[]]>([
+      ['there is nothing to take from', null, ['proof-difference']],
+      ['that may not be published either', refusedFor(older, 'too-large'), ['proof-difference', 'too-large']],
+    ])('leaves everything where %s', (_, withdrawal, codes) => {
+      const decision = decide(situation({ candidate: refused, withdrawal }));
+      expect(decision).toMatchObject({ kind: 'refuse', refusal: { awaits: null } });
+      expect('refusal' in decision && decision.refusal?.reasons.map(({ code }) => code)).toEqual(codes);
+    });
+  });
+
+  describe('on a restore', () => {
+    it('measures first what it would change, where its text may be published at all', () => {
+      const asked = restoring(null);
+      expect(decide(situation({ restoring: asked }))).toEqual({ kind: 'compare', intent: next, restoring: asked });
+      const unreadable = { ...asked, isOrdered: true, text: refusedFor(older, 'rules-unreadable') };
+      expect(decide(situation({ restoring: unreadable }))).toMatchObject({ kind: 'refuse' });
+    });
+
+    it('publishes the older text, with all else of what it stands in for', () => {
+      const decision = decide(situation({ restoring: restoring(next) }));
+      const text = { text: older.text, hash: older.hash, snapshotHash: next.snapshotHash, access: change(0) };
+      expect(decision).toMatchObject({ kind: 'publish', next: text, restore, refusal: null, isWithdrawal: false });
+    });
+
+    it.each<[string, Restoring]>([
+      ['it gives what the current grants deny', restoring(next, 1)],
+      ['the target cannot hold it', restoring(next, 0, { text: refusedFor(older, 'too-large') })],
+    ])('ends it where %s; an ordered one is refused', (_, asked) => {
+      expect(decide(situation({ restoring: asked }))).toMatchObject({ kind: 'publish', next, restore: null });
+      expect(decide(situation({ restoring: { ...asked, isOrdered: true } }))).toMatchObject({
+        kind: 'refuse',
+        refusal: { reasons: [{ severity: 'error' }], awaits: null },
+      });
+    });
+
+    it('keeps it while the current rules are refused, as long as it gives nothing that is withdrawn', () => {
+      const candidate = refusedFor(next, 'proof-difference');
+      const latest = { ...published, text: older.text, restored: { ...restore, ended: null } };
+      const live = { text: older.text };
+      const kept = situation({ candidate, withdrawal: current, latest, live, restoring: restoring(current) });
+      expect(decide(kept)).toEqual({ kind: 'keep', restore, refusal: { reasons: candidate.findings, awaits: null } });
+      expect(decide({ ...kept, restoring: restoring(current, 1) })).toMatchObject({
+        kind: 'publish',
+        next: current,
+        restore: null,
+        isWithdrawal: true,
+      });
+    });
+  });
+
+  it('ends as it was decided, and names what this run has published', () => {
+    const publication = { ...published, version: 8 } as Publication;
+    const refusal = { reasons: [error('proof-difference')], awaits: null };
+    const kept = { restore: null, refusal: null };
+    expect(outcomeOf(kept, publication, true)).toEqual({ kind: 'applied', publication, reasons: [] });
+    expect(outcomeOf(kept, publication, false)).toEqual({ kind: 'no_change', publication, reasons: [] });
+    expect(outcomeOf({ ...kept, restore }, publication, true)).toMatchObject({ reasons: [{ code: 'restored' }] });
+    expect(outcomeOf({ ...kept, refusal }, publication, true)).toEqual({ kind: 'refused', ...refusal, publication });
+    expect(outcomeOf({ ...kept, refusal }, publication, false)).toMatchObject({ kind: 'refused', publication: null });
+  });
+});
