@@ -73,11 +73,11 @@ function* tableRules(intent: IntentSets): Generator<TableRule> {
 }
 
 function catalogRules(intent: IntentSets): RulesDocument['catalogs'] {
-  return [...intent.catalogs()].flatMap(({ resource }) => {
-    const modes = intent.catalogModes(resource.catalog);
+  return [...intent.root.children()].flatMap(({ name }) => {
+    const modes = intent.catalogModes(name);
     const all = modes.all.minus(intent.principals.serviceAccounts);
     const readOnly = modes.readOnly.minus(intent.principals.serviceAccounts);
-    const catalog = literal(resource.catalog);
+    const catalog = literal(name);
     return [
       ...(all.isEmpty() ? [] : [{ user: inFull(all, intent), catalog, allow: 'all' as const }]),
       ...(readOnly.isEmpty() ? [] : [{ user: inFull(readOnly, intent), catalog, allow: 'read-only' as const }]),
@@ -90,10 +90,10 @@ function schemaRules(intent: IntentSets): SchemaRule[] {
     const those = states.flatMap((state, position) => (state.has('OWNERSHIP') ? [position] : []));
     return Bitset.of(states.length, those).minus(intent.principals.serviceAccounts);
   };
-  return [...intent.catalogs()].flatMap((catalog) => {
+  return [...intent.root.children()].flatMap((catalog) => {
     const rule = ({ resource }: NamedNode, people: Bitset, owner: boolean): SchemaRule[] => {
       const schema = resource.schema === undefined ? {} : { schema: literal(resource.schema) };
-      const where = { catalog: literal(resource.catalog), ...schema };
+      const where = { catalog: literal(catalog.name), ...schema };
       return people.isEmpty() ? [] : [{ user: inFull(people, intent), ...where, owner }];
     };
     const narrow = [...catalog.children()].flatMap((schema) => [

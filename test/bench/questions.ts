@@ -67,22 +67,22 @@ export function proofQuestions(engine: EngineSets, snapshot: Snapshot): Omit<Que
   const intent = intentSets(snapshot);
   const tableNames: (TableName & { columns: string[] })[] = [];
   let others = 0;
-  const below = (path: string[], named: Iterable<string | undefined>) =>
-    new Set([...engine.tables.branch(path).names(), ...[...named].map((name) => name ?? FRESH), FRESH]);
-  const nodes = [...intent.catalogs()];
+  const below = (path: string[], named: Iterable<string>) =>
+    new Set([...engine.tables.branch(path).names(), ...named, FRESH]);
+  const nodes = [...intent.root.children()];
   for (const catalog of below(
     [],
-    nodes.map(({ resource }) => resource.catalog),
+    nodes.map(({ name }) => name),
   )) {
-    const node = nodes.find(({ resource }) => resource.catalog === catalog);
+    const node = nodes.find(({ name }) => name === catalog);
     const schemas = [...(node?.children() ?? [])];
     others += MODES;
     for (const schema of below(
       [catalog],
-      schemas.map(({ resource }) => resource.schema),
+      schemas.map(({ name }) => name),
     )) {
-      const known = schemas.find(({ resource }) => resource.schema === schema);
-      const tables = new Map([...(known?.children() ?? [])].map(({ resource, access }) => [resource.table, access]));
+      const known = schemas.find(({ name }) => name === schema);
+      const tables = new Map([...(known?.children() ?? [])].map(({ name, access }) => [name, access]));
       others += OWNERSHIP;
       for (const table of below([catalog, schema], tables.keys())) {
         const named = [node?.access, known?.access, tables.get(table)].flatMap((access) => access ?? []);

@@ -6,15 +6,15 @@ import type { SiblingRules } from './sibling-rules.js';
 /** Catalog modes: only users with access to something in the catalog may enter it, in the narrowest mode that allows it. */
 export function catalogRules(intent: IntentSets, write: SiblingRules): CatalogRule[] {
   const { serviceAccounts } = intent.principals;
-  const siblings = [...intent.catalogs()].map(({ resource: { catalog } }) => {
-    const modes = intent.catalogModes(catalog);
+  const siblings = [...intent.root.children()].map(({ name }) => {
+    const modes = intent.catalogModes(name);
     const all = modes.all.minus(serviceAccounts);
     const readOnly = modes.readOnly.minus(serviceAccounts);
     const parts: Part<Pick<CatalogRule, 'allow'>>[] = [
       { effect: { allow: 'all' }, rank: 2, must: all, may: all },
       { effect: { allow: 'read-only' }, rank: 1, must: readOnly, may: readOnly },
     ];
-    return { name: catalog, parts, holders: all.or(readOnly) };
+    return { name, parts, holders: all.or(readOnly) };
   });
   const [system, others] = [siblings.filter(isSystem), siblings.filter((sibling) => !isSystem(sibling))];
   return [...write.of(others, 'catalog', {}), ...write.of(system, 'catalog', {})];

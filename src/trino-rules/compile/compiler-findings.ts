@@ -1,11 +1,11 @@
 import { foldedName } from '../../kernel/name.js';
 import type { Finding } from '../document/finding.js';
 import type { Subject } from '../model/principal.js';
-import type { Resource } from '../model/resource.js';
 import type { Snapshot } from '../model/snapshot.js';
 import { isReplacementSafe } from './engine-terms.js';
 import { getOrInsert } from './get-or-insert.js';
 import type { IntentSets, NamedNode } from './intent-sets.js';
+import { pathText } from './resource-tree.js';
 
 /** The compiler's findings about a snapshot. Only a name shared by two principals stops the publication. */
 export function compilerFindings(snapshot: Snapshot, intent: IntentSets): Finding[] {
@@ -40,7 +40,7 @@ function closedCatalogs({ settings, grants, policies }: Snapshot): Finding[] {
     message: `the settings open catalog ${catalog} to the service accounts, in which nobody may be given anything`,
   }));
   const closedRows = [...grants, ...policies].filter(({ resource }) => closed(resource.catalog));
-  const ignored = [...new Set(closedRows.map(({ resource }) => path(resource)))].sort().map((where) => ({
+  const ignored = [...new Set(closedRows.map(({ resource }) => pathText(resource)))].sort().map((where) => ({
     code: 'closed-catalog',
     severity: 'warning' as const,
     message: `grants and policies on ${where} have no effect: nobody may be given anything in that catalog`,
@@ -70,7 +70,7 @@ function conflictsOfMasks({ policies }: Snapshot, intent: IntentSets): Finding[]
     if (claimed.has(key)) suspects.add(resource.catalog);
     claimed.add(key);
   }
-  const catalogs = [...intent.catalogs()].filter(({ resource }) => suspects.has(resource.catalog));
+  const catalogs = [...intent.root.children()].filter(({ name }) => suspects.has(name));
   return catalogs.flatMap((catalog) => maskConflicts(catalog, intent));
 }
 
@@ -86,12 +86,8 @@ function maskConflicts({ resource, access, children }: NamedNode, intent: Intent
   }
   const here = [...claimed].map(([column, names]): Finding => {
     const whom = names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ');
-    const message = `two masks at the same distance claim column ${column} of ${path(resource)} for ${whom}: it is hidden from them`;
+    const message = `two masks at the same distance claim column ${column} of ${pathText(resource)} for ${whom}: it is hidden from them`;
     return { code: 'mask-conflict', severity: 'warning', message };
   });
   return [...here, ...[...children()].flatMap((child) => maskConflicts(child, intent))];
-}
-
-function path({ catalog, schema, table }: Resource): string {
-  return [catalog, schema, table].filter((name) => name !== undefined).join('.');
 }

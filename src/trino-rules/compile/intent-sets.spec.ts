@@ -3,8 +3,9 @@ import { anySnapshot } from '../../../test/support/any-snapshot.js';
 import { catalogMode } from '../../../test/support/intended-modes.js';
 import { aSnapshot } from '../../../test/support/snapshot-builder.js';
 import { intentAt, reachesSomething } from '../model/intent.js';
+import { depth, type Node, pathTo } from '../model/node.js';
 import type { Principal, Subject } from '../model/principal.js';
-import { PRIVILEGES, type Resource } from '../model/resource.js';
+import { PRIVILEGES } from '../model/resource.js';
 import type { Snapshot } from '../model/snapshot.js';
 import { intentSets, type IntentSets, type NamedNode } from './intent-sets.js';
 import type { NodeAccess } from './node-access.js';
@@ -33,7 +34,7 @@ describe('the intent as sets of people', () => {
     fc.assert(
       fc.property(anySnapshot(), (snapshot) => {
         const sets = intentSets(snapshot);
-        const catalogs = [...new Set(everyNode(sets).map(({ resource }) => resource.catalog)).add('an unused name')];
+        const catalogs = [...[...sets.root.children()].map(({ name }) => name), 'an unused name'];
         const modes = (mode: (catalog: string) => string) => catalogs.map((catalog) => [catalog, mode(catalog)]);
         const inSets = sets.principals.subjects.map(({ name }, position) => ({
           name,
@@ -69,13 +70,12 @@ function expectToSayThePlainIntent(snapshot: Snapshot): NamedNode[] {
 
 function everyNode(sets: IntentSets): NamedNode[] {
   const withBelow = (node: NamedNode): NamedNode[] => [node, ...[...node.children()].flatMap(withBelow)];
-  return [...sets.catalogs()].flatMap(withBelow);
+  return withBelow(sets.root);
 }
 
-function freshBelow({ catalog, schema, table }: Resource): Resource[] {
-  if (table !== undefined) return [];
-  const fresh = { catalog, schema: schema ?? 'an unused name', table: 'nor this' };
-  return schema === undefined ? [{ catalog, schema: fresh.schema }, fresh] : [fresh];
+function freshBelow(node: Node): Node[] {
+  const fresh = { catalog: 'an unused name', schema: 'nor this', table: 'nor that', ...node };
+  return pathTo(fresh).slice(depth(node) + 1);
 }
 
 function entriesOf(sets: IntentSets, { states }: NodeAccess): object[] {
@@ -93,7 +93,7 @@ function entriesOf(sets: IntentSets, { states }: NodeAccess): object[] {
   });
 }
 
-function toldPlainly(sets: IntentSets, snapshot: Snapshot, node: Resource): object[] {
+function toldPlainly(sets: IntentSets, snapshot: Snapshot, node: Node): object[] {
   return sets.principals.subjects.map((subject) => {
     const { privileges, filters, hidden, conflicts, masks } = intentAt(snapshot, principalOf(subject), node);
     const maskTexts = masks.map(({ column, expression }) => `${column}: ${expression}`).sort();

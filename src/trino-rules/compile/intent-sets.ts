@@ -1,14 +1,17 @@
-import type { Resource, Privilege } from '../model/resource.js';
+import type { Node } from '../model/node.js';
+import type { Privilege } from '../model/resource.js';
 import type { Snapshot } from '../model/snapshot.js';
 import { Bitset } from './bitset.js';
 import { FILTERED_SYSTEM_SCHEMAS, TABLE_PRIVILEGES } from './engine-terms.js';
-import { getOrInsert } from './get-or-insert.js';
 import { NodeAccess, type AccessEntry } from './node-access.js';
 import { indexPrincipals, type PrincipalIndex } from './principal-index.js';
+import { depthOf, resourceTree, type TreeNode } from './resource-tree.js';
 
 /** A node that something in the snapshot names (or that lies above one), with the named nodes below it, sorted by name. */
 export interface NamedNode {
-  resource: Resource;
+  /** Its last name; empty for the root. */
+  name: string;
+  resource: Node;
   access: NodeAccess;
   children: () => Iterable<NamedNode>;
 }
@@ -18,10 +21,8 @@ export interface IntentSets {
   principals: PrincipalIndex;
   /** Service accounts, and every principal with any access. */
   reachesSomething: Bitset;
-  /** The root above all catalogs, without any access. */
-  top: NodeAccess;
-  /** Every named catalog, sorted, `system` among them; nodes are computed while they are walked, and not kept. */
-  catalogs: () => Iterable<NamedNode>;
+  /** Above every named catalog, `system` among them; the nodes below are computed while they are walked, and not kept. */
+  root: NamedNode;
   /** Users by the mode that they need: disjoint sets. Users in neither may not enter the catalog. */
   catalogModes(catalog: string): { all: Bitset; readOnly: Bitset };
 }
@@ -29,9 +30,9 @@ export interface IntentSets {
 /** Computes the access of all users at all nodes. */
 export function intentSets(snapshot: Snapshot): IntentSets {
   const principals = indexPrincipals(snapshot);
-  const start = NodeAccess.ofNobody(principals.subjects.length);
   const tree = resourceTree(accessEntries(snapshot, principals));
-  const modes = new Map([...tree].map(([name, node]) => [name, modesIn(node, start, principals.subjects.length)]));
+  const root = named(tree, NodeAccess.ofNobody(principals.subjects.length));
+  const modes = new Map([...tree.children].map(([name, node]) => [name, modesIn(node, root.access, principals)]));
   const reachesSomething = [...modes.values()].reduce(
     (all, mode) => all.or(mode.all).or(mode.readOnly),
     principals.serviceAccounts,
@@ -39,21 +40,21 @@ export function intentSets(snapshot: Snapshot): IntentSets {
   addSystem(tree, reachesSomething);
   modes.set('system', { all: principals.none, readOnly: reachesSomething });
 
-  const catalogs = [...tree.values()];
   return {
     principals,
     reachesSomething,
-    top: start,
-    catalogs: () => walk(catalogs, start),
+    root,
     catalogModes: (catalog) => modes.get(catalog) ?? { all: principals.none, readOnly: principals.none },
   };
 }
 
+function named({ name, resource, entries, children }: TreeNode<AccessEntry>, above: NodeAccess): NamedNode {
+  const access = above.below(entries);
+  return { name, resource, access, children: () => walk(children.values(), access) };
+}
+
 function* walk(nodes: Iterable<TreeNode<AccessEntry>>, above: NodeAccess): Generator<NamedNode> {
-  for (const { resource, entries, children } of nodes) {
-    const access = above.below(entries);
-    yield { resource, access, children: () => walk(children.values(), access) };
-  }
+  for (const node of nodes) yield named(node, above);
 }
 
 /** The snapshot's entries, settings first; entries in the two closed catalogs are dropped. */
@@ -99,13 +100,12 @@ function accessEntries(snapshot: Snapshot, principals: PrincipalIndex): AccessEn
 
 const READ: readonly Privilege[] = ['SELECT'];
 
-/** Only a table mask is nearer than a schema mask, and that nearer than a catalog mask. */
-function depthOf({ schema, table }: Resource): number {
-  return table !== undefined ? 2 : schema !== undefined ? 1 : 0;
-}
-
 /** Users by the catalog mode that they need, from their access anywhere below. Access grows only at nodes with changes. */
-function modesIn(catalog: TreeNode<AccessEntry>, start: NodeAccess, count: number): { all: Bitset; readOnly: Bitset } {
+function modesIn(
+  catalog: TreeNode<AccessEntry>,
+  start: NodeAccess,
+  { subjects: { length: count } }: PrincipalIndex,
+): { all: Bitset; readOnly: Bitset } {
   const needs = new Uint8Array(count);
   note([catalog], start);
   const needing = (mode: number): Bitset => {
@@ -123,43 +123,12 @@ function modesIn(catalog: TreeNode<AccessEntry>, start: NodeAccess, count: numbe
   }
 }
 
-function addSystem(tree: Map<string, TreeNode<AccessEntry>>, members: Bitset): void {
+function addSystem(tree: TreeNode<AccessEntry>, members: Bitset): void {
   const open = FILTERED_SYSTEM_SCHEMAS.map((schema): AccessEntry => ({
     kind: 'give',
     privileges: READ,
     resource: { catalog: 'system', schema },
     members,
   }));
-  for (const [name, node] of resourceTree(open)) tree.set(name, node);
-}
-
-/** A node with entries, or an ancestor of one. */
-export interface TreeNode<T> {
-  resource: Resource;
-  entries: T[];
-  /** By name, sorted. */
-  children: Map<string, TreeNode<T>>;
-}
-
-/** The named part of the tree of catalogs, schemas and tables: one root without a name, children sorted by name. */
-export function resourceTree<T extends { resource: Resource }>(items: readonly T[]): Map<string, TreeNode<T>> {
-  const catalogs = new Map<string, TreeNode<T>>();
-  for (const item of items) {
-    const { catalog, schema, table } = item.resource;
-    let node = child(catalogs, catalog, () => ({ catalog }));
-    if (schema !== undefined) node = child(node.children, schema, () => ({ catalog, schema }));
-    if (schema !== undefined && table !== undefined)
-      node = child(node.children, table, () => ({ catalog, schema, table }));
-    node.entries.push(item);
-  }
-  return sorted(catalogs);
-}
-
-function child<T>(siblings: Map<string, TreeNode<T>>, name: string, resource: () => Resource): TreeNode<T> {
-  return getOrInsert(siblings, name, () => ({ resource: resource(), entries: [], children: new Map() }));
-}
-
-function sorted<T>(nodes: Map<string, TreeNode<T>>): Map<string, TreeNode<T>> {
-  const entries = [...nodes].sort(([a], [b]) => (a < b ? -1 : 1));
-  return new Map(entries.map(([name, node]) => [name, { ...node, children: sorted(node.children) }]));
+  for (const [name, node] of resourceTree(open).children) tree.children.set(name, node);
 }

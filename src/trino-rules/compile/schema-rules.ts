@@ -10,19 +10,16 @@ export function schemaRules({ principals, ...intent }: IntentSets, write: Siblin
   const { none, serviceAccounts } = principals;
   const narrow: SchemaRule[] = [];
   const wide: Sibling<Owner>[] = [];
-  for (const catalog of intent.catalogs()) {
-    const name = catalog.resource.catalog;
-    const above = sibling(name, catalog, none);
-    const schemas = [...catalog.children()].map((schema) =>
-      sibling(schema.resource.schema ?? '', schema, above.holders),
-    );
-    narrow.push(...write.of(schemas, 'schema', { catalog: literal(name) }));
+  for (const catalog of intent.root.children()) {
+    const above = sibling(catalog, none);
+    const schemas = [...catalog.children()].map((schema) => sibling(schema, above.holders));
+    narrow.push(...write.of(schemas, 'schema', { catalog: literal(catalog.name) }));
     wide.push(above);
   }
   return [...narrow, ...write.of(wide, 'catalog', {})];
 
   /** @param owners of the node above. */
-  function sibling(name: string, { access: { changes } }: NamedNode, owners: Bitset): Sibling<Owner> {
+  function sibling({ name, access: { changes } }: NamedNode, owners: Bitset): Sibling<Owner> {
     const changed = (owns: boolean): Bitset => {
       const those = changes.filter(({ from, to }) => from.has('OWNERSHIP') !== owns && to.has('OWNERSHIP') === owns);
       return Bitset.of(

@@ -1,6 +1,7 @@
 import type { IntentSets } from './intent-sets.js';
 import { anyOf, typicalLength } from './name-pattern.js';
 import { rectangles, type Sibling } from './rectangles.js';
+import type { Level } from './resource-tree.js';
 import type { WideRule } from './table-rule-order.js';
 
 /** The patterns that rules about siblings share: users, and the levels above. */
@@ -10,8 +11,6 @@ export interface SiblingRule {
   schema?: string;
   table?: string;
 }
-
-export type Level = 'catalog' | 'schema' | 'table';
 
 /** Writes the rules of a section for some siblings: few of them, in the order in which the engine must find them. */
 export class SiblingRules {

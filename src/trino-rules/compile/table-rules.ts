@@ -2,13 +2,14 @@ import type { TableRule } from '../document/rules-document.js';
 import type { RuleEffect } from './access-state.js';
 import { Bitset } from './bitset.js';
 import { getOrInsert } from './get-or-insert.js';
-import type { IntentSets } from './intent-sets.js';
+import type { IntentSets, NamedNode } from './intent-sets.js';
 import { literal } from './name-pattern.js';
 import type { NodeAccess } from './node-access.js';
 import type { PrincipalIndex } from './principal-index.js';
 import type { Sibling } from './rectangles.js';
 import { interleaved, type Block } from './table-rule-order.js';
-import type { Level, SiblingRule, SiblingRules } from './sibling-rules.js';
+import { type Level, pathText } from './resource-tree.js';
+import type { SiblingRule, SiblingRules } from './sibling-rules.js';
 import { TextSize } from './text-size.js';
 
 /** Nodes with entries under one parent. */
@@ -47,36 +48,28 @@ export function tableRules(intent: IntentSets, write: SiblingRules, size: TextSi
  * something else there than the next broader rule gives them.
  */
 export function* siblingNodes(
-  { catalogs, top, principals }: IntentSets,
+  { root, principals }: IntentSets,
   size = new TextSize(Infinity),
 ): Generator<SiblingNodes> {
-  const tops: Sibling<RuleEffect>[] = [];
-  const meetTop = size.parent('catalog', {}, '');
-  for (const catalog of catalogs()) {
-    const inCatalog = { catalog: literal(catalog.resource.catalog) };
-    const schemas: Sibling<RuleEffect>[] = [];
-    const meetSchema = size.parent('schema', inCatalog, catalog.resource.catalog);
-    for (const schema of catalog.children()) {
-      const name = schema.resource.schema ?? '';
-      const where = { ...inCatalog, schema: literal(name) };
-      const tables: Sibling<RuleEffect>[] = [];
-      const path = `${catalog.resource.catalog}.${name}`;
-      const meetTable = size.parent('table', where, path);
-      for (const { resource, access } of schema.children())
-        tables.push(sibling(resource.table ?? '', access, schema.access, principals, meetTable));
-      yield { level: 'table', above: name, path, where, siblings: tables };
-      schemas.push(sibling(name, schema.access, catalog.access, principals, meetSchema));
+  yield* below(root, 'catalog', {});
+
+  function* below(parent: NamedNode, level: Level, where: SiblingRule): Generator<SiblingNodes> {
+    const siblings: Sibling<RuleEffect>[] = [];
+    const path = pathText(parent.resource);
+    const meet = size.parent(level, where, path);
+    const deeper = BELOW[level];
+    for (const node of parent.children()) {
+      if (deeper !== null) yield* below(node, deeper, { ...where, [level]: literal(node.name) });
+      siblings.push(sibling(node, parent.access, principals, meet));
     }
-    const above = catalog.resource.catalog;
-    yield { level: 'schema', above, path: above, where: inCatalog, siblings: schemas };
-    tops.push(sibling(catalog.resource.catalog, catalog.access, top, principals, meetTop));
+    yield { level, above: parent.name, path, where, siblings };
   }
-  yield { level: 'catalog', above: '', path: '', where: {}, siblings: tops };
 }
 
+const BELOW: Record<Level, Level | null> = { catalog: 'schema', schema: 'table', table: null };
+
 function sibling(
-  name: string,
-  { changes }: NodeAccess,
+  { name, access: { changes } }: NamedNode,
   above: NodeAccess,
   { none, serviceAccounts }: PrincipalIndex,
   meet: (effect: RuleEffect) => void,

@@ -1,6 +1,7 @@
 import { NamedError } from '../../kernel/named-error.js';
 import type { RuleEffect } from './access-state.js';
-import type { Level, SiblingRule } from './sibling-rules.js';
+import type { Level } from './resource-tree.js';
+import type { SiblingRule } from './sibling-rules.js';
 
 /** The text would take more bytes than it may. */
 export class RulesTooLarge extends NamedError {

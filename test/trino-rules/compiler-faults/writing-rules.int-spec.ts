@@ -78,8 +78,8 @@ stopsEach({
   },
   'loses the level above in a rule about tables': {
     file: 'trino-rules/compile/table-rules.js',
-    from: 'const where = { ...inCatalog, schema: literal(name) };',
-    to: 'const where = inCatalog;',
+    from: '{ ...where, [level]: literal(node.name) }',
+    to: "{ ...where, ...(level === 'catalog' && { catalog: literal(node.name) }) }",
     found: /pam may not INSERT into lake\.\(any other schema\)\.t3 \(no grant gives it\)/,
   },
   'loses the first of an audience': {
