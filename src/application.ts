@@ -26,6 +26,7 @@ import { describeApi } from './platform/openapi.js';
 import type { Time } from './platform/platform.module.js';
 import type { Settings } from './platform/settings.js';
 import { VERSION } from './platform/version.js';
+import { WorkBudgets } from './platform/work-budgets.js';
 
 export interface Application {
   app: NestFastifyApplication;
@@ -76,6 +77,7 @@ export async function createApplication(
   );
   leaveBodiesUnread(server);
   records.watch(server);
+  app.get(WorkBudgets).watch(server);
   setStandardHeaders(server);
   if (settings.http.corsOrigins.length > 0) {
     await app.register(cors, {

@@ -78,17 +78,11 @@ const MAX_SHOWN = 100;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 const COMMENT = /(?:#|\/\/)[^\n\r]*|\/\*[^]*?\*\//y;
 const PLAIN = /[^"\\\u0000-\u001f]*/y;
+const HEXADECIMAL = /[0-9a-fA-F]{4}/y;
 const LONE_SURROGATE = /\p{Surrogate}/u;
-const ESCAPES: Record<string, string> = {
-  '"': '"',
-  '\\': '\\',
-  '/': '/',
-  b: '\b',
-  f: '\f',
-  n: '\n',
-  r: '\r',
-  t: '\t',
-};
+const ESCAPED = '"\\/bfnrt';
+/** Codes of characters. */
+const [QUOTE, BACKSLASH, SPACE] = [0x22, 0x5c, 0x20];
 
 class Reader {
   readonly faults: JsonFault[] = [];
@@ -137,7 +131,7 @@ class Reader {
 
   /** The next character after white space, which is skipped. */
   private next(): string | undefined {
-    do while (' \t\n\r'.includes(this.text[this.at] ?? 'x')) this.at++;
+    do while (isSpace(this.text.charCodeAt(this.at))) this.at++;
     while (this.limits.isLenient === true && this.skipComment());
     return this.text[this.at];
   }
@@ -200,37 +194,39 @@ class Reader {
   }
 
   private string(): string {
-    const start = this.at++;
-    let value = '';
+    const start = this.at;
+    let hasEscapes = false;
+    PLAIN.lastIndex = start + 1;
+    PLAIN.test(this.text); // most strings are plain to their end
+    this.at = PLAIN.lastIndex;
     for (;;) {
-      PLAIN.lastIndex = this.at;
-      const plain = PLAIN.exec(this.text)?.[0] ?? '';
-      value += plain;
-      this.at += plain.length;
-      const sign = this.text[this.at++];
-      if (sign === '"') break;
-      if (sign === undefined) throw new Unreadable('unterminated string', start);
-      if (sign !== '\\') throw new Unreadable('unescaped control character in a string', this.at - 1);
-      value += this.escape();
+      const code = this.text.charCodeAt(this.at++);
+      if (code === QUOTE) break;
+      if (code === BACKSLASH) {
+        this.skipEscape();
+        hasEscapes = true;
+      } else if (code < SPACE) throw new Unreadable('unescaped control character in a string', this.at - 1);
+      else if (Number.isNaN(code)) throw new Unreadable('unterminated string', start);
     }
+    const value = hasEscapes
+      ? (JSON.parse(this.text.slice(start, this.at)) as string)
+      : this.text.slice(start + 1, this.at - 1);
     if (LONE_SURROGATE.test(value)) {
       this.note({ code: 'json-lone-surrogate', message: 'lone surrogate in a string', at: start });
     }
     return value;
   }
 
-  private escape(): string {
+  private skipEscape(): void {
     const sign = this.text[this.at++] ?? '';
     if (sign !== 'u') {
-      const character = ESCAPES[sign];
-      if (character === undefined) throw new Unreadable('invalid escape sequence', this.at - 2);
-      return character;
+      if (!ESCAPED.includes(sign) || sign === '') throw new Unreadable('invalid escape sequence', this.at - 2);
+      return;
     }
-    const digits = this.text.slice(this.at, this.at + 4);
-    if (!/^[0-9a-fA-F]{4}$/.test(digits))
+    HEXADECIMAL.lastIndex = this.at;
+    if (!HEXADECIMAL.test(this.text))
       throw new Unreadable('invalid escape sequence: \\u needs four hexadecimal digits', this.at - 2);
     this.at += 4;
-    return String.fromCharCode(parseInt(digits, 16));
   }
 
   private number(at: number): JsonNode | null {
@@ -267,4 +263,8 @@ export function plainValue(node: JsonNode): unknown {
     case 'boolean':
       return node.value;
   }
+}
+
+function isSpace(code: number): boolean {
+  return code === SPACE || code === 0x0a || code === 0x0d || code === 0x09;
 }

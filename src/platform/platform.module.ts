@@ -19,6 +19,7 @@ import { NodeTimers } from './infrastructure/node-timers.js';
 import { Log } from './log.js';
 import { Settings } from './settings.js';
 import { Transaction } from './transaction.js';
+import { WorkBudgets } from './work-budgets.js';
 import { WorkGuard } from './work.guard.js';
 
 /** What the caller has made before Nest begins. */
@@ -52,6 +53,7 @@ export class PlatformModule {
       { provide: Ids, useClass: RandomIds },
       { provide: Timers, useValue: time.timers ?? new NodeTimers() },
       { provide: Random, useClass: SystemRandom },
+      WorkBudgets,
       DatabaseSession,
       { provide: Transaction, useExisting: DatabaseSession },
       { provide: Registry, useFactory: metrics },

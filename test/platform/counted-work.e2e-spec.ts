@@ -53,4 +53,60 @@ describe('what a person’s requests take of a replica', () => {
     expect((await ben.get('/api/auth/me')).status).toBe(200);
     await until(async () => (await ben.post('/api/queries', { sql: 1 })).status === 400);
   });
+
+  it('is the reading of bodies also where nothing is wrong with them', async () => {
+    const large = { sql: `SELECT 1${'\n'.repeat(500_000)}` };
+    const sent = (): Promise<Answer[]> =>
+      Promise.all(Array.from({ length: 16 }, () => ana.post('/api/queries', large)));
+    await until(async () => (await sent()).some(({ status }) => status === 429));
+
+    expect((await ana.get('/api/auth/me')).status).toBe(200);
+  });
+});
+
+describe('requests whose clients have gone', () => {
+  let service: TestService;
+  let direct: Client;
+  beforeAll(async () => {
+    service = await startService();
+    direct = new Client(service.database.migrationUrl);
+    await direct.connect();
+  });
+  afterAll(async () => {
+    await direct.end();
+    await service.stop();
+  });
+
+  /** Four questions that wait for that table, and are given up. */
+  async function givenUp(token: string, table: string): Promise<void> {
+    const records = service.logLines.length;
+    await direct.query(`BEGIN; LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`);
+    const connections = await Promise.all(Array.from({ length: 4 }, () => RawConnection.open(service.url)));
+    const request = `GET ${EXPLAIN} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`;
+    for (const connection of connections) connection.send(request);
+    await until(async () => (await lockWaiters(direct)).length === 4);
+    for (const connection of connections) connection.destroy();
+    const aborted = (): number =>
+      service.logLines.slice(records).filter((line) => line.includes('"aborted":true')).length;
+    await until(() => Promise.resolve(aborted() === 4));
+  }
+
+  it('count until the work for them is done', async () => {
+    const anonymous = new ApiClient(service.url);
+    const cai = anonymous.as((await signedUp(anonymous, 'cai')).access_token);
+    await givenUp(cai.token, 'grants');
+
+    expect(await cai.get(EXPLAIN)).toMatchObject({ status: 429 });
+    await direct.query('COMMIT');
+    await until(async () => (await cai.get(EXPLAIN)).status === 200);
+  });
+
+  it('count no longer than that, though they had gone before they were admitted', async () => {
+    const anonymous = new ApiClient(service.url);
+    const dia = anonymous.as((await signedUp(anonymous, 'dia')).access_token);
+    await givenUp(dia.token, 'sessions');
+    await direct.query('COMMIT');
+
+    await until(async () => (await dia.get(EXPLAIN)).status === 200);
+  });
 });

@@ -30,6 +30,20 @@ describe('bodies that are not read', () => {
     connection.destroy();
   });
 
+  it.each([
+    ['DELETE', '/api/queries/6d1f0c3e-0000-4000-8000-000000000000', 404],
+    ['POST', '/api/admin/acl/preview', 200],
+  ])('are not waited for where nobody reads them: %s %s', async (method, path, status) => {
+    const connection = await RawConnection.open(service.url);
+    const headers = `Authorization: Bearer ${token}\r\nContent-Length: 60000\r\n`;
+    connection.send(post(path, headers).replace('POST', method));
+
+    expect(statusesIn(await connection.reads(/\}$/))).toEqual([status]);
+    connection.send(`${'a'.repeat(60_000)}${get}`);
+    expect(statusesIn(await connection.reads(/"not_found"[^}]*nowhere|Not Found[^}]*\}$/))).toContain(404);
+    connection.destroy();
+  });
+
   it('are thrown away where they are short, and the connection serves the next request', async () => {
     const connection = await RawConnection.open(service.url);
     connection.send(post('/api/admin/groups', 'Content-Length: 60000\r\n'));

@@ -1,8 +1,11 @@
-import { afterWork, freshBudget, isIdle, secondsToWait, type WorkBudget } from './work-budget.js';
+import { afterWork, costOf, freshBudget, isIdle, secondsToWait, type WorkBudget } from './work-budget.js';
 
 /** After so many requests at one moment, of so many milliseconds each. */
 const after = (count: number, milliseconds: number): WorkBudget =>
-  Array.from({ length: count }).reduce<WorkBudget>((budget) => afterWork(budget, milliseconds, 0), freshBudget(0));
+  Array.from({ length: count }).reduce<WorkBudget>(
+    (budget) => afterWork(budget, costOf(milliseconds), 0),
+    freshBudget(0),
+  );
 
 describe('a work budget', () => {
   it.each<[string, WorkBudget, number, number | null]>([

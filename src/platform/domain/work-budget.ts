@@ -21,15 +21,23 @@ export function freshBudget(now: number): WorkBudget {
 
 /** Seconds until the next expensive request is admitted; null: now. */
 export function secondsToWait(budget: WorkBudget, now: number): number | null {
-  const over = spentAt(budget, now) - BUDGET.reserve;
-  if (over > 0) return over / BUDGET.share / 1_000;
-  return budget.inFlight >= BUDGET.inFlight ? 1 : null;
+  return secondsOverdrawn(budget, now) ?? (budget.inFlight >= BUDGET.inFlight ? 1 : null);
 }
 
-/** After a request that took so many milliseconds. */
+/** Seconds until the reserve is there again; null: it is. */
+export function secondsOverdrawn(budget: WorkBudget, now: number): number | null {
+  const over = spentAt(budget, now) - BUDGET.reserve;
+  return over > 0 ? over / BUDGET.share / 1_000 : null;
+}
+
+/** After so many milliseconds in which nothing else ran. */
 export function afterWork(budget: WorkBudget, milliseconds: number, now: number): WorkBudget {
-  const cost = milliseconds < BUDGET.free ? 0 : Math.min(milliseconds, BUDGET.most);
-  return { ...budget, spent: spentAt(budget, now) + cost, at: now };
+  return { ...budget, spent: spentAt(budget, now) + milliseconds, at: now };
+}
+
+/** What is counted of a request that took so many milliseconds, in which others ran as well. */
+export function costOf(milliseconds: number): number {
+  return milliseconds < BUDGET.free ? 0 : Math.min(milliseconds, BUDGET.most);
 }
 
 export function isIdle(budget: WorkBudget, now: number): boolean {

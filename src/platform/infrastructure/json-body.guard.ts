@@ -1,7 +1,10 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
+import { RouteParamtypes } from '@nestjs/common/internal';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Refused } from '../../kernel/errors.js';
 import { readJson, plainValue } from '../../kernel/json-reader.js';
+import { WorkBudgets } from '../work-budgets.js';
 
 /** A batch of a thousand grants has 16,000. Validation takes some 20 microseconds for each, and nothing else runs meanwhile. */
 const MAX_VALUES = 20_000;
@@ -23,22 +26,34 @@ export function leaveBodiesUnread(server: FastifyInstance): void {
   }
 }
 
-/** Methods whose bodies are read; those of others are ignored (RFC 9110 section 9.3.1). */
-const WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
-
 /**
- * Reads the body: after the access guard, so that the bodies of unauthenticated requests are never read, and before
- * validation. A guard and not an interceptor, because the first interceptor adds observables to every request.
+ * Reads the body where the handler has a parameter for it, and nowhere else: after the access guard, so that the bodies of
+ * unauthenticated requests are never read, and before validation. A guard and not an interceptor, because the first
+ * interceptor adds observables to every request.
  */
 @Injectable()
 export class JsonBodyGuard implements CanActivate {
+  private readonly takingBodies = new Map<object, boolean>();
+
+  constructor(private readonly budgets: WorkBudgets) {}
+
   async canActivate(context: ExecutionContext): Promise<boolean> {
+    if (!this.takesBody(context.getClass(), context.getHandler())) return true;
     const http = context.switchToHttp();
     const request = http.getRequest<FastifyRequest>();
-    if (!WITH_BODY.has(request.method)) return true;
     if (request.headers.expect?.toLowerCase() === '100-continue') http.getResponse<FastifyReply>().raw.writeContinue();
-    request.body = await readJsonBody(request);
+    request.body = await readJsonBody(request, this.budgets);
     return true;
+  }
+
+  private takesBody(controller: object, handler: { name: string }): boolean {
+    const known = this.takingBodies.get(handler);
+    if (known !== undefined) return known;
+    // As Nest's own router reads them: `<kind>:<position>` of each decorated parameter.
+    const parameters = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, handler.name) as object | undefined;
+    const takes = Object.keys(parameters ?? {}).some((key) => key.startsWith(`${RouteParamtypes.BODY}:`));
+    this.takingBodies.set(handler, takes);
+    return takes;
   }
 }
 
@@ -47,7 +62,7 @@ export class JsonBodyGuard implements CanActivate {
  * `JSON.parse` takes duplicate keys and lone surrogates.
  * @throws Refused
  */
-async function readJsonBody(request: FastifyRequest): Promise<unknown> {
+async function readJsonBody(request: FastifyRequest, budgets: WorkBudgets): Promise<unknown> {
   const path = request.routeOptions.url ?? '';
   const bytes = await readBytes(request, bodyLimit(path));
   if (bytes.length === 0) return undefined;
@@ -55,7 +70,7 @@ async function readJsonBody(request: FastifyRequest): Promise<unknown> {
   if (!isJson(request.headers['content-type']) || (encoding !== undefined && encoding !== 'identity')) {
     throw new Refused('unsupported_media_type', { detail: 'Bodies are application/json in UTF-8, not compressed.' });
   }
-  return parseBody(bytes, path.startsWith('/api/admin/') ? Infinity : MAX_FIELDS);
+  return budgets.parsing(request, () => parseBody(bytes, path.startsWith('/api/admin/') ? Infinity : MAX_FIELDS));
 }
 
 async function readBytes({ raw, headers }: FastifyRequest, limit: number): Promise<Buffer> {
