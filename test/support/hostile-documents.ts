@@ -76,6 +76,18 @@ export function hostileDocuments(): Record<string, string> {
       ],
     }),
     'one long name in many ways': text({ tables: [{ table: `${'x'.repeat(900_000)}${three}`, ...select }] }),
+    'one long name in some ways': text({ tables: [{ table: `${'x'.repeat(900_000)}[a-z][a-e]`, ...select }] }),
+    'some long users': text({ tables: [{ user: `${'x'.repeat(900_000)}[a-z][a-e]`, ...select }] }),
+    'long names of many ends': text({
+      tables: [
+        {
+          table: `${'x'.repeat(900_000)}(${names(600, 'e')
+            .map((e) => `${e}.*`)
+            .join('|')})`,
+          ...select,
+        },
+      ],
+    }),
     'a name with many spellings': text({ tables: [{ user: 'a?'.repeat(400_000), ...select }] }),
     'brackets in brackets': text({ tables: [{ user: `${'('.repeat(199)}a${')?'.repeat(198)})`, ...select }] }),
     'rules without anything': `{"tables":[${'{},'.repeat(340_000)}{}]}`,

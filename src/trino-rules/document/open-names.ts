@@ -1,6 +1,7 @@
 import type { CharSet } from 'refa';
-import { expand } from './pattern-meaning.js';
+import { expand, type PatternSize, sizeOf } from './pattern-meaning.js';
 import type { Pattern, PatternPiece } from './pattern.js';
+import type { WorkBudget } from './work-budget.js';
 
 /** Letters in lower case, as most patterns let in, and longer than any name that the grants may hold (128 characters). */
 export const FRESH_PREFIX = `fresh${'x'.repeat(128)}`;
@@ -22,14 +23,56 @@ export interface OpenNames {
   witnesses: readonly string[];
 }
 
-/** @param mostNames that may be spelled out */
-export function openNames({ options }: Pattern, mostNames: number): OpenNames {
-  const alternatives = apart(options);
-  const lists = alternatives?.filter((sequence) => !sequence.some(isOpen)) ?? [];
-  const open = alternatives?.filter((sequence) => sequence.some(isOpen)) ?? [];
-  const spelled = alternatives === null ? null : expand({ options: lists }, mostNames);
-  if (spelled === null) return { spelled: [], witnesses: [oneOf(openOption(options))] };
-  return { spelled: [...spelled], witnesses: [...new Set(open.map(oneOf))] };
+/** What may be spelled out of patterns: both names and their characters cost steps of the budget. */
+export interface Spelling {
+  budget: WorkBudget;
+  mostNames: number;
+  stepsPerName: number;
+}
+
+/** Null: too many, or too long. */
+export function spelledOut(pattern: Pick<Pattern, 'options'>, spelling: Spelling): Set<string> | null {
+  const size = sizeOf(pattern);
+  if (!canSpell(size, spelling)) return null;
+  spelling.budget.spend(stepsFor(size, spelling));
+  return expand(pattern, spelling.mostNames);
+}
+
+function canSpell(size: PatternSize, spelling: Spelling): boolean {
+  return size.names <= spelling.mostNames && spelling.budget.canAfford(stepsFor(size, spelling));
+}
+
+function stepsFor({ names, characters }: PatternSize, { stepsPerName }: Spelling): number {
+  return names * stepsPerName + characters + Math.max(0, characters - names * USUAL_LENGTH) * STEPS_PER_MORE;
+}
+
+/** In UTF-16 units. Longer names cost more than the price of a name: they are hashed and compared again and again. */
+const USUAL_LENGTH = 256;
+const STEPS_PER_MORE = 30;
+
+export function openNames({ options }: Pattern, spelling: Spelling): OpenNames {
+  const alternatives = apart(options) ?? options;
+  const lists = alternatives.filter((sequence) => !sequence.some(isOpen));
+  const open = alternatives.filter((sequence) => sequence.some(isOpen));
+  const witnesses = witnessesOf(open, spelling);
+  const spelled = witnesses && spelledOut({ options: lists }, spelling);
+  if (witnesses === null || spelled === null) return { spelled: [], witnesses: [oneOf(openOption(options))] };
+  return { spelled: [...spelled], witnesses: [...witnesses] };
+}
+
+/** Null: too many, or too long. */
+function witnessesOf(open: readonly Sequence[], spelling: Spelling): Set<string> | null {
+  const witnesses = new Set<string>();
+  const size = { names: 0, characters: 0 };
+  for (const sequence of open) {
+    const witness = oneOf(sequence);
+    size.names++;
+    size.characters += witness.length;
+    if (!canSpell(size, spelling)) return null;
+    witnesses.add(witness);
+  }
+  spelling.budget.spend(stepsFor(size, spelling));
+  return witnesses;
 }
 
 /** What is copied to tell alternatives apart. */
@@ -73,7 +116,7 @@ function oneOf(sequence: Sequence): string {
             Array.from('a0_').find((sign) => piece.characters.has(sign.charCodeAt(0))) ?? firstOf(piece.characters)
           );
         case 'repeated':
-          return oneOf([piece.piece]).repeat(Math.min(Math.max(piece.min, Math.min(1, piece.max)), MAX_REPEATED));
+          return repeatedName(oneOf([piece.piece]), Math.max(piece.min, Math.min(1, piece.max)));
         case 'optional':
           return oneOf([piece.piece]);
         case 'rest':
@@ -87,7 +130,11 @@ function firstOf({ ranges }: CharSet): string {
   return String.fromCodePoint(ranges[0]?.min ?? 0);
 }
 
-/** A longer name is none. */
+function repeatedName(name: string, times: number): string {
+  return name.repeat(Math.min(times, Math.ceil(MAX_REPEATED / Math.max(name.length, 1))));
+}
+
+/** In UTF-16 units: a longer name is none. */
 const MAX_REPEATED = 1_000;
 
 function openOption(options: readonly Sequence[]): Sequence {

@@ -1,5 +1,5 @@
-import { expand, matches, sizeOf } from './pattern-meaning.js';
-import { FRESH_PREFIX, freshAmong, openNames, type OpenNames } from './open-names.js';
+import { matches } from './pattern-meaning.js';
+import { FRESH_PREFIX, freshAmong, openNames, type OpenNames, spelledOut } from './open-names.js';
 import { readPattern, type Pattern } from './pattern.js';
 import { WorkBudget } from './work-budget.js';
 
@@ -124,17 +124,9 @@ function commonSubset(text: string): Pattern {
 }
 
 function languageOf(pattern: Pattern, budget: WorkBudget, maxNames: number): PatternLanguage {
-  const size = sizeOf(pattern);
-  const steps = size.names * STEPS_PER_NAME + size.characters;
-  const names = size.names <= maxNames && budget.canAfford(steps) ? expand(pattern, maxNames) : null;
-  if (names === null) {
-    const mostNames = Math.min(maxNames, budget.affordable(STEPS_PER_NAME));
-    const open = openNames(pattern, mostNames);
-    budget.spend((open.spelled.length + open.witnesses.length) * STEPS_PER_NAME);
-    return { kind: 'open', pattern, ...open };
-  }
-  budget.spend(steps);
-  return { kind: 'names', names };
+  const spelling = { budget, mostNames: maxNames, stepsPerName: STEPS_PER_NAME };
+  const names = spelledOut(pattern, spelling);
+  return names ? { kind: 'names', names } : { kind: 'open', pattern, ...openNames(pattern, spelling) };
 }
 
 function isIn(language: PatternLanguage, name: string): boolean {

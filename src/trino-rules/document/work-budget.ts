@@ -17,11 +17,6 @@ export class WorkBudget {
   canAfford(steps: number): boolean {
     return steps <= this.left;
   }
-
-  /** How many of something that takes `steps` each. */
-  affordable(steps: number): number {
-    return Math.floor(this.left / steps);
-  }
 }
 
 export class BudgetExceeded extends NamedError {

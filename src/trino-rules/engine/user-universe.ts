@@ -1,7 +1,7 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { PatternCache } from '../document/pattern-cache.js';
-import { expand, matches, sizeOf } from '../document/pattern-meaning.js';
-import { FRESH_PREFIX, freshAmong, openNames } from '../document/open-names.js';
+import { matches, sizeOf } from '../document/pattern-meaning.js';
+import { FRESH_PREFIX, freshAmong, openNames, spelledOut, type Spelling } from '../document/open-names.js';
 import { NameClasses } from '../document/name-classes.js';
 import type { Pattern } from '../document/pattern.js';
 import type { RulesDocument } from '../document/rules-document.js';
@@ -96,25 +96,24 @@ export class UserUniverse {
       this.sets.set(text, sparseBitset(known.positions));
       return;
     }
-    const steps = size.names * STEPS_PER_STRANGER + size.characters;
-    const isFew = size.names <= this.patterns.maxNames(text) && this.patterns.budget.canAfford(steps);
-    const names = isFew ? expand(pattern, MAX_STRANGERS) : null;
+    const names = spelledOut(pattern, this.spelling(text));
     if (names === null) {
       this.open.set(text, pattern);
       return;
     }
-    this.patterns.budget.spend(steps);
     this.sets.set(text, sparseBitset([...names].flatMap((name) => this.stranger(name))));
   }
 
   /** Includes what an open pattern spells out all the same, where unproved documents are compared; witnesses come last. */
   private spell(text: string, pattern: Pattern): readonly string[] {
-    const { budget, maxNames } = this.patterns;
-    const mostNames = Math.min(MAX_STRANGERS, maxNames(text), budget.affordable(STEPS_PER_STRANGER));
-    const { spelled, witnesses } = openNames(pattern, mostNames);
-    budget.spend((spelled.length + witnesses.length) * STEPS_PER_STRANGER);
+    const { spelled, witnesses } = openNames(pattern, this.spelling(text));
     for (const name of spelled) this.stranger(name);
     return witnesses;
+  }
+
+  private spelling(text: string): Spelling {
+    const { budget, maxNames } = this.patterns;
+    return { budget, mostNames: Math.min(MAX_STRANGERS, maxNames(text)), stepsPerName: STEPS_PER_STRANGER };
   }
 
   private letIn(text: string): number[] {
