@@ -3,6 +3,7 @@ import 'reflect-metadata';
 import { InvalidArgumentError, Option } from 'commander';
 import { loaded, newProgram, runProgram } from './commands/program.js';
 import { addRulesCommands } from './commands/rules-commands.js';
+import { PRIVILEGES } from './trino-rules/model/privilege.js';
 
 const program = newProgram('grantline', 'Who may see which data, compiled, proved and published.');
 
@@ -51,7 +52,7 @@ acl
   .description('whether somebody may do something, the rule that decides, and why')
   .requiredOption('--user <name>', 'an account or an engine principal, by its name')
   .requiredOption('--catalog <name>')
-  .requiredOption('--privilege <privilege>', 'SELECT, INSERT, DELETE, UPDATE, OWNERSHIP or GRANT_SELECT')
+  .requiredOption('--privilege <privilege>', `one of ${PRIVILEGES.join(', ')}`)
   .option('--schema <name>')
   .option('--table <name>')
   .option('--column <name>')

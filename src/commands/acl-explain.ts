@@ -6,7 +6,7 @@ import { pathOf } from '../trino-rules/engine/access-fact.js';
 import { nameOfRule, textOfRule } from '../trino-rules/engine/deciding-rule.js';
 import { Evaluator } from '../trino-rules/engine/evaluator.js';
 import { nodeOf } from '../trino-rules/model/node.js';
-import { PRIVILEGES } from '../trino-rules/model/resource.js';
+import { PRIVILEGES } from '../trino-rules/model/privilege.js';
 import { print, remark } from './output.js';
 import { readRulesFile } from './rules-file.js';
 

@@ -6,7 +6,8 @@ import type { HolderQuestion } from '../trino-rules/answers/holders.js';
 import type { Question } from '../trino-rules/answers/question.js';
 import { nodeOf } from '../trino-rules/model/node.js';
 import type { Principal } from '../trino-rules/model/principal.js';
-import { PRIVILEGES, type Privilege, type Resource } from '../trino-rules/model/resource.js';
+import { PRIVILEGES, type Privilege } from '../trino-rules/model/privilege.js';
+import type { Resource } from '../trino-rules/model/resource.js';
 import { parsePrincipal, PRINCIPAL_PARAMETER, principalParameterProblem } from './principal.dto.js';
 import { PolicyResourceDto } from './resource.dto.js';
 

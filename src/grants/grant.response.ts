@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { INTEGER, MOMENT, NULLABLE_MOMENT, NULLABLE_TEXT, PageResponse, TEXTS } from '../platform/api-fields.js';
-import { PRIVILEGES, type Privilege } from '../trino-rules/model/resource.js';
+import { PRIVILEGES, type Privilege } from '../trino-rules/model/privilege.js';
 import { GRANT_STATES, type Grant, type GrantState, stateOf } from './domain/grant.js';
 import { PrincipalResponse } from './principal.dto.js';
 import { ResourceDto } from './resource.dto.js';

@@ -5,7 +5,7 @@ import { ArrayMaxSize, ArrayNotEmpty, IsArray, IsIn } from 'class-validator';
 import { PageQuery } from '../platform/page.dto.js';
 import { FieldRule, idProblem, momentProblem, NestedArray, NestedObject, WITHOUT_NUL } from '../platform/validation.js';
 import { nodeOf } from '../trino-rules/model/node.js';
-import { orderedPrivileges, PRIVILEGES, type Privilege } from '../trino-rules/model/resource.js';
+import { orderedPrivileges, PRIVILEGES, type Privilege } from '../trino-rules/model/privilege.js';
 import { descriptionProblem } from './domain/description.js';
 import { GRANT_STATES, type GrantFilter, type GrantState, type NewGrant } from './domain/grant.js';
 import {

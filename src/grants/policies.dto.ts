@@ -4,7 +4,7 @@ import { type FieldError, Refused } from '../kernel/errors.js';
 import { INTEGER, MOMENT, NULLABLE_TEXT, PageResponse } from '../platform/api-fields.js';
 import { FieldRule, NestedArray, NestedObject, WITHOUT_NUL } from '../platform/validation.js';
 import { nodeOf } from '../trino-rules/model/node.js';
-import { PRIVILEGES, type Privilege } from '../trino-rules/model/resource.js';
+import { PRIVILEGES, type Privilege } from '../trino-rules/model/privilege.js';
 import { descriptionProblem } from './domain/description.js';
 import {
   EXCEPTIONS_MOST,

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
 import type { AuditContext, AuditEntry } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
-import { orderedPrivileges } from '../trino-rules/model/resource.js';
+import { orderedPrivileges } from '../trino-rules/model/privilege.js';
 import { grantedEvents, groupEvent, policyEvent, revokedEvents } from './domain/audit-details.js';
 import { type GrantFilter, GrantStore } from './domain/grant.js';
 import { GroupStore, type Membership } from './domain/group.js';

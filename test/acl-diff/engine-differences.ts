@@ -8,7 +8,8 @@ import { getOrInsert } from '../../src/kernel/get-or-insert.js';
 import { nameInRules, type AccessFact } from '../../src/trino-rules/engine/access-fact.js';
 import { conjuncts } from '../../src/trino-rules/engine/actual-access.js';
 import { diffForeign } from '../../src/trino-rules/foreign/foreign-diff.js';
-import type { Privilege, Resource } from '../../src/trino-rules/model/resource.js';
+import type { TablePrivilege } from '../../src/trino-rules/document/rules-document.js';
+import type { Resource } from '../../src/trino-rules/model/resource.js';
 import { questionsOf, wordsOf, type AskedQuestion, type AskEngine } from '../acl-import/engine-agreement.js';
 import type { Answer, RoutineAct } from '../support/engine-question.js';
 import { withinBudget } from '../support/within-budget.js';
@@ -133,7 +134,7 @@ const OF_TABLES = {
   INSERT: 'insert',
   DELETE: 'delete',
   OWNERSHIP: 'create-table',
-} as const satisfies Record<Privilege, AskedQuestion['ask']>;
+} as const satisfies Record<TablePrivilege, AskedQuestion['ask']>;
 
 const OF_FUNCTIONS: Record<string, RoutineAct> = { EXECUTE: 'function', GRANT_EXECUTE: 'view-with-function' };
 const OF_PROCEDURES: Record<string, RoutineAct> = { EXECUTE: 'procedure' };

@@ -9,8 +9,8 @@ import { plant, type PlantedFault } from '../support/planted-fault.js';
 const FAULTS = {
   'drops what the other group gives': {
     file: 'trino-rules/compile/access-state.js',
-    from: 'given | withContained(statement.privileges)',
-    to: 'withContained(statement.privileges)',
+    from: "given | rights(statement.privileges, 'gives')",
+    to: "rights(statement.privileges, 'gives')",
     found: /boris may SELECT .*?sales\.eu\.orders.*?group/,
   },
   'does not escape a dot': {

@@ -87,7 +87,7 @@ function catalogRules(intent: IntentSets): RulesDocument['catalogs'] {
 
 function schemaRules(intent: IntentSets): SchemaRule[] {
   const owners = ({ access: { states } }: NamedNode): Bitset => {
-    const those = states.flatMap((state, position) => (state.has('OWNERSHIP') ? [position] : []));
+    const those = states.flatMap((state, position) => (state.has('owner') ? [position] : []));
     return Bitset.of(states.length, those).minus(intent.principals.serviceAccounts);
   };
   return [...intent.root.children()].flatMap((catalog) => {

@@ -1,5 +1,6 @@
 import type { Principal } from '../../src/trino-rules/model/principal.js';
-import { PRIVILEGES, type Privilege, type Resource } from '../../src/trino-rules/model/resource.js';
+import { PRIVILEGES, type Privilege } from '../../src/trino-rules/model/privilege.js';
+import type { Resource } from '../../src/trino-rules/model/resource.js';
 import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from '../../src/trino-rules/model/snapshot.js';
 import { NOW, SETTINGS } from '../support/snapshot-builder.js';
 import { Chance } from '../support/chance.js';

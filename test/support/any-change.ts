@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { RulesDocument, TableRule } from '../../src/trino-rules/document/rules-document.js';
-import { PRIVILEGES } from '../../src/trino-rules/model/resource.js';
+import { PRIVILEGES } from '../../src/trino-rules/model/privilege.js';
 
 /** One compiler fault: a rule lost, doubled, moved, widened, or given to another user. */
 export function anyChange(): fc.Arbitrary<(rules: RulesDocument) => RulesDocument> {

@@ -1,8 +1,14 @@
 import fc from 'fast-check';
 import { PatternCache } from '../../src/trino-rules/document/pattern-cache.js';
 import { sizeOf } from '../../src/trino-rules/document/pattern-meaning.js';
-import type { ColumnRule, RulesDocument } from '../../src/trino-rules/document/rules-document.js';
-import { PRIVILEGES } from '../../src/trino-rules/model/resource.js';
+import {
+  FUNCTION_PRIVILEGES,
+  PROCEDURE_PRIVILEGES,
+  QUERY_RIGHTS,
+  TABLE_PRIVILEGES,
+  type ColumnRule,
+  type RulesDocument,
+} from '../../src/trino-rules/document/rules-document.js';
 
 /** Names that patterns of `anyPattern` are likely to match. */
 export const RULE_NAMES = [
@@ -58,7 +64,7 @@ export function anyRules(maxNames = Infinity): fc.Arbitrary<RulesDocument> {
           ...names,
           schema: pattern,
           table: pattern,
-          privileges: fc.subarray([...PRIVILEGES]),
+          privileges: fc.subarray([...TABLE_PRIVILEGES]),
           columns: fc.uniqueArray(anyColumn(), { selector: ({ name }) => name, maxLength: 3 }),
           filter: fc.constantFrom('true', "a = 'x'"),
         },
@@ -66,7 +72,7 @@ export function anyRules(maxNames = Infinity): fc.Arbitrary<RulesDocument> {
       ),
       8,
     ),
-    queries: some(optional({ user: pattern, allow: fc.subarray(['execute', 'view', 'kill']) }, 'allow'), 3),
+    queries: some(optional({ user: pattern, allow: fc.subarray([...QUERY_RIGHTS]) }, 'allow'), 3),
     impersonation: some(
       optional(
         { original_user: pattern, new_user: pattern.filter((text) => !/[$\\]/.test(text)), allow: fc.boolean() },
@@ -80,14 +86,14 @@ export function anyRules(maxNames = Infinity): fc.Arbitrary<RulesDocument> {
           ...names,
           schema: pattern,
           function: pattern,
-          privileges: fc.subarray(['EXECUTE', 'GRANT_EXECUTE', 'OWNERSHIP']),
+          privileges: fc.subarray([...FUNCTION_PRIVILEGES]),
         },
         'privileges',
       ),
     ),
     procedures: some(
       optional(
-        { ...names, schema: pattern, procedure: pattern, privileges: fc.subarray(['EXECUTE', 'GRANT_EXECUTE']) },
+        { ...names, schema: pattern, procedure: pattern, privileges: fc.subarray([...PROCEDURE_PRIVILEGES]) },
         'privileges',
       ),
     ),

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import type { PolicySubject, Principal } from '../../src/trino-rules/model/principal.js';
-import { PRIVILEGES, type Privilege, type Resource } from '../../src/trino-rules/model/resource.js';
+import { PRIVILEGES, type Privilege } from '../../src/trino-rules/model/privilege.js';
+import type { Resource } from '../../src/trino-rules/model/resource.js';
 import type {
   Snapshot,
   SnapshotGrant,

@@ -1,6 +1,7 @@
 import { intentAt, reachesSomething, type Intent } from '../../src/trino-rules/model/intent.js';
 import type { Principal } from '../../src/trino-rules/model/principal.js';
-import type { Privilege, Resource } from '../../src/trino-rules/model/resource.js';
+import type { Privilege } from '../../src/trino-rules/model/privilege.js';
+import type { Resource } from '../../src/trino-rules/model/resource.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import type { Answer, Question } from './engine-question.js';
 import { catalogMode, mayImpersonate } from './intended-modes.js';

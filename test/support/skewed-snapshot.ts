@@ -1,5 +1,6 @@
 import type { PolicySubject, Principal } from '../../src/trino-rules/model/principal.js';
-import type { Privilege, Resource } from '../../src/trino-rules/model/resource.js';
+import type { Privilege } from '../../src/trino-rules/model/privilege.js';
+import type { Resource } from '../../src/trino-rules/model/resource.js';
 import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from '../../src/trino-rules/model/snapshot.js';
 import { NOW, SETTINGS } from './snapshot-builder.js';
 import { Chance } from './chance.js';

@@ -1,10 +1,6 @@
 import type { PolicySubject, Principal } from '../../src/trino-rules/model/principal.js';
-import {
-  PRIVILEGES,
-  type Privilege,
-  type ColumnResource,
-  type Resource,
-} from '../../src/trino-rules/model/resource.js';
+import { PRIVILEGES, type Privilege } from '../../src/trino-rules/model/privilege.js';
+import type { ColumnResource, Resource } from '../../src/trino-rules/model/resource.js';
 import type {
   Snapshot,
   SnapshotGrant,

@@ -13,7 +13,7 @@ import { Evaluator, type TableName } from '../../src/trino-rules/engine/evaluato
 import { UserUniverse } from '../../src/trino-rules/engine/user-universe.js';
 import { intentAt } from '../../src/trino-rules/model/intent.js';
 import type { Principal } from '../../src/trino-rules/model/principal.js';
-import { PRIVILEGES } from '../../src/trino-rules/model/resource.js';
+import { PRIVILEGES } from '../../src/trino-rules/model/privilege.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import { diffAccess, type AccessDiff } from '../../src/trino-rules/diff/access-diff.js';
 

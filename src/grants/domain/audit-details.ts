@@ -1,6 +1,7 @@
 import type { AuditContext, AuditEntry, AuditEventName } from '../../audit/domain/audit-event.js';
 import { type PolicySubject, principalText } from '../../trino-rules/model/principal.js';
-import type { Privilege, Resource } from '../../trino-rules/model/resource.js';
+import type { Privilege } from '../../trino-rules/model/privilege.js';
+import type { Resource } from '../../trino-rules/model/resource.js';
 import type { Grant, GrantOutcome, RevokeOutcome } from './grant.js';
 import type { Group } from './group.js';
 import type { Policy, PolicyDraft } from './policy.js';

@@ -1,6 +1,7 @@
 import type { Page, PageRequest } from '../../kernel/page.js';
 import type { NamedPrincipal, Principal } from '../../trino-rules/model/principal.js';
-import type { Privilege, Resource } from '../../trino-rules/model/resource.js';
+import type { Privilege } from '../../trino-rules/model/privilege.js';
+import type { Resource } from '../../trino-rules/model/resource.js';
 
 /** The account that made a change; null: the command line. */
 export type Actor = { id: number; name: string } | null;

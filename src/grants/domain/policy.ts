@@ -1,7 +1,8 @@
 import type { FieldError } from '../../kernel/errors.js';
 import type { Page, PageRequest } from '../../kernel/page.js';
 import type { NamedPrincipal, NamedSubject, PolicySubject, Principal } from '../../trino-rules/model/principal.js';
-import { PRIVILEGES, type Privilege, type ColumnResource, type Resource } from '../../trino-rules/model/resource.js';
+import { type Privilege, privilegesOn } from '../../trino-rules/model/privilege.js';
+import type { ColumnResource, Resource } from '../../trino-rules/model/resource.js';
 import { expressionProblem } from '../../trino-rules/model/sql-expression.js';
 
 export const POLICY_KINDS = ['row_filter', 'column_mask', 'hidden_column', 'deny'] as const;
@@ -79,6 +80,10 @@ export function parsePolicyRule({ kind, resource, expression, privileges }: Poli
     case 'hidden_column':
       return { kind, resource: { ...node, column: column ?? '' } };
     case 'deny':
-      return { kind, resource: node, privileges: PRIVILEGES.filter((one) => privileges?.includes(one) ?? true) };
+      return {
+        kind,
+        resource: node,
+        privileges: privilegesOn(node).filter((one) => privileges?.includes(one) ?? true),
+      };
   }
 }

@@ -1,5 +1,5 @@
 import type { PolicySubject, Principal } from '../../trino-rules/model/principal.js';
-import { orderedPrivileges } from '../../trino-rules/model/resource.js';
+import { orderedPrivileges } from '../../trino-rules/model/privilege.js';
 import type { SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 import type { NewPolicy, PolicyRule } from './policy.js';
 import type { DescribedSnapshot } from './snapshot-changes.js';

@@ -3,7 +3,7 @@ import { type Page, type PageRequest, pageOf } from '../../kernel/page.js';
 import { columnArrays } from '../../platform/infrastructure/column-arrays.js';
 import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
 import type { NamedPrincipal, Principal } from '../../trino-rules/model/principal.js';
-import type { Privilege } from '../../trino-rules/model/resource.js';
+import type { Privilege } from '../../trino-rules/model/privilege.js';
 import { type NewPolicy, type Policy, type PolicyKind, type PolicyRule, PolicyStore } from '../domain/policy.js';
 import {
   type PrincipalColumns,

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
 import type { PolicySubject, Principal } from '../../trino-rules/model/principal.js';
-import type { Privilege, Resource } from '../../trino-rules/model/resource.js';
+import type { Privilege } from '../../trino-rules/model/privilege.js';
+import type { Resource } from '../../trino-rules/model/resource.js';
 import type { SnapshotGrant, SnapshotGroup, SnapshotPolicy, SnapshotUser } from '../../trino-rules/model/snapshot.js';
 import type { Growth } from '../domain/admission-ports.js';
 import { SnapshotStore, type Touched, type WrittenSnapshot } from '../domain/snapshot-store.js';

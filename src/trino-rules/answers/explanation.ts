@@ -1,9 +1,10 @@
-import { type Intent, intentAt, taken, withContained } from '../model/intent.js';
+import { type Intent, intentAt } from '../model/intent.js';
 import { depth } from '../model/node.js';
 import type { Principal } from '../model/principal.js';
+import { PRIVILEGE_TERMS, taken, withContained } from '../model/privilege.js';
 import type { SnapshotGrant, SnapshotPolicy } from '../model/snapshot.js';
 import type { AccessIndex } from './access-index.js';
-import { accessToColumn, type Question, readsColumns } from './question.js';
+import { accessToColumn, type Question } from './question.js';
 
 /** Whether something is allowed, and the entries that make it so. */
 export interface Explanation {
@@ -31,12 +32,12 @@ export function carrying({ grants }: Intent, { privilege }: Question): SnapshotG
 export function obstacles(intent: Intent, { column, privilege }: Question): SnapshotPolicy[] {
   const policies = intent.policies.map(({ source }) => source);
   const denies = policies.filter((policy) => policy.kind === 'deny' && taken(policy.privileges).has(privilege));
-  if (column === undefined || !readsColumns(privilege)) return denies;
+  if (column === undefined || !PRIVILEGE_TERMS[privilege].readsColumns) return denies;
   return [...denies, ...hidingPolicies(policies, column), ...contradictoryMasks(policies, column)];
 }
 
 function restrictions(intent: Intent, { column, privilege }: Question): SnapshotPolicy[] {
-  if (!readsColumns(privilege)) return [];
+  if (!PRIVILEGE_TERMS[privilege].readsColumns) return [];
   const policies = intent.policies.map(({ source }) => source);
   const columns = new Set(policies.flatMap((policy) => ('column' in policy.resource ? [policy.resource.column] : [])));
   const asked = column === undefined ? [...columns].sort() : [column];

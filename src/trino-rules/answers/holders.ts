@@ -1,7 +1,7 @@
 import { type Access, intentAt, type Origin } from '../model/intent.js';
 import { compareNames } from '../model/node.js';
 import type { NamedPrincipal } from '../model/principal.js';
-import type { Privilege } from '../model/resource.js';
+import type { Privilege } from '../model/privilege.js';
 import type { SnapshotGrant } from '../model/snapshot.js';
 import { AccessIndex } from './access-index.js';
 import { givingGrants } from './effective-access.js';

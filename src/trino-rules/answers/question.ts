@@ -1,5 +1,6 @@
 import type { Access } from '../model/intent.js';
-import type { Privilege, Resource } from '../model/resource.js';
+import { PRIVILEGE_TERMS, type Privilege } from '../model/privilege.js';
+import type { Resource } from '../model/resource.js';
 
 /** What is asked about a principal: one privilege at a node, or at a column in the tables of that node. */
 export interface Question {
@@ -13,15 +14,12 @@ export function accessToColumn(access: Access, column: string | undefined): Acce
   if (column === undefined) return access;
   const { privileges, filters, hidden, masks, conflicts } = access;
   return {
-    privileges: hidden.includes(column) ? privileges.filter((privilege) => !readsColumns(privilege)) : privileges,
+    privileges: hidden.includes(column)
+      ? privileges.filter((privilege) => !PRIVILEGE_TERMS[privilege].readsColumns)
+      : privileges,
     filters,
     hidden: hidden.filter((name) => name === column),
     masks: masks.filter((mask) => mask.column === column),
     conflicts: conflicts.filter((name) => name === column),
   };
-}
-
-/** Whether the engine checks the columns for this privilege: reading them, also for the readers of one's views. */
-export function readsColumns(privilege: Privilege): boolean {
-  return privilege === 'SELECT' || privilege === 'GRANT_SELECT';
 }

@@ -41,19 +41,9 @@ function factOf({ resource, privilege }: Question): AccessFact {
 function isAllowed(evaluator: Evaluator, user: string, { resource, column, privilege }: Question): boolean {
   const { catalog, schema = FRESH_PREFIX, table = FRESH_PREFIX } = resource;
   const columns = column === undefined ? [] : [column];
-  switch (privilege) {
-    case 'SELECT':
-      return evaluator.maySelect(user, { catalog, schema, table }, columns);
-    case 'GRANT_SELECT':
-      return evaluator.mayShareInView(user, { catalog, schema, table }, columns);
-    case 'OWNERSHIP':
-      if (resource.table === undefined) return evaluator.ownsSchema(user, { catalog, schema });
-      return evaluator.mayWriteTable(user, { catalog, schema, table }, privilege);
-    case 'INSERT':
-    case 'DELETE':
-    case 'UPDATE':
-      return evaluator.mayWriteTable(user, { catalog, schema, table }, privilege);
-  }
+  return privilege === 'OWNERSHIP' && resource.table === undefined
+    ? evaluator.ownsSchema(user, { catalog, schema })
+    : evaluator.mayUse(user, privilege, { catalog, schema, table }, columns);
 }
 
 /** Of the sections that the engine asks in turn: catalogs, which gate everything below, then tables or schemas. */

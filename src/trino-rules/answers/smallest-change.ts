@@ -1,11 +1,12 @@
-import { type Intent, intentAt, isServiceAccount, OPEN_SYSTEM_SCHEMAS, taken, withContained } from '../model/intent.js';
+import { type Intent, intentAt, isServiceAccount, OPEN_SYSTEM_SCHEMAS } from '../model/intent.js';
 import type { Principal } from '../model/principal.js';
-import { type ColumnResource, closedProblem, PRIVILEGES, type Privilege, type Resource } from '../model/resource.js';
+import { PRIVILEGE_TERMS, type Privilege, privilegesOn, taken, withContained } from '../model/privilege.js';
+import { type ColumnResource, closedProblem, type Resource } from '../model/resource.js';
 import type { SnapshotPolicy } from '../model/snapshot.js';
 import { AccessIndex } from './access-index.js';
 import { effectiveAccess } from './effective-access.js';
 import { carrying, nearestMasks, obstacles } from './explanation.js';
-import { accessToColumn, type Question, readsColumns } from './question.js';
+import { accessToColumn, type Question } from './question.js';
 
 /** A change that an administrator can make. */
 export type Change =
@@ -63,11 +64,11 @@ function withdrawing(index: AccessIndex, principal: Principal, question: Questio
       kind: 'deny',
       principal,
       resource: { catalog },
-      privileges: [...PRIVILEGES],
+      privileges: privilegesOn({ catalog }),
     }));
   }
   if (closedProblem(resource, index.snapshot.settings.metadataCatalog) !== null) return null;
-  if (column !== undefined && readsColumns(privilege)) {
+  if (column !== undefined && PRIVILEGE_TERMS[privilege].readsColumns) {
     return [{ kind: 'hidden_column', principal, resource: { ...resource, column } }];
   }
   const revoked = onlyGrant(intent, question);

@@ -1,5 +1,10 @@
-import type { RulesDocument } from '../document/rules-document.js';
-import { PRIVILEGES } from '../model/resource.js';
+import {
+  FUNCTION_PRIVILEGES,
+  PROCEDURE_PRIVILEGES,
+  QUERY_RIGHTS,
+  TABLE_PRIVILEGES,
+  type RulesDocument,
+} from '../document/rules-document.js';
 import type { ForeignRule } from './foreign-rules.js';
 
 type Section = Exclude<keyof RulesDocument, 'impersonation'>;
@@ -12,21 +17,21 @@ export const documentRules: { [Name in Section]: Made<Name> } = {
   tables: (rule, user) => ({
     ...user,
     ...texts(rule, 'catalog', 'schema', 'table'),
-    privileges: PRIVILEGES.filter((each) => gives(rule, each)),
+    privileges: TABLE_PRIVILEGES.filter((each) => gives(rule, each)),
   }),
   queries: (rule, user) => ({
     ...user,
-    allow: (['execute', 'view', 'kill'] as const).filter((right) => gives(rule, right)),
+    allow: QUERY_RIGHTS.filter((right) => gives(rule, right)),
   }),
   functions: (rule, user) => ({
     ...user,
     ...texts(rule, 'catalog', 'schema', 'function'),
-    privileges: (['EXECUTE', 'GRANT_EXECUTE', 'OWNERSHIP'] as const).filter((each) => gives(rule, each)),
+    privileges: FUNCTION_PRIVILEGES.filter((each) => gives(rule, each)),
   }),
   procedures: (rule, user) => ({
     ...user,
     ...texts(rule, 'catalog', 'schema', 'procedure'),
-    privileges: (['EXECUTE', 'GRANT_EXECUTE'] as const).filter((each) => gives(rule, each)),
+    privileges: PROCEDURE_PRIVILEGES.filter((each) => gives(rule, each)),
   }),
   system_session_properties: (rule, user) => ({ ...user, ...texts(rule, 'property'), allow: gives(rule, 'true') }),
   catalog_session_properties: (rule, user) => ({

@@ -1,3 +1,10 @@
+import {
+  FUNCTION_PRIVILEGES,
+  PROCEDURE_PRIVILEGES,
+  QUERY_RIGHTS,
+  TABLE_PRIVILEGES,
+} from '../document/rules-document.js';
+
 /** How the engine (Trino 483) reads a field of a rule, and what it does without it. */
 export type FieldFormat =
   | {
@@ -42,9 +49,6 @@ function flag(whenAbsent: boolean, isDocumented: boolean): FieldFormat {
   return { reads: 'flag', whenAbsent, isDocumented };
 }
 
-/** The privileges in the engine's own order: a number in a file is a place in it. */
-export const TABLE_PRIVILEGES = ['SELECT', 'INSERT', 'DELETE', 'UPDATE', 'OWNERSHIP', 'GRANT_SELECT'] as const;
-
 /** All twelve sections, in the order of the engine's documentation. */
 export const ENGINE_FORMAT = {
   catalogs: {
@@ -74,7 +78,7 @@ export const ENGINE_FORMAT = {
       catalog: NAME,
       schema: NAME,
       function: NAME,
-      privileges: words(['EXECUTE', 'GRANT_EXECUTE', 'OWNERSHIP'], true),
+      privileges: words(FUNCTION_PRIVILEGES, true),
       function_kinds: { reads: 'no-words', words: ['SCALAR', 'AGGREGATE', 'WINDOW', 'TABLE'] },
     },
     aliases: { functionKinds: 'function_kinds' },
@@ -85,11 +89,11 @@ export const ENGINE_FORMAT = {
       catalog: NAME,
       schema: NAME,
       procedure: NAME,
-      privileges: words(['EXECUTE', 'GRANT_EXECUTE'], true),
+      privileges: words(PROCEDURE_PRIVILEGES, true),
     },
   },
   queries: {
-    fields: { ...IDENTITY, queryOwner: USER, allow: words(['execute', 'view', 'kill'], false) },
+    fields: { ...IDENTITY, queryOwner: USER, allow: words(QUERY_RIGHTS, false) },
     whenAbsent: { severity: 'warning', meaning: 'everybody may run queries, and view and kill those of others' },
   },
   impersonation: {

@@ -1,6 +1,6 @@
-import type { TableRule, ColumnRule } from '../document/rules-document.js';
-import type { Privilege } from '../model/resource.js';
-import { TABLE_PRIVILEGES } from './engine-terms.js';
+import type { TablePrivilege, TableRule, ColumnRule } from '../document/rules-document.js';
+import type { Privilege } from '../model/privilege.js';
+import { DATA_RIGHTS, TABLE_PRIVILEGES, WRITTEN, type DataRight } from './engine-terms.js';
 import { getOrInsert } from './get-or-insert.js';
 
 /** A table rule without its patterns. */
@@ -18,8 +18,9 @@ export type Statement =
  * state, so that what it comes to is worked out once for all of them, however many nodes lie below.
  */
 export class AccessState {
-  private worked: RuleEffect | null = null;
+  private knownEffect: RuleEffect | null = null;
 
+  /** @param given rights over data, one bit each; so are those `taken` */
   private constructor(
     private readonly restrictions: Restrictions,
     private readonly given: number,
@@ -35,9 +36,9 @@ export class AccessState {
     const { restrictions, given, taken } = this;
     switch (statement.kind) {
       case 'give':
-        return AccessState.of(restrictions, given | withContained(statement.privileges), taken);
+        return AccessState.of(restrictions, given | rights(statement.privileges, 'gives'), taken);
       case 'take':
-        return AccessState.of(restrictions, given, taken | withContaining(statement.privileges));
+        return AccessState.of(restrictions, given, taken | rights(statement.privileges, 'takes'));
       case 'filter':
       case 'hide':
       case 'mask':
@@ -45,24 +46,24 @@ export class AccessState {
     }
   }
 
-  has(privilege: Privilege): boolean {
-    return (this.held & bit(privilege)) !== 0;
+  has(right: DataRight): boolean {
+    return (this.held & bit(right)) !== 0;
   }
 
-  /** Which mode of the catalog it takes to use what is held: 0 none, 1 reading, 2 all. */
-  get need(): 0 | 1 | 2 {
-    if (this.held === 0) return 0;
-    return this.held === bit('SELECT') ? 1 : 2;
+  /** The mode of the catalog that it takes to use what is held; null: nothing is. */
+  get mode(): 'all' | 'read-only' | null {
+    if (this.held === 0) return null;
+    return this.held === bit('SELECT') ? 'read-only' : 'all';
   }
 
   /** Equal effects of one snapshot are one object. */
   get effect(): RuleEffect {
-    return (this.worked ??= this.restrictions.effect(this.held));
+    return (this.knownEffect ??= this.restrictions.effect(this.held));
   }
 
   /** Columns that two masks at the same distance claim; none for those who have nothing here. */
   get conflicts(): readonly string[] {
-    return this.held === 0 ? [] : this.restrictions.columns.conflicts;
+    return this.held === 0 ? [] : this.restrictions.restricting.conflicts;
   }
 
   private get held(): number {
@@ -70,26 +71,28 @@ export class AccessState {
   }
 
   private static of(restrictions: Restrictions, given: number, taken: number): AccessState {
-    return getOrInsert(restrictions.states, (given << TABLE_PRIVILEGES.length) | taken, () => {
-      return new AccessState(restrictions, given, taken);
-    });
+    const alike = getOrInsert(restrictions.states, given, () => new Map<number, AccessState>());
+    return getOrInsert(alike, taken, () => new AccessState(restrictions, given, taken));
   }
 }
 
 type Restriction = Exclude<Statement, { kind: 'give' | 'take' }>;
 
-interface Columns {
-  rules: readonly ColumnRule[];
+/** What a list of policies comes to. */
+interface Restricting {
+  /** The keys of a rule. */
+  written: Omit<RuleEffect, 'privileges'>;
+  /** Columns that two masks at the same distance claim. */
   conflicts: readonly string[];
 }
 
 /** The policies other than denies that reach a user, in their order: a list that shares its prefix with others. */
 class Restrictions {
-  readonly states = new Map<number, AccessState>();
+  /** By the rights that are given, then by those that are taken. */
+  readonly states = new Map<number, Map<number, AccessState>>();
   private readonly after = new Map<string, Restrictions>();
   private readonly interned: Map<string, RuleEffect>;
-  private workedColumns: Columns | null = null;
-  private workedFilter: string | null = null;
+  private known: Restricting | null = null;
 
   constructor(
     private readonly above: Restrictions | null,
@@ -103,21 +106,12 @@ class Restrictions {
   }
 
   effect(held: number): RuleEffect {
-    const effect = { privileges: written(held), ...(held === 0 ? {} : this.restricting()) };
+    const effect = { privileges: written(held), ...(held === 0 ? {} : this.restricting.written) };
     return getOrInsert(this.interned, JSON.stringify(effect), () => effect);
   }
 
-  get columns(): Columns {
-    return (this.workedColumns ??= columnsOf([...Restrictions.upFrom(this)]));
-  }
-
-  private restricting(): Omit<RuleEffect, 'privileges'> {
-    const { rules } = this.columns;
-    this.workedFilter ??= filterOf([...Restrictions.upFrom(this)]);
-    return {
-      ...(rules.length > 0 && { columns: [...rules] }),
-      ...(this.workedFilter !== '' && { filter: this.workedFilter }),
-    };
+  get restricting(): Restricting {
+    return (this.known ??= restrictingBy([...Restrictions.upFrom(this)]));
   }
 
   /** The last first. */
@@ -127,9 +121,16 @@ class Restrictions {
 }
 
 /** GRANT_SELECT lets its holder read as well (seen on 483): SELECT beside it says nothing. */
-function written(held: number): Privilege[] {
+function written(held: number): TablePrivilege[] {
   const silent = (held & bit('GRANT_SELECT')) === 0 ? 0 : bit('SELECT');
   return TABLE_PRIVILEGES.filter((privilege) => (held & ~silent & bit(privilege)) !== 0);
+}
+
+/** @param restrictions those of the nearest node first */
+function restrictingBy(restrictions: readonly Restriction[]): Restricting {
+  const { rules, conflicts } = columnsOf(restrictions);
+  const filter = filterOf(restrictions);
+  return { written: { ...(rules.length > 0 && { columns: rules }), ...(filter !== '' && { filter }) }, conflicts };
 }
 
 /** A row must pass all filters; one text for the same ones, whatever their order. Empty: the rows are not filtered. */
@@ -141,11 +142,8 @@ function filterOf(restrictions: readonly Restriction[]): string {
     .join(' AND ');
 }
 
-/**
- * Hidden columns add up and beat masks. Of the masks of one column the nearest node's counts; two there hide it.
- * @param restrictions those of the nearest node first
- */
-function columnsOf(restrictions: readonly Restriction[]): Columns {
+/** Hidden columns add up and beat masks. Of the masks of one column the nearest node's counts; two there hide it. */
+function columnsOf(restrictions: readonly Restriction[]): { rules: ColumnRule[]; conflicts: string[] } {
   const rules = new Map<string, ColumnRule>();
   const nearest = new Map<string, Restriction & { kind: 'mask' }>();
   const conflicts = new Set<string>();
@@ -176,19 +174,10 @@ function keyOf(restriction: Restriction): string {
   }
 }
 
-function withContained(privileges: readonly Privilege[]): number {
-  return bits(privileges.includes('GRANT_SELECT') ? [...privileges, 'SELECT'] : privileges);
+function rights(privileges: readonly Privilege[], by: 'gives' | 'takes'): number {
+  return privileges.flatMap((privilege) => WRITTEN[privilege][by]).reduce((all, right) => all | bit(right), 0);
 }
 
-/** A deny of SELECT takes GRANT_SELECT too. */
-function withContaining(privileges: readonly Privilege[]): number {
-  return bits(privileges.includes('SELECT') ? [...privileges, 'GRANT_SELECT'] : privileges);
-}
-
-function bits(privileges: readonly Privilege[]): number {
-  return privileges.reduce((all, privilege) => all | bit(privilege), 0);
-}
-
-function bit(privilege: Privilege): number {
-  return 1 << TABLE_PRIVILEGES.indexOf(privilege);
+function bit(right: DataRight): number {
+  return 1 << DATA_RIGHTS.indexOf(right);
 }

@@ -1,4 +1,5 @@
-import type { Privilege } from '../model/resource.js';
+import type { TablePrivilege } from '../document/rules-document.js';
+import type { Privilege } from '../model/privilege.js';
 
 // Stated here once more, and not imported from the specification: what one of the two gets wrong, the proof finds.
 
@@ -10,7 +11,28 @@ export const TABLE_PRIVILEGES = [
   'UPDATE',
   'OWNERSHIP',
   'GRANT_SELECT',
-] as const satisfies readonly Privilege[];
+] as const satisfies readonly TablePrivilege[];
+
+/** What rules give over data: a privilege of table rules, or `owner` in schema rules. */
+export type DataRight = TablePrivilege | 'owner';
+
+export const DATA_RIGHTS: readonly DataRight[] = [...TABLE_PRIVILEGES, 'owner'];
+
+/** What becomes of a privilege in the rules: the rights that a grant of it gives, and those that a deny takes. */
+interface Written {
+  gives: readonly DataRight[];
+  takes: readonly DataRight[];
+}
+
+export const WRITTEN: Readonly<Record<Privilege, Written>> = {
+  // Who shares what may be read reads it, and nobody shares what may not be read.
+  SELECT: { gives: ['SELECT'], takes: ['SELECT', 'GRANT_SELECT'] },
+  INSERT: { gives: ['INSERT'], takes: ['INSERT'] },
+  DELETE: { gives: ['DELETE'], takes: ['DELETE'] },
+  UPDATE: { gives: ['UPDATE'], takes: ['UPDATE'] },
+  OWNERSHIP: { gives: ['OWNERSHIP', 'owner'], takes: ['OWNERSHIP', 'owner'] },
+  GRANT_SELECT: { gives: ['SELECT', 'GRANT_SELECT'], takes: ['GRANT_SELECT'] },
+};
 
 /** The schemas of the catalog `system` that the engine filters per person. */
 export const FILTERED_SYSTEM_SCHEMAS = ['jdbc', 'metadata'];

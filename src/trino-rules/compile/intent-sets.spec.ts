@@ -5,8 +5,9 @@ import { aSnapshot } from '../../../test/support/snapshot-builder.js';
 import { intentAt, reachesSomething } from '../model/intent.js';
 import { depth, type Node, pathTo } from '../model/node.js';
 import type { Principal, Subject } from '../model/principal.js';
-import { PRIVILEGES } from '../model/resource.js';
+import { PRIVILEGE_TERMS } from '../model/privilege.js';
 import type { Snapshot } from '../model/snapshot.js';
+import { DATA_RIGHTS } from './engine-terms.js';
 import { intentSets, type IntentSets, type NamedNode } from './intent-sets.js';
 import type { NodeAccess } from './node-access.js';
 
@@ -84,7 +85,7 @@ function entriesOf(sets: IntentSets, { states }: NodeAccess): object[] {
     const columns = state?.effect.columns ?? [];
     return {
       name,
-      privileges: PRIVILEGES.filter((privilege) => state?.has(privilege)),
+      rights: DATA_RIGHTS.filter((right) => state?.has(right)),
       filter: state?.effect.filter === undefined ? [] : [state.effect.filter],
       hidden: columns.filter(({ allow }) => allow === false).map((column) => column.name),
       conflicts: state?.conflicts,
@@ -96,10 +97,12 @@ function entriesOf(sets: IntentSets, { states }: NodeAccess): object[] {
 function toldPlainly(sets: IntentSets, snapshot: Snapshot, node: Node): object[] {
   return sets.principals.subjects.map((subject) => {
     const { privileges, filters, hidden, conflicts, masks } = intentAt(snapshot, principalOf(subject), node);
+    const terms = privileges.map((privilege) => PRIVILEGE_TERMS[privilege]);
+    const rights = [...terms.map(({ onTables }) => onTables), terms.some(({ ownsSchemas }) => ownsSchemas) && 'owner'];
     const maskTexts = masks.map(({ column, expression }) => `${column}: ${expression}`).sort();
     return {
       name: subject.name,
-      privileges,
+      rights: DATA_RIGHTS.filter((right) => rights.includes(right)),
       filter: filters.length === 0 ? [] : [filters.map((expression) => `(${expression})`).join(' AND ')],
       hidden,
       conflicts,

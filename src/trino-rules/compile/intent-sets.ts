@@ -1,5 +1,5 @@
 import type { Node } from '../model/node.js';
-import type { Privilege } from '../model/resource.js';
+import type { Privilege } from '../model/privilege.js';
 import type { Snapshot } from '../model/snapshot.js';
 import { Bitset } from './bitset.js';
 import { FILTERED_SYSTEM_SCHEMAS, TABLE_PRIVILEGES } from './engine-terms.js';
@@ -106,18 +106,16 @@ function modesIn(
   start: NodeAccess,
   { subjects: { length: count } }: PrincipalIndex,
 ): { all: Bitset; readOnly: Bitset } {
-  const needs = new Uint8Array(count);
+  const needed = new Array<'all' | 'read-only' | null>(count).fill(null);
   note([catalog], start);
-  const needing = (mode: number): Bitset => {
-    const positions = Array.from(needs.keys()).filter((position) => needs[position] === mode);
-    return Bitset.of(count, positions);
-  };
-  return { all: needing(2), readOnly: needing(1) };
+  const needing = (mode: 'all' | 'read-only'): Bitset => Bitset.where(count, (position) => needed[position] === mode);
+  return { all: needing('all'), readOnly: needing('read-only') };
 
   function note(nodes: Iterable<TreeNode<AccessEntry>>, above: NodeAccess): void {
     for (const { entries, children } of nodes) {
       const access = above.below(entries);
-      for (const { position, to } of access.changes) needs[position] = Math.max(needs[position] ?? 0, to.need);
+      for (const { position, to } of access.changes)
+        if (to.mode === 'all' || needed[position] === null) needed[position] = to.mode;
       note(children.values(), access);
     }
   }

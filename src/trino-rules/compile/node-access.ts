@@ -15,9 +15,8 @@ export interface Change {
 
 /** The access of all users at one node and its unnamed descendants: that of the parent node, with changes. */
 export class NodeAccess {
-  private worked: readonly AccessState[] | null = null;
-  private workedReached: Bitset | null = null;
-  private workedEffects: ReadonlyMap<RuleEffect, Bitset> | null = null;
+  private knownStates: readonly AccessState[] | null = null;
+  private knownUsers: UsersHere | null = null;
 
   private constructor(
     /** Where nothing has changed it answers for this node too. */
@@ -28,7 +27,7 @@ export class NodeAccess {
 
   static ofNobody(count: number): NodeAccess {
     const top = new NodeAccess(null, [], new Uint32Array(count));
-    top.worked = new Array<AccessState>(count).fill(AccessState.nothing());
+    top.knownStates = new Array<AccessState>(count).fill(AccessState.nothing());
     return top;
   }
 
@@ -39,22 +38,28 @@ export class NodeAccess {
 
   /** By position. */
   get states(): readonly AccessState[] {
-    return (this.worked ??= withChanges(this.above?.states ?? [], this.changes));
+    return (this.knownStates ??= withChanges(this.above?.states ?? [], this.changes));
   }
 
   /** The sets are disjoint, and together hold all users. */
   get effects(): ReadonlyMap<RuleEffect, Bitset> {
-    return (this.workedEffects ??= this.sameAsAbove()?.effects ?? byEffect(this.states));
+    return this.usersHere.byEffect;
   }
 
   /** Users with any privilege. */
   get reached(): Bitset {
-    return (this.workedReached ??= this.sameAsAbove()?.reached ?? reaching(this.effects, this.states.length));
+    return this.usersHere.reached;
   }
 
-  private sameAsAbove(): NodeAccess | null {
-    return this.changes.length === 0 ? this.above : null;
+  private get usersHere(): UsersHere {
+    const unchanged = this.changes.length === 0 ? this.above : null;
+    return (this.knownUsers ??= unchanged?.usersHere ?? usersIn(this.states));
   }
+}
+
+interface UsersHere {
+  byEffect: ReadonlyMap<RuleEffect, Bitset>;
+  reached: Bitset;
 }
 
 function withChanges(above: readonly AccessState[], changes: readonly Change[]): readonly AccessState[] {
@@ -93,18 +98,15 @@ function changed(above: readonly AccessState[], entries: readonly AccessEntry[],
   return found.some(({ from, to }) => from === to) ? found.filter(({ from, to }) => from !== to) : found;
 }
 
-function byEffect(states: readonly AccessState[]): Map<RuleEffect, Bitset> {
+function usersIn(states: readonly AccessState[]): UsersHere {
   const positions = new Map<RuleEffect, number[]>();
   for (let position = 0; position < states.length; position++) {
     const effect = states[position]?.effect;
     if (effect === undefined) continue;
     getOrInsert(positions, effect, () => []).push(position);
   }
-  return new Map([...positions].map(([effect, list]) => [effect, Bitset.of(states.length, list)]));
-}
-
-function reaching(effects: ReadonlyMap<RuleEffect, Bitset>, count: number): Bitset {
-  let reached = Bitset.none(count);
-  for (const [{ privileges }, people] of effects) if (privileges.length > 0) reached = reached.or(people);
-  return reached;
+  const byEffect = new Map([...positions].map(([effect, list]) => [effect, Bitset.of(states.length, list)]));
+  let reached = Bitset.none(states.length);
+  for (const [{ privileges }, people] of byEffect) if (privileges.length > 0) reached = reached.or(people);
+  return { byEffect, reached };
 }

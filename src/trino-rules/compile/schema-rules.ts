@@ -5,7 +5,7 @@ import { literal } from './name-pattern.js';
 import type { Sibling } from './rectangles.js';
 import type { SiblingRules } from './sibling-rules.js';
 
-/** Owners of schemas: users with OWNERSHIP on the schema or its catalog. Schemas first, then catalogs. */
+/** Owners of schemas: users with ownership of the schema or its catalog. Schemas first, then catalogs. */
 export function schemaRules({ principals, ...intent }: IntentSets, write: SiblingRules): SchemaRule[] {
   const { none, serviceAccounts } = principals;
   const narrow: SchemaRule[] = [];
@@ -21,7 +21,7 @@ export function schemaRules({ principals, ...intent }: IntentSets, write: Siblin
   /** @param owners of the node above. */
   function sibling({ name, access: { changes } }: NamedNode, owners: Bitset): Sibling<Owner> {
     const changed = (owns: boolean): Bitset => {
-      const those = changes.filter(({ from, to }) => from.has('OWNERSHIP') !== owns && to.has('OWNERSHIP') === owns);
+      const those = changes.filter(({ from, to }) => from.has('owner') !== owns && to.has('owner') === owns);
       return Bitset.of(
         none.size,
         those.map(({ position }) => position),

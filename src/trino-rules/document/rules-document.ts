@@ -1,4 +1,14 @@
-import type { Privilege } from '../model/resource.js';
+/** The engine's own words, in its own order: a number in anybody's file is a place in the list (Trino, file-based access control). */
+export const TABLE_PRIVILEGES = ['SELECT', 'INSERT', 'DELETE', 'UPDATE', 'OWNERSHIP', 'GRANT_SELECT'] as const;
+export const FUNCTION_PRIVILEGES = ['EXECUTE', 'GRANT_EXECUTE', 'OWNERSHIP'] as const;
+export const PROCEDURE_PRIVILEGES = ['EXECUTE', 'GRANT_EXECUTE'] as const;
+/** What can be done with queries: with one's own, then with other people's. */
+export const QUERY_RIGHTS = ['execute', 'view', 'kill'] as const;
+
+export type TablePrivilege = (typeof TABLE_PRIVILEGES)[number];
+export type FunctionPrivilege = (typeof FUNCTION_PRIVILEGES)[number];
+export type ProcedurePrivilege = (typeof PROCEDURE_PRIVILEGES)[number];
+export type QueryRight = (typeof QUERY_RIGHTS)[number];
 
 /**
  * Trino's `rules.json` as Grantline writes it: all nine sections present, keys in the engine's order, no `role`, no `group`,
@@ -60,14 +70,14 @@ export interface TableRule {
   catalog?: string;
   schema?: string;
   table?: string;
-  privileges: Privilege[];
+  privileges: TablePrivilege[];
   columns?: ColumnRule[];
   filter?: string;
 }
 
 export interface QueryRule {
   user?: string;
-  allow: ('execute' | 'view' | 'kill')[];
+  allow: QueryRight[];
 }
 
 export interface ImpersonationRule {
@@ -81,7 +91,7 @@ export interface FunctionRule {
   catalog?: string;
   schema?: string;
   function?: string;
-  privileges: ('EXECUTE' | 'GRANT_EXECUTE' | 'OWNERSHIP')[];
+  privileges: FunctionPrivilege[];
 }
 
 export interface ProcedureRule {
@@ -89,7 +99,7 @@ export interface ProcedureRule {
   catalog?: string;
   schema?: string;
   procedure?: string;
-  privileges: ('EXECUTE' | 'GRANT_EXECUTE')[];
+  privileges: ProcedurePrivilege[];
 }
 
 export interface SystemSessionPropertyRule {

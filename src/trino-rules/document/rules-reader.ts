@@ -1,8 +1,14 @@
 import { readJson, type JsonNode } from '../../kernel/json-reader.js';
-import { PRIVILEGES } from '../model/resource.js';
 import { type Finding, TextPositions } from './finding.js';
 import { RuleFieldReader, type RuleFault } from './rule-field-reader.js';
-import type { ColumnRule, RulesDocument } from './rules-document.js';
+import {
+  FUNCTION_PRIVILEGES,
+  PROCEDURE_PRIVILEGES,
+  QUERY_RIGHTS,
+  TABLE_PRIVILEGES,
+  type ColumnRule,
+  type RulesDocument,
+} from './rules-document.js';
 
 export type RulesReading = { kind: 'read'; document: RulesDocument } | { kind: 'refused'; findings: Finding[] };
 
@@ -63,7 +69,7 @@ const SECTIONS: { [Name in keyof RulesDocument]: SectionReader<RulesDocument[Nam
       const filter = f.expression('filter');
       return {
         ...patterns(f, 'user', 'catalog', 'schema', 'table'),
-        privileges: f.required('privileges', f.listOf('privileges', PRIVILEGES), []),
+        privileges: f.required('privileges', f.listOf('privileges', TABLE_PRIVILEGES), []),
         ...(columns && { columns }),
         ...(filter !== undefined && { filter }),
       };
@@ -73,7 +79,7 @@ const SECTIONS: { [Name in keyof RulesDocument]: SectionReader<RulesDocument[Nam
     keys: ['user', 'allow'],
     read: (f) => ({
       ...patterns(f, 'user'),
-      allow: f.required('allow', f.listOf('allow', ['execute', 'view', 'kill']), []),
+      allow: f.required('allow', f.listOf('allow', QUERY_RIGHTS), []),
     }),
   },
   impersonation: {
@@ -88,14 +94,14 @@ const SECTIONS: { [Name in keyof RulesDocument]: SectionReader<RulesDocument[Nam
     keys: ['user', 'catalog', 'schema', 'function', 'privileges'],
     read: (f) => ({
       ...patterns(f, 'user', 'catalog', 'schema', 'function'),
-      privileges: f.required('privileges', f.listOf('privileges', ['EXECUTE', 'GRANT_EXECUTE', 'OWNERSHIP']), []),
+      privileges: f.required('privileges', f.listOf('privileges', FUNCTION_PRIVILEGES), []),
     }),
   },
   procedures: {
     keys: ['user', 'catalog', 'schema', 'procedure', 'privileges'],
     read: (f) => ({
       ...patterns(f, 'user', 'catalog', 'schema', 'procedure'),
-      privileges: f.required('privileges', f.listOf('privileges', ['EXECUTE', 'GRANT_EXECUTE']), []),
+      privileges: f.required('privileges', f.listOf('privileges', PROCEDURE_PRIVILEGES), []),
     }),
   },
   system_session_properties: {

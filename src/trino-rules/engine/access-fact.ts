@@ -1,18 +1,20 @@
 import { FRESH_PREFIX } from '../document/open-names.js';
+import type { FunctionPrivilege, QueryRight, TablePrivilege } from '../document/rules-document.js';
 import { nodeText, withNames } from '../model/node.js';
-import type { Privilege, Resource } from '../model/resource.js';
+import { PRIVILEGE_TERMS } from '../model/privilege.js';
+import type { Resource } from '../model/resource.js';
 
 /** A single permission or restriction of a user. An unnamed level of the resource has a fresh name. */
 export type AccessFact =
   | { about: 'catalog-mode'; resource: Resource; mode: 'all' | 'read-only' }
   | { about: 'schema-ownership'; resource: Resource }
-  | { about: 'privilege'; resource: Resource; privilege: Privilege }
+  | { about: 'privilege'; resource: Resource; privilege: TablePrivilege }
   | { about: 'row-filter'; resource: Resource; expression: string }
   | { about: 'hidden-column'; resource: Resource; column: string }
   | { about: 'column-mask'; resource: Resource; column: string; expression: string }
-  | { about: 'queries'; right: 'execute' | 'view' | 'kill' }
+  | { about: 'queries'; right: QueryRight }
   | { about: 'impersonation'; newUser: string }
-  | { about: 'routine'; kind: 'function' | 'procedure'; resource: Resource; name: string; privilege: string }
+  | { about: 'routine'; kind: 'function' | 'procedure'; resource: Resource; name: string; privilege: FunctionPrivilege }
   | { about: 'session-property'; property: string; catalog: string | null };
 
 /** What restricts a SELECT. */
@@ -26,7 +28,7 @@ export function isRestriction(aspect: AccessFact): aspect is Restriction {
 export function describePermission(fact: Exclude<AccessFact, Restriction>): string {
   switch (fact.about) {
     case 'privilege':
-      return `${PERMISSIONS[fact.privilege]} ${pathOf(fact.resource)}`;
+      return `${PRIVILEGE_TERMS[fact.privilege].phrase} ${pathOf(fact.resource)}`;
     case 'schema-ownership':
       return `have OWNERSHIP of the schema ${pathOf(fact.resource)}`;
     case 'catalog-mode':
@@ -106,12 +108,3 @@ export function displayName(name: string, instead: string): string {
   if (after.length === 0) return name;
   return before === '' && after.every((rest) => /^\d*$/.test(rest)) ? instead : [before, ...after].join('…');
 }
-
-const PERMISSIONS: Record<Privilege, string> = {
-  SELECT: 'SELECT from',
-  INSERT: 'INSERT into',
-  DELETE: 'DELETE from',
-  UPDATE: 'UPDATE',
-  OWNERSHIP: 'have OWNERSHIP of',
-  GRANT_SELECT: 'have GRANT_SELECT on',
-};

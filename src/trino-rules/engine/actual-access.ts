@@ -1,7 +1,6 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
-import type { TableRule } from '../document/rules-document.js';
+import { TABLE_PRIVILEGES, type TablePrivilege, type TableRule } from '../document/rules-document.js';
 import type { WorkBudget } from '../document/work-budget.js';
-import { PRIVILEGES, type Privilege } from '../model/resource.js';
 import type { CatalogModes } from './engine-sets.js';
 import type { TableAccess } from './schema-comparison.js';
 import { addWord, BitsetPool, wordAt, type SparseBitset, type Bitset } from './sparse-bitset.js';
@@ -10,7 +9,7 @@ import { addWord, BitsetPool, wordAt, type SparseBitset, type Bitset } from './s
 export class ActualAccess implements TableAccess {
   /** Users that a rule has matched so far. */
   readonly decided: Bitset;
-  readonly given: Readonly<Record<Privilege, Bitset>>;
+  readonly given: Readonly<Record<TablePrivilege, Bitset>>;
   /** By conjunct: in which order a text joins them is all the same. */
   readonly filters = new Map<string, Bitset>();
   readonly hidden = new Map<string, Bitset>();
@@ -52,7 +51,7 @@ export class ActualAccess implements TableAccess {
    * Behind the catalog's gate: reading needs any mode, everything else the mode `all`; GRANT_SELECT contains SELECT. Written
    * over by the next call.
    */
-  holders(privilege: Privilege, active: Uint32Array): Bitset {
+  holders(privilege: TablePrivilege, active: Uint32Array): Bitset {
     const { SELECT, GRANT_SELECT } = this.given;
     const { all, readOnly } = this.modes;
     for (const index of active) {
@@ -66,7 +65,7 @@ export class ActualAccess implements TableAccess {
 
   /** Inherits the access in `wider`, at these words, of users that no rule here has matched. */
   inherit(wider: ActualAccess, active: Uint32Array): void {
-    for (const privilege of PRIVILEGES) this.takeOver(this.given[privilege], wider.given[privilege], active);
+    for (const privilege of TABLE_PRIVILEGES) this.takeOver(this.given[privilege], wider.given[privilege], active);
     for (const [text, words] of wider.filters) this.takeOver(this.setOf(this.filters, text), words, active);
     for (const [column, words] of wider.hidden) this.takeOver(this.setOf(this.hidden, column), words, active);
     for (const [column, byText] of wider.masks) {

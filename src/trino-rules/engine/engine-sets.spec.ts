@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { anyRules, RULE_NAMES } from '../../../test/support/any-rules.js';
 import { PatternCache } from '../document/pattern-cache.js';
 import { NO_RULES, type RulesDocument } from '../document/rules-document.js';
-import { PRIVILEGES } from '../model/resource.js';
+import { TABLE_PRIVILEGES } from '../document/rules-document.js';
 import type { ActualAccess } from './actual-access.js';
 import { EngineSets } from './engine-sets.js';
 import { Evaluator, type TableName } from './evaluator.js';
@@ -86,7 +86,7 @@ function at({ given, filters, hidden, masks }: ActualAccess, position: number): 
   const keys = (sets: ReadonlyMap<string, Bitset>) =>
     [...sets].flatMap(([key, set]) => (has(set, position) ? [key] : []));
   return {
-    privileges: PRIVILEGES.filter((privilege) => has(given[privilege], position)),
+    privileges: TABLE_PRIVILEGES.filter((privilege) => has(given[privilege], position)),
     filter: keys(filters),
     hidden: keys(hidden).sort(),
     masks: [...masks].flatMap(([column, sets]) => keys(sets).map((mask) => [column, mask])).sort(),
@@ -98,7 +98,7 @@ function answersByUser(evaluator: Evaluator, place: TableName): unknown[] {
     const index = evaluator.tableRule(user, place);
     const { privileges = [], filter, columns = [] } = (index === null ? null : evaluator.rules.tables[index]) ?? {};
     return {
-      privileges: PRIVILEGES.filter((privilege) => privileges.includes(privilege)),
+      privileges: TABLE_PRIVILEGES.filter((privilege) => privileges.includes(privilege)),
       filter: filter === undefined ? [] : [filter],
       hidden: columns.flatMap(({ name, allow }) => (allow === false ? [name] : [])).sort(),
       masks: columns.flatMap(({ name, mask }) => (mask === undefined ? [] : [[name, mask]])).sort(),

@@ -1,6 +1,5 @@
 import { PatternCache } from '../document/pattern-cache.js';
-import type { CatalogRule, RulesDocument, TableRule } from '../document/rules-document.js';
-import type { Privilege } from '../model/resource.js';
+import type { CatalogRule, QueryRight, RulesDocument, TablePrivilege, TableRule } from '../document/rules-document.js';
 import { FirstMatch, type RuleIndex } from './first-match.js';
 
 export interface SchemaName {
@@ -67,7 +66,11 @@ export class Evaluator {
   }
 
   /** INSERT, UPDATE, DELETE (and TRUNCATE); OWNERSHIP: create, drop and alter tables and views, SHOW CREATE TABLE. */
-  mayWriteTable(user: string, table: TableName, privilege: Exclude<Privilege, 'SELECT' | 'GRANT_SELECT'>): boolean {
+  mayWriteTable(
+    user: string,
+    table: TableName,
+    privilege: Exclude<TablePrivilege, 'SELECT' | 'GRANT_SELECT'>,
+  ): boolean {
     if (!this.mayWrite(user, table.catalog)) return false;
     return table.schema === INFORMATION_SCHEMA || this.deciding(user, table)?.privileges.includes(privilege) === true;
   }
@@ -80,6 +83,21 @@ export class Evaluator {
     return opensColumns(rule, columns) && rule?.privileges.includes('GRANT_SELECT') === true;
   }
 
+  /** The statements that a privilege is for, on these columns of a table. */
+  mayUse(user: string, privilege: TablePrivilege, table: TableName, columns: readonly string[] = []): boolean {
+    switch (privilege) {
+      case 'SELECT':
+        return this.maySelect(user, table, columns);
+      case 'GRANT_SELECT':
+        return this.mayShareInView(user, table, columns);
+      case 'INSERT':
+      case 'DELETE':
+      case 'UPDATE':
+      case 'OWNERSHIP':
+        return this.mayWriteTable(user, table, privilege);
+    }
+  }
+
   rowFilter(user: string, table: TableName): string | null {
     return table.schema === INFORMATION_SCHEMA ? null : (this.deciding(user, table)?.filter ?? null);
   }
@@ -90,7 +108,7 @@ export class Evaluator {
   }
 
   /** `view` and `kill` are about other people's queries; one's own the engine opens without asking. */
-  mayWithQueries(user: string, right: 'execute' | 'view' | 'kill'): boolean {
+  mayWithQueries(user: string, right: QueryRight): boolean {
     return this.first.rule(this.rules.queries, { user })?.allow.includes(right) === true;
   }
 

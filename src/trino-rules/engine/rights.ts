@@ -1,4 +1,4 @@
-import { patternOf } from '../document/rules-document.js';
+import { FUNCTION_PRIVILEGES, patternOf, QUERY_RIGHTS } from '../document/rules-document.js';
 import type { AccessFact } from './access-fact.js';
 import type { CatalogModes, EngineSets } from './engine-sets.js';
 import { hasMember, wordAt, type Bitset } from './sparse-bitset.js';
@@ -20,7 +20,7 @@ export function* everyRight(
   asked: readonly string[],
   unnamed: Unnamed,
 ): Iterable<Right> {
-  for (const right of ['execute', 'view', 'kill'] as const) yield { about: 'queries', right };
+  for (const right of QUERY_RIGHTS) yield { about: 'queries', right };
   for (const newUser of new Set(engines.flatMap(({ people }) => people.names())))
     yield { about: 'impersonation', newUser };
   const catalogs = placeOfCatalogs(engines);
@@ -102,7 +102,7 @@ function* routines(
   for (const catalog of namesAt(together([below(), catalogs]), unnamed)) {
     for (const schema of namesAt(below(catalog), unnamed)) {
       for (const name of namesAt(below(catalog, schema), unnamed)) {
-        for (const privilege of ['EXECUTE', 'GRANT_EXECUTE', 'OWNERSHIP'] as const) {
+        for (const privilege of FUNCTION_PRIVILEGES) {
           yield { about: 'routine', kind, resource: { catalog, schema }, name, privilege };
         }
       }

@@ -1,4 +1,4 @@
-import { PRIVILEGES, type Privilege } from '../model/resource.js';
+import { TABLE_PRIVILEGES, type TablePrivilege } from '../document/rules-document.js';
 import type { AccessFact } from './access-fact.js';
 import type { EngineSets } from './engine-sets.js';
 import { INFORMATION_SCHEMA, type SchemaName, type TableName } from './evaluator.js';
@@ -7,7 +7,7 @@ import { wordAt, WordMarks, type Bitset } from './sparse-bitset.js';
 /** Access at one table on one side of a comparison. Its sets are valid until the next question. */
 export interface TableAccess {
   /** Users who may use the privilege, at the active words. */
-  holders(privilege: Privilege, active: Uint32Array): Bitset;
+  holders(privilege: TablePrivilege, active: Uint32Array): Bitset;
   /** By conjunct: an expression in its parentheses. */
   readonly filters: ReadonlyMap<string, Bitset>;
   readonly hidden: ReadonlyMap<string, Bitset>;
@@ -104,9 +104,9 @@ export class SchemaComparison {
   }
 
   private table(resource: TableName, left: TableAccess, right: TableAccess, active: Uint32Array): void {
-    this.engine.spend((PRIVILEGES.length + setsOf(left) + setsOf(right)) * (active.length + STEPS_PER_SET));
+    this.engine.spend((TABLE_PRIVILEGES.length + setsOf(left) + setsOf(right)) * (active.length + STEPS_PER_SET));
     for (const index of active) this.left[index] = this.right[index] = 0;
-    for (const privilege of PRIVILEGES) {
+    for (const privilege of TABLE_PRIVILEGES) {
       const [onLeft, onRight] = [left.holders(privilege, active), right.holders(privilege, active)];
       this.sink.compare(() => ({ about: 'privilege', resource, privilege }), active, onLeft, onRight);
       for (const index of active) {

@@ -1,8 +1,13 @@
 import { documentRules } from '../check/document-rules.js';
 import { anyName } from '../check/foreign-language.js';
 import type { ForeignColumn, ForeignExpression, ForeignRule, ForeignRules } from '../check/foreign-rules.js';
-import { NO_RULES, type ColumnRule, type RulesDocument } from '../document/rules-document.js';
-import { PRIVILEGES } from '../model/resource.js';
+import {
+  NO_RULES,
+  QUERY_RIGHTS,
+  TABLE_PRIVILEGES,
+  type ColumnRule,
+  type RulesDocument,
+} from '../document/rules-document.js';
 import { isJudged, type Audiences } from './audiences.js';
 
 /** The rules of any file about data, routines, session properties and one's own queries, in Grantline's own form. */
@@ -24,8 +29,8 @@ function whenAbsent(user: string | undefined): RulesDocument {
     ...NO_RULES,
     catalogs: [{ ...everybody, allow: 'all' }],
     schemas: [{ ...everybody, owner: true }],
-    tables: [{ ...everybody, privileges: [...PRIVILEGES] }],
-    queries: [{ ...everybody, allow: ['execute', 'view', 'kill'] }],
+    tables: [{ ...everybody, privileges: [...TABLE_PRIVILEGES] }],
+    queries: [{ ...everybody, allow: [...QUERY_RIGHTS] }],
     system_session_properties: [{ ...everybody, allow: true }],
     catalog_session_properties: [{ ...everybody, allow: true }],
     functions: [{ ...everybody, ...BUILTIN, privileges: ['EXECUTE', 'GRANT_EXECUTE'] }],

@@ -1,10 +1,10 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { resourceNameProblem } from '../../kernel/name.js';
 import type { PatternCache } from '../document/pattern-cache.js';
-import type { RulesDocument, TableRule } from '../document/rules-document.js';
+import type { RulesDocument, TablePrivilege, TableRule } from '../document/rules-document.js';
 import { conjuncts } from '../engine/actual-access.js';
 import { Evaluator, type TableName } from '../engine/evaluator.js';
-import { PRIVILEGES, type Privilege } from '../model/resource.js';
+import { PRIVILEGE_TERMS, PRIVILEGES, type Privilege } from '../model/privilege.js';
 import { expressionProblem } from '../model/sql-expression.js';
 
 /** What one user has at a node and, above tables, at every name below that the file does not spell out. */
@@ -44,9 +44,8 @@ export class OutcomeReader {
     this.patterns.budget.spend(STEPS_PER_RULE * (index ?? this.rules.tables.length));
     if (rule === undefined || this.isRefused(rule)) return NO_OUTCOME;
     const privileges = PRIVILEGES.filter((privilege) => {
-      if (privilege === 'SELECT') return this.evaluator.maySelect(user, table, []);
-      if (privilege === 'GRANT_SELECT') return this.evaluator.mayShareInView(user, table, []);
-      return this.evaluator.mayWriteTable(user, table, privilege);
+      const { onTables } = PRIVILEGE_TERMS[privilege];
+      return onTables !== null && this.evaluator.mayUse(user, onTables, table);
     });
     return privileges.length === 0 ? NO_OUTCOME : { privileges: new Set(privileges), ...restrictionsOf(rule) };
   }
@@ -65,16 +64,17 @@ export class OutcomeReader {
     if (outcome.privileges.size === 0 || last === undefined || this.isPartial(last, isNamed)) return NO_OUTCOME;
     // On a schema, OWNERSHIP is ownership of the schema and of its tables: one of the two cannot be granted.
     const ownsSchema = this.evaluator.ownsSchema(user, node);
-    let privileges = [...outcome.privileges].filter((privilege) => privilege !== 'OWNERSHIP' || ownsSchema);
+    let privileges = [...outcome.privileges].filter(
+      (privilege) => ownsSchema || !PRIVILEGE_TERMS[privilege].ownsSchemas,
+    );
     for (const rule of rules) {
       if (!this.isPartial(rule, isNamed)) continue;
       if (!this.patterns.matches(rule.user, user) || !this.patterns.matches(rule.catalog, node.catalog)) continue;
       if (isNamed && !this.patterns.matches(rule.schema, node.schema)) continue;
       if (this.isRefused(rule) || !restrictsAsMuch(outcome, restrictionsOf(rule))) return NO_OUTCOME;
-      const given = new Set(rule.privileges);
-      privileges = privileges.filter(
-        (privilege) => given.has(privilege) || (privilege === 'SELECT' && given.has('GRANT_SELECT')),
-      );
+      const given = new Set<TablePrivilege | null>(rule.privileges);
+      if (given.has('GRANT_SELECT')) given.add('SELECT');
+      privileges = privileges.filter((privilege) => given.has(PRIVILEGE_TERMS[privilege].onTables));
     }
     return privileges.length === 0 ? NO_OUTCOME : { ...outcome, privileges: new Set(privileges) };
   }

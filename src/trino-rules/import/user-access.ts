@@ -1,4 +1,5 @@
-import { PRIVILEGES, type Privilege, type Resource } from '../model/resource.js';
+import { PRIVILEGES, type Privilege, taken } from '../model/privilege.js';
+import type { Resource } from '../model/resource.js';
 import { NO_OUTCOME, type NodeOutcome } from './node-outcome.js';
 
 /** A node with what is to hold there and, for names that the file does not spell out, below it. */
@@ -40,7 +41,8 @@ function narrowed({ resource, outcome, below }: OutcomeNode): OutcomeNode {
         deniedAmong(node, privilege) && descendants(node).some((each) => each.outcome.privileges.has(privilege)),
     );
   const privileges = new Set([...outcome.privileges].filter((privilege) => !lacks(privilege)));
-  if (outcome.privileges.has('SELECT') && !privileges.has('SELECT')) privileges.delete('GRANT_SELECT');
+  const lost = [...outcome.privileges].filter((privilege) => !privileges.has(privilege));
+  for (const privilege of taken(lost)) privileges.delete(privilege);
   return { resource, outcome: privileges.size === 0 ? NO_OUTCOME : { ...outcome, privileges }, below: nodes };
 }
 

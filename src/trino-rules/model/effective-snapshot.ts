@@ -1,6 +1,7 @@
 import { isLive } from './principal-matching.js';
 import type { PolicySubject } from './principal.js';
-import { orderedPrivileges, closedProblem } from './resource.js';
+import { orderedPrivileges } from './privilege.js';
+import { closedProblem } from './resource.js';
 import type { Snapshot } from './snapshot.js';
 
 /**

@@ -2,7 +2,7 @@ import { catalogMode, mayImpersonate } from '../../../test/support/intended-mode
 import { aSnapshot, NOW } from '../../../test/support/snapshot-builder.js';
 import { decide, intentAt, reachesSomething } from './intent.js';
 import type { Principal } from './principal.js';
-import { PRIVILEGES, type Privilege } from './resource.js';
+import { PRIVILEGES, type Privilege } from './privilege.js';
 import type { Snapshot } from './snapshot.js';
 
 const orders = { catalog: 'sales', schema: 'eu', table: 'orders' };

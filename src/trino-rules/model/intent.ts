@@ -1,7 +1,8 @@
 import { covers, depth, type Node } from './node.js';
 import { isLive, matchesPrincipal, matchesPolicy, type Through } from './principal-matching.js';
 import type { Principal } from './principal.js';
-import { PRIVILEGES, type Privilege, type Resource } from './resource.js';
+import { PRIVILEGES, taken, withContained, type Privilege } from './privilege.js';
+import type { Resource } from './resource.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy } from './snapshot.js';
 
 /** A grant or a policy that reaches a node, how it applies to the principal, and the node that it names. */
@@ -101,16 +102,6 @@ export function reachesSomething(snapshot: Snapshot, principal: Principal): bool
 /** The engine reads `new_user` as a replacement text before it is a pattern: `$` throws there and a backslash is eaten (seen on 483). */
 export function canBeImpersonated(name: string): boolean {
   return !/[$\\^[\]]/.test(name);
-}
-
-/** GRANT_SELECT contains SELECT. */
-export function withContained(privileges: readonly Privilege[]): Set<Privilege> {
-  return new Set(privileges.includes('GRANT_SELECT') ? [...privileges, 'SELECT'] : privileges);
-}
-
-/** A deny of SELECT takes GRANT_SELECT too. */
-export function taken(privileges: readonly Privilege[]): Set<Privilege> {
-  return new Set(privileges.includes('SELECT') ? [...privileges, 'GRANT_SELECT'] : privileges);
 }
 
 function rowFilters(policies: readonly SnapshotPolicy[]): string[] {

@@ -1,6 +1,7 @@
 import { compareNames, compareNodes, nodeOf } from './node.js';
 import type { PolicySubject } from './principal.js';
-import { orderedPrivileges, type Resource } from './resource.js';
+import { orderedPrivileges } from './privilege.js';
+import type { Resource } from './resource.js';
 import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from './snapshot.js';
 
 /** What people wrote about rows, by the rows' ids. */

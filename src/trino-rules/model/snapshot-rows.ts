@@ -1,6 +1,7 @@
 import { resourceNameProblem } from '../../kernel/name.js';
-import { nodeOf } from './node.js';
-import { PRIVILEGES, type Privilege, closedProblem, type ColumnResource, type Resource } from './resource.js';
+import { LEVELS, nodeOf } from './node.js';
+import { orderedPrivileges, privilegesOn, type Privilege } from './privilege.js';
+import { closedProblem, type ColumnResource, type Resource } from './resource.js';
 import type { SnapshotDecoder } from './snapshot-decoder.js';
 import type { SnapshotNames } from './snapshot-names.js';
 import type { SnapshotGrant, SnapshotPolicy, SnapshotSettings } from './snapshot.js';
@@ -16,11 +17,13 @@ export class SnapshotRows {
 
   grant(value: unknown, path: string, id: number): SnapshotGrant {
     const row = this.form.object(value, path, GRANT_KEYS);
+    const principal = this.names.principal(row.principal, `${path}.principal`);
+    const resource = this.resource(row.resource, `${path}.resource`);
     return {
       id,
-      principal: this.names.principal(row.principal, `${path}.principal`),
-      resource: this.resource(row.resource, `${path}.resource`),
-      privileges: this.privileges(row.privileges, `${path}.privileges`),
+      principal,
+      resource,
+      privileges: this.privileges(row.privileges, `${path}.privileges`, privilegesOn(resource)),
       expiresAt: this.instant(row.expires_at, `${path}.expires_at`),
       revokedAt: this.instant(row.revoked_at, `${path}.revoked_at`),
     };
@@ -53,22 +56,21 @@ export class SnapshotRows {
         };
       case 'hidden_column':
         return { ...base, kind, resource: this.column(row.resource, `${path}.resource`) };
-      case 'deny':
-        return {
-          ...base,
-          kind,
-          resource: this.resource(row.resource, `${path}.resource`),
-          privileges: this.privileges(row.privileges ?? PRIVILEGES, `${path}.privileges`),
-        };
+      case 'deny': {
+        const resource = this.resource(row.resource, `${path}.resource`);
+        const choices = privilegesOn(resource);
+        const privileges = this.privileges(row.privileges ?? choices, `${path}.privileges`, choices);
+        return { ...base, kind, resource, privileges };
+      }
     }
   }
 
   private resource(value: unknown, path: string): Resource {
-    return this.node(this.form.object(value, path, ['catalog', 'schema', 'table']), path);
+    return this.node(this.form.object(value, path, LEVELS), path);
   }
 
   private column(value: unknown, path: string): ColumnResource {
-    const { column, ...node } = this.form.object(value, path, ['catalog', 'schema', 'table', 'column']);
+    const { column, ...node } = this.form.object(value, path, [...LEVELS, 'column']);
     return { ...this.node(node, path), column: this.name(column, `${path}.column`) };
   }
 
@@ -92,10 +94,10 @@ export class SnapshotRows {
     return this.form.text(value, path, resourceNameProblem);
   }
 
-  private privileges(value: unknown, path: string): Privilege[] {
-    const read = this.form.list(value, path, (item, at) => this.form.oneOf(item, at, PRIVILEGES));
+  private privileges(value: unknown, path: string, choices: readonly Privilege[]): Privilege[] {
+    const read = this.form.list(value, path, (item, at) => this.form.oneOf(item, at, choices) ?? []).flat();
     if (Array.isArray(value) && value.length === 0) this.form.refuse(path, 'must name at least one privilege');
-    return PRIVILEGES.filter((privilege) => read.includes(privilege));
+    return orderedPrivileges(read);
   }
 
   private instant(value: unknown, path: string): Date | null {

@@ -1,5 +1,6 @@
 import type { PolicySubject, Principal } from './principal.js';
-import type { Privilege, ColumnResource, Resource } from './resource.js';
+import type { Privilege } from './privilege.js';
+import type { ColumnResource, Resource } from './resource.js';
 
 /** An account. `name` is what the engine knows the person as, spelled as stored (it may hold upper-case letters). */
 export interface SnapshotUser {

@@ -13,7 +13,8 @@ import { decidingRule, nameOfRule, textOfRule, type RuleAt } from '../engine/dec
 import { Evaluator } from '../engine/evaluator.js';
 import { decide, type Decision } from '../model/intent.js';
 import type { Subject } from '../model/principal.js';
-import type { Privilege, Resource } from '../model/resource.js';
+import type { Privilege } from '../model/privilege.js';
+import type { Resource } from '../model/resource.js';
 import type { Snapshot } from '../model/snapshot.js';
 import type { Difference } from './differences.js';
 

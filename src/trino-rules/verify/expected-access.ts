@@ -1,12 +1,15 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { TABLE_PRIVILEGES, type TablePrivilege } from '../document/rules-document.js';
 import type { TableAccess } from '../engine/schema-comparison.js';
 import { addSparse, addWord, BitsetPool, wordAt, type SparseBitset, type Bitset } from '../engine/sparse-bitset.js';
 import type { Access } from '../model/intent.js';
-import { PRIVILEGES, type Privilege } from '../model/resource.js';
+import { PRIVILEGE_TERMS } from '../model/privilege.js';
 
 /** Access at one node by the grants: the counterpart of `ActualAccess`, with which the proof compares it. */
 export class ExpectedAccess implements TableAccess {
-  readonly given: Readonly<Record<Privilege, Bitset>>;
+  readonly given: Readonly<Record<TablePrivilege, Bitset>>;
+  /** Of the schemas here. */
+  readonly owners: Bitset;
   /** By conjunct: an expression in its parentheses. */
   readonly filters = new Map<string, Bitset>();
   readonly hidden = new Map<string, Bitset>();
@@ -17,17 +20,22 @@ export class ExpectedAccess implements TableAccess {
   constructor(width: number) {
     this.empty = new BitsetPool(width);
     const set = (): Bitset => new Uint32Array(width);
+    this.owners = set();
     this.given = { SELECT: set(), INSERT: set(), DELETE: set(), UPDATE: set(), OWNERSHIP: set(), GRANT_SELECT: set() };
   }
 
-  holders(privilege: Privilege): Bitset {
+  holders(privilege: TablePrivilege): Bitset {
     return this.given[privilege];
   }
 
   /** Adds the access of users that are not in it yet. */
   add(people: SparseBitset, { privileges, filters, hidden, masks }: Access): void {
     const record = (into: Bitset): void => addSparse(into, people);
-    for (const privilege of privileges) record(this.given[privilege]);
+    for (const privilege of privileges) {
+      const { onTables, ownsSchemas } = PRIVILEGE_TERMS[privilege];
+      if (onTables !== null) record(this.given[onTables]);
+      if (ownsSchemas) record(this.owners);
+    }
     for (const expression of filters) record(this.setOf(this.filters, `(${expression})`));
     for (const column of hidden) record(this.setOf(this.hidden, column));
     for (const { column, expression } of masks) record(this.setOf(this.masksOf(column), expression));
@@ -38,7 +46,7 @@ export class ExpectedAccess implements TableAccess {
     const takeOver = (into: Bitset, from: Bitset): void => {
       for (const index of active) addWord(into, index, wordAt(from, index) & ~wordAt(saidHere, index));
     };
-    for (const privilege of PRIVILEGES) takeOver(this.given[privilege], above.given[privilege]);
+    for (const privilege of TABLE_PRIVILEGES) takeOver(this.given[privilege], above.given[privilege]);
     for (const [text, words] of above.filters) takeOver(this.setOf(this.filters, text), words);
     for (const [column, words] of above.hidden) takeOver(this.setOf(this.hidden, column), words);
     for (const [column, byText] of above.masks) {
@@ -48,7 +56,7 @@ export class ExpectedAccess implements TableAccess {
 
   /** Makes it new again; everything else has been left as it was. */
   clear(active: Uint32Array): void {
-    for (const words of Object.values(this.given)) for (const index of active) words[index] = 0;
+    for (const words of [this.owners, ...Object.values(this.given)]) for (const index of active) words[index] = 0;
     this.filters.clear();
     this.hidden.clear();
     this.masks.clear();

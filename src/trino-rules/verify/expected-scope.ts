@@ -2,6 +2,7 @@ import { getOrInsert } from '../../kernel/get-or-insert.js';
 import type { SchemaAccess } from '../engine/schema-comparison.js';
 import { addWord, bitset, sparseBitset, wordAt, type Bitset, type WordMarks } from '../engine/sparse-bitset.js';
 import type { Access } from '../model/intent.js';
+import { PRIVILEGE_TERMS } from '../model/privilege.js';
 import type { EntryNode } from './access-entries.js';
 import { ExpectedAccess } from './expected-access.js';
 import { InternedAccess } from './interned-access.js';
@@ -38,7 +39,7 @@ export class ExpectedScope implements SchemaAccess {
   }
 
   get owners(): Bitset {
-    return this.everywhere.given.OWNERSHIP;
+    return this.everywhere.owners;
   }
 
   /** Children that have an entry, or a descendant with one, sorted. */
@@ -69,7 +70,7 @@ export class ExpectedScope implements SchemaAccess {
 /** Users that reach anything in a catalog, as it is walked: they need a mode of it. */
 export class ExpectedReach {
   readonly any: Bitset;
-  /** With anything beyond SELECT. */
+  /** With anything for which the engine asks for the mode `all`. */
   readonly beyondReading: Bitset;
 
   constructor(
@@ -88,7 +89,8 @@ export class ExpectedReach {
   note(position: number, { access: { privileges } }: InternedAccess): void {
     const [index, bit] = [position >>> 5, 1 << (position & 31)];
     if (privileges.length > 0) addWord(this.any, index, bit);
-    if (privileges.some((privilege) => privilege !== 'SELECT')) addWord(this.beyondReading, index, bit);
+    if (privileges.some((privilege) => PRIVILEGE_TERMS[privilege].mode === 'all'))
+      addWord(this.beyondReading, index, bit);
   }
 }
 

@@ -1,6 +1,6 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { accessOf, type Access } from '../model/intent.js';
-import type { Privilege } from '../model/resource.js';
+import type { Privilege } from '../model/privilege.js';
 import type { SnapshotPolicy } from '../model/snapshot.js';
 
 /** A grant's privileges, or a policy, without its members. */

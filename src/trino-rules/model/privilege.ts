@@ -1,0 +1,84 @@
+import type { TablePrivilege } from '../document/rules-document.js';
+import { LEVELS, levelOf, type Level, type Node } from './node.js';
+
+/** What can be granted and denied, in the order in which it is written. One more needs its terms below, and the compiler's own. */
+export const PRIVILEGES = ['SELECT', 'INSERT', 'DELETE', 'UPDATE', 'OWNERSHIP', 'GRANT_SELECT'] as const;
+
+export type Privilege = (typeof PRIVILEGES)[number];
+
+/** What a privilege is about: tables and their rows, schemas, functions and procedures, the engine itself, acting as others. */
+export type PrivilegeFamily = 'table' | 'schema' | 'routine' | 'engine' | 'acting';
+
+/** All that sets one privilege apart from another. */
+export interface PrivilegeTerms {
+  family: PrivilegeFamily;
+  /** Where it can be granted and denied; null: on the root. */
+  levels: readonly (Level | null)[];
+  /** All that a grant of it gives besides. */
+  contains: readonly Privilege[];
+  /** All that a deny of it takes besides. */
+  takes: readonly Privilege[];
+  /** What the engine calls it on the tables that it reaches; null: nothing there. */
+  onTables: TablePrivilege | null;
+  /** Whether its holders own the schemas that it reaches. */
+  ownsSchemas: boolean;
+  /** The catalog mode without which the engine does not let it be used; null: no catalog is needed. */
+  mode: 'read-only' | 'all' | null;
+  /** Whether the engine checks columns: reading them, also for the readers of one's views. */
+  readsColumns: boolean;
+  /** In a sentence, before the node. */
+  phrase: string;
+}
+
+const ON_DATA = {
+  family: 'table',
+  levels: LEVELS,
+  contains: [],
+  takes: [],
+  ownsSchemas: false,
+  mode: 'all',
+  readsColumns: false,
+} as const satisfies Partial<PrivilegeTerms>;
+
+/** The access model's table of privileges (section 1). */
+export const PRIVILEGE_TERMS: Readonly<Record<Privilege, PrivilegeTerms>> = {
+  SELECT: {
+    ...ON_DATA,
+    takes: ['GRANT_SELECT'],
+    onTables: 'SELECT',
+    mode: 'read-only',
+    readsColumns: true,
+    phrase: 'SELECT from',
+  },
+  INSERT: { ...ON_DATA, onTables: 'INSERT', phrase: 'INSERT into' },
+  DELETE: { ...ON_DATA, onTables: 'DELETE', phrase: 'DELETE from' },
+  UPDATE: { ...ON_DATA, onTables: 'UPDATE', phrase: 'UPDATE' },
+  OWNERSHIP: { ...ON_DATA, onTables: 'OWNERSHIP', ownsSchemas: true, phrase: 'have OWNERSHIP of' },
+  GRANT_SELECT: {
+    ...ON_DATA,
+    contains: ['SELECT'],
+    onTables: 'GRANT_SELECT',
+    readsColumns: true,
+    phrase: 'have GRANT_SELECT on',
+  },
+};
+
+/** In the order of `PRIVILEGES`, each once. */
+export function orderedPrivileges(privileges: readonly Privilege[]): Privilege[] {
+  return PRIVILEGES.filter((privilege) => privileges.includes(privilege));
+}
+
+/** What can be granted and denied on a node. */
+export function privilegesOn(node: Node): Privilege[] {
+  return PRIVILEGES.filter((privilege) => PRIVILEGE_TERMS[privilege].levels.includes(levelOf(node)));
+}
+
+/** What a grant of these gives: GRANT_SELECT contains SELECT. */
+export function withContained(privileges: readonly Privilege[]): Set<Privilege> {
+  return new Set(privileges.flatMap((privilege) => [privilege, ...PRIVILEGE_TERMS[privilege].contains]));
+}
+
+/** What a deny of these takes: one of SELECT takes GRANT_SELECT too. */
+export function taken(privileges: readonly Privilege[]): Set<Privilege> {
+  return new Set(privileges.flatMap((privilege) => [privilege, ...PRIVILEGE_TERMS[privilege].takes]));
+}
