@@ -35,7 +35,7 @@ export type JavaPatternReading =
 
 /**
  * Reads a whole-string pattern as java.util.regex does (JDK 25: `Pattern.compile` without flags), and refuses what it refuses.
- * `test/stack/engine-oracle.stack-spec.ts` compares the verdicts of a corpus with Java's own.
+ * `test/stack/java-patterns.stack-spec.ts` compares verdicts and matches with Java's own.
  */
 export function readJavaPattern(text: string): JavaPatternReading {
   const source = new PatternSource(text);

@@ -62,6 +62,14 @@ export class Oracle {
     return (await this.ask(questions)).answers;
   }
 
+  /**
+   * What `java.util.regex` makes of patterns and whole names.
+   * @returns for each question a `1` for each name that matches and a `0` for each other; null where Java refuses the pattern
+   */
+  async match(questions: readonly [pattern: string, ...names: string[]][]): Promise<(string | null)[]> {
+    return ((await this.request({ match: questions })) as { matches: (string | null)[] }).matches;
+  }
+
   /** From now on the file is read again and again, as the engine reads it when a refresh is due. */
   async watch(file: string): Promise<void> {
     await this.request({ watch: file });

@@ -32,6 +32,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.locks.LockSupport;
+import java.util.regex.Pattern;
+import java.util.regex.PatternSyntaxException;
 
 import static io.trino.spi.type.VarcharType.VARCHAR;
 import static java.nio.charset.StandardCharsets.UTF_8;
@@ -43,6 +45,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
  * names, or {"error": …} where the engine neither allows nor denies.
  * {"watch": FILE} → {"watching": true}; from then on the file is read again and again, beside all else
  * {"watched": true} → {"reads": N, "refusals": [why the engine refused the file…]}
+ * {"match": [[PATTERN, NAME…]…]} → {"matches": ["10…"…]}: whether each name matches; null where Java refuses the pattern
  */
 public final class EngineOracle
 {
@@ -77,6 +80,9 @@ public final class EngineOracle
     {
         if (request.has("load")) {
             return load(request.get("load").textValue());
+        }
+        if (request.has("match")) {
+            return match(request.get("match"));
         }
         if (request.has("watch")) {
             return watch(request.get("watch").textValue());
@@ -134,6 +140,28 @@ public final class EngineOracle
             ObjectNode answer = JSON.createObjectNode().put("reads", reads);
             return answer.set("refusals", JSON.valueToTree(refusals));
         }
+    }
+
+    private static ObjectNode match(JsonNode questions)
+    {
+        ArrayNode matches = JSON.createArrayNode();
+        questions.forEach(question -> matches.add(matchesOf(question)));
+        return JSON.createObjectNode().set("matches", matches);
+    }
+
+    private static String matchesOf(JsonNode question)
+    {
+        StringBuilder matches = new StringBuilder();
+        try {
+            Pattern pattern = Pattern.compile(question.get(0).textValue());
+            for (int i = 1; i < question.size(); i++) {
+                matches.append(pattern.matcher(question.get(i).textValue()).matches() ? '1' : '0');
+            }
+        }
+        catch (PatternSyntaxException | StackOverflowError refusal) {
+            return null;
+        }
+        return matches.toString();
     }
 
     private ObjectNode load(String file)
