@@ -1,6 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { ScheduleModule } from '@nestjs/schedule';
 import { AclSyncModule } from './acl-sync/acl-sync.module.js';
+import { PublishingModule } from './acl-sync/publishing.module.js';
 import { AuditModule } from './audit/audit.module.js';
 import { AuthModule } from './auth/auth.module.js';
 import { GrantsModule } from './grants/grants.module.js';
@@ -8,10 +9,11 @@ import { type Foundation, PlatformModule } from './platform/platform.module.js';
 import { QueryEngineModule } from './query-engine/query-engine.module.js';
 import { UsersModule } from './users/users.module.js';
 
-/** The table of contents: the modules, in their order. Each knows only those before it. */
+/** The table of contents: the modules, in their order. Each knows only those before it, and gets here what implements its ports. */
 @Module({})
 export class AppModule {
   static with(foundation: Foundation): DynamicModule {
+    const publishing = PublishingModule.with(foundation.settings);
     return {
       module: AppModule,
       imports: [
@@ -20,9 +22,9 @@ export class AppModule {
         AuditModule,
         UsersModule,
         AuthModule,
-        GrantsModule,
+        GrantsModule.with(QueryEngineModule, publishing),
         QueryEngineModule,
-        AclSyncModule.with(foundation.settings),
+        AclSyncModule.with(foundation.settings, publishing),
       ],
     };
   }

@@ -1,5 +1,5 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
-import { ApiBearerAuth, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { Refused } from '../kernel/errors.js';
 import {
   auditContextOf,
@@ -9,7 +9,7 @@ import {
   type AuthenticatedUser,
   CurrentUser,
 } from '../platform/access.js';
-import { ApiRoute } from '../platform/openapi.js';
+import { ApiRoute, NoContent } from '../platform/openapi.js';
 import { PageQuery } from '../platform/page.dto.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
 import { ApprovalDto, ComparisonQuery, RestoreDto } from './acl-sync.dto.js';
@@ -67,8 +67,7 @@ export class AclSyncController {
   /** Takes effect with the next run, which starts some seconds later. */
   @ApiRoute('approveChange', 'Approve an unexplained change', 'approval_not_awaited')
   @Post('approvals')
-  @HttpCode(204)
-  @ApiNoContentResponse()
+  @NoContent()
   async approve(
     @Body() { hash }: ApprovalDto,
     @CurrentUser() user: AuthenticatedUser,
@@ -133,8 +132,7 @@ export class AclSyncController {
   /** Ends the restore in effect, and publishes what the current grants say. Without one it does nothing. */
   @ApiRoute('endRestore', 'End a restore: publish what the grants say', 'sync_in_progress', 'target_unavailable')
   @Delete('restore')
-  @HttpCode(204)
-  @ApiNoContentResponse()
+  @NoContent()
   async endRestore(@CurrentUser() user: AuthenticatedUser, @CurrentClient() client: Client): Promise<void> {
     const result = await this.restores.end(auditContextOf(user, client));
     if (result !== null) toResultResponse(result);

@@ -6,23 +6,19 @@ import { UsersModule } from '../users/users.module.js';
 import { AclSyncController } from './acl-sync.controller.js';
 import { aclSyncScheduler } from './acl-sync.scheduler.js';
 import { BackgroundRunsService } from './background-runs.service.js';
-import { GrantPortsModule } from './grant-ports.module.js';
 import { HistoryGaugesService } from './history-gauges.service.js';
 import { LiveVersionService } from './live-version.service.js';
 import { PublicationRetentionService } from './publication-retention.service.js';
-import { PublishingModule } from './publishing.module.js';
 import { TargetWatchService } from './target-watch.service.js';
 
 /** Publishing in the service: scheduled, on changes and on request, with a check of what the engine uses. */
 @Module({})
 export class AclSyncModule {
   /** The settings decide whether there is a schedule, and its times. */
-  static with(settings: Settings): DynamicModule {
-    const { sync } = settings.acl;
-    const publishing = PublishingModule.with(settings);
+  static with({ acl: { sync } }: Settings, publishing: DynamicModule): DynamicModule {
     return {
       module: AclSyncModule,
-      imports: [AuditModule, UsersModule, QueryEngineModule, publishing, GrantPortsModule.with(publishing)],
+      imports: [AuditModule, UsersModule, QueryEngineModule, publishing],
       controllers: [AclSyncController],
       providers: [
         BackgroundRunsService,

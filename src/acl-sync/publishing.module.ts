@@ -1,6 +1,8 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AuditModule } from '../audit/audit.module.js';
-import { SnapshotsModule } from '../grants/snapshots.module.js';
+import { AdmissionProof, SizeForecast } from '../grants/domain/admission-ports.js';
+import { PublishedRules } from '../grants/domain/published-rules.js';
+import { GrantStoresModule } from '../grants/grant-stores.module.js';
 import { Timers } from '../kernel/timers.js';
 import { DatabaseUrl } from '../platform/database.js';
 import { Log } from '../platform/log.js';
@@ -19,9 +21,12 @@ import { FileRulesTarget } from './infrastructure/file-rules-target.js';
 import { KubernetesApi } from './infrastructure/kubernetes-api.js';
 import { PostgresPublicationHistory } from './infrastructure/postgres-publication-history.js';
 import { PostgresSyncLock } from './infrastructure/postgres-sync-lock.js';
+import { SeparateAdmissionProof } from './infrastructure/separate-admission-proof.js';
 import { SeparateRulesPreparer } from './infrastructure/separate-rules-preparer.js';
 import { PreviewService } from './preview.service.js';
 import { PublicationReports } from './publication-reports.service.js';
+import { PublishedRulesService } from './published-rules.service.js';
+import { PublishedSizeForecast } from './published-size-forecast.service.js';
 import { RestoreReports } from './restore-reports.service.js';
 import { RestoresService } from './restores.service.js';
 import { RunReportsService } from './run-reports.service.js';
@@ -29,13 +34,16 @@ import { ServiceAccountNames } from './service-account-names.service.js';
 import { StatusService } from './status.service.js';
 import { TargetCheckService } from './target-check.service.js';
 
-/** The providers of a run, without schedules and watchers: needs neither the engine nor a signing key. */
+/**
+ * The providers of a run, without schedules and watchers: needs neither the engine nor a signing key. Also the ports of `grants`
+ * that compiler, proof, target and history implement.
+ */
 @Module({})
 export class PublishingModule {
   static with({ acl }: Settings): DynamicModule {
     return {
       module: PublishingModule,
-      imports: [AuditModule, UsersModule, SnapshotsModule],
+      imports: [AuditModule, UsersModule, GrantStoresModule],
       providers: [
         ServiceAccountNames,
         AclSyncService,
@@ -56,6 +64,9 @@ export class PublishingModule {
           useFactory: (timers: Timers, log: Log) => rulesTarget(acl, timers, log),
           inject: [Timers, Log],
         },
+        { provide: AdmissionProof, useFactory: (log: Log) => new SeparateAdmissionProof(log), inject: [Log] },
+        { provide: PublishedRules, useClass: PublishedRulesService },
+        { provide: SizeForecast, useClass: PublishedSizeForecast },
         { provide: SyncLock, useFactory: (url: DatabaseUrl) => new PostgresSyncLock(url), inject: [DatabaseUrl] },
       ],
       exports: [
@@ -72,6 +83,9 @@ export class PublishingModule {
         RulesPreparer,
         RulesTarget,
         SyncLock,
+        AdmissionProof,
+        PublishedRules,
+        SizeForecast,
       ],
     };
   }

@@ -1,5 +1,5 @@
-import { Body, Controller, HttpCode, Patch, Post } from '@nestjs/common';
-import { ApiBearerAuth, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Patch, Post } from '@nestjs/common';
+import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { Refused } from '../kernel/errors.js';
 import {
   BeforePasswordChange,
@@ -9,7 +9,7 @@ import {
   CurrentUser,
   UntilClientGone,
 } from '../platform/access.js';
-import { ApiRoute } from '../platform/openapi.js';
+import { ApiRoute, NoContent } from '../platform/openapi.js';
 import { EmailChangeDto, PasswordChangeDto, toUserResponse, UserResponse } from './auth.dto.js';
 import type { TokenFault } from './domain/claims.js';
 import { type FailedProof, PasswordsService } from './passwords.service.js';
@@ -29,8 +29,7 @@ export class PasswordsController {
     'busy',
   )
   @Post('password')
-  @HttpCode(204)
-  @ApiNoContentResponse()
+  @NoContent()
   async changePassword(
     @CurrentUser() user: AuthenticatedUser,
     @Body() body: PasswordChangeDto,

@@ -1,5 +1,5 @@
-import { Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
-import { ApiBearerAuth, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Controller, Delete, Get, Param, Post, Query } from '@nestjs/common';
+import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { Refused } from '../kernel/errors.js';
 import { mapPage } from '../kernel/page.js';
 import {
@@ -10,7 +10,7 @@ import {
   CurrentUser,
 } from '../platform/access.js';
 import { BigPageQuery } from '../platform/page.dto.js';
-import { ApiRoute } from '../platform/openapi.js';
+import { ApiRoute, NoContent } from '../platform/openapi.js';
 import { SessionPage, toSessionResponse } from './sessions.dto.js';
 import { SessionsService } from './sessions.service.js';
 
@@ -23,8 +23,7 @@ export class SessionsController {
   @BeforePasswordChange()
   @ApiRoute('logout', 'End this session')
   @Post('logout')
-  @HttpCode(204)
-  @ApiNoContentResponse()
+  @NoContent()
   async logout(@CurrentUser() user: AuthenticatedUser, @CurrentClient() client: Client): Promise<void> {
     await this.sessions.logout(user, client);
   }
@@ -32,8 +31,7 @@ export class SessionsController {
   @BeforePasswordChange()
   @ApiRoute('logoutAll', 'End all own sessions')
   @Post('logout-all')
-  @HttpCode(204)
-  @ApiNoContentResponse()
+  @NoContent()
   async logoutAll(@CurrentUser() user: AuthenticatedUser, @CurrentClient() client: Client): Promise<void> {
     await this.sessions.logoutAll(user, client);
   }
@@ -48,8 +46,7 @@ export class SessionsController {
 
   @ApiRoute('endSession', 'End one own session')
   @Delete('sessions/:id')
-  @HttpCode(204)
-  @ApiNoContentResponse()
+  @NoContent()
   async end(
     @Param('id') id: string,
     @CurrentUser() user: AuthenticatedUser,

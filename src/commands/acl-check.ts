@@ -20,15 +20,11 @@ interface Options {
  * Checks rules files, or manifests with rules in them, and prints what is wrong. Exit codes: 0 no errors, 1 an error was found,
  * 2 a file could not be read (the others are checked all the same) or wrong usage.
  */
-export async function checkFiles(names: string[], options: Options): Promise<void> {
-  if (options.explain !== undefined) {
-    explainCode(options.explain);
-    return;
-  }
+export async function checkFiles(names: string[], options: Options): Promise<number> {
+  if (options.explain !== undefined) return explainCode(options.explain);
   if (names.length === 0) {
     remark('grantline: name at least one file, or - for standard input');
-    process.exitCode = 2;
-    return;
+    return 2;
   }
   const settings = serviceSettings(options);
   const files: CheckedFile[] = [];
@@ -45,17 +41,17 @@ export async function checkFiles(names: string[], options: Options): Promise<voi
       print(textReport(files));
   }
   const isUnread = findings.some(({ code }) => code === 'file-unreadable');
-  process.exitCode = isUnread ? 2 : findings.some(({ severity }) => severity === 'error') ? 1 : 0;
+  return isUnread ? 2 : findings.some(({ severity }) => severity === 'error') ? 1 : 0;
 }
 
-function explainCode(code: string): void {
+function explainCode(code: string): number {
   const check = explain(code);
   if (check === null) {
     remark(`grantline: there is no finding "${code}"; there are ${checkCodes().join(', ')}`);
-    process.exitCode = 2;
-    return;
+    return 2;
   }
   print(`${code} (${check.severity})\n\n${check.explanation}`);
+  return 0;
 }
 
 /** What is given on the command line counts; the environment stands in for what is not. */

@@ -26,13 +26,10 @@ interface Options {
  * A snapshot file in, `rules.json` out, through every check; no database, no cluster. Exit code 1: a check refuses the rules,
  * which are not written then; 2: the file cannot be read.
  */
-export async function compileSnapshot({ snapshot: file, out, maxBytes, json }: Options): Promise<void> {
+export async function compileSnapshot({ snapshot: file, out, maxBytes, json }: Options): Promise<number> {
   const settings = await loadSettings('acl compile');
   const snapshot = read(file, settings);
-  if (snapshot === null) {
-    process.exitCode = 2;
-    return;
-  }
+  if (snapshot === null) return 2;
   const { grants, policies } = snapshot;
   // Smaller ones end within two seconds.
   const entries = grants.length + policies.length;
@@ -46,8 +43,7 @@ export async function compileSnapshot({ snapshot: file, out, maxBytes, json }: O
     const { bytes, finding } = compiled;
     if (json) print(JSON.stringify({ file: null, bytes, findings: [finding] }));
     else print(['refused; nothing is written', findingText(finding)].join('\n'));
-    process.exitCode = 1;
-    return;
+    return 1;
   }
   const { text, hash, document } = compiled.rules;
   const compiledAt = performance.now();
@@ -68,7 +64,7 @@ export async function compileSnapshot({ snapshot: file, out, maxBytes, json }: O
   const milliseconds = { compile: Math.round(compiledAt - begun), check: Math.round(checked - compiledAt) };
   if (json) print(JSON.stringify({ file: refused ? null : path, hash, rules, bytes, milliseconds, findings }));
   else print(summary(refused ? 'refused; nothing is written' : path, { rules, bytes, ...milliseconds }, findings));
-  process.exitCode = refused ? 1 : 0;
+  return refused ? 1 : 0;
 }
 
 /** Grants and policies that take longer than two seconds on a small machine. */

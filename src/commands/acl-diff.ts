@@ -4,7 +4,7 @@ import { BudgetExceeded, WorkBudget } from '../trino-rules/document/work-budget.
 import { diffForeign, type ForeignDiff } from '../trino-rules/foreign/foreign-diff.js';
 import { type ForeignRulesFile, readForeignRulesFile } from './foreign-rules-file.js';
 import { bytesOf } from './given-file.js';
-import { print, printable, remark } from './output.js';
+import { print, printable, remark, remarkPlaced } from './output.js';
 import { readUsers, type UserLine } from './users-file.js';
 
 /** Some seconds for a file of a mebibyte. */
@@ -24,15 +24,14 @@ export async function diffRulesFiles(
   before: string,
   after: string,
   { users, json }: { users?: string; json?: true },
-): Promise<void> {
-  process.exitCode = 2;
+): Promise<number> {
   const [former, next] = [await readRules(before), await readRules(after)];
   const listed = users === undefined ? 'everybody' : readList(users);
-  if (former === null || next === null || listed === null) return;
+  if (former === null || next === null || listed === null) return 2;
   const compared = compare(former, next, listed === 'everybody' ? null : listed);
   if (compared === null) {
     remark('the rules combine more names and users than can be compared');
-    return;
+    return 2;
   }
   if (compared.kind === 'incomparable') {
     for (const { file, rule, at, message } of compared.problems) {
@@ -41,22 +40,22 @@ export async function diffRulesFiles(
       remark(printable(`${path}:${line}:${column} ${rule}: ${message}`));
     }
     if (users === undefined) remark('name the users and their groups with --users FILE');
-    return;
+    return 2;
   }
   const { access } = compared;
   const rules = diffRules(former.text, next.text);
   const isSame = [rules.added, rules.removed, access.gained, access.lost].every(({ length }) => length === 0);
-  process.exitCode = isSame ? 0 : 1;
   if ([...rules.added, ...rules.removed].some((rule) => rule.startsWith('principals ')))
     remark('rules of "principals" differ: which principal is which user is not compared');
   if (json) {
     print(JSON.stringify({ rules, access: accessDiffForm(access) }));
-    return;
+    return isSame ? 0 : 1;
   }
   const changes = accessDiffLines(access);
   const lines = [...rules.removed.map((rule) => `- ${rule}`), ...rules.added.map((rule) => `+ ${rule}`), ...changes];
   if (changes.length === 0) lines.push(isSame ? 'no difference' : 'nobody gains or loses anything');
   print(lines.join('\n'));
+  return isSame ? 0 : 1;
 }
 
 /** Null: they combine too much. */
@@ -79,7 +78,7 @@ async function readRules(path: string): Promise<ReadFile | null> {
   if (bytes === null) return null;
   const reading = await readForeignRulesFile(bytes);
   if (reading.kind === 'read') return reading;
-  for (const { line, column, message } of reading.problems) remark(printable(`${path}:${line}:${column} ${message}`));
+  remarkPlaced(path, reading.problems);
   return null;
 }
 

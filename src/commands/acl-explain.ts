@@ -28,16 +28,14 @@ type Explanation = Omit<ReturnType<typeof explanationForm>, 'published' | 'small
  * Explains an answer out of the database and the published rules, or of one rules file alone. Exit code 0: there is an answer, whatever
  * it is; 2: a wrong question, or a file that cannot be read.
  */
-export async function explainAccess(options: Options): Promise<void> {
+export async function explainAccess(options: Options): Promise<number> {
   const question = questionOf(options);
-  if (question === null) {
-    process.exitCode = 2;
-    return;
-  }
+  if (question === null) return 2;
   const { user, rules, json } = options;
   const explanation = rules === undefined ? await fromDatabase(user, question) : fromFile(user, question, rules);
-  if (explanation === null) process.exitCode = 2;
-  else print(json ? JSON.stringify(explanation) : explanationText(user, question, explanation));
+  if (explanation === null) return 2;
+  print(json ? JSON.stringify(explanation) : explanationText(user, question, explanation));
+  return 0;
 }
 
 /** Loads the service's modules, which takes seconds: a file needs none of them. */

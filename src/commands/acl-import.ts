@@ -8,7 +8,7 @@ import { exportSnapshot } from '../trino-rules/model/snapshot-export.js';
 import { readSnapshot } from '../trino-rules/model/snapshot-file.js';
 import { type Place, readForeignRulesFile } from './foreign-rules-file.js';
 import { bytesOf } from './given-file.js';
-import { print, printable, remark } from './output.js';
+import { print, printable, remark, remarkPlaced } from './output.js';
 import { writeResult } from './result-file.js';
 import { formatNamed, structuredText } from './structured-file.js';
 import { readUsers } from './users-file.js';
@@ -30,14 +30,11 @@ const STEPS_PER_CHARACTER = 10_000;
  * An existing rules file as a snapshot that means the same for the users of a list, proved by comparison. Exit code 0: it does; 1:
  * something cannot be said in grants, and is listed; 2: a file cannot be read, or is refused by the engine, and nothing is written.
  */
-export async function importRulesFile(path: string, { users, out, json }: Options): Promise<void> {
+export async function importRulesFile(path: string, { users, out, json }: Options): Promise<number> {
   const settings = await loadSettings('acl import');
   const defaults = { settings: snapshotSettings(settings), at: new SystemClock().now() };
   const [bytes, list] = [bytesOf(path), bytesOf(users)];
-  if (bytes === null || list === null) {
-    process.exitCode = 2;
-    return;
-  }
+  if (bytes === null || list === null) return 2;
   const listed = readUsers(list.toString());
   const accounts = readSnapshot({ version: 1, users: listed.map(({ name }) => ({ name })) }, defaults);
   const rules = await readForeignRulesFile(bytes);
@@ -47,12 +44,8 @@ export async function importRulesFile(path: string, { users, out, json }: Option
       remark(`${users}:${user?.line ?? 1}:1 ${JSON.stringify(user?.name ?? '')} ${message}`);
     }
   }
-  if (rules.kind === 'refused')
-    for (const { line, column, message } of rules.problems) remark(printable(`${path}:${line}:${column} ${message}`));
-  if (accounts.kind === 'refused' || rules.kind === 'refused') {
-    process.exitCode = 2;
-    return;
-  }
+  if (rules.kind === 'refused') remarkPlaced(path, rules.problems);
+  if (accounts.kind === 'refused' || rules.kind === 'refused') return 2;
   let imported: ProvenImport;
   try {
     imported = provenImport(
@@ -64,8 +57,7 @@ export async function importRulesFile(path: string, { users, out, json }: Option
   } catch (error) {
     if (!(error instanceof BudgetExceeded)) throw error;
     remark(`${path}: the rules combine more names and users than can be compared; import for fewer users`);
-    process.exitCode = 2;
-    return;
+    return 2;
   }
   const findings = imported.findings.map(({ at, ...finding }) => ({ ...finding, ...rules.placeOf(at) }));
   const file = exportSnapshot(imported.snapshot);
@@ -74,7 +66,7 @@ export async function importRulesFile(path: string, { users, out, json }: Option
   if (json) print(JSON.stringify({ snapshot: file, findings }));
   else if (out === undefined) print(text);
   if (!json) for (const finding of findings) remark(printable(findingText(path, finding)));
-  process.exitCode = findings.length === 0 ? 0 : 1;
+  return findings.length === 0 ? 0 : 1;
 }
 
 /** The place, the reason and the users on one line, and what it is about below. */

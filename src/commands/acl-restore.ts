@@ -1,12 +1,9 @@
 import { hoursProblem, LONGEST_RESTORE_HOURS, reasonProblem } from '../acl-sync/domain/restore.js';
-import { PublishingModule } from '../acl-sync/publishing.module.js';
 import { RestoresService } from '../acl-sync/restores.service.js';
 import { Refused } from '../kernel/errors.js';
-import type { Settings } from '../platform/settings.js';
 import { idProblem } from '../platform/validation.js';
 import { print, remark } from './output.js';
-import { BY_COMMAND, reportRun } from './run-report.js';
-import { withModules } from './with-modules.js';
+import { BY_COMMAND, reportRun, withPublishing } from './run-report.js';
 
 interface Options {
   reason?: string;
@@ -15,21 +12,19 @@ interface Options {
   json?: true;
 }
 
-const MODULE = (settings: Settings) => PublishingModule.with(settings);
 const USAGE = 'usage: grantline acl restore VERSION --reason TEXT [--hours N], or grantline acl restore --end';
 
 /**
  * Publishes an older version for some hours, as `POST /api/admin/acl/publications/:version/restore`, or ends that. Exit code 1: there
  * is no such version, or the run is refused; 2: wrong usage, and as `acl sync`.
  */
-export async function restoreVersion(version: string | undefined, { end, json, ...terms }: Options): Promise<void> {
+export async function restoreVersion(version: string | undefined, { end, json, ...terms }: Options): Promise<number> {
   const isMixed = end === true && (version ?? terms.reason ?? terms.hours) !== undefined;
   if (isMixed || (end !== true && version === undefined)) {
     remark(USAGE);
-    process.exitCode = 2;
-    return;
+    return 2;
   }
-  process.exitCode = await (end === true ? endRestore(json === true) : restore(Number(version), terms, json === true));
+  return end === true ? endRestore(json === true) : restore(Number(version), terms, json === true);
 }
 
 async function restore(version: number, terms: Pick<Options, 'reason' | 'hours'>, json: boolean): Promise<number> {
@@ -38,7 +33,7 @@ async function restore(version: number, terms: Pick<Options, 'reason' | 'hours'>
   const wrong = Object.entries(problems).filter(([, problem]) => problem !== null);
   for (const [field, problem] of wrong) remark(`${field} ${problem}`);
   if (wrong.length > 0) return 2;
-  return withModules({ command: 'acl restore', module: MODULE }, async (modules) => {
+  return withPublishing('acl restore', async (modules) => {
     const run = modules.get(RestoresService).restore(version, reason, Number(hours), BY_COMMAND);
     return reportRun(modules, run, json).catch((error: unknown) => {
       if (!(error instanceof Refused)) throw error;
@@ -49,7 +44,7 @@ async function restore(version: number, terms: Pick<Options, 'reason' | 'hours'>
 }
 
 async function endRestore(json: boolean): Promise<number> {
-  return withModules({ command: 'acl restore', module: MODULE }, async (modules) => {
+  return withPublishing('acl restore', async (modules) => {
     const run = await modules.get(RestoresService).end(BY_COMMAND);
     if (run !== null) return reportRun(modules, Promise.resolve(run), json);
     print(json ? JSON.stringify({ outcome: null }) : 'no version is restored');

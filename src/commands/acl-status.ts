@@ -1,21 +1,19 @@
 import { statusForm } from '../acl-sync/domain/status-form.js';
 import type { PublicationSummary } from '../acl-sync/domain/publication.js';
 import { findingText } from '../acl-sync/domain/run-text.js';
-import { PublishingModule } from '../acl-sync/publishing.module.js';
 import { StatusService } from '../acl-sync/status.service.js';
-import type { Settings } from '../platform/settings.js';
 import { print } from './output.js';
-import { withModules } from './with-modules.js';
+import { withPublishing } from './run-report.js';
 
 const VERSIONS_SHOWN = 5;
 
-/** The state of publishing, as `GET /api/admin/acl/status`; this process runs no schedule. */
-export async function showStatus({ json }: { json?: true }): Promise<void> {
-  const needs = { command: 'acl status', module: (settings: Settings) => PublishingModule.with(settings) } as const;
-  await withModules(needs, async (modules) => {
+/** The state of publishing, as `GET /api/admin/acl/status`. */
+export async function showStatus({ json }: { json?: true }): Promise<number> {
+  return withPublishing('acl status', async (modules) => {
     const status = statusForm(await modules.get(StatusService).status());
     const { items } = await modules.get(StatusService).publications({ limit: VERSIONS_SHOWN, after: null });
     print(json ? JSON.stringify(status) : [statusText(status), ...items.map(versionText)].join('\n'));
+    return 0;
   });
 }
 

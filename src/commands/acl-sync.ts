@@ -3,12 +3,9 @@ import { accessLines } from '../acl-sync/domain/access-text.js';
 import { failureOf } from '../acl-sync/domain/publication.js';
 import { findingText } from '../acl-sync/domain/run-text.js';
 import { type Preview, previewForm, PreviewService } from '../acl-sync/preview.service.js';
-import { PublishingModule } from '../acl-sync/publishing.module.js';
 import { TargetCheckService } from '../acl-sync/target-check.service.js';
-import type { Settings } from '../platform/settings.js';
 import { print, remark, withProgress } from './output.js';
-import { BY_COMMAND, LOCK_TIMEOUT_MS, logMissingRights, reportRun } from './run-report.js';
-import { withModules } from './with-modules.js';
+import { logMissingRights, reportRun, RUN_BY_COMMAND, withPublishing } from './run-report.js';
 
 interface Options {
   dryRun?: true;
@@ -16,13 +13,11 @@ interface Options {
 }
 
 /** One run of the sync. Exit code 0: published, or nothing to change; 1: refused by a check; 2: the target or another run is in the way. */
-export async function syncRules({ dryRun, json }: Options): Promise<void> {
-  const needs = { command: 'acl sync', module: (settings: Settings) => PublishingModule.with(settings) } as const;
-  process.exitCode = await withModules(needs, async (modules) => {
+export async function syncRules({ dryRun, json }: Options): Promise<number> {
+  return withPublishing('acl sync', async (modules) => {
     const target = modules.get(TargetCheckService);
     if (dryRun) return show(modules.get(PreviewService), target, json === true);
-    const order = { trigger: 'cli', by: BY_COMMAND, lockTimeoutMs: LOCK_TIMEOUT_MS } as const;
-    return reportRun(modules, modules.get(AclSyncService).run(order), json === true);
+    return reportRun(modules, modules.get(AclSyncService).run(RUN_BY_COMMAND), json === true);
   });
 }
 

@@ -18,31 +18,31 @@ interface Options {
 const PASSWORD_MAX_BYTES = 64_000;
 
 /** Makes an administrator. Exit code 1: the name or the address is taken; 2: it breaks a rule. */
-export async function createAdministrator({ username, email, passwordFile, json }: Options): Promise<void> {
+export async function createAdministrator({ username, email, passwordFile, json }: Options): Promise<number> {
   const password = await readPassword(passwordFile);
-  if (password === null) {
-    process.exitCode = 2;
-    return;
-  }
-  const needs = { command: 'users create-admin', module: () => RegistrationModule } as const;
-  process.exitCode = await withModules(needs, async (modules) => {
-    try {
-      const outcome = await modules.get(RegistrationService).createAdministrator({ username, email, password });
-      if (outcome.kind !== 'registered') {
-        remark(outcome.kind === 'username-taken' ? `the name ${username} is taken` : `the address ${email} is taken`);
-        return 1;
+  if (password === null) return 2;
+  return withModules(
+    'users create-admin',
+    () => RegistrationModule,
+    async (modules) => {
+      try {
+        const outcome = await modules.get(RegistrationService).createAdministrator({ username, email, password });
+        if (outcome.kind !== 'registered') {
+          remark(outcome.kind === 'username-taken' ? `the name ${username} is taken` : `the address ${email} is taken`);
+          return 1;
+        }
+        const { id } = outcome.account;
+        print(
+          json ? JSON.stringify({ id, username, email, role: 'admin' }) : `administrator ${username} has the id ${id}`,
+        );
+        return 0;
+      } catch (error) {
+        if (!(error instanceof Refused) || error.errors === undefined) throw error;
+        for (const { field, message } of error.errors) remark(`${field} ${message}`);
+        return 2;
       }
-      const { id } = outcome.account;
-      print(
-        json ? JSON.stringify({ id, username, email, role: 'admin' }) : `administrator ${username} has the id ${id}`,
-      );
-      return 0;
-    } catch (error) {
-      if (!(error instanceof Refused) || error.errors === undefined) throw error;
-      for (const { field, message } of error.errors) remark(`${field} ${message}`);
-      return 2;
-    }
-  });
+    },
+  );
 }
 
 /** Null: it cannot be read, which has been printed. */

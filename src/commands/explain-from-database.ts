@@ -1,24 +1,19 @@
-import { PublicationHistory } from '../acl-sync/domain/publication-history.js';
-import { PublishedRulesService } from '../acl-sync/published-rules.service.js';
-import { PublishingModule } from '../acl-sync/publishing.module.js';
 import { AccessService } from '../grants/access.service.js';
 import { explanationForm } from '../grants/domain/explanation-form.js';
+import { PublishedRules } from '../grants/domain/published-rules.js';
 import { SnapshotService } from '../grants/snapshot.service.js';
 import { foldedName } from '../kernel/name.js';
-import type { Settings } from '../platform/settings.js';
 import type { Question } from '../trino-rules/answers/question.js';
 import type { Principal } from '../trino-rules/model/principal.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { UsersService } from '../users/users.service.js';
-import { withModules } from './with-modules.js';
+import { withPublishing } from './run-report.js';
 
 /** The answer of `GET /api/admin/access/explain` about a user with this name. */
 export function explainFromDatabase(user: string, question: Question): Promise<ReturnType<typeof explanationForm>> {
-  const needs = { command: 'acl explain', module: (settings: Settings) => PublishingModule.with(settings) } as const;
-  return withModules(needs, async (modules) => {
+  return withPublishing('acl explain', async (modules) => {
     const snapshots = modules.get(SnapshotService);
-    const published = new PublishedRulesService(modules.get(PublicationHistory));
-    const access = new AccessService(snapshots, published, modules.get(UsersService));
+    const access = new AccessService(snapshots, modules.get(PublishedRules), modules.get(UsersService));
     return explanationForm(await access.explain(principalNamed(await snapshots.read(), user), question), false);
   });
 }

@@ -45,6 +45,14 @@ export async function withProgress<T>(label: string | (() => string), work: Prom
   return work.finally(() => clearInterval(timer));
 }
 
+/** Problems of a file, each behind its place. */
+export function remarkPlaced(
+  file: string,
+  problems: readonly { line?: number; column?: number; message: string }[],
+): void {
+  for (const { line, column, message } of problems) remark(printable(`${file}:${line}:${column} ${message}`));
+}
+
 /** A file must not command the terminal that shows it. */
 export function printable(text: string): string {
   return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '�');

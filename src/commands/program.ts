@@ -3,11 +3,15 @@ import { SettingsRefused } from '../platform/settings-loader.js';
 import { VERSION } from '../platform/version.js';
 import { remark } from './output.js';
 
-/** A command whose modules are loaded when it is run: those of the service take seconds, and most commands need few of them. */
+/**
+ * A command, which returns its exit code. Its modules are loaded when it is run: those of the service take seconds, and most
+ * commands need few of them.
+ */
 export const loaded =
-  <A extends unknown[]>(load: () => Promise<(...args: A) => Promise<void>>) =>
-  async (...args: A): Promise<void> =>
-    (await load())(...args);
+  <A extends unknown[]>(load: () => Promise<(...args: A) => Promise<number>>) =>
+  async (...args: A): Promise<void> => {
+    process.exitCode = await (await load())(...args);
+  };
 
 /** Without commands, which inherit its exit codes: 0 fine, 1 findings or refused, 2 cannot read, cannot reach or wrong usage. */
 export function newProgram(name: string, description: string): Command {

@@ -1,7 +1,7 @@
 import type { RulesDocument } from '../trino-rules/document/rules-document.js';
 import { readRules } from '../trino-rules/document/rules-reader.js';
 import { bytesOf } from './given-file.js';
-import { remark } from './output.js';
+import { remarkPlaced } from './output.js';
 
 /** Reads a rules file strictly. Null: it cannot be read, and every problem has been printed. */
 export function readRulesFile(file: string): { text: string; document: RulesDocument } | null {
@@ -9,6 +9,6 @@ export function readRulesFile(file: string): { text: string; document: RulesDocu
   if (bytes === null) return null;
   const reading = readRules(bytes);
   if (reading.kind === 'read') return { text: bytes.toString(), document: reading.document };
-  for (const { line, column, message } of reading.findings) remark(`${file}:${line}:${column} ${message}`);
+  remarkPlaced(file, reading.findings);
   return null;
 }

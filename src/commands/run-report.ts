@@ -2,17 +2,31 @@ import type { INestApplicationContext } from '@nestjs/common';
 import type { RunResult } from '../acl-sync/acl-sync.service.js';
 import { reasonsOf, type RunFailure, type RunOutcome } from '../acl-sync/domain/publication.js';
 import { runText } from '../acl-sync/domain/run-text.js';
+import { PublishingModule } from '../acl-sync/publishing.module.js';
 import { StatusService } from '../acl-sync/status.service.js';
 import { TargetCheckService } from '../acl-sync/target-check.service.js';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
+import type { SettingsUser } from '../platform/settings-loader.js';
 import { print, remark, withProgress } from './output.js';
+import { withModules } from './with-modules.js';
 
 /** The actor of what a command does: no account, as nobody has signed in. */
 export const BY_COMMAND: AuditContext = { actor: null, origin: null };
 
+/** Works with the modules of publishing; this process runs no schedule. */
+export function withPublishing<T>(
+  command: SettingsUser,
+  work: (modules: INestApplicationContext) => Promise<T>,
+): Promise<T> {
+  return withModules(command, (settings) => PublishingModule.with(settings), work);
+}
+
 /** How long another run that holds the lock is waited for. */
-export const LOCK_TIMEOUT_MS = 60_000;
+const LOCK_TIMEOUT_MS = 60_000;
+
+/** A run that a command asks for. */
+export const RUN_BY_COMMAND = { trigger: 'cli', by: BY_COMMAND, lockTimeoutMs: LOCK_TIMEOUT_MS } as const;
 
 const EXIT: Record<RunOutcome['kind'], number> = { applied: 0, no_change: 0, refused: 1, failed: 2 };
 

@@ -12,13 +12,13 @@ import { atDatabase, listenOn } from './start-failure.js';
  * The service, until SIGTERM or SIGINT. In production migrating is a separate step (`grantline migrate`), so that starting
  * replicas never race for it.
  */
-export async function serve(): Promise<void> {
+export async function serve(): Promise<number> {
   const settings = await loadSettings('serve');
   const log = new PinoLog(createPino(settings.log));
   const lifetime = new Lifetime(log, () => 0);
-  await lifetime.run(async () => {
+  return lifetime.run(async () => {
     const database = await start(settings, log, lifetime);
-    await Promise.race([lifetime.untilSignal(), database.failure]);
+    return Promise.race([lifetime.untilSignal(), database.failure]);
   });
 }
 

@@ -1,5 +1,3 @@
-import { type DynamicModule, Module } from '@nestjs/common';
-import { GrantPortsModule } from '../acl-sync/grant-ports.module.js';
 import { PublishingModule } from '../acl-sync/publishing.module.js';
 import { planLine } from '../grants/domain/snapshot-plan.js';
 import { SnapshotFilesModule } from '../grants/snapshot-files.module.js';
@@ -11,15 +9,7 @@ import { writeResult } from './result-file.js';
 import { formatNamed, readStructured, reportProblems, structuredText } from './structured-file.js';
 import { withModules } from './with-modules.js';
 
-@Module({})
-class SnapshotFileCommands {
-  static with(settings: Settings): DynamicModule {
-    const ports = GrantPortsModule.with(PublishingModule.with(settings));
-    return { module: SnapshotFileCommands, imports: [ports, SnapshotFilesModule] };
-  }
-}
-
-const MODULE = (settings: Settings) => SnapshotFileCommands.with(settings);
+const MODULE = (settings: Settings) => SnapshotFilesModule.with(PublishingModule.with(settings));
 
 interface ExportOptions {
   format?: 'json' | 'yaml';
@@ -27,12 +17,13 @@ interface ExportOptions {
 }
 
 /** Writes what is live as a snapshot file: by name, without ids and settings, ordered by content. */
-export async function exportSnapshotFile({ format, out }: ExportOptions): Promise<void> {
-  await withModules({ command: 'snapshot export', module: MODULE }, async (modules) => {
+export async function exportSnapshotFile({ format, out }: ExportOptions): Promise<number> {
+  return withModules('snapshot export', MODULE, async (modules) => {
     const file = await withProgress('exporting', modules.get(SnapshotFilesService, { strict: false }).export());
     const text = structuredText(file, format ?? formatNamed(out));
     if (out === undefined) print(text);
     else await writeResult(out, `${text}\n`, modules.get(Settings).acl.fileMode);
+    return 0;
   });
 }
 
@@ -46,13 +37,10 @@ interface ApplyOptions {
  * Makes a snapshot file true. Exit code 0: it is; 1: refused, or a dry run that would change something; 2: it cannot be read, or the
  * database cannot be reached.
  */
-export async function applySnapshotFile(path: string, { dryRun, prune, json }: ApplyOptions): Promise<void> {
+export async function applySnapshotFile(path: string, { dryRun, prune, json }: ApplyOptions): Promise<number> {
   const read = readStructured(path);
-  if (read === null) {
-    process.exitCode = 2;
-    return;
-  }
-  process.exitCode = await withModules({ command: 'snapshot apply', module: MODULE }, async (modules) => {
+  if (read === null) return 2;
+  return withModules('snapshot apply', MODULE, async (modules) => {
     const by = { actor: null, origin: null };
     const options = { dryRun: dryRun === true, prune: prune === true };
     let progress = 'reading what is recorded';

@@ -12,15 +12,14 @@ const SUMMARIES = {
 } as const;
 
 /** Needs no settings, no database and no engine. Exit codes: 0 retired, 1 a sign of the engine, 2 not every probe was answered. */
-export async function verifyRetiredRoute(url: string, { json }: { json?: true }): Promise<void> {
+export async function verifyRetiredRoute(url: string, { json }: { json?: true }): Promise<number> {
   const modules = await NestFactory.createApplicationContext(RetiredRouteModule, { logger: false });
   const found = await modules.get(RetiredRouteService).verify(url);
   await modules.close();
   if (found === null) {
     remark(`${url} is not a web address such as https://trino.example.org`);
-    process.exitCode = 2;
-    return;
+    return 2;
   }
   print(json ? JSON.stringify(found) : [...found.lines, SUMMARIES[found.verdict]].join('\n'));
-  process.exitCode = EXIT[found.verdict];
+  return EXIT[found.verdict];
 }

@@ -8,19 +8,14 @@ import { withProgress } from './output.js';
 import { migrateSchema, requireSchema } from './schema.js';
 import { mayCreate, withDatabase } from './with-database.js';
 
-/** A command, and the one module that it works with. */
-interface ModuleUser {
-  command: SettingsUser;
-  module: (settings: Settings) => Type | DynamicModule;
-}
-
 /** The root of a command's modules. */
 @Module({})
 class CommandModule {}
 
-/** That module without the server and its background work, beside a running service or without one. */
+/** The one module that a command works with, without the server and its background work, beside a running service or without one. */
 export async function withModules<T>(
-  { command, module }: ModuleUser,
+  command: SettingsUser,
+  module: (settings: Settings) => Type | DynamicModule,
   work: (modules: INestApplicationContext) => Promise<T>,
 ): Promise<T> {
   return withDatabase(command, async ({ settings, log, database, lifetime }) => {

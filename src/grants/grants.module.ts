@@ -1,4 +1,4 @@
-import { Module } from '@nestjs/common';
+import { type DynamicModule, Module, type Type } from '@nestjs/common';
 import { AuditModule } from '../audit/audit.module.js';
 import { UsersModule } from '../users/users.module.js';
 import { AccessAdministrationController } from './access-administration.controller.js';
@@ -14,26 +14,31 @@ import { GroupsController } from './groups.controller.js';
 import { GroupsService } from './groups.service.js';
 import { PoliciesController } from './policies.controller.js';
 import { PoliciesService } from './policies.service.js';
-import { SnapshotsModule } from './snapshots.module.js';
 
 /** Access that administrators record: grants, groups, policies; and the answers that follow from it. */
-@Module({
-  imports: [AuditModule, UsersModule, SnapshotsModule, GrantStoresModule],
-  controllers: [
-    GroupsController,
-    GrantsController,
-    PoliciesController,
-    AccessController,
-    AccessAdministrationController,
-  ],
-  providers: [
-    AccessWritesService,
-    GroupsService,
-    GrantsService,
-    PoliciesService,
-    AdmissionService,
-    AccessService,
-    DraftsService,
-  ],
-})
-export class GrantsModule {}
+@Module({})
+export class GrantsModule {
+  /** @param ports the modules that implement `domain/admission-ports.ts` and `published-rules.ts`; they come later in the order */
+  static with(...ports: (Type | DynamicModule)[]): DynamicModule {
+    return {
+      module: GrantsModule,
+      imports: [AuditModule, UsersModule, GrantStoresModule, ...ports],
+      controllers: [
+        GroupsController,
+        GrantsController,
+        PoliciesController,
+        AccessController,
+        AccessAdministrationController,
+      ],
+      providers: [
+        AccessWritesService,
+        GroupsService,
+        GrantsService,
+        PoliciesService,
+        AdmissionService,
+        AccessService,
+        DraftsService,
+      ],
+    };
+  }
+}

@@ -1,10 +1,10 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Put, Query, Res } from '@nestjs/common';
-import { ApiBearerAuth, ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Delete, Get, Param, Patch, Post, Put, Query, Res } from '@nestjs/common';
+import { ApiBearerAuth, ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { mapPage } from '../kernel/page.js';
 import { AdministratorsOnly, CurrentAuditContext } from '../platform/access.js';
-import { ApiRoute } from '../platform/openapi.js';
+import { ApiRoute, NoContent } from '../platform/openapi.js';
 import { PageQuery } from '../platform/page.dto.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
 import {
@@ -66,8 +66,7 @@ export class GroupsController {
 
   @ApiRoute('deleteGroup', 'Delete a group that no grant and no policy names', 'busy', 'group_in_use')
   @Delete(':id')
-  @HttpCode(204)
-  @ApiNoContentResponse()
+  @NoContent()
   delete(@Param('id', RowIdPipe) id: number, @CurrentAuditContext() by: AuditContext): Promise<void> {
     return this.groups.delete(id, by);
   }
@@ -81,8 +80,7 @@ export class GroupsController {
 
   @ApiRoute('addGroupMember', 'Add a member to a group', 'busy', 'rules_too_large', 'rules_unprovable')
   @Put(':id/members/:user_id')
-  @HttpCode(204)
-  @ApiNoContentResponse()
+  @NoContent()
   addMember(
     @Param('id', RowIdPipe) id: number,
     @Param('user_id', RowIdPipe) userId: number,
@@ -93,8 +91,7 @@ export class GroupsController {
 
   @ApiRoute('removeGroupMember', 'Remove a member from a group', 'busy')
   @Delete(':id/members/:user_id')
-  @HttpCode(204)
-  @ApiNoContentResponse()
+  @NoContent()
   removeMember(
     @Param('id', RowIdPipe) id: number,
     @Param('user_id', RowIdPipe) userId: number,

@@ -1,4 +1,4 @@
-import { Module } from '@nestjs/common';
+import { type DynamicModule, Module } from '@nestjs/common';
 import { AuditModule } from '../audit/audit.module.js';
 import { UsersModule } from '../users/users.module.js';
 import { AdmissionService } from './admission.service.js';
@@ -8,7 +8,6 @@ import { GrantStoresModule } from './grant-stores.module.js';
 import { PostgresAccessFileStore } from './infrastructure/postgres-access-file-store.js';
 import { SnapshotFilesService } from './snapshot-files.service.js';
 import { SnapshotWriter } from './snapshot-writer.service.js';
-import { SnapshotsModule } from './snapshots.module.js';
 
 /** The engine is not asked by a command: its names give warnings only. */
 const ENGINE_NOT_ASKED: EngineNames = {
@@ -16,16 +15,22 @@ const ENGINE_NOT_ASKED: EngineNames = {
   expressionError: () => Promise.resolve(null),
 };
 
-/** Snapshot files, for the command line. Needs the two other ports of admission, which `acl-sync` provides. */
-@Module({
-  imports: [AuditModule, UsersModule, SnapshotsModule, GrantStoresModule],
-  providers: [
-    SnapshotFilesService,
-    SnapshotWriter,
-    AdmissionService,
-    { provide: AccessFileStore, useClass: PostgresAccessFileStore },
-    { provide: EngineNames, useValue: ENGINE_NOT_ASKED },
-  ],
-  exports: [SnapshotFilesService],
-})
-export class SnapshotFilesModule {}
+/** Snapshot files, for the command line. */
+@Module({})
+export class SnapshotFilesModule {
+  /** @param publishing implements the other ports of admission */
+  static with(publishing: DynamicModule): DynamicModule {
+    return {
+      module: SnapshotFilesModule,
+      imports: [AuditModule, UsersModule, GrantStoresModule, publishing],
+      providers: [
+        SnapshotFilesService,
+        SnapshotWriter,
+        AdmissionService,
+        { provide: AccessFileStore, useClass: PostgresAccessFileStore },
+        { provide: EngineNames, useValue: ENGINE_NOT_ASKED },
+      ],
+      exports: [SnapshotFilesService],
+    };
+  }
+}

@@ -1,5 +1,12 @@
-import { applyDecorators, type INestApplication } from '@nestjs/common';
-import { ApiExtension, ApiOperation, DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { applyDecorators, HttpCode, type INestApplication } from '@nestjs/common';
+import {
+  ApiExtension,
+  ApiNoContentResponse,
+  ApiOperation,
+  DocumentBuilder,
+  type OpenAPIObject,
+  SwaggerModule,
+} from '@nestjs/swagger';
 import { type ErrorCode, ERRORS } from '../kernel/errors.js';
 import { STATUS } from './problem.js';
 
@@ -19,6 +26,10 @@ export const ApiRoute =
   };
 
 const described = new WeakSet<object>();
+
+/** A route that answers 204. */
+export const NoContent = (description?: string): MethodDecorator =>
+  applyDecorators(HttpCode(204), ApiNoContentResponse(description === undefined ? {} : { description }));
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 

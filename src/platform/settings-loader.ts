@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { NamedError } from '../kernel/named-error.js';
+import type { ServiceSettings } from '../trino-rules/check/file-invariants.js';
 import { readInputFile } from './infrastructure/input-file.js';
 import { readPlainFile } from './infrastructure/plain-file.js';
 import { createFile } from './infrastructure/whole-file.js';
@@ -54,12 +55,7 @@ export async function loadSettings(command: SettingsUser, environment: Environme
 }
 
 /** The service accounts and catalogs that the environment names, for a command that needs no settings. */
-export function loadServiceSettings(environment: Environment = process.env): {
-  serviceAccounts: string[];
-  writableCatalogs: string[];
-  readableCatalogs: string[];
-  metadataCatalog: string | null;
-} {
+export function loadServiceSettings(environment: Environment = process.env): ServiceSettings {
   const read = new SettingsReader('rules', environment, readFile);
   const metadataCatalog = read.text('ACL_METADATA_CATALOG')?.trim();
   return {

@@ -1,10 +1,9 @@
 import { Readable } from 'node:stream';
-import { Body, Controller, Delete, Get, Headers, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Headers, Param, Post, Query, Res } from '@nestjs/common';
 import {
   ApiBearerAuth,
   ApiCreatedResponse,
   ApiExtraModels,
-  ApiNoContentResponse,
   ApiOkResponse,
   ApiTags,
   getSchemaPath,
@@ -18,7 +17,7 @@ import {
   CurrentUser,
   UntilClientGone,
 } from '../platform/access.js';
-import { ApiRoute } from '../platform/openapi.js';
+import { ApiRoute, NoContent } from '../platform/openapi.js';
 import { CountsWork } from '../platform/work.guard.js';
 import { readQueryCursor } from './domain/query-cursor.js';
 import { readRowCursor } from './domain/row-window.js';
@@ -122,8 +121,7 @@ export class QueriesController {
 
   @ApiRoute('cancelQuery', 'Cancel an own query')
   @Delete(':id')
-  @HttpCode(204)
-  @ApiNoContentResponse()
+  @NoContent()
   async cancel(@Param('id') id: string, @CurrentUser() user: AuthenticatedUser): Promise<void> {
     if (!(await this.queries.cancel(user, id))) throw new Refused('not_found');
   }

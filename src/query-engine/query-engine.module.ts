@@ -1,4 +1,4 @@
-import { Global, Module } from '@nestjs/common';
+import { Module } from '@nestjs/common';
 import { Registry } from 'prom-client';
 import { AuthModule } from '../auth/auth.module.js';
 import { EngineNames } from '../grants/domain/admission-ports.js';
@@ -26,8 +26,6 @@ import { QueryExecutions } from './query-executions.service.js';
 import { RetiredRouteController } from './retired-route.controller.js';
 import { RowStreams } from './row-streams.service.js';
 
-/** Global, because the earlier module `grants` uses its adapter through a port. */
-@Global()
 @Module({
   imports: [AuthModule],
   controllers: [QueriesController, RetiredRouteController],

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { GrantPortsModule } from '../../src/acl-sync/grant-ports.module.js';
 import { PublishingModule } from '../../src/acl-sync/publishing.module.js';
 import { planLine } from '../../src/grants/domain/snapshot-plan.js';
 import { SnapshotFilesModule } from '../../src/grants/snapshot-files.module.js';
@@ -102,8 +101,8 @@ export async function startSnapshotFiles(): Promise<SnapshotFiles> {
   });
   const log = new PinoLog(createPino(settings.log, { write: () => undefined }));
   const platform = PlatformModule.with({ settings, database: service.database, log });
-  const ports = GrantPortsModule.with(PublishingModule.with(settings));
-  const root = { module: Commands, imports: [platform, ports, SnapshotFilesModule] };
+  const files = SnapshotFilesModule.with(PublishingModule.with(settings));
+  const root = { module: Commands, imports: [platform, files] };
   const modules = await NestFactory.createApplicationContext(root, { logger: false });
 
   const environment = {

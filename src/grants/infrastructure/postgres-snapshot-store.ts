@@ -1,19 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
-import type { PolicySubject, Principal } from '../../trino-rules/model/principal.js';
+import type { Principal } from '../../trino-rules/model/principal.js';
 import type { Privilege } from '../../trino-rules/model/privilege.js';
 import type { Resource } from '../../trino-rules/model/resource.js';
-import type { SnapshotGrant, SnapshotGroup, SnapshotPolicy, SnapshotUser } from '../../trino-rules/model/snapshot.js';
+import type { SnapshotGrant, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 import type { Growth } from '../domain/admission-ports.js';
 import { SnapshotStore, type Touched, type WrittenSnapshot } from '../domain/snapshot-store.js';
 import { type PolicyRuleColumns, ruleOf } from './postgres-policy-store.js';
-import { type ResourceColumns, resourceOf } from './principal-columns.js';
-
-interface PrincipalIds {
-  user_id: number | null;
-  group_id: number | null;
-  engine_name: string | null;
-}
+import { type PrincipalIds, type ResourceColumns, resourceOf, unnamedPrincipalOf } from './principal-columns.js';
 
 interface Lists {
   users: { id: number; username: string; is_active: boolean }[];
@@ -152,15 +146,11 @@ export class PostgresSnapshotStore extends SnapshotStore {
   private async written(query: string, values: unknown[]): Promise<WrittenSnapshot> {
     const [lists] = await this.session.manager.query<[Lists]>(query, values);
     return {
-      users: lists.users.map(({ id, username, is_active: isActive }): SnapshotUser => ({
-        id,
-        name: username,
-        isActive,
-      })),
-      groups: lists.groups.map(({ id, name, members }): SnapshotGroup => ({ id, name, members })),
+      users: lists.users.map(({ id, username: name, is_active: isActive }) => ({ id, name, isActive })),
+      groups: lists.groups,
       grants: lists.grants.flatMap((row): SnapshotGrant[] => {
-        const principal = subjectOf(row);
-        if (principal.type === 'everyone') return [];
+        const principal = unnamedPrincipalOf(row);
+        if (principal === null) return [];
         const expiresAt = row.expires_at === null ? null : new Date(row.expires_at);
         return [
           { id: row.id, principal, resource: resourceOf(row), privileges: row.privileges, expiresAt, revokedAt: null },
@@ -168,16 +158,10 @@ export class PostgresSnapshotStore extends SnapshotStore {
       }),
       policies: lists.policies.map((row): SnapshotPolicy => ({
         id: row.id,
-        principal: subjectOf(row),
-        except: row.except.map(subjectOf).filter((subject): subject is Principal => subject.type !== 'everyone'),
+        principal: unnamedPrincipalOf(row) ?? { type: 'everyone' },
+        except: row.except.flatMap((exception) => unnamedPrincipalOf(exception) ?? []),
         ...ruleOf(row),
       })),
     };
   }
-}
-
-function subjectOf(row: PrincipalIds): PolicySubject {
-  if (row.user_id !== null) return { type: 'user', id: row.user_id };
-  if (row.group_id !== null) return { type: 'group', id: row.group_id };
-  return row.engine_name === null ? { type: 'everyone' } : { type: 'engine', name: row.engine_name };
 }

@@ -1,14 +1,18 @@
-import type { NamedPrincipal, NamedSubject, PolicySubject } from '../../trino-rules/model/principal.js';
+import type { NamedPrincipal, NamedSubject, PolicySubject, Principal } from '../../trino-rules/model/principal.js';
 import { nodeOf } from '../../trino-rules/model/node.js';
 import type { Resource } from '../../trino-rules/model/resource.js';
 
-/** A principal in the tables: one of three columns, with its current name. */
-export interface PrincipalColumns {
+/** A principal in the tables: one of three columns; of a policy for everyone none. */
+export interface PrincipalIds {
   user_id: number | null;
-  user_name: string | null;
   group_id: number | null;
-  group_name: string | null;
   engine_name: string | null;
+}
+
+/** The same with its current name. */
+export interface PrincipalColumns extends PrincipalIds {
+  user_name: string | null;
+  group_name: string | null;
 }
 
 /** Selects PrincipalColumns of the table `alias`; needs the joins below. */
@@ -35,8 +39,15 @@ export function subjectOf(row: PrincipalColumns): NamedSubject {
 
 /** Null: none of the three columns is set. */
 export function principalOf(row: PrincipalColumns): NamedPrincipal | null {
-  if (row.user_id !== null) return { type: 'user', id: row.user_id, name: row.user_name ?? '' };
-  if (row.group_id !== null) return { type: 'group', id: row.group_id, name: row.group_name ?? '' };
+  const principal = unnamedPrincipalOf(row);
+  if (principal === null || principal.type === 'engine') return principal;
+  return { ...principal, name: (principal.type === 'user' ? row.user_name : row.group_name) ?? '' };
+}
+
+/** As `principalOf`, by its id. */
+export function unnamedPrincipalOf(row: PrincipalIds): Principal | null {
+  if (row.user_id !== null) return { type: 'user', id: row.user_id };
+  if (row.group_id !== null) return { type: 'group', id: row.group_id };
   return row.engine_name === null ? null : { type: 'engine', name: row.engine_name };
 }
 
