@@ -32,7 +32,6 @@ import {
   toQueryListResponse,
   toQueryResponse,
 } from './query.response.js';
-import { RowStream } from './row-stream.js';
 import { RowStreams } from './row-streams.service.js';
 import type { RowsPage, RowsResult } from './rows-page.js';
 
@@ -49,6 +48,9 @@ const ROWS = {
   },
   'text/csv': { schema: { type: 'string', description: 'RFC 4180, with a header.' } },
 };
+
+/** Parts of a page as JSON that are sent with its length: two mebibytes of rows, and what is around them. */
+const WHOLE_PAGE = 34;
 
 const MEDIA_TYPES: Readonly<Record<RowsFormat, string>> = {
   json: 'application/json; charset=utf-8',
@@ -152,10 +154,11 @@ export class QueriesController {
     const isStream = format !== 'json';
     const all = (place: number): Promise<RowsResult> => this.queries.rows(user, id, place, isStream ? Infinity : limit);
     const first = isStream ? await this.firstPage(all, from, gone) : pageOf(await all(from));
-    const stream = new RowStream(first, isStream ? this.streams.source(user, id) : null);
+    const stream = this.streams.begin(first, user, id, isStream);
     this.streams.follow(stream, reply.raw);
-    const bytes = stream.bytes(format);
-    const beginning = await beginningOf(bytes, !isStream ? 4 : first.length > 0 ? 2 : 1);
+    const together = !isStream ? WHOLE_PAGE : first.length > 0 ? 2 : 1;
+    const bytes = stream.bytes(format, together);
+    const beginning = await beginningOf(bytes, together);
     void reply.type(MEDIA_TYPES[format]);
     await reply.send(beginning.isWhole ? beginning.bytes : Readable.from(joined(beginning.bytes, bytes)));
   }

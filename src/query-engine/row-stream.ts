@@ -14,7 +14,7 @@ export type StreamStop = 'session-ended' | 'stopping';
 
 /** Where a stream gets its further pages. */
 export interface StreamSource {
-  /** Called before each piece. Null: the stream may continue. */
+  /** Called before each mebibyte, and each page. Null: the stream may continue. */
   stop(): Promise<StreamStop | null>;
   more(from: number): Promise<RowsResult>;
   /** The reader has gone: ends the query. */
@@ -30,6 +30,9 @@ type Part = { kind: 'rows'; rows: readonly ApiValue[][] } | Stop;
 /** While one piece is in the socket, the next one waits in the stream. */
 const PIECES_AT_ONCE = 2;
 
+/** A mebibyte of them: so often a stream asks whether it may continue. */
+const PIECES_BETWEEN_STOPS = 16;
+
 /**
  * One answer with rows, made as its reader takes it: a piece in memory beside the page that is held, whatever the page's
  * size. A stream that ends before its query does ends the query.
@@ -39,21 +42,33 @@ export class RowStream {
   /** Nothing is left to abandon: the rows have ended, or another reader continues. */
   private isOver: boolean;
 
-  /** @param source null: the answer is one page. */
+  /**
+   * @param source null: the answer is one page
+   * @param turn resolves when the next piece may be made
+   */
   constructor(
     first: RowsPage,
     private readonly source: StreamSource | null,
+    private readonly turn: () => Promise<void>,
   ) {
     this.page = first;
     this.isOver = source === null;
   }
 
-  /** The answer's bytes. @throws Refused for want of memory, and for broken values. @throws TruncatedStream */
-  async *bytes(format: RowsFormat): AsyncGenerator<Buffer, void, undefined> {
+  /**
+   * The answer's bytes.
+   * @param together so many of the first parts are kept until they are sent together
+   * @throws Refused for want of memory, and for broken values. @throws TruncatedStream
+   */
+  async *bytes(format: RowsFormat, together: number): AsyncGenerator<Buffer, void, undefined> {
+    let kept = 0;
+    let count = 0;
     try {
       for await (const text of FORMATS[format](this.page, this.parts())) {
         const bytes = Buffer.from(text);
-        const claim = this.page.claim(bytes.length * PIECES_AT_ONCE);
+        count += 1;
+        if (count <= together) kept += bytes.length;
+        const claim = this.page.claim(Math.max(kept, bytes.length * PIECES_AT_ONCE));
         if (claim !== 'granted') throw memoryProblem(claim);
         yield bytes;
       }
@@ -73,10 +88,14 @@ export class RowStream {
   /** The pieces of all pages up to the last one, or up to a stop. */
   private async *parts(): AsyncGenerator<Part, void, undefined> {
     for (;;) {
-      for (const rows of this.page.pieces) {
-        const stop = (await this.source?.stop()) ?? null;
-        if (stop !== null) return yield { kind: stop };
-        yield { kind: 'rows', rows };
+      const pieces = this.page.pieces[Symbol.iterator]();
+      for (let count = 0; ; count += 1) {
+        const stop = count % PIECES_BETWEEN_STOPS === 0 ? await this.source?.stop() : null;
+        if (stop !== undefined && stop !== null) return yield { kind: stop };
+        await this.turn();
+        const piece = pieces.next();
+        if (piece.done === true) break;
+        yield { kind: 'rows', rows: piece.value };
       }
       const { next } = this.page;
       if (next === null || this.source === null) break;

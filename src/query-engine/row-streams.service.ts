@@ -5,7 +5,9 @@ import { Timers } from '../kernel/timers.js';
 import type { AuthenticatedUser } from '../platform/access.js';
 import { Log } from '../platform/log.js';
 import { QueriesService } from './queries.service.js';
-import type { RowStream, StreamSource } from './row-stream.js';
+import { RowStream, type StreamSource } from './row-stream.js';
+import { RowTurns } from './row-turns.js';
+import type { RowsPage } from './rows-page.js';
 
 /** Milliseconds in which readers can take the last pieces when the service stops. */
 const LAST_PIECES = 3_000;
@@ -14,6 +16,7 @@ const LAST_PIECES = 3_000;
 @Injectable()
 export class RowStreams {
   private readonly open = new Map<Writable, Promise<void>>();
+  private readonly turns = new RowTurns();
   private isStopping = false;
 
   constructor(
@@ -23,8 +26,13 @@ export class RowStreams {
     private readonly log: Log,
   ) {}
 
-  /** The pages of one user's query; the session is checked before each piece. */
-  source(user: AuthenticatedUser, id: string): StreamSource {
+  /** An answer that begins with that page of a user's query, and continues with the following ones if it is a stream of `all`. */
+  begin(first: RowsPage, user: AuthenticatedUser, id: string, all: boolean): RowStream {
+    return new RowStream(first, all ? this.source(user, id) : null, () => this.turns.next(user.username));
+  }
+
+  /** The pages of one user's query; the session is checked as they are read. */
+  private source(user: AuthenticatedUser, id: string): StreamSource {
     return {
       stop: async () => {
         if (this.isStopping) return 'stopping';

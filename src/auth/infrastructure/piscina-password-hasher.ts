@@ -6,7 +6,7 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { Refused } from '../../kernel/errors.js';
 import { HealthRegistry, type Health } from '../../platform/health.js';
 import { Settings } from '../../platform/settings.js';
-import { FairQueue, type Place } from '../domain/fair-queue.js';
+import { FairQueue, type Place } from '../../kernel/fair-queue.js';
 import { type Hashing, PasswordHasher } from '../domain/password.js';
 import { countedAddress } from '../domain/throttle.js';
 import type work from './password.worker.js';

@@ -1,0 +1,46 @@
+import { setImmediate as afterwards } from 'node:timers/promises';
+import { RowStream } from './row-stream.js';
+import { RowTurns } from './row-turns.js';
+import type { RowsPage } from './rows-page.js';
+
+describe('pieces of rows', () => {
+  it('are made one at a time, by people in turns, and everything else that waits comes between them', async () => {
+    const turns = new RowTurns();
+    const order: string[] = [];
+    const eve = Array.from({ length: 4 }, () => turns.next('eve').then(() => order.push('eve')));
+    const ben = Array.from({ length: 2 }, () => turns.next('ben').then(() => order.push('ben')));
+    const others = (async () => {
+      for (let count = 0; count < 3; count += 1) {
+        await afterwards();
+        order.push('-');
+      }
+    })();
+    await Promise.all([...eve, ...ben, others]);
+
+    expect(order.join(' ')).toMatch(/^eve -( ?-)* ben( -)+ eve( -)* ben( -)* eve( -)* eve$/);
+  });
+
+  it('are not made before their turn', async () => {
+    let made = 0;
+    function* pieces(): Generator<readonly number[][]> {
+      for (;;) yield [[(made += 1)]];
+    }
+    const page: RowsPage = {
+      ...{ columns: [], length: 2, pieces: pieces(), next: null },
+      ...{ claim: () => 'granted', release: () => undefined },
+    };
+    const granted: (() => void)[] = [];
+    const turn = (): Promise<void> => new Promise((resolve) => granted.push(resolve));
+    const bytes = new RowStream(page, null, turn).bytes('json', 1);
+    await bytes.next();
+
+    for (const before of [0, 1, 2]) {
+      const next = bytes.next();
+      await afterwards();
+      expect(made).toBe(before);
+      granted[before]?.();
+      await next;
+    }
+    expect(made).toBe(3);
+  });
+});
