@@ -2,12 +2,12 @@ import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { Clock } from '../kernel/clock.js';
 import { CandidateService } from './candidate.service.js';
 import { PublicationHistory } from './domain/publication-history.js';
-import { failureOf, type RunOutcome } from './domain/publication.js';
+import { failureOf, type RunEnding, type RunOrder, type RunOutcome } from './domain/publication.js';
 import { lastingRestore } from './domain/restore.js';
 import { RulesPreparer } from './domain/rules-preparer.js';
 import { RulesTarget } from './domain/rules-target.js';
 import { type Lease, SyncLock } from './domain/sync-lock.js';
-import { PublishingRun, type RunEnding, type RunOrder } from './publishing-run.js';
+import { PublishingRun } from './publishing-run.js';
 import { RunReportsService } from './run-reports.service.js';
 
 export type RunResult = { kind: 'busy' } | { kind: 'ended'; outcome: RunOutcome };

@@ -1,12 +1,11 @@
-import type { AuditContext } from '../audit/domain/audit-event.js';
 import type { Clock } from '../kernel/clock.js';
 import { diffRules } from '../trino-rules/diff/rules-diff.js';
 import type { Prepared, Reading } from './candidate.service.js';
 import type { Candidate } from './domain/candidate.js';
 import { foundDraft, foundVersion } from './domain/found-version.js';
 import type { PublicationDraft, PublicationHistory } from './domain/publication-history.js';
-import type { Edit, Publication, RunOutcome, Trigger } from './domain/publication.js';
-import { lastingRestore, type Restore } from './domain/restore.js';
+import type { Publication, RunEnding, RunOrder, RunOutcome } from './domain/publication.js';
+import { lastingRestore } from './domain/restore.js';
 import type { RulesPreparer } from './domain/rules-preparer.js';
 import type { LiveRules, RulesTarget } from './domain/rules-target.js';
 import {
@@ -24,23 +23,6 @@ import {
 import type { Lease } from './domain/sync-lock.js';
 import { judgedRestore, judgedText } from './judged-text.js';
 import { TargetSession } from './target-session.js';
-
-/** Trigger, actor and lock timeout of a run. */
-export interface RunOrder {
-  trigger: Trigger;
-  by: AuditContext;
-  /** How long to wait for a run that holds the lock. */
-  lockTimeoutMs: number;
-  /** The version to restore. */
-  restore?: Restore;
-}
-
-/** How a run ended, before it is reported. */
-export interface RunEnding {
-  outcome: RunOutcome;
-  /** The live text was edited by hand; null: it was not. */
-  edit: Edit | null;
-}
 
 /** The ports of a run. */
 export interface RunPorts {

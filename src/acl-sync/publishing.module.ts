@@ -24,10 +24,8 @@ import { PostgresSyncLock } from './infrastructure/postgres-sync-lock.js';
 import { SeparateAdmissionProof } from './infrastructure/separate-admission-proof.js';
 import { SeparateRulesPreparer } from './infrastructure/separate-rules-preparer.js';
 import { PreviewService } from './preview.service.js';
-import { PublicationReports } from './publication-reports.service.js';
 import { PublishedRulesService } from './published-rules.service.js';
 import { PublishedSizeForecast } from './published-size-forecast.service.js';
-import { RestoreReports } from './restore-reports.service.js';
 import { RestoresService } from './restores.service.js';
 import { RunReportsService } from './run-reports.service.js';
 import { ServiceAccountNames } from './service-account-names.service.js';
@@ -52,8 +50,6 @@ export class PublishingModule {
         CandidateService,
         PreviewService,
         StatusService,
-        RestoreReports,
-        PublicationReports,
         TargetCheckService,
         RunReportsService,
         AclSyncMetrics,
@@ -75,7 +71,6 @@ export class PublishingModule {
         RestoresService,
         PreviewService,
         StatusService,
-        RestoreReports,
         TargetCheckService,
         RunReportsService,
         AclSyncMetrics,

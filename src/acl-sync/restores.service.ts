@@ -2,11 +2,10 @@ import { Injectable } from '@nestjs/common';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import { Refused } from '../kernel/errors.js';
-import { Transaction } from '../platform/transaction.js';
 import { AclSyncService, type RunResult } from './acl-sync.service.js';
 import { PublicationHistory } from './domain/publication-history.js';
 import { lastingRestore } from './domain/restore.js';
-import { RestoreReports } from './restore-reports.service.js';
+import { RunReportsService } from './run-reports.service.js';
 
 const HOUR_MS = 3_600_000;
 /** How long a run that is under way is waited for. */
@@ -18,8 +17,7 @@ export class RestoresService {
   constructor(
     private readonly sync: AclSyncService,
     private readonly history: PublicationHistory,
-    private readonly reports: RestoreReports,
-    private readonly transaction: Transaction,
+    private readonly reports: RunReportsService,
     private readonly clock: Clock,
   ) {}
 
@@ -43,16 +41,10 @@ export class RestoresService {
    * @returns null: no restore lasts
    */
   async end(by: AuditContext): Promise<RunResult | null> {
-    const ended = await this.transaction.run(async () => {
-      const latest = await this.history.latest();
-      const restore = lastingRestore(latest, this.clock.now());
-      if (latest === null || restore === null) return null;
-      const ended = { version: restore.version, publication: latest.version, how: 'hand' as const };
-      await this.reports.record({ begun: null, ended }, by);
-      return ended;
-    });
-    if (ended === null) return null;
-    this.reports.write({ begun: null, ended });
+    const latest = await this.history.latest();
+    const restore = lastingRestore(latest, this.clock.now());
+    if (latest === null || restore === null) return null;
+    await this.reports.recordEnd({ version: restore.version, publication: latest.version, how: 'hand' }, by);
     return this.sync.run({ trigger: 'restore', by, lockTimeoutMs: LOCK_TIMEOUT_MS });
   }
 }

@@ -4,15 +4,12 @@ import { AclSyncService } from '../../src/acl-sync/acl-sync.service.js';
 import { CandidateService } from '../../src/acl-sync/candidate.service.js';
 import { type Candidate, type Preparation, prepare } from '../../src/acl-sync/domain/candidate.js';
 import { compileFor } from '../../src/acl-sync/domain/compilation.js';
-import type { RunOutcome } from '../../src/acl-sync/domain/publication.js';
+import type { RunOrder, RunOutcome } from '../../src/acl-sync/domain/publication.js';
 import { prepareWithdrawal, type WithdrawalOrder } from '../../src/acl-sync/domain/prepared-withdrawal.js';
 import { type CompiledText, RulesPreparer } from '../../src/acl-sync/domain/rules-preparer.js';
 import { type Lease, SyncLock } from '../../src/acl-sync/domain/sync-lock.js';
 import { documentOf } from '../../src/acl-sync/domain/unexplained-change.js';
 import { type Preview, PreviewService } from '../../src/acl-sync/preview.service.js';
-import type { RunOrder } from '../../src/acl-sync/publishing-run.js';
-import { PublicationReports } from '../../src/acl-sync/publication-reports.service.js';
-import { RestoreReports } from '../../src/acl-sync/restore-reports.service.js';
 import { RunReportsService } from '../../src/acl-sync/run-reports.service.js';
 import { AuditService } from '../../src/audit/audit.service.js';
 import {
@@ -62,14 +59,7 @@ export class SyncUnderTest {
     const audit = new AuditService(new FakeAuditStore(this.audited), this.clock, settings, this.log);
     const metrics = new AclSyncMetrics(this.metrics);
     const [target, history] = [through(this.target), through(this.history)];
-    const reports = new RunReportsService(
-      history,
-      audit,
-      new PublicationReports(audit, new RestoreReports(history, audit, this.log), this.log),
-      new MemoryTransaction(this),
-      metrics,
-      this.log,
-    );
+    const reports = new RunReportsService(history, audit, new MemoryTransaction(this), metrics, this.log);
     const { preparer, lock, clock } = this;
     const candidates = new CandidateService(snapshots, audit, history, preparer, target, settings, this.log);
     this.previews = new PreviewService(candidates, preparer, target, history, clock);

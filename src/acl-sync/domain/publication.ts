@@ -1,9 +1,10 @@
+import type { AuditContext } from '../../audit/domain/audit-event.js';
 import type { AccessChange } from '../../trino-rules/diff/access-change.js';
 import type { RulesDiff } from '../../trino-rules/diff/rules-diff.js';
 import type { Finding } from '../../trino-rules/document/finding.js';
 import { PreparationExceeded } from './rules-preparer.js';
 import { RulesTargetMoved, RulesTargetUnavailable, type TargetFailure } from './rules-target.js';
-import type { RecordedRestore } from './restore.js';
+import type { RecordedRestore, Restore } from './restore.js';
 import { LeaseLost } from './sync-lock.js';
 
 export const TRIGGERS = ['schedule', 'change', 'expiry', 'route', 'cli', 'restore', 'rollback'] as const;
@@ -76,6 +77,23 @@ export type RunOutcome =
       publication: Publication | null;
     }
   | { kind: 'failed'; failure: RunFailure };
+
+/** Trigger, actor and lock timeout of a run. */
+export interface RunOrder {
+  trigger: Trigger;
+  by: AuditContext;
+  /** How long to wait for a run that holds the lock. */
+  lockTimeoutMs: number;
+  /** The version to restore. */
+  restore?: Restore;
+}
+
+/** How a run ended, before it is reported. */
+export interface RunEnding {
+  outcome: RunOutcome;
+  /** The live text was edited by hand; null: it was not. */
+  edit: Edit | null;
+}
 
 /** A run in the history. */
 export interface Run {
