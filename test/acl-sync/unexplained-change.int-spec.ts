@@ -123,7 +123,8 @@ describe('denials in front of the published rules', () => {
       fc.property(anyRecordedChanges('anything'), (changed) => {
         const previous = effective(changed.previous);
         const published = compile(previous).document;
-        const closed = closedRules(published, revokedAccess(previous, explained(changed)));
+        const { ownAccount } = previous.settings;
+        const closed = closedRules(published, revokedAccess(previous, explained(changed)), ownAccount);
         const recorded = compile(effective(explained(changed))).document;
         expect(closed).not.toBeNull();
         for (const document of [published, recorded])

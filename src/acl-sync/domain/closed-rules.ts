@@ -1,5 +1,5 @@
-import { literal } from '../../trino-rules/compile/name-pattern.js';
-import { rulesHash, rulesText } from '../../trino-rules/compile/rules-text.js';
+import { marked } from '../../trino-rules/compile/marker-rules.js';
+import { anyOf, literal } from '../../trino-rules/compile/name-pattern.js';
 import { compareAccess } from '../../trino-rules/diff/access-change.js';
 import type { RulesDocument } from '../../trino-rules/document/rules-document.js';
 import { readRules } from '../../trino-rules/document/rules-reader.js';
@@ -17,16 +17,12 @@ export interface ClosedRules {
 
 /**
  * The published document with denials in front for every principal that loses access. The engine applies the first rule that
- * matches, so these remove access and never add any. Nothing is compiled.
+ * matches, so these remove access and never add any. The compiler decides nothing of it: its parts write names and the marker.
+ * @param ownAccount asks the engine which version is live
  * @returns null: the check of the result failed
  */
-export function closedRules(published: RulesDocument, losses: RevokedAccess): ClosedRules | null {
-  const denied = withDenials(published, losses);
-  const marker = denied.system_session_properties.filter(isMarker);
-  const properties = denied.system_session_properties.filter((rule) => !isMarker(rule));
-  const hash = rulesHash(rulesText({ ...denied, system_session_properties: properties }));
-  const marked = marker.map((rule) => (rule.allow ? { ...rule, property: `${MARKER}${hash}` } : rule));
-  const text = rulesText({ ...denied, system_session_properties: [...marked, ...properties] });
+export function closedRules(published: RulesDocument, losses: RevokedAccess, ownAccount: string): ClosedRules | null {
+  const { text, hash } = marked(ownAccount, withDenials(withoutMarker(published), losses));
   const reading = readRules(text);
   if (reading.kind === 'refused') return null;
   const { document } = reading;
@@ -38,47 +34,42 @@ export function closedRules(published: RulesDocument, losses: RevokedAccess): Cl
   return isClosed ? { text, hash, document } : null;
 }
 
-function isMarker({ property }: { property?: string }): boolean {
-  return property?.startsWith(MARKER) === true;
+function withoutMarker({ system_session_properties: properties, ...document }: RulesDocument): RulesDocument {
+  return { ...document, system_session_properties: properties.filter(({ property }) => !property?.startsWith(MARKER)) };
 }
 
+/** Every section is named, so that a new one does not compile before it is closed here, too. */
 function withDenials(published: RulesDocument, { nodes, withoutAccess }: RevokedAccess): RulesDocument {
-  const on = nodes.map(({ resource, names }) => ({ ...withNames(resource, literal), user: anyOf(names) }));
+  const denied = nodes.map(({ resource, names }) => ({ user: anyOf(names), ...withNames(resource, literal) }));
+  const catalogs = denied.filter(({ schema }) => schema === undefined);
+  const below = denied.filter(({ schema }) => schema !== undefined);
+  const schemas = below.filter(({ table }) => table === undefined);
   const whole = withoutAccess.length === 0 ? [] : [{ user: anyOf(withoutAccess) }];
   const impersonated = withoutAccess.filter(canBeImpersonated);
   return {
-    ...published,
-    catalogs: [
-      ...whole.map((rule) => ({ ...rule, allow: 'none' as const })),
-      ...on.flatMap(({ user, catalog, schema }) =>
-        schema === undefined ? [{ user, catalog, allow: 'none' as const }] : [],
-      ),
-      ...published.catalogs,
-    ],
-    schemas: [
-      ...on.flatMap(({ user, catalog, schema, table }) =>
-        schema === undefined || table !== undefined ? [] : [{ user, catalog, schema, owner: false }],
-      ),
-      ...published.schemas,
-    ],
-    tables: [
-      ...on.flatMap(({ schema, ...rule }) => (schema === undefined ? [] : [{ ...rule, schema, privileges: [] }])),
-      ...published.tables,
-    ],
-    queries: [...whole.map((rule) => ({ ...rule, allow: [] })), ...published.queries],
+    catalogs: [...inFront([...whole, ...catalogs], { allow: 'none' as const }), ...published.catalogs],
+    schemas: [...inFront(schemas, { owner: false }), ...published.schemas],
+    tables: [...inFront(below, { privileges: [] }), ...published.tables],
+    queries: [...inFront(whole, { allow: [] }), ...published.queries],
     impersonation: [
       ...(impersonated.length === 0 ? [] : [{ new_user: anyOf(impersonated), allow: false }]),
       ...published.impersonation,
     ],
-    system_session_properties: [
-      ...whole.map((rule) => ({ ...rule, allow: false })),
-      ...published.system_session_properties,
-    ],
+    functions: closedAlike(published.functions, inFront(schemas, { privileges: [] })),
+    procedures: closedAlike(published.procedures, inFront(schemas, { privileges: [] })),
+    system_session_properties: [...inFront(whole, { allow: false }), ...published.system_session_properties],
+    // Nobody sets these in a catalog that is closed to them.
+    catalog_session_properties: published.catalog_session_properties,
   };
 }
 
-function anyOf(names: readonly string[]): string {
-  return names.map(literal).join('|');
+function inFront<T extends object, D extends object>(rules: readonly T[], denial: D): (T & D)[] {
+  return rules.map((rule) => ({ ...rule, ...denial }));
+}
+
+/** An empty section is closed already. */
+function closedAlike<T extends object>(rules: readonly T[], denials: readonly T[]): T[] {
+  return rules.length === 0 ? [] : [...denials, ...rules];
 }
 
 /** A level below the node is checked with a name that no rule spells out, as the denial names none there. */
@@ -87,7 +78,11 @@ function hasNothingAt(evaluator: Evaluator, user: string, { resource }: RevokedN
   if (!evaluator.mayRead(user, catalog)) return true;
   if (resource.schema === undefined) return false;
   const deciding = evaluator.tableRule(user, { catalog, schema, table });
-  const isOpen = deciding !== null && (evaluator.rules.tables[deciding]?.privileges.length ?? 0) > 0;
-  const owns = resource.table === undefined && evaluator.ownsSchema(user, { catalog, schema });
-  return !isOpen && !owns;
+  if (deciding !== null && (evaluator.rules.tables[deciding]?.privileges.length ?? 0) > 0) return false;
+  if (resource.table !== undefined) return true;
+  return (
+    !evaluator.ownsSchema(user, { catalog, schema }) &&
+    !evaluator.mayExecuteFunction(user, { catalog, schema, function: 'any function' }) &&
+    !evaluator.mayExecuteProcedure(user, { catalog, schema, procedure: 'any procedure' })
+  );
 }

@@ -56,7 +56,7 @@ export function prepareWithdrawal(
   if (compiled !== null) return finished(compiled);
   const reading = readRules(baseline.text);
   const lost = revokedAccess(snapshots.previous, snapshots.explained);
-  const closed = reading.kind === 'read' ? closedRules(reading.document, lost) : null;
+  const closed = reading.kind === 'read' ? closedRules(reading.document, lost, snapshot.settings.ownAccount) : null;
   if (closed === null) return { ...known, findings: [WITHDRAWAL_IMPOSSIBLE] };
   const { text, hash, document } = closed;
   return finished({ ...known, ...sized(text, document), hash, at: snapshot.at, findings: [CLOSED_INSTEAD] });

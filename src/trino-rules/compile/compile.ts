@@ -5,9 +5,8 @@ import { catalogRules } from './catalog-rules.js';
 import { compilerFindings } from './compiler-findings.js';
 import { isReplacementSafe } from './engine-terms.js';
 import { intentSets, type IntentSets } from './intent-sets.js';
-import { markerRules } from './marker-rules.js';
+import { marked } from './marker-rules.js';
 import { anyOf } from './name-pattern.js';
-import { rulesHash, rulesText } from './rules-text.js';
 import { schemaRules } from './schema-rules.js';
 import { serviceAccountRules } from './service-account-rules.js';
 import { SiblingRules } from './sibling-rules.js';
@@ -32,10 +31,7 @@ export interface CompiledRules {
 export function compile(snapshot: Snapshot, maxBytes = Infinity): CompiledRules {
   const intent = intentSets(snapshot);
   const unmarked = unmarkedDocument(snapshot, intent, new TextSize(maxBytes));
-  const hash = rulesHash(rulesText(unmarked));
-  const properties = [...markerRules(snapshot.settings.ownAccount, hash), ...unmarked.system_session_properties];
-  const document = { ...unmarked, system_session_properties: properties };
-  return { document, text: rulesText(document), hash, findings: compilerFindings(snapshot, intent) };
+  return { ...marked(snapshot.settings.ownAccount, unmarked), findings: compilerFindings(snapshot, intent) };
 }
 
 function unmarkedDocument({ settings }: Snapshot, intent: IntentSets, size: TextSize): RulesDocument {

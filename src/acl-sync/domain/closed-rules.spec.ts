@@ -1,0 +1,81 @@
+import { aSnapshot } from '../../../test/support/snapshot-builder.js';
+import { compile } from '../../trino-rules/compile/compile.js';
+import type { RulesDocument } from '../../trino-rules/document/rules-document.js';
+import { Evaluator } from '../../trino-rules/engine/evaluator.js';
+import { checkMarker } from '../../trino-rules/lint/marker-check.js';
+import { PatternCache } from '../../trino-rules/document/pattern-cache.js';
+import { UserUniverse } from '../../trino-rules/engine/user-universe.js';
+import { closedRules } from './closed-rules.js';
+import type { RevokedAccess } from './revoked-access.js';
+
+const ACCOUNT = 'service-account-grantline';
+
+/** Two people who read two schemas, and may run functions and procedures there. */
+const published = (): RulesDocument => {
+  const story = aSnapshot().group('readers', ['ana', 'bo']).may('SELECT', 'sales.eu').may('SELECT', 'sales.us');
+  const { document } = compile(story.snapshot());
+  return {
+    ...document,
+    functions: [{ user: 'ana|bo', catalog: 'sales', privileges: ['EXECUTE'] }],
+    procedures: [{ user: 'ana|bo', catalog: 'sales', schema: 'eu|us', procedure: 'load', privileges: ['EXECUTE'] }],
+  };
+};
+const losing = (nodes: RevokedAccess['nodes'], withoutAccess: string[] = []): RevokedAccess => ({
+  nodes,
+  withoutAccess,
+});
+const eu = { catalog: 'sales', schema: 'eu' };
+const us = { catalog: 'sales', schema: 'us' };
+
+function closed(losses: RevokedAccess, document = published()): Evaluator {
+  const rules = closedRules(document, losses, ACCOUNT);
+  if (rules === null) throw new Error('the denials could not be checked');
+  return new Evaluator(rules.document);
+}
+
+/** What the person can do in the schema. */
+const rightsIn = (engine: Evaluator, user: string, schema: { catalog: string; schema: string }): string[] => [
+  ...(engine.maySelect(user, { ...schema, table: 'orders' }, []) ? ['select'] : []),
+  ...(engine.mayExecuteFunction(user, { ...schema, function: 'sum_up' }) ? ['function'] : []),
+  ...(engine.mayExecuteProcedure(user, { ...schema, procedure: 'load' }) ? ['procedure'] : []),
+];
+const EVERYTHING = ['select', 'function', 'procedure'];
+
+describe('the published rules with denials in front', () => {
+  it('close a schema, with its functions and procedures, to those who lose it alone', () => {
+    const engine = closed(losing([{ resource: eu, names: ['ana'] }]));
+    expect(rightsIn(engine, 'ana', eu)).toEqual([]);
+    expect(rightsIn(engine, 'ana', us)).toEqual(EVERYTHING);
+    expect(rightsIn(engine, 'bo', eu)).toEqual(EVERYTHING);
+  });
+
+  it('close a table, and leave the rest of its schema', () => {
+    const engine = closed(losing([{ resource: { ...eu, table: 'orders' }, names: ['ana'] }]));
+    expect(rightsIn(engine, 'ana', eu)).toEqual(['function', 'procedure']);
+    expect(engine.maySelect('ana', { ...eu, table: 'items' }, [])).toBe(true);
+  });
+
+  it('close a catalog with all that is in it', () => {
+    const engine = closed(losing([{ resource: { catalog: 'sales' }, names: ['ana', 'bo'] }]));
+    for (const name of ['ana', 'bo']) expect(rightsIn(engine, name, us)).toEqual([]);
+  });
+
+  it('let nobody execute anything who has no access left', () => {
+    const engine = closed(losing([], ['ana']));
+    expect(rightsIn(engine, 'ana', us)).toEqual([]);
+    expect(engine.mayWithQueries('ana', 'execute')).toBe(false);
+    expect(engine.mayImpersonate(ACCOUNT, 'ana')).toBe(false);
+    expect(engine.mayWithQueries('bo', 'execute')).toBe(true);
+  });
+
+  it.each([
+    ['as the compiler writes it', published()],
+    ['without a marker', { ...published(), system_session_properties: [{ user: ACCOUNT, allow: true }] }],
+  ])('name their own version to the account that asks for it, in a text %s', (_, document) => {
+    const rules = closedRules(document, losing([{ resource: eu, names: ['ana'] }]), ACCOUNT);
+    if (rules === null) throw new Error('the denials could not be checked');
+    const users = new UserUniverse([ACCOUNT], [rules.document], new PatternCache());
+    expect(checkMarker(rules.text, rules.document, ACCOUNT, users)).toEqual([]);
+    expect(rules.text).toContain(rules.hash);
+  });
+});
