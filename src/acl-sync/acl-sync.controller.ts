@@ -1,6 +1,7 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { Refused } from '../kernel/errors.js';
+import { mapPage } from '../kernel/page.js';
 import {
   auditContextOf,
   AdministratorsOnly,
@@ -87,8 +88,7 @@ export class AclSyncController {
   @Get('publications')
   @ApiOkResponse({ type: PublicationPageResponse })
   async publications(@Query() page: PageQuery): Promise<PublicationPageResponse> {
-    const { items, next } = await this.statuses.publications(page);
-    return { items: items.map(toSummaryResponse), next };
+    return mapPage(await this.statuses.publications(page), toSummaryResponse);
   }
 
   /** `against`: diff and access are those against that version instead of the text that was live before. */

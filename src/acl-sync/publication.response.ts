@@ -1,4 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { INTEGER, MOMENT, NULLABLE_MOMENT, PageResponse, TEXTS } from '../platform/api-fields.js';
 import type { AccessChange } from '../trino-rules/diff/access-change.js';
 import type { ChangedAccess } from '../trino-rules/diff/access-ledger.js';
 import type { Finding } from '../trino-rules/document/finding.js';
@@ -6,118 +7,68 @@ import { accessForm, type AccessForm } from './domain/access-text.js';
 import { type Publication, type PublicationSummary, type Trigger, TRIGGERS } from './domain/publication.js';
 import { RESTORE_ENDS, type RestoreEnd } from './domain/restore.js';
 
-const MOMENT = { type: String, format: 'date-time' };
-const NULLABLE_MOMENT = { ...MOMENT, nullable: true };
-
 export class FindingResponse implements Finding {
-  @ApiProperty({ description: 'Stable, in kebab-case.' })
-  code!: string;
-
-  @ApiProperty({ enum: ['error', 'warning', 'info'] })
-  severity!: 'error' | 'warning' | 'info';
-
-  @ApiProperty()
-  message!: string;
-
-  @ApiPropertyOptional({ description: 'Where in the rules: `tables[12]`.' })
-  rule?: string;
-
-  @ApiPropertyOptional()
-  witness?: string;
-
-  @ApiPropertyOptional({ type: 'integer' })
-  line?: number;
-
-  @ApiPropertyOptional({ type: 'integer' })
-  column?: number;
+  @ApiProperty({ description: 'Stable, in kebab-case.' }) code!: string;
+  @ApiProperty({ enum: ['error', 'warning', 'info'] }) severity!: 'error' | 'warning' | 'info';
+  @ApiProperty() message!: string;
+  @ApiPropertyOptional({ description: 'Where in the rules: `tables[12]`.' }) rule?: string;
+  @ApiPropertyOptional() witness?: string;
+  @ApiPropertyOptional(INTEGER) line?: number;
+  @ApiPropertyOptional(INTEGER) column?: number;
 }
 
 export class RulesDiffResponse {
-  @ApiProperty({ type: [String], description: 'Rules, each after the name of its section.' })
-  added!: string[];
-
-  @ApiProperty({ type: [String] })
-  removed!: string[];
+  @ApiProperty({ ...TEXTS, description: 'Rules, each after the name of its section.' }) added!: string[];
+  @ApiProperty(TEXTS) removed!: string[];
 }
 
 export class ChangedAccessResponse implements ChangedAccess {
   @ApiProperty({ example: 'SELECT from sales.eu.orders', description: 'A restriction that is gone, or new: `not: …`.' })
   what!: string;
 
-  @ApiProperty({ type: [String], description: 'The first of them, by name.' })
-  people!: string[];
-
-  @ApiProperty({ type: 'integer', description: 'How many more.' })
-  others!: number;
+  @ApiProperty({ ...TEXTS, description: 'The first of them, by name.' }) people!: string[];
+  @ApiProperty({ ...INTEGER, description: 'How many more.' }) others!: number;
 }
 
 export class AccessChangeResponse implements AccessForm {
-  @ApiProperty({ type: [ChangedAccessResponse], description: 'The first hundred.' })
-  gained!: ChangedAccess[];
-
-  @ApiProperty({ type: 'integer' })
-  gained_in_all!: number;
-
-  @ApiProperty({ type: [ChangedAccessResponse], description: 'The first hundred.' })
-  lost!: ChangedAccess[];
-
-  @ApiProperty({ type: 'integer' })
-  lost_in_all!: number;
+  @ApiProperty({ type: [ChangedAccessResponse], description: 'The first hundred.' }) gained!: ChangedAccess[];
+  @ApiProperty(INTEGER) gained_in_all!: number;
+  @ApiProperty({ type: [ChangedAccessResponse], description: 'The first hundred.' }) lost!: ChangedAccess[];
+  @ApiProperty(INTEGER) lost_in_all!: number;
 
   @ApiProperty({ type: 'integer', description: 'Pairs of a principal and a node for which anything changes.' })
   changed_pairs!: number;
 
-  @ApiProperty({ type: 'integer', description: 'Pairs that have anything before or after.' })
-  all_pairs!: number;
+  @ApiProperty({ ...INTEGER, description: 'Pairs that have anything before or after.' }) all_pairs!: number;
 }
 
 export class RequesterResponse {
-  @ApiProperty({ type: 'integer' })
-  id!: number;
-
-  @ApiProperty()
-  name!: string;
+  @ApiProperty(INTEGER) id!: number;
+  @ApiProperty() name!: string;
 }
 
 export class RestoredResponse {
-  @ApiProperty({ type: 'integer', description: 'The older version.' })
-  version!: number;
-
-  @ApiProperty(MOMENT)
-  until!: string;
-
-  @ApiProperty()
-  reason!: string;
+  @ApiProperty({ ...INTEGER, description: 'The older version.' }) version!: number;
+  @ApiProperty(MOMENT) until!: string;
+  @ApiProperty() reason!: string;
 
   @ApiProperty({ type: String, enum: RESTORE_ENDS, nullable: true, description: 'Why it ended; null: it has not.' })
   ended!: RestoreEnd | null;
 }
 
 export class PublicationSummaryResponse {
-  @ApiProperty({ type: 'integer' })
-  version!: number;
-
-  @ApiProperty()
-  hash!: string;
-
-  @ApiProperty({ type: 'integer' })
-  rules!: number;
-
-  @ApiProperty({ type: 'integer' })
-  bytes!: number;
-
-  @ApiProperty({ enum: TRIGGERS })
-  trigger!: Trigger;
+  @ApiProperty(INTEGER) version!: number;
+  @ApiProperty() hash!: string;
+  @ApiProperty(INTEGER) rules!: number;
+  @ApiProperty(INTEGER) bytes!: number;
+  @ApiProperty({ enum: TRIGGERS }) trigger!: Trigger;
 
   @ApiProperty({ type: RequesterResponse, nullable: true, description: 'The account that requested it.' })
   triggered_by!: RequesterResponse | null;
 
-  @ApiProperty()
-  snapshot_hash!: string;
+  @ApiProperty() snapshot_hash!: string;
 
-  @ApiProperty({
-    description: 'Only what recorded changes took away was published, because the run was refused.',
-  })
+  @ApiProperty({ description: 'Only what recorded changes took away was published, because the run was refused.' })
   is_withdrawal!: boolean;
 
   @ApiProperty({ description: 'Found at the target: published from a newer state of the database, or by another one.' })
@@ -130,11 +81,8 @@ export class PublicationSummaryResponse {
   })
   restored!: RestoredResponse | null;
 
-  @ApiProperty({ type: [FindingResponse] })
-  checks!: Finding[];
-
-  @ApiProperty(MOMENT)
-  published_at!: string;
+  @ApiProperty({ type: [FindingResponse] }) checks!: Finding[];
+  @ApiProperty(MOMENT) published_at!: string;
 
   @ApiProperty({ ...NULLABLE_MOMENT, description: 'When the engine was first seen to use it.' })
   live_at!: string | null;
@@ -147,11 +95,8 @@ export class PublicationSummaryResponse {
 }
 
 export class PublicationResponse extends PublicationSummaryResponse {
-  @ApiProperty({ description: 'rules.json' })
-  text!: string;
-
-  @ApiProperty({ description: 'Against the text that was live before.' })
-  diff!: RulesDiffResponse;
+  @ApiProperty({ description: 'rules.json' }) text!: string;
+  @ApiProperty({ description: 'Against the text that was live before.' }) diff!: RulesDiffResponse;
 
   @ApiProperty({
     type: AccessChangeResponse,
@@ -161,13 +106,7 @@ export class PublicationResponse extends PublicationSummaryResponse {
   access!: AccessChangeResponse | null;
 }
 
-export class PublicationPageResponse {
-  @ApiProperty({ type: [PublicationSummaryResponse] })
-  items!: PublicationSummaryResponse[];
-
-  @ApiProperty({ type: String, nullable: true })
-  next!: string | null;
-}
+export class PublicationPageResponse extends PageResponse(PublicationSummaryResponse) {}
 
 export function toSummaryResponse(publication: PublicationSummary): PublicationSummaryResponse {
   const { restored } = publication;

@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Refused } from '../kernel/errors.js';
+import { INTEGER, MOMENT, NULLABLE_MOMENT } from '../platform/api-fields.js';
 import type { Finding } from '../trino-rules/document/finding.js';
 import { type RunOutcome, type RunFailure, type Trigger, TRIGGERS } from './domain/publication.js';
 import {
@@ -10,12 +11,8 @@ import {
   toSummaryResponse,
 } from './publication.response.js';
 
-const MOMENT = { type: String, format: 'date-time' };
-const NULLABLE_MOMENT = { ...MOMENT, nullable: true };
-
 export class SyncResponse {
-  @ApiProperty({ enum: ['applied', 'no_change', 'refused'] })
-  outcome!: 'applied' | 'no_change' | 'refused';
+  @ApiProperty({ enum: ['applied', 'no_change', 'refused'] }) outcome!: 'applied' | 'no_change' | 'refused';
 
   @ApiProperty({
     type: PublicationSummaryResponse,
@@ -40,8 +37,7 @@ export class SyncResponse {
 }
 
 export class PreviewDiffResponse {
-  @ApiProperty({ type: RulesDiffResponse })
-  rules!: RulesDiffResponse;
+  @ApiProperty({ type: RulesDiffResponse }) rules!: RulesDiffResponse;
 
   @ApiProperty({
     type: AccessChangeResponse,
@@ -52,26 +48,13 @@ export class PreviewDiffResponse {
 }
 
 export class PreviewResponse {
-  @ApiProperty({ enum: ['publish', 'no_change', 'refused'] })
-  would!: 'publish' | 'no_change' | 'refused';
-
-  @ApiProperty()
-  hash!: string;
-
-  @ApiProperty({ type: 'integer' })
-  rules!: number;
-
-  @ApiProperty({ type: 'integer' })
-  bytes!: number;
-
-  @ApiProperty({ description: 'Against what is live.' })
-  diff!: PreviewDiffResponse;
-
-  @ApiProperty({ type: [FindingResponse] })
-  checks!: Finding[];
-
-  @ApiProperty({ description: 'Whether the live rules were edited by hand.' })
-  drift!: boolean;
+  @ApiProperty({ enum: ['publish', 'no_change', 'refused'] }) would!: 'publish' | 'no_change' | 'refused';
+  @ApiProperty() hash!: string;
+  @ApiProperty(INTEGER) rules!: number;
+  @ApiProperty(INTEGER) bytes!: number;
+  @ApiProperty({ description: 'Against what is live.' }) diff!: PreviewDiffResponse;
+  @ApiProperty({ type: [FindingResponse] }) checks!: Finding[];
+  @ApiProperty({ description: 'Whether the live rules were edited by hand.' }) drift!: boolean;
 
   @ApiProperty({
     type: String,
@@ -82,53 +65,32 @@ export class PreviewResponse {
 }
 
 export class WaitingResponse {
-  @ApiProperty({ description: 'Hash of the text to approve.' })
-  hash!: string;
-
-  @ApiProperty({ format: 'date-time' })
-  since!: string;
-
-  @ApiProperty({ type: [FindingResponse] })
-  reasons!: Finding[];
+  @ApiProperty({ description: 'Hash of the text to approve.' }) hash!: string;
+  @ApiProperty(MOMENT) since!: string;
+  @ApiProperty({ type: [FindingResponse] }) reasons!: Finding[];
 }
 
 export class PublishedResponse {
-  @ApiProperty({ type: 'integer' })
-  version!: number;
-
-  @ApiProperty()
-  hash!: string;
-
-  @ApiProperty(MOMENT)
-  at!: string;
-
-  @ApiProperty({ type: 'integer' })
-  rules!: number;
-
-  @ApiProperty({ type: 'integer' })
-  bytes!: number;
-
-  @ApiProperty({ enum: TRIGGERS })
-  trigger!: Trigger;
+  @ApiProperty(INTEGER) version!: number;
+  @ApiProperty() hash!: string;
+  @ApiProperty(MOMENT) at!: string;
+  @ApiProperty(INTEGER) rules!: number;
+  @ApiProperty(INTEGER) bytes!: number;
+  @ApiProperty({ enum: TRIGGERS }) trigger!: Trigger;
 }
 
 export class LiveResponse {
-  @ApiProperty()
-  hash!: string;
-
-  @ApiProperty(MOMENT)
-  confirmed_at!: string;
+  @ApiProperty() hash!: string;
+  @ApiProperty(MOMENT) confirmed_at!: string;
 }
 
 export class DriftResponse {
-  @ApiProperty(MOMENT)
-  found_at!: string;
+  @ApiProperty(MOMENT) found_at!: string;
 
   @ApiProperty({ type: String, nullable: true, description: 'Hash of the edited text; null: there was none.' })
   text_hash!: string | null;
 
-  @ApiProperty()
-  overwritten!: boolean;
+  @ApiProperty() overwritten!: boolean;
 }
 
 export class DatabaseBehindResponse {
@@ -138,19 +100,13 @@ export class DatabaseBehindResponse {
   })
   version!: number;
 
-  @ApiProperty()
-  hash!: string;
-
-  @ApiProperty(MOMENT)
-  found_at!: string;
+  @ApiProperty() hash!: string;
+  @ApiProperty(MOMENT) found_at!: string;
 }
 
 export class StatusResponse {
-  @ApiProperty(NULLABLE_MOMENT)
-  last_run_at!: string | null;
-
-  @ApiProperty(NULLABLE_MOMENT)
-  last_success_at!: string | null;
+  @ApiProperty(NULLABLE_MOMENT) last_run_at!: string | null;
+  @ApiProperty(NULLABLE_MOMENT) last_success_at!: string | null;
 
   @ApiProperty({ enum: ['applied', 'no_change', 'refused', 'failed'], nullable: true })
   last_outcome!: RunOutcome['kind'] | null;
@@ -158,11 +114,8 @@ export class StatusResponse {
   @ApiProperty({ type: [FindingResponse], description: 'Why the last run was refused or failed.' })
   last_reasons!: Finding[];
 
-  @ApiProperty({ ...NULLABLE_MOMENT, description: 'Null: this process runs no schedule.' })
-  next_run_at!: string | null;
-
-  @ApiProperty({ type: PublishedResponse, nullable: true })
-  published!: PublishedResponse | null;
+  @ApiProperty({ ...NULLABLE_MOMENT, description: 'Null: this process runs no schedule.' }) next_run_at!: string | null;
+  @ApiProperty({ type: PublishedResponse, nullable: true }) published!: PublishedResponse | null;
 
   @ApiProperty({ type: LiveResponse, nullable: true, description: 'What the engine was seen to use.' })
   live!: LiveResponse | null;
@@ -194,8 +147,7 @@ export class StatusResponse {
   })
   database_behind!: DatabaseBehindResponse | null;
 
-  @ApiProperty()
-  target!: string;
+  @ApiProperty() target!: string;
 }
 
 /** @throws Refused `target_unavailable`, `database_unavailable` or `internal_error` for a run that failed */

@@ -23,7 +23,7 @@ export function accessLines({ gained, lost, gainedInAll, lostInAll }: AccessChan
 }
 
 /** In the names of the API, the log and the audit trail: all counts, and the first `few` changes. */
-export function accessForm(access: AccessChange, few: number): AccessForm {
+export function accessForm(access: AccessChange, few: number) {
   const { gained, lost, gainedInAll, lostInAll, changedPairs, allPairs } = access;
   return {
     gained: gained.slice(0, few),
@@ -35,11 +35,4 @@ export function accessForm(access: AccessChange, few: number): AccessForm {
   };
 }
 
-export interface AccessForm {
-  gained: ChangedAccess[];
-  gained_in_all: number;
-  lost: ChangedAccess[];
-  lost_in_all: number;
-  changed_pairs: number;
-  all_pairs: number;
-}
+export type AccessForm = ReturnType<typeof accessForm>;
