@@ -1,14 +1,22 @@
 import type { explanationForm } from '../grants/domain/explanation-form.js';
 import { nameProblem, resourceNameProblem } from '../kernel/name.js';
-import type { Question } from '../trino-rules/answers/question.js';
 import { traceRules } from '../trino-rules/answers/rule-trace.js';
 import { pathOf } from '../trino-rules/engine/access-fact.js';
 import { nameOfRule, textOfRule } from '../trino-rules/engine/deciding-rule.js';
 import { Evaluator } from '../trino-rules/engine/evaluator.js';
 import { nodeOf } from '../trino-rules/model/node.js';
-import { PRIVILEGES } from '../trino-rules/model/privilege.js';
+import { PRIVILEGE_TERMS, PRIVILEGES, type Privilege } from '../trino-rules/model/privilege.js';
+import type { Question } from '../trino-rules/model/question.js';
+import type { Resource } from '../trino-rules/model/resource.js';
 import { print, remark } from './output.js';
 import { readRulesFile } from './rules-file.js';
+
+/** A privilege at a node, or at a column in its tables. */
+interface Asked {
+  resource: Resource;
+  column?: string | undefined;
+  privilege: Privilege;
+}
 
 interface Options {
   user: string;
@@ -29,12 +37,13 @@ type Explanation = Omit<ReturnType<typeof explanationForm>, 'published' | 'small
  * it is; 2: a wrong question, or a file that cannot be read.
  */
 export async function explainAccess(options: Options): Promise<number> {
-  const question = questionOf(options);
-  if (question === null) return 2;
+  const asked = askedBy(options);
+  if (asked === null) return 2;
   const { user, rules, json } = options;
+  const question = PRIVILEGE_TERMS[asked.privilege].asks(asked.resource, asked.column);
   const explanation = rules === undefined ? await fromDatabase(user, question) : fromFile(user, question, rules);
   if (explanation === null) return 2;
-  print(json ? JSON.stringify(explanation) : explanationText(user, question, explanation));
+  print(json ? JSON.stringify(explanation) : explanationText(user, asked, explanation));
   return 0;
 }
 
@@ -53,7 +62,7 @@ function fromFile(user: string, question: Question, file: string): Explanation |
 }
 
 /** Null: the options do not make a question, and every problem has been printed. */
-function questionOf({ user, catalog, schema, table, column, privilege }: Options): Question | null {
+function askedBy({ user, catalog, schema, table, column, privilege }: Options): Asked | null {
   const asked = PRIVILEGES.find((one) => one === privilege.toUpperCase());
   const names = { catalog, schema, table, column };
   const problems = [
@@ -70,7 +79,7 @@ function questionOf({ user, catalog, schema, table, column, privilege }: Options
   return { resource: nodeOf({ catalog, schema, table }), column, privilege: asked };
 }
 
-function explanationText(user: string, { resource, column, privilege }: Question, explanation: Explanation): string {
+function explanationText(user: string, { resource, column, privilege }: Asked, explanation: Explanation): string {
   const { allowed, rule, considered, grants, policies, published, smallest_change: change } = explanation;
   const node = column === undefined ? pathOf(resource) : `column ${column} of ${pathOf(resource)}`;
   const list = (ids: readonly number[]): string => (ids.length === 0 ? '-' : ids.join(', '));

@@ -3,10 +3,10 @@ import { IsIn, IsOptional } from 'class-validator';
 import { AfterNames, Limit, PageLimit } from '../platform/page.dto.js';
 import { FieldRule } from '../platform/validation.js';
 import type { HolderQuestion } from '../trino-rules/answers/holders.js';
-import type { Question } from '../trino-rules/answers/question.js';
 import { nodeOf } from '../trino-rules/model/node.js';
 import type { Principal } from '../trino-rules/model/principal.js';
-import { PRIVILEGES, type Privilege } from '../trino-rules/model/privilege.js';
+import { PRIVILEGE_TERMS, PRIVILEGES, type Privilege } from '../trino-rules/model/privilege.js';
+import type { Question } from '../trino-rules/model/question.js';
 import type { Resource } from '../trino-rules/model/resource.js';
 import { parsePrincipal, PRINCIPAL_PARAMETER, principalParameterProblem } from './principal.dto.js';
 import { PolicyResourceDto } from './resource.dto.js';
@@ -61,7 +61,11 @@ export function principalOf({ principal }: { principal: string }): Principal {
 export function toQuestion(query: ExplainQuery): Question;
 export function toQuestion(query: WhoQuery): HolderQuestion;
 export function toQuestion(query: ExplainQuery | WhoQuery): HolderQuestion {
-  return { resource: nodeOf(query), column: query.column, privilege: query.privilege };
+  const { column, privilege } = query;
+  const resource = nodeOf(query);
+  return privilege === undefined
+    ? { about: 'anything', resource, column }
+    : PRIVILEGE_TERMS[privilege].asks(resource, column);
 }
 
 /** The node of a cursor; null: none. */

@@ -3,13 +3,13 @@ import { Refused } from '../kernel/errors.js';
 import { type EffectiveAccess, effectiveAccess } from '../trino-rules/answers/effective-access.js';
 import { explain } from '../trino-rules/answers/explanation.js';
 import { AccessIndex } from '../trino-rules/answers/access-index.js';
-import { type Holder, type HolderQuestion, holders } from '../trino-rules/answers/holders.js';
-import type { Question } from '../trino-rules/answers/question.js';
+import { type Holder, type HolderQuestion, holders, isAtNode } from '../trino-rules/answers/holders.js';
 import { traceRules } from '../trino-rules/answers/rule-trace.js';
 import { smallestChange } from '../trino-rules/answers/smallest-change.js';
 import { INFORMATION_SCHEMA } from '../trino-rules/engine/evaluator.js';
 import { textOfRule } from '../trino-rules/engine/deciding-rule.js';
 import type { Principal } from '../trino-rules/model/principal.js';
+import type { Question } from '../trino-rules/model/question.js';
 import type { Resource } from '../trino-rules/model/resource.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { UsersService } from '../users/users.service.js';
@@ -33,22 +33,22 @@ export class AccessService {
 
   /** @throws Refused `validation_failed`: nobody is given `information_schema` */
   async holders(question: HolderQuestion, page: { after: string | null; limit: number }): Promise<Holder[]> {
-    refuseKept(question.resource);
+    refuseKept(question);
     return holders(new AccessIndex(await this.around(question)), question, page);
   }
 
-  /** What is granted above and below a node. Reading `system` follows from what is granted anywhere. */
-  private async around({ resource }: HolderQuestion): Promise<Snapshot> {
-    if (resource.catalog === 'system') return this.snapshots.read();
-    const touched = await this.snapshots.readTouched({ nodes: [resource], groups: [] }, Infinity);
+  /** What is granted above and below a node. */
+  private async around(question: HolderQuestion): Promise<Snapshot> {
+    const node = nodeAsked(question);
+    if (node === null) return this.snapshots.read();
+    const touched = await this.snapshots.readTouched({ nodes: [node], groups: [] }, Infinity);
     return touched ?? this.snapshots.read();
   }
 
   /** @throws Refused as `effective` and `holders` do */
   async explain(principal: Principal, question: Question): Promise<Explained> {
-    refuseKept(question.resource);
-    // Reading `system` follows from what is granted anywhere.
-    const node = question.resource.catalog === 'system' ? null : question.resource;
+    refuseKept(question);
+    const node = nodeAsked(question);
     const closed = await this.closedName(principal);
     const [index, rules] = await Promise.all([this.indexFor(principal, node, closed), this.published.current()]);
     return {
@@ -77,9 +77,14 @@ export class AccessService {
   }
 }
 
+/** Null: the answer follows from what is granted anywhere, as rights and reading `system` do. */
+function nodeAsked(question: HolderQuestion): Resource | null {
+  return isAtNode(question) && question.resource.catalog !== 'system' ? question.resource : null;
+}
+
 /** The engine asks no rule about this schema, so no answer would follow from what is granted. */
-function refuseKept({ schema }: Resource): void {
-  if (schema !== INFORMATION_SCHEMA) return;
+function refuseKept(question: HolderQuestion): void {
+  if (!isAtNode(question) || question.resource.schema !== INFORMATION_SCHEMA) return;
   const message = 'is kept by the engine itself: whoever may enter the catalog reads it, filtered';
   throw new Refused('validation_failed', { errors: [{ field: 'schema', message }] });
 }

@@ -1,10 +1,11 @@
-import { intentAt, reachesSomething, type Intent } from '../../src/trino-rules/model/intent.js';
+import type { FunctionPrivilege, TablePrivilege } from '../../src/trino-rules/document/rules-document.js';
+import { decide } from '../../src/trino-rules/model/decision.js';
+import { intentAt, NO_ACCESS, type Access } from '../../src/trino-rules/model/intent.js';
 import type { Principal } from '../../src/trino-rules/model/principal.js';
-import type { Privilege } from '../../src/trino-rules/model/privilege.js';
-import type { Resource } from '../../src/trino-rules/model/resource.js';
+import type * as model from '../../src/trino-rules/model/question.js';
+import { catalogMode } from '../../src/trino-rules/model/rights.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import type { Answer, Question } from './engine-question.js';
-import { catalogMode, mayImpersonate } from './intended-modes.js';
 
 /**
  * The intent as an answer to a question for the engine; undefined where it does not decide: listings of catalogs and schemas
@@ -13,67 +14,80 @@ import { catalogMode, mayImpersonate } from './intended-modes.js';
 export function byIntent(snapshot: Snapshot, question: Question): Answer | undefined {
   if ('schema' in question && question.schema === 'information_schema') return undefined;
   const principal = principalNamed(snapshot, question.user);
-  const at = (node: Resource): Intent | null => principal && intentAt(snapshot, principal, node);
-  const has = (node: Resource, privilege: Privilege): boolean => at(node)?.privileges.includes(privilege) === true;
+  const may = (asked: model.Question): boolean => principal !== null && decide(snapshot, principal, asked).allowed;
+  const mayUse = (
+    privilege: TablePrivilege,
+    { catalog, schema, table }: TableAsked,
+    columns = [undefined] as Columns,
+  ) => columns.every((column) => may({ about: 'privilege', resource: { catalog, schema, table }, privilege, column }));
+  const owns = ({ catalog, schema }: SchemaAsked) => may({ about: 'schema-ownership', resource: { catalog, schema } });
+  const mayRun = (
+    kind: 'function' | 'procedure',
+    privilege: FunctionPrivilege,
+    asked: SchemaAsked & { name: string },
+  ) =>
+    may({
+      about: 'routine',
+      kind,
+      resource: { catalog: asked.catalog, schema: asked.schema },
+      name: asked.name,
+      privilege,
+    });
+  const at = ({ catalog, schema, table }: TableAsked): Access =>
+    principal === null ? NO_ACCESS : intentAt(snapshot, principal, { catalog, schema, table });
   switch (question.ask) {
     case 'catalog':
       return principal !== null && catalogMode(snapshot, principal, question.catalog) !== 'none';
     case 'create-schema':
     case 'drop-schema':
-      return has(schemaOf(question), 'OWNERSHIP');
+      return owns(question);
     case 'select':
-      return has(tableOf(question), 'SELECT') && opens(at(tableOf(question)), question.columns);
+      return mayUse('SELECT', question, [undefined, ...question.columns]);
     case 'view-with-select':
-      return has(tableOf(question), 'GRANT_SELECT') && opens(at(tableOf(question)), question.columns);
+      return mayUse('GRANT_SELECT', question, [undefined, ...question.columns]);
     case 'update':
-      return has(tableOf(question), 'UPDATE');
+      return mayUse('UPDATE', question);
     case 'insert':
-      return has(tableOf(question), 'INSERT');
+      return mayUse('INSERT', question);
     case 'delete':
     case 'truncate':
-      return has(tableOf(question), 'DELETE');
+      return mayUse('DELETE', question);
     case 'create-table':
     case 'drop-table':
     case 'create-view':
     case 'drop-view':
-      return has(tableOf(question), 'OWNERSHIP');
+      return mayUse('OWNERSHIP', question);
     case 'show-columns':
-      return reached(at(tableOf(question)));
+      return reaches(at(question));
     case 'filters': {
-      const filters = at(tableOf(question))?.filters ?? [];
+      const { filters } = at(question);
       return filters.length === 0 ? [] : [filters.map((expression) => `(${expression})`).join(' AND ')];
     }
     case 'mask':
-      return at(tableOf(question))?.masks.find(({ column }) => column === question.name)?.expression ?? null;
-    case 'filter-tables': {
-      const owns = has(schemaOf(question), 'OWNERSHIP');
-      return question.names.filter((table) => owns || reached(at({ ...schemaOf(question), table })));
-    }
+      return at(question).masks.find(({ column }) => column === question.name)?.expression ?? null;
+    case 'filter-tables':
+      return question.names.filter((table) => owns(question) || reaches(at({ ...question, table })));
     case 'filter-columns':
-      return question.names.filter((column) => shows(at(tableOf(question)), column));
+      return question.names.filter((column) => shows(at(question), column));
     case 'execute-query':
-      return principal !== null && reachesSomething(snapshot, principal);
-    case 'impersonate': {
-      const person = snapshot.users.find(({ name }) => name === question.name);
-      // The engine does not check impersonation of oneself.
-      if (question.name === question.user) return undefined;
-      return person !== undefined && mayImpersonate(snapshot, question.user, person);
-    }
-    case 'system-property':
-      return setsSystemProperty(snapshot, principal, question);
-    case 'catalog-property':
-      return (
-        isServiceAccount(snapshot, question.user) &&
-        principal !== null &&
-        question.catalog !== 'system' &&
-        catalogMode(snapshot, principal, question.catalog) !== 'none'
-      );
+      return may({ about: 'queries', right: 'execute' });
     case 'view-query':
+      return may({ about: 'queries', right: 'view' });
     case 'kill-query':
+      return may({ about: 'queries', right: 'kill' });
+    case 'impersonate':
+      // The engine does not check impersonation of oneself.
+      return question.name === question.user ? undefined : may({ about: 'impersonation', newUser: question.name });
+    case 'system-property':
+      return may({ about: 'session-property', property: question.name, catalog: null });
+    case 'catalog-property':
+      return may({ about: 'session-property', property: question.name, catalog: question.catalog });
     case 'function':
+      return mayRun('function', 'EXECUTE', question);
     case 'view-with-function':
+      return mayRun('function', 'GRANT_EXECUTE', question);
     case 'procedure':
-      return false;
+      return mayRun('procedure', 'EXECUTE', question);
     case 'show-schemas':
     case 'show-tables':
     case 'filter-catalogs':
@@ -82,17 +96,16 @@ export function byIntent(snapshot: Snapshot, question: Question): Answer | undef
   }
 }
 
-function setsSystemProperty(
-  snapshot: Snapshot,
-  principal: Principal | null,
-  { user, name }: { user: string; name: string },
-) {
-  if (name.startsWith('grantline_rules_')) return false;
-  if (isServiceAccount(snapshot, user)) return true;
-  return (
-    principal !== null && reachesSomething(snapshot, principal) && snapshot.settings.sessionProperties.includes(name)
-  );
+interface SchemaAsked {
+  catalog: string;
+  schema: string;
 }
+
+interface TableAsked extends SchemaAsked {
+  table: string;
+}
+
+type Columns = readonly (string | undefined)[];
 
 function principalNamed({ users, settings, grants, policies }: Snapshot, name: string): Principal | null {
   const person = users.find((user) => user.name === name);
@@ -103,27 +116,11 @@ function principalNamed({ users, settings, grants, policies }: Snapshot, name: s
   return named || settings.serviceAccounts.includes(name) ? { type: 'engine', name } : null;
 }
 
-function isServiceAccount({ settings }: Snapshot, name: string): boolean {
-  return settings.serviceAccounts.includes(name);
+function shows(access: Access, column: string): boolean {
+  const more = access.privileges.some((privilege) => privilege !== 'SELECT' && privilege !== 'GRANT_SELECT');
+  return reaches(access) && (more || !access.hidden.includes(column));
 }
 
-function opens(intent: Intent | null, columns: readonly string[]): boolean {
-  return !columns.some((column) => intent?.hidden.includes(column));
-}
-
-function shows(intent: Intent | null, column: string): boolean {
-  const more = intent?.privileges.some((privilege) => privilege !== 'SELECT' && privilege !== 'GRANT_SELECT');
-  return reached(intent) && (more === true || opens(intent, [column]));
-}
-
-function reached(intent: Intent | null): boolean {
-  return intent !== null && intent.privileges.length > 0;
-}
-
-function schemaOf({ catalog, schema }: { catalog: string; schema: string }): Resource {
-  return { catalog, schema };
-}
-
-function tableOf({ catalog, schema, table }: { catalog: string; schema: string; table: string }): Resource {
-  return { catalog, schema, table };
+function reaches({ privileges }: Access): boolean {
+  return privileges.length > 0;
 }

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { anyRules } from '../support/any-rules.js';
 import { anySnapshot } from '../support/any-snapshot.js';
-import { catalogMode } from '../support/intended-modes.js';
 import { withinBudget } from '../support/within-budget.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
 import { PatternCache } from '../../src/trino-rules/document/pattern-cache.js';
@@ -14,6 +13,7 @@ import { UserUniverse } from '../../src/trino-rules/engine/user-universe.js';
 import { intentAt } from '../../src/trino-rules/model/intent.js';
 import type { Principal } from '../../src/trino-rules/model/principal.js';
 import { PRIVILEGES } from '../../src/trino-rules/model/privilege.js';
+import { catalogMode } from '../../src/trino-rules/model/rights.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import { diffAccess, type AccessDiff } from '../../src/trino-rules/diff/access-diff.js';
 

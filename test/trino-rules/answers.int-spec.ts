@@ -4,17 +4,19 @@ import { applyChanges } from '../support/apply-changes.js';
 import { aSnapshot } from '../support/snapshot-builder.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
 import { Evaluator } from '../../src/trino-rules/engine/evaluator.js';
-import { decide, intentAt } from '../../src/trino-rules/model/intent.js';
+import { decide } from '../../src/trino-rules/model/decision.js';
+import { intentAt } from '../../src/trino-rules/model/intent.js';
 import { compareNodes, covers } from '../../src/trino-rules/model/node.js';
 import { type Principal, principalText } from '../../src/trino-rules/model/principal.js';
-import { PRIVILEGES } from '../../src/trino-rules/model/privilege.js';
+import { QUERY_RIGHTS } from '../../src/trino-rules/document/rules-document.js';
+import { PRIVILEGE_TERMS, PRIVILEGES, type Privilege } from '../../src/trino-rules/model/privilege.js';
+import type { RightQuestion } from '../../src/trino-rules/model/question.js';
 import type { Resource } from '../../src/trino-rules/model/resource.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import { AccessIndex } from '../../src/trino-rules/answers/access-index.js';
 import { effectiveAccess, isSameAccess } from '../../src/trino-rules/answers/effective-access.js';
 import { explain } from '../../src/trino-rules/answers/explanation.js';
 import { holders } from '../../src/trino-rules/answers/holders.js';
-import { accessToColumn, type Question } from '../../src/trino-rules/answers/question.js';
 import { traceRules } from '../../src/trino-rules/answers/rule-trace.js';
 import { smallestChange } from '../../src/trino-rules/answers/smallest-change.js';
 
@@ -43,7 +45,14 @@ const nodes = ({ grants, policies, settings }: Snapshot): Resource[] => {
   const all = [...named, ...catalogs.map((catalog) => ({ catalog }))];
   return [...new Map(all.map((node) => [JSON.stringify(node), node])).values()];
 };
-const questions = (snapshot: Snapshot): fc.Arbitrary<Question> =>
+interface Asked {
+  resource: Resource;
+  column?: string | undefined;
+  privilege: Privilege;
+}
+
+const questionOf = ({ resource, column, privilege }: Asked) => PRIVILEGE_TERMS[privilege].asks(resource, column);
+const anyAsked = (snapshot: Snapshot): fc.Arbitrary<Asked> =>
   fc.record({
     resource: fc.constantFrom(...nodes(snapshot), { catalog: 'system', schema: 'jdbc', table: 'tables' }),
     column: fc.constantFrom(undefined, 'id', 'i', 'größe'),
@@ -53,12 +62,35 @@ const asked = anySnapshot().chain((snapshot) =>
   fc.record({
     snapshot: fc.constant(snapshot),
     principal: fc.constantFrom(...principals(snapshot)),
-    question: questions(snapshot),
+    at: anyAsked(snapshot),
   }),
 );
+/** What is no data: one of each kind, and every user to become. */
+const rights = ({ users, settings }: Snapshot): RightQuestion[] => [
+  ...QUERY_RIGHTS.map((right) => ({ about: 'queries', right }) as const),
+  ...users.map(({ name }) => ({ about: 'impersonation', newUser: name }) as const),
+  ...['sales', 'system', ...settings.writableCatalogs, ...settings.readableCatalogs].flatMap((catalog) => [
+    { about: 'session-property', property: 'p', catalog } as const,
+    { about: 'catalog-mode', resource: { catalog }, mode: 'all' } as const,
+    { about: 'catalog-mode', resource: { catalog }, mode: 'read-only' } as const,
+  ]),
+  ...['p', ...settings.sessionProperties].map(
+    (property) => ({ about: 'session-property', property, catalog: null }) as const,
+  ),
+  ...(['function', 'procedure'] as const).map(
+    (kind) =>
+      ({
+        about: 'routine',
+        kind,
+        resource: { catalog: 'sales', schema: 'system' },
+        name: 'query',
+        privilege: 'EXECUTE',
+      }) as const,
+  ),
+];
 const NOTHING = { privileges: [], filters: [], hidden: [], masks: [], conflicts: [] };
-const answer = (snapshot: Snapshot, principal: Principal, { resource, column, privilege }: Question): boolean =>
-  accessToColumn(decide(snapshot, principal, resource, privilege).intent, column).privileges.includes(privilege);
+const answer = (snapshot: Snapshot, principal: Principal, at: Asked): boolean =>
+  decide(snapshot, principal, questionOf(at)).allowed;
 
 describe('effective access', () => {
   it('holds at its node and below it, down to the next entry', () => {
@@ -129,7 +161,7 @@ describe('everybody who may', () => {
       fc.property(anySnapshot(), (snapshot) => {
         const index = new AccessIndex(snapshot);
         for (const resource of [...nodes(snapshot), { catalog: 'system', schema: 'metadata' }]) {
-          const found = holders(index, { resource }).map(({ principal, access }) => [
+          const found = holders(index, { about: 'anything', resource }).map(({ principal, access }) => [
             principalText(principal),
             access.privileges,
           ]);
@@ -147,9 +179,9 @@ describe('everybody who may', () => {
 describe('an explanation', () => {
   it('answers as the specification does', () => {
     fc.assert(
-      fc.property(asked, ({ snapshot, principal, question }) => {
-        expect(explain(new AccessIndex(snapshot), principal, question).allowed).toBe(
-          answer(snapshot, principal, question),
+      fc.property(asked, ({ snapshot, principal, at }) => {
+        expect(explain(new AccessIndex(snapshot), principal, questionOf(at)).allowed).toBe(
+          answer(snapshot, principal, at),
         );
       }),
       { numRuns: 500 },
@@ -158,14 +190,14 @@ describe('an explanation', () => {
 
   it('has a smallest change that turns the answer round, and none of its steps is superfluous', () => {
     fc.assert(
-      fc.property(asked, ({ snapshot, principal, question }) => {
-        const changes = smallestChange(new AccessIndex(snapshot), principal, question);
+      fc.property(asked, ({ snapshot, principal, at }) => {
+        const changes = smallestChange(new AccessIndex(snapshot), principal, questionOf(at));
         if (changes === null) return;
-        const before = answer(snapshot, principal, question);
-        expect(answer(applyChanges(snapshot, changes), principal, question)).toBe(!before);
+        const before = answer(snapshot, principal, at);
+        expect(answer(applyChanges(snapshot, changes), principal, at)).toBe(!before);
         const superfluous = changes.filter((one) => {
           const others = changes.filter((change) => change !== one);
-          return answer(applyChanges(snapshot, others), principal, question) !== before;
+          return answer(applyChanges(snapshot, others), principal, at) !== before;
         });
         expect(superfluous).toEqual([]);
       }),
@@ -175,12 +207,12 @@ describe('an explanation', () => {
 
   it('finds a change wherever grants are open', () => {
     fc.assert(
-      fc.property(asked, ({ snapshot, principal, question }) => {
-        const { catalog, schema } = question.resource;
+      fc.property(asked, ({ snapshot, principal, at }) => {
+        const { catalog, schema } = at.resource;
         const { serviceAccounts, metadataCatalog } = snapshot.settings;
         const isService = principal.type === 'engine' && serviceAccounts.includes(principal.name);
         if (isService || catalog === 'system' || catalog === metadataCatalog || schema === 'information_schema') return;
-        expect(smallestChange(new AccessIndex(snapshot), principal, question)?.length).toBeGreaterThan(0);
+        expect(smallestChange(new AccessIndex(snapshot), principal, questionOf(at))?.length).toBeGreaterThan(0);
       }),
     );
   });
@@ -196,11 +228,11 @@ describe('an explanation', () => {
       .seesOnly('sales.eu', "region = 'EU'")
       .snapshot();
     const resource = { catalog: 'sales', schema: 'eu', table: 'orders' };
-    const why = (question: Omit<Question, 'resource'>) => {
+    const why = (at: Omit<Asked, 'resource'>) => {
       const { allowed, policies } = explain(
         new AccessIndex(snapshot),
         { type: 'user', id: 1 },
-        { resource, ...question },
+        questionOf({ resource, ...at }),
       );
       return [allowed, policies.map(({ id }) => id)];
     };
@@ -213,19 +245,47 @@ describe('an explanation', () => {
   });
 });
 
+const nameOf = ({ users }: Snapshot, principal: Exclude<Principal, { type: 'group' }>): string =>
+  principal.type === 'engine' ? principal.name : (users.find(({ id }) => id === principal.id)?.name ?? '');
+
+describe('rights besides data', () => {
+  it('are explained, traced and held as the specification says', () => {
+    fc.assert(
+      fc.property(anySnapshot(), (snapshot) => {
+        const { document, findings } = compile(snapshot);
+        if (findings.some(({ severity }) => severity === 'error')) return;
+        const evaluator = new Evaluator(document);
+        const index = new AccessIndex(snapshot);
+        for (const right of rights(snapshot)) {
+          const allowed = [...users(snapshot), ...engines(snapshot)].filter((principal) => {
+            const decided = decide(snapshot, principal, right).allowed;
+            expect(explain(index, principal, right).allowed).toBe(decided);
+            return decided;
+          });
+          const traced = [...users(snapshot), ...engines(snapshot)].filter((principal) => {
+            const name = principal.type === 'group' ? '' : nameOf(snapshot, principal);
+            return traceRules(evaluator, name, right).allowed;
+          });
+          expect(traced.map(principalText)).toEqual(allowed.map(principalText));
+          const found = holders(index, right).map(({ principal }) => principalText(principal));
+          expect(found.sort()).toEqual(allowed.map(principalText).sort());
+        }
+      }),
+      { numRuns: 40 },
+    );
+  });
+});
+
 describe('the trace of a question through the rules', () => {
   it('ends in the answer that the grants mean', () => {
     fc.assert(
-      fc.property(asked, ({ snapshot, principal, question }) => {
-        if (principal.type === 'group' || question.resource.schema === 'information_schema') return;
-        const name =
-          principal.type === 'engine'
-            ? principal.name
-            : (snapshot.users.find(({ id }) => id === principal.id)?.name ?? '');
+      fc.property(asked, ({ snapshot, principal, at }) => {
+        if (principal.type === 'group' || at.resource.schema === 'information_schema') return;
+        const name = nameOf(snapshot, principal);
         const { document, findings } = compile(snapshot);
         if (findings.some(({ severity }) => severity === 'error')) return;
-        const { allowed, rule, considered } = traceRules(new Evaluator(document), name, question);
-        expect(allowed).toBe(answer(snapshot, principal, question));
+        const { allowed, rule, considered } = traceRules(new Evaluator(document), name, questionOf(at));
+        expect(allowed).toBe(answer(snapshot, principal, at));
         if (rule !== null) {
           const later = considered.filter(({ section, index }) => section === rule.section && index >= rule.index);
           expect(later).toEqual([]);

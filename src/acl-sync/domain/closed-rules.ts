@@ -1,12 +1,11 @@
 import { marked } from '../../trino-rules/compile/marker-rules.js';
 import { anyOf, literal } from '../../trino-rules/compile/name-pattern.js';
 import { compareAccess } from '../../trino-rules/diff/access-change.js';
-import type { RulesDocument } from '../../trino-rules/document/rules-document.js';
+import { MARKER, type RulesDocument } from '../../trino-rules/document/rules-document.js';
 import { readRules } from '../../trino-rules/document/rules-reader.js';
 import { Evaluator } from '../../trino-rules/engine/evaluator.js';
-import { MARKER } from '../../trino-rules/engine/rights.js';
-import { canBeImpersonated } from '../../trino-rules/model/intent.js';
 import { withNames } from '../../trino-rules/model/node.js';
+import { canBeImpersonated } from '../../trino-rules/model/rights.js';
 import type { RevokedNode, RevokedAccess } from './revoked-access.js';
 
 export interface ClosedRules {

@@ -11,7 +11,7 @@ interface Entries {
 
 /**
  * The entries of a snapshot by principal and by node. Both narrowings are snapshots themselves, so that the specification
- * (`model/intent.ts`) answers on them as on the whole, only faster.
+ * (`model/`) answers on them as on the whole, only faster.
  */
 export class AccessIndex {
   private readonly bySubject = new Map<string, Entries>();

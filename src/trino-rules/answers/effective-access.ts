@@ -1,4 +1,4 @@
-import { type Access, accessOf, type Intent, intentAt, isServiceAccount, type Origin } from '../model/intent.js';
+import { type Access, accessOf, type DataIntent, intentAt, isServiceAccount, type Origin } from '../model/intent.js';
 import { compareNames, compareNodes } from '../model/node.js';
 import type { Principal } from '../model/principal.js';
 import type { Resource } from '../model/resource.js';
@@ -35,7 +35,7 @@ export function effectiveAccess(
 }
 
 /** The grants that give any of the privileges. */
-export function givingGrants({ privileges, grants }: Intent): Origin<SnapshotGrant>[] {
+export function givingGrants({ privileges, grants }: DataIntent): Origin<SnapshotGrant>[] {
   return grants.filter(({ source }) =>
     accessOf(source.privileges, []).privileges.some((one) => privileges.includes(one)),
   );
@@ -54,7 +54,7 @@ function namedNodes(own: AccessIndex, principal: Principal): Resource[] {
 }
 
 /** Whether a grant gives something at this very node, or a policy on it changes what there is. */
-function hasEntry(intent: Intent): boolean {
+function hasEntry(intent: DataIntent): boolean {
   if (intent.standing !== null) return intent.privileges.length > 0;
   if (givingGrants(intent).some(namesThisNode)) return true;
   if (!intent.policies.some(namesThisNode)) return false;

@@ -1,10 +1,10 @@
-import { type Intent, intentAt } from '../model/intent.js';
+import { decide, gives, readsColumns, takes } from '../model/decision.js';
+import type { Intent } from '../model/intent.js';
 import { depth } from '../model/node.js';
 import type { Principal } from '../model/principal.js';
-import { PRIVILEGE_TERMS, taken, withContained } from '../model/privilege.js';
+import { type DataQuestion, isAboutData, type Question } from '../model/question.js';
 import type { SnapshotGrant, SnapshotPolicy } from '../model/snapshot.js';
 import type { AccessIndex } from './access-index.js';
-import { accessToColumn, type Question } from './question.js';
 
 /** Whether something is allowed, and the entries that make it so. */
 export interface Explanation {
@@ -17,27 +17,34 @@ export interface Explanation {
 
 /** Only what matters to the answer: no mask that a nearer one replaces, no deny of another privilege. */
 export function explain(index: AccessIndex, principal: Principal, question: Question): Explanation {
-  const intent = intentAt(index.of(principal), principal, question.resource);
-  const allowed = accessToColumn(intent, question.column).privileges.includes(question.privilege);
-  const policies = allowed ? restrictions(intent, question) : obstacles(intent, question);
-  return { allowed, grants: carrying(intent, question), policies };
+  // A right can be about other accounts, and follow from what they reach.
+  const snapshot = isAboutData(question) ? index.of(principal) : index.snapshot;
+  const { allowed, grants, denies, intent } = decide(snapshot, principal, question);
+  const policies = !isAboutData(question)
+    ? denies.map(({ source }) => source)
+    : allowed
+      ? restrictions(intent, question)
+      : obstacles(intent, question);
+  return { allowed, grants: grants.map(({ source }) => source), policies };
 }
 
-/** Live grants with the privilege, at the node or above it. */
-export function carrying({ grants }: Intent, { privilege }: Question): SnapshotGrant[] {
-  return grants.map(({ source }) => source).filter(({ privileges }) => withContained(privileges).has(privilege));
+/** Live grants of it, at the node or above it. */
+export function carrying({ grants }: Intent, question: DataQuestion): SnapshotGrant[] {
+  return grants.map(({ source }) => source).filter(({ privileges }) => gives(privileges, question));
 }
 
-/** The policies that take the privilege, or hide the column from those who read it. */
-export function obstacles(intent: Intent, { column, privilege }: Question): SnapshotPolicy[] {
+/** The policies that take it, or hide the column from those who read it. */
+export function obstacles(intent: Intent, question: DataQuestion): SnapshotPolicy[] {
+  const { column } = question;
   const policies = intent.policies.map(({ source }) => source);
-  const denies = policies.filter((policy) => policy.kind === 'deny' && taken(policy.privileges).has(privilege));
-  if (column === undefined || !PRIVILEGE_TERMS[privilege].readsColumns) return denies;
+  const denies = policies.filter((policy) => policy.kind === 'deny' && takes(policy.privileges, question));
+  if (column === undefined || !readsColumns(question)) return denies;
   return [...denies, ...hidingPolicies(policies, column), ...contradictoryMasks(policies, column)];
 }
 
-function restrictions(intent: Intent, { column, privilege }: Question): SnapshotPolicy[] {
-  if (!PRIVILEGE_TERMS[privilege].readsColumns) return [];
+function restrictions(intent: Intent, question: DataQuestion): SnapshotPolicy[] {
+  if (!readsColumns(question)) return [];
+  const { column } = question;
   const policies = intent.policies.map(({ source }) => source);
   const columns = new Set(policies.flatMap((policy) => ('column' in policy.resource ? [policy.resource.column] : [])));
   const asked = column === undefined ? [...columns].sort() : [column];

@@ -1,45 +1,70 @@
-import { type Access, intentAt, type Origin } from '../model/intent.js';
+import { decide, privilegesFor } from '../model/decision.js';
+import { type Access, accessToColumn, intentAt, NO_ACCESS, type Origin } from '../model/intent.js';
 import { compareNames } from '../model/node.js';
 import type { NamedPrincipal } from '../model/principal.js';
-import type { Privilege } from '../model/privilege.js';
+import { PRIVILEGES } from '../model/privilege.js';
+import { isAboutData, type Question, type RightQuestion } from '../model/question.js';
+import type { Resource } from '../model/resource.js';
 import type { SnapshotGrant } from '../model/snapshot.js';
 import { AccessIndex } from './access-index.js';
 import { givingGrants } from './effective-access.js';
-import { accessToColumn, type Question } from './question.js';
 
-/** A principal that may do something at a node. */
+/** A principal that may do what is asked about. */
 export interface Holder {
   principal: NamedPrincipal;
+  /** All that it has there over data; nothing at all where a right is asked about. */
   access: Access;
-  /** The grants that give it; empty where it follows from the settings. */
+  /** The grants that give it; empty where it follows from the settings, or from what it reaches. */
   origins: Origin<SnapshotGrant>[];
 }
 
-/** With the privilege left out: any of them. */
-export type HolderQuestion = Omit<Question, 'privilege'> & { privilege?: Privilege | undefined };
+/** `anything`: whatever can be held at the node. */
+export type HolderQuestion = Question | { about: 'anything'; resource: Resource; column?: string | undefined };
+
+type NodeQuestion = Exclude<HolderQuestion, RightQuestion>;
+
+export function isAtNode(question: HolderQuestion): question is NodeQuestion {
+  return question.about === 'anything' || isAboutData(question);
+}
 
 /**
- * Everybody who may use a privilege at a node, by name: accounts, engine principals and service accounts. Groups are named by the
+ * Everybody who may do what is asked about, by name: accounts, engine principals and service accounts. Groups are named by the
  * origins only.
  * @param after the name of the last principal of the page before; null: from the start
  */
 export function holders(
   index: AccessIndex,
-  { resource, column, privilege }: HolderQuestion,
+  question: HolderQuestion,
   { after = null, limit = Infinity }: { after?: string | null; limit?: number } = {},
 ): Holder[] {
-  // Reading the catalog `system` follows from access anywhere else.
-  const relevant = resource.catalog === 'system' ? index : new AccessIndex(index.onPath(resource));
+  // Reading the catalog `system` follows from access anywhere else, as rights do.
+  const isLocal = isAtNode(question) && question.resource.catalog !== 'system';
+  const relevant = isLocal ? new AccessIndex(index.onPath(question.resource)) : index;
   const found: Holder[] = [];
   for (const principal of candidates(relevant)) {
     if (found.length >= limit) break;
     if (after !== null && compareNames(principal.name, after) <= 0) continue;
-    const intent = intentAt(relevant.of(principal), principal, resource);
-    const access = accessToColumn(intent, column);
-    const asked = access.privileges.filter((one) => privilege === undefined || one === privilege);
-    if (asked.length > 0) found.push({ principal, access, origins: givingGrants({ ...intent, privileges: asked }) });
+    const holder = isAtNode(question)
+      ? holderOfData(relevant, principal, question)
+      : holderOfRight(relevant, principal, question);
+    if (holder !== null) found.push({ principal, ...holder });
   }
   return found;
+}
+
+type Held = Omit<Holder, 'principal'> | null;
+
+function holderOfData(index: AccessIndex, principal: NamedPrincipal, question: NodeQuestion): Held {
+  const intent = intentAt(index.of(principal), principal, question.resource);
+  const access = accessToColumn(intent, question.column);
+  const asked = question.about === 'anything' ? PRIVILEGES : privilegesFor(question);
+  const privileges = access.privileges.filter((privilege) => asked.includes(privilege));
+  return privileges.length === 0 ? null : { access, origins: givingGrants({ ...intent, privileges }) };
+}
+
+function holderOfRight({ snapshot }: AccessIndex, principal: NamedPrincipal, question: RightQuestion): Held {
+  const { allowed, grants } = decide(snapshot, principal, question);
+  return allowed ? { access: NO_ACCESS, origins: grants } : null;
 }
 
 /** Principals that a grant names, members of groups that one names, and service accounts; by name. */

@@ -1,10 +1,8 @@
-import { FRESH_PREFIX } from '../document/open-names.js';
 import type { RulesDocument } from '../document/rules-document.js';
-import type { AccessFact } from '../engine/access-fact.js';
 import { decidingRule, type RuleAt } from '../engine/deciding-rule.js';
-import { type Evaluator, INFORMATION_SCHEMA } from '../engine/evaluator.js';
+import { type Evaluator, INFORMATION_SCHEMA, tableAt } from '../engine/evaluator.js';
 import type { Patterned } from '../engine/first-match.js';
-import type { Question } from './question.js';
+import { isAboutData, type Question } from '../model/question.js';
 
 /** How the engine comes to its answer by a document. */
 export interface RuleTrace {
@@ -20,41 +18,23 @@ export interface RuleTrace {
 
 /** Asks a document as the engine would. An unnamed level of the node stands for any name without a rule of its own. */
 export function traceRules(evaluator: Evaluator, user: string, question: Question): RuleTrace {
-  const fact = factOf(question);
-  const rule = decidingRule(evaluator, fact, user);
+  const asked = askedFirst(question);
+  const rule = decidingRule(evaluator, asked, user);
   return {
-    allowed: isAllowed(evaluator, user, question),
+    allowed: evaluator.allows(user, question),
     rule,
-    considered: triedBefore(evaluator, user, question, fact, rule),
+    considered: triedBefore(evaluator, user, asked, rule),
   };
 }
 
-function factOf({ resource, privilege }: Question): AccessFact {
-  const { catalog, schema, table } = resource;
-  // Once the catalog may be entered, the engine filters this schema itself.
-  if (schema === INFORMATION_SCHEMA) return { about: 'catalog-mode', resource: { catalog }, mode: 'read-only' };
-  return privilege === 'OWNERSHIP' && table === undefined
-    ? { about: 'schema-ownership', resource }
-    : { about: 'privilege', resource, privilege };
+/** Once the catalog may be entered, the engine filters `information_schema` itself. */
+function askedFirst(question: Question): Question {
+  if (!isAboutData(question) || question.resource.schema !== INFORMATION_SCHEMA) return question;
+  return { about: 'catalog-mode', resource: { catalog: question.resource.catalog }, mode: 'read-only' };
 }
 
-function isAllowed(evaluator: Evaluator, user: string, { resource, column, privilege }: Question): boolean {
-  const { catalog, schema = FRESH_PREFIX, table = FRESH_PREFIX } = resource;
-  const columns = column === undefined ? [] : [column];
-  return privilege === 'OWNERSHIP' && resource.table === undefined
-    ? evaluator.ownsSchema(user, { catalog, schema })
-    : evaluator.mayUse(user, privilege, { catalog, schema, table }, columns);
-}
-
-/** Of the sections that the engine asks in turn: catalogs, which gate everything below, then tables or schemas. */
-function triedBefore(
-  { first, rules }: Evaluator,
-  user: string,
-  { resource }: Question,
-  fact: AccessFact,
-  decided: RuleAt | null,
-): RuleAt[] {
-  const { catalog, schema = FRESH_PREFIX, table = FRESH_PREFIX } = resource;
+/** Of the sections that the engine asks in turn: catalogs, which gate everything below, then that of the rule that decides. */
+function triedBefore({ first, rules }: Evaluator, user: string, asked: Question, decided: RuleAt | null): RuleAt[] {
   const before = <Key extends string>(
     section: keyof RulesDocument,
     tried: readonly Patterned<NoInfer<Key>>[],
@@ -63,12 +43,40 @@ function triedBefore(
     tried
       .slice(0, decided?.section === section ? decided.index : tried.length)
       .flatMap((rule, index) => (first.matches(rule, names) ? [{ section, index }] : []));
-  if (decided?.section === 'catalogs' || fact.about === 'catalog-mode') {
-    return before('catalogs', rules.catalogs, { catalog });
+  const gates = (catalog: string): RuleAt[] => {
+    if (decided?.section === 'catalogs') return before('catalogs', rules.catalogs, { catalog });
+    const gate = first.index(rules.catalogs, { catalog, user }) ?? rules.catalogs.length;
+    return before('catalogs', rules.catalogs.slice(0, gate + 1), { catalog });
+  };
+  switch (asked.about) {
+    case 'catalog-mode':
+      return before('catalogs', rules.catalogs, { catalog: asked.resource.catalog });
+    case 'schema-ownership':
+    case 'privilege': {
+      const { catalog, schema, table } = tableAt(asked.resource);
+      if (decided?.section === 'catalogs') return gates(catalog);
+      return asked.about === 'privilege'
+        ? [...gates(catalog), ...before('tables', rules.tables, { catalog, schema, table })]
+        : [...gates(catalog), ...before('schemas', rules.schemas, { catalog, schema })];
+    }
+    case 'routine': {
+      const { catalog, schema } = tableAt(asked.resource);
+      return asked.kind === 'function'
+        ? [...gates(catalog), ...before('functions', rules.functions, { catalog, schema, function: asked.name })]
+        : [...gates(catalog), ...before('procedures', rules.procedures, { catalog, schema, procedure: asked.name })];
+    }
+    case 'queries':
+      return before('queries', rules.queries, {});
+    case 'impersonation':
+      return before('impersonation', rules.impersonation, { new_user: asked.newUser });
+    case 'session-property': {
+      const { catalog, property } = asked;
+      return catalog === null
+        ? before('system_session_properties', rules.system_session_properties, { property })
+        : [
+            ...gates(catalog),
+            ...before('catalog_session_properties', rules.catalog_session_properties, { catalog, property }),
+          ];
+    }
   }
-  const gate = first.index(rules.catalogs, { catalog, user });
-  const gates = before('catalogs', rules.catalogs.slice(0, (gate ?? rules.catalogs.length) + 1), { catalog });
-  return fact.about === 'schema-ownership'
-    ? [...gates, ...before('schemas', rules.schemas, { catalog, schema })]
-    : [...gates, ...before('tables', rules.tables, { catalog, schema, table })];
 }

@@ -1,12 +1,13 @@
-import { type Intent, intentAt, isServiceAccount, OPEN_SYSTEM_SCHEMAS } from '../model/intent.js';
+import { decide, privilegesFor, readsColumns } from '../model/decision.js';
+import { type Intent, isServiceAccount, OPEN_SYSTEM_SCHEMAS } from '../model/intent.js';
 import type { Principal } from '../model/principal.js';
-import { PRIVILEGE_TERMS, type Privilege, privilegesOn, taken, withContained } from '../model/privilege.js';
+import { type Privilege, privilegesOn, taken, withContained } from '../model/privilege.js';
+import { type DataQuestion, isAboutData, type Question } from '../model/question.js';
 import { type ColumnResource, closedProblem, type Resource } from '../model/resource.js';
 import type { SnapshotPolicy } from '../model/snapshot.js';
 import { AccessIndex } from './access-index.js';
 import { effectiveAccess } from './effective-access.js';
 import { carrying, nearestMasks, obstacles } from './explanation.js';
-import { accessToColumn, type Question } from './question.js';
 
 /** A change that an administrator can make. */
 export type Change =
@@ -20,31 +21,32 @@ export type Change =
 
 /**
  * The fewest changes after which the answer is the other one, for this principal and no wider node than asked; each of them is
- * needed. Null: the answer follows from the settings, or the node is closed to grants.
+ * needed. Null: the answer follows from the settings or from other access, or the node is closed to grants.
  */
 export function smallestChange(index: AccessIndex, principal: Principal, question: Question): Change[] | null {
   const snapshot = index.of(principal);
-  const { resource, column, privilege } = question;
-  if (isServiceAccount(snapshot, principal)) return null;
-  const intent = intentAt(snapshot, principal, resource);
-  if (accessToColumn(intent, column).privileges.includes(privilege))
-    return withdrawing(index, principal, question, intent);
+  if (isServiceAccount(snapshot, principal) || !isAboutData(question)) return null;
+  const { resource } = question;
+  const { allowed, intent } = decide(snapshot, principal, question);
+  if (allowed) return withdrawing(index, principal, question, intent);
 
   const activate: Change[] = snapshot.users.flatMap(({ id, isActive }) =>
     isActive ? [] : [{ kind: 'activate', user: id }],
   );
   const active = { ...snapshot, users: snapshot.users.map((user) => ({ ...user, isActive: true })) };
-  const then = intentAt(active, principal, resource);
-  if (isOpenSystem(resource)) return accessToColumn(then, column).privileges.includes(privilege) ? activate : null;
+  const { intent: then, ...decision } = decide(active, principal, question);
+  if (isOpenSystem(resource)) return decision.allowed ? activate : null;
   if (closedProblem(resource, snapshot.settings.metadataCatalog) !== null) return null;
   const granting: Change[] =
-    carrying(then, question).length > 0 ? [] : [{ kind: 'grant', principal, resource, privileges: [privilege] }];
+    carrying(then, question).length > 0
+      ? []
+      : [{ kind: 'grant', principal, resource, privileges: privilegesFor(question).slice(0, 1) }];
   const excepting = withoutOneMask(then, question).map(({ id }): Change => ({ kind: 'except', policy: id, principal }));
   return [...activate, ...granting, ...excepting];
 }
 
 /** The obstacles, less the masks of one expression, which then is the column's only one. */
-function withoutOneMask(intent: Intent, question: Question): SnapshotPolicy[] {
+function withoutOneMask(intent: Intent, question: DataQuestion): SnapshotPolicy[] {
   const policies = obstacles(intent, question);
   const masks = nearestMasks(policies, question.column ?? '');
   const count = (expression: string): number => masks.filter((mask) => mask.expression === expression).length;
@@ -52,8 +54,13 @@ function withoutOneMask(intent: Intent, question: Question): SnapshotPolicy[] {
   return policies.filter((policy) => policy.kind !== 'column_mask' || policy.expression !== kept?.expression);
 }
 
-function withdrawing(index: AccessIndex, principal: Principal, question: Question, intent: Intent): Change[] | null {
-  const { resource, column, privilege } = question;
+function withdrawing(
+  index: AccessIndex,
+  principal: Principal,
+  question: DataQuestion,
+  intent: Intent,
+): Change[] | null {
+  const { resource, column } = question;
   if (isOpenSystem(resource)) {
     const catalogs = new Set(
       effectiveAccess(index, principal).flatMap(({ resource: { catalog }, access }) =>
@@ -68,21 +75,21 @@ function withdrawing(index: AccessIndex, principal: Principal, question: Questio
     }));
   }
   if (closedProblem(resource, index.snapshot.settings.metadataCatalog) !== null) return null;
-  if (column !== undefined && PRIVILEGE_TERMS[privilege].readsColumns) {
+  if (column !== undefined && readsColumns(question)) {
     return [{ kind: 'hidden_column', principal, resource: { ...resource, column } }];
   }
   const revoked = onlyGrant(intent, question);
   if (revoked !== null) return [{ kind: 'revoke', grant: revoked }];
-  return [{ kind: 'deny', principal, resource, privileges: [privilege] }];
+  return [{ kind: 'deny', principal, resource, privileges: privilegesFor(question) }];
 }
 
 /** The grant to this very principal at this very node that gives the privilege and nothing else; null: a revoke would take more or less. */
-function onlyGrant(intent: Intent, question: Question): number | null {
+function onlyGrant(intent: Intent, question: DataQuestion): number | null {
   const [grant, ...others] = carrying(intent, question);
   const origin = intent.grants.find(({ source }) => source === grant);
   if (grant === undefined || others.length > 0 || origin?.through !== 'directly' || origin.inheritedFrom !== null)
     return null;
-  const lost = taken([question.privilege]);
+  const lost = taken(privilegesFor(question));
   return [...withContained(grant.privileges)].every((privilege) => lost.has(privilege)) ? grant.id : null;
 }
 

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { anySnapshot } from '../../../test/support/any-snapshot.js';
-import { catalogMode } from '../../../test/support/intended-modes.js';
 import { aSnapshot } from '../../../test/support/snapshot-builder.js';
 import { intentAt, reachesSomething } from '../model/intent.js';
 import { depth, type Node, pathTo } from '../model/node.js';
 import type { Principal, Subject } from '../model/principal.js';
 import { PRIVILEGE_TERMS } from '../model/privilege.js';
+import { catalogMode } from '../model/rights.js';
 import type { Snapshot } from '../model/snapshot.js';
 import { DATA_RIGHTS } from './engine-terms.js';
 import { intentSets, type IntentSets, type NamedNode } from './intent-sets.js';

@@ -1,6 +1,7 @@
+import { MARKER } from '../document/rules-document.js';
 import type { AccessFact } from '../engine/access-fact.js';
 import type { CatalogModes, EngineSets } from '../engine/engine-sets.js';
-import { MARKER, everyRight, holders } from '../engine/rights.js';
+import { everyRight, holders } from '../engine/rights.js';
 import { SchemaComparison, type ComparisonSink } from '../engine/schema-comparison.js';
 import type { Branch } from '../engine/rule-trie.js';
 import { SchemaTables } from '../engine/schema-tables.js';

@@ -144,3 +144,6 @@ export function patternOf(rule: object, key: string): string | undefined {
   const value: unknown = Reflect.get(rule, key);
   return typeof value === 'string' ? value : undefined;
 }
+
+/** The session property of the version in force is called this, before its hash. */
+export const MARKER = 'grantline_rules_';

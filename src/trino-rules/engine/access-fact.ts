@@ -1,21 +1,15 @@
 import { FRESH_PREFIX } from '../document/open-names.js';
-import type { FunctionPrivilege, QueryRight, TablePrivilege } from '../document/rules-document.js';
 import { nodeText, withNames } from '../model/node.js';
 import { PRIVILEGE_TERMS } from '../model/privilege.js';
+import type { Question } from '../model/question.js';
 import type { Resource } from '../model/resource.js';
 
 /** A single permission or restriction of a user. An unnamed level of the resource has a fresh name. */
 export type AccessFact =
-  | { about: 'catalog-mode'; resource: Resource; mode: 'all' | 'read-only' }
-  | { about: 'schema-ownership'; resource: Resource }
-  | { about: 'privilege'; resource: Resource; privilege: TablePrivilege }
+  | Question
   | { about: 'row-filter'; resource: Resource; expression: string }
   | { about: 'hidden-column'; resource: Resource; column: string }
-  | { about: 'column-mask'; resource: Resource; column: string; expression: string }
-  | { about: 'queries'; right: QueryRight }
-  | { about: 'impersonation'; newUser: string }
-  | { about: 'routine'; kind: 'function' | 'procedure'; resource: Resource; name: string; privilege: FunctionPrivilege }
-  | { about: 'session-property'; property: string; catalog: string | null };
+  | { about: 'column-mask'; resource: Resource; column: string; expression: string };
 
 /** What restricts a SELECT. */
 export type Restriction = Extract<AccessFact, { about: 'row-filter' | 'hidden-column' | 'column-mask' }>;
@@ -24,8 +18,8 @@ export function isRestriction(aspect: AccessFact): aspect is Restriction {
   return aspect.about === 'row-filter' || aspect.about === 'hidden-column' || aspect.about === 'column-mask';
 }
 
-/** An access fact as a permission: `INSERT into sales.eu.orders`. */
-export function describePermission(fact: Exclude<AccessFact, Restriction>): string {
+/** What is asked about as a permission: `INSERT into sales.eu.orders`. */
+export function describePermission(fact: Question): string {
   switch (fact.about) {
     case 'privilege':
       return `${PRIVILEGE_TERMS[fact.privilege].phrase} ${pathOf(fact.resource)}`;

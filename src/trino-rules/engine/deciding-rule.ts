@@ -1,8 +1,6 @@
-import { FRESH_PREFIX } from '../document/open-names.js';
 import { ruleText, type RulesDocument } from '../document/rules-document.js';
-import type { Resource } from '../model/resource.js';
 import type { AccessFact } from './access-fact.js';
-import type { Evaluator } from './evaluator.js';
+import { type Evaluator, tableAt } from './evaluator.js';
 
 /** A rule and its position. */
 export interface RuleAt {
@@ -20,7 +18,7 @@ export function decidingRule(evaluator: Evaluator, fact: AccessFact, user: strin
     case 'catalog-mode':
       return gate(fact.resource.catalog);
     case 'schema-ownership': {
-      const { catalog, schema } = whole(fact.resource);
+      const { catalog, schema } = tableAt(fact.resource);
       if (!evaluator.mayWrite(user, catalog)) return gate(catalog);
       return at('schemas', first.index(rules.schemas, { catalog, schema, user }));
     }
@@ -28,18 +26,18 @@ export function decidingRule(evaluator: Evaluator, fact: AccessFact, user: strin
       const { resource, privilege } = fact;
       const passes =
         privilege === 'SELECT' ? evaluator.mayRead(user, resource.catalog) : evaluator.mayWrite(user, resource.catalog);
-      return passes ? at('tables', evaluator.tableRule(user, whole(resource))) : gate(resource.catalog);
+      return passes ? at('tables', evaluator.tableRule(user, tableAt(resource))) : gate(resource.catalog);
     }
     case 'row-filter':
     case 'hidden-column':
     case 'column-mask':
-      return at('tables', evaluator.tableRule(user, whole(fact.resource)));
+      return at('tables', evaluator.tableRule(user, tableAt(fact.resource)));
     case 'queries':
       return at('queries', first.index(rules.queries, { user }));
     case 'impersonation':
       return at('impersonation', first.index(rules.impersonation, { original_user: user, new_user: fact.newUser }));
     case 'routine': {
-      const { catalog, schema } = whole(fact.resource);
+      const { catalog, schema } = tableAt(fact.resource);
       return fact.kind === 'function'
         ? at('functions', first.index(rules.functions, { user, catalog, schema, function: fact.name }))
         : at('procedures', first.index(rules.procedures, { user, catalog, schema, procedure: fact.name }));
@@ -61,8 +59,4 @@ export function nameOfRule({ section, index }: RuleAt): string {
 /** The rule itself, as people read it. */
 export function textOfRule(rules: RulesDocument, { section, index }: RuleAt): string {
   return ruleText(rules[section][index] ?? {});
-}
-
-function whole({ catalog, schema = FRESH_PREFIX, table = FRESH_PREFIX }: Resource): Required<Resource> {
-  return { catalog, schema, table };
 }

@@ -1,5 +1,8 @@
+import { FRESH_PREFIX } from '../document/open-names.js';
 import { PatternCache } from '../document/pattern-cache.js';
 import type { CatalogRule, QueryRight, RulesDocument, TablePrivilege, TableRule } from '../document/rules-document.js';
+import type { Question } from '../model/question.js';
+import type { Resource } from '../model/resource.js';
 import { FirstMatch, type RuleIndex } from './first-match.js';
 
 export interface SchemaName {
@@ -43,6 +46,45 @@ export class Evaluator {
     this.first = new FirstMatch(patterns);
   }
 
+  /** An unnamed level of the node stands for any name without a rule of its own. */
+  allows(user: string, question: Question): boolean {
+    switch (question.about) {
+      case 'privilege': {
+        const { privilege, column } = question;
+        return this.mayUse(user, privilege, tableAt(question.resource), column === undefined ? [] : [column]);
+      }
+      case 'schema-ownership':
+        return this.ownsSchema(user, tableAt(question.resource));
+      case 'catalog-mode':
+        return this.catalogMode(user, question.resource.catalog) === question.mode;
+      case 'queries':
+        return this.mayWithQueries(user, question.right);
+      case 'impersonation':
+        return this.mayImpersonate(user, question.newUser);
+      case 'routine':
+        return this.mayWithRoutine(user, question);
+      case 'session-property':
+        return question.catalog === null
+          ? this.maySetSystemSessionProperty(user, question.property)
+          : this.maySetCatalogSessionProperty(user, question.catalog, question.property);
+    }
+  }
+
+  /** The statements that a privilege is for, on these columns of a table. */
+  mayUse(user: string, privilege: TablePrivilege, table: TableName, columns: readonly string[] = []): boolean {
+    switch (privilege) {
+      case 'SELECT':
+        return this.maySelect(user, table, columns);
+      case 'GRANT_SELECT':
+        return this.mayShareInView(user, table, columns);
+      case 'INSERT':
+      case 'DELETE':
+      case 'UPDATE':
+      case 'OWNERSHIP':
+        return this.mayWriteTable(user, table, privilege);
+    }
+  }
+
   catalogMode(user: string, catalog: string): CatalogRule['allow'] {
     const rule = this.first.rule(this.rules.catalogs, { catalog, user });
     // Where there is a catalogs section, the engine adds a last rule of its own: all users, `system`, all.
@@ -83,21 +125,6 @@ export class Evaluator {
     return opensColumns(rule, columns) && rule?.privileges.includes('GRANT_SELECT') === true;
   }
 
-  /** The statements that a privilege is for, on these columns of a table. */
-  mayUse(user: string, privilege: TablePrivilege, table: TableName, columns: readonly string[] = []): boolean {
-    switch (privilege) {
-      case 'SELECT':
-        return this.maySelect(user, table, columns);
-      case 'GRANT_SELECT':
-        return this.mayShareInView(user, table, columns);
-      case 'INSERT':
-      case 'DELETE':
-      case 'UPDATE':
-      case 'OWNERSHIP':
-        return this.mayWriteTable(user, table, privilege);
-    }
-  }
-
   rowFilter(user: string, table: TableName): string | null {
     return table.schema === INFORMATION_SCHEMA ? null : (this.deciding(user, table)?.filter ?? null);
   }
@@ -118,24 +145,17 @@ export class Evaluator {
   }
 
   /** A connector's function or table function; built-in ones are open to all users. */
-  mayExecuteFunction(user: string, name: FunctionName): boolean {
-    if (!this.mayRead(user, name.catalog)) return false;
-    const rule = this.first.rule(this.rules.functions, { user, ...name });
-    return rule?.privileges.some((privilege) => privilege !== 'OWNERSHIP') === true;
+  mayExecuteFunction(user: string, { function: name, ...resource }: FunctionName): boolean {
+    return this.mayWithRoutine(user, { kind: 'function', resource, name, privilege: 'EXECUTE' });
   }
 
   /** Checked for a view's owner when another user reads the view. */
-  mayShareFunctionInView(owner: string, name: FunctionName): boolean {
-    if (!this.mayRead(owner, name.catalog)) return false;
-    return (
-      this.first.rule(this.rules.functions, { user: owner, ...name })?.privileges.includes('GRANT_EXECUTE') === true
-    );
+  mayShareFunctionInView(owner: string, { function: name, ...resource }: FunctionName): boolean {
+    return this.mayWithRoutine(owner, { kind: 'function', resource, name, privilege: 'GRANT_EXECUTE' });
   }
 
-  mayExecuteProcedure(user: string, name: ProcedureName): boolean {
-    if (!this.mayRead(user, name.catalog)) return false;
-    // GRANT_EXECUTE contains EXECUTE.
-    return (this.first.rule(this.rules.procedures, { user, ...name })?.privileges.length ?? 0) > 0;
+  mayExecuteProcedure(user: string, { procedure: name, ...resource }: ProcedureName): boolean {
+    return this.mayWithRoutine(user, { kind: 'procedure', resource, name, privilege: 'EXECUTE' });
   }
 
   maySetSystemSessionProperty(user: string, property: string): boolean {
@@ -155,9 +175,28 @@ export class Evaluator {
     return this.catalogMode(user, catalog) === 'all';
   }
 
+  private mayWithRoutine(user: string, { kind, resource, name, privilege }: Routine): boolean {
+    const { catalog, schema } = tableAt(resource);
+    if (!this.mayRead(user, catalog)) return false;
+    const rule =
+      kind === 'function'
+        ? this.first.rule(this.rules.functions, { user, catalog, schema, function: name })
+        : this.first.rule(this.rules.procedures, { user, catalog, schema, procedure: name });
+    // GRANT_EXECUTE contains EXECUTE.
+    const giving = privilege === 'EXECUTE' ? ['EXECUTE', 'GRANT_EXECUTE'] : [privilege];
+    return rule?.privileges.some((each) => giving.includes(each)) === true;
+  }
+
   private deciding(user: string, { catalog, schema, table }: TableName): TableRule | undefined {
     return this.first.rule(this.rules.tables, { catalog, schema, table, user });
   }
+}
+
+type Routine = Omit<Extract<Question, { about: 'routine' }>, 'about'>;
+
+/** A table at a node: an unnamed level has a fresh name. */
+export function tableAt({ catalog, schema = FRESH_PREFIX, table = FRESH_PREFIX }: Resource): TableName {
+  return { catalog, schema, table };
 }
 
 function opensColumns(rule: TableRule | undefined, columns: readonly string[]): boolean {

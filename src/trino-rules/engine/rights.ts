@@ -1,14 +1,11 @@
-import { FUNCTION_PRIVILEGES, patternOf, QUERY_RIGHTS } from '../document/rules-document.js';
-import type { AccessFact } from './access-fact.js';
+import { FUNCTION_PRIVILEGES, MARKER, patternOf, QUERY_RIGHTS } from '../document/rules-document.js';
+import type { RightQuestion } from '../model/question.js';
 import type { CatalogModes, EngineSets } from './engine-sets.js';
 import { hasMember, wordAt, type Bitset } from './sparse-bitset.js';
 import { namesAt, placeBelow, type Place, type Unnamed } from './unnamed.js';
 
-/** The session property of the version in force is called this, before its hash. */
-export const MARKER = 'grantline_rules_';
-
-/** What belongs to no table: queries, impersonation, routines, session properties. */
-export type Right = Extract<AccessFact, { about: 'queries' | 'impersonation' | 'routine' | 'session-property' }>;
+/** What a document says apart from data. */
+export type Right = Exclude<RightQuestion, { about: 'catalog-mode' }>;
 
 /**
  * Every question about rights that these rules could answer differently: each name that one of them spells out, and unnamed

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Finding } from '../document/finding.js';
-import { ruleText, type RulesDocument } from '../document/rules-document.js';
-import { MARKER } from '../engine/rights.js';
+import { MARKER, ruleText, type RulesDocument } from '../document/rules-document.js';
 import type { UserUniverse } from '../engine/user-universe.js';
 
 /** The denial of all other markers, right behind the marker: the only rule that may have an open pattern. */

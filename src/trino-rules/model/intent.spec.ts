@@ -1,8 +1,9 @@
-import { catalogMode, mayImpersonate } from '../../../test/support/intended-modes.js';
 import { aSnapshot, NOW } from '../../../test/support/snapshot-builder.js';
-import { decide, intentAt, reachesSomething } from './intent.js';
+import { decide } from './decision.js';
+import { intentAt, reachesSomething } from './intent.js';
 import type { Principal } from './principal.js';
 import { PRIVILEGES, type Privilege } from './privilege.js';
+import { catalogMode } from './rights.js';
 import type { Snapshot } from './snapshot.js';
 
 const orders = { catalog: 'sales', schema: 'eu', table: 'orders' };
@@ -90,7 +91,11 @@ describe('what people may', () => {
       .mayNot('sales.eu', 'SELECT')
       .snapshot();
 
-    const decision = decide(snapshot, user(snapshot, 'ana'), orders, 'SELECT');
+    const decision = decide(snapshot, user(snapshot, 'ana'), {
+      about: 'privilege',
+      resource: orders,
+      privilege: 'SELECT',
+    });
 
     expect(decision.allowed).toBe(false);
     expect(decision.grants).toMatchObject([
@@ -231,8 +236,13 @@ describe('service accounts', () => {
       .user('x$y')
       .may('SELECT', 'sales')
       .with({ serviceAccounts: ['service-account-grantline', 'etl'] });
-    const became = (account: string, { users, ...rest } = people.snapshot()) =>
-      users.filter((person) => mayImpersonate({ users, ...rest }, account, person)).map(({ name }) => name);
+    const became = (account: string, snapshot = people.snapshot()) =>
+      snapshot.users
+        .map(({ name }) => name)
+        .filter((newUser) => {
+          const question = { about: 'impersonation', newUser } as const;
+          return decide(snapshot, { type: 'engine', name: account }, question).allowed;
+        });
 
     expect(became('service-account-grantline')).toEqual(['ana']);
     expect(became('etl')).toEqual([]);

@@ -1,7 +1,7 @@
 import { covers, depth, type Node } from './node.js';
 import { isLive, matchesPrincipal, matchesPolicy, type Through } from './principal-matching.js';
 import type { Principal } from './principal.js';
-import { PRIVILEGES, taken, withContained, type Privilege } from './privilege.js';
+import { PRIVILEGE_TERMS, PRIVILEGES, taken, withContained, type Privilege } from './privilege.js';
 import type { Resource } from './resource.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy } from './snapshot.js';
 
@@ -27,39 +27,19 @@ export interface Access {
   conflicts: string[];
 }
 
-/** What one principal may do on one node, and where it comes from. */
-export interface Intent extends Access {
+/** What something that a principal may do comes from. */
+export interface Intent {
   grants: Origin<SnapshotGrant>[];
   policies: Origin<SnapshotPolicy>[];
-  /** What the privileges come from where it is no grant. */
+  /** Where it is no grant. */
   standing: 'service-account' | 'reaches-something' | null;
 }
 
-export interface Decision {
-  allowed: boolean;
-  /** The live grants that carry the privilege here. */
-  grants: Origin<SnapshotGrant>[];
-  /** The denies that take it. */
-  denies: Origin<SnapshotPolicy>[];
-  intent: Intent;
-}
-
-/**
- * May `principal` use `privilege` on `node`? This function is the specification that the rules are proved against
- * (access model, section 1). A group is judged as a member would be who is in no other group.
- */
-export function decide(snapshot: Snapshot, principal: Principal, node: Resource, privilege: Privilege): Decision {
-  const intent = intentAt(snapshot, principal, node);
-  return {
-    allowed: intent.privileges.includes(privilege),
-    grants: intent.grants.filter(({ source }) => withContained(source.privileges).has(privilege)),
-    denies: intent.policies.filter(({ source }) => source.kind === 'deny' && taken(source.privileges).has(privilege)),
-    intent,
-  };
-}
+/** What one principal may do on one node, and where it comes from. */
+export interface DataIntent extends Access, Intent {}
 
 /** Everything that holds for `principal` at `node`. */
-export function intentAt(snapshot: Snapshot, principal: Principal, node: Node): Intent {
+export function intentAt(snapshot: Snapshot, principal: Principal, node: Node): DataIntent {
   if (node.catalog === snapshot.settings.metadataCatalog) return NOTHING;
   if (node.catalog === 'system') return systemIntent(snapshot, principal, node);
   if (isServiceAccount(snapshot, principal)) return serviceAccountIntent(snapshot, node);
@@ -99,9 +79,17 @@ export function reachesSomething(snapshot: Snapshot, principal: Principal): bool
   );
 }
 
-/** The engine reads `new_user` as a replacement text before it is a pattern: `$` throws there and a backslash is eaten (seen on 483). */
-export function canBeImpersonated(name: string): boolean {
-  return !/[$\\^[\]]/.test(name);
+/** What an access gives at one column: who may not see it cannot read it. Without a column, all of it. */
+export function accessToColumn(access: Access, column: string | undefined): Access {
+  if (column === undefined) return access;
+  const { privileges, filters, hidden, masks, conflicts } = access;
+  return {
+    privileges: privileges.filter((one) => !hidden.includes(column) || !PRIVILEGE_TERMS[one].readsColumns),
+    filters,
+    hidden: hidden.filter((name) => name === column),
+    masks: masks.filter((mask) => mask.column === column),
+    conflicts: conflicts.filter((name) => name === column),
+  };
 }
 
 function rowFilters(policies: readonly SnapshotPolicy[]): string[] {
@@ -135,7 +123,7 @@ function columns(policies: readonly SnapshotPolicy[]): Pick<Access, 'hidden' | '
 export const OPEN_SYSTEM_SCHEMAS = ['jdbc', 'metadata'];
 
 /** Every user with any access reads the two open schemas; there is no other access there. */
-function systemIntent(snapshot: Snapshot, principal: Principal, node: Node): Intent {
+function systemIntent(snapshot: Snapshot, principal: Principal, node: Node): DataIntent {
   const open = node.schema !== undefined && OPEN_SYSTEM_SCHEMAS.includes(node.schema);
   return open && reachesSomething(snapshot, principal)
     ? { ...NOTHING, privileges: ['SELECT'], standing: 'reaches-something' }
@@ -143,7 +131,7 @@ function systemIntent(snapshot: Snapshot, principal: Principal, node: Node): Int
 }
 
 /** Service accounts follow the settings alone; no grant and no policy touches them. */
-function serviceAccountIntent({ settings }: Snapshot, { catalog }: Node): Intent {
+function serviceAccountIntent({ settings }: Snapshot, { catalog }: Node): DataIntent {
   if (catalog === undefined) return NOTHING;
   if (settings.writableCatalogs.includes(catalog)) {
     return { ...NOTHING, privileges: [...PRIVILEGES], standing: 'service-account' };
@@ -167,5 +155,6 @@ function origin<T extends { resource: Resource }>(source: T, through: Through, n
   return { source, through, inheritedFrom: inherited ? source.resource : null };
 }
 
-const NO_ACCESS: Access = { privileges: [], filters: [], hidden: [], masks: [], conflicts: [] };
-const NOTHING: Intent = { ...NO_ACCESS, grants: [], policies: [], standing: null };
+export const NO_ACCESS: Access = { privileges: [], filters: [], hidden: [], masks: [], conflicts: [] };
+export const NO_ENTRIES = { grants: [], policies: [] };
+const NOTHING: DataIntent = { ...NO_ACCESS, ...NO_ENTRIES, standing: null };

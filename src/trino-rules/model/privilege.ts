@@ -1,5 +1,7 @@
 import type { TablePrivilege } from '../document/rules-document.js';
 import { LEVELS, levelOf, type Level, type Node } from './node.js';
+import type { Question } from './question.js';
+import type { Resource } from './resource.js';
 
 /** What can be granted and denied, in the order in which it is written. One more needs its terms below, and the compiler's own. */
 export const PRIVILEGES = ['SELECT', 'INSERT', 'DELETE', 'UPDATE', 'OWNERSHIP', 'GRANT_SELECT'] as const;
@@ -26,41 +28,42 @@ export interface PrivilegeTerms {
   mode: 'read-only' | 'all' | null;
   /** Whether the engine checks columns: reading them, also for the readers of one's views. */
   readsColumns: boolean;
+  /** What is asked about who has it at a node, or at a column in its tables. */
+  asks: (resource: Resource, column?: string) => Question;
   /** In a sentence, before the node. */
   phrase: string;
 }
 
-const ON_DATA = {
-  family: 'table',
-  levels: LEVELS,
-  contains: [],
-  takes: [],
-  ownsSchemas: false,
-  mode: 'all',
-  readsColumns: false,
-} as const satisfies Partial<PrivilegeTerms>;
+function onTables(privilege: TablePrivilege, phrase: string) {
+  return {
+    family: 'table',
+    levels: LEVELS,
+    contains: [],
+    takes: [],
+    onTables: privilege,
+    ownsSchemas: false,
+    mode: 'all',
+    readsColumns: false,
+    asks: (resource, column) => ({ about: 'privilege', resource, privilege, column }),
+    phrase,
+  } as const satisfies PrivilegeTerms;
+}
 
 /** The access model's table of privileges (section 1). */
 export const PRIVILEGE_TERMS: Readonly<Record<Privilege, PrivilegeTerms>> = {
-  SELECT: {
-    ...ON_DATA,
-    takes: ['GRANT_SELECT'],
-    onTables: 'SELECT',
-    mode: 'read-only',
-    readsColumns: true,
-    phrase: 'SELECT from',
+  SELECT: { ...onTables('SELECT', 'SELECT from'), takes: ['GRANT_SELECT'], mode: 'read-only', readsColumns: true },
+  INSERT: onTables('INSERT', 'INSERT into'),
+  DELETE: onTables('DELETE', 'DELETE from'),
+  UPDATE: onTables('UPDATE', 'UPDATE'),
+  OWNERSHIP: {
+    ...onTables('OWNERSHIP', 'have OWNERSHIP of'),
+    ownsSchemas: true,
+    asks: (resource, column) =>
+      resource.table === undefined
+        ? { about: 'schema-ownership', resource, column }
+        : { about: 'privilege', resource, privilege: 'OWNERSHIP', column },
   },
-  INSERT: { ...ON_DATA, onTables: 'INSERT', phrase: 'INSERT into' },
-  DELETE: { ...ON_DATA, onTables: 'DELETE', phrase: 'DELETE from' },
-  UPDATE: { ...ON_DATA, onTables: 'UPDATE', phrase: 'UPDATE' },
-  OWNERSHIP: { ...ON_DATA, onTables: 'OWNERSHIP', ownsSchemas: true, phrase: 'have OWNERSHIP of' },
-  GRANT_SELECT: {
-    ...ON_DATA,
-    contains: ['SELECT'],
-    onTables: 'GRANT_SELECT',
-    readsColumns: true,
-    phrase: 'have GRANT_SELECT on',
-  },
+  GRANT_SELECT: { ...onTables('GRANT_SELECT', 'have GRANT_SELECT on'), contains: ['SELECT'], readsColumns: true },
 };
 
 /** In the order of `PRIVILEGES`, each once. */

@@ -11,10 +11,9 @@ import {
 } from '../engine/access-fact.js';
 import { decidingRule, nameOfRule, textOfRule, type RuleAt } from '../engine/deciding-rule.js';
 import { Evaluator } from '../engine/evaluator.js';
-import { decide, type Decision } from '../model/intent.js';
+import { decide, type Decision } from '../model/decision.js';
 import type { Subject } from '../model/principal.js';
-import type { Privilege } from '../model/privilege.js';
-import type { Resource } from '../model/resource.js';
+import { isAboutData, type Question } from '../model/question.js';
 import type { Snapshot } from '../model/snapshot.js';
 import type { Difference } from './differences.js';
 
@@ -41,11 +40,7 @@ export class Counterexamples {
     };
   }
 
-  private permission(
-    { subject, others, byRules }: Difference,
-    fact: Exclude<AccessFact, Restriction>,
-    rule: RuleAt | null,
-  ) {
+  private permission({ subject, others, byRules }: Difference, fact: Question, rule: RuleAt | null) {
     const why = this.because(fact, subject, !byRules);
     const name = subjectText(subject, others);
     if (!byRules) return `${name} may ${describePermission(fact)}${why}, but ${this.denying(fact, subject, rule)}`;
@@ -82,15 +77,15 @@ export class Counterexamples {
       subject.kind === 'person'
         ? ({ type: 'user', id: subject.userId } as const)
         : ({ type: 'engine', name: subject.name } as const);
-    const asked = question(fact);
-    if (asked === null) return isGiven ? '' : ` (${REASON[fact.about]})`;
-    const decision = decide(this.snapshot, principal, asked.resource, asked.privilege);
-    return isRestriction(fact) ? byPolicies(decision, fact) : byGrants(decision, isGiven);
+    const decision = decide(this.snapshot, principal, questionOf(fact));
+    if (isRestriction(fact)) return byPolicies(decision, fact);
+    const isNamed = isAboutData(fact) || decision.grants.length > 0 || decision.denies.length > 0;
+    return isNamed ? byGrants(decision, isGiven) : isGiven ? '' : ` (${REASON[fact.about]})`;
   }
 }
 
-/** Why a user has no right that grants do not cover. */
-const REASON: Record<AccessFact['about'], string> = {
+/** Why a user has not what no grant and no deny is about. */
+const REASON: Record<Question['about'], string> = {
   queries: "only those who reach something may execute, and nobody sees another's queries",
   impersonation: "only the service's own account becomes others, and only active people who reach something",
   routine: 'nobody may',
@@ -98,15 +93,11 @@ const REASON: Record<AccessFact['about'], string> = {
   'catalog-mode': 'nothing there needs it',
   'schema-ownership': 'no grant gives it',
   privilege: 'no grant gives it',
-  'row-filter': 'no policy says so',
-  'hidden-column': 'no policy says so',
-  'column-mask': 'no policy says so',
 };
 
-function question(fact: AccessFact): { resource: Resource; privilege: Privilege } | null {
-  if (fact.about === 'privilege') return fact;
-  if (fact.about === 'schema-ownership') return { resource: fact.resource, privilege: 'OWNERSHIP' };
-  return isRestriction(fact) ? { resource: fact.resource, privilege: 'SELECT' } : null;
+/** Restrictions are about reading. */
+function questionOf(fact: AccessFact): Question {
+  return isRestriction(fact) ? { about: 'privilege', resource: fact.resource, privilege: 'SELECT' } : fact;
 }
 
 function byPolicies({ intent }: Decision, { about }: Restriction): string {

@@ -1,8 +1,9 @@
 import type { EngineSets } from '../engine/engine-sets.js';
-import { MARKER, everyRight, holders, type Right } from '../engine/rights.js';
+import { MARKER } from '../document/rules-document.js';
+import { everyRight, holders, type Right } from '../engine/rights.js';
 import { wordAt, bitset, type Bitset } from '../engine/sparse-bitset.js';
 import { onlyFreshName } from '../engine/unnamed.js';
-import { canBeImpersonated } from '../model/intent.js';
+import { canBeImpersonated } from '../model/rights.js';
 import type { Snapshot } from '../model/snapshot.js';
 import type { Differences } from './differences.js';
 import type { PrincipalIndex } from './principal-index.js';

@@ -1,0 +1,29 @@
+import type { FunctionPrivilege, QueryRight, TablePrivilege } from '../document/rules-document.js';
+import type { Resource } from './resource.js';
+
+interface AtNode {
+  /** An unnamed level has a fresh name. */
+  resource: Resource;
+  /** At this column of its tables alone. */
+  column?: string | undefined;
+}
+
+/** What is held at a node of the tree. */
+export type DataQuestion =
+  ({ about: 'privilege'; privilege: TablePrivilege } & AtNode) | ({ about: 'schema-ownership' } & AtNode);
+
+/** What belongs to no table. */
+export type RightQuestion =
+  /** Whether this is the mode in which a user enters the catalog. */
+  | { about: 'catalog-mode'; resource: Resource; mode: 'all' | 'read-only' }
+  | { about: 'queries'; right: QueryRight }
+  | { about: 'impersonation'; newUser: string }
+  | { about: 'routine'; kind: 'function' | 'procedure'; resource: Resource; name: string; privilege: FunctionPrivilege }
+  | { about: 'session-property'; property: string; catalog: string | null };
+
+/** All that can be asked about a user: `decide` answers by the grants, `Evaluator.allows` by the rules. */
+export type Question = DataQuestion | RightQuestion;
+
+export function isAboutData(question: Question): question is DataQuestion {
+  return question.about === 'privilege' || question.about === 'schema-ownership';
+}

@@ -1,0 +1,87 @@
+import { MARKER } from '../document/rules-document.js';
+import {
+  intentAt,
+  isServiceAccount,
+  NO_ENTRIES,
+  OPEN_SYSTEM_SCHEMAS,
+  reachesSomething,
+  type Intent,
+} from './intent.js';
+import type { Principal } from './principal.js';
+import { PRIVILEGE_TERMS } from './privilege.js';
+import type { RightQuestion } from './question.js';
+import type { Snapshot } from './snapshot.js';
+
+/** What one principal may besides data, and where it comes from. */
+export interface RightIntent extends Intent {
+  isHeld: boolean;
+}
+
+/** Everything that holds for `principal` about a right. Rights follow from the settings and from what is granted on data. */
+export function rightIntent(snapshot: Snapshot, principal: Principal, question: RightQuestion): RightIntent {
+  switch (question.about) {
+    case 'catalog-mode':
+      return held(catalogMode(snapshot, principal, question.resource.catalog) === question.mode, null);
+    case 'queries':
+      // Nobody views or kills another's queries.
+      return held(question.right === 'execute' && reachesSomething(snapshot, principal), 'reaches-something');
+    case 'impersonation':
+      return held(becomes(snapshot, principal, question.newUser), 'service-account');
+    case 'routine':
+      // `system.query` would walk around filters and masks.
+      return NOT_HELD;
+    case 'session-property':
+      return question.catalog === null
+        ? systemProperty(snapshot, principal, question.property)
+        : held(isServiceAccount(snapshot, principal) && isServed(snapshot, question.catalog), 'service-account');
+  }
+}
+
+/** The widest thing that a principal may do anywhere in a catalog decides in which mode it is entered. */
+export function catalogMode(snapshot: Snapshot, principal: Principal, catalog: string): 'all' | 'read-only' | 'none' {
+  const named = snapshot.grants.map(({ resource }) => resource).filter((resource) => resource.catalog === catalog);
+  const system = OPEN_SYSTEM_SCHEMAS.map((schema) => ({ catalog, schema }));
+  const nodes = [{ catalog }, ...named, ...system];
+  const modes = nodes
+    .flatMap((node) => intentAt(snapshot, principal, node).privileges)
+    .map((privilege) => PRIVILEGE_TERMS[privilege].mode);
+  return modes.includes('all') ? 'all' : modes.includes('read-only') ? 'read-only' : 'none';
+}
+
+/** Only Grantline's own account becomes somebody else: active people who reach something. */
+function becomes(snapshot: Snapshot, principal: Principal, newUser: string): boolean {
+  const { impersonation, ownAccount } = snapshot.settings;
+  const isOwn = principal.type === 'engine' && principal.name === ownAccount;
+  return (
+    impersonation &&
+    isOwn &&
+    canBeImpersonated(newUser) &&
+    snapshot.users.some(({ id, name }) => name === newUser && reachesSomething(snapshot, { type: 'user', id }))
+  );
+}
+
+/** The engine reads `new_user` as a replacement text before it is a pattern: `$` throws there and a backslash is eaten (seen on 483). */
+export function canBeImpersonated(name: string): boolean {
+  return !/[$\\^[\]]/.test(name);
+}
+
+/** Service accounts set everything, everybody else who reaches something what the settings list. */
+function systemProperty(snapshot: Snapshot, principal: Principal, property: string): RightIntent {
+  // It tells the version in force, and is no access.
+  if (property.startsWith(MARKER)) return NOT_HELD;
+  if (isServiceAccount(snapshot, principal)) return held(true, 'service-account');
+  const isListed = snapshot.settings.sessionProperties.includes(property);
+  return held(isListed && reachesSomething(snapshot, principal), 'reaches-something');
+}
+
+/** Whether the settings give service accounts something in a catalog. */
+function isServed({ settings }: Snapshot, catalog: string): boolean {
+  const { writableCatalogs, readableCatalogs, metadataCatalog } = settings;
+  return [...writableCatalogs, ...readableCatalogs].includes(catalog) && ![metadataCatalog, 'system'].includes(catalog);
+}
+
+function held(isHeld: boolean, standing: Intent['standing']): RightIntent {
+  return isHeld ? { ...NO_ENTRIES, isHeld, standing } : NOT_HELD;
+}
+
+const NOT_HELD: RightIntent = { ...NO_ENTRIES, isHeld: false, standing: null };
