@@ -33,14 +33,11 @@ describe('HTTP edges', () => {
       fetch(`${service.url}/api/docs/swagger-ui-bundle.js`, { headers: { 'Accept-Encoding': coding } });
     const [compressed, plain] = [await get('gzip, br'), await get('identity')];
 
-    expect([compressed, plain].map(({ headers }) => headers.get('content-encoding'))).toEqual(['gzip', null]);
-    expect([compressed, plain].map(({ headers }) => headers.get('vary'))).toEqual([
-      'Accept-Encoding',
-      'Accept-Encoding',
-    ]);
-    expect(Number(compressed.headers.get('content-length'))).toBeLessThan(
-      Number(plain.headers.get('content-length')) / 3,
-    );
+    const coding = ({ headers }: Response) => [headers.get('content-encoding'), headers.get('vary')];
+    const length = ({ headers }: Response) => Number(headers.get('content-length'));
+    expect(coding(compressed)).toEqual(['gzip', 'Accept-Encoding']);
+    expect(coding(plain)).toEqual([null, 'Accept-Encoding']);
+    expect(length(compressed)).toBeLessThan(length(plain) / 3);
     expect(await compressed.text()).toBe(await plain.text());
   });
 
@@ -149,13 +146,7 @@ describe('HTTP edges', () => {
     ['an unknown field', {}, '{"username": "a", "password": "b", "role": "admin"}', 400, 'validation_failed'],
     ['an inherited name', {}, '{"username": "a", "password": "b", "__proto__": {}}', 400, 'validation_failed'],
     ['another inherited name', {}, '{"username": "a", "password": "b", "constructor": {}}', 400, 'validation_failed'],
-    [
-      'too many members',
-      {},
-      `{${Array.from({ length: 101 }, (_, i) => `"k${i}":1`).join()}}`,
-      413,
-      'payload_too_large',
-    ],
+    ['too many members', {}, JSON.stringify(Object.assign({}, 'k'.repeat(101))), 413, 'payload_too_large'],
     ['a body over 16 KiB', {}, `{"username": "${'a'.repeat(17_000)}"}`, 413, 'payload_too_large'],
   ])('refuses %s', async (_, headers, body, status, code) => {
     const answer = await fetch(`${service.url}/api/auth/login`, {

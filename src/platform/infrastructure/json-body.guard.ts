@@ -3,7 +3,8 @@ import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
 import { RouteParamtypes } from '@nestjs/common/internal';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Refused } from '../../kernel/errors.js';
-import { readJson, plainValue } from '../../kernel/json-reader.js';
+import { plainValue } from '../../kernel/json-node.js';
+import { readJson } from '../../kernel/json-reader.js';
 import { WorkBudgets } from '../work-budgets.js';
 
 /** A batch of a thousand grants has 16,000. Validation takes some 20 microseconds for each, and nothing else runs meanwhile. */

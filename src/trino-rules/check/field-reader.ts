@@ -1,4 +1,4 @@
-import type { JsonMember, JsonNode } from '../../kernel/json-reader.js';
+import type { JsonMember, JsonNode } from '../../kernel/json-node.js';
 import { readJavaPattern } from '../document/java-pattern.js';
 import { isRefused } from './checks.js';
 import { readColumns } from './column-reader.js';

@@ -1,4 +1,5 @@
-import { readJson, type JsonMember, type JsonNode, plainValue } from '../../kernel/json-reader.js';
+import { type JsonMember, type JsonNode, plainValue } from '../../kernel/json-node.js';
+import { readJson } from '../../kernel/json-reader.js';
 import { ruleText } from '../document/rules-document.js';
 import { isRefused } from './checks.js';
 import { formatOf, SECTION_NAMES, type SectionName } from './engine-format.js';

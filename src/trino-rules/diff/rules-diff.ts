@@ -1,4 +1,5 @@
-import { plainValue, readJson } from '../../kernel/json-reader.js';
+import { plainValue } from '../../kernel/json-node.js';
+import { readJson } from '../../kernel/json-reader.js';
 
 /** What changes between two texts, as rules with their section: `tables {"user":"ana",…}`. */
 export interface RulesDiff {

@@ -1,4 +1,5 @@
-import { readJson, type JsonNode } from '../../kernel/json-reader.js';
+import type { JsonNode } from '../../kernel/json-node.js';
+import { readJson } from '../../kernel/json-reader.js';
 import { type Finding, TextPositions } from './finding.js';
 import { RuleFieldReader, type RuleFault } from './rule-field-reader.js';
 import {
