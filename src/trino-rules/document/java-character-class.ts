@@ -1,20 +1,20 @@
 import { CharSet, type CharRange } from 'refa';
 import { bothCases, LAST_CODE_POINT } from './java-characters.js';
 import { readEscape } from './java-escape.js';
-import { JavaPatternRefused, type PatternSource } from './java-pattern-source.js';
+import { JavaPatternRefused, MAX_DEPTH, MAX_JUDGED_DEPTH, type PatternSource } from './java-pattern-source.js';
 
-const MAX_DEPTH = 2_000;
 const NOTHING = CharSet.empty(LAST_CODE_POINT);
 
 /**
  * A character class with its unions and intersections, from `[` on, closing bracket included. Null: it holds properties of characters,
  * and is not judged as a set.
+ * @param depth how many groups are around it
  * @throws JavaPatternRefused
  */
-export function readCharacterClass(source: PatternSource): CharSet | null {
+export function readCharacterClass(source: PatternSource, depth: number): CharSet | null {
   const reader = new ClassReader(source);
-  const characters = reader.class(true, 0)();
-  return reader.isOpaque ? null : characters;
+  const characters = reader.class(true, depth);
+  return reader.isOpaque ? null : characters();
 }
 
 /** The set that a part of a class will have been when all of the class is read. */
@@ -32,6 +32,7 @@ class ClassReader {
     const { source } = this;
     const start = source.at;
     if (depth > MAX_DEPTH) throw new JavaPatternRefused('it is nested too deeply', start);
+    if (depth > MAX_JUDGED_DEPTH) this.isOpaque = true;
     /** Java keeps characters below 256 as one set, which grows even behind an `&&` that it is a side of. */
     const small: CharRange[] = [];
     const smallPart: Part = () => NOTHING.union(small);
@@ -102,7 +103,7 @@ class ClassReader {
   }
 
   private intersection(left: readonly Part[], right: Part): Part {
-    if (++this.intersections > MAX_DEPTH) {
+    if (++this.intersections > MAX_JUDGED_DEPTH) {
       this.isOpaque = true;
       return () => NOTHING;
     }

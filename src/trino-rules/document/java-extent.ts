@@ -93,7 +93,12 @@ export function repeatedGroupExtent(group: Extent, repetition: Repetition): Exte
   const { min, max, mode } = repetition;
   if (mode === 'possessive') return repeatedExtent(group, repetition, false);
   if (min === 0 && max === 1) return oneOfExtents([group, NO_CHARACTER]);
-  return extentsOf(group).isFixed ? counted(group, min, max) : LOOP;
+  // Only a look-behind asks, once for each group: groups are deep, and long.
+  let repeated: Extent | null = null;
+  return (extents) => {
+    repeated ??= extentsOf(group).isFixed ? counted(group, min, max) : LOOP;
+    repeated(extents);
+  };
 }
 
 /** Of a group that nothing behind it can reach into again, `(?>…)`. */

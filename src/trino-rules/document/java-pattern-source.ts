@@ -20,6 +20,11 @@ export type JavaFlag = 'i' | 'd' | 'm' | 's' | 'u' | 'c' | 'x' | 'U';
 /** Escape sequences, to step over them, and quotations, which Java writes as escape sequences before it reads anything else. */
 const QUOTATION = /\\Q([^]*?)(?:\\E|$)|\\[^]/g;
 
+/** Deeper groups and classes, and longer chains of intersections, are not judged. */
+export const MAX_JUDGED_DEPTH = 200;
+/** The stack of Java ends between 1,000 and 1,500 groups, and that of Node not far from there. */
+export const MAX_DEPTH = 800;
+
 /** Stands behind the end, twice, as in Java's own reading. */
 const END = 0;
 

@@ -78,6 +78,8 @@ describe('a pattern of Java', () => {
       '\\p{blk=nosuch}',
       '\\p{InGreek_and_Coptic}',
     ],
+    // Where the stack of Java ends, or not far before.
+    ...[...['(', '(?<=', '['].map((sign) => sign.repeat(5_000)), `${'('.repeat(790)}${'['.repeat(1_000)}`],
     ...['\\p{sc=nosuch}', '\\ud83d\\uzzzz', '(?i--m)', '(?<n>a)\\k<m>'],
   ])('is refused: %s', (text) => expect(readJavaPattern(text).kind).toBe('refused'));
 
@@ -134,6 +136,8 @@ describe('a pattern of Java', () => {
       '\\p{gc=javaDigit}',
       '\\p{InGREEK EXTENDED}',
       '('.repeat(300) + ')'.repeat(300),
+      '['.repeat(700) + 'a' + ']'.repeat(700),
+      `[${'a-z&&'.repeat(700)}a]`,
       '\\N{DIGIT ONE}',
     ],
     ...['(?x) a {2 }', '(?x)( ?: a ) b', '(?x)[\\ ]', '(?x)\\# # a # itself', '(?x: [a-z ]+ )[ ]'],

@@ -16,7 +16,14 @@ import {
 } from './java-extent.js';
 import { readFlags } from './java-flags.js';
 import { isEndless, NOTHING, readRepetition, repeated } from './java-repetition.js';
-import { JavaPatternRefused, PatternSource, type JavaFlag, type PatternDifference } from './java-pattern-source.js';
+import {
+  JavaPatternRefused,
+  MAX_DEPTH,
+  MAX_JUDGED_DEPTH,
+  PatternSource,
+  type JavaFlag,
+  type PatternDifference,
+} from './java-pattern-source.js';
 import type { Pattern, PatternPiece } from './pattern.js';
 
 export type JavaPatternReading =
@@ -59,10 +66,6 @@ interface Part {
   /** One character or class. */
   isSet?: true;
 }
-
-/** Deeper groups are not judged; between 1,000 and 1,500 the stack of Java ends. */
-const MAX_JUDGED_DEPTH = 200;
-const MAX_DEPTH = 1_200;
 
 class JavaPatternReader {
   /** How many ^ were read. */
@@ -123,7 +126,7 @@ class JavaPatternReader {
         // A count without anything before it repeats the empty text.
         return { piece: NOTHING, extent: NO_CHARACTER };
       case '[':
-        return this.inCanonicalForm(this.set(readCharacterClass(source)));
+        return this.inCanonicalForm(this.set(readCharacterClass(source, depth + 1)));
       case '.':
         source.at++;
         return this.set(source.has('s') ? ALL : source.has('d') ? UNIX_DOT : DOT);

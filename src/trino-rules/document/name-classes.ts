@@ -65,7 +65,7 @@ export class NameClasses {
 
   private combination(patterns: readonly Pattern[], name: string): string {
     this.budget.spend(patterns.length * STEPS_PER_MATCH);
-    return combinationText(patterns.map((pattern) => matches(pattern, name)));
+    return combinationText(patterns.map((pattern) => matches(pattern, name, this.budget)));
   }
 
   private automaton(pattern: Pattern): Automaton {

@@ -65,7 +65,7 @@ export class PatternCache {
   }
 
   matches(text: string | undefined, name: string): boolean {
-    return isIn(this.language(text), name);
+    return isIn(this.language(text), name, this.budget);
   }
 
   /** The names that a pattern brings up itself: those that it spells out, and witnesses of an open one. */
@@ -129,13 +129,13 @@ function languageOf(pattern: Pattern, budget: WorkBudget, maxNames: number): Pat
   return names ? { kind: 'names', names } : { kind: 'open', pattern, ...openNames(pattern, spelling) };
 }
 
-function isIn(language: PatternLanguage, name: string): boolean {
+function isIn(language: PatternLanguage, name: string, budget: WorkBudget): boolean {
   switch (language.kind) {
     case 'any':
       return true;
     case 'names':
       return language.names.has(name);
     case 'open':
-      return matches(language.pattern, name);
+      return matches(language.pattern, name, budget);
   }
 }

@@ -1,31 +1,43 @@
 import { DOT, isWithinCharacter, unitsOf, wouldPair } from './java-characters.js';
 import type { Pattern, PatternPiece } from './pattern.js';
+import type { WorkBudget } from './work-budget.js';
 
 /**
  * Whether the whole of `name` matches, case-sensitively, as `java.util.regex` `matches()` does: by code points, one half of a
  * surrogate pair is none. Walks sets of positions, so its time is bounded by pattern × name, whatever the pattern.
+ * @param work pays for the positions
+ * @throws BudgetExceeded
  */
-export function matches(pattern: Pattern, name: string): boolean {
+export function matches(pattern: Pattern, name: string, work?: WorkBudget): boolean {
   return pattern.options.some((option) => {
     const [first] = option;
     // Most patterns are lists of names, which differ at once.
     if (first?.kind === 'literal' && !name.startsWith(first.text)) return false;
-    return walk(option, name, START).has(name.length);
+    return walk(option, name, START, work).has(name.length);
   });
 }
 
 const START: ReadonlySet<number> = new Set([0]);
 
-function walk(sequence: readonly PatternPiece[], name: string, from: ReadonlySet<number>): ReadonlySet<number> {
+function walk(
+  sequence: readonly PatternPiece[],
+  name: string,
+  from: ReadonlySet<number>,
+  work?: WorkBudget,
+): ReadonlySet<number> {
   let positions = from;
   for (const piece of sequence) {
     if (positions.size === 0) return positions;
-    positions = step(piece, name, positions);
+    positions = step(piece, name, positions, work);
+    work?.spend(positions.size * STEPS_PER_POSITION);
   }
   return positions;
 }
 
-function step(piece: PatternPiece, name: string, from: ReadonlySet<number>): ReadonlySet<number> {
+/** To reach and to keep a place in a name. */
+const STEPS_PER_POSITION = 4;
+
+function step(piece: PatternPiece, name: string, from: ReadonlySet<number>, work?: WorkBudget): ReadonlySet<number> {
   const reached = new Set<number>();
   switch (piece.kind) {
     case 'literal':
@@ -44,11 +56,11 @@ function step(piece: PatternPiece, name: string, from: ReadonlySet<number>): Rea
       }
       return reached;
     case 'repeated':
-      return repeated(piece, name, from);
+      return repeated(piece, name, from, work);
     case 'optional':
-      return new Set([...from, ...step(piece.piece, name, from)]);
+      return new Set([...from, ...step(piece.piece, name, from, work)]);
     case 'choice':
-      for (const option of piece.options) for (const at of walk(option, name, from)) reached.add(at);
+      for (const option of piece.options) for (const at of walk(option, name, from, work)) reached.add(at);
       return reached;
     case 'rest':
       for (const at of from) {
@@ -68,15 +80,17 @@ function repeated(
   { piece, min, max }: PatternPiece & { kind: 'repeated' },
   name: string,
   from: ReadonlySet<number>,
+  work?: WorkBudget,
 ): ReadonlySet<number> {
   let last = from;
   // Repetitions that read no character change nothing, so more of them than there are characters need not be tried.
   const least = Math.min(min, name.length + 1);
-  for (let i = 0; i < least && last.size > 0; i++) last = step(piece, name, last);
+  for (let i = 0; i < least && last.size > 0; i++) last = step(piece, name, last, work);
   const reached = new Set(last);
   for (let i = least; i < Math.min(max, least + name.length) && last.size > 0; i++) {
-    last = new Set([...step(piece, name, last)].filter((at) => !reached.has(at)));
+    last = new Set([...step(piece, name, last, work)].filter((at) => !reached.has(at)));
     for (const at of last) reached.add(at);
+    work?.spend(last.size * STEPS_PER_POSITION);
   }
   return reached;
 }

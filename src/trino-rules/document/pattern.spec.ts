@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { anyPattern } from '../../../test/support/any-rules.js';
 import { expand, matches } from './pattern-meaning.js';
 import { readPattern, type Pattern } from './pattern.js';
+import { BudgetExceeded, WorkBudget } from './work-budget.js';
 
 describe('a pattern', () => {
   it.each<[string, string[]]>([
@@ -37,6 +38,13 @@ describe('a pattern', () => {
     const pattern = read('a.*');
     expect(matches(pattern, 'a😀 b')).toBe(true);
     expect(['a\n', 'a\r', 'a\u0085', 'a\u2028', 'a\u2029'].filter((name) => matches(pattern, name))).toEqual([]);
+  });
+
+  it('is matched with a name for steps that grow with both', () => {
+    const open = read('.*a'.repeat(200));
+    const match = (name: string, steps: number) => () => matches(open, name, new WorkBudget(steps));
+    expect(match('ba'.repeat(100), 1_000_000)).not.toThrow();
+    expect(match('ba'.repeat(10_000), 1_000_000)).toThrow(BudgetExceeded);
   });
 
   it('takes bounded time, however it is made', () => {

@@ -56,7 +56,8 @@ export function mayMatchOver(pattern: Pattern, characters: CharSet, budget: numb
 /** A deterministic automaton of the names that match; null where it takes more than the budget of nodes. */
 export function automatonOf(pattern: Pattern, budget: number): DFA | null {
   return unlessTooLarge(null, () => {
-    const automaton = DFA.fromFA(namesOf(pattern, budget), new DFA.LimitedNodeFactory(budget));
+    const names = new TransitionCount(budget).over(namesOf(pattern, budget));
+    const automaton = DFA.fromFA(names, new DFA.LimitedNodeFactory(budget));
     automaton.minimize();
     return automaton;
   });

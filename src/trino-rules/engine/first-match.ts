@@ -29,7 +29,8 @@ export class FirstMatch {
   matches<Key extends string>(rule: Patterned<NoInfer<Key>>, names: Readonly<Record<Key, string>>): boolean {
     for (const key in names) {
       const pattern = rule[key];
-      if (pattern !== undefined && !matches(this.patterns.pattern(pattern), names[key])) return false;
+      if (pattern !== undefined && !matches(this.patterns.pattern(pattern), names[key], this.patterns.budget))
+        return false;
     }
     return true;
   }

@@ -27,7 +27,8 @@ export class RuleTrie {
 
   private below(path: readonly string[]): Level[] {
     let levels: Level[] = [this.root];
-    for (const name of path) levels = levels.flatMap((level) => [...level.everywhere(), ...level.only(name)]);
+    for (const name of path)
+      levels = levels.flatMap((level) => [...level.everywhere(), ...level.only(name, this.budget)]);
     this.budget.spend(STEPS_PER_LOOKUP + levels.reduce((sum, level) => sum + level.size, 0));
     return levels;
   }
@@ -47,7 +48,7 @@ export class Branch {
 
   /** Rules that match this name and not any name, in their order. */
   only(name: string): number[] {
-    return ordered(this.levels.flatMap((level) => level.only(name)));
+    return ordered(this.levels.flatMap((level) => level.only(name, this.budget)));
   }
 
   /** The names that rules spell out here; for an open pattern, witnesses of what it lets in. */
@@ -90,10 +91,10 @@ class Level {
     return this.any ? [this.any] : [];
   }
 
-  only(name: string): Level[] {
+  only(name: string, budget: WorkBudget): Level[] {
     const exact = this.named.get(name);
     const levels = exact ? [exact] : [];
-    for (const [pattern, { level }] of this.open) if (matches(pattern, name)) levels.push(level);
+    for (const [pattern, { level }] of this.open) if (matches(pattern, name, budget)) levels.push(level);
     return levels;
   }
 

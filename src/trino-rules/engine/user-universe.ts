@@ -119,7 +119,7 @@ export class UserUniverse {
   private letIn(text: string): number[] {
     const pattern = this.open.get(text);
     if (pattern === undefined) throw new Error('a pattern of users that none of the documents holds');
-    return this.all.flatMap((name, position) => (matches(pattern, name) ? [position] : []));
+    return this.all.flatMap((name, position) => (matches(pattern, name, this.patterns.budget) ? [position] : []));
   }
 
   private stranger(name: string): readonly number[] {
