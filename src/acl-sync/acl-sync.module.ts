@@ -7,7 +7,7 @@ import { AclSyncController } from './acl-sync.controller.js';
 import { aclSyncScheduler } from './acl-sync.scheduler.js';
 import { BackgroundRunsService } from './background-runs.service.js';
 import { HistoryGaugesService } from './history-gauges.service.js';
-import { LiveVersionService } from './live-version.service.js';
+import { EngineWatchService } from './engine-watch.service.js';
 import { PublicationRetentionService } from './publication-retention.service.js';
 import { TargetWatchService } from './target-watch.service.js';
 
@@ -22,7 +22,7 @@ export class AclSyncModule {
       controllers: [AclSyncController],
       providers: [
         BackgroundRunsService,
-        LiveVersionService,
+        EngineWatchService,
         PublicationRetentionService,
         HistoryGaugesService,
         TargetWatchService,

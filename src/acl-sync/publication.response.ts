@@ -1,6 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { INTEGER, MOMENT, NULLABLE_MOMENT, PageResponse, TEXTS } from '../platform/api-fields.js';
-import type { AccessChange } from '../trino-rules/diff/access-change.js';
 import type { ChangedAccess } from '../trino-rules/diff/access-ledger.js';
 import type { Finding } from '../trino-rules/document/finding.js';
 import { accessForm, type AccessForm } from './domain/access-text.js';
@@ -130,9 +129,5 @@ export function toSummaryResponse(publication: PublicationSummary): PublicationS
 
 export function toPublicationResponse(publication: Publication): PublicationResponse {
   const { text, diff, access } = publication;
-  return Object.assign(toSummaryResponse(publication), { text, diff, access: toAccessResponse(access) });
-}
-
-export function toAccessResponse(access: AccessChange | null): AccessChangeResponse | null {
-  return access && accessForm(access, Infinity);
+  return Object.assign(toSummaryResponse(publication), { text, diff, access: access && accessForm(access, Infinity) });
 }

@@ -30,7 +30,7 @@ import { RestoresService } from './restores.service.js';
 import { RunReportsService } from './run-reports.service.js';
 import { ServiceAccountNames } from './service-account-names.service.js';
 import { StatusService } from './status.service.js';
-import { TargetCheckService } from './target-check.service.js';
+import { TargetProbe } from './target-probe.service.js';
 
 /**
  * The providers of a run, without schedules and watchers: needs neither the engine nor a signing key. Also the ports of `grants`
@@ -50,7 +50,7 @@ export class PublishingModule {
         CandidateService,
         PreviewService,
         StatusService,
-        TargetCheckService,
+        TargetProbe,
         RunReportsService,
         AclSyncMetrics,
         { provide: PublicationHistory, useClass: PostgresPublicationHistory },
@@ -71,7 +71,7 @@ export class PublishingModule {
         RestoresService,
         PreviewService,
         StatusService,
-        TargetCheckService,
+        TargetProbe,
         RunReportsService,
         AclSyncMetrics,
         PublicationHistory,

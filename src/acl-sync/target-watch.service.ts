@@ -5,7 +5,7 @@ import { HealthRegistry } from '../platform/health.js';
 import { Log } from '../platform/log.js';
 import { PublicationHistory } from './domain/publication-history.js';
 import { RulesTarget } from './domain/rules-target.js';
-import { type TargetCheck, TargetCheckService } from './target-check.service.js';
+import { type TargetCheck, TargetProbe } from './target-probe.service.js';
 
 const CHECK_INTERVAL_MS = { well: 60_000, degraded: 10_000 };
 
@@ -21,7 +21,7 @@ export class TargetWatchService implements OnApplicationBootstrap, BeforeApplica
   private readonly available: Gauge;
 
   constructor(
-    private readonly checks: TargetCheckService,
+    private readonly checks: TargetProbe,
     private readonly target: RulesTarget,
     private readonly history: PublicationHistory,
     private readonly timers: Timers,

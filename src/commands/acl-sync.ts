@@ -3,7 +3,7 @@ import { accessLines } from '../acl-sync/domain/access-text.js';
 import { failureOf } from '../acl-sync/domain/publication.js';
 import { findingText } from '../acl-sync/domain/run-text.js';
 import { type Preview, previewForm, PreviewService } from '../acl-sync/preview.service.js';
-import { TargetCheckService } from '../acl-sync/target-check.service.js';
+import { TargetProbe } from '../acl-sync/target-probe.service.js';
 import { print, remark, withProgress } from './output.js';
 import { logMissingRights, reportRun, RUN_BY_COMMAND, withPublishing } from './run-report.js';
 
@@ -15,13 +15,13 @@ interface Options {
 /** One run of the sync. Exit code 0: published, or nothing to change; 1: refused by a check; 2: the target or another run is in the way. */
 export async function syncRules({ dryRun, json }: Options): Promise<number> {
   return withPublishing('acl sync', async (modules) => {
-    const target = modules.get(TargetCheckService);
+    const target = modules.get(TargetProbe);
     if (dryRun) return show(modules.get(PreviewService), target, json === true);
     return reportRun(modules, modules.get(AclSyncService).run(RUN_BY_COMMAND), json === true);
   });
 }
 
-async function show(previews: PreviewService, target: TargetCheckService, json: boolean): Promise<number> {
+async function show(previews: PreviewService, target: TargetProbe, json: boolean): Promise<number> {
   let preview: Preview;
   try {
     const result = await withProgress('compiling and checking', previews.preview(null));

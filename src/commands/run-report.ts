@@ -4,7 +4,7 @@ import { reasonsOf, type RunFailure, type RunOutcome } from '../acl-sync/domain/
 import { runText } from '../acl-sync/domain/run-text.js';
 import { PublishingModule } from '../acl-sync/publishing.module.js';
 import { StatusService } from '../acl-sync/status.service.js';
-import { TargetCheckService } from '../acl-sync/target-check.service.js';
+import { TargetProbe } from '../acl-sync/target-probe.service.js';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import type { SettingsUser } from '../platform/settings-loader.js';
@@ -42,14 +42,14 @@ export async function reportRun(
     return 2;
   }
   const { outcome } = result;
-  if (outcome.kind === 'failed') await logMissingRights(outcome.failure.reason, modules.get(TargetCheckService));
+  if (outcome.kind === 'failed') await logMissingRights(outcome.failure.reason, modules.get(TargetProbe));
   const { published } = await modules.get(StatusService).status();
   print(json ? JSON.stringify(outcomeForm(outcome)) : runText(outcome, published, modules.get(Clock).now()));
   return EXIT[outcome.kind];
 }
 
 /** Logs which rights are missing, before the failure is reported. */
-export async function logMissingRights(reason: RunFailure['reason'], target: TargetCheckService): Promise<void> {
+export async function logMissingRights(reason: RunFailure['reason'], target: TargetProbe): Promise<void> {
   if (reason === 'forbidden') await target.check();
 }
 

@@ -101,33 +101,6 @@ describe('publishing through the API', () => {
     expect(logged('TRINO_ACL_SYNC_NO_CHANGE')).toHaveLength(1);
   });
 
-  it('keeps every version with its text and what it changed', async () => {
-    await grant('alice', 'orders');
-    await sync();
-    const first = await live();
-    const given = await grant('bob', 'items');
-    await sync();
-    await admin.delete(given.headers.get('location') ?? '');
-    await sync();
-
-    expect(await live()).toBe(first);
-    const { body } = await admin.get(`${ACL}/publications?limit=2`);
-    expect(body?.['items']).toMatchObject([{ version: 3 }, { version: 2 }]);
-    expect(body?.['items']).not.toHaveProperty('0.text');
-    expect((await admin.get(`${ACL}/publications?after=${String(body?.['next'])}`)).body).toMatchObject({
-      items: [{ version: 1 }],
-      next: null,
-    });
-    const second = (await admin.get(`${ACL}/publications/2`)).body;
-    expect(second).toMatchObject({ version: 2, text: await live('rules.json.bak'), triggered_by: { name: 'admin' } });
-    expect(second?.['diff']).toMatchObject({
-      added: expect.arrayContaining([
-        'tables {"user":"bob","catalog":"sales","schema":"eu","table":"items","privileges":["SELECT"]}',
-      ]) as unknown,
-    });
-    for (const version of ['4', '0', 'x']) expect((await admin.get(`${ACL}/publications/${version}`)).status).toBe(404);
-  });
-
   it('shows what it would do without doing it', async () => {
     await grant('alice', 'orders');
 
@@ -216,86 +189,6 @@ describe('publishing through the API', () => {
     expect(await live()).toBe(text);
     await expect(live('rules.json.bak')).rejects.toThrow('ENOENT');
     await other.stop();
-  });
-
-  describe('with three versions', () => {
-    let alice: number;
-    beforeEach(async () => {
-      alice = Number((await grant('alice', 'orders')).body?.['id']);
-      await sync();
-      await grant('bob', 'invoices');
-      await sync();
-    });
-
-    const restore = (version: number, body: object = { reason: 'too wide', hours: 2 }) =>
-      admin.post(`${ACL}/publications/${version}/restore`, body);
-
-    it('compares any two of them', async () => {
-      const forwards = (await admin.get(`${ACL}/publications/2?against=1`)).body;
-      const backwards = (await admin.get(`${ACL}/publications/1?against=2`)).body;
-      const invoices = '{"what":"SELECT from sales.eu.invoices","people":["bob"],"others":0}';
-
-      expect(forwards).toMatchObject({ version: 2, access: { lost: [] } });
-      expect(JSON.stringify(forwards?.['access'])).toContain(invoices);
-      expect(backwards).toMatchObject({ version: 1, access: { gained: [] } });
-      expect(JSON.stringify(backwards?.['access'])).toContain(invoices);
-      expect(JSON.stringify(backwards?.['diff'])).toMatch(/"added":\[.*"removed":\[.*bob/);
-      expect(await admin.get(`${ACL}/publications/1?against=99`)).toMatchObject({ status: 404 });
-      expect(await admin.get(`${ACL}/publications/1?against=x`)).toMatchObject({ status: 400 });
-    });
-
-    it('restores an older one for some hours, and ends that by hand', async () => {
-      const answer = await restore(1);
-      expect(answer).toMatchObject({ status: 200, body: { outcome: 'applied', reasons: [{ code: 'restored' }] } });
-      expect(answer.body?.['publication']).toMatchObject({
-        version: 3,
-        trigger: 'restore',
-        restored: { version: 1, until: '2026-11-20T14:00:00.000Z', reason: 'too wide', ended: null },
-      });
-      expect(await live()).not.toContain('bob');
-      expect(await status()).toMatchObject({ restored_until: '2026-11-20T14:00:00.000Z' });
-      expect(await sync()).toMatchObject({ outcome: 'no_change', reasons: [{ code: 'restored' }] });
-      const preview = (await admin.post(`${ACL}/preview`)).body;
-      expect(preview).toMatchObject({ would: 'no_change' });
-      expect(JSON.stringify(preview?.['checks'])).toContain('"restored"');
-
-      expect(await admin.delete(`${ACL}/restore`)).toMatchObject({ status: 204 });
-      expect(await live()).toContain('bob');
-      expect(await status()).toMatchObject({ restored_until: null });
-      expect(await admin.delete(`${ACL}/restore`)).toMatchObject({ status: 204 });
-      expect(await audited('publication_restored')).toMatchObject([
-        { actor: { username: 'admin' }, subject: { id: '1' } },
-      ]);
-      expect(await audited('restore_ended')).toMatchObject([
-        { actor: { username: 'admin' }, details: { how: 'hand' } },
-      ]);
-    });
-
-    it('restores none that gives what was revoked', async () => {
-      await admin.delete(`/api/admin/grants/${alice}`);
-      await sync();
-      expect(await restore(1)).toMatchObject({
-        status: 200,
-        body: { outcome: 'refused', publication: null, reasons: [{ code: 'restore-contradicted' }] },
-      });
-      expect(await live()).not.toContain('alice');
-    });
-
-    it('ends a restore with the first run after a revoke', async () => {
-      await restore(1);
-      await admin.delete(`/api/admin/grants/${alice}`);
-      expect(await sync()).toMatchObject({ outcome: 'applied', publication: { restored: null } });
-      expect(await live()).not.toContain('alice');
-    });
-
-    it('wants a reason and at most 24 hours', async () => {
-      expect(await restore(1, {})).toMatchObject({ status: 400 });
-      expect(await restore(1, { reason: ' ' })).toMatchObject({ status: 400 });
-      expect(await restore(1, { reason: 'x', hours: 25 })).toMatchObject({ status: 400 });
-      expect(await restore(1, { reason: 'x', hours: 0.5 })).toMatchObject({ status: 400 });
-      expect(await restore(99)).toMatchObject({ status: 404 });
-      expect(await status()).toMatchObject({ published: { version: 2 } });
-    });
   });
 
   it('fails with the reason when the target cannot be written', async () => {

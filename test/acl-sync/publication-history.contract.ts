@@ -1,15 +1,13 @@
 import type { PublicationDraft, PublicationHistory } from '../../src/acl-sync/domain/publication-history.js';
-import type { Run } from '../../src/acl-sync/domain/publication.js';
-import type { Finding } from '../../src/trino-rules/document/finding.js';
 
 export interface HistoryUnderTest {
   history: PublicationHistory;
   close(): Promise<void>;
 }
 
-const at = (minute: number) => new Date(Date.UTC(2026, 10, 20, 12, minute));
+export const at = (minute: number) => new Date(Date.UTC(2026, 10, 20, 12, minute));
 
-function draft(text: string): PublicationDraft {
+export function draft(text: string): PublicationDraft {
   return {
     text,
     hash: `hash of ${text}`,
@@ -33,19 +31,6 @@ function draft(text: string): PublicationDraft {
     isFound: false,
     after: 0,
     edit: null,
-  };
-}
-
-function run(minute: number, outcome: Run['outcome'], overrides: Partial<Run> = {}): Run {
-  return {
-    at: at(minute),
-    trigger: 'schedule',
-    outcome,
-    reasons: [],
-    drift: null,
-    waiting: null,
-    isRestore: false,
-    ...overrides,
   };
 }
 
@@ -89,102 +74,7 @@ export function describePublicationHistory(name: string, open: () => Promise<His
       expect(await history.find(version)).toEqual(await history.latest());
     });
 
-    it('measures from the newest version that was published whole', async () => {
-      expect(await history.baseline()).toBeNull();
-      await published('whole', 1);
-      const less = await history.begin({ ...draft('less'), isWithdrawal: true });
-      await history.confirm(less, at(2));
-      await history.begin(draft('never happened'));
-
-      expect(await history.latest()).toMatchObject({ text: 'less', isWithdrawal: true });
-      const { text, hash, snapshot, snapshotAt, position, compiler } = draft('whole');
-      expect(await history.baseline()).toEqual({
-        text,
-        hash,
-        snapshot,
-        at: snapshotAt,
-        position,
-        compiler,
-        approved: [],
-        isFound: false,
-      });
-    });
-
-    it('measures from no version that was put back', async () => {
-      const { version } = await published('whole', 1);
-      const restored = { version, until: at(59), reason: 'the new one is slow' };
-      const again = await history.confirm(await history.begin({ ...draft('whole again'), restored }), at(2));
-      expect(again).toMatchObject({ text: 'whole again', restored: { ...restored, ended: null } });
-      expect(await history.baseline()).toMatchObject({ text: 'whole' });
-
-      await history.endRestore(again.version, 'hand');
-      await history.endRestore(again.version, 'time');
-      expect(await history.latest()).toMatchObject({ restored: { ...restored, ended: 'hand' } });
-    });
-
-    it('measures from no version that broke the engine, but from one before it that worked', async () => {
-      const worked = await published('worked', 1);
-      await history.markLive(worked.version, at(2));
-      await published('never seen', 3);
-      const broken = await published('broken', 4);
-      await history.markBroken(broken.version, at(5));
-      await history.markBroken(broken.version, at(6));
-
-      expect(await history.isBroken('hash of broken')).toBe(true);
-      expect(await history.isBroken('hash of worked')).toBe(false);
-      expect(await history.latest()).toMatchObject({ text: 'broken', brokenAt: at(5) });
-      expect(await history.baseline()).toMatchObject({ text: 'worked' });
-      await published('next', 7);
-      expect(await history.baseline()).toMatchObject({ text: 'next' });
-    });
-
-    it('takes a text for broken only while the engine was never seen to use it', async () => {
-      const first = await published('text', 1);
-      await history.markBroken(first.version, at(2));
-      await history.markLive(first.version, at(3));
-      expect(await history.isBroken('hash of text')).toBe(false);
-      const again = await published('text', 4);
-      await history.markBroken(again.version, at(5));
-      expect(await history.isBroken('hash of text')).toBe(false);
-    });
-
-    it('goes on above a version that the target names, and measures from one that was found there', async () => {
-      await published('first', 1);
-      const found = await history.begin({ ...draft('found'), isFound: true, after: 8 });
-      await history.confirm(found, at(2));
-      expect(found).toBe(9);
-      expect(await history.newest()).toBe(9);
-      expect(await history.baseline()).toMatchObject({ text: 'found', isFound: true });
-      expect(await history.summary()).toMatchObject({
-        databaseBehind: { version: 9, hash: 'hash of found', foundAt: at(2) },
-      });
-      const less = await history.begin({ ...draft('less'), isWithdrawal: true, after: 9 });
-      await history.confirm(less, at(3));
-      await history.markBroken(less, at(4));
-      expect(await history.baseline()).toMatchObject({ text: 'found' });
-
-      const { version } = await published('approved', 5);
-      expect(version).toBe(11);
-      expect(await history.summary()).toMatchObject({ databaseBehind: null });
-    });
-
-    it('keeps approvals for what follows that version, and for nothing later', async () => {
-      await history.approve('before there is a version', null, at(0));
-      await published('whole', 1);
-      await history.approve('one', null, at(2));
-      await history.approve('one', null, at(3));
-      await history.approve('two', null, at(3));
-      expect((await history.baseline())?.approved.toSorted()).toEqual(['one', 'two']);
-
-      await published('next', 4);
-      expect((await history.baseline())?.approved).toEqual([]);
-    });
-
-    it('remembers what a run has left waiting, and what a version changed', async () => {
-      const reasons: Finding[] = [{ code: 'unexplained-change', severity: 'error', message: 'a message' }];
-      const waiting = { hash: 'of a text', since: at(1), reasons };
-      await history.record(run(2, 'refused', { waiting }));
-      expect((await history.summary()).last).toEqual(run(2, 'refused', { waiting }));
+    it('remembers what a version changed', async () => {
       const lost = [{ what: 'SELECT from a.b.c', people: ['ana'], others: 2 }];
       const access = { gained: [], lost, gainedInAll: 0, lostInAll: 1, changedPairs: 3, allPairs: 9 };
       const { version } = await history.confirm(await history.begin({ ...draft('x'), access }), at(3));
@@ -299,53 +189,6 @@ export function describePublicationHistory(name: string, open: () => Promise<His
       expect(await history.removePast(at(5), 1)).toBe(1);
       expect(await versions()).toEqual(before.filter((version) => version !== first.version + 1));
       expect(await history.removePast(at(5), 1)).toBe(0);
-    });
-
-    it('knows that a refused restore leaves the rules as they were', async () => {
-      await history.record(run(1, 'applied'));
-      await history.record(run(2, 'refused', { trigger: 'restore', isRestore: true }));
-      expect(await history.summary()).toMatchObject({ last: { outcome: 'refused' }, refusedSince: null });
-      await history.record(run(3, 'refused'));
-      await history.record(run(4, 'refused', { trigger: 'restore', isRestore: true }));
-      expect(await history.summary()).toMatchObject({ lastSuccessAt: at(1), refusedSince: at(3) });
-    });
-
-    it('knows that an applied restore makes no refused change possible', async () => {
-      await history.record(run(1, 'refused'));
-      await history.record(run(2, 'applied', { trigger: 'restore', isRestore: true }));
-      expect(await history.summary()).toMatchObject({ lastSuccessAt: at(2), refusedSince: at(1) });
-      await history.record(run(3, 'no_change'));
-      expect(await history.summary()).toMatchObject({ refusedSince: null });
-    });
-
-    it('knows how the last run went, and since when all were refused', async () => {
-      const reasons = [{ code: 'proof-difference', severity: 'error', message: 'bo may too much' }] as const;
-      const drift = { foundAt: at(2), textHash: null, overwritten: false };
-      await history.record(run(1, 'applied'));
-      await history.record(run(2, 'refused', { reasons: [...reasons], drift }));
-      await history.record(run(3, 'failed'));
-      await history.record(run(4, 'refused', { reasons: [...reasons], drift }));
-
-      expect(await history.summary()).toEqual({
-        last: run(4, 'refused', { reasons: [...reasons], drift }),
-        lastSuccessAt: at(1),
-        refusedSince: at(2),
-        failedSince: null,
-        live: null,
-        databaseBehind: null,
-      });
-      await history.record(run(5, 'no_change'));
-      expect(await history.summary()).toMatchObject({ lastSuccessAt: at(5), refusedSince: null });
-    });
-
-    it('knows since when all runs failed', async () => {
-      await history.record(run(1, 'failed'));
-      expect(await history.summary()).toMatchObject({ failedSince: at(1) });
-      await history.record(run(2, 'refused'));
-      expect(await history.summary()).toMatchObject({ failedSince: null });
-      await history.record(run(3, 'failed'));
-      await history.record(run(4, 'failed', { trigger: 'restore', isRestore: true }));
-      expect(await history.summary()).toMatchObject({ refusedSince: at(2), failedSince: at(3) });
     });
   });
 }

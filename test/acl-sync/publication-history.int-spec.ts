@@ -3,20 +3,25 @@ import { PostgresPublicationHistory } from '../../src/acl-sync/infrastructure/po
 import { DatabaseSession } from '../../src/platform/infrastructure/database-session.js';
 import { freshDatabase } from '../support/database.js';
 import { FakePublicationHistory } from '../support/fake-publication-history.js';
-import { describePublicationHistory } from './publication-history.contract.js';
+import { describeBaseline } from './baseline.contract.js';
+import { describePublicationHistory, type HistoryUnderTest } from './publication-history.contract.js';
+import { describeRunHistory } from './run-history.contract.js';
 
-describePublicationHistory('PostgreSQL', async () => {
-  const database = await freshDatabase();
-  const source = await new DataSource({ type: 'postgres', url: database.url }).initialize();
-  return {
-    history: new PostgresPublicationHistory(new DatabaseSession(source)),
-    close: async () => {
-      await source.destroy();
-      await database.drop();
-    },
-  };
-});
+const HISTORIES: Record<string, () => Promise<HistoryUnderTest>> = {
+  PostgreSQL: async () => {
+    const database = await freshDatabase();
+    const source = await new DataSource({ type: 'postgres', url: database.url }).initialize();
+    return {
+      history: new PostgresPublicationHistory(new DatabaseSession(source)),
+      close: async () => {
+        await source.destroy();
+        await database.drop();
+      },
+    };
+  },
+  memory: () => Promise.resolve({ history: new FakePublicationHistory(), close: () => Promise.resolve() }),
+};
 
-describePublicationHistory('memory', () =>
-  Promise.resolve({ history: new FakePublicationHistory(), close: () => Promise.resolve() }),
-);
+for (const [name, open] of Object.entries(HISTORIES))
+  for (const describeHistory of [describePublicationHistory, describeBaseline, describeRunHistory])
+    describeHistory(name, open);

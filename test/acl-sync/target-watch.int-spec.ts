@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client';
 import type { PublicationDraft } from '../../src/acl-sync/domain/publication-history.js';
 import { RulesTargetUnavailable, type TargetFailure } from '../../src/acl-sync/domain/rules-target.js';
-import { TargetCheckService } from '../../src/acl-sync/target-check.service.js';
+import { TargetProbe } from '../../src/acl-sync/target-probe.service.js';
 import { TargetWatchService } from '../../src/acl-sync/target-watch.service.js';
 import { HealthRegistry } from '../../src/platform/health.js';
 import { FakePublicationHistory } from '../support/fake-publication-history.js';
@@ -13,7 +13,7 @@ describe('the watch of the rules target', () => {
   const [target, timers, log] = [new FakeRulesTarget(), new FakeTimers(), new LogBook()];
   const [health, registry] = [new HealthRegistry(), new Registry()];
   const history = new FakePublicationHistory();
-  const check = new TargetCheckService(target, log);
+  const check = new TargetProbe(target, log);
   const watch = new TargetWatchService(check, target, history, timers, log, health, registry);
   afterAll(() => watch.beforeApplicationShutdown());
 

@@ -13,6 +13,7 @@ import type { LiveRules } from '../domain/rules-target.js';
 import type { Baseline } from '../domain/unexplained-change.js';
 import { pastVersions, REMOVE_PAST_RUNS } from './past-publications.js';
 import {
+  draftRow,
   type PublicationRow,
   type RunRow,
   SUMMARY,
@@ -56,38 +57,12 @@ export class PostgresPublicationHistory extends PublicationHistory {
         WHERE $1 > 0 AND (last_value < $1 OR NOT is_called)`,
       [draft.after],
     );
+    const row = draftRow(draft);
+    const names = Object.keys(row);
     const [{ version }] = await this.session.manager.query<[{ version: number }]>(
-      `INSERT INTO acl_publications
-         (state, text, hash, rules, bytes, diff, access, is_withdrawal, is_found, checks, trigger, triggered_by, snapshot, snapshot_hash,
-          snapshot_at, trail_position, compiler, changed_at, begun_at, restored_version, restored_until, restore_reason, edit,
-          is_written, is_reported)
-       VALUES ('begun', $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, false)
-       RETURNING version`,
-      [
-        draft.text,
-        draft.hash,
-        draft.rules,
-        draft.bytes,
-        JSON.stringify(draft.diff),
-        draft.access === null ? null : JSON.stringify(draft.access),
-        draft.isWithdrawal,
-        draft.isFound,
-        JSON.stringify(draft.checks),
-        draft.trigger,
-        draft.triggeredBy,
-        draft.snapshot,
-        draft.snapshotHash,
-        draft.snapshotAt,
-        draft.position,
-        draft.compiler,
-        draft.changedAt,
-        draft.begunAt,
-        draft.restored?.version ?? null,
-        draft.restored?.until ?? null,
-        draft.restored?.reason ?? null,
-        draft.edit === null ? null : JSON.stringify({ text_hash: draft.edit.textHash }),
-        draft.isWritten,
-      ],
+      `INSERT INTO acl_publications (state, is_reported, ${names.join(', ')})
+       VALUES ('begun', false, ${names.map((_, i) => `$${i + 1}`).join(', ')}) RETURNING version`,
+      Object.values(row),
     );
     return version;
   }

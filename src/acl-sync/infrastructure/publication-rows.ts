@@ -1,6 +1,7 @@
 import type { AccessChange } from '../../trino-rules/diff/access-change.js';
 import type { RulesDiff } from '../../trino-rules/diff/rules-diff.js';
 import type { Finding } from '../../trino-rules/document/finding.js';
+import type { PublicationDraft } from '../domain/publication-history.js';
 import type { Publication, PublicationSummary, Run, RunOutcome, Trigger } from '../domain/publication.js';
 import type { RestoreEnd } from '../domain/restore.js';
 
@@ -55,6 +56,37 @@ export interface RunRow {
 export const SUMMARY = `p.version, p.hash, p.rules, p.bytes, p.checks, p.trigger, p.triggered_by, u.username, p.snapshot_hash,
   p.snapshot_at, p.compiler, p.is_withdrawal, p.is_found, p.restored_version, p.restored_until, p.restore_reason, p.restore_ended,
   p.edit, p.changed_at, p.published_at, p.live_at, p.broken_at`;
+
+/** The columns of a version that begins. */
+export function draftRow(draft: PublicationDraft): Record<string, unknown> {
+  const json = (value: unknown) => (value === null ? null : JSON.stringify(value));
+  return {
+    text: draft.text,
+    hash: draft.hash,
+    rules: draft.rules,
+    bytes: draft.bytes,
+    diff: json(draft.diff),
+    access: json(draft.access),
+    is_withdrawal: draft.isWithdrawal,
+    is_found: draft.isFound,
+    checks: json(draft.checks),
+    trigger: draft.trigger,
+    triggered_by: draft.triggeredBy,
+    snapshot: draft.snapshot,
+    snapshot_hash: draft.snapshotHash,
+    snapshot_at: draft.snapshotAt,
+    trail_position: draft.position,
+    compiler: draft.compiler,
+    changed_at: draft.changedAt,
+    begun_at: draft.begunAt,
+    restored_version: draft.restored?.version ?? null,
+    restored_until: draft.restored?.until ?? null,
+    restore_reason: draft.restored?.reason ?? null,
+    edit: json(draft.edit && { text_hash: draft.edit.textHash }),
+    is_written: draft.isWritten,
+  };
+}
+
 export function toPublication(row: PublicationRow): Publication {
   return { ...toSummary(row), text: row.text, diff: row.diff, access: row.access };
 }

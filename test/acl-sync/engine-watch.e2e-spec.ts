@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client';
 import { AclSyncMetrics } from '../../src/acl-sync/acl-sync.metrics.js';
 import { BackgroundRunsService } from '../../src/acl-sync/background-runs.service.js';
-import { LiveVersionService } from '../../src/acl-sync/live-version.service.js';
+import { EngineWatchService } from '../../src/acl-sync/engine-watch.service.js';
 import { AuditService } from '../../src/audit/audit.service.js';
 import { HealthRegistry } from '../../src/platform/health.js';
 import { parseSettings } from '../../src/platform/settings-parser.js';
@@ -21,7 +21,7 @@ describe('the version that the engine uses', () => {
   let sync: SyncUnderTest;
   let metrics: Registry;
   let health: HealthRegistry;
-  let live: LiveVersionService;
+  let live: EngineWatchService;
   let runs: BackgroundRunsService;
   let shown: AclSyncMetrics;
 
@@ -45,7 +45,7 @@ describe('the version that the engine uses', () => {
     shown = new AclSyncMetrics(metrics);
     health = new HealthRegistry();
     runs = new BackgroundRunsService(sync.service, new AccessChangesService(), timers, clock, log, settings);
-    live = new LiveVersionService(history, probe, target, runs, shown, timers, clock, log, settings, health);
+    live = new EngineWatchService(history, probe, target, runs, shown, timers, clock, log, settings, health);
     await sync.run();
   });
 

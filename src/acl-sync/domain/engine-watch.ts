@@ -10,20 +10,20 @@ export const LIVE_WITHIN_MS = 210_000;
 const BROKEN_THRESHOLD = 3;
 
 /** The result of all probes for a version. */
-export interface LiveWatch {
+export interface EngineWatch {
   version: number;
   /** Internal errors in a row. */
   brokenTimes: number;
   /** The engine used valid rules after this version was published, or the version before until then. */
   hasWorked: boolean;
-  state: LiveState;
+  state: EngineState;
 }
 
 /**
  * `unknown`: no probe was answered yet. `pending`: the engine still uses other rules, within the allowed time. `overdue`: it uses
  * other rules. `broken`: it cannot use its rules file.
  */
-export type LiveState = 'unknown' | 'live' | 'pending' | 'overdue' | 'broken';
+export type EngineState = 'unknown' | 'live' | 'pending' | 'overdue' | 'broken';
 
 type Watched = Pick<PublicationSummary, 'version' | 'liveAt' | 'publishedAt' | 'edit'>;
 
@@ -32,12 +32,12 @@ type Watched = Pick<PublicationSummary, 'version' | 'liveAt' | 'publishedAt' | '
  * @param former the version before the published one; undefined: none
  */
 export function watched(
-  before: LiveWatch | null,
+  before: EngineWatch | null,
   latest: Watched,
   former: Pick<PublicationSummary, 'version'> | undefined,
   answer: RulesInForce,
   now: Date,
-): LiveWatch {
+): EngineWatch {
   const { version, liveAt, publishedAt } = latest;
   const known =
     before?.version === version ? before : firstOf(latest, before?.version === former?.version && isSettled(before));
@@ -59,18 +59,18 @@ export function watched(
 }
 
 /** @param wasUsed the engine used the version before when it was last asked: only an edit by hand can have come in between */
-function firstOf({ version, edit }: Watched, wasUsed: boolean): LiveWatch {
+function firstOf({ version, edit }: Watched, wasUsed: boolean): EngineWatch {
   return { version, brokenTimes: 0, hasWorked: wasUsed && edit === null, state: 'unknown' };
 }
 
 /** Whether the last answer was that the engine uses the published version: anything else is asked about again soon. */
-export function isSettled(watch: LiveWatch | null): boolean {
+export function isSettled(watch: EngineWatch | null): boolean {
   return watch?.state === 'live' && watch.brokenTimes === 0;
 }
 
 /** Whether the engine fails on this version, not on a text that it read before. */
 export function isCulprit(
-  { state, hasWorked }: LiveWatch,
+  { state, hasWorked }: EngineWatch,
   { liveAt, publishedAt }: Pick<PublicationSummary, 'liveAt' | 'publishedAt'>,
   now: Date,
 ): boolean {

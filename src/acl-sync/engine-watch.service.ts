@@ -7,7 +7,7 @@ import { Settings } from '../platform/settings.js';
 import { EngineProbe } from '../query-engine/engine-probe.service.js';
 import { AclSyncMetrics } from './acl-sync.metrics.js';
 import { BackgroundRunsService } from './background-runs.service.js';
-import { isCulprit, isSettled, LIVE_WITHIN_MS, type LiveWatch, watched } from './domain/live-watch.js';
+import { isCulprit, isSettled, LIVE_WITHIN_MS, type EngineWatch, watched } from './domain/engine-watch.js';
 import type { PublicationSummary } from './domain/publication.js';
 import { PublicationHistory } from './domain/publication-history.js';
 import { type LiveRules, RulesTarget, RulesTargetUnavailable, TARGET_MS } from './domain/rules-target.js';
@@ -21,10 +21,10 @@ const SETTLED_INTERVAL_MS = 15_000;
  * section 2, "Which version is live"), and requests a run when the engine cannot use its rules.
  */
 @Injectable()
-export class LiveVersionService implements OnApplicationBootstrap, BeforeApplicationShutdown {
+export class EngineWatchService implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly stopping = new AbortController();
   private watching: Promise<void> = Promise.resolve();
-  private watch: LiveWatch | null = null;
+  private watch: EngineWatch | null = null;
   /** The version for which a repairing run was requested. */
   private repaired: number | null = null;
   private askedAt = -Infinity;
@@ -75,8 +75,8 @@ export class LiveVersionService implements OnApplicationBootstrap, BeforeApplica
   }
 
   private async act(
-    watch: LiveWatch,
-    before: LiveWatch['state'],
+    watch: EngineWatch,
+    before: EngineWatch['state'],
     latest: PublicationSummary,
     now: Date,
   ): Promise<void> {
@@ -93,7 +93,7 @@ export class LiveVersionService implements OnApplicationBootstrap, BeforeApplica
    * Once a version, because the run publishes a new one, or records the one that a killed run has written.
    * @returns whether a run was made
    */
-  private async repair(watch: LiveWatch, latest: PublicationSummary, now: Date): Promise<boolean> {
+  private async repair(watch: EngineWatch, latest: PublicationSummary, now: Date): Promise<boolean> {
     if (this.repaired === latest.version) return false;
     const live = await this.liveRules();
     if (live === null) return false;

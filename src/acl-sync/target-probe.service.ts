@@ -9,7 +9,7 @@ const TARGET_MS = 20_000;
 
 /** Checks whether the rules target can be read and written. */
 @Injectable()
-export class TargetCheckService {
+export class TargetProbe {
   private last: TargetCheck = 'available';
 
   constructor(

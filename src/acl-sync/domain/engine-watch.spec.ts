@@ -1,10 +1,10 @@
 import type { RulesInForce } from '../../query-engine/domain/rules-probe-verdict.js';
-import { isCulprit, isSettled, LIVE_WITHIN_MS, type LiveWatch, watched } from './live-watch.js';
+import { isCulprit, isSettled, LIVE_WITHIN_MS, type EngineWatch, watched } from './engine-watch.js';
 
 describe('what probes say of the published version', () => {
   const published = { version: 1, liveAt: null, publishedAt: new Date(0), edit: null };
   const afterAnswers = (...answers: RulesInForce[]) =>
-    answers.reduce<LiveWatch | null>(
+    answers.reduce<EngineWatch | null>(
       (before, answer) => watched(before, published, undefined, answer, new Date(0)),
       null,
     );
@@ -43,7 +43,7 @@ describe('what probes say of the published version', () => {
     ],
   ])('a new version on which the engine fails at once %s', (_, answer, { former, edit }, expected) => {
     const next = { ...published, version: 3, edit };
-    const watch = ['broken', 'broken', 'broken'].reduce<LiveWatch>(
+    const watch = ['broken', 'broken', 'broken'].reduce<EngineWatch>(
       (before) => watched(before, next, { version: former }, 'broken', new Date(0)),
       watched(null, published, undefined, answer, new Date(0)),
     );

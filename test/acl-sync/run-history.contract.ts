@@ -1,0 +1,84 @@
+import type { PublicationHistory } from '../../src/acl-sync/domain/publication-history.js';
+import type { Run } from '../../src/acl-sync/domain/publication.js';
+import type { Finding } from '../../src/trino-rules/document/finding.js';
+import { at, type HistoryUnderTest } from './publication-history.contract.js';
+
+function run(minute: number, outcome: Run['outcome'], overrides: Partial<Run> = {}): Run {
+  return {
+    at: at(minute),
+    trigger: 'schedule',
+    outcome,
+    reasons: [],
+    drift: null,
+    waiting: null,
+    isRestore: false,
+    ...overrides,
+  };
+}
+
+/** What every history must know of runs; PostgreSQL's and the fake run it alike. */
+export function describeRunHistory(name: string, open: () => Promise<HistoryUnderTest>): void {
+  describe(`the history of runs in ${name}`, () => {
+    let under: HistoryUnderTest;
+    let history: PublicationHistory;
+    beforeEach(async () => {
+      under = await open();
+      history = under.history;
+    });
+    afterEach(() => under.close());
+
+    it('remembers what a run has left waiting', async () => {
+      const reasons: Finding[] = [{ code: 'unexplained-change', severity: 'error', message: 'a message' }];
+      const waiting = { hash: 'of a text', since: at(1), reasons };
+      await history.record(run(2, 'refused', { waiting }));
+      expect((await history.summary()).last).toEqual(run(2, 'refused', { waiting }));
+    });
+
+    it('knows that a refused restore leaves the rules as they were', async () => {
+      await history.record(run(1, 'applied'));
+      await history.record(run(2, 'refused', { trigger: 'restore', isRestore: true }));
+      expect(await history.summary()).toMatchObject({ last: { outcome: 'refused' }, refusedSince: null });
+      await history.record(run(3, 'refused'));
+      await history.record(run(4, 'refused', { trigger: 'restore', isRestore: true }));
+      expect(await history.summary()).toMatchObject({ lastSuccessAt: at(1), refusedSince: at(3) });
+    });
+
+    it('knows that an applied restore makes no refused change possible', async () => {
+      await history.record(run(1, 'refused'));
+      await history.record(run(2, 'applied', { trigger: 'restore', isRestore: true }));
+      expect(await history.summary()).toMatchObject({ lastSuccessAt: at(2), refusedSince: at(1) });
+      await history.record(run(3, 'no_change'));
+      expect(await history.summary()).toMatchObject({ refusedSince: null });
+    });
+
+    it('knows how the last run went, and since when all were refused', async () => {
+      const reasons = [{ code: 'proof-difference', severity: 'error', message: 'bo may too much' }] as const;
+      const drift = { foundAt: at(2), textHash: null, overwritten: false };
+      await history.record(run(1, 'applied'));
+      await history.record(run(2, 'refused', { reasons: [...reasons], drift }));
+      await history.record(run(3, 'failed'));
+      await history.record(run(4, 'refused', { reasons: [...reasons], drift }));
+
+      expect(await history.summary()).toEqual({
+        last: run(4, 'refused', { reasons: [...reasons], drift }),
+        lastSuccessAt: at(1),
+        refusedSince: at(2),
+        failedSince: null,
+        live: null,
+        databaseBehind: null,
+      });
+      await history.record(run(5, 'no_change'));
+      expect(await history.summary()).toMatchObject({ lastSuccessAt: at(5), refusedSince: null });
+    });
+
+    it('knows since when all runs failed', async () => {
+      await history.record(run(1, 'failed'));
+      expect(await history.summary()).toMatchObject({ failedSince: at(1) });
+      await history.record(run(2, 'refused'));
+      expect(await history.summary()).toMatchObject({ failedSince: null });
+      await history.record(run(3, 'failed'));
+      await history.record(run(4, 'failed', { trigger: 'restore', isRestore: true }));
+      expect(await history.summary()).toMatchObject({ refusedSince: at(2), failedSince: at(3) });
+    });
+  });
+}
