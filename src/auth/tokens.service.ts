@@ -11,7 +11,7 @@ import { hasJwsSyntax } from './domain/jws-syntax.js';
 
 const DAY_MS = 86_400_000;
 
-/** What a sign-in or a refresh hands out (source document 2.4). */
+/** The tokens that a sign-in or a refresh issues (source document 2.4). */
 export interface TokenPair {
   accessToken: string;
   refreshToken: string;

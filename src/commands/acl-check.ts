@@ -54,7 +54,7 @@ function explainCode(code: string): number {
   return 0;
 }
 
-/** What is given on the command line counts; the environment stands in for what is not. */
+/** Options of the command line, and the environment's values in place of those that are absent. */
 function serviceSettings(options: Options): ServiceSettings {
   const given = loadServiceSettings();
   return {

@@ -17,7 +17,7 @@ const LARGE = 500_000;
 type ReadFile = Extract<ForeignRulesFile, { kind: 'read' }>;
 
 /**
- * What changes from one rules file to another, in rules and in access, for everybody or the users of a list. Needs no settings. Exit
+ * Changes from one rules file to another, in rules and in access, for everybody or the users of a list. Needs no settings. Exit
  * code 0: nothing; 1: something; 2: a file cannot be read, or a rule cannot be compared.
  */
 export async function diffRulesFiles(

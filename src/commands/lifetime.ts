@@ -9,7 +9,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 type Close = (cut: AbortSignal) => Promise<void>;
 
 /**
- * What a process opens, closed in reverse order when it ends: after its work, after a failure, or by the first signal. Further
+ * Closes everything that a process opened, in reverse order, when it ends: after its work, after a failure, or by the first signal. Further
  * signals change nothing: a terminal signals npm and the service at once, and npm passes its own on.
  */
 export class Lifetime {

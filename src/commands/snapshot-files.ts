@@ -34,7 +34,7 @@ interface ApplyOptions {
 }
 
 /**
- * Makes a snapshot file true. Exit code 0: it is; 1: refused, or a dry run that would change something; 2: it cannot be read, or the
+ * Applies a snapshot file. Exit code 0: applied, or no change; 1: refused, or a dry run with changes; 2: it cannot be read, or the
  * database cannot be reached.
  */
 export async function applySnapshotFile(path: string, { dryRun, prune, json }: ApplyOptions): Promise<number> {

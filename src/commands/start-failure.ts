@@ -20,7 +20,7 @@ export async function listenOn(
   }
 }
 
-/** What to do about a failure to listen; null: it explains itself. */
+/** Advice about a failure to listen; null: it explains itself. */
 export function listenFailure(code: string | null, { host, port, settings }: ListenAddress): string | null {
   const at = `${host.includes(':') ? `[${host}]` : host}:${port}`;
   const unknown = `the name ${host} is not known: set ${settings.host} to an address of this machine`;
@@ -48,7 +48,7 @@ export async function atDatabase<T>(
   }
 }
 
-/** What to do about a failure of the driver or of PostgreSQL; null: it is not about reaching the database. */
+/** Advice about a failure of the driver or of PostgreSQL; null: it is not about reaching the database. */
 export function databaseFailure(error: unknown, setting: string): string | null {
   const code = codeOf(error) ?? '';
   const message = error instanceof Error ? error.message : '';

@@ -51,7 +51,7 @@ export function formatNamed(file: string | undefined): 'json' | 'yaml' {
   return file !== undefined && /[.]ya?ml$/.test(file) ? 'yaml' : 'json';
 }
 
-/** What `readStructured` reads again, with a remark where it is too large for that. */
+/** The text of a value, as `readStructured` reads it; remarks where it is too large to be read again. */
 export function structuredText(value: unknown, format: 'json' | 'yaml', report = remark): string {
   if (format === 'json') return JSON.stringify(value, null, 2);
   const text = stringify(value, { aliasDuplicateObjects: false, lineWidth: 0 }).trimEnd();

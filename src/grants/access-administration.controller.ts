@@ -17,7 +17,7 @@ import { DraftPreviewResponse, toDraftPreview } from './drafts.response.js';
 import { DraftsService } from './drafts.service.js';
 import { CountsWork } from '../platform/work.guard.js';
 
-/** What administrators ask about everybody's access. */
+/** Administrators' questions about anybody's access. */
 @ApiTags('access')
 @ApiBearerAuth('access-token')
 @AdministratorsOnly()
@@ -54,7 +54,7 @@ export class AccessAdministrationController {
     return toWhoPage(await this.access.holders(toQuestion(query), page), query.limit);
   }
 
-  /** What these changes would give and take; nothing is written. */
+  /** The access that these changes would give and take; nothing is written. */
   @ApiRoute('previewDraft', 'What a draft of changes would change; records nothing', 'too_many_requests')
   @Post('preview')
   @HttpCode(200)

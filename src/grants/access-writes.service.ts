@@ -5,9 +5,9 @@ import { Settings } from '../platform/settings.js';
 import { Transaction, TransactionDeadlock } from '../platform/transaction.js';
 import { AccessChangesService } from '../users/access-changes.service.js';
 
-/** Of writes that wait for each other, such as two batches of the same grants, one is undone each time. */
+/** Attempts of a write: PostgreSQL rolls one of two back that wait for each other, such as batches of the same grants. */
 const MOST_TRIES = 5;
-/** Milliseconds in which a write gets its turn. */
+/** Milliseconds that a write waits for its turn at most. */
 const LONGEST_WAIT = 10_000;
 
 /**

@@ -8,7 +8,7 @@ import { AccessService } from './access.service.js';
 import { explanationForm } from './domain/explanation-form.js';
 import { CountsWork } from '../platform/work.guard.js';
 
-/** What people ask about their own access. */
+/** Questions of users about their own access. */
 @ApiTags('access')
 @ApiBearerAuth('access-token')
 @Controller('api/access')

@@ -37,7 +37,7 @@ export class AccessService {
     return holders(new AccessIndex(await this.around(question)), question, page);
   }
 
-  /** What is granted above and below a node. */
+  /** Grants and policies above and below a node. */
   private async around(question: HolderQuestion): Promise<Snapshot> {
     const node = nodeAsked(question);
     if (node === null) return this.snapshots.read();

@@ -95,7 +95,7 @@ export class AdmissionService {
     if (held !== undefined) throw new Refused('name_taken', { detail: holderText(held) });
   }
 
-  /** What `admitPrincipals` would say of engine principals; null: nothing. */
+  /** Why `admitPrincipals` would refuse engine principals; null: it would not. */
   async takenName(subjects: readonly PolicySubject[]): Promise<string | null> {
     const [held] = await this.users.namesClosedToEngine(engineNames(subjects));
     return held === undefined ? null : holderText(held);
@@ -136,7 +136,7 @@ export class AdmissionService {
   }
 
   /**
-   * What `admitRules` would say of a state that is not written.
+   * The verdict of `admitRules` on a state that is not written.
    * @param touched its part that a write would touch
    */
   async forecast(

@@ -36,7 +36,7 @@ export type Applied =
 /** Everything was written, and the commit failed: where its answer was lost, the changes may be made. */
 export class CommitUnconfirmed extends NamedError {}
 
-/** Snapshot files: recorded access as a file, and a file made true. */
+/** Exports recorded access as a snapshot file, and applies one. */
 @Injectable()
 export class SnapshotFilesService {
   constructor(
@@ -52,7 +52,7 @@ export class SnapshotFilesService {
     private readonly clock: Clock,
   ) {}
 
-  /** What is live at one moment, by name and ordered by content. */
+  /** Live access at one moment, by name and ordered by content. */
   export(): Promise<ExportedSnapshot> {
     return this.transaction.run(async () => {
       await this.files.readOneState();
@@ -62,8 +62,8 @@ export class SnapshotFilesService {
   }
 
   /**
-   * Makes a file true, in one transaction in which nobody else writes. Refuses what the API would refuse, with every problem, and
-   * the file's places of them; nothing is changed then.
+   * Applies a file in one transaction that locks other writers out. Refuses what the API would refuse, and lists every problem with
+   * its place in the file; nothing is changed then.
    * @throws CommitUnconfirmed with its cause
    * @param value what JSON or YAML was parsed to
    */

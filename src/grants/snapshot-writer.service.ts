@@ -12,7 +12,7 @@ import type { DescribedSnapshot, SnapshotChanges } from './domain/snapshot-chang
 import type { Touched } from './domain/snapshot-store.js';
 
 export interface Written {
-  /** What admission has to judge; empty where access was only taken away. */
+  /** Nodes and groups for admission to judge; empty where access was only taken away. */
   touched: { nodes: Touched['nodes'][number][]; groups: number[] };
   /** Ids of written policies, by their ids in the file. */
   policies: Map<number, number>;

@@ -115,7 +115,7 @@ export class Refused extends NamedError {
   }
 }
 
-/** What a caller has asked for. @throws Refused `not_found` where there is none */
+/** The value that a caller asked for. @throws Refused `not_found` where there is none */
 export function found<T>(value: T | null): T {
   if (value === null) throw new Refused('not_found');
   return value;

@@ -1,5 +1,5 @@
 /**
- * What is wrong with a name that the engine and people compare: control, format (direction marks, joiners), surrogate, private
+ * The problem of a name that the engine and people compare: control, format (direction marks, joiners), surrogate, private
  * and unassigned characters and line ends are invisible, and Java's `.` stops at line ends. Null: nothing.
  */
 export function nameProblem(name: string): string | null {
@@ -12,12 +12,12 @@ export function foldedName(name: string): string {
   return name.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
-/** What is wrong with the name of a catalog, schema, table or column, which the engine has in lower case; null: nothing. */
+/** The problem of a name of a catalog, schema, table or column, which the engine has in lower case; null: none. */
 export function resourceNameProblem(name: string): string | null {
   return nameProblem(name) ?? (name === name.toLowerCase() ? null : 'must be lower-case, as the engine has it');
 }
 
-/** What is wrong with a session property that users may set; null: nothing. */
+/** The problem of a session property that users may set; null: none. */
 export function sessionPropertyProblem(name: string): string | null {
   const isMarker = name.startsWith('grantline_rules_');
   return isMarker ? 'is reserved: it would be the marker of a version of the rules' : nameProblem(name);

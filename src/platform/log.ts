@@ -1,6 +1,6 @@
 import type { LogMarker } from '../kernel/log-marker.js';
 
-/** What a log line carries beside its message. Never a password, token, secret, `Authorization` value or nextUri. */
+/** Fields of a log line beside its message. Never a password, token, secret, `Authorization` value or nextUri. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
 /** Structured lines. The message is the marker that people search for (`TRINO_ACL_SYNC_APPLIED`); facts go into the fields. `debug` is for developers. */

@@ -22,7 +22,7 @@ import { Transaction } from './transaction.js';
 import { WorkBudgets } from './work-budgets.js';
 import { WorkGuard } from './work.guard.js';
 
-/** What the caller has made before Nest begins. */
+/** Parts that exist before Nest starts. */
 export interface Foundation {
   settings: Settings;
   database: Pick<Database, 'url'>;

@@ -85,7 +85,7 @@ export function problemHeaders(refused: Refused): Record<string, string> {
       `Bearer realm="grantline"${bearerError === undefined ? '' : `, error="${bearerError}"`}`;
   }
   if (kind === 'unsupported-media-type') {
-    // What would do (RFC 9110 section 15.5.16).
+    // The types that are accepted (RFC 9110 section 15.5.16).
     headers['Accept'] = 'application/json';
     headers['Accept-Encoding'] = 'identity';
   }

@@ -187,7 +187,7 @@ function readAcl(
   const metadataCatalog = read.name('ACL_METADATA_CATALOG', (name) =>
     name === 'system' ? 'is closed anyway' : resourceNameProblem(name),
   );
-  // What a run would refuse.
+  // A run would refuse these.
   const openProblem = (name: string) =>
     name === 'system' || name === metadataCatalog
       ? 'must be neither the metadata catalog nor system'

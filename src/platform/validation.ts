@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { Type } from 'class-transformer';
 import { ArrayMaxSize, IsArray, IsObject, ValidateBy, ValidateNested } from 'class-validator';
 
-/** What is wrong with a text, as the end of a sentence that begins with the field's name; null: nothing. */
+/** The problem of a text, as the end of a sentence that begins with the field's name; null: none. */
 export type TextProblem = (text: string) => string | null;
 
 /** The same of a field of any type, which may depend on the object around it. Asked for an absent field too. */

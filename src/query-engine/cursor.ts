@@ -30,7 +30,7 @@ export interface ExecuteOptions {
 
 export type Row = readonly NativeValue[];
 
-/** What a cursor needs of its connection. */
+/** The connection as its cursors use it. */
 interface Owner {
   readonly session: EngineSession;
   fold(change: SessionChange): void;

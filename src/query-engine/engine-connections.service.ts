@@ -21,7 +21,7 @@ export class Connection {
     private current: EngineSession,
   ) {}
 
-  /** What the next statement begins with. */
+  /** The session of the next statement. */
   get session(): EngineSession {
     return this.current;
   }

@@ -15,7 +15,7 @@ import { type FetchedPage, PageFetcher } from './page-fetcher.js';
 import type { QueryMetrics } from './query.metrics.js';
 import { type RowRange, rowsOfHeldPage, type RowsPage } from './rows-page.js';
 
-/** What the pages of all queries share. */
+/** Resources that the pages of all queries share. */
 export interface PageResources {
   client: StatementClient;
   timers: Timers;

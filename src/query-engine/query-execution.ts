@@ -14,7 +14,7 @@ import { ExecutionRecord } from './execution-record.js';
 import type { HeldPage } from './held-pages.js';
 import { type RowsResult, smallPage } from './rows-page.js';
 
-/** What the executions of one replica share. */
+/** Resources that the executions of one replica share. */
 export interface ExecutionResources extends PageResources {
   store: QueryStore;
   log: Log;

@@ -32,7 +32,7 @@ export class QueryExecutions {
   readonly replica: string;
   readonly #executions = new Map<string, QueryExecution>();
   private readonly resources: ExecutionResources;
-  /** What ticks have started. */
+  /** Work that ticks have started. */
   private readonly underWay = new Set<Promise<void>>();
   /** One claim of a query at a time: a second one would find the first one's claim, and not yet its execution. */
   private readonly claims = new Map<string, Promise<QueryExecution | null>>();

@@ -3,7 +3,7 @@ import { Counter, Gauge, Registry } from 'prom-client';
 import type { Ending } from './domain/query.js';
 import type { EngineFaultKind } from './domain/statement-client.js';
 
-/** What this replica holds at the moment. */
+/** Current values of this replica. */
 interface Held {
   running: () => number;
   bytes: () => number;

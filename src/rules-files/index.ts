@@ -1,4 +1,4 @@
-/** What `grantline-rules` exports: anybody's rules files of the Trino engine, read as the engine reads them. */
+/** The exports of `grantline-rules`: any rules file of the Trino engine, read as the engine reads it. */
 export { checkRulesFile } from '../trino-rules/check/check-text.js';
 export { checkCodes, explain } from '../trino-rules/check/checks.js';
 export type { ServiceSettings } from '../trino-rules/check/file-invariants.js';

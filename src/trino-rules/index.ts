@@ -1,4 +1,4 @@
-/** What `grantline/trino-rules` exports: access rules of the Trino engine as a library, without the service around it. */
+/** The exports of `grantline/trino-rules`: access rules of the Trino engine as a library, without the service around it. */
 export { AccessIndex } from './answers/access-index.js';
 export { effectiveAccess, type EffectiveAccess } from './answers/effective-access.js';
 export { explain, type Explanation } from './answers/explanation.js';

@@ -42,7 +42,7 @@ export class UsersService {
     return this.store.register({ ...newAccount, createdAt: this.clock.now() });
   }
 
-  /** What would make a registration fail now, checked before a hash is computed for it. */
+  /** Why a registration would fail now, checked before a hash is computed for it. */
   taken(username: string, email: string): Promise<Taken | null> {
     return this.store.taken(username, email);
   }

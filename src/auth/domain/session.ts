@@ -12,7 +12,7 @@ export interface Session {
   address: string;
 }
 
-/** What tokens are issued for. */
+/** The session that tokens are issued for. */
 export type LivingSession = Pick<Session, 'id' | 'userId' | 'expiresAt'>;
 
 /** A session as its owner sees it. */

@@ -41,7 +41,7 @@ export abstract class Throttle {
 }
 
 /**
- * What an address is counted as: an IPv4 address itself, also when IPv6 wraps it; of an IPv6 address its /64, which one customer
+ * The key of an address in the counters: an IPv4 address itself, also when IPv6 wraps it; of an IPv6 address its /64, which one customer
  * has whole.
  */
 export function countedAddress(address: string): string {

@@ -12,7 +12,7 @@ import { SessionStore } from '../domain/session.js';
 import { SigningKey } from './signing-key.js';
 import { VerifiedTokens } from './verified-tokens.js';
 
-/** What passport hands on is Fastify's; its types think of Express. */
+/** Passport hands on Fastify's request, though its types are Express's. */
 type PassportRequest = Parameters<Strategy['authenticate']>[0];
 
 /** Admits a valid signature with valid claims, of a live session of an active account. */

@@ -12,7 +12,7 @@ import { compareSync, genSaltSync, getRounds, hashSync } from 'bcryptjs';
 const BCRYPT_BYTES = 72;
 
 /**
- * What bcrypt is given for a password. A longer one goes through HMAC-SHA-256 first, keyed with that hash's own salt: nothing
+ * The input of bcrypt for a password. A longer one goes through HMAC-SHA-256 first, keyed with that hash's own salt: nothing
  * of it is ignored, base64 holds no NUL, and a bare digest that leaked elsewhere is of no use here. A shorter one goes as it
  * is, so that hashes of other tools keep working.
  * @param {string} password
@@ -49,7 +49,7 @@ export function matches({ password, cost, hash: stored }) {
 }
 
 /**
- * What the pool calls.
+ * The function that the pool calls.
  * @param {HashTask | MatchTask} task
  * @returns {{ result: string | boolean, ms: number }} `ms`: how long it took here, so that the pool knows how long it waited
  */

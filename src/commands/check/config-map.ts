@@ -31,7 +31,7 @@ const BACKUP = /\.bak$/;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 /** A key of another name is a rules file if its text has a section. */
 const SECTION = new RegExp(`"(?:${SECTION_NAMES.join('|')})"\\s*:`);
-/** What decompressing may give; the API server takes no object that is larger as a text. */
+/** Most bytes after decompressing; the API server takes no object that is larger as a text. */
 const MAX_BYTES = 16_777_216;
 
 export function readConfigMap(node: ManifestNode): ConfigMap {
@@ -98,7 +98,7 @@ function decompressed(bytes: Buffer): string | null {
   }
 }
 
-/** What is wrong with the ConfigMap around the rules. */
+/** Problems of the ConfigMap around the rules. */
 export function configMapFindings({ node, rules, backups, findings, bytes }: ConfigMap): PlacedFinding[] {
   const found = [...findings];
   const [backup] = backups;

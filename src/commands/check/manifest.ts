@@ -4,7 +4,7 @@ import { entryOf, listOf, textOf, type ManifestNode } from './manifest-node.js';
 import { readMounts, subPathFindings, type Mount } from './mounts.js';
 import type { PlacedFinding } from '../../trino-rules/check/placed-finding.js';
 
-/** What the manifests of a file hold. */
+/** The contents of a file's manifests. */
 export interface ManifestReading {
   rules: EmbeddedText[];
   findings: PlacedFinding[];

@@ -1,7 +1,7 @@
 import { printable } from '../output.js';
 import type { CheckedFile, FileFinding } from './check-file.js';
 
-/** What fits beside a line number; rules files are often one line. */
+/** Longest excerpt beside a line number; rules files are often one line. */
 const WIDTH = 100;
 /** Characters before the place that are worth seeing. */
 const BEFORE = 40;

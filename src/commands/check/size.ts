@@ -1,6 +1,6 @@
 import type { PlacedFinding } from '../../trino-rules/check/placed-finding.js';
 
-/** What a ConfigMap holds: the values of `data` and `binaryData` together. */
+/** Capacity of a ConfigMap: the values of `data` and `binaryData` together. */
 const LIMIT = 1_048_576;
 const NEARLY = 0.6;
 

@@ -1,6 +1,6 @@
 import type { Descriptions } from '../../trino-rules/model/snapshot-export.js';
 
-/** What applying and exporting a snapshot file needs of the tables besides the snapshot itself. */
+/** Reads and locks for exporting and applying snapshot files, besides the snapshot itself. */
 export abstract class AccessFileStore {
   /** Of all rows, ended ones too. */
   abstract descriptions(): Promise<Descriptions>;

@@ -6,7 +6,7 @@ import type { Growth } from './admission-ports.js';
 import type { NewGrant } from './grant.js';
 import type { NewPolicy } from './policy.js';
 
-/** Changes that are not made yet; ids of rows, and `id: null` for a new policy. */
+/** Changes to preview: ids of rows, and `id: null` for a new policy. */
 export interface DraftRequest {
   grants: readonly NewGrant[];
   revoked: readonly number[];
@@ -57,7 +57,7 @@ export function growthOf({ users, groups }: Snapshot, { grants, policies, joined
   };
 }
 
-/** What contradicts the written policies as it did not before; one after the other, null for those that nothing does. */
+/** New mask conflicts of the written policies, one after the other; null for a policy without one. */
 export function* maskChecks(
   before: Snapshot,
   after: Snapshot,

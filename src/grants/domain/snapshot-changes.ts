@@ -14,7 +14,7 @@ interface Pair<T> {
   after: T | null;
 }
 
-/** What makes the database hold what a file says. Rows of the file and of the database carry ids of their own side. */
+/** Changes that bring recorded access to the state of a file. Ids in a row are those of the side that it comes from. */
 export interface SnapshotChanges {
   groups: (Pair<SnapshotGroup> & { addedMembers: string[]; removedMembers: string[] })[];
   grants: Pair<SnapshotGrant>[];
@@ -22,7 +22,7 @@ export interface SnapshotChanges {
 }
 
 /**
- * The changes from what is recorded to what a file says. Only with `prune` anything is removed that the file does not name. A policy
+ * The changes from recorded access to a file. Only with `prune` rows are removed that the file does not name. A policy
  * is changed in one step where it is the only one of its kind for its principal on its node, so that no access is open in between.
  */
 export function changesBetween(recorded: DescribedSnapshot, file: DescribedSnapshot, prune: boolean): SnapshotChanges {

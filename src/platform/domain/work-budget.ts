@@ -1,5 +1,5 @@
 /**
- * What a person's expensive requests may take of a replica, in milliseconds: a fifth of its time, after a reserve of three
+ * The share of a replica that a person's expensive requests may take, in milliseconds: a fifth of its time, after a reserve of three
  * seconds. What takes less than `free` is like any other request; one is counted as `most` at most, whatever it waited for.
  */
 const BUDGET = { reserve: 3_000, share: 0.2, free: 10, most: 1_000, inFlight: 4 };

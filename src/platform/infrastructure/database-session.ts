@@ -65,7 +65,7 @@ export function violatedConstraint(error: unknown): string | null {
   return 'constraint' in cause && typeof cause.constraint === 'string' ? cause.constraint : null;
 }
 
-/** What PostgreSQL answered, also out of the ORM's error; null: it was no answer of it. */
+/** PostgreSQL's own error, also out of the ORM's; null: the error did not come from it. */
 export function sqlState(error: unknown): unknown {
   const cause = answerOf(error);
   return cause !== null && 'code' in cause ? cause.code : null;

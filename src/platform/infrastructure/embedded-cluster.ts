@@ -104,7 +104,7 @@ async function initialise({ home, data, passwords, account, binaries }: Cluster)
   }
 }
 
-/** What the account could exchange under our hands is removed by the account itself. */
+/** Removed by the account itself, which could exchange files while this process removes them. */
 async function removeFolder(path: string, account: Account): Promise<void> {
   if (account === null) {
     rmSync(path, { recursive: true });

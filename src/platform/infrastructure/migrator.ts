@@ -59,7 +59,7 @@ export async function pendingMigrations(source: DataSource): Promise<number> {
   return names.filter((name) => !applied.some((row) => row.name === name)).length;
 }
 
-/** What has become of a database's schema: `absent` has no table of ours at all. */
+/** The state of a database's schema; `absent`: none of our tables is there. */
 export type SchemaState = { kind: 'current' } | { kind: 'absent' } | { kind: 'behind'; pending: number };
 
 /** Asks a database as the service's role; nothing is changed. */
@@ -78,7 +78,7 @@ export async function schemaState(url: string): Promise<SchemaState> {
   }
 }
 
-/** What may change in a version: how it went. Its text, its snapshot and its author stay. */
+/** Columns of a version that may change: its course. Its text, its snapshot and its author stay. */
 const PUBLICATION_STATE = 'state, published_at, live_at, broken_at, restore_ended, is_reported';
 
 /**

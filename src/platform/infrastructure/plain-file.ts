@@ -65,7 +65,7 @@ export function codeOf(failure: unknown): string | null {
   return typeof failure === 'object' && failure !== null && 'code' in failure ? String(failure.code) : null;
 }
 
-/** What the operating system says (`ENOSPC: no space left on device`), without the call and its paths. */
+/** The operating system's reason (`ENOSPC: no space left on device`), without the call and its paths. */
 export function reasonOf(failure: unknown): string {
   const message = failure instanceof Error ? failure.message : String(failure);
   return codeOf(failure) === null ? message : message.replace(/, [a-z]+(?: '.*)?$/s, '');

@@ -3,10 +3,10 @@ import type { Socket } from 'node:net';
 /** Node's parser does not stop within the bytes that it is given, whatever becomes of their connection: 64 KiB hold 1,900 requests. */
 const SLICE = 2_048;
 
-/** What is read and thrown away of a connection that has been answered for the last time. */
+/** Bytes that are read and dropped of a connection after its last answer. */
 const DISCARDED = { bytes: 2 * 1024 * 1024, milliseconds: 5_000 };
 
-/** What reading asks its connection. */
+/** Questions of the reader to its connection. */
 export interface Reader {
   /** Whether the peer may still be sending what nobody will read. */
   hasUnread: () => boolean;

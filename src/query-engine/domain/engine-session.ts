@@ -70,7 +70,7 @@ function pairs(map: ReadonlyMap<string, string>): string {
   return [...map].map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join(',');
 }
 
-/** What a response's headers change: USE, SET SESSION, SET ROLE, PREPARE and their opposites. */
+/** Session changes in a response's headers: USE, SET SESSION, SET ROLE, PREPARE and their opposites. */
 export interface SessionChange {
   catalog: string | null;
   schema: string | null;

@@ -1,7 +1,7 @@
 import { type JsonObject, ProtocolBreach, isObject, readList, readObject, readText, textOrNull } from './reading.js';
 
 /**
- * What a column holds, as far as its JSON needs it. `text` is everything that the engine already writes as its own SQL
+ * The type of a column, as far as its JSON needs it. `text` is everything that the engine already writes as its own SQL
  * text: character types, dates, times, intervals, UUIDs, JSON.
  */
 export type EngineType =

@@ -13,7 +13,7 @@ export const EXECUTION_TIMEOUTS = {
 } as const;
 
 /**
- * What a tick does with a query: `expire` at QUERY_MAX_SECONDS after the POST, whoever reads; `abandon` for want of a reader
+ * The action of a tick on a query: `expire` at QUERY_MAX_SECONDS after the POST, whoever reads; `abandon` for want of a reader
  * (one who asks for the newest page again reads nothing); `resume` where no page waits; `fetch-next` if the page that waits
  * has been read to its end; `wait` otherwise.
  */

@@ -3,7 +3,7 @@ import type { ExecutionState } from './query-store.js';
 import { EngineFault } from './statement-client.js';
 import type { StatementPage } from './statement-page.js';
 
-/** What to do with a page: hold it for a reader, ask for the next one, or end the query. */
+/** The next step after a page: hold it for a reader, ask for the next one, or end the query. */
 export type PageVerdict = { kind: 'hold' } | { kind: 'ask-again' } | { kind: 'end'; ending: Ending };
 
 /**

@@ -15,7 +15,7 @@ export interface NewQuery {
   deadlineAt: Date;
 }
 
-/** What a replica needs to execute a query. Rows are counted from the query's first. */
+/** The state with which a replica executes a query. Rows are counted from the query's first. */
 export interface ExecutionState {
   id: string;
   runAs: string;
@@ -36,7 +36,7 @@ export interface ExecutionState {
   waitingSince: Date | null;
 }
 
-/** What a page of the engine changes. */
+/** Changes of a query by a page of the engine. */
 export interface QueryProgress {
   state: Extract<QueryState, 'queued' | 'running'>;
   startedAt: Date | null;
@@ -58,7 +58,7 @@ export function startedQuery({ id, sql, catalog, schema, createdAt }: NewQuery, 
   };
 }
 
-/** What it takes to cancel a query on the engine. */
+/** The data to cancel a query on the engine. */
 export type Ended = Pick<ExecutionState, 'runAs' | 'catalog' | 'schema' | 'traceToken' | 'nextPath'>;
 
 /**
@@ -96,6 +96,6 @@ export abstract class OwnQueries {
   abstract find(id: string): Promise<Query | null>;
   /** Newest first, beginning after that one; at most `limit`. */
   abstract page(after: { createdAt: Date; id: string } | null, limit: number): Promise<Query[]>;
-  /** What to cancel on the engine; `ended`: it had ended before; null: this user has no such query. */
+  /** The query to cancel on the engine; `ended`: it had ended before; null: this user has no such query. */
   abstract cancel(id: string, ending: Ending, at: Date): Promise<Ended | 'ended' | null>;
 }

@@ -12,7 +12,7 @@ const MEDIA_TYPES: Readonly<Record<string, RowsFormat>> = {
   'text/*': 'csv',
 };
 
-/** What an Accept header likes best of what there is (RFC 9110 section 12.5.1); JSON when it likes none of it. */
+/** The format that an Accept header prefers (RFC 9110 section 12.5.1); JSON when it accepts none. */
 export function chooseFormat(accept: string | undefined): RowsFormat {
   const wishes = (accept ?? '').split(',').map((wish, position) => {
     const [type, ...parameters] = wish.split(';').map((part) => part.trim().toLowerCase());

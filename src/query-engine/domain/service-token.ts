@@ -8,7 +8,7 @@ export interface ServiceToken {
   renewAt: number;
   /** From here on it is not handed out. */
   expiresAt: number;
-  /** What operators should know about the answer; null: nothing. */
+  /** A remark on the answer for operators; null: none. */
   oddity: string | null;
 }
 
@@ -57,7 +57,7 @@ function life(from: number, milliseconds: number): { renewAt: number; expiresAt:
   return { renewAt: from + milliseconds - margin, expiresAt: from + milliseconds };
 }
 
-/** `fresh`: hand out. `renew`: hand out, and renew in the background. `expired`: wait for a new one. */
+/** `fresh`: use it. `renew`: use it, and renew in the background. `expired`: wait for a new one. */
 export function freshness(token: ServiceToken | null, now: number): 'fresh' | 'renew' | 'expired' {
   if (token === null || now >= token.expiresAt) return 'expired';
   return now >= token.renewAt ? 'renew' : 'fresh';

@@ -104,7 +104,7 @@ function wordOrNull(value: unknown): string | null {
   return textOrNull(value)?.slice(0, LONGEST_WORD) ?? null;
 }
 
-/** What a `long` of the engine can hold, and a column of ours. */
+/** The range of the engine's `long`, and of our column. */
 const LARGEST_COUNT = 2n ** 63n - 1n;
 
 /** A long integer, which exact reading has turned into text where it is very large. @throws ProtocolBreach */

@@ -6,7 +6,7 @@ interface Check {
   severity: Severity;
   /** The engine refuses a file with it. */
   isRefused: boolean;
-  /** What it means for the engine, and the cure; one paragraph. */
+  /** Its effect on the engine, and the cure; one paragraph. */
   explanation: string;
 }
 
@@ -18,9 +18,9 @@ function check(severity: Severity): (explanation: string) => Check {
   return (explanation) => ({ severity, isRefused: false, explanation });
 }
 
-/** @param what is wrong, before what the engine does; @param cure behind it */
-function refused(what: string, cure = ''): Check {
-  const explanation = `${what} The engine refuses the whole file: every statement of every user fails until it is repaired. ${cure}`;
+/** The explanation is the problem, what the engine does, and the cure. */
+function refused(problem: string, cure = ''): Check {
+  const explanation = `${problem} The engine refuses the whole file: every statement of every user fails until it is repaired. ${cure}`;
   return { severity: 'error', isRefused: true, explanation: explanation.trim() };
 }
 
@@ -208,7 +208,7 @@ export function isRefused(code: CheckCode): boolean {
   return CATALOGUE[code].isRefused;
 }
 
-/** What a code means; null for one that is none. */
+/** The check of a code; null: there is no such code. */
 export function explain(code: string): Check | null {
   return Object.entries<Check>(CATALOGUE).find(([each]) => each === code)?.[1] ?? null;
 }

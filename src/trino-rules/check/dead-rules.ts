@@ -4,7 +4,7 @@ import type { ForeignRule, ForeignRules } from './foreign-rules.js';
 import type { PlacedFinding } from './placed-finding.js';
 import { SectionJudge, STEPS, undecided } from './section-judge.js';
 
-/** What rules of a section are matched with: the user first, then groups and objects. */
+/** The fields that rules of a section are matched by: the user first, then groups and objects. */
 type Fields = readonly [user: string, ...objects: string[]];
 
 /** By section, what the engine asks it, each question of the rules that have the last field alone where it asks several. */

@@ -9,7 +9,7 @@ import {
 export type FieldFormat =
   | {
       reads: 'pattern';
-      /** What the pattern is matched with. Names of catalogs, schemas and the like are lower-case in the engine. */
+      /** The kind of name that it matches. Names of catalogs, schemas and the like are lower-case in the engine. */
       matches: 'user' | 'group' | 'role' | 'lower-case name' | 'property';
       isRequired?: true;
     }
@@ -30,7 +30,7 @@ export interface SectionFormat {
   fields: Readonly<Record<string, FieldFormat>>;
   /** Other spellings that the engine accepts. */
   aliases?: Readonly<Record<string, string>>;
-  /** What holds without the section, where it is more than nothing. */
+  /** The effect of an absent section, where it opens anything. */
   whenAbsent?: { severity: 'warning' | 'info'; meaning: string };
 }
 

@@ -183,7 +183,7 @@ export class FieldReader {
     this.gives = given;
   }
 
-  /** What fields must have in common. */
+  /** Conditions on several fields. */
   private together(): void {
     const { fields } = this.format;
     const newUser = this.patterns.get('new_user');
@@ -208,7 +208,7 @@ export class FieldReader {
     const hasOther =
       this.patterns.has(other) || (other === 'principal_to_user' && node !== undefined && node.kind !== 'null');
     if (this.patterns.has(pattern) || hasOther) return;
-    // Empty or null is as absent, and nothing else is to be said about it.
+    // Empty and null count as absent: one finding is enough.
     const found = [pattern, other].map((key) => this.nodes.get(key)).filter((each) => each !== undefined);
     const said = this.findings.filter(({ at }) => found.some((each) => each.at === at));
     if (said.some(({ code }) => isRefused(code))) return;

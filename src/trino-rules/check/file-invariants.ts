@@ -13,7 +13,7 @@ import { languageOf, maxListedNames, regularPattern } from './foreign-language.j
 import type { ForeignRule, ForeignRules } from './foreign-rules.js';
 import type { PlacedFinding } from './placed-finding.js';
 
-/** What the invariants of a file are about; empty lists and null: nothing. */
+/** Accounts and catalogs that the invariants are checked for; empty lists and null: none. */
 export interface ServiceSettings {
   serviceAccounts: readonly string[];
   writableCatalogs: readonly string[];

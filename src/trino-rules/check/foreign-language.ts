@@ -2,7 +2,7 @@ import { DOT } from '../document/java-characters.js';
 import { readJavaPattern } from '../document/java-pattern.js';
 import type { Pattern, PatternPiece } from '../document/pattern.js';
 
-/** What is known of the names that a pattern of anybody's file matches. */
+/** The names that a pattern of anybody's file matches, as far as they are known. */
 export type ForeignLanguage =
   { kind: 'any' } | { kind: 'regular'; pattern: Pattern } | { kind: 'opaque' } | { kind: 'refused' };
 

@@ -10,7 +10,7 @@ export interface ForeignRule {
   at: number;
   /** By the field's own name; absent where the engine reads "any". */
   patterns: ReadonlyMap<string, ForeignPattern>;
-  /** What it gives: the words of `privileges` or `allow`, a catalog's mode, `true` or `false`. */
+  /** Its rights: the words of `privileges` or `allow`, a catalog's mode, `true` or `false`. */
   gives: readonly string[];
   /** A row filter; null: none. */
   filter: ForeignExpression | null;

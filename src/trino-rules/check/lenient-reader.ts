@@ -10,7 +10,7 @@ import { spelledLike } from './spelling.js';
 import { describeValue } from './values.js';
 
 export interface LenientReading {
-  /** Null: there is no document to speak of. */
+  /** Null: the text holds no document. */
   rules: ForeignRules | null;
   /** Offset of the document's brace. */
   at: number;

@@ -5,10 +5,10 @@ import { mayMatchOver } from '../document/rule-language.js';
 import type { FieldFormat } from './engine-format.js';
 import type { Report } from './placed-finding.js';
 
-/** Of which nothing is to be said; most patterns are. */
+/** Most patterns: they need no check. */
 const PLAIN_NAMES = /^[a-z0-9_-]+(?:\|[a-z0-9_-]+)*$/;
 
-/** What is wrong with one pattern, or easily meant otherwise: the engine matches it with whole names, by java.util.regex. */
+/** Problems of one pattern, and traps: the engine matches it with whole names, by java.util.regex. */
 export function checkPattern(key: string, field: FieldFormat, text: string, at: number, report: Report): void {
   if (PLAIN_NAMES.test(text)) return;
   const reading = readJavaPattern(text);
@@ -66,7 +66,7 @@ function hasBareAlternative(text: string): boolean {
   );
 }
 
-/** What is commonly meant by a text that is no pattern. */
+/** The likely intention behind a text that is no pattern. */
 function hint(text: string): string {
   if (text.includes('{user}')) return '; {user} is newer than Trino 483';
   if (text.startsWith('*')) return '; any text is .*';

@@ -4,7 +4,7 @@ import type { SectionName } from './engine-format.js';
 import type { ForeignRule, ForeignRules } from './foreign-rules.js';
 import type { PlacedFinding } from './placed-finding.js';
 
-/** From how many table rules on the cost of listings is worth a word. */
+/** Number of table rules from which listings are slow. */
 const MANY_TABLE_RULES = 3_000;
 
 /** Rules that the engine accepts and that do not do what they say, or do more than is commonly meant. */

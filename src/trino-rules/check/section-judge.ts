@@ -86,8 +86,8 @@ export class SectionJudge {
     const dead = (by: number, message: string): PlacedFinding => {
       const decider = this.rules[by];
       const witness = decider === undefined ? '' : `${decider.place} ${decider.text}`;
-      const told = `${rule.place} never decides: ${message}`;
-      return { code: 'dead-rule', message: told, at: rule.at, rule: rule.place, witness };
+      const { place, at } = rule;
+      return { code: 'dead-rule', message: `${place} never decides: ${message}`, at, rule: place, witness };
     };
     if (single !== undefined) return dead(single, `${this.rules[single]?.place ?? ''} matches whatever it matches`);
     if (this.isRegular[index] !== true) return null;

@@ -9,7 +9,7 @@ import { openPatterns } from '../lint/open-patterns.js';
 import { AccessLedger, type Bounds, countAt, type ChangedAccess } from './access-ledger.js';
 import { compareDocuments, type DocumentComparisonSink } from './document-comparison.js';
 
-/** What people gain and lose between two documents, down to the table, the column and the filter. */
+/** Access that users gain and lose between two documents, down to the table, the column and the filter. */
 export interface AccessChange {
   /** A filter, a mask or a hidden column that is dropped is a gain. */
   gained: ChangedAccess[];

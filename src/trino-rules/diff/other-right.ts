@@ -1,7 +1,7 @@
 import { displayName, pathOf } from '../engine/access-fact.js';
 import type { Resource } from '../model/resource.js';
 
-/** What only rules of other files than Grantline's give. A name that no file spells out is a fresh one. */
+/** Rights that Grantline's own rules never give. A name that no file spells out is a fresh one. */
 export type OtherRight =
   | { about: 'queries-of-owner'; right: 'view' | 'kill'; owner: string }
   | { about: 'system-information'; right: 'read' | 'write' }

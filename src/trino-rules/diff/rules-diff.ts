@@ -1,7 +1,7 @@
 import { plainValue } from '../../kernel/json-node.js';
 import { readJson } from '../../kernel/json-reader.js';
 
-/** What changes between two texts, as rules with their section: `tables {"user":"ana",…}`. */
+/** Changes between two texts, as rules with their section: `tables {"user":"ana",…}`. */
 export interface RulesDiff {
   added: string[];
   removed: string[];

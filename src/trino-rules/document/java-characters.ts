@@ -45,7 +45,7 @@ export const PREDEFINED: Readonly<Record<string, CharSet>> = {
 
 const LETTERS = codePoints([0x41, 0x5a], [0x61, 0x7a]);
 
-/** What a property of ASCII characters means; null: it is another property. */
+/** The characters of an ASCII property; null: it is another property. */
 export function asciiProperty(name: string, ignoresCase: boolean): CharSet | null {
   switch (name) {
     case 'all':

@@ -10,7 +10,7 @@ export type JavaEscape =
   /** A boundary, a back-reference, a property: not judged as a language. `isCharacter`: always one. */
   | { kind: 'opaque'; isCharacter: boolean; isNamed?: true; extent: Extent };
 
-/** What JavaScript, without its u flag, reads as the letter itself. */
+/** Escapes that JavaScript, without its u flag, reads as the letter itself. */
 const LETTERS_TO_JAVASCRIPT = 'aeAEGhHNpPRVxXzZ';
 
 type Refuse = (message: string) => never;
@@ -69,7 +69,7 @@ export function readEscape(source: PatternSource, isInClass: boolean, isRange = 
   return reference(source, sign, refuse);
 }
 
-/** What is none in a class: boundaries, references, line breaks. */
+/** Escapes that are none in a class: boundaries, references, line breaks. */
 function reference(source: PatternSource, sign: string, refuse: Refuse): JavaEscape {
   switch (sign) {
     case 'k': {

@@ -11,7 +11,7 @@ export type NameKind = 'object' | 'any';
 
 /** Names in place of others that no rule can tell from them. */
 export interface NameRequest {
-  /** What tells names apart. */
+  /** The patterns that tell names apart. */
   patterns: readonly Pattern[];
   kind: NameKind;
   /** Names that are asked about in any case. */

@@ -95,7 +95,7 @@ function repeated(
   return reached;
 }
 
-/** What it takes to spell out a pattern; repetitions count. */
+/** The cost of spelling out a pattern; repetitions count. */
 export interface PatternSize {
   names: number;
   /** UTF-16 units of all names together. */

@@ -13,7 +13,7 @@ import { DOT as JAVA_DOT, LAST_CODE_POINT } from './java-characters.js';
 import type { Pattern, PatternPiece } from './pattern.js';
 import { WorkBudget } from './work-budget.js';
 
-/** What a rule matches: a pattern for each of its fields, null for any name. */
+/** The patterns of a rule: one for each of its fields, null for any name. */
 export type RulePatterns = readonly (Pattern | null)[];
 
 export type Coverage = 'covered' | 'uncovered' | 'undecided';

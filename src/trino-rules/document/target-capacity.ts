@@ -5,7 +5,7 @@ export type FormerKept = 'as-text' | 'compressed';
 
 export interface Capacity {
   former: FormerKept;
-  /** What the target will hold: the new text and the former one as it is kept, UTF-8, values only. */
+  /** Bytes that the target will hold: the new text and the former one as it is kept, UTF-8, values only. */
   bytes: number;
   findings: Finding[];
 }

@@ -18,7 +18,7 @@ export interface Audience {
   isJudged: boolean;
 }
 
-/** Who the rules of a file are about. */
+/** The users that the rules of a file are about. */
 export interface Audiences {
   /** A pattern of all users that the file is read for. */
   readonly everybody: string | undefined;
@@ -43,7 +43,7 @@ export function isJudged(text: string | undefined): boolean {
   return languageOf(text).kind !== 'opaque';
 }
 
-/** What is said of a pattern that is not judged. */
+/** The message about a pattern that is not judged. */
 export function notJudged(field: string, text: string): string {
   return `the names that the ${field} ${JSON.stringify(text)} matches cannot be told`;
 }

@@ -15,14 +15,14 @@ export interface ForeignDocument {
   document: RulesDocument;
   /** The rule of the file that a rule of the document was made of; null: an absent section opens what it gives. */
   sourceOf(rule: object): ForeignRule | null;
-  /** Patterns of which the matching names cannot be told, by their fields. */
+  /** Patterns whose matching names are not known, by their fields. */
   unjudged: { rule: ForeignRule; field: string; text: string; at: number }[];
 }
 
 /** Where the engine itself has functions, which it executes for everybody without asking. */
 const BUILTIN = { catalog: 'system', schema: 'builtin' };
 
-/** What the engine opens by the absence of a section. */
+/** The access that absent sections give. */
 function whenAbsent(user: string | undefined): RulesDocument {
   const everybody = user === undefined ? {} : { user };
   return {

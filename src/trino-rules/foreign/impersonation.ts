@@ -8,7 +8,7 @@ import { type Audiences, type ListedUsers, userPattern } from './audiences.js';
 
 export interface ImpersonationRules {
   rules: ImpersonationRule[];
-  /** Rules whose `new_user` cannot be told. */
+  /** Rules whose `new_user` cannot be evaluated. */
   problems: { rule: string; at: number; message: string }[];
 }
 

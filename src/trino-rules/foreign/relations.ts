@@ -67,7 +67,7 @@ export function relationDocument(rules: ForeignRules, audiences: Audiences, rela
   return { ...NO_RULES, system_session_properties: [...(pairs ?? (whenAbsent ? [{ allow: true }] : [])), ...last] };
 }
 
-/** What concerns oneself needs no rule. */
+/** Without rights on one's own queries, which need no rule. */
 export function related(
   { fact, people, strangers }: AccessDifference,
   { right }: Relation,

@@ -122,12 +122,12 @@ function isUnnamed(name: string | undefined): boolean {
 
 /** Without the line of the users. The catalog `system` is read; what else its rules give is one line. */
 function linesOf(code: ImportCode, differences: readonly AccessDifference[]): string[] {
-  const told = differences.filter(({ fact }) => !isWriteToSystem(fact));
-  const [gained, lost] = code === 'import-lost' ? [[], told] : [told, []];
+  const listed = differences.filter(({ fact }) => !isWriteToSystem(fact));
+  const [gained, lost] = code === 'import-lost' ? [[], listed] : [listed, []];
   const lines = accessDiffLines({ gained, lost })
     .slice(1)
     .map((line) => line.trim());
-  return told.length === differences.length ? lines : [...lines, 'write to, own and share what is in system'];
+  return listed.length === differences.length ? lines : [...lines, 'write to, own and share what is in system'];
 }
 
 function isWriteToSystem(fact: AccessFact): boolean {

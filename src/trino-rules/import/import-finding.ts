@@ -1,4 +1,4 @@
-/** What grants cannot say, and what was chosen instead. */
+/** Access that grants cannot express, and the choice made instead. */
 export interface ImportFinding {
   code: ImportCode;
   people: string[];

@@ -7,7 +7,7 @@ import { Evaluator, type TableName } from '../engine/evaluator.js';
 import { PRIVILEGE_TERMS, PRIVILEGES, type Privilege } from '../model/privilege.js';
 import { expressionProblem } from '../model/sql-expression.js';
 
-/** What one user has at a node and, above tables, at every name below that the file does not spell out. */
+/** The access of one user at a node and, above tables, at every name below that the file does not spell out. */
 export interface NodeOutcome {
   privileges: ReadonlySet<Privilege>;
   filters: ReadonlySet<string>;

@@ -17,7 +17,7 @@ import { ungrantableRights, usersWithoutPrincipal } from './ungrantable-rights.j
 
 export interface ProvenImport {
   snapshot: Snapshot;
-  /** What the users lose and gain by the compiled snapshot: what grants cannot say. */
+  /** Access that the users lose and gain by the compiled snapshot, because grants cannot express it. */
   findings: ImportFinding[];
 }
 
@@ -64,7 +64,7 @@ export function provenImport(
       );
       return { snapshot, findings: findings.sort((a, b) => a.at - b.at) };
     }
-    // What turns out to be more is not imported at all.
+    // Nodes where more turns out to be given are not imported at all.
     for (const { fact, people } of more) {
       const catalog = 'resource' in fact ? fact.resource.catalog : null;
       for (const user of people) excluded.push({ user, catalog });
@@ -75,7 +75,7 @@ export function provenImport(
 
 const MAX_EXCLUSIONS = 1_000_000;
 
-/** What comes with any access, whatever the rules say: `system.jdbc`, `system.metadata`, and the session properties of the settings. */
+/** Access that comes with any other, whatever the rules say: `system.jdbc`, `system.metadata`, and the session properties of the settings. */
 function isBasic({ fact }: AccessDifference): boolean {
   return fact.about === 'session-property' || ('resource' in fact && fact.resource.catalog === 'system');
 }

@@ -5,7 +5,7 @@ import type { UserUniverse } from '../engine/user-universe.js';
 import { isMarkerDenial } from './marker-check.js';
 
 /**
- * What must hold before anything is proved: each pattern is absent or a complete list of names. Any other (`.*`, `a.*`, names too
+ * The condition of the proof: each pattern is absent or a complete list of names. Any other (`.*`, `a.*`, names too
  * many) matches names that no question asks about; only the marker's denial, at its own place, may.
  */
 export function openPatterns(rules: RulesDocument, patterns: PatternCache, users: UserUniverse): Finding[] {

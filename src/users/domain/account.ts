@@ -98,7 +98,7 @@ export type AccountChange =
 export abstract class UserStore {
   /** Claims the name and makes the account, or neither; of many at once exactly one succeeds. */
   abstract register(newAccount: NewAccount): Promise<Registration>;
-  /** What would make a registration fail now; null: nothing. */
+  /** Why a registration would fail now; null: it would not. */
   abstract taken(username: string, email: string): Promise<Taken | null>;
   abstract findByUsername(username: string): Promise<AccountWithHash | null>;
   abstract findById(id: number): Promise<AccountWithHash | null>;
@@ -130,6 +130,6 @@ export abstract class PrincipalNames {
    * @returns those that are not: held by an account, or spelled otherwise. Empty: all are claimed.
    */
   abstract claimForEngine(names: readonly string[], at: Date): Promise<HeldName[]>;
-  /** What no engine principal can be named: held by an account, or spelled otherwise. */
+  /** The names among these that no engine principal can have: held by an account, or spelled otherwise. */
   abstract closedToEngine(names: readonly string[]): Promise<HeldName[]>;
 }

@@ -17,7 +17,7 @@ export class TypeormPrincipalNames extends PrincipalNames {
        ON CONFLICT DO NOTHING`,
       [names, at],
     );
-    // What is there now stays: a name is never given back.
+    // Existing rows stay: a name is never given back.
     return this.closedToEngine(names);
   }
 
