@@ -55,6 +55,14 @@ module.exports = {
       to: { path: '^src/trino-rules/compile/', reachable: true },
     },
     {
+      name: 'the-proof-resolves-principals-itself',
+      comment:
+        'docs/decisions/0006: who a grant names is worked out three times, here, in the compiler and in the model',
+      severity: 'error',
+      from: { path: '^src/trino-rules/verify/', pathNot: '[.]spec[.]ts$' },
+      to: { path: '^src/trino-rules/model/principals[.]ts$' },
+    },
+    {
       name: 'the-compiler-reads-no-specification',
       comment: 'docs/decisions/0006: it states the values that both need once more',
       severity: 'error',

@@ -4,6 +4,7 @@ import type { WrittenSnapshot } from '../../src/grants/domain/snapshot-store.js'
 import { touchedPart } from '../../src/grants/domain/touched-part.js';
 import { PostgresSnapshotStore } from '../../src/grants/infrastructure/postgres-snapshot-store.js';
 import { DatabaseSession } from '../../src/platform/infrastructure/database-session.js';
+import { covers, nodeOf } from '../../src/trino-rules/model/node.js';
 import type { PolicySubject, Principal } from '../../src/trino-rules/model/principal.js';
 import type { Resource } from '../../src/trino-rules/model/resource.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
@@ -74,10 +75,7 @@ describe('a part of a snapshot, read by its own statement,', () => {
     await fc.assert(
       fc.asyncProperty(anySnapshot(), fc.gen(), async (snapshot, draw) => {
         await filled(snapshot, async (everything) => {
-          const nodes = drawn(resourcesOf(everything), draw).map(({ catalog, schema }) => ({
-            catalog,
-            ...(schema === undefined ? {} : { schema }),
-          }));
+          const nodes = drawn(resourcesOf(everything), draw).map(({ catalog, schema }) => nodeOf({ catalog, schema }));
           const groups = drawn(everything.groups, draw).map(({ id }) => id);
           const named = [...everything.grants, ...everything.policies].filter(({ principal, ...rest }) =>
             [principal, ...('except' in rest ? rest.except : [])].some(
@@ -118,17 +116,15 @@ function partOf(everything: WrittenSnapshot, principal: Principal, node: Resourc
     if (subject.type === 'group' && groups.some(({ id }) => id === subject.id)) return true;
     return JSON.stringify(subject) === JSON.stringify(principal);
   };
-  const isOnPath = ({ catalog, schema, table }: Resource): boolean =>
-    node === null ||
-    (catalog === node.catalog &&
-      (schema === undefined || schema === node.schema) &&
-      (table === undefined || table === node.table));
+  const isOnPath = (resource: Resource): boolean => node === null || covers(resource, node);
   const isPart = (entry: { principal: PolicySubject; resource: Resource }): boolean =>
     isNamed(entry.principal) && isOnPath(entry.resource);
   return {
     users: everything.users.filter(({ id }) => isOwn(id)),
     groups,
-    grants: everything.grants.filter(isPart),
+    grants: everything.grants.filter(
+      (grant) => isPart(grant) || (grant.principal.type === 'engine' && isNamed(grant.principal)),
+    ),
     policies: everything.policies.filter(isPart),
   };
 }
@@ -144,11 +140,7 @@ function principalsOf({ users, groups, grants }: WrittenSnapshot): Principal[] {
 }
 
 function resourcesOf({ grants, policies }: WrittenSnapshot): Resource[] {
-  const named = [...grants, ...policies].map(({ resource: { catalog, schema, table } }) => ({
-    catalog,
-    ...(schema === undefined ? {} : { schema }),
-    ...(table === undefined ? {} : { table }),
-  }));
+  const named = [...grants, ...policies].map(({ resource }) => nodeOf(resource));
   return [...named, { catalog: 'a', schema: 'nowhere', table: 'nothing' }];
 }
 

@@ -126,6 +126,14 @@ export function anySnapshot(kinds = EVERY_KIND, vocabulary = VOCABULARY): fc.Arb
     });
 }
 
+/** The same, in which every fourth grant is one to everyone: no file and no table holds such yet. */
+export function anySnapshotWithGrantsToEveryone(): fc.Arbitrary<Snapshot> {
+  return anySnapshot().map(({ grants, ...rest }) => ({
+    ...rest,
+    grants: grants.map((grant) => (grant.id % 4 === 0 ? { ...grant, principal: { type: 'everyone' } } : grant)),
+  }));
+}
+
 function anyUser(id: number, name: string): fc.Arbitrary<SnapshotUser> {
   return mostly.map((isActive) => ({ id, name, isActive }));
 }

@@ -1,3 +1,4 @@
+import { nodeOf } from '../../src/trino-rules/model/node.js';
 import type { PolicySubject, Principal } from '../../src/trino-rules/model/principal.js';
 import { PRIVILEGES, type Privilege } from '../../src/trino-rules/model/privilege.js';
 import type { ColumnResource, Resource } from '../../src/trino-rules/model/resource.js';
@@ -62,7 +63,6 @@ class SnapshotBuilder {
 
   /** `privileges` as in `SELECT, INSERT`. */
   may(privileges: string, path: string, when: { expiresAt?: Date; revokedAt?: Date } = {}): this {
-    if (this.subject.type === 'everyone') throw new Error('a grant names a principal');
     const { expiresAt = null, revokedAt = null } = when;
     const id = this.grants.length + 1;
     this.grants.push({
@@ -129,7 +129,7 @@ class SnapshotBuilder {
 
 function at(path: string): Resource {
   const [catalog = '', schema, table] = path.split('.');
-  return { catalog, ...(schema !== undefined && { schema }), ...(table !== undefined && { table }) };
+  return nodeOf({ catalog, schema, table });
 }
 
 function of(path: string, column: string): ColumnResource {

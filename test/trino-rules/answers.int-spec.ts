@@ -1,12 +1,12 @@
 import fc from 'fast-check';
-import { anySnapshot } from '../support/any-snapshot.js';
+import { anySnapshotWithGrantsToEveryone } from '../support/any-snapshot.js';
 import { applyChanges } from '../support/apply-changes.js';
 import { aSnapshot } from '../support/snapshot-builder.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
 import { Evaluator } from '../../src/trino-rules/engine/evaluator.js';
 import { decide } from '../../src/trino-rules/model/decision.js';
 import { intentAt } from '../../src/trino-rules/model/intent.js';
-import { compareNodes, covers } from '../../src/trino-rules/model/node.js';
+import { compareNodes, covers, nodeOf } from '../../src/trino-rules/model/node.js';
 import { type Principal, principalText } from '../../src/trino-rules/model/principal.js';
 import { QUERY_RIGHTS } from '../../src/trino-rules/document/rules-document.js';
 import { PRIVILEGE_TERMS, PRIVILEGES, type Privilege } from '../../src/trino-rules/model/privilege.js';
@@ -31,15 +31,9 @@ const principals = (snapshot: Snapshot): Principal[] => [...users(snapshot), ...
 /** Every named node, one unnamed below each, and the catalogs that only settings name. */
 const nodes = ({ grants, policies, settings }: Snapshot): Resource[] => {
   const named = [...grants, ...policies].flatMap(({ resource: { catalog, schema, table } }): Resource[] => [
-    { catalog },
+    ...[nodeOf({ catalog }), nodeOf({ catalog, schema }), nodeOf({ catalog, schema, table })],
     { catalog, schema: 'any' },
-    ...(schema === undefined
-      ? []
-      : [
-          { catalog, schema },
-          { catalog, schema, table: 'any' },
-        ]),
-    ...(schema === undefined || table === undefined ? [] : [{ catalog, schema, table }]),
+    ...(schema === undefined ? [] : [{ catalog, schema, table: 'any' }]),
   ]);
   const catalogs = [...settings.writableCatalogs, ...settings.readableCatalogs];
   const all = [...named, ...catalogs.map((catalog) => ({ catalog }))];
@@ -58,7 +52,7 @@ const anyAsked = (snapshot: Snapshot): fc.Arbitrary<Asked> =>
     column: fc.constantFrom(undefined, 'id', 'i', 'größe'),
     privilege: fc.constantFrom(...PRIVILEGES),
   });
-const asked = anySnapshot().chain((snapshot) =>
+const asked = anySnapshotWithGrantsToEveryone().chain((snapshot) =>
   fc.record({
     snapshot: fc.constant(snapshot),
     principal: fc.constantFrom(...principals(snapshot)),
@@ -95,7 +89,7 @@ const answer = (snapshot: Snapshot, principal: Principal, at: Asked): boolean =>
 describe('effective access', () => {
   it('holds at its node and below it, down to the next entry', () => {
     fc.assert(
-      fc.property(anySnapshot(), (snapshot) => {
+      fc.property(anySnapshotWithGrantsToEveryone(), (snapshot) => {
         const index = new AccessIndex(snapshot);
         const wrong = principals(snapshot).flatMap((principal) => {
           const entries = effectiveAccess(index, principal);
@@ -114,7 +108,7 @@ describe('effective access', () => {
 
   it('comes in pages, by name', () => {
     fc.assert(
-      fc.property(anySnapshot(), fc.integer({ min: 1, max: 3 }), (snapshot, limit) => {
+      fc.property(anySnapshotWithGrantsToEveryone(), fc.integer({ min: 1, max: 3 }), (snapshot, limit) => {
         const index = new AccessIndex(snapshot);
         for (const principal of principals(snapshot)) {
           const whole = effectiveAccess(index, principal);
@@ -158,7 +152,7 @@ describe('effective access', () => {
 describe('everybody who may', () => {
   it('is effective access turned round', () => {
     fc.assert(
-      fc.property(anySnapshot(), (snapshot) => {
+      fc.property(anySnapshotWithGrantsToEveryone(), (snapshot) => {
         const index = new AccessIndex(snapshot);
         for (const resource of [...nodes(snapshot), { catalog: 'system', schema: 'metadata' }]) {
           const found = holders(index, { about: 'anything', resource }).map(({ principal, access }) => [
@@ -251,7 +245,7 @@ const nameOf = ({ users }: Snapshot, principal: Exclude<Principal, { type: 'grou
 describe('rights besides data', () => {
   it('are explained, traced and held as the specification says', () => {
     fc.assert(
-      fc.property(anySnapshot(), (snapshot) => {
+      fc.property(anySnapshotWithGrantsToEveryone(), (snapshot) => {
         const { document, findings } = compile(snapshot);
         if (findings.some(({ severity }) => severity === 'error')) return;
         const evaluator = new Evaluator(document);

@@ -3,7 +3,7 @@ import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { effective } from '../../trino-rules/model/effective-snapshot.js';
 import { accessOf } from '../../trino-rules/model/intent.js';
 import { covers, nodeKey, nodeOf } from '../../trino-rules/model/node.js';
-import type { PolicySubject } from '../../trino-rules/model/principal.js';
+import { type Members, Principals } from '../../trino-rules/model/principals.js';
 import type { Resource } from '../../trino-rules/model/resource.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 import { joinById } from './join-by-id.js';
@@ -29,14 +29,14 @@ export function revokedAccess(previous: Snapshot, explained: Snapshot): RevokedA
   const given = joinById(previous.grants, effective(explained).grants);
   const kept = given.flatMap(([was, is]): KeptGrant[] => {
     if (was === undefined || is === undefined || !sameDetails(grantDetails(was), grantDetails(is))) return [];
-    const are = after.of(is.principal);
-    return [{ grant: is, names: new Set([...before.of(was.principal)].filter((name) => are.has(name))) }];
+    const are = namesOf(after.members(is.principal));
+    return [{ grant: is, names: new Set([...namesOf(before.members(was.principal))].filter((name) => are.has(name))) }];
   });
   const keptById = new Map(kept.map((each) => [each.grant.id, each.names]));
   const granted = given.flatMap(([was]): RevokedNode[] => {
     if (was === undefined) return [];
     const names = keptById.get(was.id) ?? NO_NAMES;
-    const lost = [...before.of(was.principal)].filter((name) => !names.has(name));
+    const lost = [...namesOf(before.members(was.principal))].filter((name) => !names.has(name));
     if (lost.length === 0) return [];
     const others = kept.filter(({ grant }) => includes(grant, was));
     return [{ resource: was.resource, names: lost.filter((name) => !others.some(({ names }) => names.has(name))) }];
@@ -44,21 +44,26 @@ export function revokedAccess(previous: Snapshot, explained: Snapshot): RevokedA
   const restricted = joinById(previous.policies, explained.policies).flatMap(([was, is]): RevokedNode[] => {
     if (is === undefined) return [];
     const known =
-      was !== undefined && sameDetails(policyDetails(was), policyDetails(is)) ? before.under(was) : NO_NAMES;
-    return [{ resource: nodeOf(is.resource), names: [...after.under(is)].filter((name) => !known.has(name)) }];
+      was !== undefined && sameDetails(policyDetails(was), policyDetails(is))
+        ? namesOf(before.membersOf(was))
+        : NO_NAMES;
+    return [
+      { resource: nodeOf(is.resource), names: [...namesOf(after.membersOf(is))].filter((name) => !known.has(name)) },
+    ];
   });
   // Without this mask the next wider one applies, which may show less.
   const unmasked = joinById(previous.policies, explained.policies).flatMap(([was, is]): RevokedNode[] => {
     if (was?.kind !== 'column_mask') return [];
-    const still = is !== undefined && sameDetails(policyDetails(was), policyDetails(is)) ? after.under(is) : NO_NAMES;
+    const still =
+      is !== undefined && sameDetails(policyDetails(was), policyDetails(is)) ? namesOf(after.membersOf(is)) : NO_NAMES;
     const wider = explained.policies.filter(
       (policy) =>
         policy.kind === 'column_mask' &&
         policy.resource.column === was.resource.column &&
         covers(policy.resource, was.resource),
     );
-    const masked = new Set(wider.flatMap((policy) => [...after.under(policy)]));
-    const names = [...before.under(was)].filter((name) => !still.has(name) && masked.has(name));
+    const masked = new Set(wider.flatMap((policy) => [...namesOf(after.membersOf(policy))]));
+    const names = [...namesOf(before.membersOf(was))].filter((name) => !still.has(name) && masked.has(name));
     return [{ resource: nodeOf(was.resource), names }];
   });
   const nodes = merged([...granted, ...restricted, ...unmasked]);
@@ -118,7 +123,7 @@ interface AppliedPolicy {
 }
 
 function under(principals: Principals): (policy: SnapshotPolicy) => AppliedPolicy {
-  return (policy) => ({ policy, names: principals.under(policy) });
+  return (policy) => ({ policy, names: namesOf(principals.membersOf(policy)) });
 }
 
 /** Whether a grant covers the resource and the privileges of the other one. */
@@ -138,40 +143,6 @@ function merged(losses: readonly RevokedNode[]): RevokedNode[] {
 
 const NO_NAMES: ReadonlySet<string> = new Set();
 
-/** Resolves a snapshot's subjects to the names of active users and engine principals. */
-class Principals {
-  private readonly users: Map<number, string>;
-  private readonly groups: Map<number, ReadonlySet<string>>;
-  private readonly everyone: ReadonlySet<string>;
-
-  constructor({ users, groups, grants, policies }: Snapshot) {
-    this.users = new Map(users.flatMap(({ id, name, isActive }) => (isActive ? [[id, name] as const] : [])));
-    this.groups = new Map(
-      groups.map(({ id, members }) => [id, new Set(members.flatMap((member) => this.users.get(member) ?? []))]),
-    );
-    const engines = [...grants, ...policies].flatMap(({ principal }) =>
-      principal.type === 'engine' ? [principal.name] : [],
-    );
-    this.everyone = new Set([...this.users.values(), ...engines]);
-  }
-
-  of(subject: PolicySubject): ReadonlySet<string> {
-    switch (subject.type) {
-      case 'everyone':
-        return this.everyone;
-      case 'engine':
-        return new Set([subject.name]);
-      case 'group':
-        return this.groups.get(subject.id) ?? NO_NAMES;
-      case 'user': {
-        const name = this.users.get(subject.id);
-        return name === undefined ? NO_NAMES : new Set([name]);
-      }
-    }
-  }
-
-  under({ principal, except }: SnapshotPolicy): ReadonlySet<string> {
-    const excepted = except.map((subject) => this.of(subject));
-    return new Set([...this.of(principal)].filter((name) => !excepted.some((names) => names.has(name))));
-  }
+function namesOf(members: Members): ReadonlySet<string> {
+  return new Set([...members.values()].map(({ name }) => name));
 }

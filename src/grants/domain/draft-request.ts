@@ -49,6 +49,7 @@ export function growthOf({ users, groups }: Snapshot, { grants, policies, joined
     const node = 400 + 4 * Buffer.byteLength(catalog + schema + table);
     if (principal.type === 'engine') return node + 8 * Buffer.byteLength(principal.name);
     if (principal.type === 'user') return node + 8 * bytesOf([principal.id]);
+    if (principal.type === 'everyone') return node + 8 * bytesOf([...names.keys()]);
     return node + 8 * getOrInsert(ofGroups, principal.id, () => bytesOf(members.get(principal.id) ?? []));
   });
   return {

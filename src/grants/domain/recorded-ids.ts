@@ -32,7 +32,8 @@ export class RecordedIds {
     return present(this.users.get(name ?? ''));
   }
 
-  principal(named: Principal): Principal {
+  principal(named: PolicySubject): Principal {
+    if (named.type === 'everyone') throw new Error('a file was read that grants something to everyone');
     if (named.type === 'user') return { type: 'user', id: this.user(this.fileUsers.get(named.id)) };
     if (named.type === 'engine') return named;
     return { type: 'group', id: this.group(this.fileGroups.get(named.id)) };

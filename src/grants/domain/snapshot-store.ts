@@ -25,7 +25,8 @@ export abstract class SnapshotStore {
   abstract readTouched(at: Date, touched: Touched, maxRows: number): Promise<WrittenSnapshot | null>;
   /**
    * The same for one principal: with its row, its groups without their other members, and what names it, one of them or everyone.
-   * @param node only with what is granted there or above; null: everywhere
+   * @param node only with what is granted there or above; null: everywhere. Of an engine principal all its grants, which make it one
+   * of everyone.
    */
   abstract readFor(at: Date, principal: Principal, node: Resource | null): Promise<WrittenSnapshot>;
   /** The growth by rows written since then that still have effect. */

@@ -1,3 +1,4 @@
+import { Principals } from '../../trino-rules/model/principals.js';
 import type { Resource } from '../../trino-rules/model/resource.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 
@@ -13,7 +14,8 @@ export function touchedPart(snapshot: Snapshot, nodes: readonly Resource[]): Sna
     resource.schema === undefined
       ? catalogs.has(resource.catalog)
       : areas.has(area(resource)) || areas.has(area({ catalog: resource.catalog }));
-  const [grants, policies] = [snapshot.grants.filter(isTouched), snapshot.policies.filter(isTouched)];
+  const grants = new Principals(snapshot).part(snapshot.grants.filter(isTouched));
+  const policies = snapshot.policies.filter(isTouched);
   const named = [...grants, ...policies].flatMap(({ principal, ...rest }) => [
     principal,
     ...('except' in rest ? rest.except : []),
@@ -23,5 +25,7 @@ export function touchedPart(snapshot: Snapshot, nodes: readonly Resource[]): Sna
   const groupIds = ids('group');
   const groups = snapshot.groups.filter(({ id }) => groupIds.has(id));
   const userIds = new Set([...ids('user'), ...groups.flatMap(({ members }) => members)]);
-  return { ...snapshot, grants, policies, groups, users: snapshot.users.filter(({ id }) => userIds.has(id)) };
+  const isForAll = grants.some(({ principal }) => principal.type === 'everyone');
+  const users = snapshot.users.filter(({ id }) => isForAll || userIds.has(id));
+  return { ...snapshot, grants, policies, groups, users };
 }

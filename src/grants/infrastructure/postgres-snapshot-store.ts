@@ -83,7 +83,7 @@ const OF_PRINCIPAL = `WITH
   own_memberships AS (SELECT group_id, user_id FROM group_members WHERE user_id = $2),
   own_users AS (SELECT * FROM users WHERE id = $2),
   own_groups AS (SELECT * FROM groups WHERE id = $3 OR id IN (SELECT group_id FROM own_memberships)),
-  own_grants AS (SELECT * FROM grants WHERE ${NAMED} AND ${ON_PATH}),
+  own_grants AS (SELECT * FROM grants WHERE ${NAMED} AND (${ON_PATH} OR engine_name = $4)),
   own_policies AS (SELECT * FROM policies WHERE (is_for_everyone OR ${NAMED}) AND ${ON_PATH})
   ${snapshotOf({
     users: 'own_users',
@@ -148,14 +148,14 @@ export class PostgresSnapshotStore extends SnapshotStore {
     return {
       users: lists.users.map(({ id, username: name, is_active: isActive }) => ({ id, name, isActive })),
       groups: lists.groups,
-      grants: lists.grants.flatMap((row): SnapshotGrant[] => {
-        const principal = unnamedPrincipalOf(row);
-        if (principal === null) return [];
-        const expiresAt = row.expires_at === null ? null : new Date(row.expires_at);
-        return [
-          { id: row.id, principal, resource: resourceOf(row), privileges: row.privileges, expiresAt, revokedAt: null },
-        ];
-      }),
+      grants: lists.grants.map((row): SnapshotGrant => ({
+        id: row.id,
+        principal: unnamedPrincipalOf(row) ?? { type: 'everyone' },
+        resource: resourceOf(row),
+        privileges: row.privileges,
+        expiresAt: row.expires_at === null ? null : new Date(row.expires_at),
+        revokedAt: null,
+      })),
       policies: lists.policies.map((row): SnapshotPolicy => ({
         id: row.id,
         principal: unnamedPrincipalOf(row) ?? { type: 'everyone' },

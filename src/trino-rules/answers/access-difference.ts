@@ -1,7 +1,8 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { type Access, intentAt } from '../model/intent.js';
 import { compareNames, compareNodes, type Node, nodeKey, nodeOf, parentOf, pathTo } from '../model/node.js';
-import { type NamedPrincipal, type PolicySubject, type Principal, principalText } from '../model/principal.js';
+import { type NamedPrincipal, type Principal, principalText } from '../model/principal.js';
+import { type Member, Principals } from '../model/principals.js';
 import type { Privilege } from '../model/privilege.js';
 import type { Resource } from '../model/resource.js';
 import type { Snapshot, SnapshotPolicy } from '../model/snapshot.js';
@@ -41,20 +42,19 @@ export function* accessDifferences(
   yield [];
   const next = new AccessIndex(related(after));
   yield [];
-  const touchedFor = new Map<string, { principal: Principal; touched: Set<Touched> }>();
+  const touchedFor = new Map<string, { principal: Member; touched: Set<Touched> }>();
   for (const each of touched) {
-    for (const principal of each.subjects.flatMap((subject) => principalsOf(subject, [former, next]))) {
-      getOrInsert(touchedFor, principalText(principal), () => ({ principal, touched: new Set() })).touched.add(each);
-    }
+    for (const subject of each.subjects)
+      for (const { principals } of [former, next])
+        for (const [text, principal] of principals.members(subject))
+          getOrInsert(touchedFor, text, () => ({ principal, touched: new Set() })).touched.add(each);
     yield [];
   }
-  const named = [...touchedFor.values()].flatMap((each) => {
-    const principal = nameOf(each.principal, next);
-    return principal === null ? [] : [{ ...each, principal }];
-  });
   const likeness = likenessIn([former, next]);
   const known = new Map<string, AccessDifference[]>();
-  for (const { principal, touched } of named.sort((a, b) => compareNames(a.principal.name, b.principal.name))) {
+  for (const { principal, touched } of [...touchedFor.values()].sort((a, b) =>
+    compareNames(a.principal.name, b.principal.name),
+  )) {
     const nodes = [...touched].flatMap((each) => each.nodes);
     const key = likeness(principal, [...touched]);
     const shared = key === null ? undefined : known.get(key);
@@ -93,7 +93,7 @@ function relatedTo(nodes: readonly Resource[]): (snapshot: Snapshot) => Snapshot
     above.has(nodeKey(resource)) || pathTo(resource).some((node) => exact.has(nodeKey(node)));
   return (snapshot) => ({
     ...snapshot,
-    grants: snapshot.grants.filter(isRelated),
+    grants: new Principals(snapshot).part(snapshot.grants.filter(isRelated)),
     policies: snapshot.policies.filter(isRelated),
   });
 }
@@ -174,27 +174,3 @@ function restrictionsOnlyIn(one: Access, other: Access): Omit<AccessPart, 'privi
 }
 
 const NO_RESTRICTIONS = { filters: [], hidden: [], masks: [] };
-
-function principalsOf(subject: PolicySubject, indexes: readonly AccessIndex[]): Principal[] {
-  switch (subject.type) {
-    case 'user':
-    case 'engine':
-      return [subject];
-    case 'group':
-      return indexes.flatMap((index) =>
-        (index.group(subject.id)?.members ?? []).map((id): Principal => ({ type: 'user', id })),
-      );
-    case 'everyone':
-      return indexes.flatMap(({ snapshot: { users, grants } }) => [
-        ...users.map(({ id }): Principal => ({ type: 'user', id })),
-        ...grants.flatMap(({ principal }) => (principal.type === 'engine' ? [principal] : [])),
-      ]);
-  }
-}
-
-/** Null: an account that does not exist, or a group. */
-function nameOf(principal: Principal, index: AccessIndex): NamedPrincipal | null {
-  if (principal.type === 'engine') return principal;
-  const user = principal.type === 'user' ? index.user(principal.id) : undefined;
-  return user ? { type: 'user', id: user.id, name: user.name } : null;
-}

@@ -1,6 +1,7 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { type Principal, principalText } from '../model/principal.js';
 import { type Node, nodeKey, nodeOf, pathTo } from '../model/node.js';
+import { Principals } from '../model/principals.js';
 import type { Resource } from '../model/resource.js';
 import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from '../model/snapshot.js';
 
@@ -17,8 +18,7 @@ export class AccessIndex {
   private readonly bySubject = new Map<string, Entries>();
   private readonly byNode = new Map<string, Entries>();
   private readonly groupsOfUser = new Map<number, SnapshotGroup[]>();
-  private readonly groups: ReadonlyMap<number, SnapshotGroup>;
-  private readonly users: ReadonlyMap<number, Snapshot['users'][number]>;
+  readonly principals: Principals;
 
   constructor(readonly snapshot: Snapshot) {
     const at = (index: Map<string, Entries>, key: string) => getOrInsert(index, key, noEntries);
@@ -33,16 +33,15 @@ export class AccessIndex {
     for (const group of snapshot.groups) {
       for (const member of group.members) getOrInsert(this.groupsOfUser, member, () => []).push(group);
     }
-    this.groups = new Map(snapshot.groups.map((group) => [group.id, group]));
-    this.users = new Map(snapshot.users.map((user) => [user.id, user]));
+    this.principals = new Principals(snapshot);
   }
 
   user(id: number): Snapshot['users'][number] | undefined {
-    return this.users.get(id);
+    return this.principals.user(id);
   }
 
   group(id: number): SnapshotGroup | undefined {
-    return this.groups.get(id);
+    return this.principals.group(id);
   }
 
   /** With the entries that name this principal, one of its groups or everyone; of its groups it is the only member. */
@@ -51,7 +50,7 @@ export class AccessIndex {
     const groups = this.groupsWith(principal).map((group) => ({ ...group, ...own }));
     const subjects = ['everyone', principalText(principal), ...groups.map(({ id }) => `group:${id}`)];
     const entries = [...new Set(subjects)].map((subject) => this.bySubject.get(subject) ?? noEntries());
-    const user = principal.type === 'user' ? this.users.get(principal.id) : undefined;
+    const user = principal.type === 'user' ? this.user(principal.id) : undefined;
     return this.narrowed(entries, { users: user ? [user] : [], groups });
   }
 
@@ -74,13 +73,13 @@ export class AccessIndex {
   /** Groups that a user is in, or the group itself. */
   groupsWith(principal: Principal): SnapshotGroup[] {
     if (principal.type === 'user') return this.groupsOfUser.get(principal.id) ?? [];
-    const group = principal.type === 'group' ? this.groups.get(principal.id) : undefined;
+    const group = principal.type === 'group' ? this.group(principal.id) : undefined;
     return group ? [group] : [];
   }
 
   private narrowed(entries: readonly Entries[], { users, groups }: Pick<Snapshot, 'users' | 'groups'>): Snapshot {
     const { settings, at } = this.snapshot;
-    const grants = entries.flatMap((each) => each.grants).sort(byId);
+    const grants = this.principals.part(entries.flatMap((each) => each.grants)).sort(byId);
     const policies = entries.flatMap((each) => each.policies).sort(byId);
     return { users, groups, grants, policies, settings, at };
   }

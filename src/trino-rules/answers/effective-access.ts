@@ -1,6 +1,7 @@
-import { type Access, accessOf, type DataIntent, intentAt, isServiceAccount, type Origin } from '../model/intent.js';
+import { type Access, accessOf, type DataIntent, intentAt, type Origin } from '../model/intent.js';
 import { compareNames, compareNodes } from '../model/node.js';
 import type { Principal } from '../model/principal.js';
+import { isServiceAccount } from '../model/principals.js';
 import type { Resource } from '../model/resource.js';
 import type { SnapshotGrant } from '../model/snapshot.js';
 import { AccessIndex } from './access-index.js';

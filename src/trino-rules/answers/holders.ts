@@ -1,7 +1,8 @@
 import { decide, privilegesFor } from '../model/decision.js';
 import { type Access, accessToColumn, intentAt, NO_ACCESS, type Origin } from '../model/intent.js';
 import { compareNames } from '../model/node.js';
-import type { NamedPrincipal } from '../model/principal.js';
+import { type NamedPrincipal, principalText } from '../model/principal.js';
+import type { Member } from '../model/principals.js';
 import { PRIVILEGES } from '../model/privilege.js';
 import { isAboutData, type Question, type RightQuestion } from '../model/question.js';
 import type { Resource } from '../model/resource.js';
@@ -54,7 +55,7 @@ export function holders(
 
 type Held = Omit<Holder, 'principal'> | null;
 
-function holderOfData(index: AccessIndex, principal: NamedPrincipal, question: NodeQuestion): Held {
+function holderOfData(index: AccessIndex, principal: Member, question: NodeQuestion): Held {
   const intent = intentAt(index.of(principal), principal, question.resource);
   const access = accessToColumn(intent, question.column);
   const asked = question.about === 'anything' ? PRIVILEGES : privilegesFor(question);
@@ -62,26 +63,15 @@ function holderOfData(index: AccessIndex, principal: NamedPrincipal, question: N
   return privileges.length === 0 ? null : { access, origins: givingGrants({ ...intent, privileges }) };
 }
 
-function holderOfRight({ snapshot }: AccessIndex, principal: NamedPrincipal, question: RightQuestion): Held {
+function holderOfRight({ snapshot }: AccessIndex, principal: Member, question: RightQuestion): Held {
   const { allowed, grants } = decide(snapshot, principal, question);
   return allowed ? { access: NO_ACCESS, origins: grants } : null;
 }
 
-/** Principals that a grant names, members of groups that one names, and service accounts; by name. */
-function candidates(index: AccessIndex): NamedPrincipal[] {
-  const { grants, settings } = index.snapshot;
-  const users = new Set<number>();
-  const engines = new Set(settings.serviceAccounts);
-  for (const { principal } of grants) {
-    if (principal.type === 'engine') engines.add(principal.name);
-    else if (principal.type === 'user') users.add(principal.id);
-    else for (const member of index.group(principal.id)?.members ?? []) users.add(member);
-  }
-  return [
-    ...[...engines].map((name): NamedPrincipal => ({ type: 'engine', name })),
-    ...[...users].flatMap((id): NamedPrincipal[] => {
-      const user = index.user(id);
-      return user ? [{ type: 'user', id, name: user.name }] : [];
-    }),
-  ].sort((a, b) => compareNames(a.name, b.name));
+/** Members of what a grant names, and service accounts; by name. */
+function candidates({ snapshot: { grants, settings }, principals }: AccessIndex): Member[] {
+  const accounts = settings.serviceAccounts.map((name): Member => ({ type: 'engine', name }));
+  const members = grants.flatMap(({ principal }) => [...principals.members(principal).values()]);
+  const byText = new Map([...accounts, ...members].map((member) => [principalText(member), member]));
+  return [...byText.values()].sort((a, b) => compareNames(a.name, b.name));
 }

@@ -1,6 +1,7 @@
 import { decide, privilegesFor, readsColumns } from '../model/decision.js';
-import { type Intent, isServiceAccount, OPEN_SYSTEM_SCHEMAS } from '../model/intent.js';
+import { type Intent, OPEN_SYSTEM_SCHEMAS } from '../model/intent.js';
 import type { Principal } from '../model/principal.js';
+import { isServiceAccount, Principals } from '../model/principals.js';
 import { type Privilege, privilegesOn, taken, withContained } from '../model/privilege.js';
 import { type DataQuestion, isAboutData, type Question } from '../model/question.js';
 import { type ColumnResource, closedProblem, type Resource } from '../model/resource.js';
@@ -34,11 +35,13 @@ export function smallestChange(index: AccessIndex, principal: Principal, questio
     isActive ? [] : [{ kind: 'activate', user: id }],
   );
   const active = { ...snapshot, users: snapshot.users.map((user) => ({ ...user, isActive: true })) };
-  const { intent: then, ...decision } = decide(active, principal, question);
+  const isKnown = principal.type !== 'engine' || index.principals.through({ type: 'everyone' }, principal) !== null;
+  const known = new Principals(active, isKnown ? [] : [principal.name]);
+  const { intent: then, ...decision } = decide(active, principal, question, known);
   if (isOpenSystem(resource)) return decision.allowed ? activate : null;
   if (closedProblem(resource, snapshot.settings.metadataCatalog) !== null) return null;
   const granting: Change[] =
-    carrying(then, question).length > 0
+    isKnown && carrying(then, question).length > 0
       ? []
       : [{ kind: 'grant', principal, resource, privileges: privilegesFor(question).slice(0, 1) }];
   const excepting = withoutOneMask(then, question).map(({ id }): Change => ({ kind: 'except', policy: id, principal }));

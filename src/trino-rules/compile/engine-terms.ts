@@ -1,5 +1,6 @@
 import type { TablePrivilege } from '../document/rules-document.js';
 import type { Privilege } from '../model/privilege.js';
+import type { SnapshotGrant } from '../model/snapshot.js';
 
 // Stated here once more, and not imported from the specification: what one of the two gets wrong, the proof finds.
 
@@ -40,4 +41,9 @@ export const FILTERED_SYSTEM_SCHEMAS = ['jdbc', 'metadata'];
 /** Whether `new_user` can hold a name: the engine reads it as a replacement text before it is a pattern (seen on 483). */
 export function isReplacementSafe(name: string): boolean {
   return !['$', '\\', '^', '[', ']'].some((character) => name.includes(character));
+}
+
+/** Whether a grant is neither revoked nor expired. */
+export function hasEffect({ revokedAt, expiresAt }: SnapshotGrant, at: Date): boolean {
+  return revokedAt === null && (expiresAt === null || expiresAt > at);
 }

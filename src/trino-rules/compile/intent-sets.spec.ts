@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { anySnapshot } from '../../../test/support/any-snapshot.js';
+import { anySnapshotWithGrantsToEveryone } from '../../../test/support/any-snapshot.js';
 import { aSnapshot } from '../../../test/support/snapshot-builder.js';
 import { intentAt, reachesSomething } from '../model/intent.js';
 import { depth, type Node, pathTo } from '../model/node.js';
@@ -14,7 +14,7 @@ import type { NodeAccess } from './node-access.js';
 describe('the intent as sets of people', () => {
   it('equals the plain intent for every user on every named node and on fresh names below', () => {
     fc.assert(
-      fc.property(anySnapshot(), (snapshot) => {
+      fc.property(anySnapshotWithGrantsToEveryone(), (snapshot) => {
         expectToSayThePlainIntent(snapshot);
       }),
       { numRuns: 40 },
@@ -33,7 +33,7 @@ describe('the intent as sets of people', () => {
 
   it('has the users of each catalog, and the users with any access', () => {
     fc.assert(
-      fc.property(anySnapshot(), (snapshot) => {
+      fc.property(anySnapshotWithGrantsToEveryone(), (snapshot) => {
         const sets = intentSets(snapshot);
         const catalogs = [...[...sets.root.children()].map(({ name }) => name), 'an unused name'];
         const modes = (mode: (catalog: string) => string) => catalogs.map((catalog) => [catalog, mode(catalog)]);

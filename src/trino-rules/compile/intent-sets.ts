@@ -2,7 +2,7 @@ import type { Node } from '../model/node.js';
 import type { Privilege } from '../model/privilege.js';
 import type { Snapshot } from '../model/snapshot.js';
 import { Bitset } from './bitset.js';
-import { FILTERED_SYSTEM_SCHEMAS, TABLE_PRIVILEGES } from './engine-terms.js';
+import { FILTERED_SYSTEM_SCHEMAS, hasEffect, TABLE_PRIVILEGES } from './engine-terms.js';
 import { NodeAccess, type AccessEntry } from './node-access.js';
 import { indexPrincipals, type PrincipalIndex } from './principal-index.js';
 import { depthOf, resourceTree, type TreeNode } from './resource-tree.js';
@@ -68,8 +68,7 @@ function accessEntries(snapshot: Snapshot, principals: PrincipalIndex): AccessEn
     (catalog) => ({ kind: 'give', privileges: READ, resource: { catalog }, members }) as const,
   );
   const grants = snapshot.grants
-    // Said here again: the proof asks `isLive`, and a slip must not be made on both sides of it.
-    .filter(({ revokedAt, expiresAt }) => revokedAt === null && (expiresAt === null || expiresAt > snapshot.at))
+    .filter((grant) => hasEffect(grant, snapshot.at))
     .map(
       ({ principal, resource, privileges }) =>
         ({ kind: 'give', privileges, resource, members: principals.resolvePrincipal(principal) }) as const,

@@ -1,6 +1,7 @@
 import type { PolicySubject, Subject } from '../model/principal.js';
 import type { Snapshot, SnapshotPolicy } from '../model/snapshot.js';
 import { Bitset } from './bitset.js';
+import { hasEffect } from './engine-terms.js';
 
 /** The principals of a snapshot, numbered; what a grant or a policy names is a set of these numbers. */
 export interface PrincipalIndex {
@@ -28,7 +29,8 @@ export function indexPrincipals(snapshot: Snapshot): PrincipalIndex {
   const none = positions(() => false);
   const serviceAccounts = positions(({ kind }) => kind === 'service-account');
   const activePeople = positions((subject) => subject.kind === 'person' && subject.isActive);
-  const everyone = activePeople.or(positions(({ kind }) => kind === 'engine'));
+  const known = engineNamesWithGrants(snapshot);
+  const everyone = activePeople.or(positions(({ kind, name }) => kind === 'engine' && known.has(name)));
 
   const byUser = new Map(
     subjects.flatMap((subject, i) => (subject.kind === 'person' ? [[subject.userId, i] as const] : [])),
@@ -66,6 +68,12 @@ export function indexPrincipals(snapshot: Snapshot): PrincipalIndex {
   };
   const namesOf = (people: Bitset) => people.members().flatMap((position) => subjects[position]?.name ?? []);
   return { subjects, none, serviceAccounts, activePeople, resolvePrincipal, resolvePolicy, namesOf };
+}
+
+/** Engine principals that a live grant names: being named by a policy makes nobody known. */
+function engineNamesWithGrants({ grants, at }: Snapshot): Set<string> {
+  const live = grants.filter((grant) => hasEffect(grant, at));
+  return new Set(live.flatMap(({ principal }) => (principal.type === 'engine' ? [principal.name] : [])));
 }
 
 function listSubjects({ users, grants, policies, settings }: Snapshot): Subject[] {

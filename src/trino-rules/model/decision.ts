@@ -1,5 +1,6 @@
 import { accessToColumn, intentAt, type Intent, type Origin } from './intent.js';
 import type { Principal } from './principal.js';
+import { Principals } from './principals.js';
 import { PRIVILEGE_TERMS, PRIVILEGES, taken, withContained, type Privilege } from './privilege.js';
 import { isAboutData, type DataQuestion, type Question } from './question.js';
 import { rightIntent } from './rights.js';
@@ -18,12 +19,17 @@ export interface Decision {
  * Whether `principal` is to be allowed what is asked. This function is the specification that the rules are proved against
  * (access model, section 1). A group is judged as a member would be who is in no other group.
  */
-export function decide(snapshot: Snapshot, principal: Principal, question: Question): Decision {
+export function decide(
+  snapshot: Snapshot,
+  principal: Principal,
+  question: Question,
+  principals = new Principals(snapshot),
+): Decision {
   if (!isAboutData(question)) {
     const intent = rightIntent(snapshot, principal, question);
     return { allowed: intent.isHeld, grants: intent.grants, denies: [], intent };
   }
-  const intent = intentAt(snapshot, principal, question.resource);
+  const intent = intentAt(snapshot, principal, question.resource, principals);
   const held = accessToColumn(intent, question.column).privileges;
   return {
     allowed: privilegesFor(question).some((privilege) => held.includes(privilege)),

@@ -1,8 +1,8 @@
-import { isLive } from './principal-matching.js';
 import type { PolicySubject } from './principal.js';
+import { Principals } from './principals.js';
 import { orderedPrivileges } from './privilege.js';
 import { closedProblem } from './resource.js';
-import type { Snapshot } from './snapshot.js';
+import { isLive, type Snapshot } from './snapshot.js';
 
 /**
  * The snapshot without rows that have no effect: ended grants, rows on closed nodes, rows without an existing principal or with a
@@ -11,29 +11,16 @@ import type { Snapshot } from './snapshot.js';
  */
 export function effective(snapshot: Snapshot): Snapshot {
   const { settings, at } = snapshot;
-  const users = byId(snapshot.users);
-  const userIds = new Set(users.map(({ id }) => id));
-  const groupIds = new Set(snapshot.groups.map(({ id }) => id));
-  const isNamed = (subject: PolicySubject): boolean => {
-    switch (subject.type) {
-      case 'user':
-        return userIds.has(subject.id);
-      case 'group':
-        return groupIds.has(subject.id);
-      case 'engine':
-        return !settings.serviceAccounts.includes(subject.name);
-      case 'everyone':
-        return true;
-    }
-  };
+  const principals = new Principals(snapshot);
+  const isNamed = (subject: PolicySubject): boolean => principals.exists(subject);
   const isOpen = ({ resource }: Snapshot['grants'][number] | Snapshot['policies'][number]): boolean =>
     closedProblem(resource, settings.metadataCatalog) === null;
   return {
-    users,
+    users: byId(snapshot.users),
     groups: byId(snapshot.groups).map(({ id, name, members }) => ({
       id,
       name,
-      members: members.filter((member) => userIds.has(member)).sort((a, b) => a - b),
+      members: members.filter((member) => principals.user(member) !== undefined).sort((a, b) => a - b),
     })),
     grants: byId(snapshot.grants)
       .filter((grant) => isLive(grant, at) && isOpen(grant) && isNamed(grant.principal))

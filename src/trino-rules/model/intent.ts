@@ -1,9 +1,9 @@
 import { covers, depth, type Node } from './node.js';
-import { isLive, matchesPrincipal, matchesPolicy, type Through } from './principal-matching.js';
 import type { Principal } from './principal.js';
+import { isServiceAccount, Principals, type Through } from './principals.js';
 import { PRIVILEGE_TERMS, PRIVILEGES, taken, withContained, type Privilege } from './privilege.js';
 import type { Resource } from './resource.js';
-import type { Snapshot, SnapshotGrant, SnapshotPolicy } from './snapshot.js';
+import { isLive, type Snapshot, type SnapshotGrant, type SnapshotPolicy } from './snapshot.js';
 
 /** A grant or a policy that reaches a node, how it applies to the principal, and the node that it names. */
 export interface Origin<T> {
@@ -39,21 +39,24 @@ export interface Intent {
 export interface DataIntent extends Access, Intent {}
 
 /** Everything that holds for `principal` at `node`. */
-export function intentAt(snapshot: Snapshot, principal: Principal, node: Node): DataIntent {
+export function intentAt(
+  snapshot: Snapshot,
+  principal: Principal,
+  node: Node,
+  principals = new Principals(snapshot),
+): DataIntent {
   if (node.catalog === snapshot.settings.metadataCatalog) return NOTHING;
   if (node.catalog === 'system') return systemIntent(snapshot, principal, node);
   if (isServiceAccount(snapshot, principal)) return serviceAccountIntent(snapshot, node);
-  if (!isActive(snapshot, principal)) return NOTHING;
+  if (principal.type === 'user' && principals.user(principal.id)?.isActive !== true) return NOTHING;
 
   const grants = snapshot.grants.flatMap((grant) => {
-    const through =
-      isLive(grant, snapshot.at) &&
-      covers(grant.resource, node) &&
-      matchesPrincipal(snapshot, grant.principal, principal);
+    const applies = isLive(grant, snapshot.at) && covers(grant.resource, node);
+    const through = applies && principals.through(grant.principal, principal);
     return through ? [origin(grant, through, node)] : [];
   });
   const policies = snapshot.policies.flatMap((policy) => {
-    const through = covers(policy.resource, node) && matchesPolicy(snapshot, policy, principal);
+    const through = covers(policy.resource, node) && principals.throughPolicy(policy, principal);
     return through ? [origin(policy, through, node)] : [];
   });
 
@@ -73,9 +76,11 @@ export function accessOf(given: readonly Privilege[], policies: readonly Snapsho
 /** Basic access: executing queries, reading `system.jdbc` and `system.metadata`. Service accounts always may. */
 export function reachesSomething(snapshot: Snapshot, principal: Principal): boolean {
   if (isServiceAccount(snapshot, principal)) return true;
+  const principals = new Principals(snapshot);
   // A deny reaches down, so what is left of a grant anywhere is left on the node that it names.
   return snapshot.grants.some(
-    ({ resource }) => resource.catalog !== 'system' && intentAt(snapshot, principal, resource).privileges.length > 0,
+    ({ resource }) =>
+      resource.catalog !== 'system' && intentAt(snapshot, principal, resource, principals).privileges.length > 0,
   );
 }
 
@@ -140,14 +145,6 @@ function serviceAccountIntent({ settings }: Snapshot, { catalog }: Node): DataIn
     return { ...NOTHING, privileges: ['SELECT'], standing: 'service-account' };
   }
   return NOTHING;
-}
-
-export function isServiceAccount({ settings }: Snapshot, principal: Principal): boolean {
-  return principal.type === 'engine' && settings.serviceAccounts.includes(principal.name);
-}
-
-function isActive(snapshot: Snapshot, principal: Principal): boolean {
-  return principal.type !== 'user' || snapshot.users.some(({ id, isActive }) => id === principal.id && isActive);
 }
 
 function origin<T extends { resource: Resource }>(source: T, through: Through, node: Node): Origin<T> {

@@ -1,6 +1,6 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { nodeKey } from './node.js';
-import { type PolicySubject, principalText } from './principal.js';
+import { isServiceAccount, type Members, Principals } from './principals.js';
 import type { ColumnResource } from './resource.js';
 import type { Snapshot, SnapshotPolicy } from './snapshot.js';
 
@@ -13,11 +13,10 @@ export interface MaskConflict {
 
 type Mask = Extract<SnapshotPolicy, { kind: 'column_mask' }>;
 
-/** Whom a mask applies to, by texts of principals. */
+/** Whom a mask applies to: a set of all of everyone for each of many masks would be large. */
 interface Masked {
-  /** Null: everyone. */
-  included: ReadonlySet<string> | null;
-  excluded: readonly ReadonlySet<string>[];
+  included: Members;
+  excluded: readonly Members[];
 }
 
 /**
@@ -28,9 +27,10 @@ export class MaskConflicts {
   private readonly byId = new Map<number, Mask>();
   private readonly byColumn = new Map<string, Mask[]>();
   private readonly masked = new Map<Mask, Masked>();
-  private directory: Directory | null = null;
+  private readonly principals: Principals;
 
-  constructor(private readonly snapshot: Snapshot) {
+  constructor(snapshot: Snapshot) {
+    this.principals = principalsOf(snapshot);
     for (const mask of snapshot.policies) {
       if (mask.kind !== 'column_mask') continue;
       this.byId.set(mask.id, mask);
@@ -60,52 +60,32 @@ export class MaskConflicts {
   }
 
   private common(one: Masked, other: Masked, former: Masked | null): string | undefined {
-    const { names } = this.principals();
-    const candidates = [one, other].flatMap(({ included }) => included ?? []).sort((a, b) => a.size - b.size);
-    for (const principal of candidates[0] ?? names.keys()) {
-      const name = names.get(principal);
+    const [fewer = one.included] = [one.included, other.included].sort((a, b) => a.size - b.size);
+    for (const [principal, { name }] of fewer) {
       const isIn = ({ included, excluded }: Masked): boolean =>
-        included?.has(principal) !== false && !excluded.some((subject) => subject.has(principal));
-      if (name !== undefined && isIn(one) && isIn(other) && !(former && isIn(former))) return name;
+        included.has(principal) && !excluded.some((members) => members.has(principal));
+      if (isIn(one) && isIn(other) && !(former && isIn(former))) return name;
     }
     return undefined;
   }
 
   private maskedBy(mask: Mask): Masked {
     return getOrInsert(this.masked, mask, () => ({
-      included: mask.principal.type === 'everyone' ? null : this.principalsOf(mask.principal),
-      excluded: mask.except.map((subject) => this.principalsOf(subject)),
+      included: this.principals.members(mask.principal),
+      excluded: mask.except.map((subject) => this.principals.members(subject)),
     }));
   }
-
-  private principalsOf(subject: PolicySubject): ReadonlySet<string> {
-    const { names, members } = this.principals();
-    if (subject.type === 'everyone') return new Set(names.keys());
-    return subject.type === 'group' ? (members.get(subject.id) ?? NOBODY) : new Set([principalText(subject)]);
-  }
-
-  private principals(): Directory {
-    return (this.directory ??= directoryOf(this.snapshot));
-  }
 }
 
-/** Principals by their texts. */
-interface Directory {
-  /** Names of those that a policy can apply to: active people, and named engine principals; never service accounts. */
-  names: ReadonlyMap<string, string>;
-  members: ReadonlyMap<number, ReadonlySet<string>>;
+/** Of an engine principal that is granted nothing yet, the masks must not contradict each other once it is. */
+function principalsOf(snapshot: Snapshot): Principals {
+  const engines = snapshot.policies.flatMap(({ principal }) => (principal.type === 'engine' ? [principal] : []));
+  const assumed = engines.filter((principal) => !isServiceAccount(snapshot, principal));
+  return new Principals(
+    snapshot,
+    assumed.map(({ name }) => name),
+  );
 }
-
-function directoryOf({ users, groups, grants, policies, settings }: Snapshot): Directory {
-  const ofUser = (id: number): string => principalText({ type: 'user', id });
-  const names = new Map(users.flatMap(({ id, name, isActive }) => (isActive ? [[ofUser(id), name] as const] : [])));
-  for (const { principal } of [...grants, ...policies])
-    if (principal.type === 'engine' && !settings.serviceAccounts.includes(principal.name))
-      names.set(principalText(principal), principal.name);
-  return { names, members: new Map(groups.map(({ id, members }) => [id, new Set(members.map(ofUser))])) };
-}
-
-const NOBODY: ReadonlySet<string> = new Set();
 
 function columnKey(resource: ColumnResource): string {
   return JSON.stringify([nodeKey(resource), resource.column]);

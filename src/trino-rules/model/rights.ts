@@ -1,13 +1,7 @@
 import { MARKER } from '../document/rules-document.js';
-import {
-  intentAt,
-  isServiceAccount,
-  NO_ENTRIES,
-  OPEN_SYSTEM_SCHEMAS,
-  reachesSomething,
-  type Intent,
-} from './intent.js';
+import { intentAt, NO_ENTRIES, OPEN_SYSTEM_SCHEMAS, reachesSomething, type Intent } from './intent.js';
 import type { Principal } from './principal.js';
+import { isServiceAccount, Principals } from './principals.js';
 import { PRIVILEGE_TERMS } from './privilege.js';
 import type { RightQuestion } from './question.js';
 import type { Snapshot } from './snapshot.js';
@@ -42,8 +36,9 @@ export function catalogMode(snapshot: Snapshot, principal: Principal, catalog: s
   const named = snapshot.grants.map(({ resource }) => resource).filter((resource) => resource.catalog === catalog);
   const system = OPEN_SYSTEM_SCHEMAS.map((schema) => ({ catalog, schema }));
   const nodes = [{ catalog }, ...named, ...system];
+  const principals = new Principals(snapshot);
   const modes = nodes
-    .flatMap((node) => intentAt(snapshot, principal, node).privileges)
+    .flatMap((node) => intentAt(snapshot, principal, node, principals).privileges)
     .map((privilege) => PRIVILEGE_TERMS[privilege].mode);
   return modes.includes('all') ? 'all' : modes.includes('read-only') ? 'read-only' : 'none';
 }

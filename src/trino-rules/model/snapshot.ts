@@ -19,12 +19,17 @@ export interface SnapshotGroup {
 export interface SnapshotGrant {
   /** The row's id, for explanations; a snapshot file without ids numbers them from 1. */
   id: number;
-  principal: Principal;
+  principal: PolicySubject;
   resource: Resource;
   privileges: readonly Privilege[];
   /** Without effect from this moment on. */
   expiresAt: Date | null;
   revokedAt: Date | null;
+}
+
+/** Neither revoked nor expired at the snapshot's moment; an expiry takes effect at the very instant it names. */
+export function isLive(grant: SnapshotGrant, at: Date): boolean {
+  return grant.revokedAt === null && (grant.expiresAt === null || grant.expiresAt > at);
 }
 
 interface PolicyBase {

@@ -1,10 +1,9 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { OPEN_SYSTEM_SCHEMAS } from '../model/intent.js';
 import { namesOf } from '../model/node.js';
-import { isLive } from '../model/principal-matching.js';
 import { PRIVILEGES, type Privilege } from '../model/privilege.js';
 import type { Resource } from '../model/resource.js';
-import type { Snapshot } from '../model/snapshot.js';
+import { isLive, type Snapshot } from '../model/snapshot.js';
 import type { EntrySource } from './interned-access.js';
 import type { PrincipalIndex } from './principal-index.js';
 

@@ -1,5 +1,5 @@
 import type { PolicySubject, Subject } from '../model/principal.js';
-import type { Snapshot, SnapshotPolicy } from '../model/snapshot.js';
+import { isLive, type Snapshot, type SnapshotPolicy } from '../model/snapshot.js';
 
 /**
  * The principals of a snapshot, numbered, and the members of what its grants and policies name. For the proof alone: the
@@ -10,12 +10,13 @@ export class PrincipalIndex {
   readonly subjects: readonly Subject[];
   readonly serviceAccounts: readonly number[];
   readonly activePeople: readonly number[];
+  /** An engine principal is known by a live grant alone. */
   private readonly everyone: readonly number[];
   private readonly byAccount = new Map<number, number>();
   private readonly byEngineName = new Map<string, number>();
   private readonly byGroup: ReadonlyMap<number, readonly number[]>;
 
-  constructor({ users, groups, grants, policies, settings }: Snapshot) {
+  constructor({ users, groups, grants, policies, settings, at }: Snapshot) {
     const list: Subject[] = [];
     const enter = (subject: Subject): number => list.push(subject) - 1;
     const accounts = new Set(settings.serviceAccounts);
@@ -32,7 +33,12 @@ export class PrincipalIndex {
     this.serviceAccounts = [...accounts].map((name) => enter({ kind: 'service-account', name }));
     this.subjects = list;
     this.activePeople = [...this.byAccount.values()];
-    this.everyone = [...this.activePeople, ...this.byEngineName.values()];
+    const known = new Set<number>();
+    for (const grant of grants) {
+      if (grant.principal.type !== 'engine' || !isLive(grant, at)) continue;
+      for (const position of oneOrNone(this.byEngineName.get(grant.principal.name))) known.add(position);
+    }
+    this.everyone = [...this.activePeople, ...known];
     this.byGroup = new Map(groups.map(({ id, members }) => [id, members.flatMap((member) => this.account(member))]));
   }
 

@@ -4,26 +4,26 @@ import { stopsEach } from './faulty-compilers.js';
 stopsEach({
   // Expiry and revocation
   'counts revoked grants': {
-    file: 'trino-rules/compile/intent-sets.js',
+    file: 'trino-rules/compile/engine-terms.js',
     from: 'revokedAt === null && ',
     to: '',
     found: /rex may not SELECT from sales\.eu\.orders \(no grant gives it\)/,
   },
   'never lets a grant expire': {
-    file: 'trino-rules/compile/intent-sets.js',
-    from: '(expiresAt === null || expiresAt > snapshot.at)',
+    file: 'trino-rules/compile/engine-terms.js',
+    from: '(expiresAt === null || expiresAt > at)',
     to: 'true',
     found: /lou may not SELECT from sales\.eu\.orders \(no grant gives it\)/,
   },
   'lets a grant live at the instant of its end': {
-    file: 'trino-rules/compile/intent-sets.js',
-    from: 'expiresAt > snapshot.at',
-    to: 'expiresAt >= snapshot.at',
+    file: 'trino-rules/compile/engine-terms.js',
+    from: 'expiresAt > at',
+    to: 'expiresAt >= at',
     found: /lou may not SELECT from sales\.eu\.orders \(no grant gives it\)/,
   },
   'forgets grants that will expire': {
-    file: 'trino-rules/compile/intent-sets.js',
-    from: '(expiresAt === null || expiresAt > snapshot.at)',
+    file: 'trino-rules/compile/engine-terms.js',
+    from: '(expiresAt === null || expiresAt > at)',
     to: 'expiresAt === null',
     found: /dee may SELECT from sales\.eu\.orders by grant/,
   },

@@ -1,0 +1,120 @@
+import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { type NamedPrincipal, type PolicySubject, type Principal, principalText } from './principal.js';
+import { isLive, type Snapshot, type SnapshotGrant, type SnapshotGroup, type SnapshotPolicy } from './snapshot.js';
+
+/** How a grant or a policy applies to a principal. */
+export type Through = 'directly' | 'everyone' | { group: SnapshotGroup };
+
+/** A principal with a name on the engine. */
+export type Member = Exclude<NamedPrincipal, { type: 'group' }>;
+
+/** By their texts. */
+export type Members = ReadonlyMap<string, Member>;
+
+/**
+ * Whom the grants and policies of a snapshot name (access model, section 1). The compiler and the proof work it out for
+ * themselves (docs/decisions/0006); all others ask here.
+ */
+export class Principals {
+  private readonly users: ReadonlyMap<number, Snapshot['users'][number]>;
+  private readonly groups: ReadonlyMap<number, SnapshotGroup>;
+  private readonly resolved = new Map<string, Members>();
+  /** Each with a live grant that makes it known. */
+  private readonly known = new Map<string, SnapshotGrant>();
+
+  /** @param assumed engine principals that count as known without a grant, for questions about what would be */
+  constructor(
+    private readonly snapshot: Snapshot,
+    private readonly assumed: readonly string[] = [],
+  ) {
+    this.users = new Map(snapshot.users.map((user) => [user.id, user]));
+    this.groups = new Map(snapshot.groups.map((group) => [group.id, group]));
+    for (const grant of snapshot.grants) {
+      const { principal } = grant;
+      if (principal.type !== 'engine' || this.known.has(principal.name) || !isLive(grant, snapshot.at)) continue;
+      if (!isServiceAccount(snapshot, principal)) this.known.set(principal.name, grant);
+    }
+  }
+
+  user(id: number): Snapshot['users'][number] | undefined {
+    return this.users.get(id);
+  }
+
+  group(id: number): SnapshotGroup | undefined {
+    return this.groups.get(id);
+  }
+
+  /** Active accounts and engine principals; never a service account, which follows the settings alone. */
+  members(named: PolicySubject): Members {
+    return getOrInsert(this.resolved, principalText(named), () => {
+      const members = this.listed(named).map((member) => [principalText(member), member] as const);
+      return new Map(members);
+    });
+  }
+
+  /** Members of a policy's subject, without its exceptions. */
+  membersOf({ principal, except }: SnapshotPolicy): Members {
+    const excepted = except.map((subject) => this.members(subject));
+    return new Map([...this.members(principal)].filter(([text]) => !excepted.some((members) => members.has(text))));
+  }
+
+  /**
+   * How a grant or a policy that names `named` applies to `principal`; null: it does not. A group is taken as a member would be who
+   * is in no other group.
+   */
+  through(named: PolicySubject, principal: Principal): Through | null {
+    if (principal.type === 'group') {
+      if (named.type === 'everyone') return this.groups.has(principal.id) ? 'everyone' : null;
+      return named.type === 'group' && named.id === principal.id ? 'directly' : null;
+    }
+    if (!this.members(named).has(principalText(principal))) return null;
+    if (named.type !== 'group') return named.type === 'everyone' ? 'everyone' : 'directly';
+    const group = this.groups.get(named.id);
+    return group === undefined ? null : { group };
+  }
+
+  /** The same of a policy: null as well where one of its exceptions names the principal. */
+  throughPolicy({ principal: named, except }: SnapshotPolicy, principal: Principal): Through | null {
+    return except.some((excepted) => this.through(excepted, principal) !== null)
+      ? null
+      : this.through(named, principal);
+  }
+
+  /** Whether there is such an account or group; an engine principal has no row, and a service account is none. */
+  exists(named: PolicySubject): boolean {
+    if (named.type === 'user') return this.users.has(named.id);
+    return named.type === 'group' ? this.groups.has(named.id) : !isServiceAccount(this.snapshot, named);
+  }
+
+  /** Some grants of the snapshot as a part of it in which everyone is the same principals. */
+  part(grants: readonly SnapshotGrant[]): SnapshotGrant[] {
+    if (!grants.some(({ principal }) => principal.type === 'everyone')) return [...grants];
+    return [...new Set([...grants, ...this.known.values()])];
+  }
+
+  private listed(named: PolicySubject): Member[] {
+    switch (named.type) {
+      case 'everyone': {
+        const engines = new Set([...this.known.keys(), ...this.assumed]);
+        return [...this.accounts(this.users.keys()), ...[...engines].map((name): Member => ({ type: 'engine', name }))];
+      }
+      case 'user':
+        return this.accounts([named.id]);
+      case 'group':
+        return this.accounts(this.groups.get(named.id)?.members ?? []);
+      case 'engine':
+        return isServiceAccount(this.snapshot, named) ? [] : [{ type: 'engine', name: named.name }];
+    }
+  }
+
+  private accounts(ids: Iterable<number>): Member[] {
+    return [...ids].flatMap((id): Member[] => {
+      const user = this.users.get(id);
+      return user?.isActive === true ? [{ type: 'user', id, name: user.name }] : [];
+    });
+  }
+}
+
+export function isServiceAccount({ settings }: Pick<Snapshot, 'settings'>, principal: PolicySubject): boolean {
+  return principal.type === 'engine' && settings.serviceAccounts.includes(principal.name);
+}
