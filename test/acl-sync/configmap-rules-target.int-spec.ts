@@ -1,4 +1,5 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
@@ -187,6 +188,18 @@ describe('the rules in a ConfigMap', () => {
     const next = { text: 'rules', hash: 'h', generation: 1, publishedAt: new Date(0) };
     await expect(target.publish(next, live, forever)).rejects.toBeInstanceOf(RulesTargetMoved);
     expect((await target.read(forever)).text).toBe('rules');
+  });
+
+  it('asks a server that is silent once more, and not for as long as a run may take', async () => {
+    let connections = 0;
+    const silent = createServer(() => (connections += 1));
+    await new Promise<void>((ready) => silent.listen(0, '127.0.0.1', ready));
+    const apiUrl = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const api = new KubernetesApi({ apiUrl, caFile: '', tokenFile: tokenFile() }, timers, 50);
+
+    expect(await failureOf(api.get('/', forever))).toMatchObject({ reason: 'unreachable' });
+    expect(connections).toBe(2);
+    silent.close();
   });
 
   it('stops waiting when the run is out of time', async () => {

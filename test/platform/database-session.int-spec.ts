@@ -1,6 +1,7 @@
 import { DataSource } from 'typeorm';
 import { DatabaseSession } from '../../src/platform/infrastructure/database-session.js';
 import { freshDatabase, type TestDatabase } from '../support/database.js';
+import { inFastMotion } from '../support/fast-motion.js';
 
 /** The number of the transaction in which a query runs; a query by itself has one of its own. */
 const NUMBER = 'SELECT pg_current_xact_id()::text AS number';
@@ -78,5 +79,16 @@ describe('the transaction of an asynchronous context', () => {
 
     const [before, after] = await beside;
     expect(after).toBe(before);
+  });
+
+  it('lets no prepared query wait as long as others may: the process that should answer it may have stopped', async () => {
+    const holder = source.createQueryRunner();
+    await holder.query('SELECT pg_advisory_lock(1)');
+
+    await inFastMotion(() =>
+      expect(session.prepared('wait', 'SELECT pg_advisory_lock(1)', [])).rejects.toThrow('Query read timeout'),
+    );
+    await holder.query('SELECT pg_advisory_unlock(1)');
+    await holder.release();
   });
 });

@@ -21,6 +21,7 @@ import { readPlainFile } from '../../src/platform/infrastructure/plain-file.js';
 import { developmentSecret } from '../../src/platform/settings-loader.js';
 import { testPostgres } from '../support/database.js';
 import { EmbeddedCluster, folderOfClusters } from '../support/embedded-cluster.js';
+import { inFastMotion } from '../support/fast-motion.js';
 import { until } from '../support/until.js';
 
 // As root the database runs as an account without rights: the attacker here controls that account.
@@ -176,6 +177,19 @@ describe('the embedded database', () => {
     await database.release();
 
     expect(cluster.postmaster()).toBeNull();
+  });
+
+  it('is not waited for where it takes connections and answers none', async () => {
+    cluster.lay();
+    const database = await joinDatabase();
+    const server = cluster.postmaster() ?? 0;
+    process.kill(server, 'SIGSTOP');
+
+    await inFastMotion(() =>
+      expect(joinDatabase()).rejects.toThrow(`the embedded database (process ${server}) answers no connection`),
+    );
+    process.kill(server, 'SIGCONT');
+    await database.release();
   });
 
   it('runs programs that its account cannot reach from copies that it cannot change', async () => {

@@ -19,6 +19,9 @@ export interface KubernetesAnswer {
   auditId: string | null;
 }
 
+/** The connection was lost or refused, or the call's deadline passed. */
+type NoAnswer = 'lost' | 'silent';
+
 interface KubernetesRequest {
   method: string;
   path: string;
@@ -28,8 +31,9 @@ interface KubernetesRequest {
 }
 
 /** Retries by kind of failure, after the first try. The API server answers 500 to faults of the caller too. */
-const REPEATS = { busy: 4, broken: 1, unauthorized: 1 };
-const CALL_DEADLINE_MS = 10_000;
+const REPEATS = { busy: 4, broken: 1, silent: 1, unauthorized: 1 };
+type Trouble = keyof typeof REPEATS;
+const CALL_MS = 5_000;
 const FIRST_PAUSE_MS = 250;
 const ANSWER_MAX_BYTES = 8 * 1024 * 1024;
 
@@ -40,9 +44,11 @@ const ANSWER_MAX_BYTES = 8 * 1024 * 1024;
 export class KubernetesApi {
   private tls: { ca: string; agent: Agent } | null = null;
 
+  /** @param callMs for one call; a server that is silent for so long twice is down */
   constructor(
     private readonly settings: KubernetesSettings,
     private readonly timers: Timers,
+    private readonly callMs = CALL_MS,
   ) {}
 
   get(path: string, signal: AbortSignal): Promise<KubernetesAnswer> {
@@ -62,7 +68,7 @@ export class KubernetesApi {
 
   /** @throws RulesTargetUnavailable when there is no answer */
   private async call(request: KubernetesRequest, signal: AbortSignal): Promise<KubernetesAnswer> {
-    const repeated = { busy: 0, broken: 0, unauthorized: 0 };
+    const repeated: Record<Trouble, number> = { busy: 0, broken: 0, silent: 0, unauthorized: 0 };
     for (;;) {
       const response = await this.once(request, signal);
       const trouble = troubleOf(response);
@@ -75,11 +81,11 @@ export class KubernetesApi {
     }
   }
 
-  /** Undefined: the connection was lost, or the call's deadline passed. */
   private async once(
     { method, path, body, type }: KubernetesRequest,
     signal: AbortSignal,
-  ): Promise<AxiosResponse<string> | undefined> {
+  ): Promise<AxiosResponse<string> | NoAnswer> {
+    const deadline = AbortSignal.timeout(this.callMs);
     const [token, agent] = await Promise.all([this.token(), this.agent()]);
     try {
       return await axios.request<string>({
@@ -93,7 +99,7 @@ export class KubernetesApi {
         },
         ...(body === undefined ? {} : { data: body }),
         ...(agent === null ? {} : { httpsAgent: agent }),
-        signal: AbortSignal.any([signal, AbortSignal.timeout(CALL_DEADLINE_MS)]),
+        signal: AbortSignal.any([signal, deadline]),
         responseType: 'text',
         transformResponse: (text: string) => text,
         validateStatus: () => true,
@@ -103,7 +109,7 @@ export class KubernetesApi {
       });
     } catch (failure) {
       if (signal.aborted) throw outOfTime();
-      if (isAxiosError(failure)) return undefined;
+      if (isAxiosError(failure)) return deadline.aborted ? 'silent' : 'lost';
       throw failure;
     }
   }
@@ -134,14 +140,15 @@ export class KubernetesApi {
   }
 }
 
-function troubleOf(response: AxiosResponse | undefined): keyof typeof REPEATS | null {
-  if (response === undefined || response.status === 429 || response.status === 503) return 'busy';
+function troubleOf(response: AxiosResponse | NoAnswer): Trouble | null {
+  if (response === 'silent') return response;
+  if (response === 'lost' || response.status === 429 || response.status === 503) return 'busy';
   if (response.status === 500) return 'broken';
   return response.status === 401 ? 'unauthorized' : null;
 }
 
-function answerOf(response: AxiosResponse<string> | undefined): KubernetesAnswer {
-  if (response === undefined)
+function answerOf(response: AxiosResponse<string> | NoAnswer): KubernetesAnswer {
+  if (typeof response === 'string')
     throw new RulesTargetUnavailable('unreachable', 'the Kubernetes API server does not answer');
   const auditId: unknown = response.headers['audit-id'];
   return {
@@ -159,8 +166,8 @@ function jsonOf(text: string): unknown {
   }
 }
 
-function retryAfterMs(response: AxiosResponse | undefined): number | null {
-  const seconds = Number(response?.headers['retry-after'] ?? Number.NaN);
+function retryAfterMs(response: AxiosResponse | NoAnswer): number | null {
+  const seconds = Number(typeof response === 'string' ? Number.NaN : response.headers['retry-after']);
   return Number.isInteger(seconds) && seconds >= 0 ? seconds * 1000 : null;
 }
 

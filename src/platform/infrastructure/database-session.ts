@@ -1,10 +1,16 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { types } from 'node:util';
 import { Injectable } from '@nestjs/common';
-import type { Pool, QueryResultRow } from 'pg';
+import type { Pool, QueryConfig, QueryResultRow } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { Transaction, TransactionDeadlock } from '../transaction.js';
+
+/** Milliseconds: they read and write single rows. A process of the server that answers none of them has stopped for good. */
+const LONGEST_PREPARED = 5_000;
+
+/** The driver reads a query's own limit, which its types do not know. */
+type TimedQuery = QueryConfig & { query_timeout: number };
 
 /** The transaction of the current asynchronous context. Stores run their queries on `manager`. */
 @Injectable()
@@ -29,7 +35,8 @@ export class DatabaseSession extends Transaction {
     const transaction = this.current.getStore();
     if (transaction !== undefined) return transaction.query<Row[]>(text, values);
     const pool = (this.source.driver as PostgresDriver).master as Pool;
-    return (await pool.query<Row>({ name, text, values })).rows;
+    const query: TimedQuery = { name, text, values, query_timeout: LONGEST_PREPARED };
+    return (await pool.query<Row>(query)).rows;
   }
 
   override run<T>(work: () => Promise<T>): Promise<T> {

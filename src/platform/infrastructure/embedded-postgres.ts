@@ -24,6 +24,9 @@ export interface EmbeddedDatabase {
 
 const START_DEADLINE_MS = 60_000;
 const RELAUNCH_MS = 1_000;
+const CONNECT_MS = 5_000;
+/** Connections in a row that a server took and did not answer; one that starts or recovers says so at once. */
+const MAX_SILENCES = 3;
 const STOP_DEADLINE_SECONDS = 10;
 const PRESENCE = 'grantline presence';
 const LEAVING = 'grantline leaving';
@@ -71,10 +74,13 @@ async function enter(
 ): Promise<{ client: Client; port: number }> {
   const deadline = performance.now() + START_DEADLINE_MS;
   let launchAt = 0;
+  let silences = 0;
   for (;;) {
     const port = recordedPort(cluster);
     const client = port === null ? null : await present(cluster, port);
-    if (port !== null && client !== null) {
+    silences = client === 'silent' ? silences + 1 : 0;
+    if (silences === MAX_SILENCES && known === undefined) throw new Error(silence(cluster));
+    if (port !== null && client instanceof Client) {
       if (known === undefined || known.port === port) return { client, port };
       await client.end().catch(() => undefined);
       throw new Error(`the embedded database now listens on port ${port}: start this process again`);
@@ -114,22 +120,30 @@ function logFile({ home }: Cluster): string {
   return join(home, 'server.log');
 }
 
-/** The port in `postmaster.pid` (line 4), of a server that runs or ran. */
-function recordedPort({ account, data }: Cluster): number | null {
-  let lines: string[];
+/** The lines of `postmaster.pid`: the process first, its port fourth. */
+function pidFile({ account, data }: Cluster): string[] | null {
   try {
-    lines = readPlainFile(join(data, 'postmaster.pid'), account?.uid).split('\n');
+    return readPlainFile(join(data, 'postmaster.pid'), account?.uid).split('\n');
   } catch {
     return null;
   }
-  const port = Number(lines[3]);
+}
+
+/** The port of a server that runs or ran. */
+function recordedPort(cluster: Cluster): number | null {
+  const port = Number(pidFile(cluster)?.[3]);
   return Number.isInteger(port) && port > 0 && port < 65_536 ? port : null;
 }
 
-/** A connection that shows this process's presence. Null: no server answers, or it is being stopped. */
-async function present(cluster: Cluster, port: number): Promise<Client | null> {
+function silence(cluster: Cluster): string {
+  const [pid] = pidFile(cluster) ?? [];
+  return `the embedded database (process ${pid}) answers no connection: continue, restart or end that process; see ${logFile(cluster)}`;
+}
+
+/** A connection that shows this process's presence. Null: no server runs, or it is being stopped. */
+async function present(cluster: Cluster, port: number): Promise<Client | 'silent' | null> {
   const client = await connect(cluster, port, PRESENCE);
-  if (client === null) return null;
+  if (!(client instanceof Client)) return client;
   try {
     await ensureDatabase(client, cluster);
     return client;
@@ -139,11 +153,11 @@ async function present(cluster: Cluster, port: number): Promise<Client | null> {
   }
 }
 
-async function connect(cluster: Cluster, port: number, name: string): Promise<Client | null> {
+async function connect(cluster: Cluster, port: number, name: string): Promise<Client | 'silent' | null> {
   const client = new Client({
     connectionString: url(cluster, 'postgres', port, 'postgres'),
     application_name: name,
-    connectionTimeoutMillis: 5000,
+    connectionTimeoutMillis: CONNECT_MS,
     query_timeout: 10_000,
     keepAlive: true,
   });
@@ -151,8 +165,8 @@ async function connect(cluster: Cluster, port: number, name: string): Promise<Cl
   try {
     await client.connect();
     return client;
-  } catch {
-    return null;
+  } catch (error) {
+    return error instanceof Error && error.message === 'timeout expired' ? 'silent' : null;
   }
 }
 
@@ -176,8 +190,9 @@ async function leave(presence: Client, cluster: Cluster, port: number): Promise<
     () => presence,
     () => connect(cluster, port, LEAVING),
   );
-  if (client === null || (await isLast(client).catch(() => false))) await stop(cluster);
-  await client?.end().catch(() => undefined);
+  const isKnown = client instanceof Client;
+  if (!isKnown || (await isLast(client).catch(() => false))) await stop(cluster);
+  if (isKnown) await client.end().catch(() => undefined);
 }
 
 /** Takes the lock, and no longer counts as present. */

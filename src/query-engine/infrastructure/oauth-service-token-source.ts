@@ -33,8 +33,8 @@ interface Failure {
   retryAfter: number | null;
 }
 
-/** Milliseconds for one request to the provider. */
-const DEADLINE = 10_000;
+/** Milliseconds for one request to the provider, which people's queries wait for. */
+const DEADLINE = 5_000;
 const LARGEST_ANSWER = 256 * 1024;
 /** Milliseconds between two background checks of the token, at least. */
 const SHORTEST_REST = 1_000;
