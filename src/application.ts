@@ -13,7 +13,7 @@ import { AllowedMethods } from './platform/infrastructure/allowed-methods.js';
 import { serveApiDescription } from './platform/infrastructure/api-description.js';
 import { clientErrorHandler, refuseTunnels } from './platform/infrastructure/client-error-handler.js';
 import { ConnectionDrain } from './platform/infrastructure/connection-drain.js';
-import { Connections, requireOneHost } from './platform/infrastructure/connections.js';
+import { Connections, forgiveSignedIn, requireOneHost } from './platform/infrastructure/connections.js';
 import { InputPipe } from './platform/infrastructure/input.pipe.js';
 import { leaveBodiesUnread } from './platform/infrastructure/json-body.guard.js';
 import { NestLog } from './platform/infrastructure/nest-log.js';
@@ -65,6 +65,7 @@ export async function createApplication(
   methods.watch(server);
   const drain = new ConnectionDrain(server, connections);
   requireOneHost(server);
+  forgiveSignedIn(server, connections);
   refuseTunnels(server.server, connections, records);
   const app = await NestFactory.create<NestFastifyApplication>(
     AppModule.with({ settings, database, log, time }),

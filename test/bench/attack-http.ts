@@ -1,55 +1,111 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { ATTACKS } from './attacks.js';
+import { ATTACKS, type Ports } from './attacks.js';
 import type { AuthUnderTest } from './auth-under-test.js';
 import { openLoop, Wire } from './http-load.js';
 import { median, medianRatio, quantile, type Ratio } from './ratio.js';
 
 const TURNS = 3;
 const RATE = 100;
-const SECONDS = 4;
-const LOGINS = 5;
+const SECONDS = 3;
+const LOGINS = 3;
+const ASKED = 100;
 
 interface Waits {
   me: number;
+  /** Processor time of the service's one thread that answers, between a request of `me` and its answer: it queues for that. */
+  work: number;
   login: number;
+  /** What the attack sent, in bytes a second. */
+  sent: number;
 }
 
-/** p99 of another person's `me` and login under an attack, against p99 at rest. */
+/**
+ * p99 of another person's `me` and login under an attack, against p99 at rest; and the same against p99 while the attack goes
+ * to a process that throws everything away: what sending alone costs a machine whose cores attacker and service share.
+ */
 export async function measureAttack(auth: AuthUnderTest, name: string): Promise<Ratio[]> {
+  const { port, operationsPort } = auth.service;
   const rest: Waits[] = [];
+  const control: Waits[] = [];
   const attacked: Waits[] = [];
-  for (let turn = -1; turn < TURNS; turn += 1) {
+  await waits(auth); // warms up
+  for (let turn = 0; turn < TURNS; turn += 1) {
     const atRest = await waits(auth);
-    const script = join(import.meta.dirname, 'attack-process.ts');
-    const ports = [auth.service.port, auth.service.operationsPort].map(String);
-    const args = [...process.execArgv, script, name, ...ports];
-    const attack = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit'] });
-    await pause(1000); // until it has begun
-    const underAttack = await waits(auth);
-    if (attack.exitCode !== null) throw new Error(`the attack ended by itself: ${name}`);
-    attack.kill();
-    if (turn < 0) continue; // warms up
+    const underControl = await whileDiscarded(name, () => waits(auth));
+    const underAttack = await whileAttacked(name, { api: port, operations: operationsPort }, () => waits(auth));
     rest.push(atRest);
+    control.push(underControl);
     attacked.push(underAttack);
   }
-  return (['me', 'login'] as const).map((what) => {
-    const [under, at] = [attacked, rest].map((turns) => turns.map((turn) => turn[what]));
-    return {
-      what: `${what}, p99 under attack (${ATTACKS[name]?.what ?? name}), against p99 at rest`,
-      ratio: medianRatio(under ?? [], at ?? []),
-      target: { atMost: 3 },
-      figures: `${median(under ?? []).toFixed(1)} ms, ${median(at ?? []).toFixed(1)} ms`,
-    };
+  const of = (turns: Waits[], what: keyof Waits): number[] => turns.map((turn) => turn[what]);
+  const figure = (turns: Waits[], what: keyof Waits): string => median(of(turns, what)).toFixed(1);
+  const megabytes = (turns: Waits[]): string => (median(of(turns, 'sent')) / 1e6).toFixed(1);
+  return (['me', 'login'] as const).map((what) => ({
+    what: `${what}, p99 under ${ATTACKS[name]?.what ?? name}`,
+    ratio: medianRatio(of(attacked, what), of(rest, what)),
+    target: { atMost: 3 },
+    figures:
+      `${figure(attacked, what)} ms (${megabytes(attacked)} MB/s); at rest ${figure(rest, what)} ms; ` +
+      `discarded elsewhere ${figure(control, what)} ms (${megabytes(control)} MB/s)` +
+      (what === 'me'
+        ? `; work ${figure(attacked, 'work')}, ${figure(rest, 'work')}, ${figure(control, 'work')} ms`
+        : ''),
+  }));
+}
+
+/** The same attack on a process that reads everything and answers nothing. */
+async function whileDiscarded(name: string, measure: () => Promise<Waits>): Promise<Waits> {
+  const discarding = started('discard-process.ts', []);
+  const ports = JSON.parse(await firstLine(discarding)) as Ports;
+  const found = await whileAttacked(name, ports, measure);
+  discarding.kill();
+  return found;
+}
+
+async function whileAttacked(name: string, { api, operations }: Ports, measure: () => Promise<Waits>): Promise<Waits> {
+  const attack = started('attack-process.ts', [name, String(api), String(operations)]);
+  await pause(1000); // until it has begun
+  const found = await measure();
+  if (attack.exitCode !== null) throw new Error(`the attack ended by itself: ${name}`);
+  const sent = firstLine(attack);
+  attack.kill();
+  return { ...found, sent: Number(await sent) };
+}
+
+function started(script: string, args: string[]): ChildProcess {
+  return spawn(process.execPath, [...process.execArgv, join(import.meta.dirname, script), ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
   });
 }
 
-/** The 99th percentiles, in ms: of `me` at a fixed rate, of logins one after the other. */
+function firstLine(child: ChildProcess): Promise<string> {
+  return new Promise((resolve) => {
+    child.stdout?.once('data', (line: Buffer) => resolve(line.toString()));
+    child.once('exit', () => resolve(''));
+  });
+}
+
+/** The 99th percentiles, in ms: of `me` at a fixed rate, of the work before its answers, of logins one after the other. */
 async function waits(auth: AuthUnderTest): Promise<Waits> {
   const { port } = auth.service;
   const me = quantile(await openLoop(port, RATE, SECONDS, auth.me()), 0.99);
-  return { me, login: await slowestLogin(port, auth.login) };
+  return { me, work: await work(auth), login: await slowestLogin(port, auth.login), sent: 0 };
+}
+
+async function work(auth: AuthUnderTest): Promise<number> {
+  const { service } = auth;
+  const wire = await Wire.open(service.port);
+  const found: number[] = [];
+  for (let count = 0; count < ASKED; count += 1) {
+    const before = service.threadMilliseconds();
+    await wire.send(auth.me());
+    found.push(service.threadMilliseconds() - before);
+    await pause(5);
+  }
+  wire.close();
+  return quantile(found, 0.99);
 }
 
 async function slowestLogin(port: number, login: string): Promise<number> {

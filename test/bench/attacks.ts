@@ -1,6 +1,6 @@
-import { connect, type Socket } from 'node:net';
-import { setTimeout as pause } from 'node:timers/promises';
-import { closedLoop, requestText } from './http-load.js';
+import { gzipSync } from 'node:zlib';
+import { closed, opening, paced, slow, unread } from './attack-sending.js';
+import { requestText } from './http-load.js';
 
 /** Ports of the service: of the API, of health and metrics. */
 export interface Ports {
@@ -14,152 +14,115 @@ export interface Attack {
   run: (ports: Ports) => Promise<void>;
 }
 
-/** Bytes a second, of attacks that are limited by them. */
-const RATE = 10_000_000;
-
 /** The beginning of a request with a body in chunks. */
 const chunked = (method: string, path: string): string =>
   `${method} ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
+const post = (path: string, body: string, headers = ''): string =>
+  `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${headers}Content-Length: ${body.length}\r\n\r\n${body}`;
+const get = (target: string, headers = ''): string => `GET ${target} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`;
+
+const LOGIN = '/api/auth/login';
 const ONE_BYTE = '1\r\n \r\n'.repeat(2_000);
 const LARGE = `10000\r\n${' '.repeat(65_536)}\r\n`;
 const EXTENDED = `1;${'e'.repeat(15_000)}\r\n \r\n`;
+const TRAILERS = `0\r\n${'a: b\r\n'.repeat(2_500)}\r\n`;
+const HEADERS = Array.from({ length: 1_900 }, (_, at) => `${at.toString(36)}:\r\n`).join('');
+const parts = (length: number, separator: string): string =>
+  Array<string>(3)
+    .fill('e30'.repeat(length / 9))
+    .join(separator);
+const refresh = (token: string): string => post('/api/auth/refresh', JSON.stringify({ refresh_token: token }));
+/** Of the values that cost most to read: 349,000 empty objects. */
+const OBJECTS = JSON.stringify({ grant: Array<object>(349_000).fill({}) });
+const KEYS = JSON.stringify(Object.fromEntries(Array.from({ length: 100_000 }, (_, at) => [at.toString(36), 0])));
+
+/** To the first port: ten connections, all together ten megabytes a second. */
+const flood = (what: string, beginning: string, more: string): Attack => ({
+  what,
+  run: ({ api }) => paced(api, 10, beginning, more),
+});
+
+/** The same, to the second. */
+const floodOperations = (what: string, beginning: string, more: string): Attack => ({
+  what: `${what}, on the second port`,
+  run: ({ operations }) => paced(operations, 10, beginning, more),
+});
 
 /** By the names under which they are asked for. */
 export const ATTACKS: Record<string, Attack> = {
-  bodies: { what: 'bodies of 1 MiB without a session', run: ({ api }) => unauthenticatedBodies(api) },
-  assets: { what: 'assets asked for and never read', run: ({ api }) => unreadAssets(api) },
-  'chunks-login': {
-    what: 'one-byte chunks to login',
-    run: ({ api }) => paced(api, 10, chunked('POST', '/api/auth/login'), ONE_BYTE),
+  bodies: flood('bodies of 1 MiB without a session', '', post('/api/admin/grants/batch', OBJECTS)),
+  'keys-login': flood('100,000 keys to login', '', post(LOGIN, KEYS)),
+  'keys-16k': flood('login with 16 KB of keys', '', post(LOGIN, KEYS.slice(0, 15_995) + '1}')),
+  deep: flood(
+    'login with JSON of 16 KB that is deep',
+    '',
+    post(LOGIN, '{"a":'.repeat(2_600) + '1' + '}'.repeat(2_600)),
+  ),
+  values: flood(
+    'login with 5,000 values',
+    '',
+    post(LOGIN, JSON.stringify({ username: Array<object>(5_000).fill({}) })),
+  ),
+  gzip: flood(
+    'login with a compressed body',
+    '',
+    post(LOGIN, gzipSync(KEYS).toString('latin1').slice(0, 15_000), 'Content-Encoding: gzip\r\n'),
+  ),
+  expect: flood('login that expects 100-continue', '', post(LOGIN, '{}', 'Expect: 100-continue\r\n')),
+  'chunks-login': flood('one-byte chunks to login', chunked('POST', LOGIN), ONE_BYTE),
+  chunks: flood('one-byte chunks without a session', chunked('POST', '/api/queries'), ONE_BYTE),
+  'chunks-get': flood('one-byte chunks on GET', chunked('GET', '/api/docs'), ONE_BYTE),
+  'chunks-operations': floodOperations('one-byte chunks', chunked('GET', '/health/live'), ONE_BYTE),
+  'chunks-600': flood('chunks of 600 bytes', chunked('POST', LOGIN), `258\r\n${' '.repeat(600)}\r\n`.repeat(20)),
+  'endless-get': flood('an endless body on GET', chunked('GET', '/api/auth/me'), LARGE),
+  'endless-operations': floodOperations('endless bodies', chunked('GET', '/metrics'), LARGE),
+  extensions: flood('chunk extensions of 15 KB', chunked('POST', LOGIN), EXTENDED),
+  'extensions-operations': floodOperations('chunk extensions of 15 KB', chunked('GET', '/health/live'), EXTENDED),
+  trailers: flood('trailers of 15 KB', '', `${chunked('POST', LOGIN)}${TRAILERS}`),
+  'trailers-operations': floodOperations('trailers of 15 KB', '', `${chunked('GET', '/health/live')}${TRAILERS}`),
+  headers: flood('2,000 headers a request', '', get('/nowhere', HEADERS)),
+  'headers-operations': floodOperations('2,000 headers a request', '', get('/nowhere', HEADERS)),
+  'headers-90': flood('90 headers a request', '', get('/api/auth/me', HEADERS.slice(0, 90 * 6))),
+  'endless-headers': flood('headers without an end', 'GET / HTTP/1.1\r\n', `a: ${'b'.repeat(10_000)}\r\n`),
+  'long-header': flood('a header of 15 KB', '', get('/api/auth/me', `a: ${'b'.repeat(15_000)}\r\n`)),
+  bearer: flood('access tokens of 15 KB', '', get('/api/auth/me', `Authorization: Bearer ${parts(15_000, '.')}\r\n`)),
+  'bearer-short': flood('forged access tokens', '', get('/api/auth/me', `Authorization: Bearer ${forged()}\r\n`)),
+  refresh: flood('refresh tokens of 13 KB', '', refresh(parts(13_000, ''))),
+  'refresh-parts': flood('refresh tokens of 8 KB in three parts', '', refresh(parts(8_000, '.'))),
+  'refresh-short': flood('forged refresh tokens', '', refresh(forged())),
+  url: flood('targets of 15 KB', '', get(`/${'a'.repeat(15_000)}`)),
+  'url-encoded': flood('targets of 15 KB, escaped', '', get(`/api/queries/${'%61'.repeat(5_000)}`)),
+  parameters: flood('5,000 query parameters', '', get(`/api/auth/me?${'a=&'.repeat(5_000)}`)),
+  tiny: flood('small requests, one after the other', '', get('/')),
+  pipelined: flood('a hundred small requests at once', '', get('/').repeat(100)),
+  'pipelined-operations': floodOperations('a hundred small requests at once', '', get('/health/live').repeat(100)),
+  garbage: flood('bytes that are no HTTP', '', '\x16\x03\x01'.repeat(1_000)),
+  methods: flood('methods that nobody knows', '', 'BREW / HTTP/1.1\r\nHost: x\r\n\r\n'),
+  connections: { what: 'connections opened and closed', run: ({ api }) => opening(api, 10, null) },
+  'connections-get': { what: 'a connection for each request', run: ({ api }) => opening(api, 10, get('/api/auth/me')) },
+  'connections-operations': {
+    what: 'a connection for each request, on the second port',
+    run: ({ operations }) => opening(operations, 10, get('/health/live')),
   },
-  chunks: {
-    what: 'one-byte chunks without a session',
-    run: ({ api }) => paced(api, 10, chunked('POST', '/api/queries'), ONE_BYTE),
+  slow: { what: '1,000 connections that send a byte a second', run: ({ api }) => slow(api, 1_000, 'GET /') },
+  assets: {
+    what: 'assets asked for and never read',
+    run: ({ api }) => unread(api, requestText('GET', '/api/docs/swagger-ui-bundle.js', {}).repeat(100)),
   },
-  'chunks-get': {
-    what: 'one-byte chunks on GET',
-    run: ({ api }) => paced(api, 10, chunked('GET', '/api/docs'), ONE_BYTE),
+  document: {
+    what: 'the API document, by 32 connections',
+    run: ({ api }) => closed(api, 32, get('/api/openapi.json')),
   },
-  'chunks-operations': {
-    what: 'one-byte chunks, on the second port',
-    run: ({ operations }) => paced(operations, 10, chunked('GET', '/health/live'), ONE_BYTE),
-  },
-  'chunks-600': {
-    what: 'chunks of 600 bytes',
-    run: ({ api }) => paced(api, 10, chunked('POST', '/api/auth/login'), `258\r\n${' '.repeat(600)}\r\n`.repeat(20)),
-  },
-  'endless-get': {
-    what: 'an endless body on GET',
-    run: ({ api }) => paced(api, 10, chunked('GET', '/api/auth/me'), LARGE),
-  },
-  'endless-operations': {
-    what: 'endless bodies, on the second port',
-    run: ({ operations }) => paced(operations, 10, chunked('GET', '/metrics'), LARGE),
-  },
-  extensions: {
-    what: 'chunk extensions of 15 KB',
-    run: ({ api }) => paced(api, 10, chunked('POST', '/api/auth/login'), EXTENDED),
-  },
-  trailers: {
-    what: 'trailers of 15 KB',
-    run: ({ api }) => paced(api, 10, '', `${chunked('POST', '/api/auth/login')}0\r\n${'a: b\r\n'.repeat(2_500)}\r\n`),
-  },
-  headers: { what: '2,000 headers a request', run: ({ api }) => paced(api, 10, '', floodOfHeaders('/nowhere')) },
-  'headers-operations': {
-    what: '2,000 headers a request, on the second port',
-    run: ({ operations }) => paced(operations, 10, '', floodOfHeaders('/nowhere')),
-  },
-  'endless-headers': {
-    what: 'headers without an end',
-    run: ({ api }) => paced(api, 10, 'GET / HTTP/1.1\r\n', `a: ${'b'.repeat(10_000)}\r\n`),
-  },
-  refresh: { what: 'refresh tokens of 13 KB', run: ({ api }) => paced(api, 10, '', refresh(13_000)) },
-  'refresh-parts': {
-    what: 'refresh tokens of 8 KB in three parts',
-    run: ({ api }) => paced(api, 10, '', refresh(8_000, '.')),
-  },
-  metrics: {
-    what: 'metrics, asked for by 32 connections',
-    run: ({ operations }) => closed(operations, 32, get('/metrics')),
-  },
+  metrics: { what: 'metrics, by 32 connections', run: ({ operations }) => closed(operations, 32, get('/metrics')) },
   readiness: {
-    what: 'readiness, asked for by 32 connections',
+    what: 'readiness, by 32 connections',
     run: ({ operations }) => closed(operations, 32, get('/health/ready')),
   },
 };
 
-function get(path: string): string {
-  return requestText('GET', path, {});
-}
-
-function floodOfHeaders(path: string): string {
-  return `GET ${path} HTTP/1.1\r\nHost: x\r\n${Array.from({ length: 1_900 }, (_, at) => `${at.toString(36)}:\r\n`).join('')}\r\n`;
-}
-
-function refresh(length: number, separator = ''): string {
-  const third = 'e30'.repeat(length / 9);
-  const token = [third, third, third].join(separator);
-  return requestText('POST', '/api/auth/refresh', { body: { refresh_token: token } });
-}
-
-/** Each connection sends `beginning` and then `more` for ever, all together RATE bytes a second; a closed one is opened again. */
-function paced(port: number, connections: number, beginning: string, more: string): Promise<never> {
-  const [first, rest] = [Buffer.from(beginning, 'latin1'), Buffer.from(more, 'latin1')];
-  const open = new Set<Socket>();
-  let credit = 0;
-  let last = performance.now();
-  return new Promise<never>(() => {
-    setInterval(() => {
-      const now = performance.now();
-      credit = Math.min(RATE / 10, credit + ((now - last) * RATE) / 1000);
-      last = now;
-      while (open.size < connections) {
-        const socket = connect(port, '127.0.0.1')
-          .on('error', () => undefined)
-          .on('data', () => undefined);
-        socket.once('close', () => open.delete(socket));
-        open.add(socket);
-        socket.write(first);
-      }
-      for (let sent = true; sent && credit > 0;) {
-        sent = false;
-        for (const socket of open) {
-          if (socket.writableLength > 65_536 || !socket.writable || credit <= 0) continue;
-          socket.write(rest);
-          credit -= rest.length;
-          sent = true;
-        }
-      }
-    }, 5);
-  });
-}
-
-async function closed(port: number, connections: number, request: string): Promise<void> {
-  await closedLoop(port, connections, () => request);
-}
-/** Of the values that cost most to read: 350,000 empty objects. */
-const BODY = requestText('POST', '/api/admin/grants/batch', { body: { grant: Array<object>(349_000).fill({}) } });
-
-/** Five times as many as were found to be enough. */
-async function unauthenticatedBodies(port: number): Promise<void> {
-  await closedLoop(port, 2, async (_, last) => {
-    if (last !== null && last.status !== 401) throw new Error(`${last.status} ${last.body}`);
-    await pause(200);
-    return BODY;
-  });
-}
-
-const ASSETS = requestText('GET', '/api/docs/swagger-ui-bundle.js', {}).repeat(100);
-
-/** Three connections with a hundred requests each, opened anew four times a second. */
-async function unreadAssets(port: number): Promise<void> {
-  const connection = async (): Promise<void> => {
-    for (;;) {
-      const socket = connect(port, '127.0.0.1').on('error', () => undefined); // it is closed: that is the point
-      socket.pause().write(ASSETS);
-      await pause(250);
-      socket.destroy();
-    }
-  };
-  await Promise.all([connection(), connection(), connection()]);
+/** As long as a real one, of the right form. */
+function forged(): string {
+  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const claims = { sub: '1', sid: '0'.repeat(36), type: 'access', iat: 1, exp: 4_000_000_000 };
+  return `${part({ alg: 'HS256', typ: 'JWT' })}.${part(claims)}.${'A'.repeat(43)}`;
 }

@@ -1,5 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 const PROBE = fileURLToPath(new URL('./heap-probe.js', import.meta.url));
@@ -14,24 +17,24 @@ export class MeasuredProcess {
   ) {}
 
   static async start(program: string, args: string[], environment: Record<string, string>): Promise<MeasuredProcess> {
+    const folder = mkdtempSync(join(tmpdir(), 'grantline-measured-'));
+    const file = join(folder, 'output');
+    const output = openSync(file, 'w'); // a pipe would make its lines wait for this process
     const child = fork(program, args, {
       execArgv: ['--expose-gc', '--import', PROBE],
       env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...environment },
-      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+      stdio: ['ignore', output, 'inherit', 'ipc'],
     });
-    const [port, operations] = await new Promise<[number, number]>((resolve, reject) => {
-      let output = '';
-      let line: string | null = null;
-      child.stdout?.on('data', (chunk: Buffer) => {
-        if (line !== null) return; // only taken away, as a log collector does
-        output += chunk.toString();
-        line = /^.*listening on http:.*$/m.exec(output)?.[0] ?? null;
-        if (line === null) return;
-        resolve([portIn(line, /listening on http:\/\/[^:"\s]+:(\d+)/), portIn(line, /"operations":"[^"]+:(\d+)"/)]);
-      });
-      child.on('exit', (code) => reject(new Error(`${program} ended with ${String(code)}\n${output}`)));
-    });
-    return new MeasuredProcess(child, port, operations);
+    closeSync(output);
+    child.once('exit', () => rmSync(folder, { recursive: true }));
+    for (;;) {
+      await pause(50);
+      if (child.exitCode !== null) throw new Error(`${program} ended with ${child.exitCode}`);
+      const line = /^.*listening on http:.*$/m.exec(readFileSync(file, 'utf8'))?.[0];
+      if (line === undefined) continue;
+      const port = portIn(line, /listening on http:\/\/[^:"\s]+:(\d+)/);
+      return new MeasuredProcess(child, port, portIn(line, /"operations":"[^"]+:(\d+)"/));
+    }
   }
 
   /** Seconds of processor time so far, all threads together (Linux counts in hundredths). */
@@ -41,6 +44,11 @@ export class MeasuredProcess {
         .split(') ')[1]
         ?.split(' ') ?? [];
     return (Number(fields[11]) + Number(fields[12])) / 100;
+  }
+
+  /** Milliseconds of processor time so far, of the thread that answers. */
+  threadMilliseconds(): number {
+    return Number(readFileSync(`/proc/${String(this.child.pid)}/schedstat`, 'utf8').split(' ')[0]) / 1e6;
   }
 
   /** Bytes after a collection. */

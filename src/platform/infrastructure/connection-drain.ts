@@ -22,7 +22,7 @@ export class ConnectionDrain {
     private readonly connections: Connections,
   ) {
     connections.onIdle = (socket) => {
-      if (this.phase === 'closing') socket.destroySoon();
+      if (this.phase === 'closing' && socket.readableLength === 0) socket.destroySoon();
       if (connections.open.size === 0) this.drained();
     };
     server.addHook('onSend', (request, reply, _, done) => {
@@ -45,7 +45,8 @@ export class ConnectionDrain {
 
   /** In the last of several pipelined requests only: those after it would get no answer. */
   private announceEnd(socket: Socket, response: ServerResponse): void {
-    if (this.connections.inFlight(socket) === 1) response.setHeader('Connection', 'close');
+    if (this.connections.inFlight(socket) === 1 && socket.readableLength === 0)
+      response.setHeader('Connection', 'close');
     else response.removeHeader('Connection');
   }
 
@@ -60,7 +61,9 @@ export class ConnectionDrain {
 
   private close(): void {
     this.phase = 'closing';
-    for (const socket of this.connections.open) if (this.connections.inFlight(socket) === 0) socket.destroySoon();
+    for (const socket of this.connections.open) {
+      if (this.connections.inFlight(socket) === 0 && socket.readableLength === 0) socket.destroySoon();
+    }
   }
 }
 

@@ -3,11 +3,15 @@ import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { Refused } from '../../kernel/errors.js';
+import type { AuthenticatedRequest } from '../access.js';
+import { NO_DEBT } from '../domain/reading-debt.js';
+import { RequestHead } from '../domain/request-head.js';
 import type { Log } from '../log.js';
 import type { Settings } from '../settings.js';
-import { readInSlices } from './sliced-reading.js';
+import { ReadingTurns } from './reading-turns.js';
+import { SlicedReading } from './sliced-reading.js';
 
-/** Requests of one connection that have been read and not answered. Clients that pipeline send a few. */
+/** Requests of one connection that wait for their answers; further ones are parsed later. */
 const MAX_IN_FLIGHT = 16;
 
 /** Longer than the 60 s of common load balancers, so that this side never closes a connection in use. */
@@ -22,12 +26,19 @@ const MAX_REST = 65_536;
 /** Each piece of a body is some microseconds of work: their mean size, beyond as many as a small body may have. */
 const PIECES = { free: 128, meanBytes: 256 };
 
+/** Node's parser does not stop within the bytes that it is given, whatever becomes of their connection: 64 KiB hold 1,900 requests. */
+const SLICE = 2_048;
+
 /** As in common servers (Apache's LimitRequestFields). */
 const MAX_HEADERS = 100;
 
 /** A request that is well-formed, and would cost too much: answered by the clientErrorHandler, as if it could not be parsed. */
 export class RequestTooCostly extends Error {
-  constructor(readonly code: 'TOO_MANY_PIECES' | 'TOO_MANY_HEADERS') {
+  /** @param request undefined: only a part of its head has come. */
+  constructor(
+    readonly code: 'TOO_MANY_PIECES' | 'TOO_MANY_HEADERS',
+    readonly request?: IncomingMessage,
+  ) {
     super(code);
   }
 }
@@ -35,11 +46,19 @@ export class RequestTooCostly extends Error {
 interface Connection {
   inFlight: number;
   latest?: { request: IncomingMessage; response: ServerResponse; keepsAlive: boolean };
-  /** The latest request is answered as if it could not be parsed. */
+  /** What is read of a request before the parser makes one of it. */
+  head: RequestHead;
+  /** Bytes of the latest request's body that are still to come; Infinity: until it ends. */
+  bodyLeft: number;
+  /** The latest request, or the one whose head is being read, is answered as if it could not be parsed. */
   tooCostly?: RequestTooCostly;
   /** It has had its last answer. */
   hasEnded: boolean;
+  reading?: SlicedReading;
 }
+
+/** Of both ports: they share an event loop. */
+const turns = new ReadingTurns();
 
 /** The connections of an HTTP server, with limits for each: requests in flight, time to send one, pieces of one, time to read an answer. */
 export class Connections {
@@ -70,7 +89,10 @@ export class Connections {
         this.onIdle(socket);
       });
       const connection = this.of(socket);
-      readInSlices(socket, {
+      connection.reading = new SlicedReading(socket, turns, {
+        mayParse: () => connection.inFlight < MAX_IN_FLIGHT && connection.tooCostly === undefined,
+        most: () => (isInBody(connection) && connection.bodyLeft < Infinity ? connection.bodyLeft : SLICE),
+        portionOf: (bytes) => portionOf(connection, bytes),
         hasUnread: () => connection.hasEnded || connection.latest?.request.complete === false,
         afterSlice: () => {
           if (connection.tooCostly !== undefined) server.emit('clientError', connection.tooCostly, socket);
@@ -92,7 +114,7 @@ export class Connections {
     return server;
   }
 
-  /** Requests that have been read and not answered. */
+  /** Requests that have been parsed and not answered; bytes of further ones may wait in the socket. */
   inFlight(socket: Socket): number {
     return this.of(socket).inFlight;
   }
@@ -103,8 +125,15 @@ export class Connections {
    */
   mayAnswer(socket: Socket): boolean {
     const { inFlight, latest, tooCostly } = this.of(socket);
-    if (latest === undefined || (latest.request.complete && tooCostly === undefined)) return inFlight === 0;
+    const isOfLatest = latest?.request.complete === false || tooCostly?.request === latest?.request;
+    if (latest === undefined || !isOfLatest) return inFlight === 0;
     return inFlight === 1 && !latest.response.headersSent;
+  }
+
+  /** What a signed-in person's requests take is that person's. */
+  forgive(socket: Socket): void {
+    const { reading } = this.of(socket);
+    if (reading !== undefined) reading.debt = NO_DEBT;
   }
 
   /** Writes the last answer of a connection, of which nothing more is parsed. */
@@ -131,7 +160,7 @@ export class Connections {
           this.pieces += 1;
           this.bytes += piece.length;
           if (this.pieces > PIECES.free + this.bytes / PIECES.meanBytes) {
-            connection.tooCostly ??= new RequestTooCostly('TOO_MANY_PIECES');
+            connection.tooCostly ??= new RequestTooCostly('TOO_MANY_PIECES', this);
           }
         }
         return super.push(piece);
@@ -144,20 +173,18 @@ export class Connections {
     const { socket } = request;
     const connection = this.of(socket);
     if (socket.destroyed || connection.tooCostly !== undefined) return false;
-    if (connection.inFlight === MAX_IN_FLIGHT) {
-      this.close(socket, 'too many requests in flight');
-      return false;
-    }
     connection.latest = { request, response, keepsAlive: response.shouldKeepAlive };
     connection.inFlight += 1;
+    connection.bodyLeft = bodyLength(request);
     // Until the whole of it has come: what is left of it after an answer would have to be parsed to be thrown away.
-    if (bodyLength(request) > MAX_REST) response.shouldKeepAlive = false;
+    if (connection.bodyLeft > MAX_REST) response.shouldKeepAlive = false;
     response.once('close', () => {
       connection.inFlight -= 1;
       if (connection.inFlight === 0) this.onIdle(socket);
+      connection.reading?.lookForMore();
     });
     if (request.rawHeaders.length <= 2 * MAX_HEADERS) return true;
-    connection.tooCostly = new RequestTooCostly('TOO_MANY_HEADERS');
+    connection.tooCostly = new RequestTooCostly('TOO_MANY_HEADERS', request);
     return false;
   }
 
@@ -169,10 +196,37 @@ export class Connections {
   private of(socket: Socket): Connection {
     const known = this.connections.get(socket);
     if (known !== undefined) return known;
-    const fresh: Connection = { inFlight: 0, hasEnded: false };
+    const fresh: Connection = { inFlight: 0, hasEnded: false, head: new RequestHead(), bodyLeft: 0 };
     this.connections.set(socket, fresh);
     return fresh;
   }
+}
+
+/** Connections of those who are signed in, or have just signed in, owe nothing. */
+export function forgiveSignedIn(server: FastifyInstance, connections: Connections): void {
+  server.addHook('onSend', (request, { statusCode }, _, done) => {
+    const isSignedIn = (request as Partial<AuthenticatedRequest>).user !== undefined;
+    const signsIn = request.method === 'POST' && statusCode < 300;
+    if (isSignedIn || signsIn) connections.forgive(request.raw.socket);
+    done();
+  });
+}
+
+/** One request at a time, so that no connection has all its requests in one turn; a body goes on until its end. */
+function portionOf(connection: Connection, bytes: Buffer): number {
+  if (isInBody(connection)) {
+    connection.bodyLeft -= bytes.length;
+    return bytes.length;
+  }
+  const { head } = connection;
+  const portion = head.take(bytes);
+  if (head.lines <= MAX_HEADERS + 2) return portion;
+  connection.tooCostly = new RequestTooCostly('TOO_MANY_HEADERS');
+  return 0;
+}
+
+function isInBody({ latest, bodyLeft }: Connection): boolean {
+  return latest?.request.complete === false && bodyLeft > 0;
 }
 
 /** Bytes; Infinity: it comes in chunks, until it ends. */

@@ -1,13 +1,18 @@
 import type { Socket } from 'node:net';
-
-/** Node's parser does not stop within the bytes that it is given, whatever becomes of their connection: 64 KiB hold 1,900 requests. */
-const SLICE = 2_048;
+import { newDebt } from '../domain/reading-debt.js';
+import type { ReadingTurns, TurnTaker } from './reading-turns.js';
 
 /** Bytes that are read and dropped of a connection after its last answer. */
 const DISCARDED = { bytes: 2 * 1024 * 1024, milliseconds: 5_000 };
 
 /** Questions of the reader to its connection. */
 export interface Reader {
+  /** Whether the parser may be given more: not while too many requests wait for their answers. */
+  mayParse: () => boolean;
+  /** How many bytes the parser may be given at most, in one turn. */
+  most: () => number;
+  /** How many of these bytes the parser is given in this turn: at most one request, and none where nothing more is parsed. */
+  portionOf: (bytes: Buffer) => number;
   /** Whether the peer may still be sending what nobody will read. */
   hasUnread: () => boolean;
   /** After each slice: the parser has returned, so that the connection can be closed. */
@@ -15,40 +20,84 @@ export interface Reader {
 }
 
 /**
- * Hands the bytes of a server's connection to its parser in slices, until the connection is closed. And closes it in stages
- * (RFC 9112 section 9.6): a close with unread bytes makes the kernel send a reset, which can cost the client its answer.
- * To be called when the HTTP server has added its own listeners.
+ * Hands the bytes of a server's connection to its parser in slices, each in its turn, until the connection is closed. And closes
+ * it in stages (RFC 9112 section 9.6): a close with unread bytes makes the kernel send a reset, which can cost the client its
+ * answer. To be made when the HTTP server has added its own listeners.
  */
-export function readInSlices(socket: Socket, { hasUnread, afterSlice }: Reader): void {
-  const [parse] = socket.listeners('data') as ((bytes: Buffer) => void)[];
-  if (parse === undefined) throw new Error('the HTTP server does not read its connections by events');
-  socket.removeListener('data', parse);
-  const closeAtOnce = socket.destroySoon.bind(socket);
-  let discarded: number | null = null;
-  const read = (bytes: Buffer): void => {
-    for (let at = 0; at < bytes.length && !socket.destroyed; at += SLICE) {
-      if (discarded !== null) {
-        discarded += bytes.length - at;
-        if (discarded > DISCARDED.bytes) socket.destroy();
-        return;
-      }
-      if (socket.isPaused()) {
-        socket.unshift(bytes.subarray(at)); // until answers have been read
-        return;
-      }
-      parse.call(socket, bytes.subarray(at, at + SLICE));
-      afterSlice();
-    }
-  };
-  socket.destroySoon = () => {
-    if (!hasUnread()) closeAtOnce();
-    else if (discarded === null) {
-      discarded = 0;
+export class SlicedReading implements TurnTaker {
+  debt = newDebt(performance.now());
+  private readonly parse: (bytes: Buffer) => void;
+  private readonly closeAtOnce: () => void;
+  /** By the HTTP server, until answers have been read or a body's reader wants more. */
+  private isHeld = false;
+  private discarded: number | null = null;
+
+  constructor(
+    private readonly socket: Socket,
+    private readonly turns: ReadingTurns,
+    private readonly reader: Reader,
+  ) {
+    const [parse] = socket.listeners('data') as ((bytes: Buffer) => void)[];
+    if (parse === undefined) throw new Error('the HTTP server does not read its connections by events');
+    socket.removeListener('data', parse);
+    this.parse = parse;
+    this.closeAtOnce = socket.destroySoon.bind(socket);
+    socket.destroySoon = () => this.close();
+    socket.pause = () => {
+      this.isHeld = true;
+      return socket;
+    };
+    socket.resume = () => {
+      this.isHeld = false;
+      this.lookForMore();
+      return socket;
+    };
+    socket.on('readable', () => this.lookForMore()); // which also ends the parser's own reading from the handle
+  }
+
+  hasMore(): boolean {
+    const { socket } = this;
+    const hasBytes = !socket.destroyed && this.discarded === null && socket.readableLength > 0;
+    return hasBytes && !this.isHeld && this.reader.mayParse();
+  }
+
+  takeTurn(): void {
+    if (!this.hasMore()) return;
+    const bytes = this.socket.read(Math.min(this.reader.most(), this.socket.readableLength)) as Buffer;
+    const portion = this.reader.portionOf(bytes);
+    if (portion < bytes.length) this.socket.unshift(bytes.subarray(portion));
+    if (portion > 0) this.parse.call(this.socket, bytes.subarray(0, portion));
+    this.reader.afterSlice();
+    this.lookForMore();
+  }
+
+  /** To be called when the parser may be given more again. */
+  lookForMore(): void {
+    if (this.discarded !== null) this.discard();
+    else if (this.hasMore()) this.turns.add(this);
+    else if (this.socket.readableLength === 0) this.socket.read(0); // tells of the end, where it has come
+  }
+
+  private close(): void {
+    const { socket } = this;
+    if (!this.reader.hasUnread()) this.closeAtOnce();
+    else if (this.discarded === null) {
+      this.discarded = 0;
       socket.end();
-      socket.resume();
       const late = setTimeout(() => socket.destroy(), DISCARDED.milliseconds).unref();
       socket.once('close', () => clearTimeout(late));
+      this.discard();
     }
-  };
-  socket.on('data', read); // which also ends the parser's own reading from the handle
+  }
+
+  private discard(): void {
+    for (let bytes = this.read(); bytes !== null; bytes = this.read()) {
+      this.discarded = (this.discarded ?? 0) + bytes.length;
+      if (this.discarded > DISCARDED.bytes) this.socket.destroy();
+    }
+  }
+
+  private read(): Buffer | null {
+    return this.socket.destroyed ? null : (this.socket.read() as Buffer | null);
+  }
 }

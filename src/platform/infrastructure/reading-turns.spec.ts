@@ -1,0 +1,83 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { NO_DEBT } from '../domain/reading-debt.js';
+import { ReadingTurns, type TurnTaker } from './reading-turns.js';
+
+describe('turns of connections that have something to read', () => {
+  let order: string;
+  beforeEach(() => (order = ''));
+
+  const connection = (name: string, reads: number, milliseconds = 0): TurnTaker & { left: number } => ({
+    debt: NO_DEBT,
+    left: reads,
+    hasMore() {
+      return this.left > 0;
+    },
+    takeTurn() {
+      order += name;
+      this.left -= 1;
+      for (const end = performance.now() + milliseconds; performance.now() < end;);
+    },
+  });
+
+  const finished = async (...takers: { left: number }[]): Promise<void> => {
+    while (takers.some(({ left }) => left > 0)) await turn();
+    await turn();
+  };
+
+  it('go round, a little each', async () => {
+    const turns = new ReadingTurns();
+    const all = [connection('a', 3), connection('b', 2), connection('c', 1)];
+    for (const taker of all) turns.add(taker);
+    await finished(...all);
+
+    expect(order).toBe('abcaba');
+  });
+
+  it('are once for each, however often more is said to have come', async () => {
+    const turns = new ReadingTurns();
+    const only = connection('a', 1);
+    for (let count = 0; count < 5; count += 1) turns.add(only);
+    await finished(only);
+
+    expect(order).toBe('a');
+  });
+
+  it('are first for those that have cost least', async () => {
+    const turns = new ReadingTurns();
+    const costly = [connection('x', 10, 5), connection('y', 10, 5)];
+    for (const taker of costly) turns.add(taker);
+    while (order.length < 6) await turn();
+    const cheap = connection('a', 2);
+    turns.add(cheap);
+    await finished(cheap, ...costly);
+
+    expect(order).toMatch(/^[xy]{6,8}a[xy]?a[xy]+$/);
+  });
+
+  it('come between what else is ready: not all in one turn of the event loop', async () => {
+    const turns = new ReadingTurns();
+    const costly = connection('x', 5, 2);
+    turns.add(costly);
+    while (costly.left > 0) {
+      await turn();
+      order += '.';
+    }
+
+    expect(order).not.toContain('xx');
+  });
+
+  it('count the promises and callbacks that a turn causes', async () => {
+    const turns = new ReadingTurns();
+    const lazy = connection('x', 1);
+    const { takeTurn } = lazy;
+    lazy.takeTurn = () => {
+      takeTurn.call(lazy);
+      void Promise.resolve().then(() => connection('', 1, 20).takeTurn());
+    };
+    turns.add(lazy);
+    await finished(lazy);
+    await turn();
+
+    expect(lazy.debt.milliseconds).toBeGreaterThanOrEqual(20);
+  });
+});

@@ -1,0 +1,92 @@
+import { afterReading, DEBTORS, type ReadingDebt, TURN_CLASSES, turnClass } from '../domain/reading-debt.js';
+
+/** How long connections are read within one turn of the event loop; what else is ready comes between two turns. */
+const TURN_MS = 1;
+
+/** Of one turn: reading is some microseconds of work at least. */
+const MAX_READINGS = 16;
+
+/** A connection that has something to read. */
+export interface TurnTaker {
+  debt: ReadingDebt;
+  /** Reads a little. */
+  takeTurn: () => void;
+  hasMore: () => boolean;
+}
+
+/**
+ * In which order the connections of a process are read: those that owe least first, each a little at a time, for a millisecond in
+ * each turn of the event loop; those that owe much for half of the time. So what one connection costs delays no other. Node
+ * reads whatever is there, in the order in which it came (docs/decisions/0030).
+ */
+export class ReadingTurns {
+  private readonly queues = Array.from({ length: TURN_CLASSES }, (): TurnTaker[] => []);
+  private readonly waiting = new Set<TurnTaker>();
+  private scheduled = 0;
+  /** When reading began in this turn of the event loop; null: not yet. */
+  private begun: number | null = null;
+  private current: { taker: TurnTaker; since: number; isDebtor: boolean } | null = null;
+  /** Milliseconds of the debtors since they last rested. */
+  private spent = 0;
+  private areDebtorsResting = false;
+
+  /** Once is enough, until it has had its turn. */
+  add(taker: TurnTaker): void {
+    if (this.waiting.has(taker) || this.current?.taker === taker) return;
+    this.waiting.add(taker);
+    this.queues[turnClass(taker.debt, performance.now())]?.push(taker);
+    this.schedule();
+  }
+
+  private get admitted(): TurnTaker[][] {
+    return this.areDebtorsResting ? this.queues.slice(0, DEBTORS) : this.queues;
+  }
+
+  /** Callbacks and promises that reading has caused run between the two: they belong to its cost. */
+  private schedule(): void {
+    const wanted = this.admitted.reduce((sum, queue) => sum + queue.length, 0);
+    if (this.scheduled >= Math.min(wanted, MAX_READINGS)) return;
+    this.scheduled += 1;
+    setImmediate(() => this.read());
+    setImmediate(() => this.settle());
+  }
+
+  private read(): void {
+    this.scheduled -= 1;
+    const now = performance.now();
+    if (this.begun === null) {
+      this.begun = now;
+      setImmediate(() => (this.begun = null)); // is the first of the next turn
+    }
+    if (now - this.begun > TURN_MS) return;
+    const queue = this.admitted.find(({ length }) => length > 0);
+    const taker = queue?.shift();
+    if (queue === undefined || taker === undefined) return;
+    this.waiting.delete(taker);
+    this.current = { taker, since: now, isDebtor: this.queues.indexOf(queue) >= DEBTORS };
+    taker.takeTurn();
+  }
+
+  private settle(): void {
+    if (this.current !== null) {
+      const { taker, since, isDebtor } = this.current;
+      this.current = null;
+      const now = performance.now();
+      taker.debt = afterReading(taker.debt, now - since, now);
+      if (isDebtor) this.spend(now - since);
+      if (taker.hasMore()) this.add(taker);
+    }
+    this.schedule();
+  }
+
+  private spend(milliseconds: number): void {
+    this.spent += milliseconds;
+    if (this.spent < TURN_MS || this.areDebtorsResting) return;
+    this.areDebtorsResting = true;
+    setTimeout(() => {
+      this.areDebtorsResting = false;
+      this.schedule();
+    }, Math.ceil(this.spent));
+    this.spent = 0;
+  }
+}
