@@ -1,33 +1,27 @@
-import { getOrInsert } from '../../kernel/get-or-insert.js';
-import { TABLE_PRIVILEGES, type TablePrivilege, type TableRule } from '../document/rules-document.js';
+import type { TablePrivilege, TableRule } from '../document/rules-document.js';
 import type { WorkBudget } from '../document/work-budget.js';
+import { AccessSets } from './access-sets.js';
 import type { CatalogModes } from './engine-sets.js';
 import type { TableAccess } from './schema-comparison.js';
-import { addWord, BitsetPool, wordAt, type SparseBitset, type Bitset } from './sparse-bitset.js';
+import { addWord, wordAt, type SparseBitset, type Bitset } from './sparse-bitset.js';
 
 /** Access at one table by the first rule that matches each user. Sets are written word by word, only at the words asked about. */
 export class ActualAccess implements TableAccess {
   /** Users that a rule has matched so far. */
   readonly decided: Bitset;
-  readonly given: Readonly<Record<TablePrivilege, Bitset>>;
-  /** By conjunct: in which order a text joins them is all the same. */
-  readonly filters = new Map<string, Bitset>();
-  readonly hidden = new Map<string, Bitset>();
-  readonly masks = new Map<string, Map<string, Bitset>>();
+  readonly sets: AccessSets;
   private readonly hitAt: Uint32Array;
   private readonly hitWords: Bitset;
   private readonly effective: Bitset;
-  private readonly empty: BitsetPool;
 
   constructor(
-    private readonly width: number,
-    private readonly budget: WorkBudget,
+    width: number,
+    budget: WorkBudget,
     private readonly modes: CatalogModes,
   ) {
-    this.empty = new BitsetPool(width);
+    this.sets = new AccessSets(width, budget);
     const set = (): Bitset => new Uint32Array(width);
     this.decided = set();
-    this.given = { SELECT: set(), INSERT: set(), DELETE: set(), UPDATE: set(), OWNERSHIP: set(), GRANT_SELECT: set() };
     this.hitAt = set();
     this.hitWords = set();
     this.effective = set();
@@ -37,13 +31,13 @@ export class ActualAccess implements TableAccess {
   decide(rule: TableRule, people: SparseBitset, before: Bitset | null): void {
     const hits = this.hit(people, before);
     if (hits === 0) return;
-    for (const privilege of rule.privileges) this.record(this.given[privilege], hits);
+    for (const privilege of rule.privileges) this.record(this.sets.given[privilege], hits);
     for (const conjunct of rule.filter === undefined ? [] : conjuncts(rule.filter))
-      this.record(this.setOf(this.filters, conjunct), hits);
+      this.record(this.sets.filteredBy(conjunct), hits);
     for (const { name, allow, mask } of rule.columns ?? []) {
-      if (allow === false) this.record(this.setOf(this.hidden, name), hits);
+      if (allow === false) this.record(this.sets.hiddenFrom(name), hits);
       // The engine gives the mask of a hidden column, too.
-      if (mask !== undefined) this.record(this.setOf(this.masksOf(name), mask), hits);
+      if (mask !== undefined) this.record(this.sets.maskedBy(name, mask), hits);
     }
   }
 
@@ -52,34 +46,27 @@ export class ActualAccess implements TableAccess {
    * over by the next call.
    */
   holders(privilege: TablePrivilege, active: Uint32Array): Bitset {
-    const { SELECT, GRANT_SELECT } = this.given;
+    const { given } = this.sets;
     const { all, readOnly } = this.modes;
     for (const index of active) {
       this.effective[index] =
         privilege === 'SELECT'
-          ? (wordAt(SELECT, index) | wordAt(GRANT_SELECT, index)) & (wordAt(all, index) | wordAt(readOnly, index))
-          : wordAt(this.given[privilege], index) & wordAt(all, index);
+          ? (wordAt(given.SELECT, index) | wordAt(given.GRANT_SELECT, index)) &
+            (wordAt(all, index) | wordAt(readOnly, index))
+          : wordAt(given[privilege], index) & wordAt(all, index);
     }
     return this.effective;
   }
 
   /** Inherits the access in `wider`, at these words, of users that no rule here has matched. */
   inherit(wider: ActualAccess, active: Uint32Array): void {
-    for (const privilege of TABLE_PRIVILEGES) this.takeOver(this.given[privilege], wider.given[privilege], active);
-    for (const [text, words] of wider.filters) this.takeOver(this.setOf(this.filters, text), words, active);
-    for (const [column, words] of wider.hidden) this.takeOver(this.setOf(this.hidden, column), words, active);
-    for (const [column, byText] of wider.masks) {
-      const masks = this.masksOf(column);
-      for (const [text, words] of byText) this.takeOver(this.setOf(masks, text), words, active);
-    }
+    this.sets.inherit(wider.sets, active, this.decided);
   }
 
   /** Makes it new again; everything else has been left as it was. */
   clear(active: Uint32Array): void {
-    for (const words of [this.decided, ...Object.values(this.given)]) for (const index of active) words[index] = 0;
-    this.filters.clear();
-    this.hidden.clear();
-    this.masks.clear();
+    for (const index of active) this.decided[index] = 0;
+    this.sets.clear(active);
   }
 
   private hit({ at, words }: SparseBitset, before: Bitset | null): number {
@@ -99,25 +86,7 @@ export class ActualAccess implements TableAccess {
   private record(into: Bitset, hits: number): void {
     for (let i = 0; i < hits; i++) addWord(into, wordAt(this.hitAt, i), wordAt(this.hitWords, i));
   }
-
-  private takeOver(into: Bitset, wider: Bitset, active: Uint32Array): void {
-    for (const index of active) addWord(into, index, wordAt(wider, index) & ~wordAt(this.decided, index));
-  }
-
-  private masksOf(column: string): Map<string, Bitset> {
-    return getOrInsert(this.masks, column, () => new Map<string, Bitset>());
-  }
-
-  private setOf(sets: Map<string, Bitset>, key: string): Bitset {
-    return getOrInsert(sets, key, () => {
-      this.budget.spend(STEPS_PER_SET + this.width);
-      return this.empty.take();
-    });
-  }
 }
-
-/** To make a set and to keep it under a name. */
-const STEPS_PER_SET = 100;
 
 /**
  * The conjuncts of a row filter as the compiler joins them, `(a) AND (b)`, each in its parentheses; any other text is one.

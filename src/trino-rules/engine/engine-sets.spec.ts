@@ -82,7 +82,7 @@ function answersAtOnce(engine: EngineSets, { catalog, schema, table }: TableName
   return answers;
 }
 
-function at({ given, filters, hidden, masks }: ActualAccess, position: number): unknown {
+function at({ sets: { given, filters, hidden, masks } }: ActualAccess, position: number): unknown {
   const keys = (sets: ReadonlyMap<string, Bitset>) =>
     [...sets].flatMap(([key, set]) => (has(set, position) ? [key] : []));
   return {

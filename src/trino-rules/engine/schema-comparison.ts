@@ -1,5 +1,6 @@
 import { TABLE_PRIVILEGES, type TablePrivilege } from '../document/rules-document.js';
 import type { AccessFact } from './access-fact.js';
+import type { AccessSets } from './access-sets.js';
 import type { EngineSets } from './engine-sets.js';
 import { INFORMATION_SCHEMA, type SchemaName, type TableName } from './evaluator.js';
 import { wordAt, WordMarks, type Bitset } from './sparse-bitset.js';
@@ -8,10 +9,7 @@ import { wordAt, WordMarks, type Bitset } from './sparse-bitset.js';
 export interface TableAccess {
   /** Users who may use the privilege, at the active words. */
   holders(privilege: TablePrivilege, active: Uint32Array): Bitset;
-  /** By conjunct: an expression in its parentheses. */
-  readonly filters: ReadonlyMap<string, Bitset>;
-  readonly hidden: ReadonlyMap<string, Bitset>;
-  readonly masks: ReadonlyMap<string, ReadonlyMap<string, Bitset>>;
+  readonly sets: Pick<AccessSets, 'filters' | 'hidden' | 'masks'>;
 }
 
 /** One schema as one side of a comparison sees it. */
@@ -123,7 +121,12 @@ export class SchemaComparison {
   }
 
   /** Filters conjunct by conjunct, because one more is a loss and nothing else. */
-  private restrictions(resource: TableName, left: TableAccess, right: TableAccess, active: Uint32Array): void {
+  private restrictions(
+    resource: TableName,
+    { sets: left }: TableAccess,
+    { sets: right }: TableAccess,
+    active: Uint32Array,
+  ): void {
     const compare = (fact: () => AccessFact, onLeft?: Bitset, onRight?: Bitset, among = this.restricted): void =>
       this.sink.compare(fact, active, onLeft ?? null, onRight ?? null, among);
     for (const expression of keysOf(left.filters, right.filters)) {
@@ -160,7 +163,7 @@ const SETS_PER_SCHEMA = 40;
 const STEPS_PER_TABLE = 200;
 const STEPS_PER_SET = 100;
 
-function setsOf({ filters, hidden, masks }: TableAccess): number {
+function setsOf({ sets: { filters, hidden, masks } }: TableAccess): number {
   return [...masks.values()].reduce((sum, { size }) => sum + size, filters.size + hidden.size);
 }
 
