@@ -115,3 +115,22 @@ describe('a document that spells the names that stand for all others', () => {
     );
   });
 });
+
+/** As Trino 483 was seen to match them. */
+describe('a number where a pattern belongs', () => {
+  it.each([
+    ['7', '7'],
+    ['-0', '0'],
+    ['1.50', '1.5'],
+    ['1e2', '100.0'],
+    ['12345678.9', '1.23456789E7'],
+    ['100000000.0', '1.0E8'],
+    ['1e-7', '1.0E-7'],
+    ['-1e-400', '-0.0'],
+    ['1E400', 'Infinity'],
+    ['9223372036854775808', '9223372036854775808'],
+  ])('is the text that Java makes of it: %s', (written, text) => {
+    const { rules } = readLeniently(`{"tables":[{"user":${written},"privileges":[]}]}`);
+    expect(rules?.get('tables')?.[0]?.patterns.get('user')?.text).toBe(text);
+  });
+});

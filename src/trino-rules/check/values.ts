@@ -32,9 +32,21 @@ export function textOf(key: string, node: JsonNode, report: Report): string | nu
     report('rules-wrong-type', `"${key}" must be a text, not ${describeValue(node)}`, node.at);
     return null;
   }
-  const text = node.kind === 'number' ? node.text : String(node.value);
+  const text = node.kind === 'number' ? numberText(node.text) : String(node.value);
   report('rules-value-coerced', `"${key}" should be a text; the engine makes "${cut(text)}" of it`, node.at);
   return text;
+}
+
+/** A number as `Double.toString` and `BigInteger.toString` of Java write it: 1.50 is `1.5`, and 1e2 is `100.0`. */
+function numberText(written: string): string {
+  if (/^-?[0-9]+$/.test(written)) return BigInt(written).toString();
+  const value = Number(written);
+  const size = Math.abs(value);
+  if (!Number.isFinite(value)) return String(value);
+  if (size === 0) return Object.is(value, 0) ? '0.0' : '-0.0';
+  if (size >= 1e-3 && size < 1e7) return Number.isInteger(value) ? `${value}.0` : String(value);
+  const [digits = '', exponent = ''] = value.toExponential().split('e');
+  return `${digits.includes('.') ? digits : `${digits}.0`}E${exponent.replace('+', '')}`;
 }
 
 /** Null: the engine refuses the file. */
@@ -77,7 +89,13 @@ export function wordOf(
   report: Report,
 ): string | null {
   const written =
-    node.kind === 'string' ? (isEnum ? node.value.trim() : node.value) : node.kind === 'number' ? node.text : '';
+    node.kind === 'string'
+      ? isEnum
+        ? node.value.trim()
+        : node.value
+      : node.kind === 'number'
+        ? numberText(node.text)
+        : '';
   const word = words.find((each) => caseless(each) === caseless(written));
   if (word !== undefined && node.kind === 'string') return word;
   const numbered = isEnum && /^(?:0|[1-9][0-9]*)$/.test(written) ? words[Number(written)] : undefined;
