@@ -8,8 +8,17 @@ import { mapPage } from '../kernel/page.js';
 import { AdministratorsOnly, CurrentAuditContext } from '../platform/access.js';
 import { ApiRoute, NoContent } from '../platform/openapi.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
-import { GrantBatchResponse, GrantPageResponse, GrantResponse, toGrantResponse } from './grant.response.js';
-import { GrantBatchDto, GrantDto, GrantQuery, toGrantFilter, toNewGrant } from './grants.dto.js';
+import {
+  GrantBatchDto,
+  GrantBatchResponse,
+  GrantDto,
+  GrantPageResponse,
+  GrantQuery,
+  GrantResponse,
+  toGrantFilter,
+  toGrantResponse,
+  toNewGrant,
+} from './grants.dto.js';
 import { GrantsService } from './grants.service.js';
 
 @ApiTags('grants')

@@ -15,7 +15,7 @@ import {
   POLICY_KINDS,
   type PolicyKind,
 } from './domain/policy.js';
-import { WARNINGS } from './grant.response.js';
+import { WARNINGS } from './grants.dto.js';
 import {
   PRINCIPAL,
   PrincipalDto,
