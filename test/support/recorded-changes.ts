@@ -1,6 +1,8 @@
 import fc from 'fast-check';
-import type { RecordedEvent } from '../../src/acl-sync/domain/audit-projection.js';
+import { AuditProjection, type RecordedEvent } from '../../src/acl-sync/domain/audit-projection.js';
+import { explainedSnapshot } from '../../src/acl-sync/domain/explained-snapshot.js';
 import { grantDetails, policyDetails } from '../../src/grants/domain/audit-details.js';
+import { effective } from '../../src/trino-rules/model/effective-snapshot.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import { NOW } from './snapshot-builder.js';
 import { anySnapshot } from './any-snapshot.js';
@@ -92,6 +94,11 @@ export function anyRecordedChanges(kinds: 'taking' | 'anything'): fc.Arbitrary<R
     }
     return { previous, next, events };
   });
+}
+
+/** The previous snapshot with what was recorded. */
+export function explained({ previous, next, events }: RecordedChanges): Snapshot {
+  return explainedSnapshot(effective(previous), next, new AuditProjection(events));
 }
 
 function setActive(snapshot: Snapshot, pick: number, isActive: boolean): ReturnType<Change> {

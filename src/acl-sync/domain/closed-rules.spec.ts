@@ -1,12 +1,16 @@
+import fc from 'fast-check';
+import { anyRecordedChanges, explained } from '../../../test/support/recorded-changes.js';
 import { aSnapshot } from '../../../test/support/snapshot-builder.js';
 import { compile } from '../../trino-rules/compile/compile.js';
+import { compareAccess } from '../../trino-rules/diff/access-change.js';
 import type { RulesDocument } from '../../trino-rules/document/rules-document.js';
 import { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import { checkMarker } from '../../trino-rules/lint/marker-check.js';
 import { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import { UserUniverse } from '../../trino-rules/engine/user-universe.js';
+import { effective } from '../../trino-rules/model/effective-snapshot.js';
 import { closedRules } from './closed-rules.js';
-import type { RevokedAccess } from './revoked-access.js';
+import { type RevokedAccess, revokedAccess } from './revoked-access.js';
 
 const ACCOUNT = 'service-account-grantline';
 
@@ -77,5 +81,21 @@ describe('the published rules with denials in front', () => {
     const users = new UserUniverse([ACCOUNT], [rules.document], new PatternCache());
     expect(checkMarker(rules.text, rules.document, ACCOUNT, users)).toEqual([]);
     expect(rules.text).toContain(rules.hash);
+  });
+
+  it('give nothing that the published rules or the recorded changes deny', () => {
+    fc.assert(
+      fc.property(anyRecordedChanges('anything'), (changed) => {
+        const previous = effective(changed.previous);
+        const published = compile(previous).document;
+        const { ownAccount } = previous.settings;
+        const closed = closedRules(published, revokedAccess(previous, explained(changed)), ownAccount);
+        const recorded = compile(effective(explained(changed))).document;
+        expect(closed).not.toBeNull();
+        for (const document of [published, recorded])
+          expect(compareAccess(document, closed?.document ?? published)).toMatchObject({ gained: [] });
+      }),
+      { numRuns: 25 },
+    );
   });
 });

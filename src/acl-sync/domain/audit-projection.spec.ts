@@ -1,0 +1,47 @@
+import { NOW } from '../../../test/support/snapshot-builder.js';
+import { grantDetails } from '../../grants/domain/audit-details.js';
+import type { SnapshotGrant } from '../../trino-rules/model/snapshot.js';
+import { AuditProjection, type RecordedEvent } from './audit-projection.js';
+
+const grant: SnapshotGrant = {
+  id: 4,
+  principal: { type: 'engine', name: 'loader' },
+  resource: { catalog: 'sales' },
+  privileges: ['SELECT'],
+  expiresAt: null,
+  revokedAt: null,
+};
+const event = (name: RecordedEvent['event'], id: number, details: RecordedEvent['details'] = {}): RecordedEvent => ({
+  event: name,
+  subject: { type: 'grant', id: String(id), name: null },
+  details,
+  at: NOW,
+});
+
+describe('the state by the audit trail', () => {
+  it('is that of the last event', () => {
+    const created = event('grant_created', 4, grantDetails(grant));
+    expect(new AuditProjection([created]).isGrantRecorded(grant)).toBe(true);
+    expect(new AuditProjection([created]).isGrantRecorded({ ...grant, privileges: ['INSERT'] })).toBe(false);
+    const revoked = new AuditProjection([created, event('grant_revoked', 4)]);
+    expect([revoked.isGrantRecorded(grant), revoked.isGrantRevoked(grant)]).toEqual([false, true]);
+    expect(new AuditProjection([event('login_succeeded', 4)]).isGrantRevoked(grant)).toBe(false);
+  });
+
+  it('of a membership goes with its group', () => {
+    const added = new AuditProjection([event('member_added', 1, { user_id: 7 })]);
+    expect([added.isMemberAdded(1, 7), added.isMemberRemoved(1, 7), added.isMemberAdded(1, 8)]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    const deleted = new AuditProjection([event('member_added', 1, { user_id: 7 }), event('group_deleted', 1)]);
+    expect([deleted.isMemberRemoved(1, 7), deleted.isGroupDeleted(1)]).toEqual([true, true]);
+  });
+
+  it('of an account is active or not', () => {
+    const off = new AuditProjection([event('account_activated', 7), event('account_deactivated', 7)]);
+    expect(off.isActivationRecorded({ id: 7, isActive: false })).toBe(true);
+    expect(off.isActivationRecorded({ id: 7, isActive: true })).toBe(false);
+  });
+});

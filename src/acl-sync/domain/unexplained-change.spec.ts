@@ -1,0 +1,112 @@
+import fc from 'fast-check';
+import { anySnapshot } from '../../../test/support/any-snapshot.js';
+import { aSnapshot, NOW } from '../../../test/support/snapshot-builder.js';
+import { compile } from '../../trino-rules/compile/compile.js';
+import { compareAccess } from '../../trino-rules/diff/access-change.js';
+import { effective } from '../../trino-rules/model/effective-snapshot.js';
+import { readSnapshot } from '../../trino-rules/model/snapshot-file.js';
+import type { Snapshot } from '../../trino-rules/model/snapshot.js';
+import { prepare } from './candidate.js';
+import { prepareWithdrawal } from './prepared-withdrawal.js';
+import { documentOf, type Previous, writtenSnapshot } from './unexplained-change.js';
+
+describe('the effective snapshot', () => {
+  it('gives the same rules as the whole snapshot, and can be parsed back', () => {
+    fc.assert(
+      fc.property(anySnapshot(), (snapshot) => {
+        expect(compile(effective(snapshot)).text).toBe(compile(snapshot).text);
+        const written: unknown = JSON.parse(writtenSnapshot(snapshot));
+        const reading = readSnapshot(written, snapshot);
+        expect(reading).toMatchObject({ kind: 'read' });
+        if (reading.kind === 'read') expect(writtenSnapshot(reading.snapshot)).toBe(JSON.stringify(written));
+      }),
+    );
+  });
+});
+
+describe('another build of the compiler', () => {
+  const tables = Array.from({ length: 60 }, (_, i) => `sales.eu.t${i}`);
+  const granting = (...paths: string[]) =>
+    paths.reduce((builder, path) => builder.may('SELECT', path), aSnapshot().user('ana')).snapshot();
+  /** A publication in which another build compiled `rules` for `snapshot`. */
+  const published = (snapshot: Snapshot, rules: Snapshot, compiler = 'another build'): Previous => {
+    const { text, hash } = compile(rules);
+    const baseline = {
+      text,
+      hash,
+      snapshot: writtenSnapshot(snapshot),
+      at: NOW,
+      position: '0:0',
+      compiler,
+      approved: [],
+      isFound: false,
+    };
+    return { baseline, published: text, events: [], settledAt: NOW };
+  };
+  const prepared = (snapshot: Snapshot, previous: Previous) =>
+    prepare(
+      { snapshot, position: '0:0', previous, limits: { bytes: null, maxUnexplainedPercent: 5, warnTableRules: 3000 } },
+      'this build',
+    );
+  const withdrawnFrom = (snapshot: Snapshot, previous: Previous) => {
+    const limits = { bytes: null, maxUnexplainedPercent: 5, warnTableRules: 3000 };
+    return prepareWithdrawal({ snapshot, position: '0:0', previous, limits }, 'this build', {
+      how: 'compiled',
+      changes: 'recorded',
+    });
+  };
+  const whole = granting('sales', ...tables.map((table) => table.replace('sales', 'hr')));
+  const half = granting('sales');
+
+  it('gives no finding when it gives the same access', () => {
+    const next = { ...whole, users: whole.users.map((user) => ({ ...user, isActive: false })) };
+    const deactivated = {
+      event: 'account_deactivated',
+      subject: { type: 'user', id: '1', name: null },
+      details: {},
+      at: NOW,
+    } as const;
+    const { findings } = prepared(next, { ...published(whole, whole), events: [deactivated] });
+    expect(findings).toEqual([]);
+  });
+
+  it('waits for an approval when it gives much more, or much less, for the same snapshot', () => {
+    for (const [snapshot, rules] of [
+      [whole, half],
+      [half, whole],
+    ] as const) {
+      const previous = published(snapshot, rules);
+      const { findings, hash } = prepared(snapshot, previous);
+      expect(findings).toMatchObject([{ code: 'unexplained-change', severity: 'error' }]);
+      expect(withdrawnFrom(snapshot, previous)?.text).toBe(compile(rules).text);
+      const approved = { ...previous, baseline: { ...previous.baseline, approved: [hash] } };
+      expect(prepared(snapshot, approved).findings).toMatchObject([{ code: 'approved-change', severity: 'info' }]);
+    }
+  });
+
+  it('counts from the first unpublished change, recorded or an expiry', () => {
+    const later = (seconds: number) => new Date(NOW.getTime() + seconds * 1000);
+    const ending = { ...whole, grants: whole.grants.map((grant) => ({ ...grant, expiresAt: later(20) })) };
+    const previous = published(ending, ending);
+    const member = { event: 'member_added', subject: { type: 'group', id: '1', name: null }, details: {} } as const;
+    const events = [later(-1), later(30), later(40)].map((at) => ({ ...member, at }));
+    expect(prepared({ ...ending, at: later(50) }, { ...previous, events }).changedAt).toEqual(later(20));
+    expect(prepared({ ...half, at: later(50) }, { ...published(whole, whole), events }).changedAt).toEqual(later(30));
+    expect(prepared({ ...half, at: later(50) }, published(whole, whole)).changedAt).toBeNull();
+  });
+
+  it('publishes no new access while it waits for an approval', () => {
+    const next = { ...whole, grants: whole.grants.slice(0, -1) };
+    const revoked = {
+      event: 'grant_revoked',
+      subject: { type: 'grant', id: '61', name: null },
+      details: {},
+      at: NOW,
+    } as const;
+    const previous = { ...published(whole, half), events: [revoked] };
+    expect(prepared(next, previous).findings).toMatchObject([{ code: 'unexplained-change' }]);
+    const reduced = withdrawnFrom(next, previous);
+    expect(reduced?.findings).toMatchObject([{ code: 'closed-instead', severity: 'warning' }]);
+    expect(compareAccess(compile(half).document, documentOf(reduced?.text ?? ''))).toMatchObject({ gainedInAll: 0 });
+  });
+});

@@ -1,0 +1,64 @@
+import fc from 'fast-check';
+import { anyRecordedChanges, explained } from '../../../test/support/recorded-changes.js';
+import { aSnapshot } from '../../../test/support/snapshot-builder.js';
+import { compile } from '../../trino-rules/compile/compile.js';
+import { compareAccess } from '../../trino-rules/diff/access-change.js';
+import { effective } from '../../trino-rules/model/effective-snapshot.js';
+import { withdrawal } from './withdrawal.js';
+
+describe('a withdrawal', () => {
+  it('gives no access that the previous or the explained snapshot does not give', () => {
+    fc.assert(
+      fc.property(anyRecordedChanges('anything'), (changed) => {
+        const reduced = compile(withdrawal(effective(changed.previous), explained(changed))).document;
+        const more = [effective(changed.previous), explained(changed)].map((snapshot) => compile(snapshot).document);
+        for (const document of more) expect(compareAccess(document, reduced)).toMatchObject({ gained: [] });
+      }),
+      { numRuns: 25 },
+    );
+  });
+
+  it('gives no access that the previous or the current settings do not give', () => {
+    const given = aSnapshot().user('ana').may('SELECT', 'sales.eu.orders').snapshot();
+    const catalogs = fc.subarray(['sales', 'hr', 'web'], { minLength: 1 });
+    const settings = fc.record({
+      serviceAccounts: fc.subarray(['loader', 'reporter']).map((others) => [given.settings.ownAccount, ...others]),
+      writableCatalogs: catalogs,
+      readableCatalogs: catalogs,
+      impersonation: fc.boolean(),
+      sessionProperties: fc.subarray(['query_max_run_time', 'join_reordering_strategy']),
+    });
+    fc.assert(
+      fc.property(settings, settings, (...both) => {
+        const [previous, next] = both.map((each) => ({ ...given, settings: { ...given.settings, ...each } }));
+        if (previous === undefined || next === undefined) throw new Error('two snapshots');
+        const reduced = compile(withdrawal(previous, next)).document;
+        for (const snapshot of [previous, next])
+          expect(compareAccess(compile(snapshot).document, reduced)).toMatchObject({ gained: [] });
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it('hides a column when the nearer of two masks was added or removed', () => {
+    const wide = () => aSnapshot().user('ana').may('SELECT', 'sales.eu').seesMasked('sales.eu', 'card', 'NULL');
+    const [previous, next] = [wide(), wide().seesMasked('sales.eu.orders', 'card', "'x'")].map((w) => w.snapshot());
+    if (previous === undefined || next === undefined) throw new Error('two snapshots');
+    for (const [before, after] of [
+      [previous, next],
+      [next, previous],
+    ] as const) {
+      const { policies } = withdrawal(before, after);
+      expect(policies).toMatchObject([{ kind: 'column_mask' }, { kind: 'column_mask' }, { kind: 'hidden_column' }]);
+    }
+  });
+
+  it('is the explained snapshot if all changes only take access away', () => {
+    fc.assert(
+      fc.property(anyRecordedChanges('taking'), (changed) => {
+        const reduced = withdrawal(effective(changed.previous), explained(changed));
+        expect(compile(reduced).text).toBe(compile(explained(changed)).text);
+      }),
+    );
+  });
+});
