@@ -1,10 +1,11 @@
-import { NamedError } from '../../kernel/named-error.js';
 import type { RuleEffect } from './access-state.js';
 import type { Level } from './resource-tree.js';
 import type { SiblingRule } from './sibling-rules.js';
 
 /** The text would take more bytes than it may. */
-export class RulesTooLarge extends NamedError {
+export class RulesTooLarge extends Error {
+  override readonly name = 'RulesTooLarge';
+
   /**
    * @param atLeast bytes, of the rules that are written and of those that must be
    * @param where the parent at which the limit was passed: `sales.eu`, or empty above catalogs
