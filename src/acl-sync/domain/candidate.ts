@@ -7,7 +7,7 @@ import { ruleCount, type RulesDocument } from '../../trino-rules/document/rules-
 import { checkSize, checkRuleCount } from '../../trino-rules/document/target-capacity.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import { checkRules } from '../../trino-rules/verify/check.js';
-import { compileFor, type TooLarge } from './compilation.js';
+import { compileFor, explainedUndecided, type TooLarge } from './compilation.js';
 import {
   approvedFinding,
   databaseBehindFinding,
@@ -121,30 +121,34 @@ export function isRefused({ findings }: Pick<Candidate, 'findings'>): boolean {
 
 /** Why a run would refuse this snapshot, independent of what was published before; null: it would not. */
 export function refusalOf(snapshot: Snapshot): Finding | null {
-  const { text, findings } = compile(snapshot);
-  return [...findings, ...checkRules(text, snapshot)].find(isError) ?? null;
+  const rules = compile(snapshot);
+  return [...rules.findings, ...proofFindings(snapshot, rules)].find(isError) ?? null;
+}
+
+function proofFindings(snapshot: Snapshot, { text, largest }: Pick<CompiledRules, 'text' | 'largest'>): Finding[] {
+  return checkRules(text, snapshot).map((finding) => explainedUndecided(finding, largest, snapshot.policies));
 }
 
 /** The findings on compiled rules alone. A text that is too large for the target is not proved. */
 export function checkCompiled(
   snapshot: Snapshot,
-  { text, document, findings }: Pick<CompiledRules, 'text' | 'document' | 'findings'>,
+  rules: Omit<CompiledRules, 'hash'>,
   { bytes, warnTableRules }: Pick<Preparation['limits'], 'bytes' | 'warnTableRules'>,
 ): Finding[] {
-  const oversize = checkSize(Buffer.byteLength(text), bytes);
-  const checked = oversize.length > 0 ? oversize : checkRules(text, snapshot);
-  return [...findings, ...checked, ...checkRuleCount(document.tables.length, warnTableRules)];
+  const oversize = checkSize(Buffer.byteLength(rules.text), bytes);
+  const checked = oversize.length > 0 ? oversize : proofFindings(snapshot, rules);
+  return [...rules.findings, ...checked, ...checkRuleCount(rules.document.tables.length, warnTableRules)];
 }
 
 export function checkedCandidate(
   snapshot: Snapshot,
-  { text, hash, document, findings }: CompiledRules,
+  rules: CompiledRules,
   { position, limits, compiler }: Pick<Preparation, 'position' | 'limits'> & { compiler: string },
 ): Candidate {
   return {
-    ...sized(text, document),
-    hash,
-    findings: checkCompiled(snapshot, { text, document, findings }, limits),
+    ...sized(rules.text, rules.document),
+    hash: rules.hash,
+    findings: checkCompiled(snapshot, rules, limits),
     // Without the time of reading, which changes every time and has no effect on the rules.
     ...digested(writtenSnapshot(snapshot)),
     at: snapshot.at,

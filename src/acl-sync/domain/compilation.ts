@@ -1,5 +1,5 @@
 import { compile, type CompiledRules } from '../../trino-rules/compile/compile.js';
-import { RulesTooLarge } from '../../trino-rules/compile/text-size.js';
+import { RulesTooLarge, type RulesUnderParent } from '../../trino-rules/compile/text-size.js';
 import type { Finding } from '../../trino-rules/document/finding.js';
 import { checkSize } from '../../trino-rules/document/target-capacity.js';
 import type { Snapshot, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
@@ -23,22 +23,37 @@ export function compileFor(snapshot: Snapshot, limit: number | null): Compilatio
   }
 }
 
-/** Which outcomes take the room, and which policies make them. */
-function overflow(
-  { atLeast, where, combinations }: Pick<RulesTooLarge, 'atLeast' | 'where' | 'combinations'>,
-  limit: number,
+function overflow({ atLeast, most }: RulesTooLarge, limit: number, policies: readonly SnapshotPolicy[]): Finding {
+  const [size] = checkSize(atLeast, limit, 'at least');
+  return {
+    code: 'too-large',
+    severity: 'error',
+    message: `${size?.message ?? ''}. At least ${causeOf(most, policies)}`,
+  };
+}
+
+/** The finding with its cause, where rules were too many to be proved. */
+export function explainedUndecided(
+  finding: Finding,
+  largest: RulesUnderParent,
   policies: readonly SnapshotPolicy[],
 ): Finding {
-  const [size] = checkSize(atLeast, limit, 'at least');
+  // With a rule it is about the patterns of that rule alone.
+  if (finding.code !== 'proof-undecided' || finding.rule !== undefined) return finding;
+  return { ...finding, message: `${finding.message}. ${causeOf(largest, policies)}` };
+}
+
+/** Where the rules are, and which policies make so many of them. */
+function causeOf({ where, rules }: RulesUnderParent, policies: readonly SnapshotPolicy[]): string {
   const own = policies.filter(({ kind, resource }) => kind !== 'deny' && meets(pathOf(resource), where));
   const place = where === '' ? '' : ` in ${where}`;
-  const counted = `${combinations} rules are needed${place}, one for each combination of privileges, filters, masks and hidden columns`;
+  const counted = `${rules} rules are needed${place}, one for each combination of privileges, filters, masks and hidden columns`;
   const cause =
     own.length === 0
       ? ''
       : `; ${own.length} policies make them (${idsOf(own)}): let fewer of them reach the same people, or write one for everybody whose ` +
         'expression asks for current_user';
-  return { code: 'too-large', severity: 'error', message: `${size?.message ?? ''}. At least ${counted}${cause}` };
+  return `${counted}${cause}`;
 }
 
 function pathOf({ catalog, schema, table }: SnapshotPolicy['resource']): string {

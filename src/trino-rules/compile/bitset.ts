@@ -56,6 +56,7 @@ export class Bitset {
   }
 
   contains(other: Bitset): boolean {
+    if (this === other) return true;
     const { words } = other;
     for (let i = 0; i < words.length; i++) if ((word(words, i) & ~word(this.words, i)) !== 0) return false;
     return true;

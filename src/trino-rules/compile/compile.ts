@@ -11,7 +11,7 @@ import { schemaRules } from './schema-rules.js';
 import { serviceAccountRules } from './service-account-rules.js';
 import { SiblingRules } from './sibling-rules.js';
 import { tableRules } from './table-rules.js';
-import { TextSize } from './text-size.js';
+import { type RulesUnderParent, TextSize } from './text-size.js';
 
 export interface CompiledRules {
   document: RulesDocument;
@@ -20,6 +20,8 @@ export interface CompiledRules {
   /** SHA-256 over the text without the marker rule: 64 hexadecimal digits. */
   hash: string;
   findings: Finding[];
+  /** Where most table rules are. */
+  largest: RulesUnderParent;
 }
 
 /**
@@ -30,8 +32,10 @@ export interface CompiledRules {
  */
 export function compile(snapshot: Snapshot, maxBytes = Infinity): CompiledRules {
   const intent = intentSets(snapshot);
-  const unmarked = unmarkedDocument(snapshot, intent, new TextSize(maxBytes));
-  return { ...marked(snapshot.settings.ownAccount, unmarked), findings: compilerFindings(snapshot, intent) };
+  const size = new TextSize(maxBytes);
+  const unmarked = unmarkedDocument(snapshot, intent, size);
+  const findings = compilerFindings(snapshot, intent);
+  return { ...marked(snapshot.settings.ownAccount, unmarked), findings, largest: size.largest };
 }
 
 function unmarkedDocument({ settings }: Snapshot, intent: IntentSets, size: TextSize): RulesDocument {

@@ -2,6 +2,7 @@ import type { PolicySubject, Subject } from '../model/principal.js';
 import type { Snapshot, SnapshotPolicy } from '../model/snapshot.js';
 import { Bitset } from './bitset.js';
 import { hasEffect } from './engine-terms.js';
+import { getOrInsert } from './get-or-insert.js';
 
 /** The principals of a snapshot, numbered; what a grant or a policy names is a set of these numbers. */
 export interface PrincipalIndex {
@@ -16,6 +17,8 @@ export interface PrincipalIndex {
   /** Members of a policy's principal, without its exceptions. */
   resolvePolicy(policy: SnapshotPolicy): Bitset;
   namesOf: (people: Bitset) => string[];
+  /** Of positions; one object for each single principal, who may have an outcome of their own on each of many nodes. */
+  setOf: (positions: readonly number[]) => Bitset;
 }
 
 /** Numbers all principals. */
@@ -67,7 +70,13 @@ export function indexPrincipals(snapshot: Snapshot): PrincipalIndex {
     return [people(ids), ...others].reduce((rest, excepted) => rest.minus(excepted), resolvePrincipal(principal));
   };
   const namesOf = (people: Bitset) => people.members().flatMap((position) => subjects[position]?.name ?? []);
-  return { subjects, none, serviceAccounts, activePeople, resolvePrincipal, resolvePolicy, namesOf };
+  const singles = new Map<number, Bitset>();
+  const setOf = (some: readonly number[]): Bitset => {
+    const make = () => Bitset.of(subjects.length, some);
+    const [only] = some;
+    return only !== undefined && some.length === 1 ? getOrInsert(singles, only, make) : make();
+  };
+  return { subjects, none, serviceAccounts, activePeople, resolvePrincipal, resolvePolicy, namesOf, setOf };
 }
 
 /** Engine principals that a live grant names: being named by a policy makes nobody known. */

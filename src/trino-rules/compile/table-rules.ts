@@ -10,7 +10,7 @@ import type { Sibling } from './rectangles.js';
 import { interleaved, type Block } from './table-rule-order.js';
 import { type Level, pathText } from './resource-tree.js';
 import type { SiblingRule, SiblingRules } from './sibling-rules.js';
-import { TextSize } from './text-size.js';
+import { type ParentSize, TextSize } from './text-size.js';
 
 /** Nodes with entries under one parent. */
 export interface SiblingNodes {
@@ -56,12 +56,13 @@ export function* siblingNodes(
   function* below(parent: NamedNode, level: Level, where: SiblingRule): Generator<SiblingNodes> {
     const siblings: Sibling<RuleEffect>[] = [];
     const path = pathText(parent.resource);
-    const meet = size.parent(level, where, path);
+    const least = size.parent(level, where, path);
     const deeper = BELOW[level];
     for (const node of parent.children()) {
       if (deeper !== null) yield* below(node, deeper, { ...where, [level]: literal(node.name) });
-      siblings.push(sibling(node, parent.access, principals, meet));
+      siblings.push(sibling(node, parent.access, principals, least));
     }
+    least.addNames((position) => principals.subjects[position]?.name ?? '');
     yield { level, above: parent.name, path, where, siblings };
   }
 }
@@ -71,16 +72,16 @@ const BELOW: Record<Level, Level | null> = { catalog: 'schema', schema: 'table',
 function sibling(
   { name, access: { changes } }: NamedNode,
   above: NodeAccess,
-  { none, serviceAccounts }: PrincipalIndex,
-  meet: (effect: RuleEffect) => void,
+  { none, serviceAccounts, setOf }: PrincipalIndex,
+  least: ParentSize,
 ): Sibling<RuleEffect> {
   const byEffect = new Map<RuleEffect, number[]>();
   for (const { position, from, to } of changes) {
     if (from.effect === to.effect || serviceAccounts.has(position)) continue;
-    meet(to.effect);
     getOrInsert(byEffect, to.effect, () => []).push(position);
   }
-  const changed = [...byEffect].map(([effect, people]) => ({ effect, must: Bitset.of(none.size, people) }));
+  for (const [effect, people] of byEffect) least.meet(effect, people, name);
+  const changed = [...byEffect].map(([effect, people]) => ({ effect, must: setOf(people) }));
   const moved = Bitset.of(none.size, [...byEffect.values()].flat());
   const stayed = (people: Bitset): Bitset => people.minus(moved).minus(serviceAccounts);
   const parts = changed.map(({ effect, must }) => {
@@ -88,6 +89,7 @@ function sibling(
     const may = rank === 0 ? must : must.or(stayed(above.effects.get(effect) ?? none));
     return { effect, rank, must, may };
   });
-  const holders = parts.reduce((all, { rank, must }) => (rank === 0 ? all : all.or(must)), stayed(above.reached));
+  const reached = [...byEffect].flatMap(([{ privileges }, people]) => (privileges.length > 0 ? people : []));
+  const holders = stayed(above.reached).or(setOf(reached));
   return { name, parts, holders };
 }

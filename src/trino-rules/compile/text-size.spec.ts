@@ -46,8 +46,30 @@ describe('the least that the rules can take', () => {
     const snapshot = builder.snapshot();
     const filters = JSON.stringify([...new Set(compile(snapshot).document.tables.map(({ filter }) => filter))]).length;
 
-    const { where, combinations, atLeast } = refusal(snapshot, filters);
-    expect({ where, isEarly: combinations < 64 }).toEqual({ where: '', isEarly: true });
+    const { most, atLeast } = refusal(snapshot, filters);
+    expect({ where: most.where, isEarly: most.rules < 64 }).toEqual({ where: '', isEarly: true });
     expect(atLeast).toBeGreaterThan(filters);
+  });
+
+  it('counts the names of rules for one person each, before any is covered', () => {
+    const tables = Array.from({ length: 60 }, (_, i) => `table_${i % 7}${i}`);
+    const builder = aSnapshot();
+    for (let i = 0; i < 20; i++) {
+      builder.group(`only_${i}`, [`person_${i}`]).seesOnly('sales', `owner = ${i}`);
+      for (const table of tables.filter((_, j) => (i + j) % 3 > 0)) builder.may('SELECT', `sales.eu.${table}`);
+    }
+    const snapshot = builder.snapshot();
+    const rules = compile(snapshot).document.tables.filter(({ table }) => table?.includes('table') === true);
+    const bytes = rules.reduce((sum, rule) => sum + JSON.stringify(rule).length, 0);
+
+    const { most, atLeast } = refusal(snapshot, Math.floor(0.8 * bytes));
+    expect(most).toEqual({ where: 'sales.eu', rules: 20 });
+    // Covered, they would be counted together.
+    expect(atLeast).toBeLessThan(0.8 * bytes + Math.max(...rules.map((rule) => JSON.stringify(rule).length)));
+  });
+
+  it('is known by the parent with most rules', () => {
+    const snapshot = aSnapshot().group('g', ['ana']).may('SELECT', 'sales.eu.a').may('INSERT', 'sales.eu.b').snapshot();
+    expect(compile(snapshot).largest).toEqual({ where: 'sales.eu', rules: 2 });
   });
 });
