@@ -7,6 +7,7 @@ import { ApiRoute } from '../platform/openapi.js';
 import type { Account } from '../users/domain/account.js';
 import {
   LoginDto,
+  PASSWORD_REFUSALS,
   RefreshDto,
   RegisterDto,
   TokenResponse,
@@ -63,14 +64,7 @@ export class AuthController {
   }
 
   @Public()
-  @ApiRoute(
-    'login',
-    'Sign in: an access token and a refresh token',
-    'invalid_credentials',
-    'account_deactivated',
-    'too_many_requests',
-    'busy',
-  )
+  @ApiRoute('login', 'Sign in: an access token and a refresh token', 'account_deactivated', ...PASSWORD_REFUSALS)
   @Post('login')
   @HttpCode(200)
   @ApiOkResponse({ type: TokenResponse })

@@ -5,6 +5,9 @@ import { type Account, type Role, ROLES, emailProblem, usernameProblem } from '.
 import { passwordCharacterProblem, passwordProblem } from './domain/password.js';
 import type { TokenPair } from './tokens.service.js';
 
+/** Codes of requests with a password that are refused. */
+export const PASSWORD_REFUSALS = ['invalid_credentials', 'too_many_requests', 'busy'] as const;
+
 export const NEW_PASSWORD = {
   minLength: 8,
   maxLength: 128,

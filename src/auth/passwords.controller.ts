@@ -10,7 +10,7 @@ import {
   UntilClientGone,
 } from '../platform/access.js';
 import { ApiRoute, NoContent } from '../platform/openapi.js';
-import { EmailChangeDto, PasswordChangeDto, toUserResponse, UserResponse } from './auth.dto.js';
+import { EmailChangeDto, PASSWORD_REFUSALS, PasswordChangeDto, toUserResponse, UserResponse } from './auth.dto.js';
 import type { TokenFault } from './domain/claims.js';
 import { type FailedProof, PasswordsService } from './passwords.service.js';
 
@@ -21,13 +21,7 @@ export class PasswordsController {
   constructor(private readonly passwords: PasswordsService) {}
 
   @BeforePasswordChange()
-  @ApiRoute(
-    'changePassword',
-    'Change the own password; ends the other sessions',
-    'invalid_credentials',
-    'too_many_requests',
-    'busy',
-  )
+  @ApiRoute('changePassword', 'Change the own password; ends the other sessions', ...PASSWORD_REFUSALS)
   @Post('password')
   @NoContent()
   async changePassword(
@@ -46,14 +40,7 @@ export class PasswordsController {
     if (change.kind !== 'changed') throw refusalOf(change);
   }
 
-  @ApiRoute(
-    'changeEmail',
-    'Change the own e-mail address',
-    'invalid_credentials',
-    'email_taken',
-    'too_many_requests',
-    'busy',
-  )
+  @ApiRoute('changeEmail', 'Change the own e-mail address', 'email_taken', ...PASSWORD_REFUSALS)
   @Patch('me')
   @ApiOkResponse({ type: UserResponse })
   async changeEmail(

@@ -18,6 +18,7 @@ import {
   toGrantFilter,
   toGrantResponse,
   toNewGrant,
+  WRITE_REFUSALS,
 } from './grants.dto.js';
 import { GrantsService } from './grants.service.js';
 
@@ -39,14 +40,7 @@ export class GrantsController {
     return mapPage(page, (grant) => toGrantResponse(grant, this.clock.now()));
   }
 
-  @ApiRoute(
-    'createGrant',
-    'Grant privileges on a resource',
-    'busy',
-    'name_taken',
-    'rules_too_large',
-    'rules_unprovable',
-  )
+  @ApiRoute('createGrant', 'Grant privileges on a resource', ...WRITE_REFUSALS)
   @Post()
   @ApiCreatedResponse({ type: GrantResponse })
   @ApiOkResponse({ type: GrantResponse, description: 'An equal live grant exists.' })
@@ -60,7 +54,7 @@ export class GrantsController {
     return toGrantResponse(grant, this.clock.now(), warnings);
   }
 
-  @ApiRoute('changeGrants', 'Revoke and grant in one step', 'busy', 'name_taken', 'rules_too_large', 'rules_unprovable')
+  @ApiRoute('changeGrants', 'Revoke and grant in one step', ...WRITE_REFUSALS)
   @Post('batch')
   @HttpCode(200)
   @ApiOkResponse({ type: GrantBatchResponse })

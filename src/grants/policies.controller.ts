@@ -7,6 +7,7 @@ import { AdministratorsOnly, CurrentAuditContext } from '../platform/access.js';
 import { ApiRoute, NoContent } from '../platform/openapi.js';
 import { PageQuery } from '../platform/page.dto.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
+import { WRITE_REFUSALS } from './grants.dto.js';
 import { PolicyDto, PolicyPageResponse, PolicyResponse, toNewPolicy, toPolicyResponse } from './policies.dto.js';
 import { PoliciesService } from './policies.service.js';
 
@@ -24,15 +25,7 @@ export class PoliciesController {
     return mapPage(await this.policies.list(page), (policy) => toPolicyResponse(policy));
   }
 
-  @ApiRoute(
-    'createPolicy',
-    'Make a row filter, a mask, a hidden column or a deny',
-    'busy',
-    'name_taken',
-    'mask_conflict',
-    'rules_too_large',
-    'rules_unprovable',
-  )
+  @ApiRoute('createPolicy', 'Make a row filter, a mask, a hidden column or a deny', 'mask_conflict', ...WRITE_REFUSALS)
   @Post()
   @ApiCreatedResponse({ type: PolicyResponse })
   async create(
@@ -52,15 +45,7 @@ export class PoliciesController {
     return toPolicyResponse(await this.policies.find(id));
   }
 
-  @ApiRoute(
-    'replacePolicy',
-    'Replace a policy',
-    'busy',
-    'name_taken',
-    'mask_conflict',
-    'rules_too_large',
-    'rules_unprovable',
-  )
+  @ApiRoute('replacePolicy', 'Replace a policy', 'mask_conflict', ...WRITE_REFUSALS)
   @Put(':id')
   @ApiOkResponse({ type: PolicyResponse, description: 'Changed in one step.' })
   async replace(
