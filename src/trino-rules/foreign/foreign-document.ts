@@ -49,39 +49,13 @@ export function foreignDocument(
   audiences: Audiences,
   written: (expression: ForeignExpression) => string,
 ): ForeignDocument {
-  const unjudged: ForeignDocument['unjudged'] = [];
-  const sources = new Map<object, ForeignRule>();
   const { everybody } = audiences;
-  const open = whenAbsent(everybody);
-  const section = <Name extends keyof typeof documentRules>(
-    name: Name,
-    made: (typeof documentRules)[Name] = documentRules[name],
-  ): RulesDocument[Name][number][] => {
-    const found = rules.get(name);
-    if (found === undefined) return open[name];
-    return found.flatMap((rule) => {
-      const { user, isJudged: isAudienceJudged } = audiences.audience(rule);
-      // Which queries of others may be viewed or killed is no question of executing one.
-      if (user === null || rule.patterns.has('queryOwner')) return [];
-      const opaque = [...rule.patterns].filter(([, { text }]) => !isJudged(text));
-      for (const [field, pattern] of opaque) unjudged.push({ rule, field, ...pattern });
-      const patterns = new Map(
-        [...rule.patterns].filter(([field, { text }]) => isJudged(text) && anyName(field, text) !== undefined),
-      );
-      const isWhole = isAudienceJudged && opaque.length === 0;
-      const one = made(
-        { ...rule, ...(!isWhole && NOTHING_GIVEN), patterns },
-        user === undefined || !isJudged(user) ? {} : { user },
-      );
-      sources.set(one, rule);
-      return [one];
-    });
-  };
+  const sections = new SectionsOfFile(rules, audiences);
   const document: RulesDocument = {
     ...NO_RULES,
-    catalogs: section('catalogs'),
-    schemas: section('schemas'),
-    tables: section('tables', (rule, user) => {
+    catalogs: sections.of('catalogs'),
+    schemas: sections.of('schemas'),
+    tables: sections.of('tables', (rule, user) => {
       const columns = rule.columns.flatMap((column) => columnRule(column, written));
       return {
         ...documentRules.tables(rule, user),
@@ -90,13 +64,55 @@ export function foreignDocument(
       };
     }),
     // As without the last; but every listed user is named, and so compared.
-    queries: [...section('queries'), ...(everybody === undefined ? [] : [{ user: everybody, allow: [] }])],
-    functions: section('functions'),
-    procedures: section('procedures'),
-    system_session_properties: section('system_session_properties'),
-    catalog_session_properties: section('catalog_session_properties'),
+    queries: [...sections.of('queries'), ...(everybody === undefined ? [] : [{ user: everybody, allow: [] }])],
+    functions: sections.of('functions'),
+    procedures: sections.of('procedures'),
+    system_session_properties: sections.of('system_session_properties'),
+    catalog_session_properties: sections.of('catalog_session_properties'),
   };
-  return { document, sourceOf: (rule) => sources.get(rule) ?? null, unjudged };
+  return { document, sourceOf: (rule) => sections.sources.get(rule) ?? null, unjudged: sections.unjudged };
+}
+
+/** Turns the sections of a file into those of a document, and keeps the source of each rule. */
+class SectionsOfFile {
+  readonly sources = new Map<object, ForeignRule>();
+  readonly unjudged: ForeignDocument['unjudged'] = [];
+  private readonly open: RulesDocument;
+
+  constructor(
+    private readonly rules: ForeignRules,
+    private readonly audiences: Audiences,
+  ) {
+    this.open = whenAbsent(audiences.everybody);
+  }
+
+  of<Name extends keyof typeof documentRules>(
+    name: Name,
+    made: (typeof documentRules)[Name] = documentRules[name],
+  ): RulesDocument[Name][number][] {
+    const found = this.rules.get(name);
+    if (found === undefined) return this.open[name];
+    return found.flatMap((rule) => {
+      const { user, isJudged: isAudienceJudged } = this.audiences.audience(rule);
+      // Which queries of others may be viewed or killed is no question of executing one.
+      if (user === null || rule.patterns.has('queryOwner')) return [];
+      const judged = this.judged(rule, isAudienceJudged);
+      const one = made(judged, user === undefined || !isJudged(user) ? {} : { user });
+      this.sources.set(one, rule);
+      return [one];
+    });
+  }
+
+  /** Keeps the patterns whose matching names are known; with any other, the rule gives nothing. */
+  private judged(rule: ForeignRule, isAudienceJudged: boolean): ForeignRule {
+    const opaque = [...rule.patterns].filter(([, { text }]) => !isJudged(text));
+    for (const [field, pattern] of opaque) this.unjudged.push({ rule, field, ...pattern });
+    const patterns = new Map(
+      [...rule.patterns].filter(([field, { text }]) => isJudged(text) && anyName(field, text) !== undefined),
+    );
+    const isWhole = isAudienceJudged && opaque.length === 0;
+    return { ...rule, ...(!isWhole && NOTHING_GIVEN), patterns };
+  }
 }
 
 /** The engine's column names are lower-case: any other restricts nothing. */

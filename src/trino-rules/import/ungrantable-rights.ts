@@ -6,71 +6,91 @@ import type { ListedUsers } from '../foreign/audiences.js';
 
 /** Rights that Grantline never gives to people, of sections and fields that it never writes. */
 export function ungrantableRights(rules: ForeignRules, at: number, listed: ListedUsers): ImportFinding[] {
-  const given = (
-    section: SectionName,
-    object: string | null,
-    rights: (rule: ForeignRule) => string[],
-    why: string,
-  ): ImportFinding[] => {
-    const decided = new Set<string>();
-    return (rules.get(section) ?? []).flatMap((rule) => {
-      const names = listed.namesOf(rule);
-      const reached = names.filter((name) => !decided.has(name));
-      const isForAll = object === null || anyName(object, rule.patterns.get(object)?.text) === undefined;
-      if (listed.isJudged(rule) && isForAll) for (const name of names) decided.add(name);
-      const what = rights(rule);
-      if (reached.length === 0 || what.length === 0) return [];
-      return [importFinding('import-right', reached, what, why, { rule: rule.place, at: rule.at })];
-    });
-  };
-  const allowed = (rule: ForeignRule, what: string): string[] => (rule.gives.includes('true') ? [what] : []);
-  const text = ({ patterns }: ForeignRule, key: string): string => patterns.get(key)?.text ?? '';
-  return [
-    ...given(
-      'catalogs',
-      'catalog',
-      ({ gives }) => (gives.includes('owner') ? ['CREATE CATALOG and DROP CATALOG'] : []),
-      'nobody makes catalogs by a grant',
-    ),
-    ...given(
-      'queries',
-      'queryOwner',
-      (rule) =>
-        rule.patterns.has('queryOwner')
-          ? rule.gives.map((right) => `${right} queries of ${text(rule, 'queryOwner')}`)
-          : [],
-      "nobody views or kills another user's queries",
-    ),
-    ...given(
-      'impersonation',
-      'new_user',
-      (rule) => allowed(rule, `impersonate ${text(rule, 'new_user')}`),
-      'only service accounts impersonate',
-    ),
-    ...(rules.has('principals') && !rules.has('impersonation')
-      ? [
-          importFinding(
-            'import-right',
-            listed.users.map(({ name }) => name),
-            ['impersonate everybody'],
-            'only service accounts impersonate',
-            { rule: null, at },
-          ),
-        ]
-      : []),
-    ...given(
-      'system_information',
-      null,
-      ({ gives }) => gives.map((right) => `${right} system information`),
-      'no grant is about the engine itself',
-    ),
-    ...given(
-      'authorization',
-      'new_user',
-      (rule) => allowed(rule, `SET AUTHORIZATION to ${text(rule, 'new_user') || `the role ${text(rule, 'new_role')}`}`),
-      'no grant changes an owner',
-    ),
-  ];
+  return UNGRANTABLE.flatMap((right) => {
+    const found = rules.get(right.section);
+    if (found !== undefined) return givenBy(found, right, listed);
+    return right.section === 'impersonation' && rules.has('principals') ? [allImpersonate(right, at, listed)] : [];
+  });
+}
+
+interface UngrantableRight {
+  section: SectionName;
+  /** The pattern of what a rule is about besides users; null: a rule of the section is about all there is. */
+  object: string | null;
+  /** What a rule gives of it, for people. */
+  given: (rule: ForeignRule) => string[];
+  why: string;
+}
+
+const UNGRANTABLE: readonly UngrantableRight[] = [
+  {
+    section: 'catalogs',
+    object: 'catalog',
+    given: ({ gives }) => (gives.includes('owner') ? ['CREATE CATALOG and DROP CATALOG'] : []),
+    why: 'nobody makes catalogs by a grant',
+  },
+  {
+    section: 'queries',
+    object: 'queryOwner',
+    given: (rule) =>
+      rule.patterns.has('queryOwner')
+        ? rule.gives.map((right) => `${right} queries of ${textOf(rule, 'queryOwner')}`)
+        : [],
+    why: "nobody views or kills another user's queries",
+  },
+  {
+    section: 'impersonation',
+    object: 'new_user',
+    given: (rule) => (isAllowed(rule) ? [`impersonate ${textOf(rule, 'new_user')}`] : []),
+    why: 'only service accounts impersonate',
+  },
+  {
+    section: 'system_information',
+    object: null,
+    given: ({ gives }) => gives.map((right) => `${right} system information`),
+    why: 'no grant is about the engine itself',
+  },
+  {
+    section: 'authorization',
+    object: 'new_user',
+    given: (rule) => {
+      const owner = textOf(rule, 'new_user') || `the role ${textOf(rule, 'new_role')}`;
+      return isAllowed(rule) ? [`SET AUTHORIZATION to ${owner}`] : [];
+    },
+    why: 'no grant changes an owner',
+  },
+];
+
+function isAllowed({ gives }: ForeignRule): boolean {
+  return gives.includes('true');
+}
+
+function textOf({ patterns }: ForeignRule, field: string): string {
+  return patterns.get(field)?.text ?? '';
+}
+
+/** The rules that give it to somebody for whom no earlier rule has decided about everything. */
+function givenBy(
+  rules: readonly ForeignRule[],
+  { object, given, why }: UngrantableRight,
+  listed: ListedUsers,
+): ImportFinding[] {
+  const decided = new Set<string>();
+  return rules.flatMap((rule) => {
+    const names = listed.namesOf(rule);
+    const reached = names.filter((name) => !decided.has(name));
+    const isForAll = object === null || anyName(object, rule.patterns.get(object)?.text) === undefined;
+    if (listed.isJudged(rule) && isForAll) for (const name of names) decided.add(name);
+    const what = given(rule);
+    if (reached.length === 0 || what.length === 0) return [];
+    return [importFinding('import-right', reached, what, why, { rule: rule.place, at: rule.at })];
+  });
+}
+
+/** Where there are rules of principals and none of impersonation, the engine lets everybody become anybody. */
+function allImpersonate({ why }: UngrantableRight, at: number, { users }: ListedUsers): ImportFinding {
+  const names = users.map(({ name }) => name);
+  return importFinding('import-right', names, ['impersonate everybody'], why, { rule: null, at });
 }
 
 /**

@@ -21,65 +21,83 @@ export function reachableRules(
   patterns: PatternCache,
   trie = trieOf(reaches, patterns),
 ): boolean[] {
-  const { budget } = patterns;
-  const fresh = patterns.fresh();
-  const lives = reaches.map(() => false);
   const levels = reaches[0]?.path.length ?? 0;
+  const search = new DecidingRules(reaches, width, patterns);
   if (levels > 0) walk([]);
-  return lives;
+  return search.decides;
 
   function walk(path: readonly string[]): void {
     const branch = trie.branch(path);
-    if (path.length === levels - 1) everyName(branch);
-    else for (const name of branch.names().add(fresh)) walk([...path, name]);
+    if (path.length === levels - 1) search.below(branch);
+    else for (const name of branch.names().add(search.fresh)) walk([...path, name]);
+  }
+}
+
+class DecidingRules {
+  /** By rule. */
+  readonly decides: boolean[];
+  readonly fresh: string;
+  private readonly budget: PatternCache['budget'];
+
+  constructor(
+    private readonly reaches: readonly Reach[],
+    private readonly width: number,
+    patterns: PatternCache,
+  ) {
+    this.decides = reaches.map(() => false);
+    this.fresh = patterns.fresh();
+    this.budget = patterns.budget;
   }
 
   /** Rules about any name are asked once; a name is asked only about the rules that spell it out. */
-  function everyName(branch: Branch): void {
-    const decided: Bitset = new Uint32Array(width);
-    for (const index of branch.everywhere) decide(index, null, decided);
-    const decidedBefore = adding(branch.everywhere);
-    const here: Bitset = new Uint32Array(width);
-    for (const name of branch.names().add(fresh)) {
+  below(branch: Branch): void {
+    const decided: Bitset = new Uint32Array(this.width);
+    for (const index of branch.everywhere) this.decide(index, null, decided);
+    const decidedBefore = this.adding(branch.everywhere);
+    const here: Bitset = new Uint32Array(this.width);
+    for (const name of branch.names().add(this.fresh)) {
       const own = branch.only(name);
-      if (own.every((index) => lives[index])) continue;
-      budget.spend(width);
+      if (own.every((index) => this.decides[index])) continue;
+      this.budget.spend(this.width);
       here.fill(0);
-      for (const index of own) decide(index, decidedBefore(index), here);
+      for (const index of own) this.decide(index, decidedBefore(index), here);
     }
   }
 
-  function decide(index: number, before: Bitset | null, decided: Bitset): void {
-    const { at, words } = reaches[index]?.people ?? NOBODY;
-    budget.spend(at.length);
+  private decide(index: number, before: Bitset | null, decided: Bitset): void {
+    const { at, words } = this.people(index);
     for (let i = 0; i < at.length; i++) {
       const word = wordAt(at, i);
       const hit = wordAt(words, i) & ~(wordAt(decided, word) | (before === null ? 0 : wordAt(before, word)));
       if (hit === 0) continue;
-      lives[index] = true;
+      this.decides[index] = true;
       addWord(decided, word, hit);
     }
   }
 
   /** The users of the rules before one. What earlier questions added up is kept, as most come in the order of the rules. */
-  function adding(rules: readonly number[]): (index: number) => Bitset {
-    const decided: Bitset = new Uint32Array(width);
+  private adding(rules: readonly number[]): (index: number) => Bitset {
+    const decided: Bitset = new Uint32Array(this.width);
     let last = -1;
     let next = 0;
     return (index) => {
       if (last > index) {
-        budget.spend(width);
+        this.budget.spend(this.width);
         decided.fill(0);
         [last, next] = [-1, 0];
       }
       for (let rule = rules[next]; rule !== undefined && rule <= index; rule = rules[++next]) {
-        const people = reaches[rule]?.people ?? NOBODY;
-        budget.spend(people.at.length);
-        addSparse(decided, people);
+        addSparse(decided, this.people(rule));
         last = rule;
       }
       return decided;
     };
+  }
+
+  private people(index: number): SparseBitset {
+    const { people = NOBODY } = this.reaches[index] ?? {};
+    this.budget.spend(people.at.length);
+    return people;
   }
 }
 
