@@ -102,15 +102,8 @@ describe('the decision of a run', () => {
 
   describe('on rules that may be published', () => {
     it('publishes them', () => {
-      expect(decide(situation())).toEqual({
-        kind: 'publish',
-        next,
-        restore: null,
-        refusal: null,
-        isWithdrawal: false,
-        isWritten: true,
-        edit: null,
-      });
+      const how = { restore: null, refusal: null, isWithdrawal: false, isWritten: true, edit: null };
+      expect(decide(situation())).toEqual({ kind: 'publish', next, ...how });
     });
 
     it('keeps equal ones', () => {
@@ -130,6 +123,7 @@ describe('the decision of a run', () => {
     });
 
     it('overwrites an edit by hand', () => {
+      expect(editIn(situation({ live: { text: next.text } }))).toBeNull();
       const edited = situation({ live: { text: '{}' }, candidate: current });
       expect(decide(edited)).toMatchObject({ kind: 'publish', isWritten: true, edit: editIn(edited) });
       expect(editIn(edited)?.textHash).toMatch(/^[0-9a-f]{64}$/);
@@ -167,6 +161,12 @@ describe('the decision of a run', () => {
         isWithdrawal: true,
         refusal,
       });
+    });
+
+    it('records it where it is live, by an edit that it does not overwrite', () => {
+      const edited = situation({ candidate: refused, withdrawal: older, live: { text: older.text } });
+      expect(decide(edited)).toMatchObject({ kind: 'publish', isWritten: false, edit: null });
+      expect(editIn(edited)).not.toBeNull();
     });
 
     it('keeps what is published where nothing is taken away', () => {
@@ -210,6 +210,20 @@ describe('the decision of a run', () => {
         kind: 'refuse',
         refusal: { reasons: [{ severity: 'error' }], awaits: null },
       });
+    });
+
+    it('holds the version that is published already', () => {
+      const latest = { ...published, text: older.text };
+      const held = situation({ latest, live: { text: older.text }, restoring: restoring(next) });
+      expect(decide(held)).toMatchObject({ kind: 'publish', restore, isWritten: false });
+    });
+
+    it('stands in for a withdrawal, and ends well where it is ordered', () => {
+      const refused = situation({ candidate: refusedFor(next, 'proof-difference'), withdrawal: current });
+      const lasting = { kind: 'publish', restore, isWithdrawal: false, refusal: { awaits: null } };
+      expect(decide({ ...refused, restoring: restoring(current) })).toMatchObject(lasting);
+      const ordered = restoring(current, 0, { isOrdered: true });
+      expect(decide({ ...refused, restoring: ordered })).toMatchObject({ ...lasting, refusal: null });
     });
 
     it('keeps it while the current rules are refused, as long as it gives nothing that is withdrawn', () => {

@@ -100,7 +100,7 @@ describe('the report of a run', () => {
       ['TRINO_ACL_UNEXPLAINED_CHANGE', 'TRINO_ACL_SYNC_APPLIED'],
     ],
     ['a found version', { isFound: true }, { isWritten: false }, ['database_behind'], ['TRINO_ACL_DATABASE_BEHIND']],
-    ['a text that was live already', {}, { isWritten: false }, [], []],
+    ['a text that was live already', { checks: [finding('approved-change')] }, { isWritten: false }, [], []],
     [
       'a restore in place of another',
       { restored: { version: 1, until: at(59), reason: 'a test', ended: null } },
@@ -174,6 +174,10 @@ describe('the row of a run', () => {
   it('counts an edit once while it stays', () => {
     expect(newEdits(ended(applied(aVersion(2)), { edit }), [], null)).toMatchObject([{ overwritten: true }]);
     expect(newEdits(ended(applied(aVersion(2)), { edit }), [], found)).toEqual([]);
+    const own = aVersion(2, { edit });
+    expect(newEdits(ended(applied(own), { edit }), [unreported(own)], null)).toHaveLength(1);
+    const overwritten = runRow(ended(applied(own), { edit }), null);
+    expect(newEdits(ended(applied(aVersion(3)), { edit }), [], overwritten)).toHaveLength(1);
   });
 
   it('keeps since when a change waits, until a run does not refuse it', () => {
