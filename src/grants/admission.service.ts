@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type FieldError, Refused } from '../kernel/errors.js';
 import { Settings } from '../platform/settings.js';
 import { MaskConflicts } from '../trino-rules/model/mask-conflicts.js';
-import { type PolicySubject, principalText } from '../trino-rules/model/principal.js';
+import { type PolicyPrincipal, principalText } from '../trino-rules/model/principal.js';
 import { closedProblem, type Resource } from '../trino-rules/model/resource.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { UsersService } from '../users/users.service.js';
@@ -71,8 +71,8 @@ export class AdmissionService {
 
   /** Principals that do not exist, and service accounts. */
   principalErrors(
-    principals: readonly NamedIn<PolicySubject>[],
-    exists: (subject: PolicySubject) => boolean,
+    principals: readonly NamedIn<PolicyPrincipal>[],
+    exists: (subject: PolicyPrincipal) => boolean,
   ): FieldError[] {
     return principals.flatMap(({ field, named }): FieldError[] => {
       if (!exists(named)) return [{ field: `${field}.id`, message: `there is no such ${named.type}` }];
@@ -86,7 +86,7 @@ export class AdmissionService {
    * Checks that the principals exist, until the transaction ends, and claims the names of engine principals.
    * @throws Refused `validation_failed` with all invalid principals; `name_taken` for a name that an account has
    */
-  async admitPrincipals(principals: readonly NamedIn<PolicySubject>[]): Promise<void> {
+  async admitPrincipals(principals: readonly NamedIn<PolicyPrincipal>[]): Promise<void> {
     const subjects = principals.map(({ named }) => named);
     const missing = new Set((await this.directory.missing(subjects)).map(principalText));
     const errors = this.principalErrors(principals, (subject) => !missing.has(principalText(subject)));
@@ -96,7 +96,7 @@ export class AdmissionService {
   }
 
   /** Why `admitPrincipals` would refuse engine principals; null: it would not. */
-  async takenName(subjects: readonly PolicySubject[]): Promise<string | null> {
+  async takenName(subjects: readonly PolicyPrincipal[]): Promise<string | null> {
     const [held] = await this.users.namesClosedToEngine(engineNames(subjects));
     return held === undefined ? null : holderText(held);
   }
@@ -170,7 +170,7 @@ export class AdmissionService {
   }
 }
 
-function engineNames(subjects: readonly PolicySubject[]): string[] {
+function engineNames(subjects: readonly PolicyPrincipal[]): string[] {
   return [...new Set(subjects.flatMap((subject) => (subject.type === 'engine' ? [subject.name] : [])))];
 }
 

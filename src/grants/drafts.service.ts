@@ -6,7 +6,7 @@ import { type AccessDifference, accessDifferences } from '../trino-rules/answers
 import { AccessIndex } from '../trino-rules/answers/access-index.js';
 import { compareNames, compareNodes } from '../trino-rules/model/node.js';
 import { touchedBy, withDraft } from '../trino-rules/answers/draft.js';
-import type { PolicySubject } from '../trino-rules/model/principal.js';
+import type { PolicyPrincipal } from '../trino-rules/model/principal.js';
 import type { Resource } from '../trino-rules/model/resource.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { AdmissionService } from './admission.service.js';
@@ -95,7 +95,7 @@ export class DraftsService {
   private errors(before: Snapshot, request: DraftRequest): FieldError[] {
     const { grants, policies } = request;
     const index = new AccessIndex(before);
-    const exists = (subject: PolicySubject): boolean =>
+    const exists = (subject: PolicyPrincipal): boolean =>
       subject.type === 'user'
         ? index.user(subject.id) !== undefined
         : subject.type !== 'group' || index.group(subject.id) !== undefined;

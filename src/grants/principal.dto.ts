@@ -2,7 +2,7 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn } from 'class-validator';
 import { INTEGER } from '../platform/api-fields.js';
 import { FieldRule, idProblem } from '../platform/validation.js';
-import { type PolicySubject, type Principal, principalNameProblem } from '../trino-rules/model/principal.js';
+import { type PolicyPrincipal, type Principal, principalNameProblem } from '../trino-rules/model/principal.js';
 
 const TYPES = ['user', 'group', 'engine'] as const;
 const SUBJECT_TYPES = [...TYPES, 'everyone'] as const;
@@ -70,7 +70,7 @@ export function toPrincipal({ type, id = 0, name = '' }: PrincipalDto): Principa
   return type === 'engine' ? { type, name } : { type, id };
 }
 
-export function toSubject({ type, ...named }: SubjectDto): PolicySubject {
+export function toSubject({ type, ...named }: SubjectDto): PolicyPrincipal {
   return type === 'everyone' ? { type } : toPrincipal({ type, ...named });
 }
 

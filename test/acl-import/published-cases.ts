@@ -4,7 +4,7 @@ import { readForeignRulesFile } from '../../src/commands/foreign-rules-file.js';
 import { readUsers, type UserLine } from '../../src/commands/users-file.js';
 import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
 import { type ProvenImport, provenImport } from '../../src/trino-rules/import/proven-import.js';
-import type { PolicySubject } from '../../src/trino-rules/model/principal.js';
+import type { PolicyPrincipal } from '../../src/trino-rules/model/principal.js';
 import type { ColumnResource } from '../../src/trino-rules/model/resource.js';
 import type { Snapshot, SnapshotSettings } from '../../src/trino-rules/model/snapshot.js';
 import { NOW } from '../support/snapshot-builder.js';
@@ -66,7 +66,7 @@ export async function importCase({ users, rules }: Pick<PublishedCase, 'users' |
 
 export function snapshotText({ users, groups, grants, policies }: Snapshot): string {
   const userName = (id: number): string => users.find((user) => user.id === id)?.name ?? '';
-  const subject = (principal: PolicySubject): string => {
+  const subject = (principal: PolicyPrincipal): string => {
     if (principal.type === 'user') return userName(principal.id);
     if (principal.type === 'group') return groups.find(({ id }) => id === principal.id)?.name ?? '';
     return principal.type;

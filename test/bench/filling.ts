@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import type { PolicySubject } from '../../src/trino-rules/model/principal.js';
+import type { PolicyPrincipal } from '../../src/trino-rules/model/principal.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 
 /** The hash of an unknown password. */
@@ -68,7 +68,7 @@ export async function fill(url: string, { users, groups, grants, policies }: Sna
   }
 }
 
-function ids(principal: PolicySubject): { user?: number; group?: number } {
+function ids(principal: PolicyPrincipal): { user?: number; group?: number } {
   if (principal.type === 'user') return { user: principal.id };
   return principal.type === 'group' ? { group: principal.id } : {};
 }

@@ -2,7 +2,7 @@ import { intentSets } from '../../src/trino-rules/compile/intent-sets.js';
 import type { NodeAccess } from '../../src/trino-rules/compile/node-access.js';
 import { FRESH_PREFIX as FRESH } from '../../src/trino-rules/document/open-names.js';
 import type { EngineSets } from '../../src/trino-rules/engine/engine-sets.js';
-import type { PolicySubject } from '../../src/trino-rules/model/principal.js';
+import type { PolicyPrincipal } from '../../src/trino-rules/model/principal.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import { Chance } from '../support/chance.js';
 import type { Question } from '../support/engine-question.js';
@@ -33,7 +33,7 @@ export function everydayQuestions(snapshot: Snapshot): Question[] {
   const one = <T>(items: readonly T[]) => items[chance.below(items.length)];
   const members = new Map(snapshot.groups.map((group) => [group.id, group.members]));
   const names = new Map(snapshot.users.map(({ id, name }) => [id, name]));
-  const someMember = (principal: PolicySubject) => {
+  const someMember = (principal: PolicyPrincipal) => {
     if (principal.type === 'everyone') return one(snapshot.users)?.name;
     if (principal.type === 'engine') return principal.name;
     return names.get((principal.type === 'user' ? principal.id : one(members.get(principal.id) ?? [])) ?? 0);

@@ -5,7 +5,7 @@ import { touchedPart } from '../../src/grants/domain/touched-part.js';
 import { PostgresSnapshotStore } from '../../src/grants/infrastructure/postgres-snapshot-store.js';
 import { DatabaseSession } from '../../src/platform/infrastructure/database-session.js';
 import { covers, nodeOf } from '../../src/trino-rules/model/node.js';
-import type { PolicySubject, Principal } from '../../src/trino-rules/model/principal.js';
+import type { PolicyPrincipal, Principal } from '../../src/trino-rules/model/principal.js';
 import type { Resource } from '../../src/trino-rules/model/resource.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import { anySnapshot } from '../support/any-snapshot.js';
@@ -111,13 +111,13 @@ function partOf(everything: WrittenSnapshot, principal: Principal, node: Resourc
   const groups = everything.groups
     .map((group) => ({ ...group, members: group.members.filter(isOwn) }))
     .filter(({ id, members }) => members.length > 0 || (principal.type === 'group' && principal.id === id));
-  const isNamed = (subject: PolicySubject): boolean => {
+  const isNamed = (subject: PolicyPrincipal): boolean => {
     if (subject.type === 'everyone') return true;
     if (subject.type === 'group' && groups.some(({ id }) => id === subject.id)) return true;
     return JSON.stringify(subject) === JSON.stringify(principal);
   };
   const isOnPath = (resource: Resource): boolean => node === null || covers(resource, node);
-  const isPart = (entry: { principal: PolicySubject; resource: Resource }): boolean =>
+  const isPart = (entry: { principal: PolicyPrincipal; resource: Resource }): boolean =>
     isNamed(entry.principal) && isOnPath(entry.resource);
   return {
     users: everything.users.filter(({ id }) => isOwn(id)),
@@ -154,7 +154,7 @@ function written({ users, groups, grants, policies }: WrittenSnapshot): WrittenS
 }
 
 function tables({ users, groups, grants, policies }: Snapshot): object {
-  const columns = (subject: PolicySubject) => ({
+  const columns = (subject: PolicyPrincipal) => ({
     user_id: subject.type === 'user' ? subject.id : null,
     group_id: subject.type === 'group' ? subject.id : null,
     engine_name: subject.type === 'engine' ? subject.name : null,

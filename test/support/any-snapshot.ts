@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { PolicySubject, Principal } from '../../src/trino-rules/model/principal.js';
+import type { PolicyPrincipal, Principal } from '../../src/trino-rules/model/principal.js';
 import { PRIVILEGES, type Privilege } from '../../src/trino-rules/model/privilege.js';
 import type { Resource } from '../../src/trino-rules/model/resource.js';
 import type {
@@ -180,7 +180,7 @@ function anyGrant(stuff: Parts): fc.Arbitrary<SnapshotGrant> {
 }
 
 function anyPolicy(stuff: Parts): fc.Arbitrary<SnapshotPolicy> {
-  const subject = fc.oneof(anyPrincipal(stuff), fc.constant<PolicySubject>({ type: 'everyone' }));
+  const subject = fc.oneof(anyPrincipal(stuff), fc.constant<PolicyPrincipal>({ type: 'everyone' }));
   const base = { id: fc.constant(0), principal: subject, except: fc.array(anyPrincipal(stuff), { maxLength: 2 }) };
   const resource = anyResource(stuff);
   const column = fc.tuple(resource, fc.constantFrom(...stuff.columns)).map(([node, column]) => ({ ...node, column }));

@@ -1,4 +1,4 @@
-import type { PolicySubject, Principal } from '../../src/trino-rules/model/principal.js';
+import type { PolicyPrincipal, Principal } from '../../src/trino-rules/model/principal.js';
 import type { Privilege } from '../../src/trino-rules/model/privilege.js';
 import type { Resource } from '../../src/trino-rules/model/resource.js';
 import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from '../../src/trino-rules/model/snapshot.js';
@@ -148,7 +148,7 @@ const POLICY_DEPTHS: Depths = [
 ];
 
 function aPolicy(id: number, chance: Chance, tree: readonly Schema[][], anyPrincipal: () => Principal): SnapshotPolicy {
-  const subject: PolicySubject = chance.next() < 0.5 ? { type: 'everyone' } : anyPrincipal();
+  const subject: PolicyPrincipal = chance.next() < 0.5 ? { type: 'everyone' } : anyPrincipal();
   const base = { id, principal: subject, except: chance.next() < 0.5 ? [anyPrincipal()] : [] };
   const resource = nodeIn(aSchema(chance, tree), chance, POLICY_DEPTHS);
   const column = { ...resource, column: chance.pick(['email', 'phone', 'iban', 'birth_date', 'salary']) };

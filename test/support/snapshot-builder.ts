@@ -1,5 +1,5 @@
 import { nodeOf } from '../../src/trino-rules/model/node.js';
-import type { PolicySubject, Principal } from '../../src/trino-rules/model/principal.js';
+import type { PolicyPrincipal, Principal } from '../../src/trino-rules/model/principal.js';
 import { PRIVILEGES, type Privilege } from '../../src/trino-rules/model/privilege.js';
 import type { ColumnResource, Resource } from '../../src/trino-rules/model/resource.js';
 import type {
@@ -37,7 +37,7 @@ class SnapshotBuilder {
   private readonly grants: SnapshotGrant[] = [];
   private readonly policies: SnapshotPolicy[] = [];
   private settings: SnapshotSettings = SETTINGS;
-  private subject: PolicySubject = { type: 'everyone' };
+  private subject: PolicyPrincipal = { type: 'everyone' };
 
   user(name: string): this {
     this.subject = { type: 'user', id: this.userId(name) };
@@ -117,7 +117,11 @@ class SnapshotBuilder {
     return id;
   }
 
-  private about(except: readonly Principal[]): { id: number; principal: PolicySubject; except: readonly Principal[] } {
+  private about(except: readonly Principal[]): {
+    id: number;
+    principal: PolicyPrincipal;
+    except: readonly Principal[];
+  } {
     return { id: this.policies.length + 1, principal: this.subject, except };
   }
 

@@ -1,6 +1,6 @@
 import { grantDetails, policyDetails, sameDetails } from '../../grants/domain/audit-details.js';
 import { covers, depth } from '../../trino-rules/model/node.js';
-import type { PolicySubject } from '../../trino-rules/model/principal.js';
+import type { PolicyPrincipal } from '../../trino-rules/model/principal.js';
 import type { Snapshot, SnapshotGroup, SnapshotPolicy, SnapshotSettings } from '../../trino-rules/model/snapshot.js';
 import { joinById } from './join-by-id.js';
 
@@ -69,7 +69,7 @@ class ChangedGroups {
 
   /** The policy with its changed groups replaced by their copies. */
   withGroups(policy: SnapshotPolicy, when: 'before' | 'after'): SnapshotPolicy {
-    const renamed = <T extends PolicySubject>(subject: T): T => {
+    const renamed = <T extends PolicyPrincipal>(subject: T): T => {
       const i = subject.type === 'group' ? this.changed.findIndex(({ before: { id } }) => id === subject.id) : -1;
       return i < 0 ? subject : { ...subject, id: this.firstId + 2 * i + (when === 'before' ? 0 : 1) };
     };

@@ -1,4 +1,4 @@
-import type { PolicySubject } from '../../trino-rules/model/principal.js';
+import type { PolicyPrincipal } from '../../trino-rules/model/principal.js';
 import type { Resource } from '../../trino-rules/model/resource.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 
@@ -61,5 +61,5 @@ export abstract class PrincipalDirectory {
    * Those users and groups of `subjects` that do not exist. Locks the groups that do exist until the transaction ends, so it
    * comes before the transaction's writes. Engine principals are never missing: `users` claims their names.
    */
-  abstract missing(subjects: readonly PolicySubject[]): Promise<PolicySubject[]>;
+  abstract missing(subjects: readonly PolicyPrincipal[]): Promise<PolicyPrincipal[]>;
 }

@@ -1,5 +1,5 @@
 import type { AuditContext, AuditEntry, AuditEventName } from '../../audit/domain/audit-event.js';
-import { type PolicySubject, principalText } from '../../trino-rules/model/principal.js';
+import { type PolicyPrincipal, principalText } from '../../trino-rules/model/principal.js';
 import type { Privilege } from '../../trino-rules/model/privilege.js';
 import type { Resource } from '../../trino-rules/model/resource.js';
 import type { Grant, GrantOutcome, RevokeOutcome } from './grant.js';
@@ -10,7 +10,7 @@ import type { Policy, PolicyDraft } from './policy.js';
 export type AuditDetails = Readonly<Record<string, unknown>>;
 
 interface GrantTerms {
-  principal: PolicySubject;
+  principal: PolicyPrincipal;
   resource: Resource;
   privileges: readonly Privilege[];
   expiresAt: Date | null;
@@ -26,8 +26,8 @@ export function grantDetails({ principal, resource, privileges, expiresAt }: Gra
 }
 
 interface PolicyTerms extends PolicyDraft {
-  principal: PolicySubject;
-  except: readonly PolicySubject[];
+  principal: PolicyPrincipal;
+  except: readonly PolicyPrincipal[];
 }
 
 export function policyDetails({

@@ -1,6 +1,11 @@
 import type { FieldError } from '../../kernel/errors.js';
 import type { Page, PageRequest } from '../../kernel/page.js';
-import type { NamedPrincipal, NamedSubject, PolicySubject, Principal } from '../../trino-rules/model/principal.js';
+import type {
+  NamedPrincipal,
+  NamedPolicyPrincipal,
+  PolicyPrincipal,
+  Principal,
+} from '../../trino-rules/model/principal.js';
 import { type Privilege, privilegesOn } from '../../trino-rules/model/privilege.js';
 import type { ColumnResource, Resource } from '../../trino-rules/model/resource.js';
 import { expressionProblem } from '../../trino-rules/model/sql-expression.js';
@@ -21,7 +26,7 @@ export type PolicyRule =
 
 export interface NewPolicy {
   rule: PolicyRule;
-  principal: PolicySubject;
+  principal: PolicyPrincipal;
   except: Principal[];
   description: string | null;
 }
@@ -29,7 +34,7 @@ export interface NewPolicy {
 export interface Policy {
   id: number;
   rule: PolicyRule;
-  principal: NamedSubject;
+  principal: NamedPolicyPrincipal;
   except: NamedPrincipal[];
   description: string | null;
   createdAt: Date;

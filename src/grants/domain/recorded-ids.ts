@@ -1,4 +1,4 @@
-import type { PolicySubject, Principal } from '../../trino-rules/model/principal.js';
+import type { PolicyPrincipal, Principal } from '../../trino-rules/model/principal.js';
 import { orderedPrivileges } from '../../trino-rules/model/privilege.js';
 import type { SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 import type { NewPolicy, PolicyRule } from './policy.js';
@@ -32,7 +32,7 @@ export class RecordedIds {
     return present(this.users.get(name ?? ''));
   }
 
-  principal(named: PolicySubject): Principal {
+  principal(named: PolicyPrincipal): Principal {
     if (named.type === 'everyone') throw new Error('a file was read that grants something to everyone');
     if (named.type === 'user') return { type: 'user', id: this.user(this.fileUsers.get(named.id)) };
     if (named.type === 'engine') return named;
@@ -44,7 +44,7 @@ export class RecordedIds {
     return { rule: ruleOf(policy), principal: this.subject(policy.principal), except, description };
   }
 
-  private subject(named: PolicySubject): PolicySubject {
+  private subject(named: PolicyPrincipal): PolicyPrincipal {
     return named.type === 'everyone' ? named : this.principal(named);
   }
 }

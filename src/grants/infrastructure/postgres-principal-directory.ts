@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
-import type { PolicySubject } from '../../trino-rules/model/principal.js';
+import type { PolicyPrincipal } from '../../trino-rules/model/principal.js';
 import { PrincipalDirectory } from '../domain/admission-ports.js';
 
 @Injectable()
@@ -9,7 +9,7 @@ export class PostgresPrincipalDirectory extends PrincipalDirectory {
     super();
   }
 
-  override async missing(subjects: readonly PolicySubject[]): Promise<PolicySubject[]> {
+  override async missing(subjects: readonly PolicyPrincipal[]): Promise<PolicyPrincipal[]> {
     // Also where no group is named: a snapshot file locks the groups first, so that it never waits for one that waits for it.
     await this.session.manager.query('LOCK TABLE groups IN ROW SHARE MODE');
     const ids = (type: 'user' | 'group') => subjects.flatMap((subject) => (subject.type === type ? [subject.id] : []));

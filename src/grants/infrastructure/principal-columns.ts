@@ -1,4 +1,9 @@
-import type { NamedPrincipal, NamedSubject, PolicySubject, Principal } from '../../trino-rules/model/principal.js';
+import type {
+  NamedPrincipal,
+  NamedPolicyPrincipal,
+  PolicyPrincipal,
+  Principal,
+} from '../../trino-rules/model/principal.js';
 import { nodeOf } from '../../trino-rules/model/node.js';
 import type { Resource } from '../../trino-rules/model/resource.js';
 
@@ -25,7 +30,7 @@ export function principalJoins(alias: string): string {
 }
 
 /** The values for `user_id, group_id, engine_name`. */
-export function principalValues(subject: PolicySubject): [number | null, number | null, string | null] {
+export function principalValues(subject: PolicyPrincipal): [number | null, number | null, string | null] {
   return [
     subject.type === 'user' ? subject.id : null,
     subject.type === 'group' ? subject.id : null,
@@ -33,7 +38,7 @@ export function principalValues(subject: PolicySubject): [number | null, number 
   ];
 }
 
-export function subjectOf(row: PrincipalColumns): NamedSubject {
+export function subjectOf(row: PrincipalColumns): NamedPolicyPrincipal {
   return principalOf(row) ?? { type: 'everyone' };
 }
 

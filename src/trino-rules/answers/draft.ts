@@ -1,5 +1,5 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
-import type { PolicySubject, Principal } from '../model/principal.js';
+import type { PolicyPrincipal, Principal } from '../model/principal.js';
 import { principalText } from '../model/principal.js';
 import type { Resource } from '../model/resource.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../model/snapshot.js';
@@ -43,7 +43,7 @@ export function withDraft(snapshot: Snapshot, draft: Draft): Snapshot {
 
 /** Subjects, and the nodes where a draft can change their access, there and below. */
 export interface Touched {
-  subjects: readonly PolicySubject[];
+  subjects: readonly PolicyPrincipal[];
   nodes: Resource[];
 }
 

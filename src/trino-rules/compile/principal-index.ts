@@ -1,4 +1,4 @@
-import type { PolicySubject, Subject } from '../model/principal.js';
+import type { PolicyPrincipal, Subject } from '../model/principal.js';
 import type { Snapshot, SnapshotPolicy } from '../model/snapshot.js';
 import { Bitset } from './bitset.js';
 import { hasEffect } from './engine-terms.js';
@@ -13,7 +13,7 @@ export interface PrincipalIndex {
   /** People who are active. */
   activePeople: Bitset;
   /** Members of what a grant or a policy names: active people and engine principals, never a service account. */
-  resolvePrincipal(named: PolicySubject): Bitset;
+  resolvePrincipal(named: PolicyPrincipal): Bitset;
   /** Members of a policy's principal, without its exceptions. */
   resolvePolicy(policy: SnapshotPolicy): Bitset;
   namesOf: (people: Bitset) => string[];
@@ -48,7 +48,7 @@ export function indexPrincipals(snapshot: Snapshot): PrincipalIndex {
     ).and(activePeople);
   const byGroup = new Map(snapshot.groups.map(({ id, members }) => [id, people(members)]));
 
-  const resolvePrincipal = (named: PolicySubject): Bitset => {
+  const resolvePrincipal = (named: PolicyPrincipal): Bitset => {
     switch (named.type) {
       case 'everyone':
         return everyone;
@@ -88,7 +88,7 @@ function engineNamesWithGrants({ grants, at }: Snapshot): Set<string> {
 function listSubjects({ users, grants, policies, settings }: Snapshot): Subject[] {
   const serviceAccounts = new Set(settings.serviceAccounts);
   const engines = new Set<string>();
-  const note = (principal: PolicySubject): void => {
+  const note = (principal: PolicyPrincipal): void => {
     if (principal.type === 'engine') engines.add(principal.name);
   };
   for (const { principal } of [...grants, ...policies]) note(principal);

@@ -1,4 +1,4 @@
-import type { PolicySubject } from './principal.js';
+import type { PolicyPrincipal } from './principal.js';
 import { Principals } from './principals.js';
 import { orderedPrivileges } from './privilege.js';
 import { closedProblem } from './resource.js';
@@ -12,7 +12,7 @@ import { isLive, type Snapshot } from './snapshot.js';
 export function effective(snapshot: Snapshot): Snapshot {
   const { settings, at } = snapshot;
   const principals = new Principals(snapshot);
-  const isNamed = (subject: PolicySubject): boolean => principals.exists(subject);
+  const isNamed = (subject: PolicyPrincipal): boolean => principals.exists(subject);
   const isOpen = ({ resource }: Snapshot['grants'][number] | Snapshot['policies'][number]): boolean =>
     closedProblem(resource, settings.metadataCatalog) === null;
   return {

@@ -3,7 +3,8 @@ import { nameProblem } from '../../kernel/name.js';
 /** The principal of a grant or a policy. An engine principal is a literal name, is in no group, and is never an account. */
 export type Principal = { type: 'user'; id: number } | { type: 'group'; id: number } | { type: 'engine'; name: string };
 
-export type PolicySubject = Principal | { type: 'everyone' };
+/** Of a policy: everyone, too. */
+export type PolicyPrincipal = Principal | { type: 'everyone' };
 
 /** A principal as it is shown to people: with the name that it has now. */
 export type NamedPrincipal =
@@ -11,10 +12,10 @@ export type NamedPrincipal =
   | { type: 'group'; id: number; name: string }
   | { type: 'engine'; name: string };
 
-export type NamedSubject = NamedPrincipal | { type: 'everyone' };
+export type NamedPolicyPrincipal = NamedPrincipal | { type: 'everyone' };
 
 /** For people, as the command line and the queries take it: `user:12`, `group:3`, `engine:etl`, `everyone`. */
-export function principalText(subject: PolicySubject): string {
+export function principalText(subject: PolicyPrincipal): string {
   switch (subject.type) {
     case 'user':
     case 'group':

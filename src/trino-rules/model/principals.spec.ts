@@ -8,13 +8,13 @@ import { isError } from '../document/finding.js';
 import { Evaluator } from '../engine/evaluator.js';
 import { checkRules } from '../verify/check.js';
 import { decide } from './decision.js';
-import type { PolicySubject, Principal } from './principal.js';
+import type { PolicyPrincipal, Principal } from './principal.js';
 import { Principals } from './principals.js';
 
-const EVERYONE: PolicySubject = { type: 'everyone' };
+const EVERYONE: PolicyPrincipal = { type: 'everyone' };
 const engine = (name: string): Principal => ({ type: 'engine', name });
 const user = (id: number): Principal => ({ type: 'user', id });
-const names = (snapshot: ReturnType<typeof grantedToEveryone>, named: PolicySubject) =>
+const names = (snapshot: ReturnType<typeof grantedToEveryone>, named: PolicyPrincipal) =>
   [...new Principals(snapshot).members(named).values()].map(({ name }) => name);
 
 /** ana is active and bo is not; etl holds a live grant, old_etl an expired one, and policies name rep. */

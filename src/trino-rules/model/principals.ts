@@ -1,5 +1,5 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
-import { type NamedPrincipal, type PolicySubject, type Principal, principalText } from './principal.js';
+import { type NamedPrincipal, type PolicyPrincipal, type Principal, principalText } from './principal.js';
 import { isLive, type Snapshot, type SnapshotGrant, type SnapshotGroup, type SnapshotPolicy } from './snapshot.js';
 
 /** How a grant or a policy applies to a principal. */
@@ -45,7 +45,7 @@ export class Principals {
   }
 
   /** Active accounts and engine principals; never a service account, which follows the settings alone. */
-  members(named: PolicySubject): Members {
+  members(named: PolicyPrincipal): Members {
     return getOrInsert(this.resolved, principalText(named), () => {
       const members = this.listed(named).map((member) => [principalText(member), member] as const);
       return new Map(members);
@@ -62,7 +62,7 @@ export class Principals {
    * How a grant or a policy that names `named` applies to `principal`; null: it does not. A group is taken as a member would be who
    * is in no other group.
    */
-  through(named: PolicySubject, principal: Principal): Through | null {
+  through(named: PolicyPrincipal, principal: Principal): Through | null {
     if (principal.type === 'group') {
       if (named.type === 'everyone') return this.groups.has(principal.id) ? 'everyone' : null;
       return named.type === 'group' && named.id === principal.id ? 'directly' : null;
@@ -81,7 +81,7 @@ export class Principals {
   }
 
   /** Whether there is such an account or group; an engine principal has no row, and a service account is none. */
-  exists(named: PolicySubject): boolean {
+  exists(named: PolicyPrincipal): boolean {
     if (named.type === 'user') return this.users.has(named.id);
     return named.type === 'group' ? this.groups.has(named.id) : !isServiceAccount(this.snapshot, named);
   }
@@ -92,7 +92,7 @@ export class Principals {
     return [...new Set([...grants, ...this.known.values()])];
   }
 
-  private listed(named: PolicySubject): Member[] {
+  private listed(named: PolicyPrincipal): Member[] {
     switch (named.type) {
       case 'everyone': {
         const engines = new Set([...this.known.keys(), ...this.assumed]);
@@ -115,6 +115,6 @@ export class Principals {
   }
 }
 
-export function isServiceAccount({ settings }: Pick<Snapshot, 'settings'>, principal: PolicySubject): boolean {
+export function isServiceAccount({ settings }: Pick<Snapshot, 'settings'>, principal: PolicyPrincipal): boolean {
   return principal.type === 'engine' && settings.serviceAccounts.includes(principal.name);
 }

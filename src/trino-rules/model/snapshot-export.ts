@@ -1,5 +1,5 @@
 import { compareNames, compareNodes, nodeOf } from './node.js';
-import type { PolicySubject } from './principal.js';
+import type { PolicyPrincipal } from './principal.js';
 import { orderedPrivileges } from './privilege.js';
 import type { Resource } from './resource.js';
 import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from './snapshot.js';
@@ -93,7 +93,7 @@ export class RowExport {
     };
   }
 
-  private subject(named: PolicySubject): object {
+  private subject(named: PolicyPrincipal): object {
     if (named.type === 'user') return { type: named.type, name: this.user(named.id) };
     if (named.type === 'group') return { type: named.type, name: known(this.groups, named.id) };
     return named.type === 'engine' ? { type: named.type, name: named.name } : { type: named.type };

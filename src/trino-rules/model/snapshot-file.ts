@@ -1,5 +1,5 @@
 import { nameProblem } from '../../kernel/name.js';
-import type { PolicySubject } from './principal.js';
+import type { PolicyPrincipal } from './principal.js';
 import { SnapshotDecoder, type SnapshotProblem } from './snapshot-decoder.js';
 import { SnapshotNames } from './snapshot-names.js';
 import { SnapshotRows } from './snapshot-rows.js';
@@ -50,7 +50,7 @@ export function readSnapshot(value: unknown, defaults: SnapshotDefaults): Snapsh
 export function writeSnapshot({ users, groups, grants, policies, settings, at }: Snapshot): object {
   const userNames = new Map(users.map(({ id, name }) => [id, name]));
   const groupNames = new Map(groups.map(({ id, name }) => [id, name]));
-  const principal = (named: PolicySubject): object => {
+  const principal = (named: PolicyPrincipal): object => {
     if (named.type === 'user') return { type: 'user', name: userNames.get(named.id) };
     if (named.type === 'group') return { type: 'group', name: groupNames.get(named.id) };
     return named;

@@ -1,5 +1,5 @@
 import { foldedName, nameProblem } from '../../kernel/name.js';
-import type { PolicySubject, Principal } from './principal.js';
+import type { PolicyPrincipal, Principal } from './principal.js';
 import type { SnapshotDecoder } from './snapshot-decoder.js';
 import type { SnapshotGroup, SnapshotSettings, SnapshotUser } from './snapshot.js';
 
@@ -49,7 +49,7 @@ export class SnapshotNames {
     }
   }
 
-  subject(value: unknown, path: string): PolicySubject {
+  subject(value: unknown, path: string): PolicyPrincipal {
     const { type } = typeof value === 'object' && value !== null && 'type' in value ? value : { type: undefined };
     if (type !== 'everyone') return this.principal(value, path);
     this.form.object(value, path, ['type']);

@@ -1,4 +1,4 @@
-import type { PolicySubject, Principal } from './principal.js';
+import type { PolicyPrincipal, Principal } from './principal.js';
 import type { Privilege } from './privilege.js';
 import type { ColumnResource, Resource } from './resource.js';
 
@@ -19,7 +19,7 @@ export interface SnapshotGroup {
 export interface SnapshotGrant {
   /** The row's id, for explanations; a snapshot file without ids numbers them from 1. */
   id: number;
-  principal: PolicySubject;
+  principal: PolicyPrincipal;
   resource: Resource;
   privileges: readonly Privilege[];
   /** Without effect from this moment on. */
@@ -34,7 +34,7 @@ export function isLive(grant: SnapshotGrant, at: Date): boolean {
 
 interface PolicyBase {
   id: number;
-  principal: PolicySubject;
+  principal: PolicyPrincipal;
   /** Principals that the policy does not apply to. */
   except: readonly Principal[];
 }

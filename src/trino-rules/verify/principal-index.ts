@@ -1,4 +1,4 @@
-import type { PolicySubject, Subject } from '../model/principal.js';
+import type { PolicyPrincipal, Subject } from '../model/principal.js';
 import { isLive, type Snapshot, type SnapshotPolicy } from '../model/snapshot.js';
 
 /**
@@ -24,7 +24,7 @@ export class PrincipalIndex {
       const position = enter({ kind: 'person', name, userId: id, isActive });
       if (isActive) this.byAccount.set(id, position);
     }
-    const named: PolicySubject[] = [...grants, ...policies].map(({ principal }) => principal);
+    const named: PolicyPrincipal[] = [...grants, ...policies].map(({ principal }) => principal);
     for (const principal of [...named, ...policies.flatMap(({ except }) => except)]) {
       if (principal.type !== 'engine' || accounts.has(principal.name) || this.byEngineName.has(principal.name))
         continue;
@@ -43,7 +43,7 @@ export class PrincipalIndex {
   }
 
   /** Members of what a grant or a policy names: active people and engine principals, never a service account. */
-  resolvePrincipal(named: PolicySubject): readonly number[] {
+  resolvePrincipal(named: PolicyPrincipal): readonly number[] {
     switch (named.type) {
       case 'everyone':
         return this.everyone;
