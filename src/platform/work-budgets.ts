@@ -20,6 +20,8 @@ interface Work {
   userId: number;
   counted: Counted;
   begun: number;
+  /** Milliseconds that have been counted already. */
+  parsed: number;
 }
 
 /** Above so many budgets, those that are whole again are forgotten. */
@@ -48,13 +50,12 @@ export class WorkBudgets {
     const begun = this.timers.now();
     const budget = this.of(userId, begun);
     refuse(secondsToWait(budget, begun));
-    this.underWay.set(request, { userId, counted, begun });
+    this.underWay.set(request, { userId, counted, begun, parsed: 0 });
     if (counted === 'always') this.keep(userId, { ...budget, inFlight: budget.inFlight + 1 }, begun);
   }
 
   /**
-   * Counts the parsing of a body, and leaves out the time in which it came. Many may have come at once: each is parsed only
-   * while the budget lasts.
+   * Counts the parsing of a body. Many bodies may have come at once: each is parsed only while the budget lasts.
    * @throws Refused `too_many_requests`
    */
   parsing<T>(request: FastifyRequest, parse: () => T): T {
@@ -65,19 +66,21 @@ export class WorkBudgets {
     try {
       return parse();
     } finally {
-      work.begun = this.timers.now();
-      this.keep(work.userId, afterWork(this.of(work.userId, begun), work.begun - begun, work.begun), work.begun);
+      const now = this.timers.now();
+      work.parsed = now - begun;
+      this.keep(work.userId, afterWork(this.of(work.userId, begun), work.parsed, now), now);
     }
   }
 
   private end(request: FastifyRequest, status: number): void {
     const work = this.underWay.get(request);
     if (work === undefined || !this.underWay.delete(request)) return;
-    const { userId, counted, begun } = work;
+    const { userId, counted, begun, parsed } = work;
     const now = this.timers.now();
     const budget = this.of(userId, now);
     const isCharged = counted === 'always' || (status >= 400 && status < 500);
-    const charged = isCharged ? afterWork(budget, costOf(now - begun), now) : budget;
+    const rest = Math.max(0, costOf(now - begun) - parsed);
+    const charged = isCharged ? afterWork(budget, rest, now) : budget;
     this.keep(userId, { ...charged, inFlight: charged.inFlight - (counted === 'always' ? 1 : 0) }, now);
   }
 
