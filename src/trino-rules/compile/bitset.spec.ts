@@ -37,6 +37,9 @@ describe('a set of small numbers', () => {
         const sorted = (members: Iterable<number>) => [...new Set(members)].sort((x, y) => x - y);
 
         expect(a.members()).toEqual(sorted(some));
+        expect(Bitset.where(SIZE, (member) => some.includes(member)).members()).toEqual(sorted(some));
+        expect(a.contains(b)).toBe(others.every((each) => some.includes(each)));
+        expect(a.meets(b)).toBe(others.some((each) => some.includes(each)));
         expect(a.count()).toBe(some.length);
         expect(a.or(b).members()).toEqual(sorted([...some, ...others]));
         expect(a.countWith(b)).toBe(new Set([...some, ...others]).size);

@@ -118,6 +118,10 @@ describe('a snapshot file', () => {
       'users[1]: must be an object',
     ]);
     expect(problems([])).toEqual([': must be an object']);
+    expect(problems({ version: 1, users: [5, { id: 1, name: 7 }] })).toEqual([
+      'users[0]: must be an object',
+      'users[1].name: must be a string',
+    ]);
     expect(problems({ version: 1, grants: [null], groups: [{ name: 1 }, { name: 2 }] })).toEqual([
       'groups[0].name: must be a string',
       'groups[1].name: must be a string',
