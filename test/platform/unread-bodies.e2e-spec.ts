@@ -89,13 +89,16 @@ describe('bodies that are not read', () => {
     connection.destroy();
   });
 
-  it('lose no answer to a client that reads only when it has sent all', async () => {
+  it.each([
+    ['a long body', 401, post('/api/admin/groups', 'Content-Length: 1000000\r\n')],
+    ['bytes after its last request', 404, get.replace('Host: x', 'Host: x\r\nConnection: close')],
+  ])('lose no answer to a client that reads only when it has sent all: %s', async (_, status, beginning) => {
     const connection = (await RawConnection.open(service.url)).stopReading();
-    connection.send(`${post('/api/admin/groups', 'Content-Length: 1000000\r\n')}${'a'.repeat(1_000_000)}`);
+    connection.send(`${beginning}${'a'.repeat(1_000_000)}`);
     await connection.sent();
     connection.readOn();
 
-    expect(statusesIn(await connection.closed)).toEqual([401]);
+    expect(statusesIn(await connection.closed)).toEqual([status]);
   });
 
   it('are asked for only where they are wanted: 100 Continue', async () => {

@@ -80,7 +80,7 @@ export class SlicedReading implements TurnTaker {
 
   private close(): void {
     const { socket } = this;
-    if (!this.reader.hasUnread()) this.closeAtOnce();
+    if (!this.reader.hasUnread() && socket.readableLength === 0) this.closeAtOnce();
     else if (this.discarded === null) {
       this.discarded = 0;
       socket.end();
