@@ -206,6 +206,8 @@ describe('a snapshot file', () => {
       policy({ kind: 'row_filter', expression: 'a', privileges: ['SELECT'] }),
       'policies[0].privileges: means nothing in a row_filter',
     ],
+    [file({ settings: { metadata_catalog: 'system' } }), 'settings.metadata_catalog: is closed anyway'],
+    [file({ groups: [{ name: 'staff', description: 'all', note: 1 }] }), 'groups[0].note: is not a known field'],
     [
       file({ settings: { writable_catalogs: ['grantline'] } }),
       'settings.writable_catalogs[0]: must be neither the metadata catalog nor system',
