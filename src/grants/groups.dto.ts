@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { principalNameProblem } from '../kernel/name.js';
 import { INTEGER, MOMENT, NULLABLE_TEXT, PageResponse } from '../platform/api-fields.js';
 import { FieldRule, WITHOUT_NUL } from '../platform/validation.js';
-import { principalNameProblem } from '../trino-rules/model/principal.js';
 import { descriptionProblem } from './domain/description.js';
 import type { Group, GroupChange, Member } from './domain/group.js';
 

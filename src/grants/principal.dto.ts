@@ -1,8 +1,9 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn } from 'class-validator';
+import { principalNameProblem } from '../kernel/name.js';
 import { INTEGER } from '../platform/api-fields.js';
 import { FieldRule, idProblem } from '../platform/validation.js';
-import { type PolicyPrincipal, type Principal, principalNameProblem } from '../trino-rules/model/principal.js';
+import type { PolicyPrincipal, Principal } from '../trino-rules/model/principal.js';
 
 const TYPES = ['user', 'group', 'engine'] as const;
 const SUBJECT_TYPES = [...TYPES, 'everyone'] as const;

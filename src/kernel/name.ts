@@ -7,6 +7,12 @@ export function nameProblem(name: string): string | null {
   return /[\p{C}\p{Zl}\p{Zp}]/u.test(name) ? 'must not hold control, format or unassigned characters' : null;
 }
 
+/** Why `name` cannot be a name on the engine, or a group's; null when it can. It is compared as it is spelled. */
+export function principalNameProblem(name: unknown): string | null {
+  if (typeof name !== 'string') return name === undefined ? 'is required' : 'must be a string';
+  return nameProblem(name);
+}
+
 /** Equal for names that differ in the case of ASCII letters only: one holder for them all. As the database's indexes fold them. */
 export function foldedName(name: string): string {
   return name.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());

@@ -63,6 +63,10 @@ const BREACHES: Record<string, [file: string, text: string]> = {
     'src/trino-rules/verify/proof-of-nothing.ts',
     `import type { AnyOf } from '../document/detour.js'; export type A = AnyOf;`,
   ],
+  'the-proof-resolves-principals-itself': [
+    'src/trino-rules/verify/borrowed.ts',
+    `import type { Principals } from '../model/principals.js'; export type A = Principals;`,
+  ],
   'the-compiler-reads-no-specification': [
     'src/trino-rules/compile/shortcut.ts',
     `import { accessOf } from '../model/intent.js'; export const a = accessOf;`,

@@ -1,5 +1,3 @@
-import { nameProblem } from '../../kernel/name.js';
-
 /** The principal of a grant or a policy. An engine principal is a literal name, is in no group, and is never an account. */
 export type Principal = { type: 'user'; id: number } | { type: 'group'; id: number } | { type: 'engine'; name: string };
 
@@ -25,12 +23,6 @@ export function principalText(subject: PolicyPrincipal): string {
     case 'everyone':
       return 'everyone';
   }
-}
-
-/** Why `name` cannot be a name on the engine, or a group's; null when it can. It is compared as it is spelled. */
-export function principalNameProblem(name: unknown): string | null {
-  if (typeof name !== 'string') return name === undefined ? 'is required' : 'must be a string';
-  return nameProblem(name);
 }
 
 /** A user as the engine knows it. */
