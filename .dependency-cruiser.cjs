@@ -1,6 +1,17 @@
 // The one direction (docs/decisions/0002): controller → service → domain ← infrastructure, and modules in this order,
 // each importing only earlier ones. Type-only imports count.
-const MODULES = ['kernel', 'trino-rules', 'platform', 'audit', 'users', 'auth', 'grants', 'query-engine', 'acl-sync'];
+const MODULES = [
+  'kernel',
+  'trino-rules',
+  'rules-files',
+  'platform',
+  'audit',
+  'users',
+  'auth',
+  'grants',
+  'query-engine',
+  'acl-sync',
+];
 
 const moduleOrder = MODULES.slice(0, -1).map((name, position) => ({
   name: `module-order-${name}`,
@@ -11,10 +22,10 @@ const moduleOrder = MODULES.slice(0, -1).map((name, position) => ({
 }));
 
 // Decisions: plain data in, plain data out.
-const PURE = '^src/(trino-rules/|[^/]+/domain/)';
+const PURE = '^src/(trino-rules/|rules-files/|[^/]+/domain/)';
 
 // What a finding rests on. Nothing of the compiler can be reached from here.
-const JUDGING = '^src/trino-rules/(engine|answers|check|diff|lint|verify)/';
+const JUDGING = '^src/(trino-rules/(engine|answers|diff|lint|verify)|rules-files/check)/';
 
 module.exports = {
   forbidden: [
@@ -41,11 +52,11 @@ module.exports = {
       to: { pathNot: ['^src/kernel/', PURE, 'node_modules/refa/', '^(node:)?crypto$'] },
     },
     {
-      name: 'trino-rules-is-a-library',
+      name: 'rules-are-libraries',
       comment: 'usable without the service: docs/decisions/0018',
       severity: 'error',
-      from: { path: '^src/trino-rules/', pathNot: '[.]spec[.]ts$' },
-      to: { pathNot: ['^src/(kernel|trino-rules)/', 'node_modules/refa/', '^(node:)?crypto$'] },
+      from: { path: '^src/(trino-rules|rules-files)/', pathNot: '[.]spec[.]ts$' },
+      to: { pathNot: ['^src/(kernel|trino-rules|rules-files)/', 'node_modules/refa/', '^(node:)?crypto$'] },
     },
     {
       name: 'the-proof-shares-nothing-with-the-compiler',
@@ -80,7 +91,7 @@ module.exports = {
       comment: 'model, document, then the engine, and what judges by its answers',
       severity: 'error',
       from: { path: '^src/trino-rules/(model|document|engine)/', pathNot: '[.]spec[.]ts$' },
-      to: { path: '^src/trino-rules/(answers|check|diff|foreign|import|lint|verify)/' },
+      to: { path: '^src/trino-rules/(answers|diff|lint|verify)/' },
     },
     {
       name: 'services-see-ports',

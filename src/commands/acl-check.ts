@@ -1,6 +1,6 @@
 import { loadServiceSettings } from '../platform/settings-loader.js';
-import { checkCodes, explain } from '../trino-rules/check/checks.js';
-import type { ServiceSettings } from '../trino-rules/check/file-invariants.js';
+import { checkCodes, explain } from '../rules-files/check/checks.js';
+import type { ServiceSettings } from '../rules-files/check/file-invariants.js';
 import { type CheckedFile, checkFile, unreadableFile } from './check/check-file.js';
 import { sarifReport } from './check/report-sarif.js';
 import { textReport } from './check/report-text.js';

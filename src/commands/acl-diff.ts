@@ -1,7 +1,7 @@
 import { accessDiffForm, accessDiffLines } from '../trino-rules/diff/access-diff-form.js';
 import { diffRules } from '../trino-rules/diff/rules-diff.js';
 import { BudgetExceeded, WorkBudget } from '../trino-rules/document/work-budget.js';
-import { diffForeign, type ForeignDiff } from '../trino-rules/foreign/foreign-diff.js';
+import { diffForeign, type ForeignDiff } from '../rules-files/foreign/foreign-diff.js';
 import { type ForeignRulesFile, readForeignRulesFile } from './foreign-rules-file.js';
 import { bytesOf } from './given-file.js';
 import { print, printable, remark, remarkPlaced } from './output.js';

@@ -1,6 +1,6 @@
-import { isRefused } from '../trino-rules/check/checks.js';
-import type { ForeignRules } from '../trino-rules/check/foreign-rules.js';
-import { readLeniently } from '../trino-rules/check/lenient-reader.js';
+import { isRefused } from '../rules-files/check/checks.js';
+import type { ForeignRules } from '../rules-files/check/foreign-rules.js';
+import { readLeniently } from '../rules-files/check/lenient-reader.js';
 import { TextPositions } from '../trino-rules/document/finding.js';
 import { decodeFile } from './check/decode.js';
 import { readSource } from './check/rules-source.js';

@@ -1,4 +1,4 @@
-import type { ListedUser } from '../trino-rules/foreign/audiences.js';
+import type { ListedUser } from '../rules-files/foreign/audiences.js';
 
 /** A listed user and the line of the file. */
 export interface UserLine extends ListedUser {

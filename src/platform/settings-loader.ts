@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { NamedError } from '../kernel/named-error.js';
-import type { ServiceSettings } from '../trino-rules/check/file-invariants.js';
+import type { ServiceSettings } from '../rules-files/check/file-invariants.js';
 import { readInputFile } from './infrastructure/input-file.js';
 import { readPlainFile } from './infrastructure/plain-file.js';
 import { createFile } from './infrastructure/whole-file.js';

@@ -7,7 +7,7 @@ import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
 import { getOrInsert } from '../../src/kernel/get-or-insert.js';
 import { nameInRules, type AccessFact } from '../../src/trino-rules/engine/access-fact.js';
 import { conjuncts } from '../../src/trino-rules/engine/actual-access.js';
-import { diffForeign } from '../../src/trino-rules/foreign/foreign-diff.js';
+import { diffForeign } from '../../src/rules-files/foreign/foreign-diff.js';
 import type { TablePrivilege } from '../../src/trino-rules/document/rules-document.js';
 import type { Resource } from '../../src/trino-rules/model/resource.js';
 import { questionsOf, wordsOf, type AskedQuestion, type AskEngine } from '../acl-import/engine-agreement.js';

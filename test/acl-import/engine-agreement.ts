@@ -1,7 +1,7 @@
 import { readSource } from '../../src/commands/check/rules-source.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
-import type { ImportFinding } from '../../src/trino-rules/import/import-finding.js';
-import type { ListedUser } from '../../src/trino-rules/foreign/audiences.js';
+import type { ImportFinding } from '../../src/rules-files/import/import-finding.js';
+import type { ListedUser } from '../../src/rules-files/foreign/audiences.js';
 import type { Answer, Question, RareQuestion } from '../support/engine-question.js';
 import { importCase, type PublishedCase } from './published-cases.js';
 

@@ -3,14 +3,14 @@ import { anyRules } from '../support/any-rules.js';
 import { anySnapshot } from '../support/any-snapshot.js';
 import { NOW, SETTINGS } from '../support/snapshot-builder.js';
 import { withinBudget } from '../support/within-budget.js';
-import { readLeniently } from '../../src/trino-rules/check/lenient-reader.js';
+import { readLeniently } from '../../src/rules-files/check/lenient-reader.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
 import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
 import { readSnapshot, writeSnapshot } from '../../src/trino-rules/model/snapshot-file.js';
 import type { Snapshot, SnapshotSettings } from '../../src/trino-rules/model/snapshot.js';
-import type { ImportFinding } from '../../src/trino-rules/import/import-finding.js';
-import type { ListedUser } from '../../src/trino-rules/foreign/audiences.js';
-import { provenImport } from '../../src/trino-rules/import/proven-import.js';
+import type { ImportFinding } from '../../src/rules-files/import/import-finding.js';
+import type { ListedUser } from '../../src/rules-files/foreign/audiences.js';
+import { provenImport } from '../../src/rules-files/import/proven-import.js';
 
 const imported = (text: string, users: readonly (string | ListedUser)[], settings: SnapshotSettings = SETTINGS) => {
   const { rules, at } = readLeniently(text);

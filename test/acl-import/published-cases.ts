@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { readForeignRulesFile } from '../../src/commands/foreign-rules-file.js';
 import { readUsers, type UserLine } from '../../src/commands/users-file.js';
 import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
-import { type ProvenImport, provenImport } from '../../src/trino-rules/import/proven-import.js';
+import { type ProvenImport, provenImport } from '../../src/rules-files/import/proven-import.js';
 import type { PolicyPrincipal } from '../../src/trino-rules/model/principal.js';
 import type { ColumnResource } from '../../src/trino-rules/model/resource.js';
 import type { Snapshot, SnapshotSettings } from '../../src/trino-rules/model/snapshot.js';

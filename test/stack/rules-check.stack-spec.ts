@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { decodeFile } from '../../src/commands/check/decode.js';
-import { checkText } from '../../src/trino-rules/check/check-text.js';
-import { isRefused } from '../../src/trino-rules/check/checks.js';
-import { ENGINE_FORMAT, type SectionFormat } from '../../src/trino-rules/check/engine-format.js';
+import { checkText } from '../../src/rules-files/check/check-text.js';
+import { isRefused } from '../../src/rules-files/check/checks.js';
+import { ENGINE_FORMAT, type SectionFormat } from '../../src/rules-files/check/engine-format.js';
 import { corpusCases } from '../acl-check/corpus-cases.js';
 import { Oracle } from './engine-oracle/oracle.js';
 import { openStack } from './stack.js';

@@ -1,8 +1,8 @@
 import { gunzipSync } from 'node:zlib';
-import { severityOf } from '../../trino-rules/check/checks.js';
-import { SECTION_NAMES } from '../../trino-rules/check/engine-format.js';
-import { readLeniently } from '../../trino-rules/check/lenient-reader.js';
-import type { PlacedFinding } from '../../trino-rules/check/placed-finding.js';
+import { severityOf } from '../../rules-files/check/checks.js';
+import { SECTION_NAMES } from '../../rules-files/check/engine-format.js';
+import { readLeniently } from '../../rules-files/check/lenient-reader.js';
+import type { PlacedFinding } from '../../rules-files/check/placed-finding.js';
 import { decodeFile } from './decode.js';
 import type { EmbeddedText } from './embedded-text.js';
 import { entriesOf, entryOf, textOf, type ManifestEntry, type ManifestNode } from './manifest-node.js';

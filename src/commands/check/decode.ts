@@ -1,4 +1,4 @@
-import type { PlacedFinding } from '../../trino-rules/check/placed-finding.js';
+import type { PlacedFinding } from '../../rules-files/check/placed-finding.js';
 
 export interface DecodedFile {
   text: string;

@@ -2,7 +2,7 @@ import { configMapFindings, readConfigMap, type ConfigMap } from './config-map.j
 import type { EmbeddedText } from './embedded-text.js';
 import { entryOf, listOf, textOf, type ManifestNode } from './manifest-node.js';
 import { readMounts, subPathFindings, type Mount } from './mounts.js';
-import type { PlacedFinding } from '../../trino-rules/check/placed-finding.js';
+import type { PlacedFinding } from '../../rules-files/check/placed-finding.js';
 
 /** The contents of a file's manifests. */
 export interface ManifestReading {

@@ -1,4 +1,4 @@
-import { checkCodes, explain } from '../../trino-rules/check/checks.js';
+import { checkCodes, explain } from '../../rules-files/check/checks.js';
 import { VERSION } from '../../platform/version.js';
 import type { CheckedFile, FileFinding } from './check-file.js';
 

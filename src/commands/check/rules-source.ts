@@ -1,5 +1,5 @@
 import { readJson } from '../../kernel/json-reader.js';
-import type { PlacedFinding } from '../../trino-rules/check/placed-finding.js';
+import type { PlacedFinding } from '../../rules-files/check/placed-finding.js';
 import { YAML_MAX_BYTES } from '../given-file.js';
 import type { EmbeddedText } from './embedded-text.js';
 import { readManifests, type ManifestReading } from './manifest.js';

@@ -1,4 +1,4 @@
-import type { PlacedFinding } from '../../trino-rules/check/placed-finding.js';
+import type { PlacedFinding } from '../../rules-files/check/placed-finding.js';
 
 /** Capacity of a ConfigMap: the values of `data` and `binaryData` together. */
 const LIMIT = 1_048_576;

@@ -1,5 +1,5 @@
 import { LineCounter, parseAllDocuments } from 'yaml';
-import type { PlacedFinding } from '../../trino-rules/check/placed-finding.js';
+import type { PlacedFinding } from '../../rules-files/check/placed-finding.js';
 import { readManifests, type ManifestReading } from './manifest.js';
 import { YamlValues } from './yaml-values.js';
 

@@ -10,7 +10,7 @@ import {
   Scalar,
   visit,
 } from 'yaml';
-import type { PlacedFinding } from '../../trino-rules/check/placed-finding.js';
+import type { PlacedFinding } from '../../rules-files/check/placed-finding.js';
 import { embeddedText, type Style } from './embedded-text.js';
 import type { ManifestNode } from './manifest-node.js';
 

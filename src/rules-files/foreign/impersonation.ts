@@ -1,9 +1,9 @@
 import { languageOf } from '../check/foreign-language.js';
 import type { ForeignRule, ForeignRules } from '../check/foreign-rules.js';
-import { literal } from '../compile/name-pattern.js';
-import { readJavaPattern } from '../document/java-pattern.js';
-import { newUserPattern, replacementPieces } from '../document/new-user-pattern.js';
-import type { ImpersonationRule } from '../document/rules-document.js';
+import { literal } from '../../trino-rules/compile/name-pattern.js';
+import { readJavaPattern } from '../../trino-rules/document/java-pattern.js';
+import { newUserPattern, replacementPieces } from '../../trino-rules/document/new-user-pattern.js';
+import type { ImpersonationRule } from '../../trino-rules/document/rules-document.js';
 import { type Audiences, type ListedUsers, userPattern } from './audiences.js';
 
 export interface ImpersonationRules {

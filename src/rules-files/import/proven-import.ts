@@ -1,11 +1,11 @@
 import type { ForeignRules } from '../check/foreign-rules.js';
-import { compile } from '../compile/compile.js';
-import { type AccessDifference, diffAccess } from '../diff/access-diff.js';
-import type { RulesDocument } from '../document/rules-document.js';
-import type { WorkBudget } from '../document/work-budget.js';
-import { conjuncts } from '../engine/actual-access.js';
-import { Evaluator } from '../engine/evaluator.js';
-import type { Snapshot, SnapshotSettings } from '../model/snapshot.js';
+import { compile } from '../../trino-rules/compile/compile.js';
+import { type AccessDifference, diffAccess } from '../../trino-rules/diff/access-diff.js';
+import type { RulesDocument } from '../../trino-rules/document/rules-document.js';
+import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
+import { conjuncts } from '../../trino-rules/engine/actual-access.js';
+import { Evaluator } from '../../trino-rules/engine/evaluator.js';
+import type { Snapshot, SnapshotSettings } from '../../trino-rules/model/snapshot.js';
 import { anyPatterns, groupPattern, ListedUsers, ruleForGroups, type ListedUser } from '../foreign/audiences.js';
 import { isPossible } from '../foreign/foreign-diff.js';
 import { importFinding, type ImportFinding } from './import-finding.js';

@@ -1,4 +1,4 @@
-import type { Finding } from '../document/finding.js';
+import type { Finding } from '../../trino-rules/document/finding.js';
 
 type Severity = Finding['severity'];
 

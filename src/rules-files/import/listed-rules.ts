@@ -1,6 +1,6 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import type { ForeignExpression, ForeignRule, ForeignRules } from '../check/foreign-rules.js';
-import type { RulesDocument, TableRule } from '../document/rules-document.js';
+import type { RulesDocument, TableRule } from '../../trino-rules/document/rules-document.js';
 import { type ListedUsers, notJudged } from '../foreign/audiences.js';
 import { foreignDocument } from '../foreign/foreign-document.js';
 import { importFinding, type ImportFinding } from './import-finding.js';

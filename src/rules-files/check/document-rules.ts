@@ -4,7 +4,7 @@ import {
   QUERY_RIGHTS,
   TABLE_PRIVILEGES,
   type RulesDocument,
-} from '../document/rules-document.js';
+} from '../../trino-rules/document/rules-document.js';
 import type { ForeignRule } from './foreign-rules.js';
 
 type Section = Exclude<keyof RulesDocument, 'impersonation'>;

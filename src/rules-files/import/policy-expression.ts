@@ -1,7 +1,7 @@
 import { resourceNameProblem } from '../../kernel/name.js';
 import type { ForeignExpression } from '../check/foreign-rules.js';
-import type { ColumnRule } from '../document/rules-document.js';
-import { expressionProblem } from '../model/sql-expression.js';
+import type { ColumnRule } from '../../trino-rules/document/rules-document.js';
+import { expressionProblem } from '../../trino-rules/model/sql-expression.js';
 
 /** Quoted text, in which line breaks mean themselves, or white space between tokens. */
 const QUOTED_OR_SPACE = /'(?:[^']|'')*'|"(?:[^"]|"")*"|[ \t\r\n]+/g;

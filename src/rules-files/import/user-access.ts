@@ -1,5 +1,5 @@
-import { PRIVILEGES, type Privilege, taken } from '../model/privilege.js';
-import type { Resource } from '../model/resource.js';
+import { PRIVILEGES, type Privilege, taken } from '../../trino-rules/model/privilege.js';
+import type { Resource } from '../../trino-rules/model/resource.js';
 import { NO_OUTCOME, type NodeOutcome } from './node-outcome.js';
 
 /** A node with what is to hold there and, for names that the file does not spell out, below it. */

@@ -7,7 +7,7 @@ import {
   TABLE_PRIVILEGES,
   type ColumnRule,
   type RulesDocument,
-} from '../document/rules-document.js';
+} from '../../trino-rules/document/rules-document.js';
 import { isJudged, type Audiences } from './audiences.js';
 
 /** The rules of any file about data, routines, session properties and one's own queries, in Grantline's own form. */

@@ -1,4 +1,4 @@
-import { BudgetExceeded, WorkBudget } from '../document/work-budget.js';
+import { BudgetExceeded, WorkBudget } from '../../trino-rules/document/work-budget.js';
 import type { SectionName } from './engine-format.js';
 import type { ForeignRule, ForeignRules } from './foreign-rules.js';
 import type { PlacedFinding } from './placed-finding.js';

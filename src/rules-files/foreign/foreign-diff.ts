@@ -1,9 +1,9 @@
 import type { ForeignExpression, ForeignRules } from '../check/foreign-rules.js';
-import { type AccessDiff, type AccessDifference, diffAccess } from '../diff/access-diff.js';
-import type { OtherRight } from '../diff/other-right.js';
-import type { RulesDocument } from '../document/rules-document.js';
-import type { WorkBudget } from '../document/work-budget.js';
-import type { AccessFact } from '../engine/access-fact.js';
+import { type AccessDiff, type AccessDifference, diffAccess } from '../../trino-rules/diff/access-diff.js';
+import type { OtherRight } from '../../trino-rules/diff/other-right.js';
+import type { RulesDocument } from '../../trino-rules/document/rules-document.js';
+import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
+import type { AccessFact } from '../../trino-rules/engine/access-fact.js';
 import {
   ANYBODY,
   anyPatterns,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { FRESH_PREFIX } from '../document/open-names.js';
-import { BudgetExceeded, WorkBudget } from '../document/work-budget.js';
+import { FRESH_PREFIX } from '../../trino-rules/document/open-names.js';
+import { BudgetExceeded, WorkBudget } from '../../trino-rules/document/work-budget.js';
 import { diffForeign } from '../foreign/foreign-diff.js';
 import { checkText } from './check-text.js';
 import { ENGINE_FORMAT, SECTION_NAMES, type SectionFormat } from './engine-format.js';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { anyRules } from '../../../test/support/any-rules.js';
-import { NO_RULES, type RulesDocument } from '../document/rules-document.js';
-import { FirstMatch } from '../engine/first-match.js';
+import { NO_RULES, type RulesDocument } from '../../trino-rules/document/rules-document.js';
+import { FirstMatch } from '../../trino-rules/engine/first-match.js';
 import { deadRules } from './dead-rules.js';
 import { readLeniently } from './lenient-reader.js';
 import type { PlacedFinding } from './placed-finding.js';

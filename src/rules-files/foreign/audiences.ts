@@ -1,9 +1,9 @@
 import type { ForeignPattern, ForeignRule, ForeignRules } from '../check/foreign-rules.js';
-import { anyOf } from '../compile/name-pattern.js';
+import { anyOf } from '../../trino-rules/compile/name-pattern.js';
 import { anyName, languageOf, regularPattern } from '../check/foreign-language.js';
-import { PatternCache } from '../document/pattern-cache.js';
-import { readPattern, type Pattern } from '../document/pattern.js';
-import type { WorkBudget } from '../document/work-budget.js';
+import { PatternCache } from '../../trino-rules/document/pattern-cache.js';
+import { readPattern, type Pattern } from '../../trino-rules/document/pattern.js';
+import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
 
 /** A user as the engine knows it, with the groups that its group provider gives it. */
 export interface ListedUser {

@@ -1,11 +1,11 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { resourceNameProblem } from '../../kernel/name.js';
-import type { PatternCache } from '../document/pattern-cache.js';
-import type { RulesDocument, TablePrivilege, TableRule } from '../document/rules-document.js';
-import { conjuncts } from '../engine/actual-access.js';
-import { Evaluator, type TableName } from '../engine/evaluator.js';
-import { PRIVILEGE_TERMS, PRIVILEGES, type Privilege } from '../model/privilege.js';
-import { expressionProblem } from '../model/sql-expression.js';
+import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
+import type { RulesDocument, TablePrivilege, TableRule } from '../../trino-rules/document/rules-document.js';
+import { conjuncts } from '../../trino-rules/engine/actual-access.js';
+import { Evaluator, type TableName } from '../../trino-rules/engine/evaluator.js';
+import { PRIVILEGE_TERMS, PRIVILEGES, type Privilege } from '../../trino-rules/model/privilege.js';
+import { expressionProblem } from '../../trino-rules/model/sql-expression.js';
 
 /** The access of one user at a node and, above tables, at every name below that the file does not spell out. */
 export interface NodeOutcome {

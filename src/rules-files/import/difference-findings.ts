@@ -1,12 +1,12 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import type { ForeignRules } from '../check/foreign-rules.js';
-import type { AccessDifference } from '../diff/access-diff.js';
-import { accessDiffLines } from '../diff/access-diff-form.js';
-import type { PatternCache } from '../document/pattern-cache.js';
-import { FRESH_PREFIX } from '../document/open-names.js';
-import { nameInRules, renamed, type AccessFact } from '../engine/access-fact.js';
-import { decidingRule, type RuleAt } from '../engine/deciding-rule.js';
-import type { Evaluator } from '../engine/evaluator.js';
+import type { AccessDifference } from '../../trino-rules/diff/access-diff.js';
+import { accessDiffLines } from '../../trino-rules/diff/access-diff-form.js';
+import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
+import { FRESH_PREFIX } from '../../trino-rules/document/open-names.js';
+import { nameInRules, renamed, type AccessFact } from '../../trino-rules/engine/access-fact.js';
+import { decidingRule, type RuleAt } from '../../trino-rules/engine/deciding-rule.js';
+import type { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import { importFinding, type ImportCode, type ImportFinding } from './import-finding.js';
 import type { ListedRules } from './listed-rules.js';
 

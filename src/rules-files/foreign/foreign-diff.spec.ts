@@ -1,6 +1,6 @@
 import { readLeniently } from '../check/lenient-reader.js';
-import { accessDiffLines } from '../diff/access-diff-form.js';
-import { WorkBudget } from '../document/work-budget.js';
+import { accessDiffLines } from '../../trino-rules/diff/access-diff-form.js';
+import { WorkBudget } from '../../trino-rules/document/work-budget.js';
 import type { ListedUser } from './audiences.js';
 import { diffForeign } from './foreign-diff.js';
 

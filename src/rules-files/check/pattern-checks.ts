@@ -1,7 +1,7 @@
-import { codePoints } from '../document/java-characters.js';
-import { readJavaPattern } from '../document/java-pattern.js';
-import type { Pattern } from '../document/pattern.js';
-import { mayMatchOver } from '../document/rule-language.js';
+import { codePoints } from '../../trino-rules/document/java-characters.js';
+import { readJavaPattern } from '../../trino-rules/document/java-pattern.js';
+import type { Pattern } from '../../trino-rules/document/pattern.js';
+import { mayMatchOver } from '../../trino-rules/document/rule-language.js';
 import type { FieldFormat } from './engine-format.js';
 import type { Report } from './placed-finding.js';
 

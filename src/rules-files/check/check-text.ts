@@ -1,4 +1,4 @@
-import { type Finding, TextPositions } from '../document/finding.js';
+import { type Finding, TextPositions } from '../../trino-rules/document/finding.js';
 import { severityOf } from './checks.js';
 import { deadRules } from './dead-rules.js';
 import { fileInvariants, type ServiceSettings } from './file-invariants.js';

@@ -1,8 +1,8 @@
 import type { SectionName } from '../check/engine-format.js';
 import type { ForeignRule, ForeignRules } from '../check/foreign-rules.js';
-import type { AccessDifference } from '../diff/access-diff.js';
-import type { OtherRight } from '../diff/other-right.js';
-import { NO_RULES, type RulesDocument } from '../document/rules-document.js';
+import type { AccessDifference } from '../../trino-rules/diff/access-diff.js';
+import type { OtherRight } from '../../trino-rules/diff/other-right.js';
+import { NO_RULES, type RulesDocument } from '../../trino-rules/document/rules-document.js';
 import type { Audiences } from './audiences.js';
 
 /** A right on names of one kind, by the first rule that matches user and name. */

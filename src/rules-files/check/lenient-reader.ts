@@ -1,6 +1,6 @@
 import { type JsonMember, type JsonNode, plainValue } from '../../kernel/json-node.js';
 import { readJson } from '../../kernel/json-reader.js';
-import { ruleText } from '../document/rules-document.js';
+import { ruleText } from '../../trino-rules/document/rules-document.js';
 import { isRefused } from './checks.js';
 import { formatOf, SECTION_NAMES, type SectionName } from './engine-format.js';
 import { FieldReader } from './field-reader.js';

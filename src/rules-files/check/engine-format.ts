@@ -3,7 +3,7 @@ import {
   PROCEDURE_PRIVILEGES,
   QUERY_RIGHTS,
   TABLE_PRIVILEGES,
-} from '../document/rules-document.js';
+} from '../../trino-rules/document/rules-document.js';
 
 /** How the engine (Trino 483) reads a field of a rule, and what it does without it. */
 export type FieldFormat =

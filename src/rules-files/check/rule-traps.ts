@@ -1,5 +1,5 @@
-import { TABLE_PRIVILEGES } from '../document/rules-document.js';
-import { checkRuleCount } from '../document/target-capacity.js';
+import { TABLE_PRIVILEGES } from '../../trino-rules/document/rules-document.js';
+import { checkRuleCount } from '../../trino-rules/document/target-capacity.js';
 import type { SectionName } from './engine-format.js';
 import type { ForeignRule, ForeignRules } from './foreign-rules.js';
 import type { PlacedFinding } from './placed-finding.js';

@@ -1,6 +1,6 @@
-import { DOT } from '../document/java-characters.js';
-import { readJavaPattern } from '../document/java-pattern.js';
-import type { Pattern, PatternPiece } from '../document/pattern.js';
+import { DOT } from '../../trino-rules/document/java-characters.js';
+import { readJavaPattern } from '../../trino-rules/document/java-pattern.js';
+import type { Pattern, PatternPiece } from '../../trino-rules/document/pattern.js';
 
 /** The names that a pattern of anybody's file matches, as far as they are known. */
 export type ForeignLanguage =
