@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { cpSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { folderOfClusters } from './support/embedded-cluster.js';
-import { GrantlineProcess } from './support/grantline-process.js';
+import { folderOfClusters } from './support/database/embedded-cluster.js';
+import { GrantlineProcess } from './support/service/grantline-process.js';
 
 const CHECKOUT = '.gitignore .prettierignore .prettierrc.json README.md dist docs migrations package.json'.split(' ');
 const README = readFileSync('README.md', 'utf8');

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { stringify } from 'yaml';
-import { anySnapshot } from '../../test/support/any-snapshot.js';
+import { anySnapshot } from '../../test/support/snapshots/any-snapshot.js';
 import { readYamlText } from './yaml-text.js';
 import { effective } from '../trino-rules/model/effective-snapshot.js';
 import { exportSnapshot } from '../trino-rules/model/snapshot-export.js';

@@ -1,9 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { LOG_MARKERS } from '../kernel/log-marker.js';
 import { parseSettings } from './settings-parser.js';
-import { codeInGuide, entryOf, headingsOf, proseLines, rowsOf, tableOf } from '../../test/support/operations-guide.js';
+import {
+  codeInGuide,
+  entryOf,
+  headingsOf,
+  proseLines,
+  rowsOf,
+  tableOf,
+} from '../../test/support/service/operations-guide.js';
 import { FAULTS } from '../../test/stack/chart/alert-scenarios.js';
-import { sampleEnvironment } from '../../test/support/sample-environment.js';
+import { sampleEnvironment } from '../../test/support/service/sample-environment.js';
 
 /** Variables of Node, the C library and the engine's chart, and what the engine answers. */
 const NOT_OURS =

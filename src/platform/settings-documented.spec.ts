@@ -1,5 +1,5 @@
 import { parseSettings } from './settings-parser.js';
-import { sampleEnvironment } from '../../test/support/sample-environment.js';
+import { sampleEnvironment } from '../../test/support/service/sample-environment.js';
 
 describe('.env.example', () => {
   it('names exactly the settings that are read', () => {

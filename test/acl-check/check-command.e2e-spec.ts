@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { GrantlineProcess, runGrantline } from '../support/grantline-process.js';
+import { GrantlineProcess, runGrantline } from '../support/service/grantline-process.js';
 
 describe('grantline acl check', () => {
   let folder: string;

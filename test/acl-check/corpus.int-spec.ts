@@ -1,6 +1,6 @@
 import { checkFile } from '../../src/commands/check/check-file.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
-import { aSnapshot } from '../support/snapshot-builder.js';
+import { aSnapshot } from '../support/snapshots/snapshot-builder.js';
 import { type CorpusCase, corpusCases, listed } from './corpus-cases.js';
 
 const NO_SETTINGS = { serviceAccounts: [], writableCatalogs: [], readableCatalogs: [], metadataCatalog: null };

@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { compile } from '../../src/trino-rules/compile/compile.js';
-import { runGrantline } from '../support/grantline-process.js';
-import { aSnapshot } from '../support/snapshot-builder.js';
+import { runGrantline } from '../support/service/grantline-process.js';
+import { aSnapshot } from '../support/snapshots/snapshot-builder.js';
 
 const MANIFEST = `---
 kind: ConfigMap

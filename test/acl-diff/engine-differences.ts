@@ -11,8 +11,8 @@ import { diffForeign } from '../../src/rules-files/foreign/foreign-diff.js';
 import type { TablePrivilege } from '../../src/trino-rules/document/rules-document.js';
 import type { Resource } from '../../src/trino-rules/model/resource.js';
 import { questionsOf, wordsOf, type AskedQuestion, type AskEngine } from '../acl-import/engine-agreement.js';
-import type { Answer, RoutineAct } from '../support/engine-question.js';
-import { withinBudget } from '../support/within-budget.js';
+import type { Answer, RoutineAct } from '../support/rules/engine-question.js';
+import { withinBudget } from '../support/rules/within-budget.js';
 
 type Fact = AccessFact | OtherRight;
 

@@ -2,7 +2,7 @@ import { readSource } from '../../src/commands/check/rules-source.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
 import type { ImportFinding } from '../../src/rules-files/import/import-finding.js';
 import type { ListedUser } from '../../src/rules-files/foreign/audiences.js';
-import type { Answer, Question, RareQuestion } from '../support/engine-question.js';
+import type { Answer, Question, RareQuestion } from '../support/rules/engine-question.js';
 import { importCase, type PublishedCase } from './published-cases.js';
 
 export type AskedQuestion = (Question | RareQuestion) & { groups: readonly string[] };

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { anyRules } from '../support/any-rules.js';
-import { anySnapshot } from '../support/any-snapshot.js';
-import { NOW, SETTINGS } from '../support/snapshot-builder.js';
-import { withinBudget } from '../support/within-budget.js';
+import { anyRules } from '../support/snapshots/any-rules.js';
+import { anySnapshot } from '../support/snapshots/any-snapshot.js';
+import { NOW, SETTINGS } from '../support/snapshots/snapshot-builder.js';
+import { withinBudget } from '../support/rules/within-budget.js';
 import { readLeniently } from '../../src/rules-files/check/lenient-reader.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
 import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';

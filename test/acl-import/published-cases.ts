@@ -7,7 +7,7 @@ import { type ProvenImport, provenImport } from '../../src/rules-files/import/pr
 import type { PolicyPrincipal } from '../../src/trino-rules/model/principal.js';
 import type { ColumnResource } from '../../src/trino-rules/model/resource.js';
 import type { Snapshot, SnapshotSettings } from '../../src/trino-rules/model/snapshot.js';
-import { NOW } from '../support/snapshot-builder.js';
+import { NOW } from '../support/snapshots/snapshot-builder.js';
 
 /** A rules file as people publish them, with a list of its users and what `acl import` makes of both. */
 export interface PublishedCase {

@@ -1,7 +1,7 @@
 import { RulesTargetUnavailable } from '../../src/acl-sync/domain/rules-target.js';
 import { LeaseLost } from '../../src/acl-sync/domain/sync-lock.js';
 import { checkRules } from '../../src/trino-rules/verify/check.js';
-import { aSnapshot } from '../support/snapshot-builder.js';
+import { aSnapshot } from '../support/snapshots/snapshot-builder.js';
 import { SyncUnderTest } from './sync-under-test.js';
 
 const readers = () => aSnapshot().group('readers', ['ana', 'bo']).may('SELECT', 'sales.eu.orders');

@@ -1,9 +1,9 @@
 import { BackgroundRunsService } from '../../src/acl-sync/background-runs.service.js';
 import { AccessChangesService } from '../../src/users/access-changes.service.js';
 import { parseSettings } from '../../src/platform/settings-parser.js';
-import { aSnapshot } from '../support/snapshot-builder.js';
-import { FakeTimers } from '../support/fake-timers.js';
-import { TEST_SECRET } from '../support/secrets.js';
+import { aSnapshot } from '../support/snapshots/snapshot-builder.js';
+import { FakeTimers } from '../support/fakes/fake-timers.js';
+import { TEST_SECRET } from '../support/service/secrets.js';
 import { SyncUnderTest } from './sync-under-test.js';
 
 describe('runs without a request', () => {

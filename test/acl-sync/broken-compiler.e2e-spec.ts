@@ -1,9 +1,9 @@
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { ApiClient, type Tokens } from '../support/api-client.js';
-import { EmbeddedCluster, folderOfClusters } from '../support/embedded-cluster.js';
-import { type Finished, GrantlineProcess, runGrantline } from '../support/grantline-process.js';
-import { plant, type PlantedFault } from '../support/planted-fault.js';
+import { ApiClient, type Tokens } from '../support/service/api-client.js';
+import { EmbeddedCluster, folderOfClusters } from '../support/database/embedded-cluster.js';
+import { type Finished, GrantlineProcess, runGrantline } from '../support/service/grantline-process.js';
+import { plant, type PlantedFault } from '../support/rules/planted-fault.js';
 
 /** One fault each, in a copy of the built service; `found`: the finding to expect in the log. */
 const FAULTS = {

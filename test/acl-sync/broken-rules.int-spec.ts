@@ -1,4 +1,4 @@
-import { aSnapshot } from '../support/snapshot-builder.js';
+import { aSnapshot } from '../support/snapshots/snapshot-builder.js';
 import { SyncUnderTest } from './sync-under-test.js';
 
 describe('a text that the engine cannot use', () => {

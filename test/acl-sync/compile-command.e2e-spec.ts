@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runGrantline } from '../support/grantline-process.js';
+import { runGrantline } from '../support/service/grantline-process.js';
 
 describe('acl compile', () => {
   let folder: string;

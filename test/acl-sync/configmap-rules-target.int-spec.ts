@@ -7,9 +7,9 @@ import { RulesTargetMoved, RulesTargetUnavailable } from '../../src/acl-sync/dom
 import { ConfigMapRulesTarget } from '../../src/acl-sync/infrastructure/configmap-rules-target.js';
 import { KubernetesApi } from '../../src/acl-sync/infrastructure/kubernetes-api.js';
 import { VERSION } from '../../src/platform/version.js';
-import { FakeKubernetesApi } from '../support/fake-kubernetes-api.js';
-import { SkippingTimers } from '../support/fake-timers.js';
-import { LogBook } from '../support/log-book.js';
+import { FakeKubernetesApi } from '../support/fakes/fake-kubernetes-api.js';
+import { SkippingTimers } from '../support/fakes/fake-timers.js';
+import { LogBook } from '../support/fakes/log-book.js';
 
 const forever = new AbortController().signal;
 

@@ -2,11 +2,11 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DataSource } from 'typeorm';
-import { administrator, people } from '../support/administrator.js';
-import type { ApiClient } from '../support/api-client.js';
-import { runGrantline } from '../support/grantline-process.js';
-import { TEST_SECRET } from '../support/secrets.js';
-import { startService, type TestService } from '../support/service.js';
+import { administrator, people } from '../support/service/administrator.js';
+import type { ApiClient } from '../support/service/api-client.js';
+import { runGrantline } from '../support/service/grantline-process.js';
+import { TEST_SECRET } from '../support/service/secrets.js';
+import { startService, type TestService } from '../support/service/service.js';
 
 /** As many as an unexplained change needs to be worth a refusal. */
 const TABLES = 60;

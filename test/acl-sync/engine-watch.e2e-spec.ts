@@ -8,11 +8,11 @@ import { parseSettings } from '../../src/platform/settings-parser.js';
 import { RulesTargetUnavailable } from '../../src/acl-sync/domain/rules-target.js';
 import { EngineProbe } from '../../src/query-engine/engine-probe.service.js';
 import { AccessChangesService } from '../../src/users/access-changes.service.js';
-import { aSnapshot } from '../support/snapshot-builder.js';
-import { FakeTimers } from '../support/fake-timers.js';
-import { failed, FakeTrino } from '../support/fake-trino.js';
-import { TEST_SECRET } from '../support/secrets.js';
-import { startService, type TestService } from '../support/service.js';
+import { aSnapshot } from '../support/snapshots/snapshot-builder.js';
+import { FakeTimers } from '../support/fakes/fake-timers.js';
+import { failed, FakeTrino } from '../support/fakes/fake-trino.js';
+import { TEST_SECRET } from '../support/service/secrets.js';
+import { startService, type TestService } from '../support/service/service.js';
 import { SyncUnderTest } from './sync-under-test.js';
 
 describe('the version that the engine uses', () => {

@@ -7,8 +7,8 @@ import { parseSettings } from '../../src/platform/settings-parser.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
 import { compareAccess } from '../../src/trino-rules/diff/access-change.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
-import { TEST_SECRET } from '../support/secrets.js';
-import { aSnapshot } from '../support/snapshot-builder.js';
+import { TEST_SECRET } from '../support/service/secrets.js';
+import { aSnapshot } from '../support/snapshots/snapshot-builder.js';
 import { KillSwitch } from './kill-switch.js';
 import { SyncUnderTest } from './sync-under-test.js';
 

@@ -7,9 +7,9 @@ import { AclSyncService } from '../../src/acl-sync/acl-sync.service.js';
 import { AclSyncMetrics } from '../../src/acl-sync/acl-sync.metrics.js';
 import { PublicationHistory } from '../../src/acl-sync/domain/publication-history.js';
 import { HistoryGaugesService } from '../../src/acl-sync/history-gauges.service.js';
-import { FakeTimers } from '../support/fake-timers.js';
-import { LogBook } from '../support/log-book.js';
-import { startService, type TestService } from '../support/service.js';
+import { FakeTimers } from '../support/fakes/fake-timers.js';
+import { LogBook } from '../support/fakes/log-book.js';
+import { startService, type TestService } from '../support/service/service.js';
 
 describe('gauges of what was published', () => {
   let directory: string;

@@ -2,9 +2,9 @@ import { Client } from 'pg';
 import { type Lease, LeaseLost } from '../../src/acl-sync/domain/sync-lock.js';
 import { Secret } from '../../src/kernel/secret.js';
 import { PostgresSyncLock } from '../../src/acl-sync/infrastructure/postgres-sync-lock.js';
-import { asSuperuser, freshDatabase, type TestDatabase } from '../support/database.js';
-import { TcpProxy } from '../support/tcp-proxy.js';
-import { until } from '../support/until.js';
+import { asSuperuser, freshDatabase, type TestDatabase } from '../support/database/database.js';
+import { TcpProxy } from '../support/service/tcp-proxy.js';
+import { until } from '../support/service/until.js';
 
 describe('one run at a time', () => {
   let database: TestDatabase;

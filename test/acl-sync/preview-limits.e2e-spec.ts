@@ -1,6 +1,6 @@
 import { CandidateService } from '../../src/acl-sync/candidate.service.js';
-import { administrator } from '../support/administrator.js';
-import { startService, type TestService } from '../support/service.js';
+import { administrator } from '../support/service/administrator.js';
+import { startService, type TestService } from '../support/service/service.js';
 
 const PREVIEW = '/api/admin/acl/preview';
 

@@ -1,8 +1,8 @@
 import { DataSource } from 'typeorm';
 import { PostgresPublicationHistory } from '../../src/acl-sync/infrastructure/postgres-publication-history.js';
 import { DatabaseSession } from '../../src/platform/infrastructure/database-session.js';
-import { freshDatabase } from '../support/database.js';
-import { FakePublicationHistory } from '../support/fake-publication-history.js';
+import { freshDatabase } from '../support/database/database.js';
+import { FakePublicationHistory } from '../support/fakes/fake-publication-history.js';
 import { describeBaseline } from './baseline.contract.js';
 import { describePublicationHistory, type HistoryUnderTest } from './publication-history.contract.js';
 import { describeRunHistory } from './run-history.contract.js';

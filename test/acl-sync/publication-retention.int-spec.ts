@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { migrate } from '../../src/platform/infrastructure/migrator.js';
-import { freshDatabase, type TestDatabase } from '../support/database.js';
+import { freshDatabase, type TestDatabase } from '../support/database/database.js';
 
 describe('published versions', () => {
   let database: TestDatabase;

@@ -1,5 +1,5 @@
 import { PublishedRulesService } from '../../src/acl-sync/published-rules.service.js';
-import { aSnapshot } from '../support/snapshot-builder.js';
+import { aSnapshot } from '../support/snapshots/snapshot-builder.js';
 import { SyncUnderTest } from './sync-under-test.js';
 
 describe('the published rules', () => {

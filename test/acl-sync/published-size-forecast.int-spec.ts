@@ -1,5 +1,5 @@
 import { PublishedSizeForecast } from '../../src/acl-sync/published-size-forecast.service.js';
-import { aSnapshot } from '../support/snapshot-builder.js';
+import { aSnapshot } from '../support/snapshots/snapshot-builder.js';
 import { SyncUnderTest } from './sync-under-test.js';
 
 describe('the forecast of size', () => {

@@ -1,6 +1,6 @@
 import type { AuditEntry } from '../../src/audit/domain/audit-event.js';
 import { RulesTargetUnavailable } from '../../src/acl-sync/domain/rules-target.js';
-import { aSnapshot } from '../support/snapshot-builder.js';
+import { aSnapshot } from '../support/snapshots/snapshot-builder.js';
 import { SyncUnderTest } from './sync-under-test.js';
 
 const REFUSED = { code: 'proof-difference', severity: 'error', message: 'bo may too much' } as const;

@@ -1,7 +1,7 @@
 import type { RunOutcome } from '../../src/acl-sync/domain/publication.js';
 import type { Restore } from '../../src/acl-sync/domain/restore.js';
 import { RulesTargetUnavailable } from '../../src/acl-sync/domain/rules-target.js';
-import { aSnapshot } from '../support/snapshot-builder.js';
+import { aSnapshot } from '../support/snapshots/snapshot-builder.js';
 import { SyncUnderTest } from './sync-under-test.js';
 
 const HOUR = 3600;

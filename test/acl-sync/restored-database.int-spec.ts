@@ -2,7 +2,7 @@ import { compile } from '../../src/trino-rules/compile/compile.js';
 import { rulesText } from '../../src/trino-rules/compile/rules-text.js';
 import { documentOf } from '../../src/acl-sync/domain/unexplained-change.js';
 import type { TableRule } from '../../src/trino-rules/document/rules-document.js';
-import { aSnapshot } from '../support/snapshot-builder.js';
+import { aSnapshot } from '../support/snapshots/snapshot-builder.js';
 import { SyncUnderTest } from './sync-under-test.js';
 
 const GAUGE = 'grantline_acl_database_behind_since_timestamp_seconds';

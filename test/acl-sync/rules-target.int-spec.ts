@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { ConfigMapRulesTarget } from '../../src/acl-sync/infrastructure/configmap-rules-target.js';
 import { FileRulesTarget } from '../../src/acl-sync/infrastructure/file-rules-target.js';
 import { KubernetesApi } from '../../src/acl-sync/infrastructure/kubernetes-api.js';
-import { FakeKubernetesApi } from '../support/fake-kubernetes-api.js';
-import { SkippingTimers } from '../support/fake-timers.js';
-import { LogBook } from '../support/log-book.js';
-import { FakeRulesTarget } from '../support/fake-rules-target.js';
+import { FakeKubernetesApi } from '../support/fakes/fake-kubernetes-api.js';
+import { SkippingTimers } from '../support/fakes/fake-timers.js';
+import { LogBook } from '../support/fakes/log-book.js';
+import { FakeRulesTarget } from '../support/fakes/fake-rules-target.js';
 import { describeRulesTarget } from './rules-target.contract.js';
 
 describeRulesTarget('fake', () => {

@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { freshDatabase, type TestDatabase } from '../support/database.js';
-import { FakeKubernetesApi } from '../support/fake-kubernetes-api.js';
-import { GrantlineProcess } from '../support/grantline-process.js';
-import { TEST_SECRET } from '../support/secrets.js';
-import { SteadyClients } from '../support/steady-clients.js';
-import { until } from '../support/until.js';
+import { freshDatabase, type TestDatabase } from '../support/database/database.js';
+import { FakeKubernetesApi } from '../support/fakes/fake-kubernetes-api.js';
+import { GrantlineProcess } from '../support/service/grantline-process.js';
+import { TEST_SECRET } from '../support/service/secrets.js';
+import { SteadyClients } from '../support/service/steady-clients.js';
+import { until } from '../support/service/until.js';
 
 describe('a run of the sync when the service stops', () => {
   let folder: string;

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { SeparateAdmissionProof } from '../../src/acl-sync/infrastructure/separate-admission-proof.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
-import { aSnapshot } from '../support/snapshot-builder.js';
-import { LogBook } from '../support/log-book.js';
+import { aSnapshot } from '../support/snapshots/snapshot-builder.js';
+import { LogBook } from '../support/fakes/log-book.js';
 
 const LIMITS = { milliseconds: 20_000, work: 100, waiting: 2, loadMilliseconds: 20_000, heapMebibytes: 64 };
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { failureOf } from '../../src/acl-sync/domain/publication.js';
 import { SeparateRulesPreparer } from '../../src/acl-sync/infrastructure/separate-rules-preparer.js';
-import { aSnapshot } from '../support/snapshot-builder.js';
+import { aSnapshot } from '../support/snapshots/snapshot-builder.js';
 
 describe('the process that prepares rules', () => {
   let folder: string;

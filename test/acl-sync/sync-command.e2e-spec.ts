@@ -1,9 +1,9 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freshDatabase, type TestDatabase } from '../support/database.js';
-import { runGrantline } from '../support/grantline-process.js';
-import { TEST_SECRET } from '../support/secrets.js';
+import { freshDatabase, type TestDatabase } from '../support/database/database.js';
+import { runGrantline } from '../support/service/grantline-process.js';
+import { TEST_SECRET } from '../support/service/secrets.js';
 
 describe('acl sync', () => {
   let folder: string;

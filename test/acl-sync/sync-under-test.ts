@@ -29,11 +29,11 @@ import { parseSettings } from '../../src/platform/settings-parser.js';
 import { Transaction } from '../../src/platform/transaction.js';
 import { type AccessChange, compareAccess } from '../../src/trino-rules/diff/access-change.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
-import { FakePublicationHistory } from '../support/fake-publication-history.js';
-import { FakeRulesTarget } from '../support/fake-rules-target.js';
-import { LogBook } from '../support/log-book.js';
-import { TEST_SECRET } from '../support/secrets.js';
-import { TestClock } from '../support/test-clock.js';
+import { FakePublicationHistory } from '../support/fakes/fake-publication-history.js';
+import { FakeRulesTarget } from '../support/fakes/fake-rules-target.js';
+import { LogBook } from '../support/fakes/log-book.js';
+import { TEST_SECRET } from '../support/service/secrets.js';
+import { TestClock } from '../support/fakes/test-clock.js';
 
 /** The sync as a whole, on a snapshot and a target in memory. */
 export class SyncUnderTest {

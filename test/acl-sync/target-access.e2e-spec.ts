@@ -2,12 +2,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type HealthReport, HealthRegistry } from '../../src/platform/health.js';
-import { freshDatabase } from '../support/database.js';
-import { FakeKubernetesApi } from '../support/fake-kubernetes-api.js';
-import { runGrantline } from '../support/grantline-process.js';
-import { TEST_SECRET } from '../support/secrets.js';
-import { startService, type TestService } from '../support/service.js';
-import { until } from '../support/until.js';
+import { freshDatabase } from '../support/database/database.js';
+import { FakeKubernetesApi } from '../support/fakes/fake-kubernetes-api.js';
+import { runGrantline } from '../support/service/grantline-process.js';
+import { TEST_SECRET } from '../support/service/secrets.js';
+import { startService, type TestService } from '../support/service/service.js';
+import { until } from '../support/service/until.js';
 
 describe('access to the rules target', () => {
   let folder: string;

@@ -4,10 +4,10 @@ import { RulesTargetUnavailable, type TargetFailure } from '../../src/acl-sync/d
 import { TargetProbe } from '../../src/acl-sync/target-probe.service.js';
 import { TargetWatchService } from '../../src/acl-sync/target-watch.service.js';
 import { HealthRegistry } from '../../src/platform/health.js';
-import { FakePublicationHistory } from '../support/fake-publication-history.js';
-import { FakeRulesTarget } from '../support/fake-rules-target.js';
-import { FakeTimers } from '../support/fake-timers.js';
-import { LogBook } from '../support/log-book.js';
+import { FakePublicationHistory } from '../support/fakes/fake-publication-history.js';
+import { FakeRulesTarget } from '../support/fakes/fake-rules-target.js';
+import { FakeTimers } from '../support/fakes/fake-timers.js';
+import { LogBook } from '../support/fakes/log-book.js';
 
 describe('the watch of the rules target', () => {
   const [target, timers, log] = [new FakeRulesTarget(), new FakeTimers(), new LogBook()];

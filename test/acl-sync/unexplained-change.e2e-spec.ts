@@ -5,9 +5,9 @@ import { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { AuditService } from '../../src/audit/audit.service.js';
 import type { AuditEventName } from '../../src/audit/domain/audit-event.js';
-import { ApiClient, signIn } from '../support/api-client.js';
-import { administrator, people } from '../support/administrator.js';
-import { startService, type TestService } from '../support/service.js';
+import { ApiClient, signIn } from '../support/service/api-client.js';
+import { administrator, people } from '../support/service/administrator.js';
+import { startService, type TestService } from '../support/service/service.js';
 
 const ACL = '/api/admin/acl';
 /** As many as an unexplained change needs to be worth a refusal. */

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AuditService } from '../../src/audit/audit.service.js';
 import type { AuditEventName } from '../../src/audit/domain/audit-event.js';
-import type { ApiClient } from '../support/api-client.js';
-import { administrator, people } from '../support/administrator.js';
-import { startService, type TestService } from '../support/service.js';
+import type { ApiClient } from '../support/service/api-client.js';
+import { administrator, people } from '../support/service/administrator.js';
+import { startService, type TestService } from '../support/service/service.js';
 
 const ACL = '/api/admin/acl';
 

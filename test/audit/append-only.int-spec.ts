@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 import { migrate } from '../../src/platform/infrastructure/migrator.js';
-import { asSuperuser, freshDatabase, type TestDatabase } from '../support/database.js';
+import { asSuperuser, freshDatabase, type TestDatabase } from '../support/database/database.js';
 
 const keeping = (retentionDays: number) => ({
   audit: { retentionDays },

@@ -1,8 +1,8 @@
 import { Client } from 'pg';
 import { AuditService } from '../../src/audit/audit.service.js';
-import { administrator } from '../support/administrator.js';
-import { freshDatabase, type TestDatabase } from '../support/database.js';
-import { startService, type TestService } from '../support/service.js';
+import { administrator } from '../support/service/administrator.js';
+import { freshDatabase, type TestDatabase } from '../support/database/database.js';
+import { startService, type TestService } from '../support/service/service.js';
 
 const asOwner = (database: TestDatabase): TestDatabase => ({ ...database, url: database.migrationUrl });
 

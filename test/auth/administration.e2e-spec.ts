@@ -1,7 +1,7 @@
 import { RegistrationService } from '../../src/auth/registration.service.js';
 import { AccessChangesService } from '../../src/users/access-changes.service.js';
-import { startService, type TestService } from '../support/service.js';
-import { ApiClient, passwordOf, signedUp, signIn } from '../support/api-client.js';
+import { startService, type TestService } from '../support/service/service.js';
+import { ApiClient, passwordOf, signedUp, signIn } from '../support/service/api-client.js';
 
 describe('administration of accounts', () => {
   let service: TestService;

@@ -4,8 +4,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Registry } from 'prom-client';
 import { DataSource } from 'typeorm';
 import { PasswordHasher } from '../../src/auth/domain/password.js';
-import { type Answer, ApiClient, passwordOf, signedUp, signIn, registrant } from '../support/api-client.js';
-import { startService, type TestService } from '../support/service.js';
+import { type Answer, ApiClient, passwordOf, signedUp, signIn, registrant } from '../support/service/api-client.js';
+import { startService, type TestService } from '../support/service/service.js';
 
 const QUEUE = 64;
 

@@ -1,6 +1,6 @@
-import { administrator } from '../support/administrator.js';
-import { ApiClient, registrant } from '../support/api-client.js';
-import { startService, type TestService } from '../support/service.js';
+import { administrator } from '../support/service/administrator.js';
+import { ApiClient, registrant } from '../support/service/api-client.js';
+import { startService, type TestService } from '../support/service/service.js';
 
 const OURS = 'https://app.example.org';
 

@@ -1,7 +1,7 @@
-import { remarks, runGrantline } from '../support/grantline-process.js';
-import { TEST_SECRET } from '../support/secrets.js';
-import { startService, type TestService } from '../support/service.js';
-import { ApiClient, signIn } from '../support/api-client.js';
+import { remarks, runGrantline } from '../support/service/grantline-process.js';
+import { TEST_SECRET } from '../support/service/secrets.js';
+import { startService, type TestService } from '../support/service/service.js';
+import { ApiClient, signIn } from '../support/service/api-client.js';
 
 describe('grantline users create-admin', () => {
   let service: TestService;

@@ -1,11 +1,11 @@
 import { Client } from 'pg';
-import { freshDatabase } from '../support/database.js';
-import { GrantlineProcess } from '../support/grantline-process.js';
-import { ownPostgres } from '../support/own-postgres.js';
-import { TEST_SECRET } from '../support/secrets.js';
-import { startService } from '../support/service.js';
-import { until } from '../support/until.js';
-import { ApiClient, passwordOf, signedUp, signIn } from '../support/api-client.js';
+import { freshDatabase } from '../support/database/database.js';
+import { GrantlineProcess } from '../support/service/grantline-process.js';
+import { ownPostgres } from '../support/database/own-postgres.js';
+import { TEST_SECRET } from '../support/service/secrets.js';
+import { startService } from '../support/service/service.js';
+import { until } from '../support/service/until.js';
+import { ApiClient, passwordOf, signedUp, signIn } from '../support/service/api-client.js';
 
 describe('when something fails', () => {
   const closing: (() => Promise<unknown>)[] = [];

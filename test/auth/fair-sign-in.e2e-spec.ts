@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { DataSource } from 'typeorm';
 import { PasswordHasher } from '../../src/auth/domain/password.js';
-import { type Answer, ApiClient, passwordOf, signedUp } from '../support/api-client.js';
-import { startService, type TestService } from '../support/service.js';
+import { type Answer, ApiClient, passwordOf, signedUp } from '../support/service/api-client.js';
+import { startService, type TestService } from '../support/service/service.js';
 
 const QUEUE = 64;
 const THREADS = availableParallelism();

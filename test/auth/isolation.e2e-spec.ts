@@ -1,8 +1,8 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { DataSource } from 'typeorm';
 import { RegistrationService } from '../../src/auth/registration.service.js';
-import { startService, type TestService } from '../support/service.js';
-import { ApiClient, passwordOf, signedUp, signIn, type Tokens } from '../support/api-client.js';
+import { startService, type TestService } from '../support/service/service.js';
+import { ApiClient, passwordOf, signedUp, signIn, type Tokens } from '../support/service/api-client.js';
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 const QUERY = '7d1f2ad0-1111-4222-8333-944445555666';

@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
-import type { TestService } from '../support/service.js';
+import type { TestService } from '../support/service/service.js';
 
 /**
  * Takes a lock, starts the requests, and releases it once `waiting` of them are blocked by it in the database: they then race

@@ -1,7 +1,7 @@
 import { hashSync } from 'bcryptjs';
 import { DataSource } from 'typeorm';
-import { ApiClient, registrant } from '../support/api-client.js';
-import { startService, type TestService } from '../support/service.js';
+import { ApiClient, registrant } from '../support/service/api-client.js';
+import { startService, type TestService } from '../support/service/service.js';
 
 const PASSWORD = 'correct horse battery';
 const SALT = 'abcdefghijklmnopqrstuu';

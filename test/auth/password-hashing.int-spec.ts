@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import { PiscinaPasswordHasher } from '../../src/auth/infrastructure/piscina-password-hasher.js';
 import { HealthRegistry } from '../../src/platform/health.js';
 import { parseSettings } from '../../src/platform/settings-parser.js';
-import { TEST_SECRET } from '../support/secrets.js';
+import { TEST_SECRET } from '../support/service/secrets.js';
 
 const QUEUE = 64;
 const HERE = '192.0.2.1';

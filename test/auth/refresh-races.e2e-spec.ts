@@ -1,7 +1,7 @@
 import { DataSource } from 'typeorm';
 import { SweepService } from '../../src/auth/sweep.service.js';
-import { startService, type TestService } from '../support/service.js';
-import { type Answer, ApiClient, signedUp, signIn, tokensOf } from '../support/api-client.js';
+import { startService, type TestService } from '../support/service/service.js';
+import { type Answer, ApiClient, signedUp, signIn, tokensOf } from '../support/service/api-client.js';
 import { throughLockBarrier } from './lock-barrier.js';
 
 describe('refreshes at once', () => {

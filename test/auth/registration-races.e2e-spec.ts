@@ -1,5 +1,5 @@
-import { startService, type TestService } from '../support/service.js';
-import { ApiClient, registrant } from '../support/api-client.js';
+import { startService, type TestService } from '../support/service/service.js';
+import { ApiClient, registrant } from '../support/service/api-client.js';
 import { throughLockBarrier } from './lock-barrier.js';
 
 describe('registrations at once', () => {

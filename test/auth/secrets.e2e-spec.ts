@@ -1,8 +1,16 @@
 import { DataSource } from 'typeorm';
 import { RegistrationService } from '../../src/auth/registration.service.js';
-import { linesWithSecrets, TEST_SECRET } from '../support/secrets.js';
-import { startService, type TestService } from '../support/service.js';
-import { type Answer, ApiClient, passwordOf, signedUp, signIn, registrant, tokensOf } from '../support/api-client.js';
+import { linesWithSecrets, TEST_SECRET } from '../support/service/secrets.js';
+import { startService, type TestService } from '../support/service/service.js';
+import {
+  type Answer,
+  ApiClient,
+  passwordOf,
+  signedUp,
+  signIn,
+  registrant,
+  tokensOf,
+} from '../support/service/api-client.js';
 
 describe('secrets', () => {
   let service: TestService;

@@ -1,5 +1,5 @@
-import { startService, type TestService } from '../support/service.js';
-import { ApiClient, passwordOf, signedUp, signIn, registrant } from '../support/api-client.js';
+import { startService, type TestService } from '../support/service/service.js';
+import { ApiClient, passwordOf, signedUp, signIn, registrant } from '../support/service/api-client.js';
 
 describe('sessions and passwords', () => {
   let service: TestService;

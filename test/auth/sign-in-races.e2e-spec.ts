@@ -1,10 +1,10 @@
 import { hashSync } from 'bcryptjs';
 import type { Client } from 'pg';
 import { DataSource } from 'typeorm';
-import { administrator } from '../support/administrator.js';
-import { type Answer, ApiClient, passwordOf, signedUp, type Tokens, tokensOf } from '../support/api-client.js';
-import { duringTransaction } from '../support/concurrent-transaction.js';
-import { startService, type TestService } from '../support/service.js';
+import { administrator } from '../support/service/administrator.js';
+import { type Answer, ApiClient, passwordOf, signedUp, type Tokens, tokensOf } from '../support/service/api-client.js';
+import { duringTransaction } from '../support/database/concurrent-transaction.js';
+import { startService, type TestService } from '../support/service/service.js';
 import { throughLockBarrier } from './lock-barrier.js';
 
 const COST = 5;

@@ -1,5 +1,5 @@
-import { startService, type TestService } from '../support/service.js';
-import { ApiClient, passwordOf, signedUp, signIn, registrant, tokensOf } from '../support/api-client.js';
+import { startService, type TestService } from '../support/service/service.js';
+import { ApiClient, passwordOf, signedUp, signIn, registrant, tokensOf } from '../support/service/api-client.js';
 
 describe('the four routes of the source document', () => {
   let service: TestService;

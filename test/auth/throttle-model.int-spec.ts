@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { Throttle } from '../../src/auth/domain/throttle.js';
-import { startService, type TestService } from '../support/service.js';
+import { startService, type TestService } from '../support/service/service.js';
 
 const PER_NAME = 3;
 const PER_ADDRESS = 6;

@@ -1,9 +1,9 @@
 import { DataSource } from 'typeorm';
 import { Throttle } from '../../src/auth/domain/throttle.js';
 import { SweepService } from '../../src/auth/sweep.service.js';
-import { freshDatabase, type TestDatabase } from '../support/database.js';
-import { startService, type TestService } from '../support/service.js';
-import { type Answer, ApiClient, passwordOf, signedUp, registrant } from '../support/api-client.js';
+import { freshDatabase, type TestDatabase } from '../support/database/database.js';
+import { startService, type TestService } from '../support/service/service.js';
+import { type Answer, ApiClient, passwordOf, signedUp, registrant } from '../support/service/api-client.js';
 
 const LIMITS = {
   AUTH_THROTTLE_PER_NAME: '3',

@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto';
 import { request } from 'node:http';
-import { TEST_SECRET } from '../support/secrets.js';
-import { startService, type TestService } from '../support/service.js';
-import { type Answer, ApiClient, signedUp, signIn } from '../support/api-client.js';
+import { TEST_SECRET } from '../support/service/secrets.js';
+import { startService, type TestService } from '../support/service/service.js';
+import { type Answer, ApiClient, signedUp, signIn } from '../support/service/api-client.js';
 import type { TokenFault } from '../../src/auth/domain/claims.js';
-import { until } from '../support/until.js';
+import { until } from '../support/service/until.js';
 
 const encode = (value: unknown): string =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');

@@ -5,8 +5,8 @@ import { joinEmbeddedPostgres } from '../../src/platform/infrastructure/embedded
 import { migrate } from '../../src/platform/infrastructure/migrator.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
 import { timed } from '../stack/progress.js';
-import { passwordOf, signIn, ApiClient } from '../support/api-client.js';
-import { runGrantline } from '../support/grantline-process.js';
+import { passwordOf, signIn, ApiClient } from '../support/service/api-client.js';
+import { runGrantline } from '../support/service/grantline-process.js';
 import { fill } from './filling.js';
 import { MeasuredProcess } from './measured-process.js';
 import { median, quantile, ratioTable } from './ratio.js';

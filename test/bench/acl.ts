@@ -7,7 +7,7 @@ import { accessAnswers } from './access-answers.js';
 import { documentTable, engineTable, type WorkloadFigures } from './acl-report.js';
 import { targets } from './acl-targets.js';
 import { workloadName, type Variant, type Workload } from './workload.js';
-import type { Question } from '../support/engine-question.js';
+import type { Question } from '../support/rules/engine-question.js';
 import { EngineBench, type EngineFigures } from './engine.js';
 import { idleRuns } from './idle-runs.js';
 import { measureInProcess, type Measured } from './measuring.js';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Database } from '../../src/platform/database.js';
-import type { Tokens } from '../support/api-client.js';
+import type { Tokens } from '../support/service/api-client.js';
 import { type Answered, requestText, Wire } from './http-load.js';
 import { MeasuredProcess } from './measured-process.js';
 

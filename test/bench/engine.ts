@@ -5,7 +5,7 @@ import { cacheFolder } from '../stack/parts/cache.js';
 import { installEngineOracle } from '../stack/parts/engine-oracle.js';
 import { javaHome } from '../stack/parts/java.js';
 import type { Processes } from '../stack/running/processes.js';
-import type { Question } from '../support/engine-question.js';
+import type { Question } from '../support/rules/engine-question.js';
 
 /** Of CPU time, because a machine has other things to do as well. */
 export interface EngineFigures {

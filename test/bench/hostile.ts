@@ -6,15 +6,15 @@ import { compile } from '../../src/trino-rules/compile/compile.js';
 import { Evaluator } from '../../src/trino-rules/engine/evaluator.js';
 import { MetadataVisibility } from '../../src/trino-rules/engine/metadata-visibility.js';
 import { checkRules } from '../../src/trino-rules/verify/check.js';
-import { aSnapshot } from '../support/snapshot-builder.js';
-import { anyRules } from '../support/any-rules.js';
-import { anySnapshot } from '../support/any-snapshot.js';
-import { byEvaluator } from '../support/by-evaluator.js';
-import { byIntent } from '../support/by-intent.js';
-import { type Answer, anyQuestion } from '../support/engine-question.js';
-import { hostileDocuments } from '../support/hostile-documents.js';
-import { anyHostileSnapshot } from '../support/hostile-snapshot.js';
-import { wordsOf } from '../support/snapshot-words.js';
+import { aSnapshot } from '../support/snapshots/snapshot-builder.js';
+import { anyRules } from '../support/snapshots/any-rules.js';
+import { anySnapshot } from '../support/snapshots/any-snapshot.js';
+import { byEvaluator } from '../support/rules/by-evaluator.js';
+import { byIntent } from '../support/rules/by-intent.js';
+import { type Answer, anyQuestion } from '../support/rules/engine-question.js';
+import { hostileDocuments } from '../support/rules/hostile-documents.js';
+import { anyHostileSnapshot } from '../support/snapshots/hostile-snapshot.js';
+import { wordsOf } from '../support/snapshots/snapshot-words.js';
 import { cpuMs } from './judging.js';
 
 /**

@@ -7,7 +7,7 @@ import { migrate } from '../../src/platform/infrastructure/migrator.js';
 import { writeSnapshot } from '../../src/trino-rules/model/snapshot-file.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import { duration, timed } from '../stack/progress.js';
-import { FakeKubernetesApi } from '../support/fake-kubernetes-api.js';
+import { FakeKubernetesApi } from '../support/fakes/fake-kubernetes-api.js';
 import { snapshotOf, workloadName, type Workload } from './workload.js';
 import { fill } from './filling.js';
 

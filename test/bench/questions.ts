@@ -4,8 +4,8 @@ import { FRESH_PREFIX as FRESH } from '../../src/trino-rules/document/open-names
 import type { EngineSets } from '../../src/trino-rules/engine/engine-sets.js';
 import type { PolicyPrincipal } from '../../src/trino-rules/model/principal.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
-import { Chance } from '../support/chance.js';
-import type { Question } from '../support/engine-question.js';
+import { Chance } from '../support/snapshots/chance.js';
+import type { Question } from '../support/rules/engine-question.js';
 
 interface TableName {
   catalog: string;

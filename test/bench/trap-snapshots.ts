@@ -2,8 +2,8 @@ import type { Principal } from '../../src/trino-rules/model/principal.js';
 import { PRIVILEGES, type Privilege } from '../../src/trino-rules/model/privilege.js';
 import type { Resource } from '../../src/trino-rules/model/resource.js';
 import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from '../../src/trino-rules/model/snapshot.js';
-import { NOW, SETTINGS } from '../support/snapshot-builder.js';
-import { Chance } from '../support/chance.js';
+import { NOW, SETTINGS } from '../support/snapshots/snapshot-builder.js';
+import { Chance } from '../support/snapshots/chance.js';
 
 /** Snapshots of modest size that are hard to cover, to join or to prove. `times` multiplies everything that is counted. */
 export const TRAPS = {

@@ -1,5 +1,5 @@
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
-import { SIZES, scaled, skewedSnapshot } from '../support/skewed-snapshot.js';
+import { SIZES, scaled, skewedSnapshot } from '../support/snapshots/skewed-snapshot.js';
 
 /** A generated snapshot of the measurements, in words that fit a command line. */
 export interface Workload {

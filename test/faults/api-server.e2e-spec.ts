@@ -1,13 +1,13 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { administrator, people } from '../support/administrator.js';
-import type { Answer, ApiClient } from '../support/api-client.js';
-import { FakeKubernetesApi } from '../support/fake-kubernetes-api.js';
-import { FastTimers } from '../support/fast-motion.js';
-import { startService, type TestService } from '../support/service.js';
-import { TcpProxy } from '../support/tcp-proxy.js';
-import { until } from '../support/until.js';
+import { administrator, people } from '../support/service/administrator.js';
+import type { Answer, ApiClient } from '../support/service/api-client.js';
+import { FakeKubernetesApi } from '../support/fakes/fake-kubernetes-api.js';
+import { FastTimers } from '../support/fakes/fast-motion.js';
+import { startService, type TestService } from '../support/service/service.js';
+import { TcpProxy } from '../support/service/tcp-proxy.js';
+import { until } from '../support/service/until.js';
 
 describe('the Kubernetes API server', () => {
   let folder: string;

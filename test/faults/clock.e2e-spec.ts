@@ -1,7 +1,7 @@
-import { administrator } from '../support/administrator.js';
-import { type Answer, ApiClient, signedUp, signIn, tokensOf } from '../support/api-client.js';
-import { startService, type TestService } from '../support/service.js';
-import { until } from '../support/until.js';
+import { administrator } from '../support/service/administrator.js';
+import { type Answer, ApiClient, signedUp, signIn, tokensOf } from '../support/service/api-client.js';
+import { startService, type TestService } from '../support/service/service.js';
+import { until } from '../support/service/until.js';
 
 const HOUR = 3_600;
 

@@ -2,11 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { administratorOf } from '../support/administrator.js';
-import type { Answer, ApiClient } from '../support/api-client.js';
-import { freshDatabase, type TestDatabase } from '../support/database.js';
-import { GrantlineProcess } from '../support/grantline-process.js';
-import { TEST_SECRET } from '../support/secrets.js';
+import { administratorOf } from '../support/service/administrator.js';
+import type { Answer, ApiClient } from '../support/service/api-client.js';
+import { freshDatabase, type TestDatabase } from '../support/database/database.js';
+import { GrantlineProcess } from '../support/service/grantline-process.js';
+import { TEST_SECRET } from '../support/service/secrets.js';
 
 describe('a full disk under the file target', () => {
   let folder: string;

@@ -1,9 +1,9 @@
-import { type Answer, ApiClient, signedUp } from '../support/api-client.js';
-import { FastTimers } from '../support/fast-motion.js';
-import { column, FakeTrino } from '../support/fake-trino.js';
-import { startService, type TestService } from '../support/service.js';
-import { TcpProxy } from '../support/tcp-proxy.js';
-import { until } from '../support/until.js';
+import { type Answer, ApiClient, signedUp } from '../support/service/api-client.js';
+import { FastTimers } from '../support/fakes/fast-motion.js';
+import { column, FakeTrino } from '../support/fakes/fake-trino.js';
+import { startService, type TestService } from '../support/service/service.js';
+import { TcpProxy } from '../support/service/tcp-proxy.js';
+import { until } from '../support/service/until.js';
 
 const COLUMNS = [column('n', 'bigint')];
 

@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Answer, ApiClient, signedUp } from '../support/api-client.js';
-import { FakeKeycloak } from '../support/fake-keycloak.js';
-import { column, FakeTrino } from '../support/fake-trino.js';
-import { FastTimers, inFastMotion } from '../support/fast-motion.js';
-import { startService, type TestService } from '../support/service.js';
-import { TcpProxy } from '../support/tcp-proxy.js';
-import { until } from '../support/until.js';
+import { type Answer, ApiClient, signedUp } from '../support/service/api-client.js';
+import { FakeKeycloak } from '../support/fakes/fake-keycloak.js';
+import { column, FakeTrino } from '../support/fakes/fake-trino.js';
+import { FastTimers, inFastMotion } from '../support/fakes/fast-motion.js';
+import { startService, type TestService } from '../support/service/service.js';
+import { TcpProxy } from '../support/service/tcp-proxy.js';
+import { until } from '../support/service/until.js';
 
 const COLUMNS = [column('n', 'bigint')];
 

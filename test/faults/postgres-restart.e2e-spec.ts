@@ -1,9 +1,9 @@
 import { Client } from 'pg';
-import { administrator } from '../support/administrator.js';
-import { type Answer, ApiClient, passwordOf, signedUp } from '../support/api-client.js';
-import { type OwnPostgres, ownPostgres } from '../support/own-postgres.js';
-import { startService, type TestService } from '../support/service.js';
-import { until } from '../support/until.js';
+import { administrator } from '../support/service/administrator.js';
+import { type Answer, ApiClient, passwordOf, signedUp } from '../support/service/api-client.js';
+import { type OwnPostgres, ownPostgres } from '../support/database/own-postgres.js';
+import { startService, type TestService } from '../support/service/service.js';
+import { until } from '../support/service/until.js';
 
 describe('a PostgreSQL that crashes and starts again', () => {
   let postgres: OwnPostgres;

@@ -1,14 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Client } from 'pg';
-import { administrator } from '../support/administrator.js';
-import { type Answer, ApiClient, passwordOf, registrant, signedUp } from '../support/api-client.js';
-import { asSuperuser, freshDatabase, type TestDatabase } from '../support/database.js';
-import { inFastMotion } from '../support/fast-motion.js';
-import { lockWaiters } from '../support/lock-waiters.js';
-import { startService, type TestService } from '../support/service.js';
-import { TcpProxy } from '../support/tcp-proxy.js';
-import { unauditedGrants } from '../support/unaudited-grants.js';
-import { until } from '../support/until.js';
+import { administrator } from '../support/service/administrator.js';
+import { type Answer, ApiClient, passwordOf, registrant, signedUp } from '../support/service/api-client.js';
+import { asSuperuser, freshDatabase, type TestDatabase } from '../support/database/database.js';
+import { inFastMotion } from '../support/fakes/fast-motion.js';
+import { lockWaiters } from '../support/database/lock-waiters.js';
+import { startService, type TestService } from '../support/service/service.js';
+import { TcpProxy } from '../support/service/tcp-proxy.js';
+import { unauditedGrants } from '../support/snapshots/unaudited-grants.js';
+import { until } from '../support/service/until.js';
 
 const UNAVAILABLE = { status: 503, code: 'database_unavailable', retryAfter: '5' };
 /** Connections of the service. */

@@ -2,14 +2,14 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { administratorOf } from '../support/administrator.js';
-import { ApiClient, registrant } from '../support/api-client.js';
-import { asSuperuser, freshDatabase, type TestDatabase } from '../support/database.js';
-import { GrantlineProcess } from '../support/grantline-process.js';
-import { lockWaiters } from '../support/lock-waiters.js';
-import { TEST_SECRET } from '../support/secrets.js';
-import { unauditedGrants } from '../support/unaudited-grants.js';
-import { until } from '../support/until.js';
+import { administratorOf } from '../support/service/administrator.js';
+import { ApiClient, registrant } from '../support/service/api-client.js';
+import { asSuperuser, freshDatabase, type TestDatabase } from '../support/database/database.js';
+import { GrantlineProcess } from '../support/service/grantline-process.js';
+import { lockWaiters } from '../support/database/lock-waiters.js';
+import { TEST_SECRET } from '../support/service/secrets.js';
+import { unauditedGrants } from '../support/snapshots/unaudited-grants.js';
+import { until } from '../support/service/until.js';
 
 /** Grants of one batch. */
 const BATCH = 3;

@@ -1,6 +1,6 @@
-import { administrator, people } from '../support/administrator.js';
-import { ApiClient, signIn } from '../support/api-client.js';
-import { startService, type TestService } from '../support/service.js';
+import { administrator, people } from '../support/service/administrator.js';
+import { ApiClient, signIn } from '../support/service/api-client.js';
+import { startService, type TestService } from '../support/service/service.js';
 
 describe('answers about access', () => {
   let service: TestService;

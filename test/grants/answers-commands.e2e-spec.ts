@@ -2,11 +2,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { compile } from '../../src/trino-rules/compile/compile.js';
-import { administrator, people } from '../support/administrator.js';
-import { runGrantline } from '../support/grantline-process.js';
-import { TEST_SECRET } from '../support/secrets.js';
-import { startService, type TestService } from '../support/service.js';
-import { aSnapshot } from '../support/snapshot-builder.js';
+import { administrator, people } from '../support/service/administrator.js';
+import { runGrantline } from '../support/service/grantline-process.js';
+import { TEST_SECRET } from '../support/service/secrets.js';
+import { startService, type TestService } from '../support/service/service.js';
+import { aSnapshot } from '../support/snapshots/snapshot-builder.js';
 
 describe('answers at the command line', () => {
   let service: TestService;

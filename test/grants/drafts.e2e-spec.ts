@@ -1,6 +1,6 @@
-import { administrator, people } from '../support/administrator.js';
-import type { ApiClient } from '../support/api-client.js';
-import { startService, type TestService } from '../support/service.js';
+import { administrator, people } from '../support/service/administrator.js';
+import type { ApiClient } from '../support/service/api-client.js';
+import { startService, type TestService } from '../support/service/service.js';
 
 describe('the preview of a draft', () => {
   let service: TestService;

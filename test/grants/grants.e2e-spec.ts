@@ -1,8 +1,8 @@
 import { AuditService } from '../../src/audit/audit.service.js';
 import { SizeForecast } from '../../src/grants/domain/admission-ports.js';
-import type { ApiClient } from '../support/api-client.js';
-import { administrator, people } from '../support/administrator.js';
-import { startService, type TestService } from '../support/service.js';
+import type { ApiClient } from '../support/service/api-client.js';
+import { administrator, people } from '../support/service/administrator.js';
+import { startService, type TestService } from '../support/service/service.js';
 
 const GRANTS = '/api/admin/grants';
 const ORDERS = { catalog: 'sales', schema: 'eu', table: 'orders' };

@@ -8,9 +8,9 @@ import { covers, nodeOf } from '../../src/trino-rules/model/node.js';
 import type { PolicyPrincipal, Principal } from '../../src/trino-rules/model/principal.js';
 import type { Resource } from '../../src/trino-rules/model/resource.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
-import { anySnapshot } from '../support/any-snapshot.js';
-import { freshDatabase, type TestDatabase, testPostgres } from '../support/database.js';
-import { NOW } from '../support/snapshot-builder.js';
+import { anySnapshot } from '../support/snapshots/any-snapshot.js';
+import { freshDatabase, type TestDatabase, testPostgres } from '../support/database/database.js';
+import { NOW } from '../support/snapshots/snapshot-builder.js';
 
 /** In the order in which they are filled; without constraints between tables, because a snapshot may name groups that are not there. */
 const FILL = `

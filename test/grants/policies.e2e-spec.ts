@@ -1,8 +1,8 @@
 import { AuditService } from '../../src/audit/audit.service.js';
-import type { ApiClient } from '../support/api-client.js';
-import { administrator, people } from '../support/administrator.js';
-import { duringTransaction } from '../support/concurrent-transaction.js';
-import { startService, type TestService } from '../support/service.js';
+import type { ApiClient } from '../support/service/api-client.js';
+import { administrator, people } from '../support/service/administrator.js';
+import { duringTransaction } from '../support/database/concurrent-transaction.js';
+import { startService, type TestService } from '../support/service/service.js';
 
 const POLICIES = '/api/admin/policies';
 const CUSTOMERS = { catalog: 'sales', schema: 'eu', table: 'customers' };

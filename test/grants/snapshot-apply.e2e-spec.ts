@@ -4,10 +4,10 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { parse } from 'yaml';
-import { runGrantline } from '../support/grantline-process.js';
-import { lockWaiters } from '../support/lock-waiters.js';
-import { FILE, type SnapshotFiles, startSnapshotFiles } from '../support/snapshot-files.js';
-import { until } from '../support/until.js';
+import { runGrantline } from '../support/service/grantline-process.js';
+import { lockWaiters } from '../support/database/lock-waiters.js';
+import { FILE, type SnapshotFiles, startSnapshotFiles } from '../support/snapshots/snapshot-files.js';
+import { until } from '../support/service/until.js';
 
 describe('snapshot files, applied', () => {
   let files: SnapshotFiles;

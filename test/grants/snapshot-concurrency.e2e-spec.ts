@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { writeFile } from 'node:fs/promises';
 import { Client } from 'pg';
-import { type Finished, runGrantline } from '../support/grantline-process.js';
-import { lockWaiters } from '../support/lock-waiters.js';
-import { FILE, type SnapshotFiles, startSnapshotFiles } from '../support/snapshot-files.js';
-import { until } from '../support/until.js';
+import { type Finished, runGrantline } from '../support/service/grantline-process.js';
+import { lockWaiters } from '../support/database/lock-waiters.js';
+import { FILE, type SnapshotFiles, startSnapshotFiles } from '../support/snapshots/snapshot-files.js';
+import { until } from '../support/service/until.js';
 
 const EMPTY = { version: 1, users: [], groups: [], grants: [], policies: [] };
 const OTHER = {

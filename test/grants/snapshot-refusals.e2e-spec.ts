@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Applied } from '../../src/grants/snapshot-files.service.js';
-import { FILE, ORDERS, type SnapshotFiles, startSnapshotFiles } from '../support/snapshot-files.js';
+import { FILE, ORDERS, type SnapshotFiles, startSnapshotFiles } from '../support/snapshots/snapshot-files.js';
 
 const problemsOf = (applied: Applied) => (applied.kind === 'refused' ? applied.problems : []);
 

@@ -1,7 +1,7 @@
 import { SnapshotService } from '../../src/grants/snapshot.service.js';
-import type { ApiClient } from '../support/api-client.js';
-import { administrator, people } from '../support/administrator.js';
-import { startService, type TestService } from '../support/service.js';
+import type { ApiClient } from '../support/service/api-client.js';
+import { administrator, people } from '../support/service/administrator.js';
+import { startService, type TestService } from '../support/service/service.js';
 
 describe('the snapshot that rules follow from', () => {
   let service: TestService;

@@ -1,5 +1,5 @@
-import { ApiClient, passwordOf, signedUp } from '../support/api-client.js';
-import { startService, type TestService } from '../support/service.js';
+import { ApiClient, passwordOf, signedUp } from '../support/service/api-client.js';
+import { startService, type TestService } from '../support/service/service.js';
 
 describe('people behind a proxy', () => {
   let service: TestService;

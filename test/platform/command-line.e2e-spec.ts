@@ -1,4 +1,4 @@
-import { runGrantline } from '../support/grantline-process.js';
+import { runGrantline } from '../support/service/grantline-process.js';
 
 describe('starting in production', () => {
   it('lists everything that is missing or weak at once, and ends with 78', async () => {

@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { freshDatabase, type TestDatabase } from '../support/database.js';
-import { GrantlineProcess } from '../support/grantline-process.js';
-import { RawConnection, statusesIn } from '../support/raw-connection.js';
-import { TEST_SECRET } from '../support/secrets.js';
-import { startService, type TestService } from '../support/service.js';
+import { freshDatabase, type TestDatabase } from '../support/database/database.js';
+import { GrantlineProcess } from '../support/service/grantline-process.js';
+import { RawConnection, statusesIn } from '../support/service/raw-connection.js';
+import { TEST_SECRET } from '../support/service/secrets.js';
+import { startService, type TestService } from '../support/service/service.js';
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 const BUNDLE = get('/api/docs/swagger-ui-bundle.js');

@@ -1,4 +1,4 @@
-import { startService, type TestService } from '../support/service.js';
+import { startService, type TestService } from '../support/service/service.js';
 
 const ORIGIN = 'https://app.example.org';
 

@@ -1,10 +1,10 @@
 import { Client } from 'pg';
-import { type Answer, ApiClient, signedUp } from '../support/api-client.js';
-import { FastTimers } from '../support/fast-motion.js';
-import { lockWaiters } from '../support/lock-waiters.js';
-import { RawConnection, statusesIn } from '../support/raw-connection.js';
-import { startService, type TestService } from '../support/service.js';
-import { until } from '../support/until.js';
+import { type Answer, ApiClient, signedUp } from '../support/service/api-client.js';
+import { FastTimers } from '../support/fakes/fast-motion.js';
+import { lockWaiters } from '../support/database/lock-waiters.js';
+import { RawConnection, statusesIn } from '../support/service/raw-connection.js';
+import { startService, type TestService } from '../support/service/service.js';
+import { until } from '../support/service/until.js';
 
 const EXPLAIN = '/api/access/explain?catalog=sales&privilege=SELECT';
 

@@ -2,9 +2,9 @@ import { Registry } from 'prom-client';
 import { DataSource } from 'typeorm';
 import { DatabaseClock } from '../../src/platform/infrastructure/database-clock.js';
 import { NodeTimers } from '../../src/platform/infrastructure/node-timers.js';
-import { testPostgres } from '../support/database.js';
-import { LogBook } from '../support/log-book.js';
-import { TestClock } from '../support/test-clock.js';
+import { testPostgres } from '../support/database/database.js';
+import { LogBook } from '../support/fakes/log-book.js';
+import { TestClock } from '../support/fakes/test-clock.js';
 
 describe('the clock of the service', () => {
   let source: DataSource;

@@ -1,7 +1,7 @@
 import { DataSource } from 'typeorm';
 import { DatabaseSession } from '../../src/platform/infrastructure/database-session.js';
-import { freshDatabase, type TestDatabase } from '../support/database.js';
-import { inFastMotion } from '../support/fast-motion.js';
+import { freshDatabase, type TestDatabase } from '../support/database/database.js';
+import { inFastMotion } from '../support/fakes/fast-motion.js';
 
 /** The number of the transaction in which a query runs; a query by itself has one of its own. */
 const NUMBER = 'SELECT pg_current_xact_id()::text AS number';

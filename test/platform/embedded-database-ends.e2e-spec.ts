@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { ApiClient, signedUp } from '../support/api-client.js';
-import { EmbeddedCluster, folderOfClusters } from '../support/embedded-cluster.js';
-import { GrantlineProcess } from '../support/grantline-process.js';
+import { ApiClient, signedUp } from '../support/service/api-client.js';
+import { EmbeddedCluster, folderOfClusters } from '../support/database/embedded-cluster.js';
+import { GrantlineProcess } from '../support/service/grantline-process.js';
 
 describe('an embedded database that ends by itself', () => {
   let folder: string;

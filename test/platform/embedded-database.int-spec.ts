@@ -19,10 +19,10 @@ import { packagedBinaries } from '../../src/platform/infrastructure/embedded-bin
 import { joinEmbeddedPostgres } from '../../src/platform/infrastructure/embedded-postgres.js';
 import { readPlainFile } from '../../src/platform/infrastructure/plain-file.js';
 import { developmentSecret } from '../../src/platform/settings-loader.js';
-import { testPostgres } from '../support/database.js';
-import { EmbeddedCluster, folderOfClusters } from '../support/embedded-cluster.js';
-import { inFastMotion } from '../support/fast-motion.js';
-import { until } from '../support/until.js';
+import { testPostgres } from '../support/database/database.js';
+import { EmbeddedCluster, folderOfClusters } from '../support/database/embedded-cluster.js';
+import { inFastMotion } from '../support/fakes/fast-motion.js';
+import { until } from '../support/service/until.js';
 
 // As root the database runs as an account without rights: the attacker here controls that account.
 const account = databaseAccount();

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs';
-import { codeInGuide } from '../support/operations-guide.js';
+import { codeInGuide } from '../support/service/operations-guide.js';
 
 describe('the faults in docs/operations.md', () => {
   const specs = codeInGuide().filter((code) => /^test\/.*spec\.ts$/.test(code));

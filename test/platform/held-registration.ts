@@ -1,6 +1,6 @@
-import { ApiClient, registrant } from '../support/api-client.js';
-import type { EmbeddedCluster } from '../support/embedded-cluster.js';
-import { until } from '../support/until.js';
+import { ApiClient, registrant } from '../support/service/api-client.js';
+import type { EmbeddedCluster } from '../support/database/embedded-cluster.js';
+import { until } from '../support/service/until.js';
 
 /** A registration that waits for a lock, and the release of that lock. */
 export async function heldRegistration(url: string, cluster: EmbeddedCluster) {

@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { startService, type TestService } from '../support/service.js';
+import { startService, type TestService } from '../support/service/service.js';
 
 const JSON_TYPE = 'Content-Type: application/json\r\n';
 const LOGIN = `POST /api/auth/login HTTP/1.1\r\nHost: x\r\n${JSON_TYPE}`;

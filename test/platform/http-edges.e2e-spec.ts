@@ -1,7 +1,7 @@
 import { request } from 'node:http';
-import { administrator } from '../support/administrator.js';
-import { ApiClient, signedUp } from '../support/api-client.js';
-import { startService, type TestService } from '../support/service.js';
+import { administrator } from '../support/service/administrator.js';
+import { ApiClient, signedUp } from '../support/service/api-client.js';
+import { startService, type TestService } from '../support/service/service.js';
 
 describe('HTTP edges', () => {
   let service: TestService;

@@ -1,9 +1,9 @@
 import { Registry } from 'prom-client';
 import { createApplication } from '../../src/application.js';
 import { parseSettings } from '../../src/platform/settings-parser.js';
-import { freshDatabase, type TestDatabase } from '../support/database.js';
-import { LogBook } from '../support/log-book.js';
-import { rowsOf } from '../support/operations-guide.js';
+import { freshDatabase, type TestDatabase } from '../support/database/database.js';
+import { LogBook } from '../support/fakes/log-book.js';
+import { rowsOf } from '../support/service/operations-guide.js';
 
 describe('docs/operations.md', () => {
   let database: TestDatabase;

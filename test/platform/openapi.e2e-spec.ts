@@ -1,7 +1,7 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyInstance } from 'fastify';
 import { ERRORS } from '../../src/kernel/errors.js';
-import { startService, type TestService } from '../support/service.js';
+import { startService, type TestService } from '../support/service/service.js';
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 

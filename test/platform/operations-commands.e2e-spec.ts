@@ -3,11 +3,11 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
-import { administrator, people } from '../support/administrator.js';
-import { GrantlineProcess } from '../support/grantline-process.js';
-import { commandBlocks } from '../support/operations-guide.js';
-import { TEST_SECRET } from '../support/secrets.js';
-import { startService, type TestService } from '../support/service.js';
+import { administrator, people } from '../support/service/administrator.js';
+import { GrantlineProcess } from '../support/service/grantline-process.js';
+import { commandBlocks } from '../support/service/operations-guide.js';
+import { TEST_SECRET } from '../support/service/secrets.js';
+import { startService, type TestService } from '../support/service/service.js';
 
 const run = promisify(execFile);
 

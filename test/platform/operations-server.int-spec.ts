@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client';
 import { HealthRegistry } from '../../src/platform/health.js';
-import { RawConnection, statusesIn } from '../support/raw-connection.js';
-import { LogBook } from '../support/log-book.js';
+import { RawConnection, statusesIn } from '../support/service/raw-connection.js';
+import { LogBook } from '../support/fakes/log-book.js';
 import { Connections } from '../../src/platform/infrastructure/connections.js';
 import { operationsServer } from '../../src/platform/infrastructure/operations-server.js';
 

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { NUMBERS, QueriesUnderTest, submitted } from '../query-engine/queries-under-test.js';
-import { RawConnection } from '../support/raw-connection.js';
-import { until } from '../support/until.js';
+import { RawConnection } from '../support/service/raw-connection.js';
+import { until } from '../support/service/until.js';
 
 describe('the metrics of requests', () => {
   let queries: QueriesUnderTest;

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DataSource } from 'typeorm';
-import { startService, type TestService } from '../support/service.js';
+import { startService, type TestService } from '../support/service/service.js';
 
 /** Constraints, defaults, indexes and comments are only in the migrations: entities have the columns and their types. */
 const OF_THE_MIGRATIONS =

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freshDatabase, type TestDatabase } from '../support/database.js';
-import { remarks, runGrantline } from '../support/grantline-process.js';
+import { freshDatabase, type TestDatabase } from '../support/database/database.js';
+import { remarks, runGrantline } from '../support/service/grantline-process.js';
 
 const PRODUCTION = { NODE_ENV: 'production' };
 

@@ -1,7 +1,7 @@
 import { PooledClient, postgresConnection } from '../../src/platform/database.js';
-import { asSuperuser, freshDatabase, type TestDatabase } from '../support/database.js';
-import { inFastMotion } from '../support/fast-motion.js';
-import { TcpProxy } from '../support/tcp-proxy.js';
+import { asSuperuser, freshDatabase, type TestDatabase } from '../support/database/database.js';
+import { inFastMotion } from '../support/fakes/fast-motion.js';
+import { TcpProxy } from '../support/service/tcp-proxy.js';
 
 describe('a connection to a database', () => {
   let database: TestDatabase;

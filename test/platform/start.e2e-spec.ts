@@ -1,9 +1,9 @@
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { EmbeddedCluster, folderOfClusters } from '../support/embedded-cluster.js';
-import { GrantlineProcess, runGrantline } from '../support/grantline-process.js';
-import { sampleEnvironment } from '../support/sample-environment.js';
+import { EmbeddedCluster, folderOfClusters } from '../support/database/embedded-cluster.js';
+import { GrantlineProcess, runGrantline } from '../support/service/grantline-process.js';
+import { sampleEnvironment } from '../support/service/sample-environment.js';
 
 describe('starting with nothing but Node', () => {
   let folder: string;

@@ -1,11 +1,11 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { ApiClient, signedUp } from '../support/api-client.js';
-import { EmbeddedCluster, folderOfClusters } from '../support/embedded-cluster.js';
-import { column, FakeTrino } from '../support/fake-trino.js';
-import type { ScriptedPage } from '../support/fake-trino-statement.js';
-import { GrantlineProcess } from '../support/grantline-process.js';
-import { RawConnection } from '../support/raw-connection.js';
+import { ApiClient, signedUp } from '../support/service/api-client.js';
+import { EmbeddedCluster, folderOfClusters } from '../support/database/embedded-cluster.js';
+import { column, FakeTrino } from '../support/fakes/fake-trino.js';
+import type { ScriptedPage } from '../support/fakes/fake-trino-statement.js';
+import { GrantlineProcess } from '../support/service/grantline-process.js';
+import { RawConnection } from '../support/service/raw-connection.js';
 import { heldRegistration } from './held-registration.js';
 
 // Each waits for most of the 20 s, so they wait at the same time.

@@ -2,10 +2,10 @@ import { rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { EmbeddedCluster, folderOfClusters } from '../support/embedded-cluster.js';
-import { GrantlineProcess } from '../support/grantline-process.js';
-import { NpmStart } from '../support/npm-start.js';
-import { SteadyClients } from '../support/steady-clients.js';
+import { EmbeddedCluster, folderOfClusters } from '../support/database/embedded-cluster.js';
+import { GrantlineProcess } from '../support/service/grantline-process.js';
+import { NpmStart } from '../support/service/npm-start.js';
+import { SteadyClients } from '../support/service/steady-clients.js';
 import { heldRegistration } from './held-registration.js';
 
 describe('the stop', () => {

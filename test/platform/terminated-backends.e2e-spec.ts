@@ -1,9 +1,9 @@
 import { Client } from 'pg';
-import { ApiClient, passwordOf, signedUp } from '../support/api-client.js';
-import { freshDatabase, type TestDatabase, testPostgres } from '../support/database.js';
-import { GrantlineProcess } from '../support/grantline-process.js';
-import { TEST_SECRET } from '../support/secrets.js';
-import { until } from '../support/until.js';
+import { ApiClient, passwordOf, signedUp } from '../support/service/api-client.js';
+import { freshDatabase, type TestDatabase, testPostgres } from '../support/database/database.js';
+import { GrantlineProcess } from '../support/service/grantline-process.js';
+import { TEST_SECRET } from '../support/service/secrets.js';
+import { until } from '../support/service/until.js';
 
 const TERMINATIONS = 20;
 const TERMINATE = 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1';

@@ -1,6 +1,6 @@
-import { administrator } from '../support/administrator.js';
-import { RawConnection, statusesIn } from '../support/raw-connection.js';
-import { startService, type TestService } from '../support/service.js';
+import { administrator } from '../support/service/administrator.js';
+import { RawConnection, statusesIn } from '../support/service/raw-connection.js';
+import { startService, type TestService } from '../support/service/service.js';
 
 describe('bodies that are not read', () => {
   let service: TestService;

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ModulesContainer } from '@nestjs/core';
-import { FakeKeycloak } from '../support/fake-keycloak.js';
-import { TEST_SECRET } from '../support/secrets.js';
-import { visibleTexts } from '../support/visible-texts.js';
+import { FakeKeycloak } from '../support/fakes/fake-keycloak.js';
+import { TEST_SECRET } from '../support/service/secrets.js';
+import { visibleTexts } from '../support/rules/visible-texts.js';
 import { NUMBERS, QueriesUnderTest, submitted } from '../query-engine/queries-under-test.js';
 
 describe('what inspect or JSON.stringify would show of everything in the container', () => {

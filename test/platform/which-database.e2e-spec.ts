@@ -2,8 +2,8 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { freshDatabase, type TestDatabase } from '../support/database.js';
-import { type Finished, runGrantline } from '../support/grantline-process.js';
+import { freshDatabase, type TestDatabase } from '../support/database/database.js';
+import { type Finished, runGrantline } from '../support/service/grantline-process.js';
 
 const NEED_RECORDED = [
   ['acl', 'status'],

@@ -1,7 +1,7 @@
 import fastify, { type FastifyInstance } from 'fastify';
 import { Refused } from '../../src/kernel/errors.js';
 import { WorkBudgets } from '../../src/platform/work-budgets.js';
-import { FakeTimers } from '../support/fake-timers.js';
+import { FakeTimers } from '../support/fakes/fake-timers.js';
 
 describe('the budget of a person', () => {
   let server: FastifyInstance;

@@ -1,4 +1,4 @@
-import { leaksOfFile, noteSecrets, noteStatement, recordOutput, TEST_SECRET } from '../support/secrets.js';
+import { leaksOfFile, noteSecrets, noteStatement, recordOutput, TEST_SECRET } from '../support/service/secrets.js';
 
 describe('what services and processes have written', () => {
   it('is searched for secrets, in settings and bodies, and for statements, as they are and as JSON', () => {

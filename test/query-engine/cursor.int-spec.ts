@@ -12,11 +12,11 @@ import {
 import { sessionFor } from '../../src/query-engine/domain/engine-session.js';
 import { Connection } from '../../src/query-engine/engine-connections.service.js';
 import { TrinoStatementClient } from '../../src/query-engine/infrastructure/trino-statement-client.js';
-import { FakeServiceTokenSource } from '../support/fake-service-token-source.js';
-import { SkippingTimers } from '../support/fake-timers.js';
-import { column, FakeTrino, failed } from '../support/fake-trino.js';
-import { FIXED_RANDOM } from '../support/fixed-random.js';
-import { LogBook } from '../support/log-book.js';
+import { FakeServiceTokenSource } from '../support/fakes/fake-service-token-source.js';
+import { SkippingTimers } from '../support/fakes/fake-timers.js';
+import { column, FakeTrino, failed } from '../support/fakes/fake-trino.js';
+import { FIXED_RANDOM } from '../support/fakes/fixed-random.js';
+import { LogBook } from '../support/fakes/log-book.js';
 
 describe('the DB-API', () => {
   const engine = new FakeTrino();

@@ -1,9 +1,9 @@
 import { HealthRegistry } from '../../src/platform/health.js';
 import { EngineProbe } from '../../src/query-engine/engine-probe.service.js';
-import { ApiClient, signedUp } from '../support/api-client.js';
-import { FakeKeycloak } from '../support/fake-keycloak.js';
-import { failed, FakeTrino } from '../support/fake-trino.js';
-import { startService, type TestService } from '../support/service.js';
+import { ApiClient, signedUp } from '../support/service/api-client.js';
+import { FakeKeycloak } from '../support/fakes/fake-keycloak.js';
+import { failed, FakeTrino } from '../support/fakes/fake-trino.js';
+import { startService, type TestService } from '../support/service/service.js';
 
 describe('the engine at the start', () => {
   let engine: FakeTrino;

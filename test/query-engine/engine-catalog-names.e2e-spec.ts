@@ -2,11 +2,11 @@ import { EngineNames } from '../../src/grants/domain/admission-ports.js';
 import { Settings } from '../../src/platform/settings.js';
 import { EngineCatalogNames } from '../../src/query-engine/engine-catalog-names.service.js';
 import { EngineConnections } from '../../src/query-engine/engine-connections.service.js';
-import { administrator, people } from '../support/administrator.js';
-import type { ApiClient } from '../support/api-client.js';
-import { FakeTimers } from '../support/fake-timers.js';
-import { column, failed, FakeTrino } from '../support/fake-trino.js';
-import { startService, type TestService } from '../support/service.js';
+import { administrator, people } from '../support/service/administrator.js';
+import type { ApiClient } from '../support/service/api-client.js';
+import { FakeTimers } from '../support/fakes/fake-timers.js';
+import { column, failed, FakeTrino } from '../support/fakes/fake-trino.js';
+import { startService, type TestService } from '../support/service/service.js';
 
 const NEVER = new Promise<void>(() => undefined);
 const VARCHAR = { ...column('_col0', 'varchar'), typeSignature: { rawType: 'varchar', arguments: [] } };

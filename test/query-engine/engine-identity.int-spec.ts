@@ -1,9 +1,9 @@
 import { parseSettings } from '../../src/platform/settings-parser.js';
 import { EngineConnections } from '../../src/query-engine/engine-connections.service.js';
 import { EngineIdentity } from '../../src/query-engine/engine-identity.service.js';
-import { FakeTimers } from '../support/fake-timers.js';
-import { LogBook } from '../support/log-book.js';
-import { TEST_SECRET } from '../support/secrets.js';
+import { FakeTimers } from '../support/fakes/fake-timers.js';
+import { LogBook } from '../support/fakes/log-book.js';
+import { TEST_SECRET } from '../support/service/secrets.js';
 import { StatementClientUnderTest } from './statement-client-under-test.js';
 
 describe('the identity check of the engine', () => {

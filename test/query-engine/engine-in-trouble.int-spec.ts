@@ -1,5 +1,5 @@
-import type { SkippingTimers } from '../support/fake-timers.js';
-import type { FakeTrino } from '../support/fake-trino.js';
+import type { SkippingTimers } from '../support/fakes/fake-timers.js';
+import type { FakeTrino } from '../support/fakes/fake-trino.js';
 import { ana, StatementClientUnderTest } from './statement-client-under-test.js';
 
 describe('an engine in trouble', () => {

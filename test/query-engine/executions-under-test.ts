@@ -11,14 +11,14 @@ import { TrinoStatementClient } from '../../src/query-engine/infrastructure/trin
 import { QueryMetrics } from '../../src/query-engine/query.metrics.js';
 import { QueryExecutions } from '../../src/query-engine/query-executions.service.js';
 import type { RowsResult } from '../../src/query-engine/rows-page.js';
-import { freshDatabase, type TestDatabase } from '../support/database.js';
-import { FakeServiceTokenSource } from '../support/fake-service-token-source.js';
-import { FakeTimers } from '../support/fake-timers.js';
-import { column, FakeTrino } from '../support/fake-trino.js';
-import { FIXED_RANDOM } from '../support/fixed-random.js';
-import { LogBook } from '../support/log-book.js';
-import { TEST_SECRET } from '../support/secrets.js';
-import { TestClock } from '../support/test-clock.js';
+import { freshDatabase, type TestDatabase } from '../support/database/database.js';
+import { FakeServiceTokenSource } from '../support/fakes/fake-service-token-source.js';
+import { FakeTimers } from '../support/fakes/fake-timers.js';
+import { column, FakeTrino } from '../support/fakes/fake-trino.js';
+import { FIXED_RANDOM } from '../support/fakes/fixed-random.js';
+import { LogBook } from '../support/fakes/log-book.js';
+import { TEST_SECRET } from '../support/service/secrets.js';
+import { TestClock } from '../support/fakes/test-clock.js';
 
 export const NUMBERS = [column('n', 'integer')];
 

@@ -1,12 +1,12 @@
 import { connect, type Socket } from 'node:net';
 import { once } from 'node:events';
-import { ApiClient, signedUp } from '../support/api-client.js';
-import { freshDatabase, type TestDatabase } from '../support/database.js';
-import { column, FakeTrino } from '../support/fake-trino.js';
-import { GrantlineProcess } from '../support/grantline-process.js';
-import { TEST_SECRET } from '../support/secrets.js';
+import { ApiClient, signedUp } from '../support/service/api-client.js';
+import { freshDatabase, type TestDatabase } from '../support/database/database.js';
+import { column, FakeTrino } from '../support/fakes/fake-trino.js';
+import { GrantlineProcess } from '../support/service/grantline-process.js';
+import { TEST_SECRET } from '../support/service/secrets.js';
 import { ended, submitted } from './queries-under-test.js';
-import { until } from '../support/until.js';
+import { until } from '../support/service/until.js';
 
 const MIB = 1_048_576;
 const PEOPLE = ['ana', 'ben', 'cyd', 'dan', 'eve', 'flo'];

@@ -3,11 +3,11 @@ import { Secret } from '../../src/kernel/secret.js';
 import { VERSION } from '../../src/platform/version.js';
 import { TokenUnavailable } from '../../src/query-engine/domain/service-token-source.js';
 import { OAuthServiceTokenSource } from '../../src/query-engine/infrastructure/oauth-service-token-source.js';
-import { FakeKeycloak } from '../support/fake-keycloak.js';
-import { FakeTimers } from '../support/fake-timers.js';
-import { FIXED_RANDOM } from '../support/fixed-random.js';
-import { LogBook } from '../support/log-book.js';
-import { TestClock } from '../support/test-clock.js';
+import { FakeKeycloak } from '../support/fakes/fake-keycloak.js';
+import { FakeTimers } from '../support/fakes/fake-timers.js';
+import { FIXED_RANDOM } from '../support/fakes/fixed-random.js';
+import { LogBook } from '../support/fakes/log-book.js';
+import { TestClock } from '../support/fakes/test-clock.js';
 
 const EMPTY = 'service-account token is empty';
 

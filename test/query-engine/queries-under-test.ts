@@ -1,8 +1,8 @@
-import { ApiClient, signedUp, signIn } from '../support/api-client.js';
-import { FakeKeycloak } from '../support/fake-keycloak.js';
-import { column, FakeTrino } from '../support/fake-trino.js';
-import { startService, type TestService } from '../support/service.js';
-import { until } from '../support/until.js';
+import { ApiClient, signedUp, signIn } from '../support/service/api-client.js';
+import { FakeKeycloak } from '../support/fakes/fake-keycloak.js';
+import { column, FakeTrino } from '../support/fakes/fake-trino.js';
+import { startService, type TestService } from '../support/service/service.js';
+import { until } from '../support/service/until.js';
 
 export const NUMBERS = [column('n', 'bigint')];
 

@@ -1,7 +1,7 @@
-import type { ApiClient } from '../support/api-client.js';
-import { FakeKeycloak } from '../support/fake-keycloak.js';
-import { column, type FakeTrino } from '../support/fake-trino.js';
-import type { TestService } from '../support/service.js';
+import type { ApiClient } from '../support/service/api-client.js';
+import { FakeKeycloak } from '../support/fakes/fake-keycloak.js';
+import { column, type FakeTrino } from '../support/fakes/fake-trino.js';
+import type { TestService } from '../support/service/service.js';
 import { ended, NUMBERS, QueriesUnderTest, submitted } from './queries-under-test.js';
 
 describe('queries', () => {

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { QueryExecutions } from '../../src/query-engine/query-executions.service.js';
-import type { FakeTimers } from '../support/fake-timers.js';
-import type { FakeTrino } from '../support/fake-trino.js';
-import type { LogBook } from '../support/log-book.js';
-import type { TestClock } from '../support/test-clock.js';
-import { until } from '../support/until.js';
+import type { FakeTimers } from '../support/fakes/fake-timers.js';
+import type { FakeTrino } from '../support/fakes/fake-trino.js';
+import type { LogBook } from '../support/fakes/log-book.js';
+import type { TestClock } from '../support/fakes/test-clock.js';
+import { until } from '../support/service/until.js';
 import { ExecutionsUnderTest, NUMBERS, values } from './executions-under-test.js';
 
 describe('query executions', () => {

@@ -1,7 +1,7 @@
-import type { ApiClient } from '../support/api-client.js';
-import { failed, type FakeTrino } from '../support/fake-trino.js';
-import type { TestService } from '../support/service.js';
-import { until } from '../support/until.js';
+import type { ApiClient } from '../support/service/api-client.js';
+import { failed, type FakeTrino } from '../support/fakes/fake-trino.js';
+import type { TestService } from '../support/service/service.js';
+import { until } from '../support/service/until.js';
 import { ended, NUMBERS, QueriesUnderTest, submitted } from './queries-under-test.js';
 
 describe('a query that fails', () => {

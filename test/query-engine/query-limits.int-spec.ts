@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { DataSource } from 'typeorm';
 import type { PostgresQueryStore } from '../../src/query-engine/infrastructure/postgres-query-store.js';
 import type { QueryExecutions } from '../../src/query-engine/query-executions.service.js';
-import type { FakeTimers } from '../support/fake-timers.js';
-import type { ScriptedPage } from '../support/fake-trino-statement.js';
-import type { FakeTrino } from '../support/fake-trino.js';
-import type { TestClock } from '../support/test-clock.js';
+import type { FakeTimers } from '../support/fakes/fake-timers.js';
+import type { ScriptedPage } from '../support/fakes/fake-trino-statement.js';
+import type { FakeTrino } from '../support/fakes/fake-trino.js';
+import type { TestClock } from '../support/fakes/test-clock.js';
 import { ExecutionsUnderTest, NUMBERS } from './executions-under-test.js';
 
 const NEVER = new Promise<void>(() => undefined);

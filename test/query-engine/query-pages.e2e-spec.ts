@@ -1,6 +1,6 @@
-import type { ApiClient } from '../support/api-client.js';
-import { column, type FakeTrino } from '../support/fake-trino.js';
-import { until } from '../support/until.js';
+import type { ApiClient } from '../support/service/api-client.js';
+import { column, type FakeTrino } from '../support/fakes/fake-trino.js';
+import { until } from '../support/service/until.js';
 import { ended, NUMBERS, QueriesUnderTest, submitted } from './queries-under-test.js';
 
 describe('a query, page by page', () => {

@@ -1,5 +1,5 @@
-import type { ApiClient } from '../support/api-client.js';
-import { column, failed, type FakeTrino } from '../support/fake-trino.js';
+import type { ApiClient } from '../support/service/api-client.js';
+import { column, failed, type FakeTrino } from '../support/fakes/fake-trino.js';
 import { NUMBERS, QueriesUnderTest, submitted } from './queries-under-test.js';
 
 describe('a query as a stream', () => {

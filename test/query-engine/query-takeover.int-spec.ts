@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { endedBy } from '../../src/query-engine/domain/query.js';
 import type { PostgresQueryStore } from '../../src/query-engine/infrastructure/postgres-query-store.js';
 import type { QueryExecutions } from '../../src/query-engine/query-executions.service.js';
-import type { FakeTimers } from '../support/fake-timers.js';
-import type { ScriptedPage } from '../support/fake-trino-statement.js';
-import type { FakeTrino } from '../support/fake-trino.js';
-import type { LogBook } from '../support/log-book.js';
-import type { TestClock } from '../support/test-clock.js';
-import { until } from '../support/until.js';
+import type { FakeTimers } from '../support/fakes/fake-timers.js';
+import type { ScriptedPage } from '../support/fakes/fake-trino-statement.js';
+import type { FakeTrino } from '../support/fakes/fake-trino.js';
+import type { LogBook } from '../support/fakes/log-book.js';
+import type { TestClock } from '../support/fakes/test-clock.js';
+import { until } from '../support/service/until.js';
 import { ExecutionsUnderTest, NUMBERS, values } from './executions-under-test.js';
 
 describe('query executions, moving between replicas', () => {

@@ -3,8 +3,8 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { RetiredRouteService } from '../../src/query-engine/retired-route.service.js';
 import { AxiosRouteProbe } from '../../src/query-engine/infrastructure/axios-route-probe.js';
-import { FakeTrino } from '../support/fake-trino.js';
-import { startService, type TestService } from '../support/service.js';
+import { FakeTrino } from '../support/fakes/fake-trino.js';
+import { startService, type TestService } from '../support/service/service.js';
 
 describe('the retired route', () => {
   let service: TestService;

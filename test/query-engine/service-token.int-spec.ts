@@ -1,5 +1,5 @@
-import type { FakeServiceTokenSource } from '../support/fake-service-token-source.js';
-import type { FakeTrino } from '../support/fake-trino.js';
+import type { FakeServiceTokenSource } from '../support/fakes/fake-service-token-source.js';
+import type { FakeTrino } from '../support/fakes/fake-trino.js';
 import { ana, StatementClientUnderTest } from './statement-client-under-test.js';
 
 describe('the token of the service', () => {

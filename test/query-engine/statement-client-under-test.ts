@@ -5,11 +5,11 @@ import {
   type TrinoAddress,
   TrinoStatementClient,
 } from '../../src/query-engine/infrastructure/trino-statement-client.js';
-import { SkippingTimers } from '../support/fake-timers.js';
-import { FIXED_RANDOM } from '../support/fixed-random.js';
-import { FakeServiceTokenSource } from '../support/fake-service-token-source.js';
-import { FakeTrino } from '../support/fake-trino.js';
-import { LogBook } from '../support/log-book.js';
+import { SkippingTimers } from '../support/fakes/fake-timers.js';
+import { FIXED_RANDOM } from '../support/fakes/fixed-random.js';
+import { FakeServiceTokenSource } from '../support/fakes/fake-service-token-source.js';
+import { FakeTrino } from '../support/fakes/fake-trino.js';
+import { LogBook } from '../support/fakes/log-book.js';
 
 /** The user of the statements. */
 export const ana = sessionFor('ana', { catalog: 'sales', schema: 'eu', traceToken: 'request-7' });

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import type { ApiClient } from '../support/api-client.js';
-import { column, type FakeTrino } from '../support/fake-trino.js';
-import type { ScriptedPage } from '../support/fake-trino-statement.js';
-import { until } from '../support/until.js';
+import type { ApiClient } from '../support/service/api-client.js';
+import { column, type FakeTrino } from '../support/fakes/fake-trino.js';
+import type { ScriptedPage } from '../support/fakes/fake-trino-statement.js';
+import { until } from '../support/service/until.js';
 import { ended, NUMBERS, QueriesUnderTest, submitted } from './queries-under-test.js';
 
 const MIB = 1_048_576;

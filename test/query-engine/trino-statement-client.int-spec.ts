@@ -1,7 +1,7 @@
 import { VERSION } from '../../src/platform/version.js';
 import { sessionFor } from '../../src/query-engine/domain/engine-session.js';
-import { column, failed, type FakeTrino } from '../support/fake-trino.js';
-import type { LogBook } from '../support/log-book.js';
+import { column, failed, type FakeTrino } from '../support/fakes/fake-trino.js';
+import type { LogBook } from '../support/fakes/log-book.js';
 import { ana, StatementClientUnderTest } from './statement-client-under-test.js';
 
 describe('TrinoStatementClient', () => {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { diffAgreement } from '../acl-diff/engine-differences.js';
 import type { AskEngine } from '../acl-import/engine-agreement.js';
 import { publishedCases } from '../acl-import/published-cases.js';
-import { anyForeignRules, FOREIGN_USERS } from '../support/any-foreign-rules.js';
+import { anyForeignRules, FOREIGN_USERS } from '../support/snapshots/any-foreign-rules.js';
 import { Oracle } from './engine-oracle/oracle.js';
 import { openStack } from './stack.js';
 

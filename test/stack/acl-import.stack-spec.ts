@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { agreement, type AskEngine } from '../acl-import/engine-agreement.js';
 import { publishedCases } from '../acl-import/published-cases.js';
-import { anyForeignRules, FOREIGN_USERS } from '../support/any-foreign-rules.js';
+import { anyForeignRules, FOREIGN_USERS } from '../support/snapshots/any-foreign-rules.js';
 import { Oracle } from './engine-oracle/oracle.js';
 import { openStack } from './stack.js';
 

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { administrator } from '../support/administrator.js';
-import { startService, type TestService } from '../support/service.js';
+import { administrator } from '../support/service/administrator.js';
+import { startService, type TestService } from '../support/service/service.js';
 import { pythonWalk, typescriptWalk } from './clients/generators.js';
 
 describe('clients that are generated from the OpenAPI document', () => {

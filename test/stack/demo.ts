@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 
-import { passwordOf } from '../support/api-client.js';
+import { passwordOf } from '../support/service/api-client.js';
 import { LOOP } from './loop/steps.js';
 import { ADMINISTRATOR, Deployment } from './loop/deployment.js';
 import { report } from './progress.js';

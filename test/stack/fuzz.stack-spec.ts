@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { administrator } from '../support/administrator.js';
-import { ApiClient, signedUp } from '../support/api-client.js';
-import { startService, type TestService } from '../support/service.js';
+import { administrator } from '../support/service/administrator.js';
+import { ApiClient, signedUp } from '../support/service/api-client.js';
+import { startService, type TestService } from '../support/service/service.js';
 import { type TokenServer, startTokenServer } from './fuzz/token-server.js';
 import { schemathesis, type Sender } from './fuzz/schemathesis.js';
 

@@ -3,9 +3,9 @@ import { existsSync, lstatSync, mkdtempSync, readdirSync, readFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { ApiClient, signedUp } from '../support/api-client.js';
-import { freshDatabase, type TestDatabase } from '../support/database.js';
-import { TEST_SECRET } from '../support/secrets.js';
+import { ApiClient, signedUp } from '../support/service/api-client.js';
+import { freshDatabase, type TestDatabase } from '../support/database/database.js';
+import { TEST_SECRET } from '../support/service/secrets.js';
 import { cacheFolder } from './parts/cache.js';
 import { assembleImage, installImageNode } from './parts/image.js';
 import { imageSettings, inImage } from './running/container.js';

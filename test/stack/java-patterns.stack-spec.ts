@@ -3,7 +3,7 @@ import { readJavaPattern } from '../../src/trino-rules/document/java-pattern.js'
 import { expand, matches } from '../../src/trino-rules/document/pattern-meaning.js';
 import { type Pattern, readPattern } from '../../src/trino-rules/document/pattern.js';
 import { coverage } from '../../src/trino-rules/document/rule-language.js';
-import { anyJavaPattern } from '../support/any-java-pattern.js';
+import { anyJavaPattern } from '../support/rules/any-java-pattern.js';
 import { Oracle } from './engine-oracle/oracle.js';
 import { openStack } from './stack.js';
 

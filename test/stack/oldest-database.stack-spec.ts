@@ -1,6 +1,6 @@
 import { Client } from 'pg';
-import { freshDatabase, type TestDatabase } from '../support/database.js';
-import { ownPostgres } from '../support/own-postgres.js';
+import { freshDatabase, type TestDatabase } from '../support/database/database.js';
+import { ownPostgres } from '../support/database/own-postgres.js';
 
 describe('the suites about the database', () => {
   it.each([

@@ -2,7 +2,7 @@ import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
-import { TcpProxy } from '../support/tcp-proxy.js';
+import { TcpProxy } from '../support/service/tcp-proxy.js';
 import { alertRules, failedTests, inputSeries } from './chart/alert-rules.js';
 import { Deployment } from './loop/deployment.js';
 import { emptyRules } from './running/config-map.js';

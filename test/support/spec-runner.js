@@ -38,8 +38,8 @@ function loadForOneFile(path) {
  * @returns {Promise<string>}
  */
 async function leaksOfFile() {
-  /** @type {typeof import('./secrets.js')} */
-  const secrets = await import(new URL('secrets.ts', import.meta.url).href);
+  /** @type {typeof import('./service/secrets.js')} */
+  const secrets = await import(new URL('service/secrets.ts', import.meta.url).href);
   const leaks = secrets.leaksOfFile().map((line) => line.slice(0, 1000));
   return leaks.length === 0 ? '' : `secrets or statements of users were written:\n${leaks.slice(0, 20).join('\n')}`;
 }

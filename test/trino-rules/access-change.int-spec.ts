@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { anyChange } from '../support/any-change.js';
-import { anySnapshot } from '../support/any-snapshot.js';
+import { anyChange } from '../support/snapshots/any-change.js';
+import { anySnapshot } from '../support/snapshots/any-snapshot.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
 import { Evaluator } from '../../src/trino-rules/engine/evaluator.js';
 import { compareAccess } from '../../src/trino-rules/diff/access-change.js';

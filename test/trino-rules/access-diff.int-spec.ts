@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { anyRules } from '../support/any-rules.js';
-import { anySnapshot } from '../support/any-snapshot.js';
-import { withinBudget } from '../support/within-budget.js';
+import { anyRules } from '../support/snapshots/any-rules.js';
+import { anySnapshot } from '../support/snapshots/any-snapshot.js';
+import { withinBudget } from '../support/rules/within-budget.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
 import { PatternCache } from '../../src/trino-rules/document/pattern-cache.js';
 import type { RulesDocument } from '../../src/trino-rules/document/rules-document.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { anyDraft } from '../support/any-draft.js';
-import { anySnapshot } from '../support/any-snapshot.js';
+import { anyDraft } from '../support/snapshots/any-draft.js';
+import { anySnapshot } from '../support/snapshots/any-snapshot.js';
 import { type Access, intentAt } from '../../src/trino-rules/model/intent.js';
 import { type Node, nodeKey, nodeOf, parentOf } from '../../src/trino-rules/model/node.js';
 import type { Principal } from '../../src/trino-rules/model/principal.js';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { anySnapshotWithGrantsToEveryone } from '../support/any-snapshot.js';
-import { applyChanges } from '../support/apply-changes.js';
-import { aSnapshot } from '../support/snapshot-builder.js';
+import { anySnapshotWithGrantsToEveryone } from '../support/snapshots/any-snapshot.js';
+import { applyChanges } from '../support/snapshots/apply-changes.js';
+import { aSnapshot } from '../support/snapshots/snapshot-builder.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
 import { Evaluator } from '../../src/trino-rules/engine/evaluator.js';
 import { decide } from '../../src/trino-rules/model/decision.js';

@@ -1,4 +1,4 @@
-import { startService, type TestService } from '../support/service.js';
+import { startService, type TestService } from '../support/service/service.js';
 import { UsersService } from '../../src/users/users.service.js';
 
 const HASH = `$2b$04$${'a'.repeat(53)}`;

@@ -1,4 +1,4 @@
-import { NOW } from '../../../test/support/snapshot-builder.js';
+import { NOW } from '../../../test/support/snapshots/snapshot-builder.js';
 import { grantDetails } from '../../grants/domain/audit-details.js';
 import type { SnapshotGrant } from '../../trino-rules/model/snapshot.js';
 import { AuditProjection, type RecordedEvent } from './audit-projection.js';

@@ -1,4 +1,4 @@
-import { aSnapshot, NOW } from '../../../test/support/snapshot-builder.js';
+import { aSnapshot, NOW } from '../../../test/support/snapshots/snapshot-builder.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import { type Candidate, prepare } from './candidate.js';
 

@@ -1,4 +1,4 @@
-import { aSnapshot } from '../../../test/support/snapshot-builder.js';
+import { aSnapshot } from '../../../test/support/snapshots/snapshot-builder.js';
 import { explainedUndecided } from './compilation.js';
 
 describe('rules that are too many to be proved', () => {

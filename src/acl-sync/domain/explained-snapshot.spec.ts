@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { anyRecordedChanges, explained } from '../../../test/support/recorded-changes.js';
-import { aSnapshot, NOW } from '../../../test/support/snapshot-builder.js';
+import { anyRecordedChanges, explained } from '../../../test/support/snapshots/recorded-changes.js';
+import { aSnapshot, NOW } from '../../../test/support/snapshots/snapshot-builder.js';
 import { writtenSnapshot } from './unexplained-change.js';
 
 describe('an explained snapshot', () => {

@@ -1,4 +1,4 @@
-import { aSnapshot } from '../../../test/support/snapshot-builder.js';
+import { aSnapshot } from '../../../test/support/snapshots/snapshot-builder.js';
 import { revokedAccess } from './revoked-access.js';
 
 describe('revoked access', () => {

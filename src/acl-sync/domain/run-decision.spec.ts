@@ -1,4 +1,4 @@
-import { aSnapshot, NOW } from '../../../test/support/snapshot-builder.js';
+import { aSnapshot, NOW } from '../../../test/support/snapshots/snapshot-builder.js';
 import type { AccessChange } from '../../trino-rules/diff/access-change.js';
 import type { Finding } from '../../trino-rules/document/finding.js';
 import { type Candidate, prepare } from './candidate.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { anySnapshot } from '../../../test/support/any-snapshot.js';
-import { aSnapshot, NOW } from '../../../test/support/snapshot-builder.js';
+import { anySnapshot } from '../../../test/support/snapshots/any-snapshot.js';
+import { aSnapshot, NOW } from '../../../test/support/snapshots/snapshot-builder.js';
 import { compile } from '../../trino-rules/compile/compile.js';
 import { compareAccess } from '../../trino-rules/diff/access-change.js';
 import { effective } from '../../trino-rules/model/effective-snapshot.js';

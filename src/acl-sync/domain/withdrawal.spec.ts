@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { anyRecordedChanges, explained } from '../../../test/support/recorded-changes.js';
-import { aSnapshot } from '../../../test/support/snapshot-builder.js';
+import { anyRecordedChanges, explained } from '../../../test/support/snapshots/recorded-changes.js';
+import { aSnapshot } from '../../../test/support/snapshots/snapshot-builder.js';
 import { compile } from '../../trino-rules/compile/compile.js';
 import { compareAccess } from '../../trino-rules/diff/access-change.js';
 import { effective } from '../../trino-rules/model/effective-snapshot.js';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { anyRules } from '../../../test/support/any-rules.js';
+import { anyRules } from '../../../test/support/snapshots/any-rules.js';
 import { NO_RULES, type RulesDocument } from '../../trino-rules/document/rules-document.js';
 import { FirstMatch } from '../../trino-rules/engine/first-match.js';
 import { deadRules } from './dead-rules.js';

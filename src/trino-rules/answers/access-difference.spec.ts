@@ -1,4 +1,4 @@
-import { aSnapshot } from '../../../test/support/snapshot-builder.js';
+import { aSnapshot } from '../../../test/support/snapshots/snapshot-builder.js';
 import type { Snapshot, SnapshotGrant } from '../model/snapshot.js';
 import { accessDifferences } from './access-difference.js';
 import { type Draft, touchedBy, withDraft } from './draft.js';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { anySnapshot } from '../../../test/support/any-snapshot.js';
-import { Chance } from '../../../test/support/chance.js';
-import { aSnapshot, NOW } from '../../../test/support/snapshot-builder.js';
+import { anySnapshot } from '../../../test/support/snapshots/any-snapshot.js';
+import { Chance } from '../../../test/support/snapshots/chance.js';
+import { aSnapshot, NOW } from '../../../test/support/snapshots/snapshot-builder.js';
 import { Evaluator } from '../engine/evaluator.js';
 import type { Snapshot, SnapshotGrant } from '../model/snapshot.js';
 import { compile } from './compile.js';

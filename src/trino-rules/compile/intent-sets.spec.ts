@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { anySnapshotWithGrantsToEveryone } from '../../../test/support/any-snapshot.js';
-import { aSnapshot } from '../../../test/support/snapshot-builder.js';
+import { anySnapshotWithGrantsToEveryone } from '../../../test/support/snapshots/any-snapshot.js';
+import { aSnapshot } from '../../../test/support/snapshots/snapshot-builder.js';
 import { intentAt, reachesSomething } from '../model/intent.js';
 import { depth, type Node, pathTo } from '../model/node.js';
 import type { Principal, Subject } from '../model/principal.js';

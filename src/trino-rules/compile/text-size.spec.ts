@@ -1,9 +1,9 @@
 import fc from 'fast-check';
-import { anySnapshot } from '../../../test/support/any-snapshot.js';
+import { anySnapshot } from '../../../test/support/snapshots/any-snapshot.js';
 import type { Snapshot } from '../model/snapshot.js';
 import { compile } from './compile.js';
 import { RulesTooLarge } from './text-size.js';
-import { aSnapshot } from '../../../test/support/snapshot-builder.js';
+import { aSnapshot } from '../../../test/support/snapshots/snapshot-builder.js';
 
 describe('the least that the rules can take', () => {
   const refusal = (snapshot: Snapshot, maxBytes: number): RulesTooLarge => {

@@ -1,4 +1,4 @@
-import { aSnapshot } from '../../../test/support/snapshot-builder.js';
+import { aSnapshot } from '../../../test/support/snapshots/snapshot-builder.js';
 import { compile } from '../compile/compile.js';
 import type { RulesDocument } from '../document/rules-document.js';
 import { diffAccess } from './access-diff.js';

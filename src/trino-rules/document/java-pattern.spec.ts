@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { anyPattern, RULE_NAMES } from '../../../test/support/any-rules.js';
+import { anyPattern, RULE_NAMES } from '../../../test/support/snapshots/any-rules.js';
 import { readJavaPattern } from './java-pattern.js';
 import { matches } from './pattern-meaning.js';
 import { readPattern } from './pattern.js';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { anyPattern } from '../../../test/support/any-rules.js';
+import { anyPattern } from '../../../test/support/snapshots/any-rules.js';
 import { FRESH_PREFIX, openNames } from './open-names.js';
 import { matches } from './pattern-meaning.js';
 import { readJavaPattern } from './java-pattern.js';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { anyPattern } from '../../../test/support/any-rules.js';
+import { anyPattern } from '../../../test/support/snapshots/any-rules.js';
 import { expand, matches } from './pattern-meaning.js';
 import { readPattern, type Pattern } from './pattern.js';
 import { BudgetExceeded, WorkBudget } from './work-budget.js';

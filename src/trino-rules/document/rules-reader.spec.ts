@@ -1,5 +1,5 @@
-import { GOOD_RULES } from '../../../test/support/good-rules.js';
-import { hostileFiles } from '../../../test/support/hostile-rules.js';
+import { GOOD_RULES } from '../../../test/support/rules/good-rules.js';
+import { hostileFiles } from '../../../test/support/rules/hostile-rules.js';
 import { readRules } from './rules-reader.js';
 
 describe('the strict reader', () => {

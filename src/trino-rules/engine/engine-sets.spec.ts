@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { anyRules, RULE_NAMES } from '../../../test/support/any-rules.js';
+import { anyRules, RULE_NAMES } from '../../../test/support/snapshots/any-rules.js';
 import { PatternCache } from '../document/pattern-cache.js';
 import { NO_RULES, type RulesDocument } from '../document/rules-document.js';
 import { TABLE_PRIVILEGES } from '../document/rules-document.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { aSnapshot, SETTINGS } from '../../../test/support/snapshot-builder.js';
-import { anySnapshot } from '../../../test/support/any-snapshot.js';
+import { aSnapshot, SETTINGS } from '../../../test/support/snapshots/snapshot-builder.js';
+import { anySnapshot } from '../../../test/support/snapshots/any-snapshot.js';
 import { compile } from '../compile/compile.js';
 import type { Finding } from '../document/finding.js';
 import { PatternCache } from '../document/pattern-cache.js';

@@ -1,7 +1,7 @@
-import { byEvaluator } from '../../../test/support/by-evaluator.js';
-import { byIntent } from '../../../test/support/by-intent.js';
-import { proveRules } from '../../../test/support/prove-rules.js';
-import { wrongDocuments, wronged } from '../../../test/support/wrong-documents.js';
+import { byEvaluator } from '../../../test/support/rules/by-evaluator.js';
+import { byIntent } from '../../../test/support/rules/by-intent.js';
+import { proveRules } from '../../../test/support/rules/prove-rules.js';
+import { wrongDocuments, wronged } from '../../../test/support/rules/wrong-documents.js';
 import { Evaluator } from '../engine/evaluator.js';
 import { MetadataVisibility } from '../engine/metadata-visibility.js';
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { anySnapshot } from '../../../test/support/any-snapshot.js';
+import { anySnapshot } from '../../../test/support/snapshots/any-snapshot.js';
 import { compile } from '../compile/compile.js';
 import type { Finding } from '../document/finding.js';
 import { PatternCache } from '../document/pattern-cache.js';

@@ -1,4 +1,4 @@
-import { aSnapshot, NOW } from '../../../test/support/snapshot-builder.js';
+import { aSnapshot, NOW } from '../../../test/support/snapshots/snapshot-builder.js';
 import { decide } from './decision.js';
 import { intentAt, reachesSomething } from './intent.js';
 import type { Principal } from './principal.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { anySnapshotWithGrantsToEveryone } from '../../../test/support/any-snapshot.js';
-import { aSnapshot, NOW } from '../../../test/support/snapshot-builder.js';
+import { anySnapshotWithGrantsToEveryone } from '../../../test/support/snapshots/any-snapshot.js';
+import { aSnapshot, NOW } from '../../../test/support/snapshots/snapshot-builder.js';
 import { AccessIndex } from '../answers/access-index.js';
 import { holders } from '../answers/holders.js';
 import { compile } from '../compile/compile.js';

@@ -1,4 +1,4 @@
-import { aSnapshot } from '../../../test/support/snapshot-builder.js';
+import { aSnapshot } from '../../../test/support/snapshots/snapshot-builder.js';
 import { compile } from '../compile/compile.js';
 import { Evaluator } from '../engine/evaluator.js';
 import { checkRules } from '../verify/check.js';

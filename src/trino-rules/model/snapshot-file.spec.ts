@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { SETTINGS } from '../../../test/support/snapshot-builder.js';
-import { anySnapshot } from '../../../test/support/any-snapshot.js';
+import { SETTINGS } from '../../../test/support/snapshots/snapshot-builder.js';
+import { anySnapshot } from '../../../test/support/snapshots/any-snapshot.js';
 import { readSnapshot, writeSnapshot } from './snapshot-file.js';
 
 const AT = new Date('2026-11-20T00:00:00.000Z');

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { anySnapshot } from '../../../test/support/any-snapshot.js';
-import { aSnapshot } from '../../../test/support/snapshot-builder.js';
+import { anySnapshot } from '../../../test/support/snapshots/any-snapshot.js';
+import { aSnapshot } from '../../../test/support/snapshots/snapshot-builder.js';
 import { compile } from '../compile/compile.js';
 import { rulesText } from '../compile/rules-text.js';
 import { FRESH_PREFIX } from '../document/open-names.js';

@@ -1,5 +1,5 @@
-import { proveRules } from '../../../test/support/prove-rules.js';
-import { aSnapshot } from '../../../test/support/snapshot-builder.js';
+import { proveRules } from '../../../test/support/rules/prove-rules.js';
+import { aSnapshot } from '../../../test/support/snapshots/snapshot-builder.js';
 import { compile } from '../compile/compile.js';
 import type { ColumnRule, RulesDocument, TableRule, SystemSessionPropertyRule } from '../document/rules-document.js';
 

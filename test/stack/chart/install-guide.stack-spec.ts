@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { asSuperuser, testPostgres } from '../../support/database.js';
+import { asSuperuser, testPostgres } from '../../support/database/database.js';
 import { kubectlOf, openStack, type ChartStack } from '../stack.js';
 import { HELM_4 } from './rendering.js';
 import { StandIn } from './stand-in.js';

@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import axios from 'axios';
 
 import { loadSettings, type SettingsUser } from '../../../src/platform/settings-loader.js';
-import { asSuperuser, testPostgres } from '../../support/database.js';
-import { GrantlineProcess, runGrantline } from '../../support/grantline-process.js';
+import { asSuperuser, testPostgres } from '../../support/database/database.js';
+import { GrantlineProcess, runGrantline } from '../../support/service/grantline-process.js';
 import { startPod, type PodProcess } from '../running/pods.js';
 import { kubectlOf, openStack, type ChartStack } from '../stack.js';
 import { apply, namespace } from './cluster-objects.js';

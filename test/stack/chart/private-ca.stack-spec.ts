@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 import { databaseAccount } from '../../../src/platform/infrastructure/database-account.js';
-import { folderOfClusters } from '../../support/embedded-cluster.js';
-import { ownPostgres, type OwnPostgres } from '../../support/own-postgres.js';
+import { folderOfClusters } from '../../support/database/embedded-cluster.js';
+import { ownPostgres, type OwnPostgres } from '../../support/database/own-postgres.js';
 import { kubectlOf, openStack, type ChartStack } from '../stack.js';
 import { apply, namespace } from './cluster-objects.js';
 import type { Manifest } from './manifest.js';

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
-import { GrantlineProcess, runGrantline } from '../../support/grantline-process.js';
+import { GrantlineProcess, runGrantline } from '../../support/service/grantline-process.js';
 import { startPod } from '../running/pods.js';
 import { kubectlOf, type ChartStack } from '../stack.js';
 import type { Manifest, PodTemplate } from './manifest.js';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 
-import type { Answer, Question, RareQuestion } from '../../support/engine-question.js';
+import type { Answer, Question, RareQuestion } from '../../support/rules/engine-question.js';
 
 export type Loading = { loaded: true; millis: number } | { loaded: false; millis: number; error: string };
 

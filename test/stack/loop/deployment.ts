@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-import { ApiClient, passwordOf, signedUp, signIn } from '../../support/api-client.js';
+import { ApiClient, passwordOf, signedUp, signIn } from '../../support/service/api-client.js';
 import { editRules, rulesConfigMap, type ConfigMap } from '../running/config-map.js';
 import type { Mode } from '../running/engine.js';
 import type { Grantline } from '../running/grantline.js';

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 
 import { NO_RULES } from '../../../src/trino-rules/document/rules-document.js';
-import type { Answer } from '../../support/api-client.js';
-import type { Finished } from '../../support/grantline-process.js';
+import type { Answer } from '../../support/service/api-client.js';
+import type { Finished } from '../../support/service/grantline-process.js';
 import { auditLog } from '../running/api-server.js';
 import { until } from '../running/until.js';
 import { openStack } from '../stack.js';

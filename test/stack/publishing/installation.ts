@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 
 import { Client } from 'pg';
 
-import { ApiClient, passwordOf, signedUp, signIn } from '../../support/api-client.js';
-import { freshDatabase, type TestDatabase } from '../../support/database.js';
-import { GrantlineProcess, runGrantline, type Finished } from '../../support/grantline-process.js';
+import { ApiClient, passwordOf, signedUp, signIn } from '../../support/service/api-client.js';
+import { freshDatabase, type TestDatabase } from '../../support/database/database.js';
+import { GrantlineProcess, runGrantline, type Finished } from '../../support/service/grantline-process.js';
 import { apply, namespace } from '../chart/cluster-objects.js';
 import { only, podsIn, type Manifest, type RenderedPod } from '../chart/manifest.js';
 import { render } from '../chart/rendering.js';

@@ -1,4 +1,4 @@
-import type { GrantlineProcess } from '../../support/grantline-process.js';
+import type { GrantlineProcess } from '../../support/service/grantline-process.js';
 import type { Around } from './around.js';
 
 export type Moment = 'before' | 'after';

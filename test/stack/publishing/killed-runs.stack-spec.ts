@@ -1,4 +1,4 @@
-import { GrantlineProcess } from '../../support/grantline-process.js';
+import { GrantlineProcess } from '../../support/service/grantline-process.js';
 import { until } from '../running/until.js';
 import { openStack } from '../stack.js';
 import { ApiGateway } from './api-gateway.js';

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { runGrantline } from '../../support/grantline-process.js';
-import { recordOutput } from '../../support/secrets.js';
+import { runGrantline } from '../../support/service/grantline-process.js';
+import { recordOutput } from '../../support/service/secrets.js';
 import type { PodTemplate } from '../chart/manifest.js';
 import type { Family } from '../loop/statement.js';
 import { kubectlOf, type Stack } from '../stack.js';

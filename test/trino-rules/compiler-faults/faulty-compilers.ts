@@ -3,9 +3,9 @@ import { cpSync, linkSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkS
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { snapshotOfEveryFeature, snapshotOfSimilarTables } from '../../support/rich-snapshots.js';
-import { plant, type PlantedFault } from '../../support/planted-fault.js';
-import { scaled, SIZES, skewedSnapshot } from '../../support/skewed-snapshot.js';
+import { snapshotOfEveryFeature, snapshotOfSimilarTables } from '../../support/snapshots/rich-snapshots.js';
+import { plant, type PlantedFault } from '../../support/rules/planted-fault.js';
+import { scaled, SIZES, skewedSnapshot } from '../../support/snapshots/skewed-snapshot.js';
 
 /** Tests that the check finds each of these faults of the compiler, by the name of the fault. */
 export function stopsEach(faults: Record<string, PlantedFault>): void {

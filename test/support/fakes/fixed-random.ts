@@ -1,0 +1,4 @@
+import type { Random } from '../../../src/kernel/random.js';
+
+/** In the middle, always. */
+export const FIXED_RANDOM: Random = { fraction: () => 0.5 };

@@ -1,0 +1,69 @@
+import type { Evaluator } from '../../../src/trino-rules/engine/evaluator.js';
+import type { MetadataVisibility } from '../../../src/trino-rules/engine/metadata-visibility.js';
+import type { Answer, Question } from './engine-question.js';
+
+/** What our evaluator answers to a question for the engine. */
+export function byEvaluator(evaluator: Evaluator, listings: MetadataVisibility, question: Question): Answer {
+  const { user } = question;
+  switch (question.ask) {
+    case 'catalog':
+      return evaluator.mayRead(user, question.catalog);
+    case 'show-schemas':
+      return listings.showsCatalog(user, question.catalog);
+    case 'create-schema':
+    case 'drop-schema':
+      return evaluator.ownsSchema(user, question);
+    case 'show-tables':
+      return listings.showsSchema(user, question);
+    case 'select':
+      return evaluator.maySelect(user, question, question.columns);
+    case 'view-with-select':
+      return evaluator.mayShareInView(user, question, question.columns);
+    case 'update':
+      return evaluator.mayWriteTable(user, question, 'UPDATE');
+    case 'insert':
+      return evaluator.mayWriteTable(user, question, 'INSERT');
+    case 'delete':
+    case 'truncate':
+      return evaluator.mayWriteTable(user, question, 'DELETE');
+    case 'create-table':
+    case 'drop-table':
+    case 'create-view':
+    case 'drop-view':
+      return evaluator.mayWriteTable(user, question, 'OWNERSHIP');
+    case 'show-columns':
+      return listings.showsColumns(user, question);
+    case 'filters': {
+      const filter = evaluator.rowFilter(user, question);
+      return filter === null ? [] : [filter];
+    }
+    case 'mask':
+      return evaluator.columnMask(user, question, question.name);
+    case 'filter-catalogs':
+      return question.names.filter((catalog) => listings.showsCatalog(user, catalog));
+    case 'filter-schemas':
+      return question.names.filter((schema) => listings.showsSchema(user, { ...question, schema }));
+    case 'filter-tables':
+      return question.names.filter((table) => listings.showsTable(user, { ...question, table }));
+    case 'filter-columns':
+      return question.names.filter((column) => listings.showsColumn(user, question, column));
+    case 'execute-query':
+      return evaluator.mayWithQueries(user, 'execute');
+    case 'view-query':
+      return evaluator.mayWithQueries(user, 'view');
+    case 'kill-query':
+      return evaluator.mayWithQueries(user, 'kill');
+    case 'impersonate':
+      return evaluator.mayImpersonate(user, question.name);
+    case 'system-property':
+      return evaluator.maySetSystemSessionProperty(user, question.name);
+    case 'function':
+      return evaluator.mayExecuteFunction(user, { ...question, function: question.name });
+    case 'view-with-function':
+      return evaluator.mayShareFunctionInView(user, { ...question, function: question.name });
+    case 'procedure':
+      return evaluator.mayExecuteProcedure(user, { ...question, procedure: question.name });
+    case 'catalog-property':
+      return evaluator.maySetCatalogSessionProperty(user, question.catalog, question.name);
+  }
+}

@@ -1,0 +1,89 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { createApplication } from '../../../src/application.js';
+import { createPino, PinoLog } from '../../../src/platform/infrastructure/pino-log.js';
+import type { Timers } from '../../../src/kernel/timers.js';
+import type { HealthReport } from '../../../src/platform/health.js';
+import { parseSettings } from '../../../src/platform/settings-parser.js';
+import { freshDatabase, type TestDatabase } from '../database/database.js';
+import { recordOutput, TEST_SECRET } from './secrets.js';
+import { TestClock } from '../fakes/test-clock.js';
+
+export interface TestService {
+  /** `http://127.0.0.1:port` of the API. */
+  url: string;
+  app: NestFastifyApplication;
+  clock: TestClock;
+  database: TestDatabase;
+  /** Every log line so far, as JSON text. */
+  logLines: string[];
+  /** The text of `/metrics`. */
+  metrics(): Promise<string>;
+  /** What alerts see of readiness: 0 or 1 of the service, and the parts that are degraded or down. */
+  scraped(): Promise<{ ready: number; degraded: string[] }>;
+  /** The answer of `/health/ready`. */
+  ready(): Promise<{ status: number; body: HealthReport }>;
+  stop(): Promise<void>;
+}
+
+/** The whole service in this process, on a database and a folder of rules of its own; the environment overrides the defaults. */
+export async function startService(
+  environment: Record<string, string> = {},
+  { database, clock = new TestClock(), timers }: { database?: TestDatabase; clock?: TestClock; timers?: Timers } = {},
+): Promise<TestService> {
+  const own = database ?? (await freshDatabase());
+  const rules = await mkdtemp(join(tmpdir(), 'rules-'));
+  const given = {
+    NODE_ENV: 'test',
+    AUTH_SECRET_KEY: TEST_SECRET,
+    AUTH_BCRYPT_COST: '4',
+    ACL_SYNC_ENABLED: 'false',
+    ACL_FILE_DIRECTORY: rules,
+    DATABASE_URL: own.url,
+    DATABASE_MIGRATION_URL: own.migrationUrl,
+    DATABASE_POOL_MAX: '10',
+    PORT: '0',
+    OPERATIONS_PORT: '0',
+    ...environment,
+  };
+  const { settings, problems } = parseSettings(given);
+  if (problems.length > 0) throw new Error(problems.map(({ text }) => text).join('\n'));
+  const logLines: string[] = [];
+  recordOutput('log of a service', given, () => logLines.join(''));
+  const log = new PinoLog(createPino(settings.log, { write: (line: string) => void logLines.push(line) }));
+  const { app, operations } = await createApplication(settings, own, log, {
+    clock,
+    ...(timers === undefined ? {} : { timers }),
+  });
+  await app.listen(0, '127.0.0.1');
+  const metrics = async (): Promise<string> => (await operations.inject('/metrics')).body;
+  return {
+    url: `http://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}`,
+    app,
+    clock,
+    database: own,
+    logLines,
+    metrics,
+    scraped: async () => {
+      const text = await metrics();
+      const parts = text.matchAll(/^grantline_degraded\{part="(.*)"\} 1$/gm);
+      return {
+        ready: Number(/^grantline_ready (\d)$/m.exec(text)?.[1]),
+        degraded: Array.from(parts, ([, part = '']) => part).sort(),
+      };
+    },
+    ready: async () => {
+      const { statusCode, body } = await operations.inject('/health/ready');
+      return { status: statusCode, body: JSON.parse(body) as HealthReport };
+    },
+    stop: async () => {
+      await app.close();
+      await operations.close();
+      await rm(rules, { recursive: true, force: true });
+      if (database === undefined) await own.drop();
+    },
+  };
+}

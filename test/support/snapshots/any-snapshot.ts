@@ -1,0 +1,219 @@
+import fc from 'fast-check';
+import type { PolicyPrincipal, Principal } from '../../../src/trino-rules/model/principal.js';
+import { PRIVILEGES, type Privilege } from '../../../src/trino-rules/model/privilege.js';
+import type { Resource } from '../../../src/trino-rules/model/resource.js';
+import type {
+  Snapshot,
+  SnapshotGrant,
+  SnapshotGroup,
+  SnapshotPolicy,
+  SnapshotSettings,
+  SnapshotUser,
+} from '../../../src/trino-rules/model/snapshot.js';
+import { NOW, SETTINGS } from './snapshot-builder.js';
+
+/** Hostile names: signs of patterns and of SQL, letters outside ASCII, one a prefix, a tail or a digit of another. */
+const NODES = [
+  ...['a', 'ab', 'abc', 'b', 'bc', 'c', '1', '10', '11', '12', '2', '20', 'eu', 'eu1', 'eu_1', 'eu_2', 'us_1', 'us_2'],
+  ...[
+    'e.u',
+    'e(u|x)',
+    'a-b',
+    'a b',
+    'a_b',
+    'x$y',
+    'x$1',
+    'back\\slash',
+    'say "hi"',
+    "o'neil",
+    '[q]',
+    '^q$',
+    'q^',
+    '.*',
+  ],
+  ...['t*', 't+', 't?', 't{2}', '{user}', '&&', '#', '-', 'naïve', 'naïf', '日本', '日', '😀', '😁', '😀😁', 'jdbc'],
+];
+const PEOPLE = [
+  'ana',
+  'Ana2',
+  'an',
+  'a',
+  'bo',
+  'bob',
+  'cy_1',
+  'cy_2',
+  'cy_10',
+  'cy_11',
+  'cy_20',
+  'Dee',
+  'Zoë',
+  '😀',
+  'k.l',
+  'kxl',
+  'x$y',
+  'b\\c',
+  'k^',
+];
+const ENGINES = ['etl-job', 'svc.report', 'svcxreport', 'bot|ana', '.*', 'job$1', 'ci\\cd'];
+const COLUMNS = ['id', 'i', 'e-mail', 'größe'];
+/** In each family some begin another, or differ from it by white space, quotes or case alone. */
+const EXPRESSION_FAMILIES = [
+  ["region = 'EU'", "region = 'EU' AND year > 2020", "region = 'EU' ", "region  = 'EU'"],
+  [
+    "region = 'EU'",
+    "REGION = 'EU'",
+    "region = 'eu'",
+    `"region" = 'EU'`,
+    "(region = 'EU')",
+    "(region = 'EU') AND (true)",
+  ],
+  ['true', 'true OR a', 'true AND NOT a', 'TRUE', "note <> '\\'", "note = 'it''s'", "note = ') AND ('"],
+  ['id IN (1, 2)', 'id IN (1, 2) OR id = 3', 'id IN (1,2)', 'id IN (1, 2)+0', 'id', 'constructor', 'valueOf'],
+];
+
+/** The words that snapshots are drawn from; no user, engine principal and service account share a name, in any case. */
+export interface Vocabulary {
+  people: readonly string[];
+  engines: readonly string[];
+  nodes: readonly string[];
+  columns: readonly string[];
+  /** One family per snapshot. */
+  expressions: readonly (readonly string[])[];
+}
+
+const VOCABULARY: Vocabulary = {
+  people: PEOPLE,
+  engines: ENGINES,
+  nodes: NODES,
+  columns: COLUMNS,
+  expressions: EXPRESSION_FAMILIES,
+};
+
+/** What one snapshot is made of: few names each, so that they overlap. */
+interface Parts extends Pick<Vocabulary, 'engines' | 'columns'> {
+  people: number;
+  groups: number;
+  names: readonly string[];
+  expressions: readonly string[];
+  /** The kinds of its policies. */
+  kinds: readonly SnapshotPolicy['kind'][];
+}
+
+const EVERY_KIND: readonly SnapshotPolicy['kind'][] = ['row_filter', 'column_mask', 'hidden_column', 'deny'];
+
+/** Small random snapshots in which groups overlap, grants nest, denies have exceptions and some grants have expired. */
+export function anySnapshot(kinds = EVERY_KIND, vocabulary = VOCABULARY): fc.Arbitrary<Snapshot> {
+  const { engines, columns } = vocabulary;
+  return fc
+    .record({
+      people: fc.uniqueArray(fc.constantFrom(...vocabulary.people), { minLength: 1, maxLength: 8 }),
+      names: fc.uniqueArray(fc.constantFrom(...vocabulary.nodes), { minLength: 2, maxLength: 6 }),
+      groups: fc.nat(4),
+      expressions: fc
+        .constantFrom(...vocabulary.expressions)
+        .chain((family) => fc.uniqueArray(fc.constantFrom(...family), { minLength: 2, maxLength: 4 })),
+    })
+    .chain(({ people, names, groups, expressions }) => {
+      const stuff = { people: people.length, names, groups, expressions, kinds, engines, columns };
+      return fc.record({
+        users: fc.tuple(...people.map((name, i) => anyUser(i + 1, name))),
+        groups: fc.tuple(...Array.from({ length: groups }, (_, i) => anyGroup(i + 1, stuff))),
+        grants: numbered(fc.array(anyGrant(stuff), { maxLength: 16, size: 'max' })),
+        policies: numbered(fc.array(anyPolicy(stuff), { maxLength: 10, size: 'max' })),
+        settings: anySettings(stuff),
+        at: fc.constant(NOW),
+      });
+    });
+}
+
+/** The same, in which every fourth grant is one to everyone: no file and no table holds such yet. */
+export function anySnapshotWithGrantsToEveryone(): fc.Arbitrary<Snapshot> {
+  return anySnapshot().map(({ grants, ...rest }) => ({
+    ...rest,
+    grants: grants.map((grant) => (grant.id % 4 === 0 ? { ...grant, principal: { type: 'everyone' } } : grant)),
+  }));
+}
+
+function anyUser(id: number, name: string): fc.Arbitrary<SnapshotUser> {
+  return mostly.map((isActive) => ({ id, name, isActive }));
+}
+
+function anyGroup(id: number, { people }: Parts): fc.Arbitrary<SnapshotGroup> {
+  const everyUser = Array.from({ length: people }, (_, i) => i + 1);
+  return fc.subarray(everyUser).map((members) => ({ id, name: `group ${id}`, members }));
+}
+
+function anyPrincipal({ people, groups, engines }: Parts): fc.Arbitrary<Principal> {
+  const user = fc.integer({ min: 1, max: people }).map((id) => ({ type: 'user', id }) as const);
+  // A group that does not exist has no members.
+  const group = fc.integer({ min: 1, max: groups + 1 }).map((id) => ({ type: 'group', id }) as const);
+  const engine = fc.constantFrom(...engines).map((name) => ({ type: 'engine', name }) as const);
+  return fc.oneof({ weight: 3, arbitrary: group }, { weight: 3, arbitrary: user }, engine);
+}
+
+function anyResource({ names }: Parts): fc.Arbitrary<Resource> {
+  const closed = fc.constantFrom('system', 'grantline');
+  const catalog = fc.oneof({ weight: 20, arbitrary: fc.constantFrom(...names.slice(0, 2), 'lake') }, closed);
+  // The first are named often, so that grants and policies overlap.
+  const name = fc.oneof(fc.constantFrom(...names.slice(0, 2)), fc.constantFrom(...names));
+  return fc.oneof(
+    fc.record({ catalog }),
+    { weight: 2, arbitrary: fc.record({ catalog, schema: name }) },
+    { weight: 4, arbitrary: fc.record({ catalog, schema: name, table: name }) },
+  );
+}
+
+function anyPrivileges(): fc.Arbitrary<Privilege[]> {
+  return fc.subarray([...PRIVILEGES], { minLength: 1 });
+}
+
+function anyGrant(stuff: Parts): fc.Arbitrary<SnapshotGrant> {
+  const moment = fc.constantFrom(-1, 0, 1).map((millis) => new Date(NOW.getTime() + millis));
+  return fc.record({
+    id: fc.constant(0),
+    principal: anyPrincipal(stuff),
+    resource: anyResource(stuff),
+    privileges: anyPrivileges(),
+    expiresAt: fc.oneof({ weight: 4, arbitrary: fc.constant(null) }, moment),
+    revokedAt: fc.oneof({ weight: 9, arbitrary: fc.constant(null) }, fc.constant(new Date(NOW.getTime() - 1))),
+  });
+}
+
+function anyPolicy(stuff: Parts): fc.Arbitrary<SnapshotPolicy> {
+  const subject = fc.oneof(anyPrincipal(stuff), fc.constant<PolicyPrincipal>({ type: 'everyone' }));
+  const base = { id: fc.constant(0), principal: subject, except: fc.array(anyPrincipal(stuff), { maxLength: 2 }) };
+  const resource = anyResource(stuff);
+  const column = fc.tuple(resource, fc.constantFrom(...stuff.columns)).map(([node, column]) => ({ ...node, column }));
+  const expression = fc.constantFrom(...stuff.expressions);
+  const byKind: Record<SnapshotPolicy['kind'], fc.Arbitrary<SnapshotPolicy>> = {
+    row_filter: fc.record({ ...base, kind: fc.constant('row_filter' as const), resource, expression }),
+    column_mask: fc.record({ ...base, kind: fc.constant('column_mask' as const), resource: column, expression }),
+    hidden_column: fc.record({ ...base, kind: fc.constant('hidden_column' as const), resource: column }),
+    deny: fc.record({
+      ...base,
+      kind: fc.constant('deny' as const),
+      resource,
+      privileges: fc.subarray([...PRIVILEGES], { minLength: 1, maxLength: 3 }),
+    }),
+  };
+  return fc.oneof(...stuff.kinds.map((kind) => byKind[kind]));
+}
+
+function anySettings({ names }: Parts): fc.Arbitrary<SnapshotSettings> {
+  const catalogs = fc.subarray([...names.slice(1, 3), 'lake'], { maxLength: 2 });
+  return fc.record({
+    ownAccount: fc.constant(SETTINGS.ownAccount),
+    serviceAccounts: fc.subarray(['airflow-1', 'dbt.cloud']).map((others) => [SETTINGS.ownAccount, ...others]),
+    writableCatalogs: catalogs,
+    readableCatalogs: catalogs,
+    metadataCatalog: fc.constantFrom(null, 'grantline', 'grantline', ...names.slice(0, 1)),
+    impersonation: mostly,
+    sessionProperties: fc.subarray(['query_max_run_time', 'hide_inaccessible_columns']),
+  });
+}
+
+const mostly = fc.oneof({ weight: 7, arbitrary: fc.constant(true) }, fc.constant(false));
+
+function numbered<T extends { id: number }>(rows: fc.Arbitrary<T[]>): fc.Arbitrary<T[]> {
+  return rows.map((list) => list.map((row, i) => ({ ...row, id: i + 1 })));
+}

@@ -1,0 +1,64 @@
+import type { Snapshot } from '../../../src/trino-rules/model/snapshot.js';
+import { aSnapshot, NOW } from './snapshot-builder.js';
+
+/** Uses every feature of the access model. */
+export function snapshotOfEveryFeature(): Snapshot {
+  const clerks = ['clerk', ...Array.from({ length: 14 }, (_, i) => `clerk${i + 1}`)];
+  const ivy = { type: 'user', id: 1 } as const;
+  const builder = aSnapshot().with({
+    serviceAccounts: ['service-account-grantline', 'service-account-etl'],
+    sessionProperties: ['query_max_run_time'],
+  });
+  builder.user('ivy').may('SELECT', 'hr.staff').user('nia');
+  builder.group('readers', ['ana', 'bo', 'eve.x', 'Zed', 'gus']).may('SELECT', 'sales.eu').deactivated('gus');
+  builder.group('writers', ['bo', 'cy']).may('INSERT', 'sales.eu.orders');
+  builder.user('rex').may('SELECT', 'sales.eu.orders', { revokedAt: NOW });
+  builder.user('lou').may('SELECT', 'sales.eu.orders', { expiresAt: NOW });
+  builder.user('dee').may('SELECT', 'sales.eu.orders', { expiresAt: new Date(NOW.getTime() + 1) });
+  builder.engine('bi-tool').may('SELECT', 'sales.eu.orders');
+  builder.everyone().seesOnly('sales.eu', "region = 'EU'").seesOnly('sales.eu.visits', "day > DATE '2026-01-01'");
+  builder.everyone().doesNotSee('sales.eu.payments', 'iban');
+
+  builder.user('fay').may('SELECT, INSERT, OWNERSHIP, GRANT_SELECT', 'hr').may('INSERT', 'hr.vault.keys');
+  builder.everyone().mayNot('hr.vault').mayNot('hr.staff.salaries', 'SELECT', ivy);
+  builder.everyone().doesNotSee('hr.staff', 'ssn').doesNotSee('hr.staff.people', 'iban');
+  builder.everyone().seesMasked('hr', 'name', "'***'").seesMasked('hr.staff.people', 'name', 'upper(name)');
+  builder.group('auditors', ['fay', 'ivy']).seesMasked('hr.staff', 'phone', "'+49'");
+  builder.group('interns', ['fay']).seesMasked('hr.staff', 'phone', 'NULL');
+
+  builder.group('clerks', clerks).may('SELECT', 'lake.raw');
+  builder.user('ana').may('SELECT', 'lake').everyone().mayNot('lake.secret');
+  builder.group('loaders', ['pam', 'quy', 'rob']).may('INSERT', 'lake.raw.t1').may('INSERT', 'lake.raw.t2');
+  builder.user('pam').may('INSERT', 'lake.raw.t3').user('sid').may('INSERT', 'lake.raw.t2');
+  builder.user('bo').may('SELECT', 'grantline.public');
+  return builder.snapshot();
+}
+
+/** Tables of one schema that differ in one feature each, so that confusing two of them is detected. */
+export function snapshotOfSimilarTables(): Snapshot {
+  const group = (id: number) => ({ type: 'group', id }) as const;
+  const builder = aSnapshot().with({
+    serviceAccounts: ['service-account-grantline', 'service-account-etl'],
+    readableCatalogs: ['tpch', 'grantline'],
+  });
+  const odd = ['k1', 'k3', 'k5', 'k7', 'k9', 'odd_1', 'odd_1_b'];
+  builder.group('readers', ['ana', 'bo', 'cy', 'dan']).may('SELECT', 'shop.eu');
+  builder.group('odd', odd).may('SELECT', 'shop.eu').may('INSERT', 'shop.eu.orders').may('INSERT', 'shop.eu.returns');
+  builder.everyone().doesNotSee('shop.eu.hidden_1', 'x').doesNotSee('shop.eu.hidden_2', 'y');
+  builder.everyone().seesOnly('shop.eu.filtered_1', 'a = 1').seesOnly('shop.eu.filtered_2', 'a = 2');
+  builder.everyone().seesMasked('shop.eu.masked_1', 'm', '1').seesMasked('shop.eu.masked_2', 'm', '2');
+  builder
+    .everyone()
+    .seesMasked('shop.eu.masked_3', 'n', '1')
+    .seesMasked('shop.eu.both', 'h', '1')
+    .doesNotSee('shop.eu.both', 'h');
+  builder.everyone().seesMasked('shop.eu', 'near', 'schema').seesMasked('shop.eu.near', 'near', 'table');
+  builder.everyone().mayNot('shop.eu.closed').mayNot('shop.eu.closed_but_one', 'SELECT', group(1));
+  builder.everyone().mayNot('shop.eu.closed_but_ana', 'SELECT', { type: 'user', id: 1 });
+  builder.user('gil').may('GRANT_SELECT', 'shop.us').mayNot('shop.us', 'GRANT_SELECT');
+  builder.user('hal').may('SELECT, OWNERSHIP', 'shop').mayNot('shop.us', 'OWNERSHIP').may('OWNERSHIP', 'shop.eu');
+  builder.user('ida').may('OWNERSHIP', 'shop.us').user('ana').may('SELECT', 'shop.us').may('INSERT', 'shop.us.orders');
+  builder.engine('service-account-etl').may('SELECT', 'shop.us').engine('bi-tool').may('INSERT', 'shop.us.orders');
+  builder.group('closers', ['bo', 'cy', 'hal']).may('SELECT', 'shop').mayNot('shop.eu.orders').mayNot('shop.us.orders');
+  return builder.snapshot();
+}
