@@ -1,49 +1,15 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { AuditService } from '../../src/audit/audit.service.js';
-import type { AuditEventName } from '../../src/audit/domain/audit-event.js';
-import { type ApiClient, signIn } from '../support/service/api-client.js';
+import { signIn } from '../support/service/api-client.js';
 import { administrator, people } from '../support/service/administrator.js';
 import { duringTransaction } from '../support/database/concurrent-transaction.js';
-import { startService, type TestService } from '../support/service/service.js';
-
-const ACL = '/api/admin/acl';
+import { startService } from '../support/service/service.js';
+import { ACL, PublishingService } from './publishing-service.js';
 
 describe('publishing through the API', () => {
-  let directory: string;
-  let service: TestService;
-  let admin: ApiClient;
-  let ids: Record<'alice' | 'bob', number>;
-
-  beforeEach(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'acl-sync-'));
-    service = await startService({
-      ACL_FILE_DIRECTORY: directory,
-      ACL_WRITABLE_CATALOGS: 'lake',
-      SERVICE_QUERY_USER: 'service-account-grantline',
-    });
-    admin = await administrator(service);
-    ids = await people(service, 'alice', 'bob');
-  });
-  afterEach(async () => {
-    await service.stop();
-    await rm(directory, { recursive: true });
-  });
-
-  const live = (file = 'rules.json') => readFile(join(directory, file), 'utf8');
-  const grant = (name: 'alice' | 'bob', table: string) =>
-    admin.post('/api/admin/grants', {
-      principal: { type: 'user', id: ids[name] },
-      resource: { catalog: 'sales', schema: 'eu', table },
-      privileges: ['SELECT'],
-    });
-  const sync = async () => (await admin.post(`${ACL}/sync`)).body;
-  const status = async () => (await admin.get(`${ACL}/status`)).body;
-  const audited = async (event: AuditEventName) =>
-    (await service.app.get(AuditService).page({ event, user: null, from: null, to: null }, { limit: 200, after: null }))
-      .items;
-  const logged = (message: string) => service.logLines.filter((line) => line.includes(`"${message}"`));
+  const publishing = new PublishingService();
+  const { live, grant, sync, status, audited } = publishing;
+  const logged = (message: string) => publishing.service.logLines.filter((line) => line.includes(`"${message}"`));
 
   it.each([
     ['ünal', 'Ünal'],
@@ -56,7 +22,7 @@ describe('publishing through the API', () => {
         resource: { catalog: `sales_${i}` },
         privileges: ['SELECT'],
       };
-      expect((await admin.post('/api/admin/grants', granted)).status).toBe(201);
+      expect((await publishing.admin.post('/api/admin/grants', granted)).status).toBe(201);
     }
 
     expect(await sync()).toMatchObject({ outcome: 'applied', reasons: [] });
@@ -81,7 +47,7 @@ describe('publishing through the API', () => {
       drift: null,
       refused_since: null,
       next_run_at: null,
-      target: `file ${directory}/rules.json`,
+      target: `file ${publishing.directory}/rules.json`,
     });
     expect(logged('TRINO_ACL_SYNC_APPLIED')).toHaveLength(1);
     expect(await audited('publication_applied')).toMatchObject([
@@ -92,19 +58,19 @@ describe('publishing through the API', () => {
   it('writes nothing when nothing has changed', async () => {
     await grant('alice', 'orders');
     await sync();
-    const { body } = await admin.get(`${ACL}/publications`);
+    const { body } = await publishing.admin.get(`${ACL}/publications`);
 
     expect(await sync()).toMatchObject({ outcome: 'no_change', publication: { version: 1 } });
 
     await expect(live('rules.json.bak')).rejects.toThrow('ENOENT');
-    expect((await admin.get(`${ACL}/publications`)).body).toEqual(body);
+    expect((await publishing.admin.get(`${ACL}/publications`)).body).toEqual(body);
     expect(logged('TRINO_ACL_SYNC_NO_CHANGE')).toHaveLength(1);
   });
 
   it('shows what it would do without doing it', async () => {
     await grant('alice', 'orders');
 
-    const { body } = await admin.post(`${ACL}/preview`);
+    const { body } = await publishing.admin.post(`${ACL}/preview`);
 
     expect(body).toMatchObject({ would: 'publish', drift: false, checks: [] });
     expect((body?.['diff'] as { rules: { added: string[] } }).rules.added).toContain(
@@ -113,7 +79,7 @@ describe('publishing through the API', () => {
     await expect(live()).rejects.toThrow('ENOENT');
     expect(await status()).toMatchObject({ last_run_at: null, published: null });
     await sync();
-    expect((await admin.post(`${ACL}/preview`)).body).toMatchObject({
+    expect((await publishing.admin.post(`${ACL}/preview`)).body).toMatchObject({
       would: 'no_change',
       diff: { rules: { added: [], removed: [] } },
     });
@@ -123,8 +89,8 @@ describe('publishing through the API', () => {
     await grant('alice', 'orders');
     await sync();
     const published = await live();
-    await writeFile(join(directory, 'rules.json'), '{}');
-    expect((await admin.post(`${ACL}/preview`)).body).toMatchObject({ would: 'publish', drift: true });
+    await writeFile(join(publishing.directory, 'rules.json'), '{}');
+    expect((await publishing.admin.post(`${ACL}/preview`)).body).toMatchObject({ would: 'publish', drift: true });
 
     expect(await sync()).toMatchObject({ outcome: 'applied', publication: { version: 2 } });
 
@@ -144,21 +110,21 @@ describe('publishing through the API', () => {
     await grant('alice', 'orders');
     await sync();
     const published = await live();
-    await writeFile(join(directory, 'rules.json'), edited(published));
+    await writeFile(join(publishing.directory, 'rules.json'), edited(published));
 
     expect(await sync()).toMatchObject({ outcome: 'applied', publication: { version: 2 } });
 
     expect(await live()).toBe(published);
     expect(await live('rules.json.bak')).toBe(edited(published));
     expect(await status()).toMatchObject({ drift: { overwritten: true } });
-    expect((await admin.get(`${ACL}/publications/2?against=1`)).status).toBe(200);
+    expect((await publishing.admin.get(`${ACL}/publications/2?against=1`)).status).toBe(200);
     expect(await sync()).toMatchObject({ outcome: 'no_change' });
   });
 
   it('ignores an edit of the backup', async () => {
     await grant('alice', 'orders');
     await sync();
-    await writeFile(join(directory, 'rules.json.bak'), 'mine');
+    await writeFile(join(publishing.directory, 'rules.json.bak'), 'mine');
 
     expect(await sync()).toMatchObject({ outcome: 'no_change' });
     expect(await live('rules.json.bak')).toBe('mine');
@@ -166,11 +132,11 @@ describe('publishing through the API', () => {
 
   it('takes over a text that another database has published', async () => {
     await grant('alice', 'orders');
-    const { body } = await admin.post(`${ACL}/preview`);
+    const { body } = await publishing.admin.post(`${ACL}/preview`);
     await sync();
     const text = await live();
     const other = await startService({
-      ACL_FILE_DIRECTORY: directory,
+      ACL_FILE_DIRECTORY: publishing.directory,
       ACL_WRITABLE_CATALOGS: 'lake',
       SERVICE_QUERY_USER: 'service-account-grantline',
     });
@@ -193,18 +159,18 @@ describe('publishing through the API', () => {
 
   it('fails with the reason when the target cannot be written', async () => {
     await grant('alice', 'orders');
-    await rm(directory, { recursive: true });
-    await writeFile(directory, 'a file where the folder should be');
+    await rm(publishing.directory, { recursive: true });
+    await writeFile(publishing.directory, 'a file where the folder should be');
 
     for (const route of ['sync', 'preview']) {
-      expect((await admin.post(`${ACL}/${route}`)).body).toMatchObject({
+      expect((await publishing.admin.post(`${ACL}/${route}`)).body).toMatchObject({
         status: 503,
         code: 'target_unavailable',
         reason: 'unreachable',
         audit_id: null,
       });
     }
-    expect((await admin.post(`${ACL}/sync`)).status).toBe(503);
+    expect((await publishing.admin.post(`${ACL}/sync`)).status).toBe(503);
 
     expect(await status()).toMatchObject({
       last_outcome: 'failed',
@@ -213,22 +179,22 @@ describe('publishing through the API', () => {
     });
     expect(await audited('publication_failed')).toHaveLength(1);
     expect(logged('TRINO_ACL_SYNC_FAILED')).toHaveLength(2);
-    await rm(directory);
+    await rm(publishing.directory);
     expect(await sync()).toMatchObject({ outcome: 'applied' });
     expect(await status()).toMatchObject({ last_outcome: 'applied', last_reasons: [] });
   });
 
   it('does not begin while another run is under way', async () => {
-    const answer = await duringTransaction(service.database.url, async (other) => {
+    const answer = await duringTransaction(publishing.service.database.url, async (other) => {
       await other.query('SELECT pg_advisory_xact_lock(7471060)');
-      return () => admin.post(`${ACL}/sync`);
+      return () => publishing.admin.post(`${ACL}/sync`);
     });
     expect(answer.body).toMatchObject({ status: 409, code: 'sync_in_progress' });
     expect(await sync()).toMatchObject({ outcome: 'applied' });
   });
 
   it('is for administrators alone', async () => {
-    const alice = admin.as((await signIn(admin, 'alice')).access_token);
+    const alice = publishing.admin.as((await signIn(publishing.admin, 'alice')).access_token);
     expect((await alice.post(`${ACL}/sync`)).status).toBe(403);
     expect((await alice.post(`${ACL}/preview`)).status).toBe(403);
     for (const path of ['status', 'publications', 'publications/1']) {
