@@ -35,7 +35,7 @@ describe('a candidate for publication', () => {
   it('knows when the first grant expires', () => {
     const builder = aSnapshot().user('ana').may('SELECT', 'a');
     expect(prepared(builder.snapshot()).nextExpiry).toBeNull();
-    builder.may('SELECT', 'b', { expiresAt: later(-1) });
+    builder.may('SELECT', 'b', { expiresAt: later(-1) }).may('SELECT', 'e', { expiresAt: NOW });
     expect(prepared(builder.snapshot()).nextExpiry).toBeNull();
     builder.may('SELECT', 'c', { expiresAt: later(90) }).may('SELECT', 'd', { expiresAt: later(60) });
     expect(prepared(builder.snapshot()).nextExpiry).toEqual(later(60));

@@ -3,13 +3,13 @@ import { anyRecordedChanges, explained } from '../../../test/support/snapshots/r
 import { aSnapshot } from '../../../test/support/snapshots/snapshot-builder.js';
 import { compile } from '../../trino-rules/compile/compile.js';
 import { compareAccess } from '../../trino-rules/diff/access-change.js';
-import type { RulesDocument } from '../../trino-rules/document/rules-document.js';
+import { NO_RULES, type RulesDocument } from '../../trino-rules/document/rules-document.js';
 import { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import { checkMarker } from '../../trino-rules/lint/marker-check.js';
 import { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import { UserUniverse } from '../../trino-rules/engine/user-universe.js';
 import { effective } from '../../trino-rules/model/effective-snapshot.js';
-import { closedRules } from './closed-rules.js';
+import { closedRules, isClosed } from './closed-rules.js';
 import { type RevokedAccess, revokedAccess } from './revoked-access.js';
 
 const ACCOUNT = 'service-account-grantline';
@@ -44,6 +44,45 @@ const rightsIn = (engine: Evaluator, user: string, schema: { catalog: string; sc
   ...(engine.mayExecuteProcedure(user, { ...schema, procedure: 'load' }) ? ['procedure'] : []),
 ];
 const EVERYTHING = ['select', 'function', 'procedure'];
+
+describe('the check of denials', () => {
+  const orders = { ...eu, table: 'orders' };
+  const nothing: RulesDocument = {
+    ...NO_RULES,
+    catalogs: [{ user: 'ana', catalog: 'sales', allow: 'all' }],
+    schemas: [{ user: 'ana', owner: false }],
+    tables: [{ user: 'ana', privileges: [] }],
+  };
+  const select: RulesDocument['tables'] = [{ user: 'ana', catalog: 'sales', schema: 'eu', privileges: ['SELECT'] }];
+  const execute = { user: 'ana', catalog: 'sales', privileges: ['EXECUTE' as const] };
+
+  it.each([
+    ['a catalog that cannot be read', { catalog: 'sales' }, { ...nothing, catalogs: [], tables: select }],
+    ['a schema without rights', eu, nothing],
+    ['a table without privileges', orders, nothing],
+    ['a table without privileges, in an own schema', orders, { ...nothing, schemas: [{ user: 'ana', owner: true }] }],
+    ['a table of which no rule is', orders, { ...nothing, tables: [] }],
+  ])('finds %s closed', (_, resource, rules) => {
+    expect(isClosed(rules, losing([{ resource, names: ['ana'] }]))).toBe(true);
+  });
+
+  it.each([
+    ['a catalog', { catalog: 'sales' }, nothing],
+    ['a table', orders, { ...nothing, tables: select }],
+    ['the tables of a schema', eu, { ...nothing, tables: select }],
+    ['an own schema', eu, { ...nothing, schemas: [{ user: 'ana', owner: true }] }],
+    ['the functions of a schema', eu, { ...nothing, functions: [execute] }],
+    ['the procedures of a schema', eu, { ...nothing, procedures: [execute] }],
+  ])('finds %s open, for one of two people', (_, resource, rules) => {
+    expect(isClosed(rules, losing([{ resource, names: ['bo', 'ana'] }]))).toBe(false);
+  });
+
+  it('finds that somebody without access still executes queries', () => {
+    const executing: RulesDocument = { ...nothing, queries: [{ user: 'ana', allow: ['execute'] }] };
+    expect(isClosed(executing, losing([], ['bo', 'ana']))).toBe(false);
+    expect(isClosed(nothing, losing([], ['bo', 'ana']))).toBe(true);
+  });
+});
 
 describe('the published rules with denials in front', () => {
   it('close a schema, with its functions and procedures, to those who lose it alone', () => {

@@ -26,11 +26,16 @@ export function closedRules(published: RulesDocument, losses: RevokedAccess, own
   if (reading.kind === 'refused') return null;
   const { document } = reading;
   if (compareAccess(published, document).gainedInAll > 0) return null;
-  const evaluator = new Evaluator(document);
-  const isClosed =
+  return isClosed(document, losses) ? { text, hash, document } : null;
+}
+
+/** Whether the rules leave none of this access open: asked of the denials, which are not proved otherwise. */
+export function isClosed(rules: RulesDocument, losses: RevokedAccess): boolean {
+  const evaluator = new Evaluator(rules);
+  return (
     losses.nodes.every((loss) => loss.names.every((name) => hasNothingAt(evaluator, name, loss))) &&
-    losses.withoutAccess.every((name) => !evaluator.mayWithQueries(name, 'execute'));
-  return isClosed ? { text, hash, document } : null;
+    losses.withoutAccess.every((name) => !evaluator.mayWithQueries(name, 'execute'))
+  );
 }
 
 function withoutMarker({ system_session_properties: properties, ...document }: RulesDocument): RulesDocument {

@@ -1,4 +1,10 @@
-import { foundVersion } from './found-version.js';
+import { createHash } from 'node:crypto';
+import { aSnapshot } from '../../../test/support/snapshots/snapshot-builder.js';
+import { compile } from '../../trino-rules/compile/compile.js';
+import { diffRules } from '../../trino-rules/diff/rules-diff.js';
+import { ruleCount } from '../../trino-rules/document/rules-document.js';
+import { foundBaseline, foundDraft, foundVersion } from './found-version.js';
+import type { Baseline } from './unexplained-change.js';
 
 const written = { generation: 9, hash: 'f00' };
 
@@ -22,5 +28,53 @@ describe('a version at the target', () => {
     ['the last text, whatever its number', [{ text: 'ours', written }, { text: 'ours' }, 0]],
   ])('is known where it has %s', (_, given) => {
     expect(foundVersion(...given)).toBeNull();
+  });
+});
+
+describe('a found version', () => {
+  const [then, now] = [new Date('2026-11-20T11:00:00.000Z'), new Date('2026-11-20T12:00:00.000Z')];
+  const { text, document } = compile(aSnapshot().user('björn').may('SELECT', 'sales').snapshot());
+  const found = { version: 9, hash: 'f00', text };
+  const known: Baseline = {
+    text: 'ours',
+    hash: 'ba5e',
+    snapshot: '{"version":1}',
+    at: then,
+    position: '7:3',
+    compiler: 'a build',
+    approved: ['f00'],
+    isFound: false,
+  };
+
+  it('is measured from the last snapshot that this history knows, without its approvals', () => {
+    const { snapshot, at, position } = known;
+    expect(foundBaseline(found, known, now)).toEqual({
+      ...{ text, hash: 'f00', snapshot, at, position },
+      ...{ compiler: '', approved: [], isFound: true },
+    });
+  });
+
+  it('is measured from its finding where this history knows no snapshot', () => {
+    expect(foundBaseline(found, null, now)).toMatchObject({ snapshot: '', at: now, position: '0:0' });
+  });
+
+  it('is recorded as the next version, live already and made by no account', () => {
+    const digest = createHash('sha256').update(known.snapshot).digest('hex');
+    const draft = foundDraft(found, known, { text: '{}' }, 'schedule', now);
+
+    expect(draft).toEqual({
+      ...{
+        text,
+        hash: 'f00',
+        rules: ruleCount(document),
+        bytes: Buffer.byteLength(text),
+        trigger: 'schedule',
+        triggeredBy: null,
+      },
+      diff: diffRules('{}', text),
+      ...{ snapshot: known.snapshot, snapshotHash: digest, snapshotAt: then, position: '7:3', compiler: '' },
+      ...{ access: null, checks: [], changedAt: null, restored: null, edit: null },
+      ...{ isFound: true, isWithdrawal: false, isWritten: false, begunAt: now, after: 8 },
+    });
   });
 });

@@ -18,4 +18,19 @@ describe('revoked access', () => {
       withoutAccess: ['bo'],
     });
   });
+
+  it('is the node of a removed mask for those whom a wider mask of the same column still reaches', () => {
+    const readers = () => aSnapshot().group('readers', ['ana', 'bo']).may('SELECT', 'sales');
+    const orders = { catalog: 'sales', schema: 'eu', table: 'orders' };
+    const wider = (): ReturnType<typeof readers> => readers().user('ana').seesMasked('sales', 'ssn', 'NULL');
+    const lost = (given: ReturnType<typeof readers>) => {
+      const previous = given.group('masked', ['ana', 'bo']).seesMasked('sales.eu.orders', 'ssn', "'x'").snapshot();
+      return revokedAccess(previous, { ...previous, policies: previous.policies.slice(0, -1) }).nodes;
+    };
+
+    expect(lost(wider())).toEqual([{ resource: orders, names: ['ana'] }]);
+    expect(lost(readers().user('ana').seesMasked('sales', 'iban', 'NULL'))).toEqual([]);
+    expect(lost(readers().user('ana').seesMasked('hr', 'ssn', 'NULL'))).toEqual([]);
+    expect(lost(readers().user('ana').doesNotSee('sales', 'ssn'))).toEqual([]);
+  });
 });

@@ -1,38 +1,11 @@
+import { at, aVersion } from '../../../test/support/snapshots/a-version.js';
 import type { Finding } from '../../trino-rules/document/finding.js';
 import type { UnreportedPublication } from './publication-history.js';
 import type { Publication, Run, RunOutcome } from './publication.js';
 import { restoreReport, runReport } from './run-report.js';
 import { type EndedRun, newEdits, runRow } from './run-row.js';
 
-const at = (minute: number) => new Date(Date.UTC(2026, 10, 20, 12, minute));
 const boss = { actor: { id: 7, username: 'boss' }, origin: null };
-
-function aVersion(version: number, given: Partial<Publication> = {}): Publication {
-  return {
-    version,
-    text: `text ${version}`,
-    hash: `hash ${version}`,
-    rules: 3,
-    bytes: 6,
-    diff: { added: ['tables {"user":"ana"}'], removed: [] },
-    access: null,
-    isWithdrawal: false,
-    isFound: false,
-    restored: null,
-    edit: null,
-    checks: [],
-    trigger: 'schedule',
-    triggeredBy: null,
-    snapshotHash: 'digest',
-    compiler: 'a build',
-    snapshotAt: at(0),
-    changedAt: null,
-    publishedAt: at(5),
-    liveAt: null,
-    brokenAt: null,
-    ...given,
-  };
-}
 
 const unreported = (publication: Publication, given: Partial<UnreportedPublication> = {}): UnreportedPublication => ({
   publication,

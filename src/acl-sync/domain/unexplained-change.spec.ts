@@ -84,6 +84,19 @@ describe('another build of the compiler', () => {
     }
   });
 
+  it('is published with a warning when it changes little', () => {
+    const { findings } = prepared(granting(...tables.slice(0, 40)), published(half, granting(...tables.slice(0, 41))));
+    expect(findings).toEqual([
+      {
+        code: 'unexplained-change',
+        severity: 'warning',
+        message: expect.stringMatching(
+          /^no recorded change explains this, and it is small enough to pass: \d+ of \d+ pairs of a principal and a node change \(/,
+        ) as string,
+      },
+    ]);
+  });
+
   it('counts from the first unpublished change, recorded or an expiry', () => {
     const later = (seconds: number) => new Date(NOW.getTime() + seconds * 1000);
     const ending = { ...whole, grants: whole.grants.map((grant) => ({ ...grant, expiresAt: later(20) })) };
@@ -93,6 +106,10 @@ describe('another build of the compiler', () => {
     expect(prepared({ ...ending, at: later(50) }, { ...previous, events }).changedAt).toEqual(later(20));
     expect(prepared({ ...half, at: later(50) }, { ...published(whole, whole), events }).changedAt).toEqual(later(30));
     expect(prepared({ ...half, at: later(50) }, published(whole, whole)).changedAt).toBeNull();
+    // What happened at the instant of the last run was in its snapshot; what expires at this one's has expired.
+    const before = { ...published(whole, whole), events: [{ ...member, at: NOW }] };
+    expect(prepared({ ...half, at: later(50) }, before).changedAt).toBeNull();
+    expect(prepared({ ...ending, at: later(20) }, previous).changedAt).toEqual(later(20));
   });
 
   it('publishes no new access while it waits for an approval', () => {

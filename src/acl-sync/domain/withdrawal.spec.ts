@@ -4,6 +4,7 @@ import { aSnapshot } from '../../../test/support/snapshots/snapshot-builder.js';
 import { compile } from '../../trino-rules/compile/compile.js';
 import { compareAccess } from '../../trino-rules/diff/access-change.js';
 import { effective } from '../../trino-rules/model/effective-snapshot.js';
+import type { PolicyPrincipal } from '../../trino-rules/model/principal.js';
 import { withdrawal } from './withdrawal.js';
 
 describe('a withdrawal', () => {
@@ -51,6 +52,42 @@ describe('a withdrawal', () => {
       const { policies } = withdrawal(before, after);
       expect(policies).toMatchObject([{ kind: 'column_mask' }, { kind: 'column_mask' }, { kind: 'hidden_column' }]);
     }
+  });
+
+  it('applies the policies of each snapshot to copies of its groups, with ids of their own', () => {
+    const previous = aSnapshot()
+      .group('first', ['ana', 'bo'])
+      .mayNot('sales', 'SELECT', { type: 'group', id: 2 })
+      .group('second', ['cy', 'di'])
+      .mayNot('hr')
+      .user('ana')
+      .mayNot('web')
+      .snapshot();
+    const explained = {
+      ...previous,
+      groups: previous.groups.map((group) => ({ ...group, members: group.id === 1 ? [1, 5] : [3, 5] })),
+    };
+
+    const { groups, policies } = withdrawal(previous, explained);
+    const [ofUser, ...ofGroups] = policies;
+
+    expect(ofUser).toMatchObject({ principal: { type: 'user', id: 1 }, resource: { catalog: 'web' } });
+    expect(new Set(groups.map(({ id }) => id)).size).toBe(6);
+    const members = (principal: PolicyPrincipal) =>
+      groups.find(({ id }) => principal.type === 'group' && id === principal.id)?.members;
+    expect(ofGroups.map(({ principal, except }) => [members(principal), ...except.map(members)])).toEqual([
+      [
+        [1, 2],
+        [3, 4],
+      ],
+      [
+        [1, 5],
+        [3, 5],
+      ],
+      [[3, 4]],
+      [[3, 5]],
+    ]);
+    expect(new Set(policies.map(({ id }) => id)).size).toBe(5);
   });
 
   it('is the explained snapshot if all changes only take access away', () => {

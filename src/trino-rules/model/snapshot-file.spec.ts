@@ -207,6 +207,7 @@ describe('a snapshot file', () => {
       'policies[0].privileges: means nothing in a row_filter',
     ],
     [file({ settings: { metadata_catalog: 'system' } }), 'settings.metadata_catalog: is closed anyway'],
+    [file({ at: '2026-02-30T00:00:00.000Z' }), 'at: must be a moment in UTC such as 2026-11-20T00:00:00.000Z'],
     [file({ groups: [{ name: 'staff', description: 'all', note: 1 }] }), 'groups[0].note: is not a known field'],
     [
       file({ settings: { writable_catalogs: ['grantline'] } }),

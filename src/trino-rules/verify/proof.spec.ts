@@ -9,6 +9,7 @@ import { proveRules } from '../../../test/support/rules/prove-rules.js';
 import { wordsOf } from '../../../test/support/snapshots/snapshot-words.js';
 import { compile } from '../compile/compile.js';
 import type { Finding } from '../document/finding.js';
+import { FRESH_PREFIX } from '../document/open-names.js';
 import type { RulesDocument } from '../document/rules-document.js';
 import { Evaluator } from '../engine/evaluator.js';
 import { MetadataVisibility } from '../engine/metadata-visibility.js';
@@ -88,6 +89,41 @@ describe('the proof', () => {
     }));
 
     expect(findings.map(({ code }) => code)).toEqual(['proof-difference']);
+  });
+
+  it('counts the differences beyond the twentieth in one more error', () => {
+    const builder = aSnapshot().user('ana');
+    for (let i = 0; i < 23; i++) builder.may('SELECT', `sales.eu.t${i}`);
+
+    const findings = judged(builder.snapshot(), ({ tables, ...others }) => ({
+      ...others,
+      tables: tables.filter(({ catalog }) => catalog !== 'sales'),
+    }));
+
+    expect(findings).toHaveLength(21);
+    expect(findings.at(-1)).toEqual({
+      code: 'proof-difference',
+      severity: 'error',
+      message: '3 more differences between the rules and the grants are not told here',
+    });
+  });
+
+  it('refuses rules that open every session property where the settings open the one that stands for all others', () => {
+    const snapshot = aSnapshot()
+      .user('ana')
+      .may('SELECT', 'sales.eu.orders')
+      .with({ sessionProperties: [FRESH_PREFIX] })
+      .snapshot();
+
+    const findings = judged(snapshot, ({ system_session_properties: properties, ...others }) => ({
+      ...others,
+      system_session_properties: properties.map((rule) => {
+        const { property, ...open } = rule;
+        return property === FRESH_PREFIX ? open : rule;
+      }),
+    }));
+
+    expect(findings.map(({ code }) => code)).toContain('proof-difference');
   });
 
   it('stops every slip that changes any answer', () => {
