@@ -15,6 +15,7 @@ import { pastVersions, REMOVE_PAST_RUNS } from './past-publications.js';
 import {
   draftRow,
   type PublicationRow,
+  PUBLISHED,
   type RunRow,
   SUMMARY,
   type SummaryRow,
@@ -23,8 +24,6 @@ import {
   toSummary,
   type UnreportedRow,
 } from './publication-rows.js';
-
-const PUBLISHED = `FROM acl_publications p LEFT JOIN users u ON u.id = p.triggered_by WHERE p.state = 'published'`;
 
 const NEWEST = `(SELECT coalesce(max(version), 0) FROM acl_publications WHERE state = 'published')`;
 

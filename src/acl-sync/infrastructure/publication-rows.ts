@@ -57,6 +57,9 @@ export const SUMMARY = `p.version, p.hash, p.rules, p.bytes, p.checks, p.trigger
   p.snapshot_at, p.compiler, p.is_withdrawal, p.is_found, p.restored_version, p.restored_until, p.restore_reason, p.restore_ended,
   p.edit, p.changed_at, p.published_at, p.live_at, p.broken_at`;
 
+/** Where `SUMMARY` is read from. */
+export const PUBLISHED = `FROM acl_publications p LEFT JOIN users u ON u.id = p.triggered_by WHERE p.state = 'published'`;
+
 /** The columns of a version that begins. */
 export function draftRow(draft: PublicationDraft): Record<string, unknown> {
   const json = (value: unknown) => (value === null ? null : JSON.stringify(value));
