@@ -8,7 +8,7 @@ import type { Access, Origin } from '../trino-rules/model/intent.js';
 import { type Level, LEVELS, levelOf, namesOf } from '../trino-rules/model/node.js';
 import { PRIVILEGES, type Privilege } from '../trino-rules/model/privilege.js';
 import type { Resource } from '../trino-rules/model/resource.js';
-import type { SnapshotGrant } from '../trino-rules/model/snapshot.js';
+import type { SnapshotGrant, SnapshotGroup } from '../trino-rules/model/snapshot.js';
 import { PrincipalResponse } from './principal.dto.js';
 import { PolicyResourceDto, ResourceDto } from './resource.dto.js';
 
@@ -42,9 +42,9 @@ export class OriginResponse {
   @ApiProperty(INTEGER) grant_id!: number;
 
   @ApiProperty({
-    oneOf: [{ type: 'string', enum: ['directly'] }, { $ref: '#/components/schemas/ThroughGroupResponse' }],
+    oneOf: [{ type: 'string', enum: ['directly', 'everyone'] }, { $ref: '#/components/schemas/ThroughGroupResponse' }],
   })
-  through!: 'directly' | ThroughGroupResponse;
+  through!: 'directly' | 'everyone' | ThroughGroupResponse;
 
   @ApiProperty({
     type: ResourceDto,
@@ -69,7 +69,7 @@ export class EffectivePageResponse extends PageResponse(EffectiveAccessResponse)
 export class ViaResponse {
   @ApiProperty(INTEGER) grant_id!: number;
 
-  @ApiProperty({ type: GroupReferenceResponse, nullable: true, description: 'Null: directly.' })
+  @ApiProperty({ type: GroupReferenceResponse, nullable: true, description: 'Null: directly, or as one of everyone.' })
   group!: GroupReferenceResponse | null;
 
   @ApiProperty({ enum: LEVELS, description: 'Of the node that the grant names.' })
@@ -192,10 +192,14 @@ export function toWhoPage(entries: readonly Holder[], limit: number): WhoPageRes
 }
 
 function toOrigin({ source, through, inheritedFrom }: Origin<SnapshotGrant>): OriginResponse {
-  const group = groupOf(through);
-  return { grant_id: source.id, through: group ? { group } : 'directly', inherited_from: inheritedFrom };
+  const how = typeof through === 'object' ? { group: referenceTo(through.group) } : through;
+  return { grant_id: source.id, through: how, inherited_from: inheritedFrom };
 }
 
 function groupOf(through: Origin<SnapshotGrant>['through']): GroupReferenceResponse | null {
-  return typeof through === 'object' ? { id: through.group.id, name: through.group.name } : null;
+  return typeof through === 'object' ? referenceTo(through.group) : null;
+}
+
+function referenceTo({ id, name }: SnapshotGroup): GroupReferenceResponse {
+  return { id, name };
 }

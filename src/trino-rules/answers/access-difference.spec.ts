@@ -26,6 +26,22 @@ describe('what a draft changes', () => {
     ]);
   });
 
+  it('finds all that an engine principal gets as one of everyone by its first grant', () => {
+    const before = aSnapshot().user('ana').everyone().may('SELECT', 'sales').snapshot();
+    const first = aSnapshot()
+      .engine('etl')
+      .may('INSERT', 'lake.raw')
+      .snapshot()
+      .grants.map((each) => ({ ...each, id: 9 }));
+
+    const changed = differences(before, { ...NOTHING, grants: first });
+
+    expect(changed.map(({ principal, resource, gained }) => [principal.name, resource, gained?.privileges])).toEqual([
+      ['etl', { catalog: 'lake', schema: 'raw' }, ['INSERT']],
+      ['etl', { catalog: 'sales' }, ['SELECT']],
+    ]);
+  });
+
   it('counts a dropped filter as gained and a new mask as lost', () => {
     const before = aSnapshot()
       .user('ana')

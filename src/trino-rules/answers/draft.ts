@@ -68,5 +68,9 @@ export function touchedBy(before: Snapshot, draft: Draft): Touched[] {
   // An exception that is added or dropped changes access of principals that the policy's own subject includes.
   for (const { principal, resource } of [...grants, ...policies])
     getOrInsert(written, principalText(principal), () => ({ subjects: [principal], nodes: [] })).nodes.push(resource);
+  // Its first or last grant makes an engine principal one of everyone, or no longer.
+  const toEveryone = [...before.grants, ...draft.grants].filter(({ principal }) => principal.type === 'everyone');
+  for (const { subjects, nodes } of written.values())
+    if (subjects.some(({ type }) => type === 'engine')) nodes.push(...toEveryone.map(({ resource }) => resource));
   return [...written.values(), ...moved.values()];
 }
