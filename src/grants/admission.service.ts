@@ -3,6 +3,7 @@ import { type FieldError, Refused } from '../kernel/errors.js';
 import { Settings } from '../platform/settings.js';
 import { MaskConflicts } from '../trino-rules/model/mask-conflicts.js';
 import { type PolicyPrincipal, principalText } from '../trino-rules/model/principal.js';
+import { privilegesProblem } from '../trino-rules/model/privilege.js';
 import { closedProblem, type Resource } from '../trino-rules/model/resource.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { UsersService } from '../users/users.service.js';
@@ -58,7 +59,7 @@ export class AdmissionService {
     });
   }
 
-  /** Grants that would be refused whatever is written beside them: on closed nodes, or over already. */
+  /** Grants that would be refused whatever is written beside them: on closed nodes, of privileges that are none there, or over already. */
   grantErrors(asked: readonly GrantRequest[], now: Date): FieldError[] {
     const nodes = asked.map(({ fieldPrefix, grant }) => ({ field: `${fieldPrefix}resource`, named: grant.resource }));
     const past = asked.flatMap(({ fieldPrefix, grant }): FieldError[] =>
@@ -66,7 +67,11 @@ export class AdmissionService {
         ? [{ field: `${fieldPrefix}expires_at`, message: 'must be in the future' }]
         : [],
     );
-    return [...this.nodeErrors(nodes), ...past];
+    const misplaced = asked.flatMap(({ fieldPrefix, grant }): FieldError[] => {
+      const problem = privilegesProblem(grant.privileges, grant.resource);
+      return problem === null ? [] : [{ field: `${fieldPrefix}privileges`, message: problem }];
+    });
+    return [...this.nodeErrors(nodes), ...misplaced, ...past];
   }
 
   /** Principals that do not exist, and service accounts. */

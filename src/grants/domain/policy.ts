@@ -6,7 +6,7 @@ import type {
   PolicyPrincipal,
   Principal,
 } from '../../trino-rules/model/principal.js';
-import { type Privilege, privilegesOn } from '../../trino-rules/model/privilege.js';
+import { type Privilege, privilegesOn, privilegesProblem } from '../../trino-rules/model/privilege.js';
 import type { ColumnResource, Resource } from '../../trino-rules/model/resource.js';
 import { expressionProblem } from '../../trino-rules/model/sql-expression.js';
 
@@ -75,6 +75,8 @@ export function parsePolicyRule({ kind, resource, expression, privileges }: Poli
   if (kind !== 'deny' && privileges !== undefined) wrong('privileges', `do not belong to a ${kind}`);
   const problem = hasExpression && expression !== undefined ? expressionProblem(expression) : null;
   if (problem !== null) wrong('expression', problem);
+  const misplaced = privilegesProblem(privileges ?? [], node);
+  if (misplaced !== null) wrong('privileges', misplaced);
   if (errors.length > 0) return errors;
 
   switch (kind) {

@@ -3,8 +3,8 @@ import { compile } from '../compile/compile.js';
 import { Evaluator } from '../engine/evaluator.js';
 import { checkRules } from '../verify/check.js';
 import { decide } from './decision.js';
-import { nodeOf } from './node.js';
-import { PRIVILEGE_TERMS, PRIVILEGES, privilegesOn, taken, withContained } from './privilege.js';
+import { levelOf, type Node, nodeOf } from './node.js';
+import { PRIVILEGE_TERMS, PRIVILEGES, privilegesOn, privilegesProblem, taken, withContained } from './privilege.js';
 
 /** One of each level, from the widest down. */
 const NODES = ['sales', 'sales.eu', 'sales.eu.orders'].map((path) => {
@@ -36,6 +36,15 @@ describe('every privilege, on every level', () => {
       const isLeft = !lost.has(other);
       expect([decide(snapshot, ana, question).allowed, evaluator.allows('ana', question)]).toEqual([isLeft, isLeft]);
     }
+  });
+
+  it.each(PRIVILEGES)('%s is refused on a level that it is not for', (privilege) => {
+    const levels: Node[] = [{}, ...NODES.map(({ node }) => node)];
+    const refused = levels.filter((node) => privilegesProblem([privilege], node)?.startsWith(privilege));
+    expect(refused.map(levelOf)).toEqual(
+      levels.map(levelOf).filter((level) => !PRIVILEGE_TERMS[privilege].levels.includes(level)),
+    );
+    expect(refused).not.toEqual([]);
   });
 
   it.each(PRIVILEGES)('%s is lost with anything that it contains', (privilege) => {

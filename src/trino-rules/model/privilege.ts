@@ -76,6 +76,15 @@ export function privilegesOn(node: Node): Privilege[] {
   return PRIVILEGES.filter((privilege) => PRIVILEGE_TERMS[privilege].levels.includes(levelOf(node)));
 }
 
+/** Why these cannot be granted or denied together on a node; null: they can. */
+export function privilegesProblem(privileges: readonly Privilege[], node: Node): string | null {
+  const open = privilegesOn(node);
+  const misplaced = privileges.filter((privilege) => !open.includes(privilege));
+  if (misplaced.length === 0) return null;
+  const where = levelOf(node) === null ? 'on everything' : `on a ${levelOf(node)}`;
+  return `${misplaced.join(', ')} cannot be given ${where}${open.length > 0 ? `, which has ${open.join(', ')}` : ''}`;
+}
+
 /** What a grant of these gives: GRANT_SELECT contains SELECT. */
 export function withContained(privileges: readonly Privilege[]): Set<Privilege> {
   return new Set(privileges.flatMap((privilege) => [privilege, ...PRIVILEGE_TERMS[privilege].contains]));
