@@ -2,6 +2,7 @@ import { compile, type CompiledRules } from '../../trino-rules/compile/compile.j
 import { RulesTooLarge, type RulesUnderParent } from '../../trino-rules/compile/text-size.js';
 import type { Finding } from '../../trino-rules/document/finding.js';
 import { checkSize } from '../../trino-rules/document/target-capacity.js';
+import { nodeText } from '../../trino-rules/model/node.js';
 import type { Snapshot, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 
 /** The work was ended as soon as it was certain. `bytes`: at least. */
@@ -45,7 +46,7 @@ export function explainedUndecided(
 
 /** Where the rules are, and which policies make so many of them. */
 function causeOf({ where, rules }: RulesUnderParent, policies: readonly SnapshotPolicy[]): string {
-  const own = policies.filter(({ kind, resource }) => kind !== 'deny' && meets(pathOf(resource), where));
+  const own = policies.filter(({ kind, resource }) => kind !== 'deny' && meets(nodeText(resource), where));
   const place = where === '' ? '' : ` in ${where}`;
   const counted = `${rules} rules are needed${place}, one for each combination of privileges, filters, masks and hidden columns`;
   const cause =
@@ -54,10 +55,6 @@ function causeOf({ where, rules }: RulesUnderParent, policies: readonly Snapshot
       : `; ${own.length} policies make them (${idsOf(own)}): let fewer of them reach the same people, or write one for everybody whose ` +
         'expression asks for current_user';
   return `${counted}${cause}`;
-}
-
-function pathOf({ catalog, schema, table }: SnapshotPolicy['resource']): string {
-  return [catalog, schema, table].filter((name) => name !== undefined).join('.');
 }
 
 /** One lies in the other. */

@@ -1,4 +1,5 @@
 import { foldedName } from '../../kernel/name.js';
+import { nodeKey } from '../../trino-rules/model/node.js';
 import type { Descriptions } from '../../trino-rules/model/snapshot-export.js';
 import type { SnapshotProblem } from '../../trino-rules/model/snapshot-decoder.js';
 import { readSnapshot } from '../../trino-rules/model/snapshot-file.js';
@@ -90,7 +91,7 @@ function limitProblems(form: object): SnapshotProblem[] {
 function withoutRepeats(snapshot: Snapshot): Snapshot {
   const seen = new Set<string>();
   const grants = snapshot.grants.filter(({ principal, resource, privileges, expiresAt, revokedAt }) => {
-    const terms = JSON.stringify([principal, resource.catalog, resource.schema, resource.table, privileges, expiresAt]);
+    const terms = JSON.stringify([principal, nodeKey(resource), privileges, expiresAt]);
     if (revokedAt !== null || seen.has(terms)) return false;
     seen.add(terms);
     return true;

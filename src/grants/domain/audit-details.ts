@@ -1,7 +1,7 @@
 import type { AuditContext, AuditEntry, AuditEventName } from '../../audit/domain/audit-event.js';
 import { type PolicyPrincipal, principalText } from '../../trino-rules/model/principal.js';
 import type { Privilege } from '../../trino-rules/model/privilege.js';
-import type { Resource } from '../../trino-rules/model/resource.js';
+import type { SnapshotGrant, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 import type { Grant, GrantOutcome, RevokeOutcome } from './grant.js';
 import type { Group } from './group.js';
 import type { Policy, PolicyDraft } from './policy.js';
@@ -11,7 +11,7 @@ export type AuditDetails = Readonly<Record<string, unknown>>;
 
 interface GrantTerms {
   principal: PolicyPrincipal;
-  resource: Resource;
+  resource: SnapshotGrant['resource'];
   privileges: readonly Privilege[];
   expiresAt: Date | null;
 }
@@ -25,7 +25,8 @@ export function grantDetails({ principal, resource, privileges, expiresAt }: Gra
   };
 }
 
-interface PolicyTerms extends PolicyDraft {
+interface PolicyTerms extends Omit<PolicyDraft, 'resource'> {
+  resource: SnapshotPolicy['resource'];
   principal: PolicyPrincipal;
   except: readonly PolicyPrincipal[];
 }

@@ -1,6 +1,7 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { type Draft, type Membership } from '../../trino-rules/answers/draft.js';
 import { type MaskConflict, MaskConflicts } from '../../trino-rules/model/mask-conflicts.js';
+import { levelOf, namesOf } from '../../trino-rules/model/node.js';
 import type { Snapshot, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 import type { Growth } from './admission-ports.js';
 import type { NewGrant } from './grant.js';
@@ -45,8 +46,8 @@ export function growthOf({ users, groups }: Snapshot, { grants, policies, joined
   const bytesOf = (ids: readonly number[]): number =>
     ids.reduce((sum, id) => sum + Buffer.byteLength(names.get(id) ?? '') + 1, 0);
   const ofGroups = new Map<number, number>();
-  const bytes = grants.map(({ principal, resource: { catalog, schema = '', table = '' } }) => {
-    const node = 400 + 4 * Buffer.byteLength(catalog + schema + table);
+  const bytes = grants.map(({ principal, resource }) => {
+    const node = 400 + 4 * Buffer.byteLength(namesOf(resource).join(''));
     if (principal.type === 'engine') return node + 8 * Buffer.byteLength(principal.name);
     if (principal.type === 'user') return node + 8 * bytesOf([principal.id]);
     if (principal.type === 'everyone') return node + 8 * bytesOf([...names.keys()]);
@@ -54,7 +55,7 @@ export function growthOf({ users, groups }: Snapshot, { grants, policies, joined
   });
   return {
     bytes: bytes.reduce((sum, each) => sum + each, 0),
-    isWide: policies.length > 0 || joined.length > 0 || grants.some(({ resource }) => resource.table === undefined),
+    isWide: policies.length > 0 || joined.length > 0 || grants.some(({ resource }) => levelOf(resource) !== 'table'),
   };
 }
 

@@ -89,7 +89,7 @@ function likenessIn(
 function relatedTo(nodes: readonly Resource[]): (snapshot: Snapshot) => Snapshot {
   const exact = new Map(nodes.map((node) => [nodeKey(node), nodeOf(node)]));
   const above = new Set([...exact.values()].flatMap((node) => pathTo(node).map(nodeKey)));
-  const isRelated = ({ resource }: { resource: Resource }): boolean =>
+  const isRelated = ({ resource }: { resource: Node }): boolean =>
     above.has(nodeKey(resource)) || pathTo(resource).some((node) => exact.has(nodeKey(node)));
   return (snapshot) => ({
     ...snapshot,
@@ -118,7 +118,7 @@ function* differencesOf(
       return { part, text: part === NO_DIFFERENCE ? '' : JSON.stringify(part) };
     });
   const touchedKeys = new Set(touched.map(nodeKey));
-  const isBelow = (node: Resource): boolean => pathTo(node).some((each) => touchedKeys.has(nodeKey(each)));
+  const isBelow = (node: Node): boolean => pathTo(node).some((each) => touchedKeys.has(nodeKey(each)));
   const nodes = new Map(
     [...touched.map((node) => nodeOf(node)), ...had.nodes(), ...has.nodes()]
       .filter(isBelow)

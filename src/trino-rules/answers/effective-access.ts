@@ -3,7 +3,7 @@ import { compareNames, compareNodes } from '../model/node.js';
 import type { Principal } from '../model/principal.js';
 import { isServiceAccount } from '../model/principals.js';
 import type { Resource } from '../model/resource.js';
-import type { SnapshotGrant } from '../model/snapshot.js';
+import type { SnapshotGrant, SnapshotPolicy } from '../model/snapshot.js';
 import { AccessIndex } from './access-index.js';
 
 /** What a principal may do at a node and below it, up to the nodes that have an entry of their own. */
@@ -68,7 +68,7 @@ function hasEntry(intent: DataIntent): boolean {
   return !isSameAccess(without, intent);
 }
 
-function namesThisNode({ inheritedFrom }: Origin<unknown>): boolean {
+function namesThisNode({ inheritedFrom }: Origin<SnapshotGrant | SnapshotPolicy>): boolean {
   return inheritedFrom === null;
 }
 

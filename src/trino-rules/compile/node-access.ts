@@ -1,10 +1,10 @@
-import type { Resource } from '../model/resource.js';
+import type { Node } from '../model/node.js';
 import { AccessState, type Statement, type RuleEffect } from './access-state.js';
 import { Bitset } from './bitset.js';
 import { getOrInsert } from './get-or-insert.js';
 
 /** A statement, its node and its members. */
-export type AccessEntry = Statement & { resource: Resource; members: Bitset };
+export type AccessEntry = Statement & { resource: Node; members: Bitset };
 
 /** A user whose access at a node differs from that at its parent. */
 export interface Change {

@@ -2,15 +2,14 @@ import { covers, depth, type Node } from './node.js';
 import type { Principal } from './principal.js';
 import { isServiceAccount, Principals, type Through } from './principals.js';
 import { PRIVILEGE_TERMS, PRIVILEGES, taken, withContained, type Privilege } from './privilege.js';
-import type { Resource } from './resource.js';
 import { isLive, type Snapshot, type SnapshotGrant, type SnapshotPolicy } from './snapshot.js';
 
 /** A grant or a policy that reaches a node, how it applies to the principal, and the node that it names. */
-export interface Origin<T> {
+export interface Origin<T extends { resource: Node }> {
   source: T;
   through: Through;
   /** The node above from which it is inherited; null when it names this very node. */
-  inheritedFrom: Resource | null;
+  inheritedFrom: T['resource'] | null;
 }
 
 /** A principal's access at a node and its unnamed descendants. */
@@ -147,7 +146,7 @@ function serviceAccountIntent({ settings }: Snapshot, { catalog }: Node): DataIn
   return NOTHING;
 }
 
-function origin<T extends { resource: Resource }>(source: T, through: Through, node: Node): Origin<T> {
+function origin<T extends { resource: Node }>(source: T, through: Through, node: Node): Origin<T> {
   const inherited = depth(source.resource) < depth(node);
   return { source, through, inheritedFrom: inherited ? source.resource : null };
 }

@@ -1,8 +1,7 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { OPEN_SYSTEM_SCHEMAS } from '../model/intent.js';
-import { namesOf } from '../model/node.js';
+import { namesOf, type Node } from '../model/node.js';
 import { PRIVILEGES, type Privilege } from '../model/privilege.js';
-import type { Resource } from '../model/resource.js';
 import { isLive, type Snapshot } from '../model/snapshot.js';
 import type { EntrySource } from './interned-access.js';
 import type { PrincipalIndex } from './principal-index.js';
@@ -26,7 +25,7 @@ export interface EntryNode {
 export function entriesByNode(snapshot: Snapshot, principals: PrincipalIndex): Map<string, EntryNode> {
   const { grants, policies, settings, at } = snapshot;
   const root = emptyNode();
-  const add = (resource: Resource, entry: AccessEntry): void => {
+  const add = (resource: Node, entry: AccessEntry): void => {
     if (resource.catalog === settings.metadataCatalog || resource.catalog === 'system') return;
     nodeAt(root, resource).entries.push(entry);
   };
@@ -59,7 +58,7 @@ function sharedGivings(): (privileges: readonly Privilege[]) => EntrySource {
   return (privileges) => getOrInsert(shared, privileges.join(), () => ({ gives: privileges }));
 }
 
-function nodeAt(root: EntryNode, resource: Resource): EntryNode {
+function nodeAt(root: EntryNode, resource: Node): EntryNode {
   return namesOf(resource).reduce((node, name) => getOrInsert(node.children, name, emptyNode), root);
 }
 

@@ -4,6 +4,7 @@ import { WorkBudget } from '../document/work-budget.js';
 import { checkInvariants } from '../lint/invariants.js';
 import { checkMarker } from '../lint/marker-check.js';
 import { unreachableRules } from '../lint/unreachable-rules.js';
+import { nodeKey } from '../model/node.js';
 import type { Snapshot } from '../model/snapshot.js';
 import { prove, withEngine } from './proof.js';
 
@@ -39,9 +40,7 @@ export function checkBudget(text: string, snapshot: Snapshot): WorkBudget {
 
 /** The work of the snapshot alone: all users at each node that it names, with each of its policies. */
 function stepsFor({ users, grants, policies }: Snapshot): number {
-  const named = [...grants, ...policies].map(({ resource: { catalog, schema, table } }) =>
-    [catalog, schema, table].join('\n'),
-  );
+  const named = [...grants, ...policies].map(({ resource }) => nodeKey(resource));
   const each = STEPS_PER_THING + STEPS_PER_WORD * (users.length / 32 + 1);
   return each * new Set(named).size * (policies.length + 1);
 }

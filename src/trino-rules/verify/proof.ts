@@ -5,6 +5,7 @@ import { BudgetExceeded, type WorkBudget } from '../document/work-budget.js';
 import { EngineSets } from '../engine/engine-sets.js';
 import { UserUniverse } from '../engine/user-universe.js';
 import { openPatterns } from '../lint/open-patterns.js';
+import { namesOf } from '../model/node.js';
 import type { Snapshot } from '../model/snapshot.js';
 import { Counterexamples } from './counterexample.js';
 import { Differences } from './differences.js';
@@ -41,7 +42,7 @@ export function withEngine(
     const known = principals.subjects.map(({ name }) => name);
     const patterns = new PatternCache(budget);
     const users = new UserUniverse(known, [rules], patterns);
-    patterns.take(namesOf(snapshot));
+    patterns.take(namesIn(snapshot));
     // Every pattern of a name is read before a fresh name is asked for.
     for (const { new_user } of rules.impersonation) patterns.language(new_user);
     const open = openPatterns(rules, patterns, users);
@@ -54,15 +55,11 @@ export function withEngine(
 }
 
 /** What the snapshot calls catalogs, schemas, tables and session properties. */
-function namesOf({ grants, policies, settings }: Snapshot): string[] {
+function namesIn({ grants, policies, settings }: Snapshot): string[] {
   const { writableCatalogs, readableCatalogs, metadataCatalog, sessionProperties } = settings;
-  const nodes = [...grants, ...policies].flatMap(({ resource: { catalog, schema, table } }) => [
-    catalog,
-    schema,
-    table,
-  ]);
-  const set = [...writableCatalogs, ...readableCatalogs, metadataCatalog ?? undefined, ...sessionProperties];
-  return [...nodes, ...set].filter((name) => name !== undefined);
+  const nodes = [...grants, ...policies].flatMap(({ resource }) => namesOf(resource));
+  const closed = metadataCatalog === null ? [] : [metadataCatalog];
+  return [...nodes, ...writableCatalogs, ...readableCatalogs, ...closed, ...sessionProperties];
 }
 
 function findingsOf({ found, total }: Differences, { rules, patterns }: EngineSets, snapshot: Snapshot): Finding[] {
