@@ -11,6 +11,14 @@ describe('what a connection owes', () => {
     expect([DEBTORS, TURN_CLASSES]).toEqual([2, 5]);
   });
 
+  it('puts a new connection behind known ones for ten milliseconds', () => {
+    expect([0, 9, 11].map((later) => turnClass(newDebt(1_000), 1_000 + later))).toEqual([1, 1, 0]);
+  });
+
+  it('is forgotten within three seconds, whatever it was', () => {
+    expect(turnClass(afterReading(NO_DEBT, 60_000, 0), 3_000)).toBe(0);
+  });
+
   it('is forgotten by a twentieth of the time that passes', () => {
     const debt = afterReading(afterReading(NO_DEBT, 10, 0), 10, 100); // five are forgotten before the second
 

@@ -1,6 +1,6 @@
 /**
  * What reading from a connection has cost since its last request that was let in, in milliseconds of the event loop's time: a
- * twentieth of the time that passes is forgotten.
+ * twentieth of the time that passes is forgotten, all of it within three seconds.
  */
 export interface ReadingDebt {
   /** As of `at`: it shrinks since. */
@@ -16,18 +16,21 @@ const FORGOTTEN = 0.05;
 /** Where a class of connections ends, in milliseconds of debt. */
 const CLASSES = [1, 4, 16, 64, Infinity];
 
+/** In milliseconds: whoever owes that waits some seconds at most, and not until nobody owes less. */
+const MOST = 128;
+
 /** How many classes there are; from `DEBTORS` on, connections are read for half of the time only. */
 export const TURN_CLASSES = CLASSES.length;
 export const DEBTORS = 2;
 
-/** Of a connection that nobody has been let in by: one that is known comes first. */
+/** Of a connection that nobody has been let in by: for ten milliseconds one that is known comes first. */
 export function newDebt(now: number): ReadingDebt {
-  return { milliseconds: 1, at: now };
+  return { milliseconds: 1.5, at: now };
 }
 
 /** After reading that took so many milliseconds. */
 export function afterReading(debt: ReadingDebt, milliseconds: number, now: number): ReadingDebt {
-  return { milliseconds: debtAt(debt, now) + milliseconds, at: now };
+  return { milliseconds: Math.min(debtAt(debt, now) + milliseconds, MOST), at: now };
 }
 
 /** Lower classes are read before higher ones; within a class it is first come, first served. */

@@ -6,7 +6,13 @@ export class RequestHead {
   /** Of the latest head, so far: its request line, its headers, and the empty line at its end. */
   lines = 0;
   /** The last bytes of a head that goes on. */
-  private tail = Buffer.alloc(0);
+  private tail: Buffer = Buffer.alloc(0);
+
+  /** After these bytes of a body, which may hold its end and the beginning of the next head: only the parser knows. */
+  follow(bytes: Buffer): void {
+    this.lines = 0;
+    this.tail = last(Buffer.concat([this.tail, last(bytes, 0)]), 0);
+  }
 
   /** How many of these bytes belong to this head: all, where it goes on. The next ones begin another. */
   take(bytes: Buffer): number {
@@ -17,10 +23,14 @@ export class RequestHead {
     const end = joined.indexOf(END, start);
     const length = end < 0 ? bytes.length : end + END.length - before;
     for (let at = bytes.indexOf(LF, start); at >= 0 && at < length; at = bytes.indexOf(LF, at + 1)) this.lines += 1;
-    this.tail =
-      end < 0 ? Buffer.from(joined.subarray(Math.max(start, joined.length - END.length + 1))) : Buffer.alloc(0);
+    this.tail = end < 0 ? last(joined, start) : Buffer.alloc(0);
     return length;
   }
+}
+
+/** As many bytes as the beginning of an end may have, copied: the others need not be kept. */
+function last(bytes: Buffer, start: number): Buffer {
+  return Buffer.from(bytes.subarray(Math.max(start, bytes.length - END.length + 1)));
 }
 
 /** Empty lines before a request are no part of it (RFC 9112 section 2.2). */

@@ -214,11 +214,12 @@ export function forgiveSignedIn(server: FastifyInstance, connections: Connection
 
 /** One request at a time, so that no connection has all its requests in one turn; a body goes on until its end. */
 function portionOf(connection: Connection, bytes: Buffer): number {
+  const { head } = connection;
   if (isInBody(connection)) {
     connection.bodyLeft -= bytes.length;
+    head.follow(bytes);
     return bytes.length;
   }
-  const { head } = connection;
   const portion = head.take(bytes);
   if (head.lines <= MAX_HEADERS + 2) return portion;
   connection.tooCostly = new RequestTooCostly('TOO_MANY_HEADERS');

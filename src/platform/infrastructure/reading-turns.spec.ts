@@ -54,6 +54,23 @@ describe('turns of connections that have something to read', () => {
     expect(order).toMatch(/^[xy]{6,8}a[xy]?a[xy]+$/);
   });
 
+  it('come to those that owe, however many there are that never do', async () => {
+    const turns = new ReadingTurns();
+    const free = Array.from({ length: 3 }, () => connection('', Infinity));
+    for (const taker of free) {
+      Object.defineProperty(taker, 'debt', { get: () => NO_DEBT, set: () => undefined });
+      turns.add(taker);
+    }
+    const owing = connection('x', 1);
+    owing.debt = { milliseconds: 1.5, at: performance.now() };
+    turns.add(owing);
+    const late = performance.now() + 1_000;
+    while (owing.left > 0 && performance.now() < late) await turn();
+    for (const taker of free) taker.left = 0;
+
+    expect(order).toBe('x');
+  });
+
   it('come between what else is ready: not all in one turn of the event loop', async () => {
     const turns = new ReadingTurns();
     const costly = connection('x', 5, 2);

@@ -59,12 +59,24 @@ export class ReadingTurns {
       setImmediate(() => (this.begun = null)); // is the first of the next turn
     }
     if (now - this.begun > TURN_MS) return;
+    this.promote(now);
     const queue = this.admitted.find(({ length }) => length > 0);
     const taker = queue?.shift();
     if (queue === undefined || taker === undefined) return;
     this.waiting.delete(taker);
     this.current = { taker, since: now, isDebtor: this.queues.indexOf(queue) >= DEBTORS };
     taker.takeTurn();
+  }
+
+  /** Debts are forgotten while connections wait: or those that keep owing nothing could keep the others waiting for ever. */
+  private promote(now: number): void {
+    for (const [at, queue] of this.queues.entries()) {
+      const [longest] = queue;
+      const owed = longest === undefined ? at : turnClass(longest.debt, now);
+      if (longest === undefined || owed === at) continue;
+      queue.shift();
+      this.queues[owed]?.push(longest);
+    }
   }
 
   private settle(): void {

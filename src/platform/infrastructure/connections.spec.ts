@@ -1,0 +1,89 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import fc from 'fast-check';
+import { LogBook } from '../../../test/support/fakes/log-book.js';
+import { RawConnection } from '../../../test/support/service/raw-connection.js';
+import { Connections } from './connections.js';
+
+const LINES = 'a\n'.repeat(1_000); // as a head, more than one has
+
+describe('requests of a connection', () => {
+  const server = new Connections({ requestSeconds: 30, sendSeconds: 60 }, new LogBook()).serve((request, response) => {
+    let length = 0;
+    request.on('data', (chunk: Buffer) => (length += chunk.length));
+    request.on('end', () => response.end(`[${request.method} ${request.url} ${length}]`));
+  });
+  let url: string;
+  beforeAll(async () => {
+    server.on('clientError', (error, socket) => socket.end(`[${error.message}]`));
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  afterAll(() => server.close());
+
+  const answersIn = (text: string): string[] => text.match(/\[.*?\]/g) ?? [];
+
+  const get = (path: string): string => `GET ${path} HTTP/1.1\r\n\r\n`;
+  const counted = (path: string, body: string): string =>
+    `POST ${path} HTTP/1.1\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  const chunked = (path: string, ...chunks: string[]): string =>
+    `POST ${path} HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n${chunks
+      .map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`)
+      .join('')}0\r\nA-Trailer: x\r\n\r\n`;
+
+  it.each([1, 2, 3, 4])(
+    'have bodies of any lines, where all but %i bytes of their head came with another',
+    async (missing) => {
+      const connection = await RawConnection.open(url);
+      const second = counted('/2', LINES);
+      const cut = second.length - LINES.length - missing;
+      connection.send(chunked('/1', 'a') + second.slice(0, cut));
+      await connection.reads(/\/1 1\]/);
+      connection.send(second.slice(cut) + get('/3'));
+
+      expect(answersIn(await connection.reads(/\/3 0\]|TOO_MANY/))).toEqual([
+        '[POST /1 1]',
+        '[POST /2 2000]',
+        '[GET /3 0]',
+      ]);
+      connection.destroy();
+    },
+  );
+
+  it('are the same in whatever pieces they come', async () => {
+    const body = fc.constantFrom('', 'x', '\r\n\r\n', get('/body').repeat(60), LINES, 'x'.repeat(5_000));
+    const request = fc.oneof(
+      fc.constant({ text: get('/'), answer: '[GET / 0]' }),
+      fc.constant({ text: `\r\n${get('/')}`, answer: '[GET / 0]' }),
+      body.map((text) => ({ text: counted('/', text), answer: `[POST / ${text.length}]` })),
+      fc
+        .array(
+          body.filter(({ length }) => length > 0),
+          { maxLength: 3 },
+        )
+        .map((chunks) => ({
+          text: chunked('/', ...chunks),
+          answer: `[POST / ${chunks.join('').length}]`,
+        })),
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(request, { maxLength: 20 }),
+        fc.integer({ min: 300, max: 5_000 }),
+        async (all, size) => {
+          const connection = await RawConnection.open(url);
+          const text = all.map((one) => one.text).join('') + get('/last');
+          for (let at = 0; at < text.length; at += size) {
+            connection.send(text.slice(at, at + size));
+            await new Promise((resolve) => setImmediate(resolve));
+          }
+
+          const answers = answersIn(await connection.reads(/\/last 0\]|\[[A-Z_]+\]/));
+          expect(answers).toEqual([...all.map(({ answer }) => answer), '[GET /last 0]']);
+          connection.destroy();
+        },
+      ),
+      { numRuns: 30 },
+    );
+  });
+});
