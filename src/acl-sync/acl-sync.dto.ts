@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { Transform } from 'class-transformer';
 import { IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
+import { DecimalText } from '../platform/page.dto.js';
 import { FieldRule, TextRule, WITHOUT_NUL } from '../platform/validation.js';
 import { hoursProblem, LONGEST_RESTORE_HOURS, reasonProblem } from './domain/restore.js';
 
@@ -42,9 +42,7 @@ export class ComparisonQuery {
     maximum: 2 ** 31 - 1,
     description: 'The version to compare with.',
   })
-  @Transform(({ value }: { value: unknown }) =>
-    typeof value === 'string' && /^[0-9]{1,10}$/.test(value) ? Number(value) : value,
-  )
+  @DecimalText()
   @IsOptional()
   @IsInt({ message: 'must be a version' })
   @Min(1, { message: 'must be a version' })

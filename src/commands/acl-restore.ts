@@ -1,5 +1,6 @@
 import { hoursProblem, LONGEST_RESTORE_HOURS, reasonProblem } from '../acl-sync/domain/restore.js';
 import { RestoresService } from '../acl-sync/restores.service.js';
+import { decimal } from '../kernel/decimal.js';
 import { Refused } from '../kernel/errors.js';
 import { idProblem } from '../platform/validation.js';
 import { print, remark } from './output.js';
@@ -24,17 +25,18 @@ export async function restoreVersion(version: string | undefined, { end, json, .
     remark(USAGE);
     return 2;
   }
-  return end === true ? endRestore(json === true) : restore(Number(version), terms, json === true);
+  return version === undefined ? endRestore(json === true) : restore(decimal(version), terms, json === true);
 }
 
 async function restore(version: number, terms: Pick<Options, 'reason' | 'hours'>, json: boolean): Promise<number> {
-  const { reason = '', hours = String(LONGEST_RESTORE_HOURS) } = terms;
-  const problems = { version: idProblem(version), reason: reasonProblem(reason), hours: hoursProblem(Number(hours)) };
+  const { reason = '' } = terms;
+  const hours = terms.hours === undefined ? LONGEST_RESTORE_HOURS : decimal(terms.hours);
+  const problems = { version: idProblem(version), reason: reasonProblem(reason), hours: hoursProblem(hours) };
   const wrong = Object.entries(problems).filter(([, problem]) => problem !== null);
   for (const [field, problem] of wrong) remark(`${field} ${problem}`);
   if (wrong.length > 0) return 2;
   return withPublishing('acl restore', async (modules) => {
-    const run = modules.get(RestoresService).restore(version, reason, Number(hours), BY_COMMAND);
+    const run = modules.get(RestoresService).restore(version, reason, hours, BY_COMMAND);
     return reportRun(modules, run, json).catch((error: unknown) => {
       if (!(error instanceof Refused)) throw error;
       remark(`version ${version} was never published; acl status lists the newest`);

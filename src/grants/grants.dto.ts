@@ -65,7 +65,11 @@ export function RowIds(): PropertyDecorator {
     ApiPropertyOptional({ type: 'array', items, maxItems: BATCH_MOST }),
     IsArray({ message: 'must be a list' }),
     ArrayMaxSize(BATCH_MOST, { message: `must have at most ${BATCH_MOST} entries` }),
-    FieldRule((ids) => (Array.isArray(ids) ? (ids.map(idProblem).find((problem) => problem !== null) ?? null) : null)),
+    FieldRule((ids) =>
+      Array.isArray(ids) && ids.length <= BATCH_MOST
+        ? (ids.map(idProblem).find((problem) => problem !== null) ?? null)
+        : null,
+    ),
   );
 }
 

@@ -1,5 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn } from 'class-validator';
+import { decimal } from '../kernel/decimal.js';
 import { principalNameProblem } from '../kernel/name.js';
 import { INTEGER } from '../platform/api-fields.js';
 import { FieldRule, idProblem } from '../platform/validation.js';
@@ -79,7 +80,7 @@ export function toSubject({ type, ...named }: SubjectDto): PolicyPrincipal {
 export function parsePrincipal(text: string): Principal | null {
   const [, type, rest = ''] = /^(user|group|engine):(.+)$/s.exec(text) ?? [];
   if (type === 'engine') return principalNameProblem(rest) === null ? { type, name: rest } : null;
-  const id = /^[0-9]{1,10}$/.test(rest) ? Number(rest) : 0;
+  const id = decimal(rest);
   return (type === 'user' || type === 'group') && idProblem(id) === null ? { type, id } : null;
 }
 

@@ -2,15 +2,19 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsArray, IsInt, IsOptional, Max, Min } from 'class-validator';
+import { decimal } from '../kernel/decimal.js';
 import { keyOfCursor, namesOfCursor, type PageRequest } from '../kernel/page.js';
+
+/** A number of a query, which is text there; what is no number in decimal digits fails as NaN. */
+export function DecimalText(): PropertyDecorator {
+  return Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? decimal(value) : value));
+}
 
 /** `?limit=`: a whole number from 1 to `most`. */
 export function Limit(most: number, fallback: number): PropertyDecorator {
   return applyDecorators(
     ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: most, default: fallback }),
-    Transform(({ value }: { value: unknown }) =>
-      typeof value === 'string' && /^[0-9]{1,9}$/.test(value) ? Number(value) : value,
-    ),
+    DecimalText(),
     IsInt({ message: 'must be a whole number' }),
     Min(1, { message: 'must be at least 1' }),
     Max(most, { message: `must be at most ${most}` }),

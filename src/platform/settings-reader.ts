@@ -1,3 +1,4 @@
+import { decimal } from '../kernel/decimal.js';
 import { nameProblem } from '../kernel/name.js';
 
 /** The environment as it is read: names to texts. A blank text counts as absent. */
@@ -65,7 +66,7 @@ export class SettingsReader {
   integer(name: string, fallback: number, least: number, most: number): number {
     const value = this.text(name);
     if (value === null) return fallback;
-    const number = /^\d{1,9}$/.test(value) ? Number(value) : Number.NaN;
+    const number = decimal(value);
     if (number >= least && number <= most) return number;
     this.problem(name, `must be a whole number from ${least} to ${most}`);
     return fallback;

@@ -1,5 +1,5 @@
 import { applyDecorators } from '@nestjs/common';
-import { Type } from 'class-transformer';
+import { Transform, Type } from 'class-transformer';
 import { ArrayMaxSize, IsArray, IsObject, ValidateBy, ValidateNested } from 'class-validator';
 
 /** The problem of a text, as the end of a sentence that begins with the field's name; null: none. */
@@ -32,14 +32,17 @@ export function NestedObject(type: () => new () => object): PropertyDecorator {
   return applyDecorators(IsObject({ message: 'must be an object' }), ValidateNested(), Type(type));
 }
 
-/** A list of such objects. */
+/** A list of such objects. One over its maximum is refused by its count: none of its entries is parsed or checked. */
 export function NestedArray(type: () => new () => object, maxSize: number): PropertyDecorator {
+  const isTooLong = (list: unknown): list is unknown[] => Array.isArray(list) && list.length > maxSize;
   return applyDecorators(
+    // The checks of entries skip holes.
+    Transform(({ value }: { value: unknown }) => (isTooLong(value) ? new Array<unknown>(value.length) : value)),
     IsArray({ message: 'must be a list' }),
     ArrayMaxSize(maxSize, { message: `must have at most ${maxSize} entries` }),
     IsObject({ each: true, message: 'must be a list of objects' }),
     ValidateNested({ each: true }),
-    Type(type),
+    Type((given) => (given !== undefined && isTooLong(given.object[given.property]) ? String : type())),
   );
 }
 

@@ -93,6 +93,11 @@ describe('at the command line, as by the API', () => {
       2,
       'version must be a positive integer\nreason must not be empty\nhours must be at most 24',
     ],
+    [
+      ['0x1', '--reason', 'why', '--hours', '1e1'],
+      2,
+      'version must be a positive integer\nhours must be a whole number',
+    ],
     [['1', '--end'], 2, 'usage: grantline acl restore VERSION --reason TEXT'],
   ])('a restore of %j is refused with %i', async (args, code, message) => {
     expect(await acl('restore', ...args)).toMatchObject({ code, stderr: expect.stringContaining(message) as string });
