@@ -1,0 +1,56 @@
+import { aSnapshot } from '../../../test/support/snapshots/snapshot-builder.js';
+import { decide } from './decision.js';
+import { intentAt, reachesSomething } from './intent.js';
+import { PRIVILEGES, type Privilege } from './privilege.js';
+import { catalogMode } from './rights.js';
+
+describe('service accounts', () => {
+  const account = { type: 'engine', name: 'service-account-grantline' } as const;
+  const snapshot = aSnapshot().everyone().mayNot('lake').seesOnly('tpch', 'false').snapshot();
+
+  it('follow the settings alone, untouched by policy', () => {
+    expect(intentAt(snapshot, account, { catalog: 'lake', schema: 'new' })).toMatchObject({
+      privileges: [...PRIVILEGES],
+      filters: [],
+    });
+    expect(intentAt(snapshot, account, { catalog: 'tpch' })).toMatchObject({ privileges: ['SELECT'], filters: [] });
+    expect(intentAt(snapshot, account, { catalog: 'sales' }).privileges).toEqual([]);
+    expect(reachesSomething(snapshot, account)).toBe(true);
+  });
+
+  it('impersonate no user, except our own, which impersonates active users with access', () => {
+    const people = aSnapshot()
+      .user('ana')
+      .may('SELECT', 'sales')
+      .user('bo')
+      .user('x$y')
+      .may('SELECT', 'sales')
+      .with({ serviceAccounts: ['service-account-grantline', 'etl'] });
+    const became = (account: string, snapshot = people.snapshot()) =>
+      snapshot.users
+        .map(({ name }) => name)
+        .filter((newUser) => {
+          const question = { about: 'impersonation', newUser } as const;
+          return decide(snapshot, { type: 'engine', name: account }, question).allowed;
+        });
+
+    expect(became('service-account-grantline')).toEqual(['ana']);
+    expect(became('etl')).toEqual([]);
+    expect(became('service-account-grantline', people.with({ impersonation: false }).snapshot())).toEqual([]);
+  });
+});
+
+describe('the mode of a catalog', () => {
+  const modeWith = (privilege: Privilege, path: string) => {
+    const snapshot = aSnapshot().user('ana').may(privilege, path).snapshot();
+    return catalogMode(snapshot, { type: 'user', id: 1 }, 'sales');
+  };
+
+  it('is read-only for readers, all for other privileges, none for all other users', () => {
+    expect([
+      modeWith('SELECT', 'sales.eu.orders'),
+      modeWith('GRANT_SELECT', 'sales.eu.orders'),
+      modeWith('SELECT', 'other'),
+    ]).toEqual(['read-only', 'all', 'none']);
+  });
+});
