@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto';
 import { diffRules } from '../../trino-rules/diff/rules-diff.js';
-import { ruleCount } from '../../trino-rules/document/rules-document.js';
+import { digested, sized } from './candidate.js';
 import type { PublicationDraft } from './publication-history.js';
 import type { Publication } from './publication.js';
 import type { LiveRules } from './rules-target.js';
@@ -55,19 +54,16 @@ export function foundDraft(
 ): PublicationDraft {
   const { text, hash, snapshot, at, position, compiler } = foundBaseline(found, known, now);
   return {
-    text,
+    ...sized(text, documentOf(text)),
+    ...digested(snapshot),
     hash,
-    snapshot,
     position,
     compiler,
     trigger,
-    rules: ruleCount(documentOf(text)),
-    bytes: Buffer.byteLength(text),
     diff: diffRules(latest?.text ?? null, text),
     access: null,
     checks: [],
     triggeredBy: null,
-    snapshotHash: createHash('sha256').update(snapshot).digest('hex'),
     snapshotAt: at,
     changedAt: null,
     isWithdrawal: false,
