@@ -180,8 +180,11 @@ describe('a release', () => {
   });
 
   it('begins with a cut: the changelog, every version, a commit and its tag, after the upgrade notes', async () => {
+    // The notes of the very next version may stand already.
+    const guide = readFileSync(join(checkout, 'docs/releases.md'), 'utf8');
     const [major = '0', minor = '0'] = VERSION.split('.');
-    const next = `${major}.${Number(minor) + 1}.0`;
+    const later = [1, 2].map((steps) => `${major}.${Number(minor) + steps}.0`);
+    const next = later.find((version) => !guide.includes(`### ${version}\n`)) ?? '';
     await expect(script('cut', next)).rejects.toThrow(`under "### ${next}" in docs/releases.md`);
     appendFileSync(join(checkout, 'docs/releases.md'), `\n### ${next}\n\nNothing to do.\n`);
     const log = readFileSync(join(checkout, 'CHANGELOG.md'), 'utf8');
