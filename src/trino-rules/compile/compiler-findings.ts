@@ -33,7 +33,7 @@ function nameClashes({ principals }: IntentSets): Finding[] {
 }
 
 function closedCatalogs({ settings, grants, policies }: Snapshot): Finding[] {
-  const closed = (catalog: string) => catalog === settings.metadataCatalog || catalog === 'system';
+  const closed = (catalog: string | undefined) => catalog === settings.metadataCatalog || catalog === 'system';
   const set = [...settings.writableCatalogs, ...settings.readableCatalogs].filter(closed).map((catalog) => ({
     code: 'closed-catalog',
     severity: 'error' as const,

@@ -12,6 +12,7 @@ const NODES = ['sales', 'sales.eu', 'sales.eu.orders'].map((path) => {
   return { path, node: nodeOf({ catalog, schema, table }) };
 });
 const everyOne = NODES.flatMap(({ path, node }) => privilegesOn(node).map((privilege) => ({ privilege, path, node })));
+const EXECUTE = { about: 'queries', right: 'execute' } as const;
 const ana = { type: 'user', id: 1 } as const;
 
 // Decision, compiler and proof each know privileges by themselves: one that any of them leaves out shows here.
@@ -23,6 +24,7 @@ describe('every privilege, on every level', () => {
 
     expect(decide(snapshot, ana, question)).toMatchObject({ allowed: true, grants: [{ source: { id: 1 } }] });
     expect(new Evaluator(document).allows('ana', question)).toBe(true);
+    expect(new Evaluator(document).allows('ana', EXECUTE)).toBe(decide(snapshot, ana, EXECUTE).allowed);
     expect(checkRules(text, snapshot)).toEqual([]);
   });
 

@@ -1,7 +1,6 @@
-import { compareNames, compareNodes, nodeOf } from './node.js';
+import { compareNames, compareNodes, type Node, nodeOf } from './node.js';
 import type { PolicyPrincipal } from './principal.js';
 import { orderedPrivileges } from './privilege.js';
-import type { Resource } from './resource.js';
 import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from './snapshot.js';
 
 /** What people wrote about rows, by the rows' ids. */
@@ -27,7 +26,7 @@ export interface ExportedGroup {
 }
 
 export type ExportedRow = Readonly<Record<string, unknown>> & {
-  resource: Resource & { column?: string };
+  resource: Node & { column?: string };
   description?: string;
 };
 
