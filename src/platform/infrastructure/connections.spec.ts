@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { LogBook } from '../../../test/support/fakes/log-book.js';
 import { RawConnection } from '../../../test/support/service/raw-connection.js';
@@ -50,12 +51,18 @@ describe('requests of a connection', () => {
     },
   );
 
+  it('are answered, where their client has ended its side by then', async () => {
+    const client = connect(Number(new URL(url).port), '127.0.0.1').end(get('/').repeat(50));
+
+    expect(answersIn(await text(client))).toHaveLength(50);
+  });
+
   it('are the same in whatever pieces they come', async () => {
     const body = fc.constantFrom('', 'x', '\r\n\r\n', get('/body').repeat(60), LINES, 'x'.repeat(5_000));
     const request = fc.oneof(
       fc.constant({ text: get('/'), answer: '[GET / 0]' }),
       fc.constant({ text: `\r\n${get('/')}`, answer: '[GET / 0]' }),
-      body.map((text) => ({ text: counted('/', text), answer: `[POST / ${text.length}]` })),
+      body.map((sent) => ({ text: counted('/', sent), answer: `[POST / ${sent.length}]` })),
       fc
         .array(
           body.filter(({ length }) => length > 0),
@@ -72,9 +79,9 @@ describe('requests of a connection', () => {
         fc.integer({ min: 300, max: 5_000 }),
         async (all, size) => {
           const connection = await RawConnection.open(url);
-          const text = all.map((one) => one.text).join('') + get('/last');
-          for (let at = 0; at < text.length; at += size) {
-            connection.send(text.slice(at, at + size));
+          const bytes = all.map((one) => one.text).join('') + get('/last');
+          for (let at = 0; at < bytes.length; at += size) {
+            connection.send(bytes.slice(at, at + size));
             await new Promise((resolve) => setImmediate(resolve));
           }
 

@@ -4,13 +4,17 @@ import { ReadingTurns, type TurnTaker } from './reading-turns.js';
 
 describe('turns of connections that have something to read', () => {
   let order: string;
-  beforeEach(() => (order = ''));
+  let turns: ReadingTurns;
+  beforeEach(() => {
+    order = '';
+    turns = new ReadingTurns();
+  });
 
   const connection = (name: string, reads: number, milliseconds = 0): TurnTaker & { left: number } => ({
     debt: NO_DEBT,
     left: reads,
-    hasMore() {
-      return this.left > 0;
+    lookForMore() {
+      if (this.left > 0) turns.add(this);
     },
     takeTurn() {
       order += name;
@@ -25,7 +29,6 @@ describe('turns of connections that have something to read', () => {
   };
 
   it('go round, a little each', async () => {
-    const turns = new ReadingTurns();
     const all = [connection('a', 3), connection('b', 2), connection('c', 1)];
     for (const taker of all) turns.add(taker);
     await finished(...all);
@@ -34,7 +37,6 @@ describe('turns of connections that have something to read', () => {
   });
 
   it('are once for each, however often more is said to have come', async () => {
-    const turns = new ReadingTurns();
     const only = connection('a', 1);
     for (let count = 0; count < 5; count += 1) turns.add(only);
     await finished(only);
@@ -43,7 +45,6 @@ describe('turns of connections that have something to read', () => {
   });
 
   it('are first for those that have cost least', async () => {
-    const turns = new ReadingTurns();
     const costly = [connection('x', 10, 5), connection('y', 10, 5)];
     for (const taker of costly) turns.add(taker);
     while (order.length < 6) await turn();
@@ -55,7 +56,6 @@ describe('turns of connections that have something to read', () => {
   });
 
   it('come to those that owe, however many there are that never do', async () => {
-    const turns = new ReadingTurns();
     const free = Array.from({ length: 3 }, () => connection('', Infinity));
     for (const taker of free) {
       Object.defineProperty(taker, 'debt', { get: () => NO_DEBT, set: () => undefined });
@@ -72,7 +72,6 @@ describe('turns of connections that have something to read', () => {
   });
 
   it('come between what else is ready: not all in one turn of the event loop', async () => {
-    const turns = new ReadingTurns();
     const costly = connection('x', 5, 2);
     turns.add(costly);
     while (costly.left > 0) {
@@ -84,7 +83,6 @@ describe('turns of connections that have something to read', () => {
   });
 
   it('count the promises and callbacks that a turn causes', async () => {
-    const turns = new ReadingTurns();
     const lazy = connection('x', 1);
     const { takeTurn } = lazy;
     lazy.takeTurn = () => {

@@ -11,7 +11,8 @@ export interface TurnTaker {
   debt: ReadingDebt;
   /** Reads a little. */
   takeTurn: () => void;
-  hasMore: () => boolean;
+  /** When all that the turn has caused at once has run: adds itself again, where there is more to read. */
+  lookForMore: () => void;
 }
 
 /**
@@ -32,10 +33,15 @@ export class ReadingTurns {
 
   /** Once is enough, until it has had its turn. */
   add(taker: TurnTaker): void {
-    if (this.waiting.has(taker) || this.current?.taker === taker) return;
+    if (this.waiting.has(taker) || this.isOf(taker)) return;
     this.waiting.add(taker);
     this.queues[turnClass(taker.debt, performance.now())]?.push(taker);
     this.schedule();
+  }
+
+  /** Whether it is its turn, with what that has caused. */
+  isOf(taker: TurnTaker): boolean {
+    return this.current?.taker === taker;
   }
 
   private get admitted(): TurnTaker[][] {
@@ -86,7 +92,7 @@ export class ReadingTurns {
       const now = performance.now();
       taker.debt = afterReading(taker.debt, now - since, now);
       if (isDebtor) this.spend(now - since);
-      if (taker.hasMore()) this.add(taker);
+      taker.lookForMore();
     }
     this.schedule();
   }

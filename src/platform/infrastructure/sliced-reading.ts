@@ -55,12 +55,6 @@ export class SlicedReading implements TurnTaker {
     socket.on('readable', () => this.lookForMore()); // which also ends the parser's own reading from the handle
   }
 
-  hasMore(): boolean {
-    const { socket } = this;
-    const hasBytes = !socket.destroyed && this.discarded === null && socket.readableLength > 0;
-    return hasBytes && !this.isHeld && this.reader.mayParse();
-  }
-
   takeTurn(): void {
     if (!this.hasMore()) return;
     const bytes = this.socket.read(Math.min(this.reader.most(), this.socket.readableLength)) as Buffer;
@@ -68,14 +62,22 @@ export class SlicedReading implements TurnTaker {
     if (portion < bytes.length) this.socket.unshift(bytes.subarray(portion));
     if (portion > 0) this.parse.call(this.socket, bytes.subarray(0, portion));
     this.reader.afterSlice();
-    this.lookForMore();
   }
 
-  /** To be called when the parser may be given more again. */
+  /**
+   * To be called when the parser may be given more again. The end is told after the turn that read the last bytes: the HTTP
+   * server sends nothing after it, and what is answered at once is answered first.
+   */
   lookForMore(): void {
     if (this.discarded !== null) this.discard();
     else if (this.hasMore()) this.turns.add(this);
-    else if (this.socket.readableLength === 0) this.socket.read(0); // tells of the end, where it has come
+    else if (this.socket.readableLength === 0 && !this.turns.isOf(this)) this.socket.read(0); // tells of the end, where it has come
+  }
+
+  private hasMore(): boolean {
+    const { socket } = this;
+    const hasBytes = !socket.destroyed && this.discarded === null && socket.readableLength > 0;
+    return hasBytes && !this.isHeld && this.reader.mayParse();
   }
 
   private close(): void {
