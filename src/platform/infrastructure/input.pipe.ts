@@ -29,6 +29,11 @@ export class InputPipe extends ValidationPipe {
     // Harmless: class-transformer copies known fields only.
   }
 
+  /** Nest would walk through all of a body before a list in it is refused by its count. */
+  protected override closeArrayGaps(): void {
+    // Neither JSON nor a query makes arrays with gaps.
+  }
+
   /** Path parameters stay texts until their own pipe reads them: `01` and `0x1` are not the id 1. */
   protected override transformPrimitive(value: unknown): unknown {
     return value;
