@@ -40,6 +40,10 @@ describe('every privilege, on every level', () => {
     }
   });
 
+  it.each(PRIVILEGES)('%s is on one of these nodes', (privilege) => {
+    expect(everyOne.map((each) => each.privilege)).toContain(privilege);
+  });
+
   it.each(PRIVILEGES)('%s is refused on a level that it is not for', (privilege) => {
     const levels: Node[] = [{}, ...NODES.map(({ node }) => node)];
     const refused = levels.filter((node) => privilegesProblem([privilege], node)?.startsWith(privilege));

@@ -1,6 +1,9 @@
 import fc from 'fast-check';
-import type { RulesDocument, TableRule } from '../../../src/trino-rules/document/rules-document.js';
-import { PRIVILEGES } from '../../../src/trino-rules/model/privilege.js';
+import {
+  type RulesDocument,
+  TABLE_PRIVILEGES,
+  type TableRule,
+} from '../../../src/trino-rules/document/rules-document.js';
 
 /** One compiler fault: a rule lost, doubled, moved, widened, or given to another user. */
 export function anyChange(): fc.Arbitrary<(rules: RulesDocument) => RulesDocument> {
@@ -23,7 +26,7 @@ export function anyChange(): fc.Arbitrary<(rules: RulesDocument) => RulesDocumen
         ),
       ),
     fc
-      .tuple(where, fc.subarray([...PRIVILEGES]))
+      .tuple(where, fc.subarray([...TABLE_PRIVILEGES]))
       .map(([at, privileges]) => tables(at, (rule) => ({ ...rule, privileges }))),
     where.map((at) => tables(at, ({ privileges, ...rule }) => ({ ...rule, privileges: privileges.slice(1) }))),
     fc.tuple(where, fc.constantFrom('filter', 'columns')).map(([at, key]) => tables(at, (rule) => without(rule, key))),
