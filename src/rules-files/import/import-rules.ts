@@ -6,7 +6,13 @@ import { EngineSets } from '../../trino-rules/engine/engine-sets.js';
 import { UserUniverse } from '../../trino-rules/engine/user-universe.js';
 import type { Principal } from '../../trino-rules/model/principal.js';
 import { closedProblem, type Resource } from '../../trino-rules/model/resource.js';
-import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy, SnapshotSettings } from '../../trino-rules/model/snapshot.js';
+import type {
+  Snapshot,
+  SnapshotGrant,
+  SnapshotGroup,
+  SnapshotPolicy,
+  SnapshotSettings,
+} from '../../trino-rules/model/snapshot.js';
 import type { ListedRules } from './listed-rules.js';
 import { OutcomeReader } from './node-outcome.js';
 import { accessOf, type OutcomeNode, type UserAccess } from './user-access.js';
