@@ -52,14 +52,14 @@ describe('while one address floods the sign-in', () => {
   });
 
   it('with more requests than places, an address loses places to other addresses, and no attempts', async () => {
-    const flood = Array.from({ length: PLACES + 10 }, () => login('ana', '198.51.100.2'));
-    await Promise.race(flood); // the ten that found no place are the first to be answered
+    const flood = Array.from({ length: PLACES + 20 }, () => login('ana', '198.51.100.2'));
+    await Promise.race(flood); // those that found no place are the first to be answered
 
     expect((await login('bob', '203.0.113.8')).status).toBe(200);
 
     const answers = await Promise.all(flood);
     const busy = answers.filter(({ status }) => status === 503);
-    expect(busy.length).toBeGreaterThanOrEqual(10);
+    expect(busy.length).toBeGreaterThanOrEqual(10); // connections are read in turns: some places are free again by then
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(answers.length - busy.length);
     for (const { body, headers } of busy) {
       expect([body?.['code'], Number(headers.get('retry-after')) > 0]).toEqual(['busy', true]);
