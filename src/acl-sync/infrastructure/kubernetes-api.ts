@@ -33,7 +33,7 @@ interface KubernetesRequest {
 /** Retries by kind of failure, after the first try. The API server answers 500 to faults of the caller too. */
 const REPEATS = { busy: 4, broken: 1, silent: 1, unauthorized: 1 };
 type Trouble = keyof typeof REPEATS;
-const CALL_MS = 5_000;
+const CALL_MS = 10_000;
 const FIRST_PAUSE_MS = 250;
 const ANSWER_MAX_BYTES = 8 * 1024 * 1024;
 
