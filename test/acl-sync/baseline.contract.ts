@@ -1,5 +1,6 @@
 import type { PublicationHistory } from '../../src/acl-sync/domain/publication-history.js';
-import { at, draft, type HistoryUnderTest } from './publication-history.contract.js';
+import { at } from '../support/snapshots/a-version.js';
+import { draft, type HistoryUnderTest } from './publication-history.contract.js';
 
 /** From which version every history measures what follows; PostgreSQL's and the fake run it alike. */
 export function describeBaseline(name: string, open: () => Promise<HistoryUnderTest>): void {

@@ -1,11 +1,10 @@
 import type { PublicationDraft, PublicationHistory } from '../../src/acl-sync/domain/publication-history.js';
+import { at } from '../support/snapshots/a-version.js';
 
 export interface HistoryUnderTest {
   history: PublicationHistory;
   close(): Promise<void>;
 }
-
-export const at = (minute: number) => new Date(Date.UTC(2026, 10, 20, 12, minute));
 
 export function draft(text: string): PublicationDraft {
   return {

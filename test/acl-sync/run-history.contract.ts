@@ -1,7 +1,8 @@
 import type { PublicationHistory } from '../../src/acl-sync/domain/publication-history.js';
 import type { Run } from '../../src/acl-sync/domain/publication.js';
 import type { Finding } from '../../src/trino-rules/document/finding.js';
-import { at, type HistoryUnderTest } from './publication-history.contract.js';
+import { at } from '../support/snapshots/a-version.js';
+import type { HistoryUnderTest } from './publication-history.contract.js';
 
 function run(minute: number, outcome: Run['outcome'], overrides: Partial<Run> = {}): Run {
   return {
