@@ -25,6 +25,7 @@ export function namesInFull(snapshot: Snapshot): RulesDocument {
     ],
     functions: [],
     procedures: [],
+    system_information: [],
     system_session_properties: [
       { property: 'grantline_rules_.*', allow: false },
       { user: snapshot.settings.serviceAccounts.map(literal).join('|'), allow: true },

@@ -123,7 +123,15 @@ describe("the engine's own access control", () => {
 });
 
 /** Checks that the rules never allow. */
-const NEVER = ['view-query', 'kill-query', 'function', 'view-with-function', 'procedure'];
+const NEVER = [
+  'view-query',
+  'kill-query',
+  'read-system',
+  'write-system',
+  'function',
+  'view-with-function',
+  'procedure',
+];
 
 function isYes(answer: Answer): boolean {
   return Array.isArray(answer) ? answer.length > 0 : answer !== null && answer !== false;

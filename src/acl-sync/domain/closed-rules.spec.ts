@@ -80,6 +80,8 @@ describe('the check of denials', () => {
   it('finds that somebody without access still executes queries', () => {
     const executing: RulesDocument = { ...nothing, queries: [{ user: 'ana', allow: ['execute'] }] };
     expect(isClosed(executing, losing([], ['bo', 'ana']))).toBe(false);
+    const shutting: RulesDocument = { ...nothing, system_information: [{ user: 'ana', allow: ['write'] }] };
+    expect(isClosed(shutting, losing([], ['bo', 'ana']))).toBe(false);
     expect(isClosed(nothing, losing([], ['bo', 'ana']))).toBe(true);
   });
 });

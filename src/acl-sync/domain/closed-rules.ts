@@ -1,7 +1,7 @@
 import { marked } from '../../trino-rules/compile/marker-rules.js';
 import { anyOf, literal } from '../../trino-rules/compile/name-pattern.js';
 import { compareAccess } from '../../trino-rules/diff/access-change.js';
-import { MARKER, type RulesDocument } from '../../trino-rules/document/rules-document.js';
+import { MARKER, SYSTEM_INFORMATION_RIGHTS, type RulesDocument } from '../../trino-rules/document/rules-document.js';
 import { readRules } from '../../trino-rules/document/rules-reader.js';
 import { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import { withNames } from '../../trino-rules/model/node.js';
@@ -34,7 +34,11 @@ export function isClosed(rules: RulesDocument, losses: RevokedAccess): boolean {
   const evaluator = new Evaluator(rules);
   return (
     losses.nodes.every((loss) => loss.names.every((name) => hasNothingAt(evaluator, name, loss))) &&
-    losses.withoutAccess.every((name) => !evaluator.mayWithQueries(name, 'execute'))
+    losses.withoutAccess.every(
+      (name) =>
+        !evaluator.mayWithQueries(name, 'execute') &&
+        SYSTEM_INFORMATION_RIGHTS.every((right) => !evaluator.mayWithSystemInformation(name, right)),
+    )
   );
 }
 
@@ -61,6 +65,7 @@ function withDenials(published: RulesDocument, { nodes, withoutAccess }: Revoked
     ],
     functions: closedAlike(published.functions, inFront(schemas, { privileges: [] })),
     procedures: closedAlike(published.procedures, inFront(schemas, { privileges: [] })),
+    system_information: closedAlike(published.system_information, inFront(whole, { allow: [] })),
     system_session_properties: [...inFront(whole, { allow: false }), ...published.system_session_properties],
     // Nobody sets these in a catalog that is closed to them.
     catalog_session_properties: published.catalog_session_properties,

@@ -2,6 +2,7 @@ import {
   FUNCTION_PRIVILEGES,
   PROCEDURE_PRIVILEGES,
   QUERY_RIGHTS,
+  SYSTEM_INFORMATION_RIGHTS,
   TABLE_PRIVILEGES,
   type RulesDocument,
 } from '../../trino-rules/document/rules-document.js';
@@ -32,6 +33,10 @@ export const documentRules: { [Name in Section]: Made<Name> } = {
     ...user,
     ...texts(rule, 'catalog', 'schema', 'procedure'),
     privileges: PROCEDURE_PRIVILEGES.filter((each) => gives(rule, each)),
+  }),
+  system_information: (rule, user) => ({
+    ...user,
+    allow: SYSTEM_INFORMATION_RIGHTS.filter((right) => gives(rule, right)),
   }),
   system_session_properties: (rule, user) => ({ ...user, ...texts(rule, 'property'), allow: gives(rule, 'true') }),
   catalog_session_properties: (rule, user) => ({

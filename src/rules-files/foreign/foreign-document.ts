@@ -67,6 +67,7 @@ export function foreignDocument(
     queries: [...sections.of('queries'), ...(everybody === undefined ? [] : [{ user: everybody, allow: [] }])],
     functions: sections.of('functions'),
     procedures: sections.of('procedures'),
+    system_information: sections.of('system_information'),
     system_session_properties: sections.of('system_session_properties'),
     catalog_session_properties: sections.of('catalog_session_properties'),
   };

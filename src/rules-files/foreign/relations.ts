@@ -25,13 +25,6 @@ export const RELATIONS: readonly Relation[] = [
     whenAbsent: true,
     right: (owner) => ({ about: 'queries-of-owner', right, owner }),
   })),
-  ...(['read', 'write'] as const).map((right): Relation => ({
-    section: 'system_information',
-    field: null,
-    gives: ({ gives }) => gives.includes(right),
-    whenAbsent: false,
-    right: () => ({ about: 'system-information', right }),
-  })),
   ...(['user', 'role'] as const).map((to): Relation => ({
     section: 'authorization',
     field: `new_${to}`,

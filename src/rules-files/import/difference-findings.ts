@@ -97,6 +97,7 @@ export class DifferenceFindings {
     if (problem !== null) return problem;
     if (fact.about === 'routine') return 'no grant is about functions and procedures, and built-in ones need none';
     if (fact.about === 'queries') return "nobody views or kills another user's queries";
+    if (fact.about === 'system-information') return 'no grant is about the engine itself';
     if (fact.about === 'session-property') return 'session properties are a setting, for everybody alike';
     if (!('resource' in fact)) return 'no grant says it';
     const { catalog, schema, table } = fact.resource;

@@ -15,8 +15,8 @@ export function ungrantableRights(rules: ForeignRules, at: number, listed: Liste
 
 interface UngrantableRight {
   section: SectionName;
-  /** The pattern of what a rule is about besides users; null: a rule of the section is about all there is. */
-  object: string | null;
+  /** The pattern of what a rule is about besides users. */
+  object: string;
   /** What a rule gives of it, for people. */
   given: (rule: ForeignRule) => string[];
   why: string;
@@ -43,12 +43,6 @@ const UNGRANTABLE: readonly UngrantableRight[] = [
     object: 'new_user',
     given: (rule) => (isAllowed(rule) ? [`impersonate ${textOf(rule, 'new_user')}`] : []),
     why: 'only service accounts impersonate',
-  },
-  {
-    section: 'system_information',
-    object: null,
-    given: ({ gives }) => gives.map((right) => `${right} system information`),
-    why: 'no grant is about the engine itself',
   },
   {
     section: 'authorization',
@@ -79,7 +73,7 @@ function givenBy(
   return rules.flatMap((rule) => {
     const names = listed.namesOf(rule);
     const reached = names.filter((name) => !decided.has(name));
-    const isForAll = object === null || anyName(object, rule.patterns.get(object)?.text) === undefined;
+    const isForAll = anyName(object, rule.patterns.get(object)?.text) === undefined;
     if (listed.isJudged(rule) && isForAll) for (const name of names) decided.add(name);
     const what = given(rule);
     if (reached.length === 0 || what.length === 0) return [];

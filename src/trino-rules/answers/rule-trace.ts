@@ -69,6 +69,8 @@ function triedBefore({ first, rules }: Evaluator, user: string, asked: Question,
       return before('queries', rules.queries, {});
     case 'impersonation':
       return before('impersonation', rules.impersonation, { new_user: asked.newUser });
+    case 'system-information':
+      return before('system_information', rules.system_information, {});
     case 'session-property': {
       const { catalog, property } = asked;
       return catalog === null

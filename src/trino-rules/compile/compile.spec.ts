@@ -69,6 +69,7 @@ describe('compiled rules', () => {
       impersonation: [],
       functions: [],
       procedures: [],
+      system_information: [],
       system_session_properties: [
         { user, property: `grantline_rules_${hash}`, allow: true },
         { property: 'grantline_rules_.*', allow: false },

@@ -59,6 +59,7 @@ function unmarkedDocument({ settings }: Snapshot, intent: IntentSets, size: Text
     // Built-in functions need no rule (seen on 483); pass-through table functions and procedures stay closed.
     functions: [],
     procedures: [],
+    system_information: [],
     system_session_properties: [
       { user: anyOf(settings.serviceAccounts), allow: true },
       ...(settings.sessionProperties.length > 0 && !others.isEmpty()

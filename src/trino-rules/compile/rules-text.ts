@@ -10,15 +10,20 @@ const SECTIONS: Record<keyof RulesDocument, readonly string[]> = {
   impersonation: ['original_user', 'new_user', 'allow'],
   functions: ['user', 'catalog', 'schema', 'function', 'privileges'],
   procedures: ['user', 'catalog', 'schema', 'procedure', 'privileges'],
+  system_information: ['user', 'allow'],
   system_session_properties: ['user', 'property', 'allow'],
   catalog_session_properties: ['user', 'catalog', 'property', 'allow'],
 };
 
-/** The canonical text: sections and keys in the engine's order, one rule a line, so that a diff reads well. */
+/**
+ * The canonical text: sections and keys in the engine's order, one rule a line, so that a diff reads well. Without rules,
+ * `system_information` is left out: absent it is closed, unlike the others (Trino 483).
+ */
 export function rulesText(document: RulesDocument): string {
-  const sections = Object.entries(SECTIONS).map(([section, keys]) => {
+  const sections = Object.entries(SECTIONS).flatMap(([section, keys]) => {
     const rules = document[section as keyof RulesDocument].map((rule) => `\n${JSON.stringify(rule, [...keys])}`);
-    return `"${section}":[${rules.join(',')}]`;
+    if (rules.length === 0 && section === 'system_information') return [];
+    return [`"${section}":[${rules.join(',')}]`];
   });
   return `{\n${sections.join(',\n')}\n}\n`;
 }

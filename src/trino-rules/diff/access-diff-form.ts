@@ -119,7 +119,6 @@ function describeChange(fact: Fact, direction: Direction): string {
 
 const OTHER_RIGHTS: Record<OtherRight['about'], true> = {
   'queries-of-owner': true,
-  'system-information': true,
   authorization: true,
   'catalog-ownership': true,
 };

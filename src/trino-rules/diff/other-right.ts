@@ -4,7 +4,6 @@ import type { Resource } from '../model/resource.js';
 /** Rights that Grantline's own rules never give. A name that no file spells out is a fresh one. */
 export type OtherRight =
   | { about: 'queries-of-owner'; right: 'view' | 'kill'; owner: string }
-  | { about: 'system-information'; right: 'read' | 'write' }
   | { about: 'authorization'; to: 'user' | 'role'; name: string }
   | { about: 'catalog-ownership'; resource: Resource };
 
@@ -12,8 +11,6 @@ export function describeOtherRight(right: OtherRight): string {
   switch (right.about) {
     case 'queries-of-owner':
       return `${right.right} queries of ${displayName(right.owner, 'any other user')}`;
-    case 'system-information':
-      return `${right.right} system information`;
     case 'authorization':
       return `SET AUTHORIZATION to the ${right.to} ${displayName(right.name, `(any other ${right.to})`)}`;
     case 'catalog-ownership':

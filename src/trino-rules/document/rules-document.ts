@@ -4,15 +4,18 @@ export const FUNCTION_PRIVILEGES = ['EXECUTE', 'GRANT_EXECUTE', 'OWNERSHIP'] as 
 export const PROCEDURE_PRIVILEGES = ['EXECUTE', 'GRANT_EXECUTE'] as const;
 /** What can be done with queries: with one's own, then with other people's. */
 export const QUERY_RIGHTS = ['execute', 'view', 'kill'] as const;
+/** Of a node: its metrics and threads; shutting it down. */
+export const SYSTEM_INFORMATION_RIGHTS = ['read', 'write'] as const;
 
 export type TablePrivilege = (typeof TABLE_PRIVILEGES)[number];
 export type FunctionPrivilege = (typeof FUNCTION_PRIVILEGES)[number];
 export type ProcedurePrivilege = (typeof PROCEDURE_PRIVILEGES)[number];
 export type QueryRight = (typeof QUERY_RIGHTS)[number];
+export type SystemInformationRight = (typeof SYSTEM_INFORMATION_RIGHTS)[number];
 
 /**
- * Trino's `rules.json` as Grantline writes it: all nine sections present, keys in the engine's order, no `role`, no `group`,
- * no `principals`. Every pattern is a whole-string match in the subset that Java and JavaScript read alike.
+ * Trino's `rules.json` as Grantline writes it: all sections present (but `system_information` where it has no rule: closed,
+ * then), keys in the engine's order, no `role`, no `group`, no `principals`. Every pattern is a whole-string match in the subset that Java and JavaScript read alike.
  * An absent pattern means "any".
  */
 export interface RulesDocument {
@@ -23,6 +26,7 @@ export interface RulesDocument {
   impersonation: ImpersonationRule[];
   functions: FunctionRule[];
   procedures: ProcedureRule[];
+  system_information: SystemInformationRule[];
   system_session_properties: SystemSessionPropertyRule[];
   catalog_session_properties: CatalogSessionPropertyRule[];
 }
@@ -41,6 +45,7 @@ export const NO_RULES: RulesDocument = {
   impersonation: [],
   functions: [],
   procedures: [],
+  system_information: [],
   system_session_properties: [],
   catalog_session_properties: [],
 };
@@ -102,6 +107,11 @@ export interface ProcedureRule {
   privileges: ProcedurePrivilege[];
 }
 
+export interface SystemInformationRule {
+  user?: string;
+  allow: SystemInformationRight[];
+}
+
 export interface SystemSessionPropertyRule {
   user?: string;
   property?: string;
@@ -135,6 +145,7 @@ export const RULE_PATTERNS: readonly (readonly [section: keyof RulesDocument, ..
   ['impersonation', 'original_user', 'new_user'],
   ['functions', 'user', 'catalog', 'schema', 'function'],
   ['procedures', 'user', 'catalog', 'schema', 'procedure'],
+  ['system_information', 'user'],
   ['system_session_properties', 'user', 'property'],
   ['catalog_session_properties', 'user', 'catalog', 'property'],
 ];

@@ -9,6 +9,14 @@ describe('the strict reader', () => {
     expect(readRules(new TextEncoder().encode(GOOD_RULES))).toEqual({ kind: 'read', document });
   });
 
+  it('takes a document without system_information, which is closed then; without any other section it refuses', () => {
+    const document = JSON.parse(GOOD_RULES) as Record<string, unknown>;
+    for (const section of Object.keys(document)) {
+      const { kind } = readRules(JSON.stringify({ ...document, [section]: undefined }));
+      expect({ section, kind }).toEqual({ section, kind: section === 'system_information' ? 'read' : 'refused' });
+    }
+  });
+
   it.each(hostileFiles())('refuses $name ($code)', ({ source, code }) => {
     const reading = readRules(source);
 

@@ -6,6 +6,7 @@ import {
   FUNCTION_PRIVILEGES,
   PROCEDURE_PRIVILEGES,
   QUERY_RIGHTS,
+  SYSTEM_INFORMATION_RIGHTS,
   TABLE_PRIVILEGES,
   type ColumnRule,
   type RulesDocument,
@@ -105,6 +106,14 @@ const SECTIONS: { [Name in keyof RulesDocument]: SectionReader<RulesDocument[Nam
       privileges: f.required('privileges', f.listOf('privileges', PROCEDURE_PRIVILEGES), []),
     }),
   },
+  system_information: {
+    keys: ['user', 'allow'],
+    isClosedWhenAbsent: true,
+    read: (f) => ({
+      ...patterns(f, 'user'),
+      allow: f.required('allow', f.listOf('allow', SYSTEM_INFORMATION_RIGHTS), []),
+    }),
+  },
   system_session_properties: {
     keys: ['user', 'property', 'allow'],
     read: (f) => ({ ...patterns(f, 'user', 'property'), allow: f.required('allow', f.boolean('allow'), false) }),
@@ -120,6 +129,8 @@ const SECTIONS: { [Name in keyof RulesDocument]: SectionReader<RulesDocument[Nam
 
 interface SectionReader<Rule> {
   keys: readonly string[];
+  /** It may be absent, which gives nobody anything. */
+  isClosedWhenAbsent?: true;
   read(fields: RuleFieldReader, faults: RuleFault[]): Rule;
 }
 
@@ -143,6 +154,7 @@ function readDocument(root: JsonNode, faults: PlacedFault[]): RulesDocument | nu
     impersonation: section('impersonation'),
     functions: section('functions'),
     procedures: section('procedures'),
+    system_information: section('system_information'),
     system_session_properties: section('system_session_properties'),
     catalog_session_properties: section('catalog_session_properties'),
   };
@@ -156,6 +168,7 @@ function readSection<Rule>(
 ): Rule[] {
   const member = root.members.findLast(({ key }) => key === name);
   if (member === undefined) {
+    if (reader.isClosedWhenAbsent) return [];
     const message = `the section "${name}" is missing; what the engine puts in its place is often "everybody may"`;
     faults.push({ code: 'rules-section-missing', message, at: root.at });
     return [];

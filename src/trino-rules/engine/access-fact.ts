@@ -33,6 +33,8 @@ export function describePermission(fact: Question): string {
       return `impersonate ${displayName(fact.newUser, 'a stranger')}`;
     case 'routine':
       return `${fact.privilege} the ${fact.kind} ${pathOf(fact.resource)}.${displayName(fact.name, `(any other ${fact.kind})`)}`;
+    case 'system-information':
+      return `${fact.right} system information`;
     case 'session-property': {
       const property = displayName(fact.property, '(any other property)');
       return fact.catalog === null
@@ -87,7 +89,7 @@ export function renamed(
   object: (name: string) => string,
   user: (name: string) => string,
 ): AccessFact {
-  if (fact.about === 'queries') return fact;
+  if (fact.about === 'queries' || fact.about === 'system-information') return fact;
   if (fact.about === 'impersonation') return { ...fact, newUser: user(fact.newUser) };
   if (fact.about === 'session-property')
     return { ...fact, property: object(fact.property), catalog: fact.catalog === null ? null : object(fact.catalog) };

@@ -42,6 +42,8 @@ export function decidingRule(evaluator: Evaluator, fact: AccessFact, user: strin
         ? at('functions', first.index(rules.functions, { user, catalog, schema, function: fact.name }))
         : at('procedures', first.index(rules.procedures, { user, catalog, schema, procedure: fact.name }));
     }
+    case 'system-information':
+      return at('system_information', first.index(rules.system_information, { user }));
     case 'session-property': {
       const { catalog, property } = fact;
       return catalog === null

@@ -1,6 +1,13 @@
 import { FRESH_PREFIX } from '../document/open-names.js';
 import { PatternCache } from '../document/pattern-cache.js';
-import type { CatalogRule, QueryRight, RulesDocument, TablePrivilege, TableRule } from '../document/rules-document.js';
+import type {
+  CatalogRule,
+  QueryRight,
+  RulesDocument,
+  SystemInformationRight,
+  TablePrivilege,
+  TableRule,
+} from '../document/rules-document.js';
 import type { Question } from '../model/question.js';
 import type { Resource } from '../model/resource.js';
 import { FirstMatch, type RuleIndex } from './first-match.js';
@@ -63,6 +70,8 @@ export class Evaluator {
         return this.mayImpersonate(user, question.newUser);
       case 'routine':
         return this.mayWithRoutine(user, question);
+      case 'system-information':
+        return this.mayWithSystemInformation(user, question.right);
       case 'session-property':
         return question.catalog === null
           ? this.maySetSystemSessionProperty(user, question.property)
@@ -156,6 +165,11 @@ export class Evaluator {
 
   mayExecuteProcedure(user: string, { procedure: name, ...resource }: ProcedureName): boolean {
     return this.mayWithRoutine(user, { kind: 'procedure', resource, name, privilege: 'EXECUTE' });
+  }
+
+  /** `read`: metrics and threads of a node; `write`: shutting it down. */
+  mayWithSystemInformation(user: string, right: SystemInformationRight): boolean {
+    return this.first.rule(this.rules.system_information, { user })?.allow.includes(right) === true;
   }
 
   maySetSystemSessionProperty(user: string, property: string): boolean {

@@ -1,4 +1,10 @@
-import { FUNCTION_PRIVILEGES, MARKER, patternOf, QUERY_RIGHTS } from '../document/rules-document.js';
+import {
+  FUNCTION_PRIVILEGES,
+  MARKER,
+  patternOf,
+  QUERY_RIGHTS,
+  SYSTEM_INFORMATION_RIGHTS,
+} from '../document/rules-document.js';
 import type { RightQuestion } from '../model/question.js';
 import type { CatalogModes, EngineSets } from './engine-sets.js';
 import { hasMember, wordAt, type Bitset } from './sparse-bitset.js';
@@ -18,6 +24,7 @@ export function* everyRight(
   unnamed: Unnamed,
 ): Iterable<Right> {
   for (const right of QUERY_RIGHTS) yield { about: 'queries', right };
+  for (const right of SYSTEM_INFORMATION_RIGHTS) yield { about: 'system-information', right };
   for (const newUser of new Set(engines.flatMap(({ people }) => people.names())))
     yield { about: 'impersonation', newUser };
   const catalogs = placeOfCatalogs(engines);
@@ -46,6 +53,8 @@ export function holders(engine: EngineSets, right: Right): Bitset {
   switch (right.about) {
     case 'queries':
       return engine.first(rules.queries, ({ allow }) => allow.includes(right.right));
+    case 'system-information':
+      return engine.first(rules.system_information, ({ allow }) => allow.includes(right.right));
     case 'impersonation': {
       const positions = people.named(right.newUser);
       engine.spend(rules.impersonation.length * STEPS_PER_PATTERN);

@@ -1,4 +1,9 @@
-import type { FunctionPrivilege, QueryRight, TablePrivilege } from '../document/rules-document.js';
+import type {
+  FunctionPrivilege,
+  QueryRight,
+  SystemInformationRight,
+  TablePrivilege,
+} from '../document/rules-document.js';
 import type { Resource } from './resource.js';
 
 interface AtNode {
@@ -19,6 +24,7 @@ export type RightQuestion =
   | { about: 'queries'; right: QueryRight }
   | { about: 'impersonation'; newUser: string }
   | { about: 'routine'; kind: 'function' | 'procedure'; resource: Resource; name: string; privilege: FunctionPrivilege }
+  | { about: 'system-information'; right: SystemInformationRight }
   | { about: 'session-property'; property: string; catalog: string | null };
 
 /** All that can be asked about a user: `decide` answers by the grants, `Evaluator.allows` by the rules. */

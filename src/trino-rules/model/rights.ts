@@ -24,6 +24,8 @@ export function rightIntent(snapshot: Snapshot, principal: Principal, question: 
     case 'routine':
       // `system.query` would walk around filters and masks.
       return NOT_HELD;
+    case 'system-information':
+      return NOT_HELD;
     case 'session-property':
       return question.catalog === null
         ? systemProperty(snapshot, principal, question.property)

@@ -201,6 +201,11 @@ describe('a counterexample', () => {
       first('catalog_session_properties', { user: 'ana', allow: true }),
       /^ana may not SET SESSION sales[.]\(any other property\)/m,
     ],
+    [
+      'system information',
+      first('system_information', { allow: ['write'] }),
+      /^ana.* may not write system information \(nobody may\)/m,
+    ],
   ])('reports %s', (_name, change, message) => {
     const findings = judged(change);
 

@@ -89,6 +89,7 @@ const REASON: Record<Question['about'], string> = {
   queries: "only those who reach something may execute, and nobody sees another's queries",
   impersonation: "only the service's own account becomes others, and only active people who reach something",
   routine: 'nobody may',
+  'system-information': 'nobody may',
   'session-property': 'the settings do not say so',
   'catalog-mode': 'nothing there needs it',
   'schema-ownership': 'no grant gives it',

@@ -63,6 +63,8 @@ class ExpectedRights {
       case 'routine':
         // `system.query` would walk around filters and masks.
         return null;
+      case 'system-information':
+        return null;
       case 'session-property':
         return right.catalog === null
           ? this.systemProperty(right.property)

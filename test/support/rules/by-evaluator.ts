@@ -53,6 +53,10 @@ export function byEvaluator(evaluator: Evaluator, listings: MetadataVisibility, 
       return evaluator.mayWithQueries(user, 'view');
     case 'kill-query':
       return evaluator.mayWithQueries(user, 'kill');
+    case 'read-system':
+      return evaluator.mayWithSystemInformation(user, 'read');
+    case 'write-system':
+      return evaluator.mayWithSystemInformation(user, 'write');
     case 'impersonate':
       return evaluator.mayImpersonate(user, question.name);
     case 'system-property':

@@ -75,6 +75,10 @@ export function byIntent(snapshot: Snapshot, question: Question): Answer | undef
       return may({ about: 'queries', right: 'view' });
     case 'kill-query':
       return may({ about: 'queries', right: 'kill' });
+    case 'read-system':
+      return may({ about: 'system-information', right: 'read' });
+    case 'write-system':
+      return may({ about: 'system-information', right: 'write' });
     case 'impersonate':
       // The engine does not check impersonation of oneself.
       return question.name === question.user ? undefined : may({ about: 'impersonation', newUser: question.name });

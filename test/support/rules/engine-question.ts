@@ -11,7 +11,7 @@ export type Question =
   | { ask: 'filter-schemas'; user: string; catalog: string; names: string[] }
   | { ask: 'filter-tables'; user: string; catalog: string; schema: string; names: string[] }
   | { ask: 'filter-columns'; user: string; catalog: string; schema: string; table: string; names: string[] }
-  | { ask: 'execute-query'; user: string }
+  | { ask: 'execute-query' | 'read-system' | 'write-system'; user: string }
   | { ask: 'view-query' | 'kill-query' | 'impersonate' | 'system-property'; user: string; name: string }
   | { ask: RoutineAct; user: string; catalog: string; schema: string; name: string }
   | { ask: 'catalog-property'; user: string; catalog: string; name: string };
@@ -19,7 +19,6 @@ export type Question =
 /** About what only rules of other files than Grantline's give. */
 export type RareQuestion =
   | { ask: 'create-catalog'; user: string; catalog: string }
-  | { ask: 'read-system' | 'write-system'; user: string }
   | { ask: 'become-user' | 'become-role'; user: string; catalog: string; schema: string; name: string };
 
 export type ColumnAct = 'select' | 'update' | 'view-with-select';
@@ -116,6 +115,8 @@ function question(ask: Question['ask'], asked: Asked): Question {
     case 'filter-columns':
       return { ask, user, ...node, names: columns };
     case 'execute-query':
+    case 'read-system':
+    case 'write-system':
       return { ask, user };
     case 'view-query':
     case 'kill-query':
@@ -157,6 +158,14 @@ const EVERY_ACT: readonly Question['ask'][] = [
     'filter-schemas',
     'filter-catalogs',
   ] as const),
-  ...(['execute-query', 'view-query', 'kill-query', 'impersonate', 'impersonate'] as const),
+  ...([
+    'execute-query',
+    'view-query',
+    'kill-query',
+    'read-system',
+    'write-system',
+    'impersonate',
+    'impersonate',
+  ] as const),
   ...(['function', 'view-with-function', 'procedure', 'system-property', 'catalog-property'] as const),
 ];

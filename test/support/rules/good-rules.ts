@@ -23,6 +23,7 @@ export const GOOD: Record<string, readonly Record<string, unknown>[]> = {
   impersonation: [{ original_user: 'svc', new_user: 'ana', allow: true }],
   functions: [{ user: 'ana', catalog: 'sales', schema: 'eu', function: 'f', privileges: ['EXECUTE'] }],
   procedures: [{ user: 'ana', catalog: 'sales', schema: 'eu', procedure: 'p', privileges: ['EXECUTE'] }],
+  system_information: [{ user: 'ana', allow: ['read'] }],
   system_session_properties: [{ user: 'ana', property: 'query_max_run_time', allow: true }],
   catalog_session_properties: [{ user: 'ana', catalog: 'sales', property: 'x', allow: true }],
 };

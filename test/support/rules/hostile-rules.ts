@@ -22,7 +22,10 @@ function sections(): HostileFile[] {
     const instead = (value: string): string =>
       GOOD_RULES.replace(`"${section}":${JSON.stringify(rules)}`, `"${section}":${value}`);
     return [
-      ...files('rules-section-missing', { [`no ${section}`]: JSON.stringify(others) }),
+      // Absent, it is closed.
+      ...(section === 'system_information'
+        ? []
+        : files('rules-section-missing', { [`no ${section}`]: JSON.stringify(others) })),
       ...files('rules-section-not-a-list', {
         [`${section}: null`]: instead('null'),
         [`${section}: an object`]: instead('{}'),
@@ -45,7 +48,7 @@ function sections(): HostileFile[] {
 function keys(): HostileFile[] {
   const unknown = ['users', 'User', 'comment', '_comment', 'role', 'group', 'branch', 'original_role', 'allow_all'];
   return [
-    ...['principals', 'system_information', 'authorization', 'version', 'session_properties'].map((section) =>
+    ...['principals', 'authorization', 'version', 'session_properties'].map((section) =>
       file(`the section ${section}`, JSON.stringify({ ...GOOD, [section]: [] }), 'rules-section-unknown'),
     ),
     ...unknown.map((key) => changed(`a table rule with ${key}`, 'tables', { [key]: 'x' }, 'rules-key-unknown')),

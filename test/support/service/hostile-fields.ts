@@ -8,6 +8,7 @@ const PATTERN_KEYS: Record<string, readonly string[]> = {
   impersonation: ['original_user', 'new_user'],
   functions: ['user', 'catalog', 'schema', 'function'],
   procedures: ['user', 'catalog', 'schema', 'procedure'],
+  system_information: ['user'],
   system_session_properties: ['user', 'property'],
   catalog_session_properties: ['user', 'catalog', 'property'],
 };
@@ -150,6 +151,10 @@ export function values(): HostileFile[] {
     wrong('queries', 'allow', true, 'rules-wrong-type'),
     wrong('queries', 'allow', 'execute', 'rules-wrong-type'),
     without('queries', 'allow'),
+    ...['execute', 'READ', '', 0, null].map((right) =>
+      wrong('system_information', 'allow', [right], 'rules-value-unknown'),
+    ),
+    without('system_information', 'allow'),
     without('catalogs', 'allow'),
     without('impersonation', 'new_user'),
     ...['', ' ', '\t'].map((filter) => wrong('tables', 'filter', filter, 'rules-text-empty')),

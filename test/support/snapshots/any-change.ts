@@ -46,6 +46,7 @@ function anySection(): fc.Arbitrary<Section> {
   const rest = fc.constantFrom<Section>(
     'queries',
     'impersonation',
+    'system_information',
     'system_session_properties',
     'catalog_session_properties',
   );

@@ -71,6 +71,7 @@ const SECTIONS = [
   'impersonation',
   'functions',
   'procedures',
+  'system_information',
   'system_session_properties',
   'catalog_session_properties',
 ];
@@ -82,7 +83,8 @@ function apply(change: Change, section: string, rule: object): void {
       if (change.key in rule) set(change.key, change.text);
       return;
     case 'group':
-      set('group', change.text);
+      // The engine knows no groups there.
+      if (section !== 'system_information') set('group', change.text);
       return;
     case 'role':
       set('role', 'a.*');

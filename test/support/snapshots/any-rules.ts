@@ -5,6 +5,7 @@ import {
   FUNCTION_PRIVILEGES,
   PROCEDURE_PRIVILEGES,
   QUERY_RIGHTS,
+  SYSTEM_INFORMATION_RIGHTS,
   TABLE_PRIVILEGES,
   type ColumnRule,
   type RulesDocument,
@@ -96,6 +97,10 @@ export function anyRules(maxNames = Infinity): fc.Arbitrary<RulesDocument> {
         { ...names, schema: pattern, procedure: pattern, privileges: fc.subarray([...PROCEDURE_PRIVILEGES]) },
         'privileges',
       ),
+    ),
+    system_information: some(
+      optional({ user: pattern, allow: fc.subarray([...SYSTEM_INFORMATION_RIGHTS]) }, 'allow'),
+      3,
     ),
     system_session_properties: some(optional({ user: pattern, property: pattern, allow: fc.boolean() }, 'allow')),
     catalog_session_properties: some(optional({ ...names, property: pattern, allow: fc.boolean() }, 'allow')),
