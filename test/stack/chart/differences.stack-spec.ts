@@ -22,14 +22,14 @@ describe('differences of rendered objects', () => {
     ];
     expect(differences(before, after).split('\n')).toEqual([
       '[Deployment a].spec.containers["main"].args: removed',
-      '[Deployment a].spec.containers["main"].env["B"]: added first',
-      '  + name: B',
-      '  + value: "2"',
+      '[Deployment a].spec.containers["main"].env["B"]: added first: { name: B, value: "2" }',
       '[Deployment a].spec.containers["main"].env["A"].value: "1" → "3"',
-      '[ConfigMap b]: added after Deployment a',
-      '  + kind: ConfigMap',
-      '  + metadata:',
-      '  +   name: b',
+      '[ConfigMap b]: added after Deployment a: { kind: ConfigMap, metadata: { name: b } }',
+    ]);
+    const renamed = (objects: typeof after): object[] =>
+      JSON.parse(JSON.stringify(objects).replaceAll('"name":"a"', '"name":"own"')) as object[];
+    expect(differences(before, renamed(before), (name) => name.replace('own', 'a')).split('\n')).toEqual([
+      '[Deployment a].metadata.name: "a" → "own"',
     ]);
   });
 

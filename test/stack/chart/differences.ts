@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 
-import { stringify } from 'yaml';
+import { Document, isCollection, visit } from 'yaml';
 
 import type { Manifest } from './manifest.js';
 
@@ -11,20 +11,34 @@ const NAMES_OF_ITEMS = [
   ...['name', 'key', 'topologyKey', 'port'].map((key) => fieldNamed(key)),
 ];
 const LONGEST_LINE = 180;
+/** Characters of a collection as JSON that stands on one line. */
+const LONGEST_FLOW = 110;
 
 type NameOf = (item: unknown) => string | null;
 
 /**
  * What tells two lists of objects apart, for people: the path of each change, with what was there and what is. Two lists that differ
  * from a third in the same way are equal, so a stored difference tests as much as a stored list.
+ * @param formerName the name before of an object that has another one after
  */
-export function differences(before: readonly object[], after: readonly object[]): string {
-  return between('', before, after).join('\n');
+export function differences(
+  before: readonly object[],
+  after: readonly object[],
+  formerName = (name: string): string => name,
+): string {
+  if (isDeepStrictEqual(before, after)) return '';
+  return betweenLists('', before, after, formerName).join('\n');
 }
 
-/** As YAML, the fields of each object sorted by name. */
+/** As YAML, the fields of each object sorted by name; what fits on a line stands on one. */
 export function asYaml(value: unknown): string {
-  return stringify(value, { sortMapEntries: true, lineWidth: 0, aliasDuplicateObjects: false }).trimEnd();
+  const document = new Document(value, { sortMapEntries: true, aliasDuplicateObjects: false });
+  visit(document, (_, node) => {
+    if (!isCollection(node)) return;
+    const json = JSON.stringify(node);
+    node.flow = json.length <= LONGEST_FLOW && !json.includes('\\n');
+  });
+  return document.toString({ lineWidth: 0 }).trimEnd();
 }
 
 function between(path: string, before: unknown, after: unknown): string[] {
@@ -40,11 +54,20 @@ function between(path: string, before: unknown, after: unknown): string[] {
 }
 
 /** By the names of the items if they have one each, else by their places. */
-function betweenLists(path: string, before: readonly unknown[], after: readonly unknown[]): string[] {
-  const nameOf = NAMES_OF_ITEMS.find((candidate) => [before, after].every((items) => tellsApart(candidate, items)));
-  const entries = (items: readonly unknown[]) =>
-    new Map(items.map((item, index) => [nameOf?.(item) ?? String(index), item]));
-  const [was, is] = [entries(before), entries(after)];
+function betweenLists(
+  path: string,
+  before: readonly unknown[],
+  after: readonly unknown[],
+  formerName = (name: string): string => name,
+): string[] {
+  const named = NAMES_OF_ITEMS.map((nameOf) => ({
+    before: before.map(nameOf),
+    after: after.map((item) => nameOf(item)).map((name) => name && formerName(name)),
+  }));
+  const names = named.find((each) => tellsApart(each.before) && tellsApart(each.after));
+  const entries = (items: readonly unknown[], known: readonly (string | null)[] = []) =>
+    new Map(items.map((item, index) => [known[index] ?? String(index), item]));
+  const [was, is] = [entries(before, names?.before), entries(after, names?.after)];
   const [left, right] = [[...was.keys()], [...is.keys()]];
   const kept = right.filter((name) => was.has(name));
   const isReordered = !isDeepStrictEqual(
@@ -57,13 +80,12 @@ function betweenLists(path: string, before: readonly unknown[], after: readonly 
     ...right.flatMap((name, index) => {
       if (was.has(name)) return between(`${path}[${name}]`, was.get(name), is.get(name));
       const place = index === 0 ? 'first' : `after ${right[index - 1] ?? ''}`;
-      return added(`${path}[${name}]`, is.get(name), nameOf === undefined ? '' : place);
+      return added(`${path}[${name}]`, is.get(name), names === undefined ? '' : place);
     }),
   ];
 }
 
-function tellsApart(nameOf: NameOf, items: readonly unknown[]): boolean {
-  const names = items.map(nameOf);
+function tellsApart(names: readonly (string | null)[]): boolean {
   return !names.includes(null) && new Set(names).size === names.length;
 }
 
@@ -99,7 +121,9 @@ function replaced(path: string, before: unknown, after: unknown): string[] {
 }
 
 function added(path: string, value: unknown, place = ''): string[] {
-  return [`${path}: added${place === '' ? '' : ` ${place}`}`, ...marked('+', value)];
+  const [line = '', ...others] = asYaml(value).split('\n');
+  const head = `${path}: added${place === '' ? '' : ` ${place}`}`;
+  return others.length === 0 ? [`${head}: ${line}`] : [head, ...marked('+', value)];
 }
 
 function marked(sign: string, value: unknown): string[] {
