@@ -1,6 +1,7 @@
 import { loadServiceSettings } from '../platform/settings-loader.js';
 import { checkCodes, explain } from '../rules-files/check/checks.js';
 import type { ServiceSettings } from '../rules-files/check/file-invariants.js';
+import { SEVERITIES, type Severity } from '../trino-rules/document/finding.js';
 import { type CheckedFile, checkFile, unreadableFile } from './check/check-file.js';
 import { sarifReport } from './check/report-sarif.js';
 import { textReport } from './check/report-text.js';
@@ -9,6 +10,7 @@ import { print, remark } from './output.js';
 
 interface Options {
   format: string;
+  failOn: Severity;
   explain?: string;
   serviceAccount?: string[];
   writableCatalog?: string[];
@@ -17,8 +19,8 @@ interface Options {
 }
 
 /**
- * Checks rules files, or manifests with rules in them, and prints what is wrong. Exit codes: 0 no errors, 1 an error was found,
- * 2 a file could not be read (the others are checked all the same) or wrong usage.
+ * Checks rules files, or manifests with rules in them, and prints what is wrong. Exit codes: 0 nothing as grave as `failOn`, 1 such a
+ * finding, 2 a file could not be read (the others are checked all the same) or wrong usage.
  */
 export async function checkFiles(names: string[], options: Options): Promise<number> {
   if (options.explain !== undefined) return explainCode(options.explain);
@@ -40,8 +42,9 @@ export async function checkFiles(names: string[], options: Options): Promise<num
     default:
       print(textReport(files));
   }
+  const failing = SEVERITIES.slice(0, SEVERITIES.indexOf(options.failOn) + 1);
   const isUnread = findings.some(({ code }) => code === 'file-unreadable');
-  return isUnread ? 2 : findings.some(({ severity }) => severity === 'error') ? 1 : 0;
+  return isUnread ? 2 : findings.some(({ severity }) => failing.includes(severity)) ? 1 : 0;
 }
 
 function explainCode(code: string): number {

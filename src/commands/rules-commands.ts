@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { SEVERITIES } from '../trino-rules/document/finding.js';
 import { loaded } from './program.js';
 
 /** An option that may be given several times, and may hold a comma list. */
@@ -14,6 +15,9 @@ export function addRulesCommands(parent: Command): void {
     .description('find what is wrong with any rules file, or with the rules in a manifest')
     .argument('[files...]', 'rules.json, a ConfigMap or a List in YAML or JSON, Helm output; - for standard input')
     .addOption(new Option('--format <format>').choices(['text', 'json', 'sarif']).default('text'))
+    .addOption(
+      new Option('--fail-on <severity>', 'exit code 1 from this severity up').choices(SEVERITIES).default('error'),
+    )
     .option('--explain <code>', 'what a finding means')
     .option('--service-account <names>', 'must have what the catalogs below say (ACL_SERVICE_ACCOUNTS)', listed)
     .option('--writable-catalog <names>', 'where they may write (ACL_WRITABLE_CATALOGS)', listed)

@@ -4,6 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { GrantlineProcess, runGrantline } from '../support/service/grantline-process.js';
 
+/** Every section is there; somebody may run queries. */
+const NOTHING = {
+  ...{ catalogs: [], schemas: [], tables: [], system_session_properties: [], catalog_session_properties: [] },
+  queries: [{ user: 'ana', allow: ['execute'] }],
+};
+
 describe('grantline acl check', () => {
   let folder: string;
   let good: string;
@@ -33,6 +39,25 @@ describe('grantline acl check', () => {
       expect.arrayContaining(['file-unreadable', 'rules-pattern-empty']),
     );
     expect(findings.filter((finding) => finding.code === 'file-unreadable')).toHaveLength(2);
+  });
+
+  it('ends with 1 from the severity that --fail-on names, whatever the format', async () => {
+    const info = await file('info.json', JSON.stringify({ ...NOTHING, system_session_properties: undefined }));
+    const warning = await file('warning.json', JSON.stringify({ ...NOTHING, queries: [] }));
+    const codes = async (...args: string[]) => (await check(...args)).code;
+    for (const [path, error, warned, informed] of [
+      [info, 0, 0, 1],
+      [warning, 0, 1, 1],
+      [bad, 1, 1, 1],
+    ] as const) {
+      expect([path, await codes(path)]).toEqual([path, error]);
+      expect([path, await codes(path, '--fail-on', 'error')]).toEqual([path, error]);
+      expect([path, await codes(path, '--fail-on', 'warning')]).toEqual([path, warned]);
+      expect([path, await codes(path, '--fail-on', 'info', '--format', 'sarif')]).toEqual([path, informed]);
+    }
+    expect(await codes(info, join(folder, 'none.json'), '--fail-on', 'info')).toBe(2);
+    const { stderr, code } = await check(good, '--fail-on', 'note');
+    expect([code, stderr]).toEqual([2, expect.stringContaining('Allowed choices are error, warning, info')]);
   });
 
   it('is held up by no pipe without a writer, and by nothing that is endless', async () => {

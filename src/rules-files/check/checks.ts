@@ -1,6 +1,4 @@
-import type { Finding } from '../../trino-rules/document/finding.js';
-
-type Severity = Finding['severity'];
+import type { Severity } from '../../trino-rules/document/finding.js';
 
 interface Check {
   severity: Severity;

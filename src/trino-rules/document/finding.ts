@@ -1,8 +1,13 @@
+/** The gravest first. */
+export const SEVERITIES = ['error', 'warning', 'info'] as const;
+
+export type Severity = (typeof SEVERITIES)[number];
+
 /** A result of a check. */
 export interface Finding {
   /** Stable, in kebab-case: `proof-difference`, `dead-rule`, `invariant-section-missing`, `too-large`, … */
   code: string;
-  severity: 'error' | 'warning' | 'info';
+  severity: Severity;
   /** One sentence that a person understands; for the proof it names the person, the node and the privilege. */
   message: string;
   /** Where in the rules: `tables[12]`. */
