@@ -4,16 +4,15 @@ import { traceRules } from '../trino-rules/answers/rule-trace.js';
 import { pathOf } from '../trino-rules/engine/access-fact.js';
 import { nameOfRule, textOfRule } from '../trino-rules/engine/deciding-rule.js';
 import { Evaluator } from '../trino-rules/engine/evaluator.js';
-import { nodeOf } from '../trino-rules/model/node.js';
+import { nodeOf, type Node } from '../trino-rules/model/node.js';
 import { PRIVILEGE_TERMS, PRIVILEGES, type Privilege } from '../trino-rules/model/privilege.js';
 import type { Question } from '../trino-rules/model/question.js';
-import type { Resource } from '../trino-rules/model/resource.js';
 import { print, remark } from './output.js';
 import { readRulesFile } from './rules-file.js';
 
 /** A privilege at a node, or at a column in its tables. */
 interface Asked {
-  resource: Resource;
+  resource: Node;
   column?: string | undefined;
   privilege: Privilege;
 }

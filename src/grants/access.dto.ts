@@ -3,11 +3,10 @@ import { IsIn, IsOptional } from 'class-validator';
 import { AfterNames, Limit, PageLimit } from '../platform/page.dto.js';
 import { FieldRule } from '../platform/validation.js';
 import type { HolderQuestion } from '../trino-rules/answers/holders.js';
-import { nodeOf } from '../trino-rules/model/node.js';
+import { nodeOf, type Node } from '../trino-rules/model/node.js';
 import type { Principal } from '../trino-rules/model/principal.js';
 import { PRIVILEGE_TERMS, PRIVILEGES, type Privilege } from '../trino-rules/model/privilege.js';
 import type { Question } from '../trino-rules/model/question.js';
-import type { Resource } from '../trino-rules/model/resource.js';
 import { parsePrincipal, PRINCIPAL_PARAMETER, principalParameterProblem } from './principal.dto.js';
 import { PolicyResourceDto } from './resource.dto.js';
 
@@ -69,7 +68,7 @@ export function toQuestion(query: ExplainQuery | WhoQuery): HolderQuestion {
 }
 
 /** The node of a cursor; null: none. */
-export function nodeOfCursor(names: readonly string[] | null): Resource | null {
+export function nodeOfCursor(names: readonly string[] | null): Node | null {
   const [catalog, schema, table] = names ?? [];
   return catalog === undefined ? null : nodeOf({ catalog, schema, table });
 }

@@ -5,9 +5,8 @@ import type { EffectiveAccess } from '../trino-rules/answers/effective-access.js
 import type { Holder } from '../trino-rules/answers/holders.js';
 import type { Change } from '../trino-rules/answers/smallest-change.js';
 import type { Access, Origin } from '../trino-rules/model/intent.js';
-import { type Level, LEVELS, levelOf, namesOf } from '../trino-rules/model/node.js';
+import { kindOf, namesOf, NODE_KINDS, type Node, type NodeKind } from '../trino-rules/model/node.js';
 import { PRIVILEGES, type Privilege } from '../trino-rules/model/privilege.js';
-import type { Resource } from '../trino-rules/model/resource.js';
 import type { SnapshotGrant, SnapshotGroup } from '../trino-rules/model/snapshot.js';
 import { PrincipalResponse } from './principal.dto.js';
 import { PolicyResourceDto, ResourceDto } from './resource.dto.js';
@@ -51,7 +50,7 @@ export class OriginResponse {
     nullable: true,
     description: 'The node above that the grant names; null: this one.',
   })
-  inherited_from!: Resource | null;
+  inherited_from!: Node | null;
 }
 
 export class EffectiveAccessResponse extends AccessResponse {
@@ -72,8 +71,8 @@ export class ViaResponse {
   @ApiProperty({ type: GroupReferenceResponse, nullable: true, description: 'Null: directly, or as one of everyone.' })
   group!: GroupReferenceResponse | null;
 
-  @ApiProperty({ enum: LEVELS, description: 'Of the node that the grant names.' })
-  level!: Level;
+  @ApiProperty({ enum: NODE_KINDS, description: 'Of the node that the grant names.' })
+  level!: NodeKind;
 }
 
 export class HolderResponse extends AccessResponse {
@@ -184,7 +183,7 @@ export function toWhoPage(entries: readonly Holder[], limit: number): WhoPageRes
     via: origins.map(({ source, through }) => ({
       grant_id: source.id,
       group: groupOf(through),
-      level: levelOf(source.resource),
+      level: kindOf(source.resource),
     })),
   }));
   const last = items.at(-1);

@@ -10,7 +10,7 @@ import { INFORMATION_SCHEMA } from '../trino-rules/engine/evaluator.js';
 import { textOfRule } from '../trino-rules/engine/deciding-rule.js';
 import type { Principal } from '../trino-rules/model/principal.js';
 import type { Question } from '../trino-rules/model/question.js';
-import type { Resource } from '../trino-rules/model/resource.js';
+import type { Node } from '../trino-rules/model/node.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { UsersService } from '../users/users.service.js';
 import type { Explained } from './domain/explanation-form.js';
@@ -27,7 +27,7 @@ export class AccessService {
   ) {}
 
   /** @throws Refused `not_found`: no such account or group, or an account where an engine principal is asked for */
-  async effective(principal: Principal, page: { after: Resource | null; limit: number }): Promise<EffectiveAccess[]> {
+  async effective(principal: Principal, page: { after: Node | null; limit: number }): Promise<EffectiveAccess[]> {
     return effectiveAccess(await this.indexFor(principal, null, await this.closedName(principal)), principal, page);
   }
 
@@ -59,7 +59,7 @@ export class AccessService {
     };
   }
 
-  private async indexFor(principal: Principal, node: Resource | null, closed: string | null): Promise<AccessIndex> {
+  private async indexFor(principal: Principal, node: Node | null, closed: string | null): Promise<AccessIndex> {
     const index = new AccessIndex(await this.snapshots.readFor(principal, node));
     const exists =
       principal.type === 'engine'
@@ -78,7 +78,7 @@ export class AccessService {
 }
 
 /** Null: the answer follows from what is granted anywhere, as rights and reading `system` do. */
-function nodeAsked(question: HolderQuestion): Resource | null {
+function nodeAsked(question: HolderQuestion): Node | null {
   return isAtNode(question) && question.resource.catalog !== 'system' ? question.resource : null;
 }
 

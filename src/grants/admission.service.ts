@@ -4,7 +4,8 @@ import { Settings } from '../platform/settings.js';
 import { MaskConflicts } from '../trino-rules/model/mask-conflicts.js';
 import { type PolicyPrincipal, principalText } from '../trino-rules/model/principal.js';
 import { privilegesProblem } from '../trino-rules/model/privilege.js';
-import { closedProblem, type Resource } from '../trino-rules/model/resource.js';
+import type { Node } from '../trino-rules/model/node.js';
+import { closedProblem } from '../trino-rules/model/resource.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { UsersService } from '../users/users.service.js';
 import {
@@ -52,7 +53,7 @@ export class AdmissionService {
     private readonly engine: EngineNames,
   ) {}
 
-  nodeErrors(nodes: readonly NamedIn<Resource>[]): FieldError[] {
+  nodeErrors(nodes: readonly NamedIn<Node>[]): FieldError[] {
     return nodes.flatMap(({ field, named }) => {
       const problem = closedProblem(named, this.settings.acl.metadataCatalog);
       return problem === null ? [] : [{ field, message: problem }];

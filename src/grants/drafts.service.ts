@@ -4,10 +4,9 @@ import { Clock } from '../kernel/clock.js';
 import { type FieldError, Refused } from '../kernel/errors.js';
 import { type AccessDifference, accessDifferences } from '../trino-rules/answers/access-difference.js';
 import { AccessIndex } from '../trino-rules/answers/access-index.js';
-import { compareNames, compareNodes } from '../trino-rules/model/node.js';
+import { compareNames, compareNodes, type Node } from '../trino-rules/model/node.js';
 import { touchedBy, withDraft } from '../trino-rules/answers/draft.js';
 import type { PolicyPrincipal } from '../trino-rules/model/principal.js';
-import type { Resource } from '../trino-rules/model/resource.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { AdmissionService } from './admission.service.js';
 import type { Forecast } from './domain/admission-ports.js';
@@ -29,7 +28,7 @@ export interface DraftPreview {
 /** Position behind an item of an earlier page. */
 export interface DraftCursor {
   principal: string;
-  resource: Resource;
+  resource: Node;
 }
 
 /** A draft for everybody on a whole catalog takes seconds of a core: so many at a time per replica. */

@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { resourceNameProblem } from '../kernel/name.js';
 import { FieldRule } from '../platform/validation.js';
-import type { Resource } from '../trino-rules/model/resource.js';
+import type { Node } from '../trino-rules/model/node.js';
 
 const NAME = {
   type: String,
@@ -19,10 +19,10 @@ function required(value: unknown): string | null {
 const optional = (value: unknown) => (value === undefined ? null : required(value));
 
 /** A node: a catalog, a schema or a table. */
-export class ResourceDto implements Resource {
+export class ResourceDto implements Node {
   @ApiProperty(NAME)
   @FieldRule(required)
-  catalog!: string;
+  catalog?: string;
 
   @ApiPropertyOptional(NAME)
   @FieldRule<ResourceDto>((schema, { table }) => (table === undefined ? optional(schema) : required(schema)))

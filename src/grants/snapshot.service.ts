@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../kernel/clock.js';
 import { Settings } from '../platform/settings.js';
 import type { Principal } from '../trino-rules/model/principal.js';
-import type { Resource } from '../trino-rules/model/resource.js';
+import type { Node } from '../trino-rules/model/node.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import type { Growth } from './domain/admission-ports.js';
 import { snapshotSettings } from './domain/snapshot-settings.js';
@@ -30,7 +30,7 @@ export class SnapshotService {
   }
 
   /** The part that answers questions about one principal, at one node or, with null, anywhere. */
-  async readFor(principal: Principal, node: Resource | null): Promise<Snapshot> {
+  async readFor(principal: Principal, node: Node | null): Promise<Snapshot> {
     const at = this.clock.now();
     return { ...(await this.store.readFor(at, principal, node)), settings: snapshotSettings(this.settings), at };
   }

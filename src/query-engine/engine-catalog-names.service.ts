@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { EngineNames, type EngineNode } from '../grants/domain/admission-ports.js';
 import { Timers } from '../kernel/timers.js';
 import { Settings } from '../platform/settings.js';
-import type { Resource } from '../trino-rules/model/resource.js';
+import type { Node } from '../trino-rules/model/node.js';
 import type { Row } from './cursor.js';
 import { DatabaseError, DbApiError } from './domain/db-api-errors.js';
 import type { EngineError } from './domain/engine-error.js';
@@ -38,25 +38,28 @@ export class EngineCatalogNames extends EngineNames {
 
   override async expressionError(
     kind: 'row_filter' | 'column_mask',
-    node: Resource,
+    node: Node,
     expression: string,
   ): Promise<string | null> {
     const { catalog, schema, table } = node;
-    if (schema === undefined || table === undefined || !this.isOpen(node)) return null;
-    const from = `FROM ${[catalog, schema, table].map(identifier).join('.')}`;
+    const names = [catalog, schema, table].filter((name) => name !== undefined);
+    if (names.length < 3 || !this.isOpen(node)) return null;
+    const from = `FROM ${names.map(identifier).join('.')}`;
     const select = kind === 'row_filter' ? `SELECT 1 ${from} WHERE (${expression})` : `SELECT (${expression}) ${from}`;
     const answer = await this.inTime((signal) => this.ask(`EXPLAIN (TYPE VALIDATE) ${select}`, [], signal));
     return answer && misread(answer);
   }
 
-  private isOpen({ catalog }: Resource): boolean {
+  private isOpen({ catalog }: Node): boolean {
     const { acl, engine } = this.settings;
-    return engine.origin !== null && [...acl.readableCatalogs, ...acl.writableCatalogs].includes(catalog);
+    return (
+      engine.origin !== null && [...acl.readableCatalogs, ...acl.writableCatalogs].some((each) => each === catalog)
+    );
   }
 
   /** One statement for each catalog and one for each schema, however many nodes there are. Names that were read in time count. */
   private async learn(nodes: readonly EngineNode[], known: KnownNames, signal: AbortSignal): Promise<void> {
-    for (const catalog of new Set(nodes.map((node) => node.catalog))) {
+    for (const catalog of new Set(nodes.flatMap((node) => node.catalog ?? []))) {
       const answer = await this.ask(
         `SELECT schema_name FROM ${identifier(catalog)}.information_schema.schemata`,
         [],

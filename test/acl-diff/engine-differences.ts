@@ -9,7 +9,7 @@ import { nameInRules, type AccessFact } from '../../src/trino-rules/engine/acces
 import { conjuncts } from '../../src/trino-rules/engine/actual-access.js';
 import { diffForeign } from '../../src/rules-files/foreign/foreign-diff.js';
 import type { TablePrivilege } from '../../src/trino-rules/document/rules-document.js';
-import type { Resource } from '../../src/trino-rules/model/resource.js';
+import type { Node } from '../../src/trino-rules/model/node.js';
 import { questionsOf, wordsOf, type AskedQuestion, type AskEngine } from '../acl-import/engine-agreement.js';
 import type { Answer, RoutineAct } from '../support/rules/engine-question.js';
 import { withinBudget } from '../support/rules/within-budget.js';
@@ -142,7 +142,7 @@ const OF_PROCEDURES: Record<string, RoutineAct> = { EXECUTE: 'procedure' };
 /** Null: the engine has no question about this alone. */
 function questionAbout(fact: Fact, user: string, groups: readonly string[]): AskedQuestion | null {
   const who = { user, groups };
-  const at = ({ catalog, schema = FRESH_PREFIX, table = FRESH_PREFIX }: Resource) => ({
+  const at = ({ catalog = FRESH_PREFIX, schema = FRESH_PREFIX, table = FRESH_PREFIX }: Node) => ({
     ...who,
     catalog,
     schema,

@@ -4,6 +4,7 @@ import { Client } from 'pg';
 import { joinEmbeddedPostgres } from '../../src/platform/infrastructure/embedded-postgres.js';
 import { migrate } from '../../src/platform/infrastructure/migrator.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
+import { LEVELS, type Node } from '../../src/trino-rules/model/node.js';
 import { timed } from '../stack/progress.js';
 import { passwordOf, signIn, ApiClient } from '../support/service/api-client.js';
 import { runGrantline } from '../support/service/grantline-process.js';
@@ -55,7 +56,7 @@ export async function accessAnswers(folder: string, workload: Workload): Promise
         const user = snapshot.users[(i * 37) % snapshot.users.length]?.id ?? 1;
         const node = snapshot.grants[(i * 251) % snapshot.grants.length]?.resource ?? { catalog: 'none' };
         const group = snapshot.groups[i % snapshot.groups.length]?.id ?? 1;
-        return { user, node, group, query: new URLSearchParams({ ...node }).toString() };
+        return { user, node, group, query: nodeQuery(node) };
       };
       const asked = async (ask: (i: number) => Promise<{ status: number }>): Promise<number[]> => {
         for (let i = 0; i < WARM_UP; i++) await ask(i);
@@ -124,4 +125,10 @@ function elapsed(work: () => unknown): number {
   const begun = performance.now();
   work();
   return performance.now() - begun;
+}
+
+function nodeQuery(node: Node): string {
+  const query = new URLSearchParams();
+  for (const level of LEVELS) if (node[level] !== undefined) query.set(level, node[level]);
+  return query.toString();
 }

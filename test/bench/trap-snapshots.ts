@@ -1,6 +1,6 @@
 import type { Principal } from '../../src/trino-rules/model/principal.js';
 import { PRIVILEGES, type Privilege } from '../../src/trino-rules/model/privilege.js';
-import type { Resource } from '../../src/trino-rules/model/resource.js';
+import type { Node } from '../../src/trino-rules/model/node.js';
 import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from '../../src/trino-rules/model/snapshot.js';
 import { NOW, SETTINGS } from '../support/snapshots/snapshot-builder.js';
 import { Chance } from '../support/snapshots/chance.js';
@@ -123,7 +123,7 @@ function staircase(times: number): Snapshot {
 function filterLattice(times: number): Snapshot {
   const builder = new TrapBuilder(200 * times);
   builder.grant(builder.all, ['SELECT'], { catalog: 'sales' });
-  const filter = (resource: Resource, i: number): void => {
+  const filter = (resource: Node, i: number): void => {
     const principal = builder.randomGroup(100 * times);
     builder.policy({ kind: 'row_filter', principal, resource, expression: `region_${i} = 'EU'` });
   };
@@ -193,7 +193,7 @@ function scatteredHalves(times: number): Snapshot {
   return builder.snapshot();
 }
 
-const TABLE = (table: string): Resource => ({ catalog: 'sales', schema: 'eu', table });
+const TABLE = (table: string): Node => ({ catalog: 'sales', schema: 'eu', table });
 
 type Worded<P> = P extends SnapshotPolicy ? Omit<P, 'id' | 'except'> & { except?: readonly Principal[] } : never;
 
@@ -214,7 +214,7 @@ class TrapBuilder {
 
   group(members: readonly number[]): Principal {
     const id = this.groups.length + 1;
-    this.groups.push({ id, name: `group_${id}`, members });
+    this.groups.push({ id, name: `group_${id}`, members, engines: [] });
     return { type: 'group', id };
   }
 
@@ -232,7 +232,7 @@ class TrapBuilder {
     return picked;
   }
 
-  grant(principal: Principal, privileges: readonly Privilege[], resource: Resource): void {
+  grant(principal: Principal, privileges: readonly Privilege[], resource: Node): void {
     this.grants.push({ id: this.grants.length + 1, principal, resource, privileges, expiresAt: null, revokedAt: null });
   }
 

@@ -4,9 +4,8 @@ import type { WrittenSnapshot } from '../../src/grants/domain/snapshot-store.js'
 import { touchedPart } from '../../src/grants/domain/touched-part.js';
 import { PostgresSnapshotStore } from '../../src/grants/infrastructure/postgres-snapshot-store.js';
 import { DatabaseSession } from '../../src/platform/infrastructure/database-session.js';
-import { covers, nodeOf } from '../../src/trino-rules/model/node.js';
+import { covers, nodeOf, type Node } from '../../src/trino-rules/model/node.js';
 import type { PolicyPrincipal, Principal } from '../../src/trino-rules/model/principal.js';
-import type { Resource } from '../../src/trino-rules/model/resource.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import { anySnapshot } from '../support/snapshots/any-snapshot.js';
 import { freshDatabase, type TestDatabase, testPostgres } from '../support/database/database.js';
@@ -106,7 +105,7 @@ describe('a part of a snapshot, read by its own statement,', () => {
   });
 });
 
-function partOf(everything: WrittenSnapshot, principal: Principal, node: Resource | null): WrittenSnapshot {
+function partOf(everything: WrittenSnapshot, principal: Principal, node: Node | null): WrittenSnapshot {
   const isOwn = principal.type === 'user' ? (id: number) => id === principal.id : () => false;
   const groups = everything.groups
     .map((group) => ({ ...group, members: group.members.filter(isOwn) }))
@@ -116,8 +115,8 @@ function partOf(everything: WrittenSnapshot, principal: Principal, node: Resourc
     if (subject.type === 'group' && groups.some(({ id }) => id === subject.id)) return true;
     return JSON.stringify(subject) === JSON.stringify(principal);
   };
-  const isOnPath = (resource: Resource): boolean => node === null || covers(resource, node);
-  const isPart = (entry: { principal: PolicyPrincipal; resource: Resource }): boolean =>
+  const isOnPath = (resource: Node): boolean => node === null || covers(resource, node);
+  const isPart = (entry: { principal: PolicyPrincipal; resource: Node }): boolean =>
     isNamed(entry.principal) && isOnPath(entry.resource);
   return {
     users: everything.users.filter(({ id }) => isOwn(id)),
@@ -139,7 +138,7 @@ function principalsOf({ users, groups, grants }: WrittenSnapshot): Principal[] {
   ];
 }
 
-function resourcesOf({ grants, policies }: WrittenSnapshot): Resource[] {
+function resourcesOf({ grants, policies }: WrittenSnapshot): Node[] {
   const named = [...grants, ...policies].map(({ resource }) => nodeOf(resource));
   return [...named, { catalog: 'a', schema: 'nowhere', table: 'nothing' }];
 }

@@ -83,7 +83,7 @@ function closedAlike<T extends object>(rules: readonly T[], denials: readonly T[
 
 /** A level below the node is checked with a name that no rule spells out, as the denial names none there. */
 function hasNothingAt(evaluator: Evaluator, user: string, { resource }: RevokedNode): boolean {
-  const { catalog, schema = 'any schema', table = 'any table' } = resource;
+  const { catalog = 'any catalog', schema = 'any schema', table = 'any table' } = resource;
   if (!evaluator.mayRead(user, catalog)) return true;
   if (resource.schema === undefined) return false;
   const deciding = evaluator.tableRule(user, { catalog, schema, table });

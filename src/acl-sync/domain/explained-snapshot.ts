@@ -67,6 +67,6 @@ function groups(previous: Snapshot, next: Snapshot, record: AuditProjection): Sn
     const [were, are] = [new Set(before?.members), new Set(after?.members)];
     const stayed = [...were].filter((member) => are.has(member) || !record.isMemberRemoved(id, member));
     const joined = [...are].filter((member) => !were.has(member) && record.isMemberAdded(id, member));
-    return [{ id, name, members: [...stayed, ...joined].sort((a, b) => a - b) }];
+    return [{ id, name, members: [...stayed, ...joined].sort((a, b) => a - b), engines: before?.engines ?? [] }];
   });
 }

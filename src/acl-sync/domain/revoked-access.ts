@@ -2,15 +2,17 @@ import { grantDetails, policyDetails, sameDetails } from '../../grants/domain/au
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { effective } from '../../trino-rules/model/effective-snapshot.js';
 import { accessOf } from '../../trino-rules/model/intent.js';
-import { covers, nodeKey, nodeOf } from '../../trino-rules/model/node.js';
+import { covers, nodeKey, nodeOf, type Node } from '../../trino-rules/model/node.js';
 import { type Members, Principals } from '../../trino-rules/model/principals.js';
-import type { Resource } from '../../trino-rules/model/resource.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 import { joinById } from './join-by-id.js';
 
+/** Stands for every catalog, where what is left is listed by catalog. */
+const EVERYTHING = '';
+
 /** A node, and the engine names of the users and engine principals that lose access on it. */
 export interface RevokedNode {
-  resource: Resource;
+  resource: Node;
   names: readonly string[];
 }
 
@@ -72,8 +74,8 @@ export function revokedAccess(previous: Snapshot, explained: Snapshot): RevokedA
     ...explained.policies.map(under(after)),
   ]);
   const catalogs = nodes.map(({ resource: { catalog }, names }) => ({
-    resource: { catalog },
-    names: names.filter((name) => held.get(name)?.has(catalog) !== true),
+    resource: nodeOf({ catalog }),
+    names: names.filter((name) => held.get(name)?.has(catalog ?? EVERYTHING) !== true),
   }));
   const bereft = [...held].flatMap(([name, left]) => (left.size === 0 ? [name] : []));
   return {
@@ -103,7 +105,7 @@ function remainingCatalogs(
       const left = held.get(name);
       if (left === undefined || gone.has(name)) continue;
       const applied = denies.flatMap(({ policy, names }) => (names.has(name) ? [policy] : []));
-      if (accessOf(grant.privileges, applied).privileges.length > 0) left.add(grant.resource.catalog);
+      if (accessOf(grant.privileges, applied).privileges.length > 0) left.add(grant.resource.catalog ?? EVERYTHING);
     }
   }
   return held;
@@ -132,7 +134,7 @@ function includes(grant: SnapshotGrant, { resource, privileges }: SnapshotGrant)
 }
 
 function merged(losses: readonly RevokedNode[]): RevokedNode[] {
-  const byNode = new Map<string, { resource: Resource; names: Set<string> }>();
+  const byNode = new Map<string, { resource: Node; names: Set<string> }>();
   for (const { resource, names } of losses) {
     const known = getOrInsert(byNode, nodeKey(resource), () => ({ resource: nodeOf(resource), names: new Set() }));
     for (const name of names) known.names.add(name);

@@ -1,5 +1,5 @@
 import type { PolicyPrincipal } from '../../trino-rules/model/principal.js';
-import type { Resource } from '../../trino-rules/model/resource.js';
+import type { Node } from '../../trino-rules/model/node.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 
 /** An upper estimate of what the rows written since a given time add to the rules. */
@@ -38,7 +38,7 @@ export abstract class AdmissionProof {
 }
 
 /** A node, or a column in everything below it. */
-export type EngineNode = Resource & { column?: string };
+export type EngineNode = Node & { column?: string };
 
 /**
  * Port: the engine's catalogs, and its analysis of expressions. `query-engine` implements it. Answers within one or two seconds,
@@ -48,11 +48,7 @@ export abstract class EngineNames {
   /** For each node a sentence on the part that the engine does not know; null: all is known, or no answer. */
   abstract unknownParts(nodes: readonly EngineNode[]): Promise<(string | null)[]>;
   /** A sentence on why the engine cannot analyse a filter or mask on a table; null: it can, or no answer. */
-  abstract expressionError(
-    kind: 'row_filter' | 'column_mask',
-    node: Resource,
-    expression: string,
-  ): Promise<string | null>;
+  abstract expressionError(kind: 'row_filter' | 'column_mask', node: Node, expression: string): Promise<string | null>;
 }
 
 /** The accounts and groups that a grant or a policy can name. */

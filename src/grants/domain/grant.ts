@@ -1,7 +1,7 @@
 import type { Page, PageRequest } from '../../kernel/page.js';
 import type { NamedPrincipal, Principal } from '../../trino-rules/model/principal.js';
 import type { Privilege } from '../../trino-rules/model/privilege.js';
-import type { Resource } from '../../trino-rules/model/resource.js';
+import type { Node } from '../../trino-rules/model/node.js';
 
 /** The account that made a change; null: the command line. */
 export type Actor = { id: number; name: string } | null;
@@ -9,7 +9,7 @@ export type Actor = { id: number; name: string } | null;
 export interface Grant {
   id: number;
   principal: NamedPrincipal;
-  resource: Resource;
+  resource: Node;
   privileges: Privilege[];
   /** No effect from this time on. */
   expiresAt: Date | null;
@@ -22,7 +22,7 @@ export interface Grant {
 
 export interface NewGrant {
   principal: Principal;
-  resource: Resource;
+  resource: Node;
   /** Distinct, in the engine's order: see `orderedPrivileges`. */
   privileges: Privilege[];
   expiresAt: Date | null;

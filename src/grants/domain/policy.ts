@@ -7,7 +7,8 @@ import type {
   Principal,
 } from '../../trino-rules/model/principal.js';
 import { type Privilege, privilegesOn, privilegesProblem } from '../../trino-rules/model/privilege.js';
-import type { ColumnResource, Resource } from '../../trino-rules/model/resource.js';
+import type { Node } from '../../trino-rules/model/node.js';
+import type { ColumnResource } from '../../trino-rules/model/resource.js';
 import { expressionProblem } from '../../trino-rules/model/sql-expression.js';
 
 export const POLICY_KINDS = ['row_filter', 'column_mask', 'hidden_column', 'deny'] as const;
@@ -19,10 +20,10 @@ export const EXCEPTIONS_MOST = 1000;
 
 /** The rule of a policy, by kind. */
 export type PolicyRule =
-  | { kind: 'row_filter'; resource: Resource; expression: string }
+  | { kind: 'row_filter'; resource: Node; expression: string }
   | { kind: 'column_mask'; resource: ColumnResource; expression: string }
   | { kind: 'hidden_column'; resource: ColumnResource }
-  | { kind: 'deny'; resource: Resource; privileges: Privilege[] };
+  | { kind: 'deny'; resource: Node; privileges: Privilege[] };
 
 export interface NewPolicy {
   rule: PolicyRule;
@@ -44,7 +45,7 @@ export interface Policy {
 /** A policy as a request has it, before its fields are checked against its kind. */
 export interface PolicyDraft {
   kind: PolicyKind;
-  resource: Resource & { column?: string };
+  resource: Node & { column?: string };
   expression?: string;
   privileges?: readonly Privilege[];
 }

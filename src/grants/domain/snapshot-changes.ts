@@ -61,7 +61,8 @@ function keyed({ snapshot, descriptions }: DescribedSnapshot) {
 function groupChanges(recorded: DescribedSnapshot, file: DescribedSnapshot, prune: boolean): SnapshotChanges['groups'] {
   const membersIn = ({ snapshot }: DescribedSnapshot) => {
     const rows = new RowExport(snapshot);
-    return (group: SnapshotGroup | null) => new Set(group === null ? [] : rows.group(group).members);
+    return (group: SnapshotGroup | null) =>
+      new Set(group === null ? [] : rows.group(group).members.filter((member) => typeof member === 'string'));
   };
   const [formerMembers, nextMembers] = [membersIn(recorded), membersIn(file)];
   const known = new Map(recorded.snapshot.groups.map((group) => [group.name, group]));

@@ -1,5 +1,5 @@
 import type { Principal } from '../../trino-rules/model/principal.js';
-import type { Resource } from '../../trino-rules/model/resource.js';
+import type { Node } from '../../trino-rules/model/node.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import type { Growth } from './admission-ports.js';
 
@@ -9,7 +9,7 @@ export type WrittenSnapshot = Omit<Snapshot, 'settings' | 'at'>;
 /** The nodes and groups whose rules a transaction changes. */
 export interface Touched {
   /** Each with its ancestors and descendants. A table counts as its schema, whose tables share rules. */
-  nodes: readonly { catalog: string; schema?: string }[];
+  nodes: readonly Node[];
   /** Ids. Touches every node where a grant or a policy names one of these groups. */
   groups: readonly number[];
 }
@@ -28,7 +28,7 @@ export abstract class SnapshotStore {
    * @param node only with what is granted there or above; null: everywhere. Of an engine principal all its grants, which make it one
    * of everyone.
    */
-  abstract readFor(at: Date, principal: Principal, node: Resource | null): Promise<WrittenSnapshot>;
+  abstract readFor(at: Date, principal: Principal, node: Node | null): Promise<WrittenSnapshot>;
   /** The growth by rows written since then that still have effect. */
   abstract growth(since: Date): Promise<Growth>;
 }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
 import type { Principal } from '../../trino-rules/model/principal.js';
 import type { Privilege } from '../../trino-rules/model/privilege.js';
-import type { Resource } from '../../trino-rules/model/resource.js';
+import type { Node } from '../../trino-rules/model/node.js';
 import type { SnapshotGrant, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 import type { Growth } from '../domain/admission-ports.js';
 import { SnapshotStore, type Touched, type WrittenSnapshot } from '../domain/snapshot-store.js';
@@ -136,7 +136,7 @@ export class PostgresSnapshotStore extends SnapshotStore {
     return count > maxRows ? null : this.written(TOUCHED_SNAPSHOT, touched);
   }
 
-  override readFor(at: Date, principal: Principal, node: Resource | null): Promise<WrittenSnapshot> {
+  override readFor(at: Date, principal: Principal, node: Node | null): Promise<WrittenSnapshot> {
     const { type } = principal;
     const [user, group] = [type === 'user' ? principal.id : null, type === 'group' ? principal.id : null];
     const path = [node?.catalog ?? null, node?.schema ?? null, node?.table ?? null];
@@ -147,7 +147,7 @@ export class PostgresSnapshotStore extends SnapshotStore {
     const [lists] = await this.session.manager.query<[Lists]>(query, values);
     return {
       users: lists.users.map(({ id, username: name, is_active: isActive }) => ({ id, name, isActive })),
-      groups: lists.groups,
+      groups: lists.groups.map((group) => ({ ...group, engines: [] })),
       grants: lists.grants.map((row): SnapshotGrant => ({
         id: row.id,
         principal: unnamedPrincipalOf(row) ?? { type: 'everyone' },

@@ -4,8 +4,7 @@ import type {
   PolicyPrincipal,
   Principal,
 } from '../../trino-rules/model/principal.js';
-import { nodeOf } from '../../trino-rules/model/node.js';
-import type { Resource } from '../../trino-rules/model/resource.js';
+import { nodeOf, type Node } from '../../trino-rules/model/node.js';
 
 /** A principal in the tables: one of three columns; of a policy for everyone none. */
 export interface PrincipalIds {
@@ -62,11 +61,11 @@ export interface ResourceColumns {
   table_name: string | null;
 }
 
-export function resourceOf(row: ResourceColumns): Resource {
+export function resourceOf(row: ResourceColumns): Node {
   return nodeOf({ catalog: row.catalog_name, schema: row.schema_name, table: row.table_name });
 }
 
 /** The values for `catalog_name, schema_name, table_name`. */
-export function resourceValues({ catalog, schema, table }: Resource): [string, string | null, string | null] {
-  return [catalog, schema ?? null, table ?? null];
+export function resourceValues({ catalog, schema, table }: Node): [string | null, string | null, string | null] {
+  return [catalog ?? null, schema ?? null, table ?? null];
 }

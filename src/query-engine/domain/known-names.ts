@@ -20,8 +20,8 @@ export class KnownNames {
 
   /** A sentence about the first part that does not exist; null: none, as far as is known. */
   unknownPart({ catalog, schema, table, column }: EngineNode): string | null {
-    const schemas = this.schemas.get(catalog);
-    if (schemas === undefined) return null;
+    const schemas = catalog === undefined ? undefined : this.schemas.get(catalog);
+    if (catalog === undefined || schemas === undefined) return null;
     if (schemas === null) return `the engine has no catalog ${catalog}`;
     // Rules of others may hide a whole catalog from the service: then nothing is known of it.
     const isHidden = ![...schemas].some((name) => name !== 'information_schema');

@@ -5,7 +5,8 @@ import { NO_RULES, type RulesDocument, type TableRule } from '../../trino-rules/
 import { EngineSets } from '../../trino-rules/engine/engine-sets.js';
 import { UserUniverse } from '../../trino-rules/engine/user-universe.js';
 import type { Principal } from '../../trino-rules/model/principal.js';
-import { closedProblem, type Resource } from '../../trino-rules/model/resource.js';
+import type { Node } from '../../trino-rules/model/node.js';
+import { closedProblem } from '../../trino-rules/model/resource.js';
 import type {
   Snapshot,
   SnapshotGrant,
@@ -63,7 +64,7 @@ export function importRules(
     let principal: Principal = { type: 'user', id: first.id };
     if (others.length > 0) {
       const id = groups.length + 1;
-      groups.push({ id, name: `imported-${id}`, members: members.map((member) => member.id) });
+      groups.push({ id, name: `imported-${id}`, members: members.map((member) => member.id), engines: [] });
       principal = { type: 'group', id };
     }
     for (const part of access) addRows(part, principal, grants, policies);
@@ -103,14 +104,14 @@ function catalogsOf({ writableCatalogs, readableCatalogs }: SnapshotSettings): s
 
 /** A named node; `null` tables and schemas are the unnamed ones, which every node has. */
 interface NamedNode {
-  resource: Resource & { catalog: string };
+  resource: Node & { catalog: string };
   below: NamedNode[];
 }
 
 function namedNodes(engine: EngineSets, settings: SnapshotSettings): NamedNode[] {
   // An open pattern brings up one of the names that it matches, which nobody named.
   const spelled = new Set([...spelledNames(engine), ...catalogsOf(settings)]);
-  const open = (resource: Resource, name: string) =>
+  const open = (resource: Node, name: string) =>
     resourceNameProblem(name) === null &&
     spelled.has(name) &&
     closedProblem(resource, settings.metadataCatalog) === null;

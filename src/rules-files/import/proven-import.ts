@@ -66,7 +66,7 @@ export function provenImport(
     }
     // Nodes where more turns out to be given are not imported at all.
     for (const { fact, people } of more) {
-      const catalog = 'resource' in fact ? fact.resource.catalog : null;
+      const catalog = 'resource' in fact ? (fact.resource.catalog ?? null) : null;
       for (const user of people) excluded.push({ user, catalog });
     }
     if (excluded.length > MAX_EXCLUSIONS) throw new Error('the import gives more than the rules, whatever is left out');

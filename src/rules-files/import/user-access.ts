@@ -1,21 +1,21 @@
 import { PRIVILEGES, type Privilege, taken } from '../../trino-rules/model/privilege.js';
-import type { Resource } from '../../trino-rules/model/resource.js';
+import type { Node } from '../../trino-rules/model/node.js';
 import { NO_OUTCOME, type NodeOutcome } from './node-outcome.js';
 
 /** A node with what is to hold there and, for names that the file does not spell out, below it. */
 export interface OutcomeNode {
-  resource: Resource;
+  resource: Node;
   outcome: NodeOutcome;
   below: OutcomeNode[];
 }
 
 /** Grants and policies for one user, or for all users that are alike. */
 export interface UserAccess {
-  grants: { resource: Resource; privileges: Privilege[] }[];
-  denies: { resource: Resource; privileges: Privilege[] }[];
-  filters: { resource: Resource; expression: string }[];
-  hidden: { resource: Resource & { column: string } }[];
-  masks: { resource: Resource & { column: string }; expression: string }[];
+  grants: { resource: Node; privileges: Privilege[] }[];
+  denies: { resource: Node; privileges: Privilege[] }[];
+  filters: { resource: Node; expression: string }[];
+  hidden: { resource: Node & { column: string } }[];
+  masks: { resource: Node & { column: string }; expression: string }[];
 }
 
 /**

@@ -4,7 +4,6 @@ import { compareNames, compareNodes, type Node, nodeKey, nodeOf, parentOf, pathT
 import { type NamedPrincipal, type Principal, principalText } from '../model/principal.js';
 import { type Member, Principals } from '../model/principals.js';
 import type { Privilege } from '../model/privilege.js';
-import type { Resource } from '../model/resource.js';
 import type { Snapshot, SnapshotPolicy } from '../model/snapshot.js';
 import { AccessIndex } from './access-index.js';
 import type { Touched } from './draft.js';
@@ -22,7 +21,7 @@ export interface AccessPart {
 
 export interface AccessDifference {
   principal: NamedPrincipal;
-  resource: Resource;
+  resource: Node;
   gained: AccessPart | null;
   lost: AccessPart | null;
 }
@@ -86,7 +85,7 @@ function likenessIn(
 }
 
 /** Keeps the entries on the way to one of the nodes, or below one. */
-function relatedTo(nodes: readonly Resource[]): (snapshot: Snapshot) => Snapshot {
+function relatedTo(nodes: readonly Node[]): (snapshot: Snapshot) => Snapshot {
   const exact = new Map(nodes.map((node) => [nodeKey(node), nodeOf(node)]));
   const above = new Set([...exact.values()].flatMap((node) => pathTo(node).map(nodeKey)));
   const isRelated = ({ resource }: { resource: Node }): boolean =>
@@ -100,7 +99,7 @@ function relatedTo(nodes: readonly Resource[]): (snapshot: Snapshot) => Snapshot
 
 function* differencesOf(
   principal: NamedPrincipal,
-  touched: readonly Resource[],
+  touched: readonly Node[],
   former: AccessIndex,
   next: AccessIndex,
 ): Generator<[], AccessDifference[]> {

@@ -2,7 +2,6 @@ import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { type Principal, principalText } from '../model/principal.js';
 import { type Node, nodeKey, nodeOf, pathTo } from '../model/node.js';
 import { Principals } from '../model/principals.js';
-import type { Resource } from '../model/resource.js';
 import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from '../model/snapshot.js';
 
 interface Entries {
@@ -17,7 +16,8 @@ interface Entries {
 export class AccessIndex {
   private readonly bySubject = new Map<string, Entries>();
   private readonly byNode = new Map<string, Entries>();
-  private readonly groupsOfUser = new Map<number, SnapshotGroup[]>();
+  /** By the texts of their members. */
+  private readonly groupsOf = new Map<string, SnapshotGroup[]>();
   readonly principals: Principals;
 
   constructor(readonly snapshot: Snapshot) {
@@ -31,7 +31,11 @@ export class AccessIndex {
       at(this.byNode, nodeKey(policy.resource)).policies.push(policy);
     }
     for (const group of snapshot.groups) {
-      for (const member of group.members) getOrInsert(this.groupsOfUser, member, () => []).push(group);
+      const members: Principal[] = [
+        ...group.members.map((id) => ({ type: 'user', id }) as const),
+        ...group.engines.map((name) => ({ type: 'engine', name }) as const),
+      ];
+      for (const member of members) getOrInsert(this.groupsOf, principalText(member), () => []).push(group);
     }
     this.principals = new Principals(snapshot);
   }
@@ -46,7 +50,7 @@ export class AccessIndex {
 
   /** With the entries that name this principal, one of its groups or everyone; of its groups it is the only member. */
   of(principal: Principal): Snapshot {
-    const own = principal.type === 'user' ? { members: [principal.id] } : {};
+    const own = principal.type === 'group' ? {} : onlyMember(principal);
     const groups = this.groupsWith(principal).map((group) => ({ ...group, ...own }));
     const subjects = ['everyone', principalText(principal), ...groups.map(({ id }) => `group:${id}`)];
     const entries = [...new Set(subjects)].map((subject) => this.bySubject.get(subject) ?? noEntries());
@@ -63,17 +67,17 @@ export class AccessIndex {
   }
 
   /** Nodes that grants and policies name, each once. */
-  nodes(): Resource[] {
+  nodes(): Node[] {
     const named = [...this.byNode.values()].flatMap(
       ({ grants, policies }) => (grants[0] ?? policies[0])?.resource ?? [],
     );
     return named.map((resource) => nodeOf(resource));
   }
 
-  /** Groups that a user is in, or the group itself. */
+  /** Groups that a principal is in, or the group itself. */
   groupsWith(principal: Principal): SnapshotGroup[] {
-    if (principal.type === 'user') return this.groupsOfUser.get(principal.id) ?? [];
-    const group = principal.type === 'group' ? this.group(principal.id) : undefined;
+    if (principal.type !== 'group') return this.groupsOf.get(principalText(principal)) ?? [];
+    const group = this.group(principal.id);
     return group ? [group] : [];
   }
 
@@ -83,6 +87,12 @@ export class AccessIndex {
     const policies = entries.flatMap((each) => each.policies).sort(byId);
     return { users, groups, grants, policies, settings, at };
   }
+}
+
+function onlyMember(principal: Exclude<Principal, { type: 'group' }>): Pick<SnapshotGroup, 'members' | 'engines'> {
+  return principal.type === 'user'
+    ? { members: [principal.id], engines: [] }
+    : { members: [], engines: [principal.name] };
 }
 
 function noEntries(): Entries {

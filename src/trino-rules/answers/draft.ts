@@ -1,7 +1,7 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import type { PolicyPrincipal, Principal } from '../model/principal.js';
 import { principalText } from '../model/principal.js';
-import type { Resource } from '../model/resource.js';
+import type { Node } from '../model/node.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../model/snapshot.js';
 
 /** Changes that are not made yet. New grants and policies have ids of their own that no other has. */
@@ -44,7 +44,7 @@ export function withDraft(snapshot: Snapshot, draft: Draft): Snapshot {
 /** Subjects, and the nodes where a draft can change their access, there and below. */
 export interface Touched {
   subjects: readonly PolicyPrincipal[];
-  nodes: Resource[];
+  nodes: Node[];
 }
 
 /** Every node at which the draft writes something, or where a group is named that gains or loses members. */

@@ -1,14 +1,13 @@
 import { type Access, accessOf, type DataIntent, intentAt, type Origin } from '../model/intent.js';
-import { compareNames, compareNodes } from '../model/node.js';
+import { compareNames, compareNodes, type Node } from '../model/node.js';
 import type { Principal } from '../model/principal.js';
 import { isServiceAccount } from '../model/principals.js';
-import type { Resource } from '../model/resource.js';
 import type { SnapshotGrant, SnapshotPolicy } from '../model/snapshot.js';
 import { AccessIndex } from './access-index.js';
 
 /** What a principal may do at a node and below it, up to the nodes that have an entry of their own. */
 export interface EffectiveAccess {
-  resource: Resource;
+  resource: Node;
   access: Access;
   /** The grants that give it; empty for service accounts, whose access follows from the settings. */
   origins: Origin<SnapshotGrant>[];
@@ -22,7 +21,7 @@ export interface EffectiveAccess {
 export function effectiveAccess(
   index: AccessIndex,
   principal: Principal,
-  { after = null, limit = Infinity }: { after?: Resource | null; limit?: number } = {},
+  { after = null, limit = Infinity }: { after?: Node | null; limit?: number } = {},
 ): EffectiveAccess[] {
   const own = new AccessIndex(index.of(principal));
   const found: EffectiveAccess[] = [];
@@ -42,7 +41,7 @@ export function givingGrants({ privileges, grants }: DataIntent): Origin<Snapsho
   );
 }
 
-function namedNodes(own: AccessIndex, principal: Principal): Resource[] {
+function namedNodes(own: AccessIndex, principal: Principal): Node[] {
   const { settings } = own.snapshot;
   if (!isServiceAccount(own.snapshot, principal)) {
     return own

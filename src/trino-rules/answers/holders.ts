@@ -1,11 +1,10 @@
 import { decide, privilegesFor } from '../model/decision.js';
 import { type Access, accessToColumn, intentAt, NO_ACCESS, type Origin } from '../model/intent.js';
-import { compareNames } from '../model/node.js';
+import { compareNames, type Node } from '../model/node.js';
 import { type NamedPrincipal, principalText } from '../model/principal.js';
 import type { Member } from '../model/principals.js';
 import { PRIVILEGES } from '../model/privilege.js';
 import { isAboutData, type Question, type RightQuestion } from '../model/question.js';
-import type { Resource } from '../model/resource.js';
 import type { SnapshotGrant } from '../model/snapshot.js';
 import { AccessIndex } from './access-index.js';
 import { givingGrants } from './effective-access.js';
@@ -20,7 +19,7 @@ export interface Holder {
 }
 
 /** `anything`: whatever can be held at the node. */
-export type HolderQuestion = Question | { about: 'anything'; resource: Resource; column?: string | undefined };
+export type HolderQuestion = Question | { about: 'anything'; resource: Node; column?: string | undefined };
 
 type NodeQuestion = Exclude<HolderQuestion, RightQuestion>;
 

@@ -30,7 +30,7 @@ export function traceRules(evaluator: Evaluator, user: string, question: Questio
 /** Once the catalog may be entered, the engine filters `information_schema` itself. */
 function askedFirst(question: Question): Question {
   if (!isAboutData(question) || question.resource.schema !== INFORMATION_SCHEMA) return question;
-  return { about: 'catalog-mode', resource: { catalog: question.resource.catalog }, mode: 'read-only' };
+  return { about: 'catalog-mode', resource: { catalog: tableAt(question.resource).catalog }, mode: 'read-only' };
 }
 
 /** Of the sections that the engine asks in turn: catalogs, which gate everything below, then that of the rule that decides. */

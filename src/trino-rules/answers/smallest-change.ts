@@ -4,7 +4,8 @@ import type { Principal } from '../model/principal.js';
 import { isServiceAccount, Principals } from '../model/principals.js';
 import { type Privilege, privilegesOn, taken, withContained } from '../model/privilege.js';
 import { type DataQuestion, isAboutData, type Question } from '../model/question.js';
-import { type ColumnResource, closedProblem, type Resource } from '../model/resource.js';
+import { nodeKey, nodeOf, type Node } from '../model/node.js';
+import { type ColumnResource, closedProblem } from '../model/resource.js';
 import type { SnapshotPolicy } from '../model/snapshot.js';
 import { AccessIndex } from './access-index.js';
 import { effectiveAccess } from './effective-access.js';
@@ -12,11 +13,11 @@ import { carrying, nearestMasks, obstacles } from './explanation.js';
 
 /** A change that an administrator can make. */
 export type Change =
-  | { kind: 'grant'; principal: Principal; resource: Resource; privileges: Privilege[] }
+  | { kind: 'grant'; principal: Principal; resource: Node; privileges: Privilege[] }
   | { kind: 'revoke'; grant: number }
   /** One more exception of a policy. */
   | { kind: 'except'; policy: number; principal: Principal }
-  | { kind: 'deny'; principal: Principal; resource: Resource; privileges: Privilege[] }
+  | { kind: 'deny'; principal: Principal; resource: Node; privileges: Privilege[] }
   | { kind: 'hidden_column'; principal: Principal; resource: ColumnResource }
   | { kind: 'activate'; user: number };
 
@@ -65,16 +66,14 @@ function withdrawing(
 ): Change[] | null {
   const { resource, column } = question;
   if (isOpenSystem(resource)) {
-    const catalogs = new Set(
-      effectiveAccess(index, principal).flatMap(({ resource: { catalog }, access }) =>
-        access.privileges.length > 0 ? [catalog] : [],
-      ),
+    const widest = effectiveAccess(index, principal).flatMap(({ resource: { catalog }, access }) =>
+      access.privileges.length > 0 ? [nodeOf({ catalog })] : [],
     );
-    return [...catalogs].map((catalog) => ({
+    return [...new Map(widest.map((node) => [nodeKey(node), node])).values()].map((node) => ({
       kind: 'deny',
       principal,
-      resource: { catalog },
-      privileges: privilegesOn({ catalog }),
+      resource: node,
+      privileges: privilegesOn(node),
     }));
   }
   if (closedProblem(resource, index.snapshot.settings.metadataCatalog) !== null) return null;
@@ -96,6 +95,6 @@ function onlyGrant(intent: Intent, question: DataQuestion): number | null {
   return [...withContained(grant.privileges)].every((privilege) => lost.has(privilege)) ? grant.id : null;
 }
 
-function isOpenSystem({ catalog, schema }: Resource): boolean {
+function isOpenSystem({ catalog, schema }: Node): boolean {
   return catalog === 'system' && schema !== undefined && OPEN_SYSTEM_SCHEMAS.includes(schema);
 }

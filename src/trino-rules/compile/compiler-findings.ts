@@ -67,7 +67,7 @@ function conflictsOfMasks({ policies }: Snapshot, intent: IntentSets): Finding[]
   for (const { kind, resource } of policies) {
     if (kind !== 'column_mask') continue;
     const key = JSON.stringify([resource.catalog, resource.schema, resource.table, resource.column]);
-    if (claimed.has(key)) suspects.add(resource.catalog);
+    if (claimed.has(key)) suspects.add(resource.catalog ?? '');
     claimed.add(key);
   }
   const catalogs = [...intent.root.children()].filter(({ name }) => suspects.has(name));

@@ -32,7 +32,7 @@ export function indexPrincipals(snapshot: Snapshot): PrincipalIndex {
   const none = positions(() => false);
   const serviceAccounts = positions(({ kind }) => kind === 'service-account');
   const activePeople = positions((subject) => subject.kind === 'person' && subject.isActive);
-  const known = engineNamesWithGrants(snapshot);
+  const known = knownEngineNames(snapshot);
   const everyone = activePeople.or(positions(({ kind, name }) => kind === 'engine' && known.has(name)));
 
   const byUser = new Map(
@@ -46,7 +46,17 @@ export function indexPrincipals(snapshot: Snapshot): PrincipalIndex {
       subjects.length,
       ids.flatMap((id) => byUser.get(id) ?? []),
     ).and(activePeople);
-  const byGroup = new Map(snapshot.groups.map(({ id, members }) => [id, people(members)]));
+  const engines = (names: readonly string[]) =>
+    Bitset.of(
+      subjects.length,
+      names.flatMap((name) => byEngineName.get(name) ?? []),
+    );
+  const byGroup = new Map(
+    snapshot.groups.map((group) => {
+      const accounts = people(group.members);
+      return [group.id, group.engines.length === 0 ? accounts : accounts.or(engines(group.engines))] as const;
+    }),
+  );
 
   const resolvePrincipal = (named: PolicyPrincipal): Bitset => {
     switch (named.type) {
@@ -79,15 +89,16 @@ export function indexPrincipals(snapshot: Snapshot): PrincipalIndex {
   return { subjects, none, serviceAccounts, activePeople, resolvePrincipal, resolvePolicy, namesOf, setOf };
 }
 
-/** Engine principals that a live grant names: being named by a policy makes nobody known. */
-function engineNamesWithGrants({ grants, at }: Snapshot): Set<string> {
+/** Engine principals that a live grant names or that are in a group: being named by a policy makes nobody known. */
+function knownEngineNames({ grants, groups, at }: Snapshot): Set<string> {
   const live = grants.filter((grant) => hasEffect(grant, at));
-  return new Set(live.flatMap(({ principal }) => (principal.type === 'engine' ? [principal.name] : [])));
+  const granted = live.flatMap(({ principal }) => (principal.type === 'engine' ? [principal.name] : []));
+  return new Set([...granted, ...groups.flatMap(({ engines }) => engines)]);
 }
 
-function listSubjects({ users, grants, policies, settings }: Snapshot): Subject[] {
+function listSubjects({ users, groups, grants, policies, settings }: Snapshot): Subject[] {
   const serviceAccounts = new Set(settings.serviceAccounts);
-  const engines = new Set<string>();
+  const engines = new Set(groups.flatMap((group) => group.engines));
   const note = (principal: PolicyPrincipal): void => {
     if (principal.type === 'engine') engines.add(principal.name);
   };

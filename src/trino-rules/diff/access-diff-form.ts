@@ -6,8 +6,7 @@ import {
   type AccessFact,
 } from '../engine/access-fact.js';
 import { getOrInsert } from '../../kernel/get-or-insert.js';
-import { LEVELS } from '../model/node.js';
-import type { Resource } from '../model/resource.js';
+import { LEVELS, type Node } from '../model/node.js';
 import type { AccessDiff, AccessDifference } from './access-diff.js';
 import { describeOtherRight, type OtherRight } from './other-right.js';
 
@@ -89,11 +88,11 @@ function factForm(fact: Fact): Pick<AccessDifferenceForm, 'kind' | 'resource'> &
   }
 }
 
-function onColumn({ resource, column }: { resource: Resource; column: string }): NodeForm {
+function onColumn({ resource, column }: { resource: Node; column: string }): NodeForm {
   return { ...cutOff(resource), column };
 }
 
-function cutOff(resource: Resource): NodeForm {
+function cutOff(resource: Node): NodeForm {
   const levels = LEVELS.flatMap((level) => {
     const name = resource[level];
     return name === undefined ? [] : [[level, named(name)] as const];

@@ -1,11 +1,11 @@
 import { displayName, pathOf } from '../engine/access-fact.js';
-import type { Resource } from '../model/resource.js';
+import type { Node } from '../model/node.js';
 
 /** Rights that Grantline's own rules never give. A name that no file spells out is a fresh one. */
 export type OtherRight =
   | { about: 'queries-of-owner'; right: 'view' | 'kill'; owner: string }
   | { about: 'authorization'; to: 'user' | 'role'; name: string }
-  | { about: 'catalog-ownership'; resource: Resource };
+  | { about: 'catalog-ownership'; resource: Node };
 
 export function describeOtherRight(right: OtherRight): string {
   switch (right.about) {

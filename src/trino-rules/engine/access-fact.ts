@@ -1,15 +1,14 @@
 import { FRESH_PREFIX } from '../document/open-names.js';
-import { nodeText, withNames } from '../model/node.js';
+import { nodeText, withNames, type Node } from '../model/node.js';
 import { PRIVILEGE_TERMS } from '../model/privilege.js';
 import type { Question } from '../model/question.js';
-import type { Resource } from '../model/resource.js';
 
 /** A single permission or restriction of a user. An unnamed level of the resource has a fresh name. */
 export type AccessFact =
   | Question
-  | { about: 'row-filter'; resource: Resource; expression: string }
-  | { about: 'hidden-column'; resource: Resource; column: string }
-  | { about: 'column-mask'; resource: Resource; column: string; expression: string };
+  | { about: 'row-filter'; resource: Node; expression: string }
+  | { about: 'hidden-column'; resource: Node; column: string }
+  | { about: 'column-mask'; resource: Node; column: string; expression: string };
 
 /** What restricts a SELECT. */
 export type Restriction = Extract<AccessFact, { about: 'row-filter' | 'hidden-column' | 'column-mask' }>;
@@ -67,7 +66,7 @@ export function withoutSql(text: string): string {
 }
 
 /** `sales.eu.orders`; a fresh name is written as `(any other table)`. */
-export function pathOf(resource: Resource): string {
+export function pathOf(resource: Node): string {
   return nodeText(withNames(resource, (name, level) => displayName(name, `(any other ${level})`)));
 }
 
@@ -93,8 +92,9 @@ export function renamed(
   if (fact.about === 'impersonation') return { ...fact, newUser: user(fact.newUser) };
   if (fact.about === 'session-property')
     return { ...fact, property: object(fact.property), catalog: fact.catalog === null ? null : object(fact.catalog) };
-  const resource = withNames(fact.resource, object);
-  return fact.about === 'routine' ? { ...fact, resource, name: object(fact.name) } : { ...fact, resource };
+  if (fact.about === 'catalog-mode') return { ...fact, resource: withNames(fact.resource, object) };
+  if (fact.about === 'routine') return { ...fact, resource: withNames(fact.resource, object), name: object(fact.name) };
+  return { ...fact, resource: withNames(fact.resource, object) };
 }
 
 /** `instead` for a fresh name; `sales_…` and `(like a1)` for one that an open pattern lets in. */

@@ -23,10 +23,10 @@ export function decidingRule(evaluator: Evaluator, fact: AccessFact, user: strin
       return at('schemas', first.index(rules.schemas, { catalog, schema, user }));
     }
     case 'privilege': {
-      const { resource, privilege } = fact;
+      const table = tableAt(fact.resource);
       const passes =
-        privilege === 'SELECT' ? evaluator.mayRead(user, resource.catalog) : evaluator.mayWrite(user, resource.catalog);
-      return passes ? at('tables', evaluator.tableRule(user, tableAt(resource))) : gate(resource.catalog);
+        fact.privilege === 'SELECT' ? evaluator.mayRead(user, table.catalog) : evaluator.mayWrite(user, table.catalog);
+      return passes ? at('tables', evaluator.tableRule(user, table)) : gate(table.catalog);
     }
     case 'row-filter':
     case 'hidden-column':

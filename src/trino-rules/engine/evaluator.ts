@@ -9,7 +9,7 @@ import type {
   TableRule,
 } from '../document/rules-document.js';
 import type { Question } from '../model/question.js';
-import type { Resource } from '../model/resource.js';
+import type { Node } from '../model/node.js';
 import { FirstMatch, type RuleIndex } from './first-match.js';
 
 export interface SchemaName {
@@ -209,7 +209,7 @@ export class Evaluator {
 type Routine = Omit<Extract<Question, { about: 'routine' }>, 'about'>;
 
 /** A table at a node: an unnamed level has a fresh name. */
-export function tableAt({ catalog, schema = FRESH_PREFIX, table = FRESH_PREFIX }: Resource): TableName {
+export function tableAt({ catalog = FRESH_PREFIX, schema = FRESH_PREFIX, table = FRESH_PREFIX }: Node): TableName {
   return { catalog, schema, table };
 }
 

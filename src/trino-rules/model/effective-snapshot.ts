@@ -1,3 +1,4 @@
+import { compareNames } from './node.js';
 import type { PolicyPrincipal } from './principal.js';
 import { Principals } from './principals.js';
 import { orderedPrivileges } from './privilege.js';
@@ -17,10 +18,11 @@ export function effective(snapshot: Snapshot): Snapshot {
     closedProblem(resource, settings.metadataCatalog) === null;
   return {
     users: byId(snapshot.users),
-    groups: byId(snapshot.groups).map(({ id, name, members }) => ({
+    groups: byId(snapshot.groups).map(({ id, name, members, engines }) => ({
       id,
       name,
       members: members.filter((member) => principals.user(member) !== undefined).sort((a, b) => a - b),
+      engines: engines.filter((engine) => isNamed({ type: 'engine', name: engine })).sort(compareNames),
     })),
     grants: byId(snapshot.grants)
       .filter((grant) => isLive(grant, at) && isOpen(grant) && isNamed(grant.principal))

@@ -3,6 +3,7 @@ import {
   compareNodes,
   covers,
   depth,
+  kindOf,
   levelOf,
   type Node,
   nodeKey,
@@ -13,9 +14,17 @@ import {
 } from './node.js';
 
 const name = fc.constantFrom('a', 'b', 'a_b', 'é');
-const anyNode: fc.Arbitrary<Node> = fc
+const inTree: fc.Arbitrary<Node> = fc
   .array(name, { maxLength: 3 })
   .map(([catalog, schema, table]) => nodeOf({ catalog, schema, table }));
+const routine = fc.tuple(name, name, name).map(([catalog, schema, routine]) => nodeOf({ catalog, schema, routine }));
+const beside: fc.Arbitrary<Node> = fc.constantFrom<Node[]>(
+  { engine: true },
+  { as: { type: 'everyone' } },
+  { as: { type: 'user', id: 1 } },
+  { as: { type: 'engine', name: 'a' } },
+);
+const anyNode = fc.oneof({ weight: 4, arbitrary: inTree }, routine, beside);
 
 describe('a node', () => {
   it('is on the path from the root to each node that it covers', () => {
@@ -31,7 +40,8 @@ describe('a node', () => {
     fc.assert(
       fc.property(anyNode, (node) => {
         const path = pathTo(node);
-        expect(path[0]).toEqual({});
+        const isBeside = ['engine', 'acting'].includes(kindOf(node));
+        expect(path[0]).toEqual(isBeside ? node : {});
         expect(path.at(-1)).toEqual(node);
         expect(path.at(-2) ?? null).toEqual(parentOf(node));
         expect(path.map(depth)).toEqual([...path.keys()]);

@@ -1,11 +1,25 @@
+import { type PolicyPrincipal, principalText } from './principal.js';
+
 /**
- * A node of the tree root ⊃ catalog ⊃ schema ⊃ table, by the names on the way to it; what is left out means everything below.
- * Names are exact and lower-case. A level is named only where the levels above it are: the root names none.
+ * What a grant or a policy is about (access model, section 1): a node of the tree root ⊃ catalog ⊃ schema ⊃ table, by the names on the
+ * way to it, where what is left out means everything below; a routine of a schema; the engine itself; or acting as others. Names are
+ * exact and lower-case. A level is named only where the levels above it are: the root, which is everything, names none.
  */
 export interface Node {
   catalog?: string;
   schema?: string;
   table?: string;
+  /** A function or a procedure of the schema; there is no table beside it. */
+  routine?: string;
+  /** The engine itself; there is nothing beside it. */
+  engine?: true;
+  /** Acting as these; there is nothing beside it. */
+  as?: PolicyPrincipal;
+}
+
+/** Any node of the tree but its root. */
+export interface NodeInCatalog extends Node {
+  catalog: string;
 }
 
 /** From the widest down. */
@@ -13,85 +27,152 @@ export const LEVELS = ['catalog', 'schema', 'table'] as const;
 
 export type Level = (typeof LEVELS)[number];
 
-type InCatalog = Node & { catalog: string };
-type Names = Readonly<Partial<Record<Level, string | null | undefined>>>;
+/** What kind of node it is: a level of the tree, its root, or something beside the tree. */
+export const NODE_KINDS = ['everything', ...LEVELS, 'routine', 'engine', 'acting'] as const;
+
+export type NodeKind = (typeof NODE_KINDS)[number];
+
+/** The fields of a node, as files and bodies have them. */
+export const NODE_FIELDS = [...LEVELS, 'routine', 'engine', 'as'] as const;
+
+export type NodeFields = Partial<Record<(typeof NODE_FIELDS)[number], unknown>>;
+
+/** The first field that cannot stand with the others, or lacks one that it needs; null: they are those of a node. */
+export function misplacedField(fields: NodeFields): { field: keyof NodeFields; message: string } | null {
+  const { catalog, schema, table, routine, engine, as } = fields;
+  if (engine !== undefined && engine !== true) return { field: 'engine', message: 'must be true where it is given' };
+  for (const [alone, value] of [
+    ['engine', engine],
+    ['as', as],
+  ] as const) {
+    const other = NODE_FIELDS.find((field) => field !== alone && fields[field] !== undefined);
+    if (value !== undefined && other !== undefined) return { field: other, message: `cannot be given beside ${alone}` };
+  }
+  if (table !== undefined && routine !== undefined)
+    return { field: 'routine', message: 'cannot be given beside table' };
+  const below = table !== undefined ? 'a table' : routine !== undefined ? 'a routine' : null;
+  if (schema === undefined && below !== null) return { field: 'schema', message: `must be given where ${below} is` };
+  if (catalog === undefined && schema !== undefined)
+    return { field: 'catalog', message: 'must be given where a schema is' };
+  return null;
+}
+
+type Names = Readonly<Partial<Record<Level | 'routine', string | null | undefined>>> & Pick<Node, 'engine' | 'as'>;
 
 /** The node at these names, without anything else that the object holds (a column, an absent level). */
-export function nodeOf(names: Names & { readonly catalog: string }): InCatalog;
+export function nodeOf(names: Names & { readonly catalog: string }): NodeInCatalog;
 export function nodeOf(names: Names): Node;
-export function nodeOf({ catalog, schema, table }: Names): Node {
+export function nodeOf({ catalog, schema, table, routine, engine, as }: Names): Node {
   const node: Node = {};
   if (typeof catalog === 'string') node.catalog = catalog;
   if (typeof schema === 'string') node.schema = schema;
   if (typeof table === 'string') node.table = table;
+  if (typeof routine === 'string') node.routine = routine;
+  if (engine === true) node.engine = true;
+  if (as !== undefined) node.as = as;
   return node;
 }
 
 /** The same node of a tree with other names. */
-export function withNames(node: InCatalog, rename: (name: string, level: Level) => string): InCatalog {
-  const { catalog, schema, table } = node;
-  return nodeOf({
-    catalog: rename(catalog, 'catalog'),
-    schema: schema === undefined ? null : rename(schema, 'schema'),
-    table: table === undefined ? null : rename(table, 'table'),
-  });
+export function withNames(
+  node: NodeInCatalog,
+  rename: (name: string, level: Level | 'routine') => string,
+): NodeInCatalog;
+export function withNames(node: Node, rename: (name: string, level: Level | 'routine') => string): Node;
+export function withNames(node: Node, rename: (name: string, level: Level | 'routine') => string): Node {
+  const renamed = nodeOf(node);
+  for (const level of [...LEVELS, 'routine'] as const) {
+    const name = node[level];
+    if (name !== undefined) renamed[level] = rename(name, level);
+  }
+  return renamed;
 }
 
-/** The names from the catalog down; none for the root. */
+/** The names of the tree's levels, from the catalog down; none for the root, and for what is beside the tree. */
 export function namesOf({ catalog, schema, table }: Node): string[] {
   return [catalog, schema, table].filter((name) => name !== undefined);
 }
 
-/** The deepest level that is named; null: the root. */
-export function levelOf(node: InCatalog): Level;
+export function kindOf(node: Node): NodeKind {
+  if (node.engine === true) return 'engine';
+  if (node.as !== undefined) return 'acting';
+  return node.routine !== undefined ? 'routine' : (levelOf(node) ?? 'everything');
+}
+
+/** Whether it holds data: the root, a catalog, a schema or a table. */
+export function isInTree(node: Node): boolean {
+  return node.engine === undefined && node.as === undefined && node.routine === undefined;
+}
+
+/** The deepest level that is named; null: none. */
+export function levelOf(node: NodeInCatalog): Level;
 export function levelOf(node: Node): Level | null;
 export function levelOf(node: Node): Level | null {
-  return LEVELS[depth(node) - 1] ?? null;
+  return LEVELS[namesOf(node).length - 1] ?? null;
 }
 
-/** From 0, the root, to 3, a table: of two nodes on one path, the deeper is the nearer. */
-export function depth({ catalog, schema, table }: Node): number {
-  return table !== undefined ? 3 : schema !== undefined ? 2 : catalog !== undefined ? 1 : 0;
+/** From 0, the root, to 3, a table or a routine: of two nodes on one path, the deeper is the nearer. */
+export function depth({ catalog, schema, table, routine }: Node): number {
+  return table !== undefined || routine !== undefined ? 3 : schema !== undefined ? 2 : catalog !== undefined ? 1 : 0;
 }
 
-/** The node directly above; null for the root. */
+/** The node directly above; null for the root, and for the engine and acting as others, which nothing is above. */
 export function parentOf(node: Node): Node | null {
+  const { catalog, schema, routine } = node;
+  if (routine !== undefined) return nodeOf({ catalog, schema });
   const level = levelOf(node);
   return level === null ? null : nodeOf({ ...node, [level]: null });
 }
 
-/** The node and those above it, the root first. */
+/** The node and those above it, the widest first. */
 export function pathTo(node: Node): Node[] {
   const parent = parentOf(node);
-  return parent === null ? [{}] : [...pathTo(parent), nodeOf(node)];
+  return parent === null ? [nodeOf(node)] : [...pathTo(parent), nodeOf(node)];
 }
 
 /** Whether an entry on `wide` applies to `node`: the same node, or one above it. */
 export function covers(wide: Node, node: Node): boolean {
+  if (isBeside(wide) || isBeside(node)) return nodeKey(wide) === nodeKey(node);
   return (
     (wide.catalog === undefined || wide.catalog === node.catalog) &&
     (wide.schema === undefined || wide.schema === node.schema) &&
-    (wide.table === undefined || wide.table === node.table)
+    (wide.table === undefined || wide.table === node.table) &&
+    (wide.routine === undefined || wide.routine === node.routine)
   );
+}
+
+function isBeside({ engine, as }: Node): boolean {
+  return engine !== undefined || as !== undefined;
 }
 
 /** Equal for equal nodes alone: names hold no control characters. */
 export function nodeKey(node: Node): string {
-  return namesOf(node).join('\0');
+  if (node.engine === true) return '\0engine';
+  if (node.as !== undefined) return `\0as\0${principalText(node.as)}`;
+  return node.routine === undefined ? namesOf(node).join('\0') : [...namesOf(node), '', node.routine].join('\0');
 }
 
 /** `sales.eu.orders`, for people; empty for the root. */
 export function nodeText(node: Node): string {
-  return namesOf(node).join('.');
+  if (node.engine === true) return 'the engine';
+  if (node.as !== undefined) return `as ${principalText(node.as)}`;
+  return [...namesOf(node), ...(node.routine === undefined ? [] : [node.routine])].join('.');
 }
 
-/** By name, a node before those below it. */
+/** By name, a node before those below it; the tree, then routines at their schemas, the engine and acting as others last. */
 export function compareNodes(a: Node, b: Node): number {
   return (
+    Number(a.engine ?? false) - Number(b.engine ?? false) ||
+    compareNames(actingText(a), actingText(b)) ||
     compareNames(a.catalog ?? '', b.catalog ?? '') ||
     compareNames(a.schema ?? '', b.schema ?? '') ||
-    compareNames(a.table ?? '', b.table ?? '')
+    compareNames(a.table ?? '', b.table ?? '') ||
+    compareNames(a.routine ?? '', b.routine ?? '')
   );
+}
+
+function actingText({ as }: Node): string {
+  return as === undefined ? '' : principalText(as);
 }
 
 /** By code units, whatever the locale. */

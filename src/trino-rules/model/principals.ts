@@ -19,8 +19,8 @@ export class Principals {
   private readonly users: ReadonlyMap<number, Snapshot['users'][number]>;
   private readonly groups: ReadonlyMap<number, SnapshotGroup>;
   private readonly resolved = new Map<string, Members>();
-  /** Each with a live grant that makes it known. */
-  private readonly known = new Map<string, SnapshotGrant>();
+  /** Each with a live grant that makes it known; null: only a group does. */
+  private readonly known = new Map<string, SnapshotGrant | null>();
 
   /** @param assumed engine principals that count as known without a grant, for questions about what would be */
   constructor(
@@ -29,9 +29,11 @@ export class Principals {
   ) {
     this.users = new Map(snapshot.users.map((user) => [user.id, user]));
     this.groups = new Map(snapshot.groups.map((group) => [group.id, group]));
+    for (const name of snapshot.groups.flatMap(({ engines }) => engines))
+      if (!isServiceAccount(snapshot, { type: 'engine', name })) this.known.set(name, null);
     for (const grant of snapshot.grants) {
       const { principal } = grant;
-      if (principal.type !== 'engine' || this.known.has(principal.name) || !isLive(grant, snapshot.at)) continue;
+      if (principal.type !== 'engine' || this.known.get(principal.name) || !isLive(grant, snapshot.at)) continue;
       if (!isServiceAccount(snapshot, principal)) this.known.set(principal.name, grant);
     }
   }
@@ -89,7 +91,7 @@ export class Principals {
   /** Some grants of the snapshot as a part of it in which everyone is the same principals. */
   part(grants: readonly SnapshotGrant[]): SnapshotGrant[] {
     if (!grants.some(({ principal }) => principal.type === 'everyone')) return [...grants];
-    return [...new Set([...grants, ...this.known.values()])];
+    return [...new Set([...grants, ...[...this.known.values()].filter((grant) => grant !== null)])];
   }
 
   private listed(named: PolicyPrincipal): Member[] {
@@ -100,11 +102,18 @@ export class Principals {
       }
       case 'user':
         return this.accounts([named.id]);
-      case 'group':
-        return this.accounts(this.groups.get(named.id)?.members ?? []);
+      case 'group': {
+        const group = this.groups.get(named.id);
+        const engines = (group?.engines ?? []).flatMap((name) => this.engine(name));
+        return [...this.accounts(group?.members ?? []), ...engines];
+      }
       case 'engine':
-        return isServiceAccount(this.snapshot, named) ? [] : [{ type: 'engine', name: named.name }];
+        return this.engine(named.name);
     }
+  }
+
+  private engine(name: string): Member[] {
+    return isServiceAccount(this.snapshot, { type: 'engine', name }) ? [] : [{ type: 'engine', name }];
   }
 
   private accounts(ids: Iterable<number>): Member[] {

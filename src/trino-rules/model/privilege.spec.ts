@@ -3,7 +3,7 @@ import { compile } from '../compile/compile.js';
 import { Evaluator } from '../engine/evaluator.js';
 import { checkRules } from '../verify/check.js';
 import { decide } from './decision.js';
-import { levelOf, type Node, nodeOf } from './node.js';
+import { kindOf, type Node, nodeOf } from './node.js';
 import { PRIVILEGE_TERMS, PRIVILEGES, privilegesOn, privilegesProblem, taken, withContained } from './privilege.js';
 
 /** One of each level, from the widest down. */
@@ -47,8 +47,8 @@ describe('every privilege, on every level', () => {
   it.each(PRIVILEGES)('%s is refused on a level that it is not for', (privilege) => {
     const levels: Node[] = [{}, ...NODES.map(({ node }) => node)];
     const refused = levels.filter((node) => privilegesProblem([privilege], node)?.startsWith(privilege));
-    expect(refused.map(levelOf)).toEqual(
-      levels.map(levelOf).filter((level) => !PRIVILEGE_TERMS[privilege].levels.includes(level)),
+    expect(refused.map(kindOf)).toEqual(
+      levels.map(kindOf).filter((kind) => !PRIVILEGE_TERMS[privilege].on.includes(kind)),
     );
     expect(refused).not.toEqual([]);
   });

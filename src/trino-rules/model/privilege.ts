@@ -1,7 +1,6 @@
 import type { TablePrivilege } from '../document/rules-document.js';
-import { LEVELS, levelOf, type Level, type Node } from './node.js';
+import { kindOf, LEVELS, type Node, type NodeKind } from './node.js';
 import type { Question } from './question.js';
-import type { Resource } from './resource.js';
 
 /** What can be granted and denied, in the order in which it is written. One more needs its terms below, and the compiler's own. */
 export const PRIVILEGES = ['SELECT', 'INSERT', 'DELETE', 'UPDATE', 'OWNERSHIP', 'GRANT_SELECT'] as const;
@@ -14,8 +13,8 @@ export type PrivilegeFamily = 'table' | 'schema' | 'routine' | 'engine' | 'actin
 /** All that sets one privilege apart from another. */
 export interface PrivilegeTerms {
   family: PrivilegeFamily;
-  /** Where it can be granted and denied; null: on the root. */
-  levels: readonly (Level | null)[];
+  /** The kinds of nodes on which it can be granted and denied. */
+  on: readonly NodeKind[];
   /** All that a grant of it gives besides. */
   contains: readonly Privilege[];
   /** All that a deny of it takes besides. */
@@ -29,7 +28,7 @@ export interface PrivilegeTerms {
   /** Whether the engine checks columns: reading them, also for the readers of one's views. */
   readsColumns: boolean;
   /** What is asked about who has it at a node, or at a column in its tables. */
-  asks: (resource: Resource, column?: string) => Question;
+  asks: (resource: Node, column?: string) => Question;
   /** In a sentence, before the node. */
   phrase: string;
 }
@@ -37,7 +36,7 @@ export interface PrivilegeTerms {
 function onTables(privilege: TablePrivilege, phrase: string) {
   return {
     family: 'table',
-    levels: LEVELS,
+    on: LEVELS,
     contains: [],
     takes: [],
     onTables: privilege,
@@ -73,7 +72,7 @@ export function orderedPrivileges(privileges: readonly Privilege[]): Privilege[]
 
 /** What can be granted and denied on a node. */
 export function privilegesOn(node: Node): Privilege[] {
-  return PRIVILEGES.filter((privilege) => PRIVILEGE_TERMS[privilege].levels.includes(levelOf(node)));
+  return PRIVILEGES.filter((privilege) => PRIVILEGE_TERMS[privilege].on.includes(kindOf(node)));
 }
 
 /** Why these cannot be granted or denied together on a node; null: they can. */
@@ -81,9 +80,18 @@ export function privilegesProblem(privileges: readonly Privilege[], node: Node):
   const open = privilegesOn(node);
   const misplaced = privileges.filter((privilege) => !open.includes(privilege));
   if (misplaced.length === 0) return null;
-  const where = levelOf(node) === null ? 'on everything' : `on a ${levelOf(node)}`;
-  return `${misplaced.join(', ')} cannot be given ${where}${open.length > 0 ? `, which has ${open.join(', ')}` : ''}`;
+  return `${misplaced.join(', ')} cannot be given on ${KIND_TEXTS[kindOf(node)]}${open.length > 0 ? `, which has ${open.join(', ')}` : ''}`;
 }
+
+const KIND_TEXTS: Readonly<Record<NodeKind, string>> = {
+  everything: 'everything',
+  catalog: 'a catalog',
+  schema: 'a schema',
+  table: 'a table',
+  routine: 'a routine',
+  engine: 'the engine',
+  acting: 'acting as others',
+};
 
 /** What a grant of these gives: GRANT_SELECT contains SELECT. */
 export function withContained(privileges: readonly Privilege[]): Set<Privilege> {

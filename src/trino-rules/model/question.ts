@@ -4,11 +4,11 @@ import type {
   SystemInformationRight,
   TablePrivilege,
 } from '../document/rules-document.js';
-import type { Resource } from './resource.js';
+import type { Node, NodeInCatalog } from './node.js';
 
 interface AtNode {
   /** An unnamed level has a fresh name. */
-  resource: Resource;
+  resource: Node;
   /** At this column of its tables alone. */
   column?: string | undefined;
 }
@@ -20,10 +20,16 @@ export type DataQuestion =
 /** What belongs to no table. */
 export type RightQuestion =
   /** Whether this is the mode in which a user enters the catalog. */
-  | { about: 'catalog-mode'; resource: Resource; mode: 'all' | 'read-only' }
+  | { about: 'catalog-mode'; resource: NodeInCatalog; mode: 'all' | 'read-only' }
   | { about: 'queries'; right: QueryRight }
   | { about: 'impersonation'; newUser: string }
-  | { about: 'routine'; kind: 'function' | 'procedure'; resource: Resource; name: string; privilege: FunctionPrivilege }
+  | {
+      about: 'routine';
+      kind: 'function' | 'procedure';
+      resource: NodeInCatalog;
+      name: string;
+      privilege: FunctionPrivilege;
+    }
   | { about: 'system-information'; right: SystemInformationRight }
   | { about: 'session-property'; property: string; catalog: string | null };
 

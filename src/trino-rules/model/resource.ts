@@ -1,12 +1,7 @@
-import type { Node } from './node.js';
-
-/** A node that a grant or a policy can name: any but the root. */
-export interface Resource extends Node {
-  catalog: string;
-}
+import { isInTree, nodeText, type Node } from './node.js';
 
 /** What a column mask or a hidden column names: one column name, in everything below the node. */
-export interface ColumnResource extends Resource {
+export interface ColumnResource extends Node {
   column: string;
 }
 
@@ -14,7 +9,9 @@ export interface ColumnResource extends Resource {
  * Why `resource` is closed to grants and policies; null: it is open. The engine lets a user that
  * may enter a catalog read its `information_schema`, filtered, whatever the rules say (seen on 483).
  */
-export function closedProblem({ catalog, schema }: Resource, metadataCatalog: string | null): string | null {
+export function closedProblem(node: Node, metadataCatalog: string | null): string | null {
+  const { catalog, schema } = node;
+  if (!isInTree(node) || catalog === undefined) return `nothing can be given on ${nodeText(node) || 'everything'} yet`;
   if (catalog === metadataCatalog) return `nobody may be given anything in ${catalog}, the service's own catalog`;
   if (catalog === 'system') return 'nobody may be given anything in the catalog system';
   if (schema === 'information_schema') return 'the engine keeps information_schema itself; no rule holds there';

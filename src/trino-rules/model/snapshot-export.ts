@@ -22,7 +22,7 @@ export interface ExportedSnapshot {
 export interface ExportedGroup {
   name: string;
   description?: string;
-  members: string[];
+  members: (string | { engine: string })[];
 }
 
 export type ExportedRow = Readonly<Record<string, unknown>> & {
@@ -67,8 +67,9 @@ export class RowExport {
     this.groups = new Map(groups.map(({ id, name }) => [id, name]));
   }
 
-  group({ name, members }: SnapshotGroup): ExportedGroup {
-    return { name, members: members.map((member) => this.user(member)).sort(compareNames) };
+  group({ name, members, engines }: SnapshotGroup): ExportedGroup {
+    const accounts = members.map((member) => this.user(member)).sort(compareNames);
+    return { name, members: [...accounts, ...[...engines].sort(compareNames).map((engine) => ({ engine }))] };
   }
 
   grant({ principal, resource, privileges, expiresAt }: SnapshotGrant): ExportedRow {

@@ -26,7 +26,7 @@ describe('a snapshot file', () => {
     const reading = read({
       version: 1,
       users: [{ id: 7, name: 'alice', is_active: true }, { name: 'Bob' }],
-      groups: [{ id: 1, name: 'eu-analysts', members: [7, 'Bob'] }],
+      groups: [{ id: 1, name: 'eu-analysts', members: [7, 'Bob', { engine: 'airflow' }] }],
       grants: [
         {
           principal: { type: 'group', name: 'eu-analysts' },
@@ -62,7 +62,7 @@ describe('a snapshot file', () => {
           { id: 7, name: 'alice', isActive: true },
           { id: 8, name: 'Bob', isActive: true },
         ],
-        groups: [{ id: 1, name: 'eu-analysts', members: [7, 8] }],
+        groups: [{ id: 1, name: 'eu-analysts', members: [7, 8], engines: ['airflow'] }],
         grants: [
           {
             id: 1,
@@ -160,7 +160,19 @@ describe('a snapshot file', () => {
     [file({ groups: [{ name: 'a', members: [2] }] }), 'groups[0].members[0]: names no user of this file'],
     [grant({ principal: { type: 'user', name: 'bob' } }), 'grants[0].principal: names no user of this file'],
     [grant({ principal: { type: 'user', id: 1, name: 'bob' } }), 'grants[0].principal: names no user of this file'],
-    [grant({ principal: { type: 'everyone' } }), 'grants[0].principal.type: must be one of user, group, engine'],
+    [grant({ principal: { type: 'everybody' } }), 'grants[0].principal.type: must be one of user, group, engine'],
+    [
+      file({ groups: [{ name: 'a', members: [{ engine: 'ALICE' }] }] }),
+      'groups[0].members[0].engine: is the name of an account, not of an engine principal',
+    ],
+    [
+      policy({ kind: 'row_filter', resource: { catalog: 'sales', engine: true }, expression: 'a' }),
+      'policies[0].resource.catalog: cannot be given beside engine',
+    ],
+    [
+      policy({ kind: 'row_filter', resource: { catalog: 'sales', routine: 'sync' }, expression: 'a' }),
+      'policies[0].resource.schema: must be given where a routine is',
+    ],
     [
       grant({ principal: { type: 'engine', name: 'ALICE' } }),
       'grants[0].principal.name: is the name of an account, not of an engine principal',

@@ -31,12 +31,14 @@ export function readSnapshot(value: unknown, defaults: SnapshotDefaults): Snapsh
   });
   const named = numbered(form, file.groups, 'groups', (row, path, id) => {
     const { name, members } = form.object(row, path, ['id', 'name', 'members', 'description']);
-    return { id, name: form.text(name, `${path}.name`, nameProblem), members: [], listed: members ?? [], path };
+    return { id, name: form.text(name, `${path}.name`, nameProblem), listed: members ?? [], path };
   });
   const names = new SnapshotNames(form, users, named, settings);
   const groups = named.map(({ id, name, listed, path }) => {
-    const members = form.list(listed, `${path}.members`, (member, at) => names.member(member, at));
-    return { id, name, members: [...new Set(members)] };
+    const listing = form.list(listed, `${path}.members`, (member, at) => names.member(member, at));
+    const members = listing.flatMap((member) => (member.type === 'user' ? [member.id] : []));
+    const engines = listing.flatMap((member) => (member.type === 'engine' ? [member.name] : []));
+    return { id, name, members: [...new Set(members)], engines: [...new Set(engines)] };
   });
   const rows = new SnapshotRows(form, names, settings);
   const grants = numbered(form, file.grants, 'grants', (row, path, id) => rows.grant(row, path, id));
@@ -58,10 +60,10 @@ export function writeSnapshot({ users, groups, grants, policies, settings, at }:
   return {
     version: 1,
     users: users.map(({ id, name, isActive }) => ({ id, name, is_active: isActive })),
-    groups: groups.map(({ id, name, members }) => ({
+    groups: groups.map(({ id, name, members, engines }) => ({
       id,
       name,
-      members: members.map((member) => userNames.get(member)),
+      members: [...members.map((member) => userNames.get(member)), ...engines.map((engine) => ({ engine }))],
     })),
     grants: grants.map((grant) => ({
       id: grant.id,

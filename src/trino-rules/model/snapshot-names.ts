@@ -56,11 +56,12 @@ export class SnapshotNames {
     return { type };
   }
 
-  /** A member of a group: an account's id or its name. */
-  member(value: unknown, path: string): number {
-    return typeof value === 'string'
-      ? this.find('user', undefined, value, path)
-      : this.find('user', value, undefined, path);
+  /** A member of a group: an account's id or its name, or an engine principal as `{"engine": name}`. */
+  member(value: unknown, path: string): Exclude<Principal, { type: 'group' }> {
+    if (typeof value === 'string') return { type: 'user', id: this.find('user', undefined, value, path) };
+    if (typeof value !== 'object') return { type: 'user', id: this.find('user', value, undefined, path) };
+    const { engine } = this.form.object(value, path, ['engine']);
+    return { type: 'engine', name: this.engineName(engine, `${path}.engine`) };
   }
 
   private find(kind: 'user' | 'group', id: unknown, name: unknown, path: string): number {

@@ -1,7 +1,7 @@
 import { resourceNameProblem } from '../../kernel/name.js';
-import { LEVELS, nodeOf } from './node.js';
+import { type Level, LEVELS, misplacedField, NODE_FIELDS, type NodeFields, nodeOf, type Node } from './node.js';
 import { orderedPrivileges, privilegesOn, type Privilege } from './privilege.js';
-import { closedProblem, type ColumnResource, type Resource } from './resource.js';
+import { closedProblem, type ColumnResource } from './resource.js';
 import type { SnapshotDecoder } from './snapshot-decoder.js';
 import type { SnapshotNames } from './snapshot-names.js';
 import type { SnapshotGrant, SnapshotPolicy, SnapshotSettings } from './snapshot.js';
@@ -17,7 +17,7 @@ export class SnapshotRows {
 
   grant(value: unknown, path: string, id: number): SnapshotGrant {
     const row = this.form.object(value, path, GRANT_KEYS);
-    const principal = this.names.principal(row.principal, `${path}.principal`);
+    const principal = this.names.subject(row.principal, `${path}.principal`);
     const resource = this.resource(row.resource, `${path}.resource`);
     return {
       id,
@@ -65,8 +65,8 @@ export class SnapshotRows {
     }
   }
 
-  private resource(value: unknown, path: string): Resource {
-    return this.node(this.form.object(value, path, LEVELS), path);
+  private resource(value: unknown, path: string): Node {
+    return this.node(this.form.object(value, path, NODE_FIELDS), path);
   }
 
   private column(value: unknown, path: string): ColumnResource {
@@ -74,19 +74,18 @@ export class SnapshotRows {
     return { ...this.node(node, path), column: this.name(column, `${path}.column`) };
   }
 
-  private node(
-    { catalog, schema, table }: { catalog?: unknown; schema?: unknown; table?: unknown },
-    path: string,
-  ): Resource {
-    if (table !== undefined && schema === undefined)
-      this.form.refuse(`${path}.schema`, 'must be given where a table is');
+  private node(fields: NodeFields, path: string): Node {
+    const misplaced = misplacedField(fields);
+    if (misplaced !== null) this.form.refuse(`${path}.${misplaced.field}`, misplaced.message);
+    const name = (field: Level | 'routine') =>
+      fields[field] === undefined ? null : this.name(fields[field], `${path}.${field}`);
     const resource = nodeOf({
-      catalog: this.name(catalog, `${path}.catalog`),
-      schema: schema === undefined ? null : this.name(schema, `${path}.schema`),
-      table: table === undefined ? null : this.name(table, `${path}.table`),
+      ...{ catalog: name('catalog'), schema: name('schema'), table: name('table'), routine: name('routine') },
+      ...(fields.engine === true && { engine: true }),
+      ...(fields.as !== undefined && { as: this.names.subject(fields.as, `${path}.as`) }),
     });
     const problem = closedProblem(resource, this.settings.metadataCatalog);
-    if (problem !== null) this.form.refuse(path, problem);
+    if (problem !== null && misplaced === null) this.form.refuse(path, problem);
     return resource;
   }
 

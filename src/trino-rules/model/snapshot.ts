@@ -1,6 +1,7 @@
 import type { PolicyPrincipal, Principal } from './principal.js';
 import type { Privilege } from './privilege.js';
-import type { ColumnResource, Resource } from './resource.js';
+import type { Node } from './node.js';
+import type { ColumnResource } from './resource.js';
 
 /** An account. `name` is what the engine knows the person as, spelled as stored (it may hold upper-case letters). */
 export interface SnapshotUser {
@@ -14,13 +15,15 @@ export interface SnapshotGroup {
   name: string;
   /** Ids of accounts. */
   members: readonly number[];
+  /** Names of engine principals that are members besides. */
+  engines: readonly string[];
 }
 
 export interface SnapshotGrant {
   /** The row's id, for explanations; a snapshot file without ids numbers them from 1. */
   id: number;
   principal: PolicyPrincipal;
-  resource: Resource;
+  resource: Node;
   privileges: readonly Privilege[];
   /** Without effect from this moment on. */
   expiresAt: Date | null;
@@ -40,10 +43,10 @@ interface PolicyBase {
 }
 
 export type SnapshotPolicy =
-  | (PolicyBase & { kind: 'row_filter'; resource: Resource; expression: string })
+  | (PolicyBase & { kind: 'row_filter'; resource: Node; expression: string })
   | (PolicyBase & { kind: 'column_mask'; resource: ColumnResource; expression: string })
   | (PolicyBase & { kind: 'hidden_column'; resource: ColumnResource })
-  | (PolicyBase & { kind: 'deny'; resource: Resource; privileges: readonly Privilege[] });
+  | (PolicyBase & { kind: 'deny'; resource: Node; privileges: readonly Privilege[] });
 
 /** The settings that shape the rules; names as in `.env.example`. */
 export interface SnapshotSettings {

@@ -10,7 +10,7 @@ export class PrincipalIndex {
   readonly subjects: readonly Subject[];
   readonly serviceAccounts: readonly number[];
   readonly activePeople: readonly number[];
-  /** An engine principal is known by a live grant alone. */
+  /** An engine principal is known by a live grant, or by being in a group. */
   private readonly everyone: readonly number[];
   private readonly byAccount = new Map<number, number>();
   private readonly byEngineName = new Map<string, number>();
@@ -25,21 +25,30 @@ export class PrincipalIndex {
       if (isActive) this.byAccount.set(id, position);
     }
     const named: PolicyPrincipal[] = [...grants, ...policies].map(({ principal }) => principal);
-    for (const principal of [...named, ...policies.flatMap(({ except }) => except)]) {
-      if (principal.type !== 'engine' || accounts.has(principal.name) || this.byEngineName.has(principal.name))
-        continue;
-      this.byEngineName.set(principal.name, enter({ kind: 'engine', name: principal.name }));
+    named.push(...policies.flatMap(({ except }) => except));
+    const inGroups = groups.flatMap((group) => group.engines);
+    for (const name of [...named.flatMap((each) => (each.type === 'engine' ? [each.name] : [])), ...inGroups]) {
+      if (accounts.has(name) || this.byEngineName.has(name)) continue;
+      this.byEngineName.set(name, enter({ kind: 'engine', name }));
     }
     this.serviceAccounts = [...accounts].map((name) => enter({ kind: 'service-account', name }));
     this.subjects = list;
     this.activePeople = [...this.byAccount.values()];
-    const known = new Set<number>();
+    const known = new Set(inGroups.flatMap((name) => oneOrNone(this.byEngineName.get(name))));
     for (const grant of grants) {
       if (grant.principal.type !== 'engine' || !isLive(grant, at)) continue;
       for (const position of oneOrNone(this.byEngineName.get(grant.principal.name))) known.add(position);
     }
     this.everyone = [...this.activePeople, ...known];
-    this.byGroup = new Map(groups.map(({ id, members }) => [id, members.flatMap((member) => this.account(member))]));
+    this.byGroup = new Map(
+      groups.map(({ id, members, engines }) => [
+        id,
+        [
+          ...members.flatMap((member) => this.account(member)),
+          ...engines.flatMap((name) => oneOrNone(this.byEngineName.get(name))),
+        ],
+      ]),
+    );
   }
 
   /** Members of what a grant or a policy names: active people and engine principals, never a service account. */

@@ -1,17 +1,17 @@
 import fc from 'fast-check';
 import { decide } from '../../../src/trino-rules/model/decision.js';
-import { nodeOf } from '../../../src/trino-rules/model/node.js';
+import { nodeOf, type Node } from '../../../src/trino-rules/model/node.js';
 import type { Principal } from '../../../src/trino-rules/model/principal.js';
 import { PRIVILEGE_TERMS, PRIVILEGES, type Privilege } from '../../../src/trino-rules/model/privilege.js';
-import type { Resource } from '../../../src/trino-rules/model/resource.js';
 import type { Snapshot } from '../../../src/trino-rules/model/snapshot.js';
 import { anySnapshotWithGrantsToEveryone } from '../snapshots/any-snapshot.js';
 
 export const users = ({ users }: Snapshot): Principal[] => users.map(({ id }) => ({ type: 'user', id }));
 const groups = ({ groups }: Snapshot): Principal[] => groups.map(({ id }) => ({ type: 'group', id }));
-export const engines = ({ grants, settings }: Snapshot): Principal[] => {
+export const engines = ({ groups, grants, settings }: Snapshot): Principal[] => {
   const named = grants.flatMap(({ principal }) => (principal.type === 'engine' ? [principal.name] : []));
-  return [...new Set([...named, ...settings.serviceAccounts])].map((name) => ({ type: 'engine', name }));
+  const members = groups.flatMap((group) => group.engines);
+  return [...new Set([...named, ...members, ...settings.serviceAccounts])].map((name) => ({ type: 'engine', name }));
 };
 export const principals = (snapshot: Snapshot): Principal[] => [
   ...users(snapshot),
@@ -20,8 +20,8 @@ export const principals = (snapshot: Snapshot): Principal[] => [
 ];
 
 /** Every named node, one unnamed below each, and the catalogs that only settings name. */
-export const nodes = ({ grants, policies, settings }: Snapshot): Resource[] => {
-  const named = [...grants, ...policies].flatMap(({ resource: { catalog, schema, table } }): Resource[] => [
+export const nodes = ({ grants, policies, settings }: Snapshot): Node[] => {
+  const named = [...grants, ...policies].flatMap(({ resource: { catalog = 'any', schema, table } }): Node[] => [
     ...[nodeOf({ catalog }), nodeOf({ catalog, schema }), nodeOf({ catalog, schema, table })],
     { catalog, schema: 'any' },
     ...(schema === undefined ? [] : [{ catalog, schema, table: 'any' }]),
@@ -33,7 +33,7 @@ export const nodes = ({ grants, policies, settings }: Snapshot): Resource[] => {
 
 /** A question about data, with a column or without. */
 export interface Asked {
-  resource: Resource;
+  resource: Node;
   column?: string | undefined;
   privilege: Privilege;
 }

@@ -111,13 +111,14 @@ interface TableAsked extends SchemaAsked {
 
 type Columns = readonly (string | undefined)[];
 
-function principalNamed({ users, settings, grants, policies }: Snapshot, name: string): Principal | null {
+function principalNamed({ users, groups, settings, grants, policies }: Snapshot, name: string): Principal | null {
   const person = users.find((user) => user.name === name);
   if (person) return { type: 'user', id: person.id };
   const named = [...grants, ...policies].some(
     ({ principal }) => principal.type === 'engine' && principal.name === name,
   );
-  return named || settings.serviceAccounts.includes(name) ? { type: 'engine', name } : null;
+  const isInGroup = groups.some(({ engines }) => engines.includes(name));
+  return named || isInGroup || settings.serviceAccounts.includes(name) ? { type: 'engine', name } : null;
 }
 
 function shows(access: Access, column: string): boolean {

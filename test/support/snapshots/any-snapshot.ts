@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { PolicyPrincipal, Principal } from '../../../src/trino-rules/model/principal.js';
 import { PRIVILEGES, type Privilege } from '../../../src/trino-rules/model/privilege.js';
-import type { Resource } from '../../../src/trino-rules/model/resource.js';
+import type { Node } from '../../../src/trino-rules/model/node.js';
 import type {
   Snapshot,
   SnapshotGrant,
@@ -138,9 +138,12 @@ function anyUser(id: number, name: string): fc.Arbitrary<SnapshotUser> {
   return mostly.map((isActive) => ({ id, name, isActive }));
 }
 
-function anyGroup(id: number, { people }: Parts): fc.Arbitrary<SnapshotGroup> {
+function anyGroup(id: number, { people, engines }: Parts): fc.Arbitrary<SnapshotGroup> {
   const everyUser = Array.from({ length: people }, (_, i) => i + 1);
-  return fc.subarray(everyUser).map((members) => ({ id, name: `group ${id}`, members }));
+  const inGroup = mostly.chain((isOnlyPeople) => fc.subarray([...engines], isOnlyPeople ? { maxLength: 0 } : {}));
+  return fc
+    .record({ members: fc.subarray(everyUser), engines: inGroup })
+    .map((members) => ({ id, name: `group ${id}`, ...members }));
 }
 
 function anyPrincipal({ people, groups, engines }: Parts): fc.Arbitrary<Principal> {
@@ -151,7 +154,7 @@ function anyPrincipal({ people, groups, engines }: Parts): fc.Arbitrary<Principa
   return fc.oneof({ weight: 3, arbitrary: group }, { weight: 3, arbitrary: user }, engine);
 }
 
-function anyResource({ names }: Parts): fc.Arbitrary<Resource> {
+function anyResource({ names }: Parts): fc.Arbitrary<Node> {
   const closed = fc.constantFrom('system', 'grantline');
   const catalog = fc.oneof({ weight: 20, arbitrary: fc.constantFrom(...names.slice(0, 2), 'lake') }, closed);
   // The first are named often, so that grants and policies overlap.

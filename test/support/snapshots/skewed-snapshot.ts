@@ -1,6 +1,6 @@
 import type { PolicyPrincipal, Principal } from '../../../src/trino-rules/model/principal.js';
 import type { Privilege } from '../../../src/trino-rules/model/privilege.js';
-import type { Resource } from '../../../src/trino-rules/model/resource.js';
+import type { Node } from '../../../src/trino-rules/model/node.js';
 import type {
   Snapshot,
   SnapshotGrant,
@@ -101,6 +101,7 @@ function groupsOf({ people, groups }: SnapshotSize, called: GeneratedNames, chan
       id: i + 1,
       name: called.group(i + 1),
       members: chance.sample(people, count).map((position) => position + 1),
+      engines: [],
     };
   });
 }
@@ -132,7 +133,7 @@ function aSchema(chance: Chance, tree: readonly Schema[][]): Schema {
   return chance.pick(chance.pick(tree));
 }
 
-function nodeIn({ catalog, schema, tables }: Schema, chance: Chance, depths: Depths): Resource {
+function nodeIn({ catalog, schema, tables }: Schema, chance: Chance, depths: Depths): Node {
   const depth = chance.weighted(depths);
   if (depth === 'catalog') return { catalog };
   return depth === 'schema' ? { catalog, schema } : { catalog, schema, table: chance.pick(tables) };

@@ -1,7 +1,7 @@
-import { nodeOf } from '../../../src/trino-rules/model/node.js';
+import { nodeOf, type Node } from '../../../src/trino-rules/model/node.js';
 import type { PolicyPrincipal, Principal } from '../../../src/trino-rules/model/principal.js';
 import { PRIVILEGES, type Privilege } from '../../../src/trino-rules/model/privilege.js';
-import type { ColumnResource, Resource } from '../../../src/trino-rules/model/resource.js';
+import type { ColumnResource } from '../../../src/trino-rules/model/resource.js';
 import type {
   Snapshot,
   SnapshotGrant,
@@ -25,7 +25,7 @@ export const SETTINGS: SnapshotSettings = {
 
 /**
  * Builds a small snapshot: a call selects a subject, the next ones add its grants and policies.
- * Users are created when they are first named. Paths are written `catalog.schema.table`.
+ * Users are created when they are first named. Paths are written `catalog.schema.table`; an empty one is everything.
  */
 export function aSnapshot(): SnapshotBuilder {
   return new SnapshotBuilder();
@@ -44,9 +44,9 @@ class SnapshotBuilder {
     return this;
   }
 
-  group(name: string, members: readonly string[]): this {
+  group(name: string, members: readonly string[], engines: readonly string[] = []): this {
     const id = this.groups.length + 1;
-    this.groups.push({ id, name, members: members.map((member) => this.userId(member)) });
+    this.groups.push({ id, name, members: members.map((member) => this.userId(member)), engines });
     this.subject = { type: 'group', id };
     return this;
   }
@@ -131,8 +131,8 @@ class SnapshotBuilder {
   }
 }
 
-function at(path: string): Resource {
-  const [catalog = '', schema, table] = path.split('.');
+function at(path: string): Node {
+  const [catalog, schema, table] = path === '' ? [] : path.split('.');
   return nodeOf({ catalog, schema, table });
 }
 

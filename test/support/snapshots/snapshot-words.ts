@@ -1,7 +1,7 @@
 import { indexPrincipals } from '../../../src/trino-rules/compile/principal-index.js';
 import { intentAt } from '../../../src/trino-rules/model/intent.js';
 import type { Subject } from '../../../src/trino-rules/model/principal.js';
-import type { Resource } from '../../../src/trino-rules/model/resource.js';
+import type { Node } from '../../../src/trino-rules/model/node.js';
 import type { Snapshot } from '../../../src/trino-rules/model/snapshot.js';
 import type { Words, PreferredQuestion } from '../rules/engine-question.js';
 
@@ -41,11 +41,11 @@ export function wordsOf(snapshot: Snapshot): Words {
 /** Principals with access, weighted towards filters and masks, and users that the service account may impersonate. */
 function preferredQuestions(
   snapshot: Snapshot,
-  resources: readonly Resource[],
+  resources: readonly Node[],
   list: readonly Subject[],
 ): PreferredQuestion[] {
   const nodes = [...resources, { catalog: 'lake' }, { catalog: 'tpch' }].map(
-    ({ catalog, schema = 'unknown', table = 'unknown' }: Resource) => ({ catalog, schema, table }),
+    ({ catalog = 'unknown', schema = 'unknown', table = 'unknown' }: Node) => ({ catalog, schema, table }),
   );
   const people = list.filter(({ kind }) => kind === 'person').map(({ name }) => name);
   const impersonations = people.map((otherUser) => ({
