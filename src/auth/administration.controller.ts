@@ -1,5 +1,6 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
-import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query, Res } from '@nestjs/common';
+import { ApiBearerAuth, ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { found, Refused } from '../kernel/errors.js';
 import { mapPage } from '../kernel/page.js';
@@ -14,9 +15,22 @@ import {
 } from '../platform/access.js';
 import { ApiRoute, NoContent } from '../platform/openapi.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
-import { toChange, toFilter, UserChangeDto, UserPage, UserQuery } from './administration.dto.js';
+import {
+  AccountResponse,
+  NewUserDto,
+  NewUserResponse,
+  toAccountResponse,
+  toChange,
+  toFilter,
+  toNewUser,
+  toNewUserResponse,
+  UserChangeDto,
+  UserPage,
+  UserQuery,
+} from './administration.dto.js';
 import { AdministrationService } from './administration.service.js';
-import { OneTimePasswordResponse, toUserResponse, UserResponse } from './auth.dto.js';
+import { OneTimePasswordResponse } from './auth.dto.js';
+import { type Account, holderText, type NameHolder } from '../users/domain/account.js';
 import { PasswordsService } from './passwords.service.js';
 
 @ApiTags('users')
@@ -33,32 +47,60 @@ export class AdministrationController {
   @Get()
   @ApiOkResponse({ type: UserPage })
   async list(@Query() query: UserQuery): Promise<UserPage> {
-    return mapPage(await this.administration.list(toFilter(query), query), toUserResponse);
+    return mapPage(await this.administration.list(toFilter(query), query), toAccountResponse);
+  }
+
+  @ApiRoute('createUser', 'Make an account without a password, or with a one-time password', 'username_taken', 'busy')
+  @Post()
+  @ApiCreatedResponse({ type: NewUserResponse })
+  async create(
+    @Body() body: NewUserDto,
+    @CurrentAuditContext() by: AuditContext,
+    @CurrentClient() client: Client,
+    @UntilClientGone() signal: AbortSignal,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<NewUserResponse> {
+    const outcome = await this.administration.create(toNewUser(body), by, client, signal);
+    if (outcome.kind !== 'created') throw nameTaken(body.username, outcome);
+    void reply.header('Location', `/api/admin/users/${outcome.account.id}`);
+    return toNewUserResponse(outcome);
   }
 
   @ApiRoute('getUser', 'One account')
   @Get(':id')
-  @ApiOkResponse({ type: UserResponse })
-  async find(@Param('id', RowIdPipe) id: number): Promise<UserResponse> {
-    return toUserResponse(found(await this.administration.find(id)));
+  @ApiOkResponse({ type: AccountResponse })
+  async find(@Param('id', RowIdPipe) id: number): Promise<AccountResponse> {
+    return toAccountResponse(found(await this.administration.find(id)));
   }
 
-  @ApiRoute('changeUser', 'Change the role of an account, or activate or deactivate it', 'last_administrator')
+  @ApiRoute(
+    'changeUser',
+    'Change the role of an account, activate or deactivate it, or rename one without a password',
+    'last_administrator',
+    'username_taken',
+    'account_has_password',
+  )
   @Patch(':id')
-  @ApiOkResponse({ type: UserResponse })
+  @ApiOkResponse({ type: AccountResponse })
   async change(
     @Param('id', RowIdPipe) id: number,
     @Body() body: UserChangeDto,
     @CurrentAuditContext() by: AuditContext,
-  ): Promise<UserResponse> {
+  ): Promise<AccountResponse> {
     const outcome = await this.administration.change(id, toChange(body), by);
     switch (outcome.kind) {
       case 'changed':
-        return toUserResponse(outcome.account);
+        return toAccountResponse(outcome.account);
       case 'unknown':
         throw new Refused('not_found');
       case 'last-administrator':
         throw new Refused('last_administrator');
+      case 'has-password':
+        throw new Refused('account_has_password', {
+          detail: 'An account with a password keeps the name it signs in by.',
+        });
+      case 'name-taken':
+        throw nameTaken(body.username ?? '', outcome);
     }
   }
 
@@ -82,4 +124,9 @@ export class AdministrationController {
     const { password, until } = found(await this.passwords.setOneTimePassword(id, user, client, signal));
     return { one_time_password: password, expires_at: until.toISOString() };
   }
+}
+
+function nameTaken(asked: string, taken: { holder: NameHolder } | { account: Account }): Refused {
+  const holder: NameHolder = 'holder' in taken ? taken.holder : { name: asked, holder: 'account' };
+  return new Refused('username_taken', { detail: `${asked} ${holderText(holder, asked)}.` });
 }

@@ -1,13 +1,32 @@
-import { ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsBoolean, IsIn, IsOptional, ValidateIf } from 'class-validator';
-import { PageResponse } from '../platform/api-fields.js';
+import { INTEGER, MOMENT, NULLABLE_MOMENT, NULLABLE_TEXT, PageResponse, TEXTS } from '../platform/api-fields.js';
 import { PageQuery } from '../platform/page.dto.js';
-import { TextRule, WITHOUT_NUL } from '../platform/validation.js';
-import { type Role, ROLES, type UserFilter } from '../users/domain/account.js';
-import { UserResponse } from './auth.dto.js';
+import { FieldRule, TextRule, WITHOUT_NUL } from '../platform/validation.js';
+import { accountNameProblem } from '../users/domain/account-name.js';
+import {
+  type Account,
+  type AccountEdit,
+  emailProblem,
+  type Role,
+  ROLES,
+  type Source,
+  SOURCES,
+  type UserFilter,
+} from '../users/domain/account.js';
+import type { MadeAccount, NewUser } from './administration.service.js';
 
 const ONE_ROLE = { message: `must be one of ${ROLES.join(', ')}` };
+
+const NAME = {
+  type: String,
+  minLength: 1,
+  maxLength: 128,
+  pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]+$',
+  description:
+    'As the engine sees it: NFC, without control, format or unassigned characters, without blanks at its ends; does not begin with service-account-. Unique in any case.',
+};
 
 export class UserQuery extends PageQuery {
   @ApiPropertyOptional({
@@ -29,6 +48,34 @@ export class UserQuery extends PageQuery {
   @IsOptional()
   @IsBoolean({ message: 'must be true or false' })
   is_active?: boolean;
+
+  @ApiPropertyOptional({ enum: SOURCES, description: 'How the account came to be.' })
+  @IsOptional()
+  @IsIn(SOURCES, { message: `must be one of ${SOURCES.join(', ')}` })
+  source?: Source;
+}
+
+export class NewUserDto {
+  @ApiProperty(NAME)
+  @TextRule(accountNameProblem)
+  username!: string;
+
+  @ApiPropertyOptional({ format: 'email', maxLength: 254 })
+  @FieldRule((value) => {
+    if (value === undefined) return null;
+    return typeof value === 'string' ? emailProblem(value) : 'must be a string';
+  })
+  email?: string;
+
+  @ApiPropertyOptional({ enum: ROLES, default: 'user' })
+  @ValidateIf(({ role }: NewUserDto) => role !== undefined)
+  @IsIn(ROLES, ONE_ROLE)
+  role?: Role;
+
+  @ApiPropertyOptional({ description: 'Answer a one-time password, with which the account signs in and sets its own.' })
+  @ValidateIf(({ one_time_password }: NewUserDto) => one_time_password !== undefined)
+  @IsBoolean({ message: 'must be true or false' })
+  one_time_password?: boolean;
 }
 
 export class UserChangeDto {
@@ -41,18 +88,79 @@ export class UserChangeDto {
   @ValidateIf(({ role }: UserChangeDto) => role !== undefined)
   @IsIn(ROLES, ONE_ROLE)
   role?: Role;
+
+  @ApiPropertyOptional({ ...NAME, description: `${NAME.description} Only of an account without a password.` })
+  @FieldRule((value) => {
+    if (value === undefined) return null;
+    return typeof value === 'string' ? accountNameProblem(value) : 'must be a string';
+  })
+  username?: string;
 }
 
-export class UserPage extends PageResponse(UserResponse) {}
+/** An account as administrators see it. */
+export class AccountResponse {
+  @ApiProperty({ ...INTEGER, example: 12 }) id!: number;
+  @ApiProperty({ example: 'alice' }) username!: string;
+  @ApiProperty({ ...NULLABLE_TEXT, example: 'alice@example.org' }) email!: string | null;
+  @ApiProperty({ enum: ROLES }) role!: Role;
+  @ApiProperty() is_active!: boolean;
+  @ApiProperty({ ...MOMENT, example: '2026-11-20T12:00:00.000Z' }) created_at!: string;
+  @ApiProperty({ enum: SOURCES, description: 'How the account came to be.' }) source!: Source;
+  @ApiProperty({ description: 'Without one, the account cannot sign in by a password, and can be renamed.' })
+  has_password!: boolean;
+}
+
+export class UserPage extends PageResponse(AccountResponse) {}
+
+export class NewUserResponse extends AccountResponse {
+  @ApiProperty({
+    ...NULLABLE_TEXT,
+    description: 'Shown here and never again. It opens nothing but POST /api/auth/password.',
+  })
+  one_time_password!: string | null;
+
+  @ApiProperty({ ...NULLABLE_MOMENT, description: 'Until when the one-time password can be used to sign in.' })
+  one_time_password_expires_at!: string | null;
+
+  @ApiProperty({ ...TEXTS, description: 'That another account has the e-mail address, which is then not stored.' })
+  warnings!: string[];
+}
+
+export function toAccountResponse(account: Account): AccountResponse {
+  return fieldsOf(account);
+}
+
+function fieldsOf(account: Account) {
+  const { id, username, email, role, isActive, createdAt, source, hasPassword } = account;
+  const fields = { id, username, email, role, is_active: isActive, created_at: createdAt.toISOString() };
+  return { ...fields, source, has_password: hasPassword };
+}
+
+export function toNewUserResponse({ account, isEmailTaken, oneTimePassword }: MadeAccount): NewUserResponse {
+  return {
+    ...fieldsOf(account),
+    one_time_password: oneTimePassword,
+    one_time_password_expires_at: account.oneTimeUntil?.toISOString() ?? null,
+    warnings: isEmailTaken ? ['Another account has the e-mail address: it is not stored.'] : [],
+  };
+}
+
+export function toNewUser({ username, email, role, one_time_password }: NewUserDto): NewUser {
+  return { username, email: email ?? null, role: role ?? 'user', withOneTimePassword: one_time_password === true };
+}
 
 function searchProblem(text: string): string | null {
   return text.length > 254 || text.includes('\0') ? 'must be a text of at most 254 characters, without NUL' : null;
 }
 
-export function toFilter({ q, role, is_active }: UserQuery): UserFilter {
-  return { text: q ?? null, role: role ?? null, isActive: is_active ?? null };
+export function toFilter({ q, role, is_active, source }: UserQuery): UserFilter {
+  return { text: q ?? null, role: role ?? null, isActive: is_active ?? null, source: source ?? null };
 }
 
-export function toChange({ is_active, role }: UserChangeDto): { isActive?: boolean; role?: Role } {
-  return { ...(is_active === undefined ? {} : { isActive: is_active }), ...(role === undefined ? {} : { role }) };
+export function toChange({ is_active, role, username }: UserChangeDto): AccountEdit {
+  return {
+    ...(is_active === undefined ? {} : { isActive: is_active }),
+    ...(role === undefined ? {} : { role }),
+    ...(username === undefined ? {} : { username }),
+  };
 }

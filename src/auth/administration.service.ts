@@ -5,9 +5,26 @@ import { Clock } from '../kernel/clock.js';
 import { type Page, pageOf, type PageRequest } from '../kernel/page.js';
 import { Transaction } from '../platform/transaction.js';
 import { AccessChangesService } from '../users/access-changes.service.js';
-import type { Account, Role, AccountChange, UserFilter } from '../users/domain/account.js';
+import type { Client } from '../platform/access.js';
+import type { Account, AccountChange, AccountEdit, Creation, Role, UserFilter } from '../users/domain/account.js';
 import { UsersService } from '../users/users.service.js';
 import { SessionStore } from './domain/session.js';
+import { PasswordsService } from './passwords.service.js';
+
+/** An account that an administrator makes. */
+export interface NewUser {
+  username: string;
+  email: string | null;
+  role: Role;
+  withOneTimePassword: boolean;
+}
+
+export interface MadeAccount {
+  account: Account;
+  isEmailTaken: boolean;
+  /** Stored nowhere. */
+  oneTimePassword: string | null;
+}
 
 /** Administration of accounts: with the audit trail the one exception from per-user isolation. */
 @Injectable()
@@ -15,6 +32,7 @@ export class AdministrationService {
   constructor(
     private readonly users: UsersService,
     private readonly sessions: SessionStore,
+    private readonly passwords: PasswordsService,
     private readonly changes: AccessChangesService,
     private readonly audit: AuditService,
     private readonly transaction: Transaction,
@@ -29,8 +47,28 @@ export class AdministrationService {
     return this.users.find(id);
   }
 
+  /** Makes an account without a password, or with a one-time password, also while registration is closed. */
+  async create(
+    { username, email, role, withOneTimePassword }: NewUser,
+    by: AuditContext,
+    client: Client,
+    signal: AbortSignal,
+  ): Promise<(MadeAccount & { kind: 'created' }) | Exclude<Creation, { kind: 'created' }>> {
+    const oneTime = withOneTimePassword ? await this.passwords.nextOneTimePassword(client, signal) : null;
+    return this.transaction.run(async () => {
+      const asked = { username, email, role, source: 'local', password: oneTime?.stored ?? null } as const;
+      const [outcome] = await this.users.create([asked]);
+      if (outcome === undefined) throw new Error('an account without an outcome');
+      if (outcome.kind !== 'created') return outcome;
+      const { account, isEmailTaken } = outcome;
+      const details = { source: account.source, role, one_time_password: withOneTimePassword };
+      await this.audit.record({ event: 'account_created', ...by, subject: userSubject(account), details });
+      return { kind: 'created', account, isEmailTaken, oneTimePassword: oneTime?.password ?? null };
+    });
+  }
+
   /** A deactivated account's sessions end for good: activating it again does not bring them back. */
-  async change(id: number, change: { isActive?: boolean; role?: Role }, by: AuditContext): Promise<AccountChange> {
+  async change(id: number, change: AccountEdit, by: AuditContext): Promise<AccountChange> {
     const done = await this.transaction.run(async () => {
       const outcome = await this.users.change(id, change);
       if (outcome.kind !== 'changed') return outcome;
@@ -41,7 +79,7 @@ export class AdministrationService {
       }
       return outcome;
     });
-    // A deactivated account must leave the rules.
+    // A deactivated account must leave the rules, and so must a former name.
     if (done.kind === 'changed') this.changes.announce();
     return done;
   }
@@ -61,6 +99,9 @@ export class AdministrationService {
 
 function eventsOf(before: Account, account: Account): [AuditEventName, Record<string, string>][] {
   const events: [AuditEventName, Record<string, string>][] = [];
+  if (before.username !== account.username) {
+    events.push(['account_renamed', { from: before.username, to: account.username }]);
+  }
   if (before.role !== account.role) events.push(['role_changed', { from: before.role, to: account.role }]);
   if (before.isActive !== account.isActive) {
     events.push([account.isActive ? 'account_activated' : 'account_deactivated', {}]);

@@ -1,7 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { INTEGER, MOMENT } from '../platform/api-fields.js';
 import { TextRule, WITHOUT_NUL, anyText } from '../platform/validation.js';
-import { type Account, type Role, ROLES, emailProblem, usernameProblem } from '../users/domain/account.js';
+import { type Account, type Role, ROLES, emailProblem } from '../users/domain/account.js';
+import { usernameProblem } from '../users/domain/account-name.js';
 import { passwordCharacterProblem, passwordProblem } from './domain/password.js';
 import type { TokenPair } from './tokens.service.js';
 
@@ -93,12 +94,19 @@ export class OneTimePasswordResponse {
 export class UserResponse {
   @ApiProperty({ ...INTEGER, example: 12 }) id!: number;
   @ApiProperty({ example: 'alice' }) username!: string;
-  @ApiProperty({ example: 'alice@example.org' }) email!: string;
+
+  @ApiProperty({
+    example: 'alice@example.org',
+    description: 'Empty for an account without one, which cannot register.',
+  })
+  email!: string;
+
   @ApiProperty({ enum: ROLES }) role!: Role;
   @ApiProperty() is_active!: boolean;
   @ApiProperty({ ...MOMENT, example: '2026-11-20T12:00:00.000Z' }) created_at!: string;
 }
 
 export function toUserResponse({ id, username, email, role, isActive, createdAt }: Account): UserResponse {
-  return { id, username, email, role, is_active: isActive, created_at: createdAt.toISOString() };
+  // A string, as the source document has it; administrators see null.
+  return { id, username, email: email ?? '', role, is_active: isActive, created_at: createdAt.toISOString() };
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Refused } from '../kernel/errors.js';
 import type { Client } from '../platform/access.js';
-import type { Account, AccountWithHash } from '../users/domain/account.js';
+import type { Account, AccountToProve, AccountWithHash } from '../users/domain/account.js';
 import { type Hashing, PasswordHasher } from './domain/password.js';
 import { type CountedAttempt, Throttle, type ThrottledAttempt } from './domain/throttle.js';
 
@@ -9,8 +9,8 @@ import { type CountedAttempt, Throttle, type ThrottledAttempt } from './domain/t
 export interface PresentedCredentials {
   username: string;
   password: string;
-  /** Called again if the account has changed meanwhile. `passwordHash` null: the account has no usable password. */
-  find: () => Promise<{ account: Account; passwordHash: string | null } | null>;
+  /** Called again if the account has changed meanwhile. */
+  find: () => Promise<AccountToProve | null>;
 }
 
 export type Proof<T> =

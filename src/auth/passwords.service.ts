@@ -5,7 +5,7 @@ import { Clock } from '../kernel/clock.js';
 import { Ids } from '../kernel/ids.js';
 import type { Client, AuthenticatedUser } from '../platform/access.js';
 import { Transaction } from '../platform/transaction.js';
-import type { Account } from '../users/domain/account.js';
+import type { Account, NewHash } from '../users/domain/account.js';
 import { UsersService } from '../users/users.service.js';
 import { type PresentedCredentials, CredentialsService, type Proof } from './credentials.service.js';
 import { PasswordHasher } from './domain/password.js';
@@ -88,16 +88,23 @@ export class PasswordsService {
   ): Promise<{ password: string; until: Date } | null> {
     const account = await this.users.find(userId);
     if (account === null) return null;
-    const password = this.ids.secret();
-    const hash = await this.hasher.admit(client.address, signal, (hashing) => hashing.hash(password));
-    const now = this.clock.now();
-    const until = new Date(now.getTime() + ONE_TIME_MS);
+    const { password, stored } = await this.nextOneTimePassword(client, signal);
     await this.transaction.run(async () => {
-      await this.users.setHash(userId, { hash, oneTimeUntil: until });
-      const ended = await this.sessions.endAllOf(userId, now, null);
+      await this.users.setHash(userId, stored);
+      const ended = await this.sessions.endAllOf(userId, this.clock.now(), null);
       await this.record('one_time_password_set', administrator, account, client, { ended });
     });
-    return { password, until };
+    return { password, until: stored.oneTimeUntil };
+  }
+
+  /** A one-time password before it is set, and what is stored of it. @throws Refused `busy` */
+  async nextOneTimePassword(
+    client: Client,
+    signal: AbortSignal,
+  ): Promise<{ password: string; stored: NewHash & { oneTimeUntil: Date } }> {
+    const password = this.ids.secret();
+    const hash = await this.hasher.admit(client.address, signal, (hashing) => hashing.hash(password));
+    return { password, stored: { hash, oneTimeUntil: new Date(this.clock.now().getTime() + ONE_TIME_MS) } };
   }
 
   /** Counted like a sign-in: a stolen session must not serve to guess passwords. */

@@ -3,7 +3,7 @@ import { AuditService } from '../audit/audit.service.js';
 import { type AuditEventName, userSubject } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import type { Client } from '../platform/access.js';
-import type { Account, AccountWithHash } from '../users/domain/account.js';
+import type { Account, AccountToProve, AccountWithHash } from '../users/domain/account.js';
 import { UsersService } from '../users/users.service.js';
 import { CredentialsService } from './credentials.service.js';
 import { type Hashing, PasswordHasher } from './domain/password.js';
@@ -47,7 +47,7 @@ export class SignInService {
   }
 
   /** An expired one-time password counts as none. */
-  private async find(username: string): Promise<{ account: Account; passwordHash: string | null } | null> {
+  private async find(username: string): Promise<AccountToProve | null> {
     const found = await this.users.findForLogin(username);
     const isSpent =
       found !== null && found.account.oneTimeUntil !== null && found.account.oneTimeUntil <= this.clock.now();

@@ -36,6 +36,7 @@ export const ERRORS = {
   username_taken: { kind: 'conflict', text: 'Username taken' },
   email_taken: { kind: 'conflict', text: 'E-mail taken' },
   name_taken: { kind: 'conflict', text: 'Name taken' },
+  account_has_password: { kind: 'conflict', text: 'Account has a password' },
   last_administrator: { kind: 'conflict', text: 'Last administrator' },
   group_in_use: { kind: 'conflict', text: 'Group in use' },
   mask_conflict: { kind: 'conflict', text: 'Two masks on one column' },

@@ -1,13 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../kernel/clock.js';
+import { foldedName } from '../kernel/name.js';
+import { Settings } from '../platform/settings.js';
 import {
   type Account,
-  type AccountWithHash,
-  type Role,
   type AccountChange,
+  type AccountEdit,
+  type AccountToProve,
+  type Creation,
   type EmailChange,
+  type NameHolder,
   type NewAccount,
   type NewHash,
+  type NewRegistration,
   type Registration,
   type Taken,
   type UserFilter,
@@ -16,12 +21,16 @@ import {
   PrincipalNames,
 } from './domain/account.js';
 
+/** Rows of one statement, which must end far below the statement timeout. */
+const CHUNK = 1_000;
+
 /** Accounts, and the names that they and engine principals hold. */
 @Injectable()
 export class UsersService {
   constructor(
     private readonly store: UserStore,
     private readonly names: PrincipalNames,
+    private readonly settings: Settings,
     private readonly clock: Clock,
   ) {}
 
@@ -38,8 +47,53 @@ export class UsersService {
     return this.names.closedToEngine(names);
   }
 
-  register(newAccount: Omit<NewAccount, 'createdAt'>): Promise<Registration> {
-    return this.store.register({ ...newAccount, createdAt: this.clock.now() });
+  register(registration: Omit<NewRegistration, 'createdAt'>): Promise<Registration> {
+    return this.store.register({ ...registration, createdAt: this.clock.now() });
+  }
+
+  /**
+   * Makes accounts for others, whose names differ in more than case, in the running transaction. All names first, then the
+   * addresses: in this order a registration takes both, and nobody waits in a circle.
+   * @param report called with the number of accounts that are made
+   * @returns the outcome of each, in their order
+   */
+  async create(accounts: readonly NewAccount[], report: (made: number) => void = () => undefined): Promise<Creation[]> {
+    const now = this.clock.now();
+    const taken = this.ofServiceAccounts(accounts);
+    const asked = accounts.filter(({ username }) => !taken.has(username));
+    for (const [name, holder] of await this.names.claimForAccounts(
+      asked.map(({ username }) => username),
+      now,
+    ))
+      taken.set(name, holder);
+    const present = new Map(
+      (await this.store.named([...taken.keys()])).map((account) => [account.username, account] as const),
+    );
+    const claimed = asked.filter(({ username }) => !taken.has(username));
+    const made = new Map<string, Account>();
+    for (let start = 0; start < claimed.length; start += CHUNK) {
+      const chunk = await this.store.add(claimed.slice(start, start + CHUNK), now);
+      for (const account of chunk) made.set(account.username, account);
+      report(made.size);
+    }
+    return accounts.map(({ username, email }): Creation => {
+      const account = made.get(username);
+      if (account !== undefined) return { kind: 'created', account, isEmailTaken: account.email !== email };
+      const there = present.get(username);
+      if (there !== undefined) return { kind: 'exists', account: there };
+      return { kind: 'name-taken', holder: taken.get(username) ?? { name: username, holder: 'account' } };
+    });
+  }
+
+  /** Names that the settings give to service accounts, also before a start has claimed them. */
+  private ofServiceAccounts(accounts: readonly Pick<NewAccount, 'username'>[]): Map<string, NameHolder> {
+    const held = new Map(this.settings.acl.serviceAccounts.map((name) => [foldedName(name), name]));
+    return new Map(
+      accounts.flatMap(({ username }): [string, NameHolder][] => {
+        const name = held.get(foldedName(username));
+        return name === undefined ? [] : [[username, { name, holder: 'service-account' }]];
+      }),
+    );
   }
 
   /** Why a registration would fail now, checked before a hash is computed for it. */
@@ -47,11 +101,11 @@ export class UsersService {
     return this.store.taken(username, email);
   }
 
-  findForLogin(username: string): Promise<AccountWithHash | null> {
+  findForLogin(username: string): Promise<AccountToProve | null> {
     return this.store.findByUsername(username);
   }
 
-  findWithHash(id: number): Promise<AccountWithHash | null> {
+  findWithHash(id: number): Promise<AccountToProve | null> {
     return this.store.findById(id);
   }
 
@@ -63,8 +117,11 @@ export class UsersService {
     return this.store.page(filter, after, limit);
   }
 
-  change(id: number, change: { isActive?: boolean; role?: Role }): Promise<AccountChange> {
-    return this.store.change(id, change);
+  async change(id: number, change: AccountEdit): Promise<AccountChange> {
+    const { username } = change;
+    const holder = username === undefined ? undefined : this.ofServiceAccounts([{ username }]).get(username);
+    if (holder !== undefined) return { kind: 'name-taken', holder };
+    return this.store.change(id, change, this.clock.now());
   }
 
   /** False: the hash that was checked is no longer there, or the account was deactivated. */

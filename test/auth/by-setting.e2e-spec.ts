@@ -11,11 +11,13 @@ describe('what settings open and close', () => {
   });
   afterAll(() => service.stop());
 
-  it('registration is closed: 403, and administrators are still made on the command line', async () => {
+  it('registration is closed: 403, and accounts are still made on the command line and by administrators', async () => {
     const answer = await new ApiClient(service.url).post('/api/auth/register', registrant('ana'));
 
     expect([answer.status, answer.body?.['code']]).toEqual([403, 'registration_closed']);
-    expect((await (await administrator(service)).get('/api/auth/me')).status).toBe(200);
+    const admin = await administrator(service);
+    expect((await admin.get('/api/auth/me')).status).toBe(200);
+    expect((await admin.post('/api/admin/users', { username: 'ana' })).status).toBe(201);
   });
 
   it('a closed registration is not the answer to an invalid body', async () => {

@@ -52,6 +52,11 @@ export class AuditProjection {
   isActivationRecorded({ id, isActive }: { id: number; isActive: boolean }): boolean {
     return this.states.get(`user ${id}`) === (isActive ? PRESENT : REMOVED);
   }
+
+  /** Whether the last event gave the account the name that it has now. */
+  isRenameRecorded({ id, name }: { id: number; name: string }): boolean {
+    return this.states.get(`name ${id}`) === name;
+  }
 }
 
 const PRESENT = 'present';
@@ -72,6 +77,7 @@ const PROJECTIONS = new Map<AuditEventName, Projection>([
   ['group_deleted', (id) => [`group ${id}`, REMOVED]],
   ['account_activated', (id) => [`user ${id}`, PRESENT]],
   ['account_deactivated', (id) => [`user ${id}`, REMOVED]],
+  ['account_renamed', (id, details) => [`name ${id}`, String(details['to'])]],
 ]);
 
 export const PROJECTED_EVENTS: readonly AuditEventName[] = [...PROJECTIONS.keys()];

@@ -51,12 +51,17 @@ function policies(
   });
 }
 
-/** A user's name never changes, and a new account has no access by itself. */
+/** A new account has no access by itself. */
 function users(previous: Snapshot, next: Snapshot, record: AuditProjection): SnapshotUser[] {
   return joinById(previous.users, next.users).map(([before, after]) => {
-    if (before === undefined) return after;
-    const isRecorded = after !== undefined && after.isActive !== before.isActive && record.isActivationRecorded(after);
-    return isRecorded ? { ...before, isActive: after.isActive } : before;
+    if (before === undefined || after === undefined) return before ?? after;
+    const isSwitched = after.isActive !== before.isActive && record.isActivationRecorded(after);
+    const isRenamed = after.name !== before.name && record.isRenameRecorded(after);
+    return {
+      ...before,
+      ...(isSwitched ? { isActive: after.isActive } : {}),
+      ...(isRenamed ? { name: after.name } : {}),
+    };
   });
 }
 

@@ -10,10 +10,11 @@ import { joinById } from './join-by-id.js';
  * refused (api.md, "Publishing, more exactly").
  */
 export function withdrawal(previous: Snapshot, explained: Snapshot): Snapshot {
-  const active = new Set(previous.users.flatMap(({ id, isActive }) => (isActive ? [id] : [])));
+  // A renamed user is in neither: the new name had nothing before, and the former one has nothing now.
+  const active = new Map(previous.users.flatMap(({ id, name, isActive }) => (isActive ? [[id, name] as const] : [])));
   const groups = new ChangedGroups(previous, explained);
   return {
-    users: explained.users.map((user) => ({ ...user, isActive: user.isActive && active.has(user.id) })),
+    users: explained.users.map((user) => ({ ...user, isActive: user.isActive && active.get(user.id) === user.name })),
     groups: groups.all(),
     grants: joinById(previous.grants, explained.grants).flatMap(([before, after]) =>
       before && after && sameDetails(grantDetails(before), grantDetails(after)) ? [after] : [],

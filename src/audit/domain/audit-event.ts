@@ -2,6 +2,9 @@
 export const AUDIT_EVENTS = [
   'account_registered',
   'administrator_created',
+  'account_created',
+  'account_renamed',
+  'users_imported',
   'login_succeeded',
   'login_failed',
   'login_throttled',

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { emailProblem, takesLastAdministrator, usernameProblem } from './account.js';
+import { emailProblem, takesLastAdministrator } from './account.js';
 
 describe('the last administrator', () => {
   it.each<[string, number[], boolean, 'admin' | 'user', boolean]>([
@@ -12,17 +12,6 @@ describe('the last administrator', () => {
   ])('%s', (_, administrators, isActive, role, taken) => {
     expect(takesLastAdministrator(administrators, { id: 1, role, isActive })).toBe(taken);
   });
-});
-
-describe('a username', () => {
-  it.each(['abc', 'A_1', '___', '123', 'a'.repeat(64)])('may be %s', (name) =>
-    expect(usernameProblem(name)).toBeNull(),
-  );
-
-  it.each(['', 'ab', 'a'.repeat(65), 'a b', 'abc\n', 'a-b', 'añb', 'ａbc', 'a\u200bbc', '١٢٣', 'abc\0'])(
-    'may not be %j',
-    (name) => expect(usernameProblem(name)).not.toBeNull(),
-  );
 });
 
 const label = (length: number): string => 'a'.repeat(length);

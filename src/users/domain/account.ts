@@ -1,12 +1,19 @@
 export const ROLES = ['user', 'admin'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** A user's account. Username and e-mail as they were typed; both are unique without regard to case. */
+/** How an account came to be: registered or made by an administrator, read from a list, by a sign-in at a provider, by SCIM. */
+export const SOURCES = ['local', 'import', 'oidc', 'scim'] as const;
+export type Source = (typeof SOURCES)[number];
+
+/** A user's account. Username and e-mail as they were given; both are unique without regard to case. */
 export interface Account {
   id: number;
   username: string;
-  email: string;
+  /** Null: none is known, or another account has it. */
+  email: string | null;
   role: Role;
+  source: Source;
+  hasPassword: boolean;
   isActive: boolean;
   createdAt: Date;
   /**
@@ -16,27 +23,28 @@ export interface Account {
   oneTimeUntil: Date | null;
 }
 
-/** An account for signing in. The hash stays between the store and the hasher. */
+/** An account that has proved its password. The hash stays between the store and the hasher. */
 export interface AccountWithHash {
   account: Account;
   passwordHash: string;
 }
 
-/** Whether a change would leave no active administrator: the account is the last one, and would not be one any more. */
+/** An account for signing in. `passwordHash` null: it has no password that could be used. */
+export interface AccountToProve {
+  account: Account;
+  passwordHash: string | null;
+}
+
+/**
+ * Whether a change would leave no active administrator who has a password: the account is the last one, and would not be one
+ * any more. Without a password an administrator signs in by the provider alone, which may be down.
+ */
 export function takesLastAdministrator(
   activeAdministrators: readonly number[],
   next: Pick<Account, 'id' | 'role' | 'isActive'>,
 ): boolean {
   const staysOne = next.role === 'admin' && next.isActive;
   return !staysOne && activeAdministrators.length === 1 && activeAdministrators[0] === next.id;
-}
-
-/** Source document 2.1: 3 to 64 of letters, digits and underscore, ASCII only. @returns what is wrong, or null. */
-export function usernameProblem(text: string): string | null {
-  if (text.length < 3 || text.length > 64) return 'must be 3 to 64 characters long';
-  // `$` would let a final newline pass in some languages; in JavaScript it does not (no flag m).
-  if (!/^[a-zA-Z0-9_]+$/.test(text)) return 'must consist of letters, digits and underscores';
-  return null;
 }
 
 const ATOM = /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/i;
@@ -63,13 +71,29 @@ export function emailProblem(text: string): string | null {
   return isAddress ? null : 'must be an e-mail address such as name@example.org';
 }
 
-export interface NewAccount {
+/** An account that registers: with an e-mail address and a password. */
+export interface NewRegistration {
   username: string;
   email: string;
   passwordHash: string;
   role: Role;
   createdAt: Date;
 }
+
+/** An account that somebody else makes. `password` null: it has none. */
+export interface NewAccount {
+  username: string;
+  email: string | null;
+  role: Role;
+  source: Source;
+  password: NewHash | null;
+}
+
+/** `isEmailTaken`: another account has the address, which is not stored. `exists`: an account has that very name. */
+export type Creation =
+  | { kind: 'created'; account: Account; isEmailTaken: boolean }
+  | { kind: 'exists'; account: Account }
+  | { kind: 'name-taken'; holder: NameHolder };
 
 /** A password's new hash. `oneTimeUntil` as in Account. */
 export interface NewHash {
@@ -89,19 +113,33 @@ export interface UserFilter {
   text: string | null;
   role: Role | null;
   isActive: boolean | null;
+  source: Source | null;
+}
+
+/** What an administrator may change. A name only of an account without a password. */
+export interface AccountEdit {
+  isActive?: boolean;
+  role?: Role;
+  username?: string;
 }
 
 export type AccountChange =
-  { kind: 'changed'; before: Account; account: Account } | { kind: 'unknown' | 'last-administrator' };
+  | { kind: 'changed'; before: Account; account: Account }
+  | { kind: 'unknown' | 'last-administrator' | 'has-password' }
+  | { kind: 'name-taken'; holder: NameHolder };
 
 /** Where accounts are kept. Usernames and e-mails are looked up in any case. */
 export abstract class UserStore {
   /** Claims the name and makes the account, or neither; of many at once exactly one succeeds. */
-  abstract register(newAccount: NewAccount): Promise<Registration>;
+  abstract register(registration: NewRegistration): Promise<Registration>;
   /** Why a registration would fail now; null: it would not. */
   abstract taken(username: string, email: string): Promise<Taken | null>;
-  abstract findByUsername(username: string): Promise<AccountWithHash | null>;
-  abstract findById(id: number): Promise<AccountWithHash | null>;
+  /** Accounts whose names are claimed. In their order; where another account has the e-mail address, without it. */
+  abstract add(accounts: readonly NewAccount[], at: Date): Promise<Account[]>;
+  abstract findByUsername(username: string): Promise<AccountToProve | null>;
+  abstract findById(id: number): Promise<AccountToProve | null>;
+  /** By their very names. */
+  abstract named(usernames: readonly string[]): Promise<Account[]>;
   /** Puts a new hash in the place of the one that was checked; false: it was changed meanwhile, or the account deactivated. */
   abstract replaceHash(id: number, checkedHash: string, next: NewHash): Promise<boolean>;
   /** Sets a password whatever the present one is. False: there is no such account. */
@@ -111,7 +149,7 @@ export abstract class UserStore {
   /** By rising id, beginning above `after` (null: at the first), at most `limit`. */
   abstract page(filter: UserFilter, after: number | null, limit: number): Promise<Account[]>;
   /** The last active administrator cannot be taken away, by any number of changes at once. */
-  abstract change(id: number, change: { isActive?: boolean; role?: Role }): Promise<AccountChange>;
+  abstract change(id: number, change: AccountEdit, at: Date): Promise<AccountChange>;
 }
 
 /** The holder of a name, and its spelling. */
@@ -120,11 +158,36 @@ export interface HeldName {
   holder: 'account' | 'engine';
 }
 
-/**
- * The one table of names: the first holder of a name has it for good, in any case of its letters.
- * Accounts claim theirs when they register (UserStore.register).
- */
+/** Why an account cannot have a name. `former`: an account was renamed away from it. */
+export interface NameHolder {
+  name: string;
+  holder: HeldName['holder'] | 'service-account' | 'former';
+}
+
+/** The end of a sentence that begins with the name that was asked for. */
+export function holderText({ name, holder }: NameHolder, asked: string): string {
+  const spelling = name === asked ? '' : `, which is spelled ${name}`;
+  switch (holder) {
+    case 'account':
+      return `is the name of an account${spelling}`;
+    case 'engine':
+      return `is the name of an engine principal${spelling}`;
+    case 'service-account':
+      return `is the name of a service account${spelling}`;
+    case 'former':
+      return `was the name of an account${spelling}, and a name is never given to another one`;
+  }
+}
+
+/** The one table of names: the first holder of a name has it for good, in any case of its letters. */
 export abstract class PrincipalNames {
+  /** Claims names for accounts. @returns those that it could not, with their holders; none: all are claimed. */
+  abstract claimForAccounts(names: readonly string[], at: Date): Promise<Map<string, NameHolder>>;
+  /**
+   * Claims an account's next name in the place of its present one, which nobody else can have then; or one that it had before, or
+   * respells its name. @returns the holder of the name; null: it is the account's.
+   */
+  abstract rename(account: Pick<Account, 'id' | 'username'>, next: string, at: Date): Promise<NameHolder | null>;
   /**
    * Claims names for engine principals, all that are free or held by engine principals in the same spelling already.
    * @returns those that are not: held by an account, or spelled otherwise. Empty: all are claimed.

@@ -1,20 +1,24 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager, SelectQueryBuilder } from 'typeorm';
+import { columnArrays } from '../../platform/infrastructure/column-arrays.js';
 import { DatabaseSession, violatedConstraint } from '../../platform/infrastructure/database-session.js';
 import {
   type Account,
-  type AccountWithHash,
-  type Role,
-  takesLastAdministrator,
   type AccountChange,
+  type AccountEdit,
+  type AccountToProve,
   type EmailChange,
   type NewAccount,
   type NewHash,
+  type NewRegistration,
+  PrincipalNames,
   type Registration,
+  takesLastAdministrator,
   type Taken,
   type UserFilter,
   UserStore,
 } from '../domain/account.js';
+import { accountKey } from '../domain/account-name.js';
 import { PrincipalNameRow, UserRow } from './user.entity.js';
 
 /** The indexes of migration 0002 fold ASCII letters only; a search must fold likewise to use them. */
@@ -22,13 +26,16 @@ const SAME_USERNAME = 'lower(u.username COLLATE "C") = lower(:username COLLATE "
 
 @Injectable()
 export class TypeormUserStore extends UserStore {
-  constructor(private readonly session: DatabaseSession) {
+  constructor(
+    private readonly session: DatabaseSession,
+    private readonly names: PrincipalNames,
+  ) {
     super();
   }
 
-  override async register(newAccount: NewAccount): Promise<Registration> {
+  override async register(registration: NewRegistration): Promise<Registration> {
     try {
-      const account = await this.session.manager.transaction((tx) => insertAccount(tx, newAccount));
+      const account = await this.session.manager.transaction((tx) => insertAccount(tx, registration));
       return { kind: 'registered', account };
     } catch (error) {
       const constraint = violatedConstraint(error);
@@ -47,12 +54,47 @@ export class TypeormUserStore extends UserStore {
     return name ? 'username-taken' : address ? 'email-taken' : null;
   }
 
-  override async findByUsername(username: string): Promise<AccountWithHash | null> {
+  override async add(accounts: readonly NewAccount[], at: Date): Promise<Account[]> {
+    const withEmail = await this.insert(accounts, at);
+    const without = accounts.filter(({ username }) => !withEmail.has(username));
+    const others = await this.insert(
+      without.map((account) => ({ ...account, email: null })),
+      at,
+    );
+    return accounts.flatMap(({ username }) => withEmail.get(username) ?? others.get(username) ?? []);
+  }
+
+  /** Those whose e-mail addresses are free, by name. */
+  private async insert(accounts: readonly NewAccount[], at: Date): Promise<Map<string, Account>> {
+    if (accounts.length === 0) return new Map();
+    const rows = accounts.map(({ username, email, role, source, password }) => [
+      ...[username, email, role, source],
+      ...[password?.hash ?? null, password?.oneTimeUntil ?? null],
+    ]);
+    const made = await this.session.manager.query<Account[]>(
+      `INSERT INTO users AS u (username, email, role, source, password_hash, one_time_until, is_active, created_at)
+       SELECT username, email, role, source, password_hash, one_time_until, true, $7
+         FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::timestamptz[]) WITH ORDINALITY
+              AS asked (username, email, role, source, password_hash, one_time_until, place)
+        ORDER BY place
+       ON CONFLICT (lower(email COLLATE "C")) DO NOTHING RETURNING ${ACCOUNT}`,
+      [...columnArrays(rows), at],
+    );
+    return new Map(made.map((account) => [account.username, account]));
+  }
+
+  override async named(usernames: readonly string[]): Promise<Account[]> {
+    return this.session.manager.query<Account[]>(`SELECT ${ACCOUNT} FROM users u WHERE u.username = ANY ($1)`, [
+      usernames,
+    ]);
+  }
+
+  override async findByUsername(username: string): Promise<AccountToProve | null> {
     const row = await this.session.manager.createQueryBuilder(UserRow, 'u').where(SAME_USERNAME, { username }).getOne();
     return row === null ? null : withHash(row);
   }
 
-  override async findById(id: number): Promise<AccountWithHash | null> {
+  override async findById(id: number): Promise<AccountToProve | null> {
     const row = await this.session.manager.findOneBy(UserRow, { id });
     return row === null ? null : withHash(row);
   }
@@ -85,39 +127,50 @@ export class TypeormUserStore extends UserStore {
     return (await filtered(query, filter).getMany()).map(toAccount);
   }
 
-  override change(id: number, change: { isActive?: boolean; role?: Role }): Promise<AccountChange> {
-    return this.session.manager.transaction(async (tx) => {
+  override change(id: number, { username, ...edit }: AccountEdit, at: Date): Promise<AccountChange> {
+    return this.session.run(async () => {
+      const tx = this.session.manager;
       // Every change that could take an administrator away locks all of them, in one order: the second of two sees the first one's result.
       const administrators = await tx
         .createQueryBuilder(UserRow, 'u')
-        .where(`u.role = 'admin' AND u.is_active`)
+        .where(`u.role = 'admin' AND u.is_active AND u.password_hash IS NOT NULL`)
         .orderBy('u.id')
         .setLock('pessimistic_write')
         .getMany();
       const row = await tx.findOne(UserRow, { where: { id }, lock: { mode: 'pessimistic_write' } });
       if (row === null) return { kind: 'unknown' };
       const before = toAccount(row);
-      const account = { ...before, ...change };
+      const account = { ...before, ...edit, username: username ?? before.username };
       const ids = administrators.map((administrator) => administrator.id);
       if (takesLastAdministrator(ids, account)) return { kind: 'last-administrator' };
-      await tx.update(UserRow, { id }, { role: account.role, isActive: account.isActive });
+      if (account.username !== before.username) {
+        if (before.hasPassword) return { kind: 'has-password' };
+        const holder = await this.names.rename(before, account.username, at);
+        if (holder !== null) return { kind: 'name-taken', holder };
+      }
+      await tx.update(UserRow, { id }, { username: account.username, role: account.role, isActive: account.isActive });
       return { kind: 'changed', before, account };
     });
   }
 }
 
-async function insertAccount(tx: EntityManager, newAccount: NewAccount): Promise<Account> {
-  const { username, createdAt } = newAccount;
+/** The columns of `users u` that make an Account. */
+const ACCOUNT = `u.id, u.username, u.email, u.role, u.source, u.password_hash IS NOT NULL AS "hasPassword",
+  u.is_active AS "isActive", u.created_at AS "createdAt", u.one_time_until AS "oneTimeUntil"`;
+
+async function insertAccount(tx: EntityManager, registration: NewRegistration): Promise<Account> {
+  const { username, createdAt } = registration;
   // The name first: if both are taken, the name is reported.
-  await tx.insert(PrincipalNameRow, { name: username, holder: 'account', claimedAt: createdAt });
-  const row = tx.create(UserRow, { ...newAccount, oneTimeUntil: null, isActive: true });
+  const name = { name: username, accountKey: accountKey(username) };
+  await tx.insert(PrincipalNameRow, { ...name, holder: 'account', claimedAt: createdAt });
+  const row = tx.create(UserRow, { ...registration, source: 'local', oneTimeUntil: null, isActive: true });
   await tx.insert(UserRow, row);
   return toAccount(row);
 }
 
 function filtered(
   query: SelectQueryBuilder<UserRow>,
-  { text, role, isActive }: UserFilter,
+  { text, role, isActive, source }: UserFilter,
 ): SelectQueryBuilder<UserRow> {
   if (text !== null) {
     // strpos, not LIKE: an underscore is a letter of usernames, not a wildcard.
@@ -127,6 +180,7 @@ function filtered(
   }
   if (role !== null) query.andWhere('u.role = :role', { role });
   if (isActive !== null) query.andWhere('u.is_active = :isActive', { isActive });
+  if (source !== null) query.andWhere('u.source = :source', { source });
   return query;
 }
 
@@ -134,10 +188,11 @@ function columns({ hash, oneTimeUntil }: NewHash): Pick<UserRow, 'passwordHash' 
   return { passwordHash: hash, oneTimeUntil };
 }
 
-function withHash(row: UserRow): AccountWithHash {
+function withHash(row: UserRow): AccountToProve {
   return { account: toAccount(row), passwordHash: row.passwordHash };
 }
 
-function toAccount({ id, username, email, role, isActive, createdAt, oneTimeUntil }: UserRow): Account {
-  return { id, username, email, role, isActive, createdAt, oneTimeUntil };
+function toAccount({ passwordHash, ...row }: UserRow): Account {
+  const { id, username, email, role, source, isActive, createdAt, oneTimeUntil } = row;
+  return { id, username, email, role, source, hasPassword: passwordHash !== null, isActive, createdAt, oneTimeUntil };
 }

@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm';
-import type { Role } from '../domain/account.js';
+import type { Role, Source } from '../domain/account.js';
 
 @Entity('users')
 export class UserRow {
@@ -13,11 +13,14 @@ export class UserRow {
   @Column('text')
   username!: string;
 
-  @Column('text')
-  email!: string;
+  @Column('text', { nullable: true })
+  email!: string | null;
 
-  @Column('text', { name: 'password_hash' })
-  passwordHash!: string;
+  @Column('text', { name: 'password_hash', nullable: true })
+  passwordHash!: string | null;
+
+  @Column('text')
+  source!: Source;
 
   @Column('timestamptz', { name: 'one_time_until', nullable: true })
   oneTimeUntil!: Date | null;
@@ -42,4 +45,10 @@ export class PrincipalNameRow {
 
   @Column('timestamptz', { name: 'claimed_at' })
   claimedAt!: Date;
+
+  @Column('text', { name: 'account_key', nullable: true })
+  accountKey!: string | null;
+
+  @Column('integer', { name: 'former_of', nullable: true })
+  formerOf!: number | null;
 }

@@ -77,6 +77,16 @@ const OTHERS: Record<string, Change> = {
     return { snapshot: { ...snapshot, groups }, event };
   },
   activate: (snapshot, _, pick) => setActive(snapshot, pick, true),
+  rename: (snapshot, _, pick) => {
+    const user = picked(snapshot.users, pick);
+    if (user === undefined) return null;
+    const to = `${user.name}, formerly`;
+    const users = snapshot.users.map((each) => (each.id === user.id ? { ...each, name: to } : each));
+    return {
+      snapshot: { ...snapshot, users },
+      event: eventOf('account_renamed', 'user', user.id, { from: user.name, to }),
+    };
+  },
 };
 
 /** @param kinds what may happen: only taking, or anything. */
