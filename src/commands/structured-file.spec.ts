@@ -1,22 +1,17 @@
-import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readStructured, reportProblems, structuredText } from './structured-file.js';
+import { sharedFolder } from '../../test/support/service/shared-folder.js';
 
 describe('a file of JSON or YAML', () => {
-  let folder: string;
-  let file: string;
+  const folder = sharedFolder('structured-file-');
+  const file = join(folder, 'file');
   let remarks: string[];
   const report = (line: string): void => void remarks.push(line.replace(`${file}: `, ''));
 
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'structured-file-'));
-    file = join(folder, 'file');
-  });
   beforeEach(() => {
     remarks = [];
   });
-  afterAll(() => rm(folder, { recursive: true }));
 
   const read = async (content: string | Uint8Array) => {
     await writeFile(file, content);

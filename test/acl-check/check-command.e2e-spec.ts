@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GrantlineProcess, runGrantline } from '../support/service/grantline-process.js';
+import { sharedFolder } from '../support/service/shared-folder.js';
 
 /** Every section is there; somebody may run queries. */
 const NOTHING = {
@@ -11,15 +11,13 @@ const NOTHING = {
 };
 
 describe('grantline acl check', () => {
-  let folder: string;
+  const folder = sharedFolder('acl-check-');
   let good: string;
   let bad: string;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'acl-check-'));
     good = await file('good.json', '{"catalogs": [{"user": "ana", "allow": "all"}]}');
     bad = await file('bad rules.json', '{\n  "catalogs": [{"user": "", "catalog": "lake", "allow": "all"}]\n}');
   });
-  afterAll(() => rm(folder, { recursive: true }));
 
   const file = async (name: string, content: string | Uint8Array): Promise<string> => {
     const path = join(folder, name);

@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DataSource } from 'typeorm';
 import { administrator, people } from '../support/service/administrator.js';
@@ -7,24 +6,23 @@ import type { ApiClient } from '../support/service/api-client.js';
 import { runGrantline } from '../support/service/grantline-process.js';
 import { TEST_SECRET } from '../support/service/secrets.js';
 import { startService, type TestService } from '../support/service/service.js';
+import { sharedFolder } from '../support/service/shared-folder.js';
 
 /** As many as an unexplained change needs to be worth a refusal. */
 const TABLES = 60;
 
 describe('at the command line, as by the API', () => {
-  let folder: string;
+  const folder = sharedFolder('decision-commands-');
   let service: TestService;
   let admin: ApiClient;
   let ana: number;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'decision-commands-'));
     service = await startService(environment());
     admin = await administrator(service);
     ({ ana } = await people(service, 'ana'));
   });
   afterAll(async () => {
     await service.stop();
-    await rm(folder, { recursive: true });
   });
 
   const environment = () => ({

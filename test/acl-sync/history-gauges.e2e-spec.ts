@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import { AuditService } from '../../src/audit/audit.service.js';
 import { AclSyncService } from '../../src/acl-sync/acl-sync.service.js';
@@ -9,19 +6,12 @@ import { PublicationHistory } from '../../src/acl-sync/domain/publication-histor
 import { HistoryGaugesService } from '../../src/acl-sync/history-gauges.service.js';
 import { FakeTimers } from '../support/fakes/fake-timers.js';
 import { LogBook } from '../support/fakes/log-book.js';
-import { startService, type TestService } from '../support/service/service.js';
+import { sharedService, startService } from '../support/service/service.js';
+import { sharedFolder } from '../support/service/shared-folder.js';
 
 describe('gauges of what was published', () => {
-  let directory: string;
-  let publisher: TestService;
-  beforeAll(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'history-gauges-'));
-    publisher = await startService({ ACL_FILE_DIRECTORY: directory });
-  });
-  afterAll(async () => {
-    await publisher.stop();
-    await rm(directory, { recursive: true });
-  });
+  const directory = sharedFolder('history-gauges-');
+  const publisher = sharedService({ ACL_FILE_DIRECTORY: directory });
 
   const run = () =>
     publisher.app.get(AclSyncService).run({ trigger: 'schedule', by: { actor: null, origin: null }, lockTimeoutMs: 0 });

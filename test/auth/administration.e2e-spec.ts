@@ -1,21 +1,19 @@
 import { RegistrationService } from '../../src/auth/registration.service.js';
 import { AccessChangesService } from '../../src/users/access-changes.service.js';
-import { startService, type TestService } from '../support/service/service.js';
+import { sharedService } from '../support/service/service.js';
 import { ApiClient, passwordOf, signedUp, signIn } from '../support/service/api-client.js';
 
 describe('administration of accounts', () => {
-  let service: TestService;
+  const service = sharedService();
   let anonymous: ApiClient;
   let boss: ApiClient;
   beforeAll(async () => {
-    service = await startService();
     anonymous = new ApiClient(service.url);
     await service.app
       .get(RegistrationService)
       .createAdministrator({ username: 'boss', email: 'boss@example.org', password: passwordOf('boss') });
     boss = anonymous.as((await signIn(anonymous, 'boss')).access_token);
   });
-  afterAll(() => service.stop());
 
   const statusOf = async (token: string): Promise<number> => (await anonymous.as(token).get('/api/auth/me')).status;
 

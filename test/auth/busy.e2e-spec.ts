@@ -5,25 +5,23 @@ import { Registry } from 'prom-client';
 import { DataSource } from 'typeorm';
 import { PasswordHasher } from '../../src/auth/domain/password.js';
 import { type Answer, ApiClient, passwordOf, signedUp, signIn, registrant } from '../support/service/api-client.js';
-import { startService, type TestService } from '../support/service/service.js';
+import { sharedService } from '../support/service/service.js';
 
 const QUEUE = 64;
 
 describe('while too many wait for the hashing threads', () => {
-  let service: TestService;
+  const service = sharedService({
+    AUTH_BCRYPT_COST: '9',
+    AUTH_HASH_QUEUE_MAX: String(QUEUE),
+    AUTH_THROTTLE_PER_NAME: '2',
+    AUTH_THROTTLE_REGISTER_PER_HOUR: '2',
+  });
   let anonymous: ApiClient;
   let disperse: () => Promise<unknown>;
-  beforeAll(async () => {
-    service = await startService({
-      AUTH_BCRYPT_COST: '9',
-      AUTH_HASH_QUEUE_MAX: String(QUEUE),
-      AUTH_THROTTLE_PER_NAME: '2',
-      AUTH_THROTTLE_REGISTER_PER_HOUR: '2',
-    });
+  beforeAll(() => {
     anonymous = new ApiClient(service.url);
   });
   afterEach(() => disperse());
-  afterAll(() => service.stop());
 
   /** Keeps so many logins, each from another address, waiting or being hashed, until they are aborted. */
   const crowd = (passwords: number): (() => Promise<unknown>) => {

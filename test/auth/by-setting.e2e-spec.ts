@@ -1,15 +1,11 @@
 import { administrator } from '../support/service/administrator.js';
 import { ApiClient, registrant } from '../support/service/api-client.js';
-import { startService, type TestService } from '../support/service/service.js';
+import { sharedService } from '../support/service/service.js';
 
 const OURS = 'https://app.example.org';
 
 describe('what settings open and close', () => {
-  let service: TestService;
-  beforeAll(async () => {
-    service = await startService({ AUTH_REGISTRATION_ENABLED: 'false', CORS_ORIGINS: OURS });
-  });
-  afterAll(() => service.stop());
+  const service = sharedService({ AUTH_REGISTRATION_ENABLED: 'false', CORS_ORIGINS: OURS });
 
   it('registration is closed: 403, and accounts are still made on the command line and by administrators', async () => {
     const answer = await new ApiClient(service.url).post('/api/auth/register', registrant('ana'));

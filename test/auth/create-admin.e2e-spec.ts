@@ -1,14 +1,10 @@
 import { remarks, runGrantline } from '../support/service/grantline-process.js';
 import { TEST_SECRET } from '../support/service/secrets.js';
-import { startService, type TestService } from '../support/service/service.js';
+import { sharedService } from '../support/service/service.js';
 import { ApiClient, signIn } from '../support/service/api-client.js';
 
 describe('grantline users create-admin', () => {
-  let service: TestService;
-  beforeAll(async () => {
-    service = await startService();
-  });
-  afterAll(() => service.stop());
+  const service = sharedService();
 
   const createAdmin = (username: string, password: string) =>
     runGrantline(

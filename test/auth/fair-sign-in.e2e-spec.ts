@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { DataSource } from 'typeorm';
 import { PasswordHasher } from '../../src/auth/domain/password.js';
 import { type Answer, ApiClient, passwordOf, signedUp } from '../support/service/api-client.js';
-import { startService, type TestService } from '../support/service/service.js';
+import { sharedService } from '../support/service/service.js';
 
 const QUEUE = 64;
 const THREADS = availableParallelism();
@@ -10,21 +10,19 @@ const PLACES = QUEUE + THREADS;
 const staying = new AbortController().signal;
 
 describe('while one address floods the sign-in', () => {
-  let service: TestService;
+  const service = sharedService({
+    AUTH_BCRYPT_COST: '8',
+    AUTH_HASH_QUEUE_MAX: String(QUEUE),
+    AUTH_THROTTLE_PER_NAME: String(PLACES * 2),
+    AUTH_THROTTLE_PER_ADDRESS: String(PLACES * 2),
+    TRUSTED_PROXY_HOPS: '1',
+  });
   let anonymous: ApiClient;
   beforeAll(async () => {
-    service = await startService({
-      AUTH_BCRYPT_COST: '8',
-      AUTH_HASH_QUEUE_MAX: String(QUEUE),
-      AUTH_THROTTLE_PER_NAME: String(PLACES * 2),
-      AUTH_THROTTLE_PER_ADDRESS: String(PLACES * 2),
-      TRUSTED_PROXY_HOPS: '1',
-    });
     anonymous = new ApiClient(service.url);
     await signedUp(anonymous, 'ana');
     await signedUp(anonymous, 'bob');
   });
-  afterAll(() => service.stop());
 
   const login = (username: string, address: string, password = passwordOf(username)): Promise<Answer> =>
     anonymous.send('POST', '/api/auth/login', { username, password }, { 'X-Forwarded-For': address });

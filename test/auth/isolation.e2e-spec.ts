@@ -1,21 +1,20 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { DataSource } from 'typeorm';
 import { RegistrationService } from '../../src/auth/registration.service.js';
-import { startService, type TestService } from '../support/service/service.js';
+import { sharedService } from '../support/service/service.js';
 import { ApiClient, passwordOf, signedUp, signIn, type Tokens } from '../support/service/api-client.js';
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 const QUERY = '7d1f2ad0-1111-4222-8333-944445555666';
 
 describe('the data of one user', () => {
-  let service: TestService;
+  const service = sharedService();
   let anonymous: ApiClient;
   let owner: ApiClient;
   let others: [string, ApiClient][];
   let session: string;
   let routes: { method: string; path: string }[];
   beforeAll(async () => {
-    service = await startService();
     anonymous = new ApiClient(service.url);
     const tokens = await signedUp(anonymous, 'the_owner');
     owner = anonymous.as(tokens.access_token);
@@ -37,7 +36,6 @@ describe('the data of one user', () => {
       METHODS.filter((method) => item[method] !== undefined).map((method) => ({ method, path })),
     );
   });
-  afterAll(() => service.stop());
 
   /** The owner's object for a path. A new path with an id needs an entry here. */
   const ownedPath = (path: string): string => {

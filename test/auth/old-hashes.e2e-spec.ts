@@ -1,19 +1,17 @@
 import { hashSync } from 'bcryptjs';
 import { DataSource } from 'typeorm';
 import { ApiClient, registrant } from '../support/service/api-client.js';
-import { startService, type TestService } from '../support/service/service.js';
+import { sharedService } from '../support/service/service.js';
 
 const PASSWORD = 'correct horse battery';
 const SALT = 'abcdefghijklmnopqrstuu';
 
 describe('a password hash from elsewhere', () => {
-  let service: TestService;
+  const service = sharedService({ AUTH_BCRYPT_COST: '5' });
   let anonymous: ApiClient;
-  beforeAll(async () => {
-    service = await startService({ AUTH_BCRYPT_COST: '5' });
+  beforeAll(() => {
     anonymous = new ApiClient(service.url);
   });
-  afterAll(() => service.stop());
 
   const query = <T>(sql: string, values: unknown[]): Promise<T> => service.app.get(DataSource).query<T>(sql, values);
   const hashOf = async (username: string): Promise<string> => {

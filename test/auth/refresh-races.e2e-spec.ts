@@ -1,17 +1,15 @@
 import { DataSource } from 'typeorm';
 import { SweepService } from '../../src/auth/sweep.service.js';
-import { startService, type TestService } from '../support/service/service.js';
+import { sharedService } from '../support/service/service.js';
 import { type Answer, ApiClient, signedUp, signIn, tokensOf } from '../support/service/api-client.js';
 import { throughLockBarrier } from './lock-barrier.js';
 
 describe('refreshes at once', () => {
-  let service: TestService;
+  const service = sharedService({ DATABASE_POOL_MAX: '60' });
   let anonymous: ApiClient;
-  beforeAll(async () => {
-    service = await startService({ DATABASE_POOL_MAX: '60' });
+  beforeAll(() => {
     anonymous = new ApiClient(service.url);
   });
-  afterAll(() => service.stop());
 
   const refresh = (refresh_token: string): Promise<Answer> => anonymous.post('/api/auth/refresh', { refresh_token });
   const query = (sql: string): Promise<unknown> => service.app.get(DataSource).query(sql);

@@ -1,15 +1,13 @@
-import { startService, type TestService } from '../support/service/service.js';
+import { sharedService } from '../support/service/service.js';
 import { ApiClient, registrant } from '../support/service/api-client.js';
 import { throughLockBarrier } from './lock-barrier.js';
 
 describe('registrations at once', () => {
-  let service: TestService;
+  const service = sharedService({ DATABASE_POOL_MAX: '60' });
   let anonymous: ApiClient;
-  beforeAll(async () => {
-    service = await startService({ DATABASE_POOL_MAX: '60' });
+  beforeAll(() => {
     anonymous = new ApiClient(service.url);
   });
-  afterAll(() => service.stop());
 
   /** Reads continue, so that every registration finds the name free; the claims wait. */
   const LOCK = 'LOCK TABLE principal_names, users IN EXCLUSIVE MODE';

@@ -1,7 +1,7 @@
 import { DataSource } from 'typeorm';
 import { RegistrationService } from '../../src/auth/registration.service.js';
 import { linesWithSecrets, TEST_SECRET } from '../support/service/secrets.js';
-import { startService, type TestService } from '../support/service/service.js';
+import { sharedService } from '../support/service/service.js';
 import {
   type Answer,
   ApiClient,
@@ -13,18 +13,16 @@ import {
 } from '../support/service/api-client.js';
 
 describe('secrets', () => {
-  let service: TestService;
+  const service = sharedService({ LOG_LEVEL: 'trace' });
   let anonymous: ApiClient;
   const secrets: string[] = [TEST_SECRET];
   const answers: Answer[] = [];
   beforeAll(async () => {
-    service = await startService({ LOG_LEVEL: 'trace' });
     anonymous = new ApiClient(service.url);
     await service.app
       .get(RegistrationService)
       .createAdministrator({ username: 'boss', email: 'boss@example.org', password: passwordOf('boss') });
   });
-  afterAll(() => service.stop());
 
   const keep = async (answer: Promise<Answer>): Promise<Answer> => {
     answers.push(await answer);

@@ -1,14 +1,12 @@
-import { startService, type TestService } from '../support/service/service.js';
+import { sharedService } from '../support/service/service.js';
 import { ApiClient, passwordOf, signedUp, signIn, registrant } from '../support/service/api-client.js';
 
 describe('sessions and passwords', () => {
-  let service: TestService;
+  const service = sharedService();
   let anonymous: ApiClient;
-  beforeAll(async () => {
-    service = await startService();
+  beforeAll(() => {
     anonymous = new ApiClient(service.url);
   });
-  afterAll(() => service.stop());
 
   const listed = async (token: string): Promise<Record<string, unknown>[]> => {
     const { body } = await anonymous.as(token).get('/api/auth/sessions');

@@ -4,7 +4,7 @@ import { DataSource } from 'typeorm';
 import { administrator } from '../support/service/administrator.js';
 import { type Answer, ApiClient, passwordOf, signedUp, type Tokens, tokensOf } from '../support/service/api-client.js';
 import { duringTransaction } from '../support/database/concurrent-transaction.js';
-import { startService, type TestService } from '../support/service/service.js';
+import { sharedService } from '../support/service/service.js';
 import { throughLockBarrier } from './lock-barrier.js';
 
 const COST = 5;
@@ -13,16 +13,14 @@ type Person = Tokens & { id: number; name: string };
 
 /** The concurrent transaction holds what the request has already read, and commits once the request waits for it. */
 describe('a password that was right when it was read', () => {
-  let service: TestService;
+  const service = sharedService({ AUTH_BCRYPT_COST: String(COST) });
   let anonymous: ApiClient;
   let boss: ApiClient;
   let people = 0;
   beforeAll(async () => {
-    service = await startService({ AUTH_BCRYPT_COST: String(COST) });
     anonymous = new ApiClient(service.url);
     boss = await administrator(service);
   });
-  afterAll(() => service.stop());
 
   const person = async (): Promise<Person> => {
     people += 1;

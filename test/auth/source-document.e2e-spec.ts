@@ -1,14 +1,12 @@
-import { startService, type TestService } from '../support/service/service.js';
+import { sharedService } from '../support/service/service.js';
 import { ApiClient, passwordOf, signedUp, signIn, registrant, tokensOf } from '../support/service/api-client.js';
 
 describe('the four routes of the source document', () => {
-  let service: TestService;
+  const service = sharedService();
   let anonymous: ApiClient;
-  beforeAll(async () => {
-    service = await startService();
+  beforeAll(() => {
     anonymous = new ApiClient(service.url);
   });
-  afterAll(() => service.stop());
 
   it('register answers 201 with the user and never with the password', async () => {
     const answer = await anonymous.post('/api/auth/register', registrant('Ana_1', { email: 'Ana@Example.org' }));

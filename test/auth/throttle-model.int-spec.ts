@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { Throttle } from '../../src/auth/domain/throttle.js';
-import { startService, type TestService } from '../support/service/service.js';
+import { sharedService } from '../support/service/service.js';
 
 const PER_NAME = 3;
 const PER_ADDRESS = 6;
@@ -41,15 +41,11 @@ const anyAttempt = fc.record({
 });
 
 describe('the throttle', () => {
-  let service: TestService;
-  let run = 0;
-  beforeAll(async () => {
-    service = await startService({
-      AUTH_THROTTLE_PER_NAME: String(PER_NAME),
-      AUTH_THROTTLE_PER_ADDRESS: String(PER_ADDRESS),
-    });
+  const service = sharedService({
+    AUTH_THROTTLE_PER_NAME: String(PER_NAME),
+    AUTH_THROTTLE_PER_ADDRESS: String(PER_ADDRESS),
   });
-  afterAll(() => service.stop());
+  let run = 0;
 
   it('counts like its model, in any order of attempts', async () => {
     const throttle = service.app.get(Throttle);

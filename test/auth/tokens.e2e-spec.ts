@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { request } from 'node:http';
 import { TEST_SECRET } from '../support/service/secrets.js';
-import { startService, type TestService } from '../support/service/service.js';
+import { sharedService, startService } from '../support/service/service.js';
 import { type Answer, ApiClient, signedUp, signIn } from '../support/service/api-client.js';
 import type { TokenFault } from '../../src/auth/domain/claims.js';
 import { until } from '../support/service/until.js';
@@ -18,12 +18,11 @@ function forge(payload: unknown, header: unknown = { alg: 'HS256', typ: 'JWT' },
 }
 
 describe('an access token', () => {
-  let service: TestService;
+  const service = sharedService();
   let anonymous: ApiClient;
   let ana: { id: number; access_token: string; refresh_token: string };
   let claims: Record<string, unknown>;
   beforeAll(async () => {
-    service = await startService();
     anonymous = new ApiClient(service.url);
     ana = await signedUp(anonymous, 'ana');
     await signedUp(anonymous, 'bob');
@@ -31,7 +30,6 @@ describe('an access token', () => {
     // Let in before: whatever is remembered of a good token must help none that only looks like it.
     expect(await statusOf(ana.access_token)).toBe(200);
   });
-  afterAll(() => service.stop());
 
   const statusOf = async (token: string): Promise<number> => (await anonymous.as(token).get('/api/auth/me')).status;
 

@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { administrator, people } from '../support/service/administrator.js';
 import type { Answer, ApiClient } from '../support/service/api-client.js';
@@ -8,16 +7,16 @@ import { FastTimers } from '../support/fakes/fast-motion.js';
 import { startService, type TestService } from '../support/service/service.js';
 import { TcpProxy } from '../support/service/tcp-proxy.js';
 import { until } from '../support/service/until.js';
+import { sharedFolder } from '../support/service/shared-folder.js';
 
 describe('the Kubernetes API server', () => {
-  let folder: string;
+  const folder = sharedFolder('grantline-api-server-');
   let cluster: FakeKubernetesApi;
   let proxy: TcpProxy;
   let service: TestService;
   let admin: ApiClient;
   let ana: number;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'grantline-api-server-'));
     await writeFile(join(folder, 'token'), 'token-1');
     cluster = new FakeKubernetesApi();
     proxy = await TcpProxy.to(await cluster.listen());
@@ -38,7 +37,6 @@ describe('the Kubernetes API server', () => {
     await service.stop();
     await proxy.down();
     await cluster.close();
-    await rm(folder, { recursive: true });
   });
 
   const grant = (schema: string): Promise<Answer> =>

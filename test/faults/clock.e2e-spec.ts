@@ -1,24 +1,22 @@
 import { administrator } from '../support/service/administrator.js';
 import { type Answer, ApiClient, signedUp, signIn, tokensOf } from '../support/service/api-client.js';
-import { startService, type TestService } from '../support/service/service.js';
+import { sharedService } from '../support/service/service.js';
 import { until } from '../support/service/until.js';
 
 const HOUR = 3_600;
 
 describe('a clock that jumps by an hour', () => {
-  let service: TestService;
+  const service = sharedService({
+    AUTH_THROTTLE_PER_NAME: '2',
+    ACL_SYNC_ENABLED: 'true',
+    ACL_SYNC_CRON: '* * * * * *',
+  });
   let anonymous: ApiClient;
   let admin: ApiClient;
   beforeAll(async () => {
-    service = await startService({
-      AUTH_THROTTLE_PER_NAME: '2',
-      ACL_SYNC_ENABLED: 'true',
-      ACL_SYNC_CRON: '* * * * * *',
-    });
     anonymous = new ApiClient(service.url);
     admin = await administrator(service);
   });
-  afterAll(() => service.stop());
 
   const refresh = (refresh_token: string): Promise<Answer> => anonymous.post('/api/auth/refresh', { refresh_token });
   const grant = (client: ApiClient, catalog: string, expires_at: string | null = null): Promise<Answer> =>

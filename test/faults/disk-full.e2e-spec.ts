@@ -1,20 +1,19 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { administratorOf } from '../support/service/administrator.js';
 import type { Answer, ApiClient } from '../support/service/api-client.js';
 import { freshDatabase, type TestDatabase } from '../support/database/database.js';
 import { GrantlineProcess } from '../support/service/grantline-process.js';
 import { TEST_SECRET } from '../support/service/secrets.js';
+import { sharedFolder } from '../support/service/shared-folder.js';
 
 describe('a full disk under the file target', () => {
-  let folder: string;
+  const folder = sharedFolder('grantline-disk-');
   let database: TestDatabase;
   let service: GrantlineProcess;
   let admin: ApiClient;
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'grantline-disk-'));
     database = await freshDatabase();
     const environment = {
       DATABASE_URL: database.url,
@@ -33,7 +32,6 @@ describe('a full disk under the file target', () => {
     service.signal('SIGTERM');
     await service.finished;
     await database.drop();
-    rmSync(folder, { recursive: true });
   });
 
   /** Files of the process grow to that size: the write that reaches it is cut short, and the next one fails. Also for root. */

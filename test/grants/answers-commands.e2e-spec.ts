@@ -1,16 +1,19 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { compile } from '../../src/trino-rules/compile/compile.js';
 import { administrator, people } from '../support/service/administrator.js';
 import { runGrantline } from '../support/service/grantline-process.js';
 import { TEST_SECRET } from '../support/service/secrets.js';
-import { startService, type TestService } from '../support/service/service.js';
+import { sharedService } from '../support/service/service.js';
 import { aSnapshot } from '../support/snapshots/snapshot-builder.js';
+import { sharedFolder } from '../support/service/shared-folder.js';
 
 describe('answers at the command line', () => {
-  let service: TestService;
-  let folder: string;
+  const folder = sharedFolder('acl-answers-');
+  const service = sharedService({
+    ACL_FILE_DIRECTORY: join(folder, 'acl'),
+    SERVICE_QUERY_USER: 'service-account-grantline',
+  });
   let grant: number;
   let bob: number;
   const run = (...args: string[]) =>
@@ -25,11 +28,6 @@ describe('answers at the command line', () => {
   const ORDERS = ['--catalog', 'sales', '--schema', 'eu', '--table', 'orders'];
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'acl-answers-'));
-    service = await startService({
-      ACL_FILE_DIRECTORY: join(folder, 'acl'),
-      SERVICE_QUERY_USER: 'service-account-grantline',
-    });
     const admin = await administrator(service);
     ({ bob } = await people(service, 'bob'));
     const given = await admin.post('/api/admin/grants', {
@@ -39,10 +37,6 @@ describe('answers at the command line', () => {
     });
     grant = Number(given.body?.['id']);
     await admin.post('/api/admin/acl/sync', {});
-  });
-  afterAll(async () => {
-    await service.stop();
-    await rm(folder, { recursive: true });
   });
 
   it('acl explain: by the database and the published rules', async () => {

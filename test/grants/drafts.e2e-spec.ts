@@ -1,9 +1,12 @@
 import { administrator, people } from '../support/service/administrator.js';
 import type { ApiClient } from '../support/service/api-client.js';
-import { startService, type TestService } from '../support/service/service.js';
+import { sharedService } from '../support/service/service.js';
 
 describe('the preview of a draft', () => {
-  let service: TestService;
+  const service = sharedService({
+    ACL_METADATA_CATALOG: 'grantline',
+    SERVICE_QUERY_USER: 'service-account-grantline',
+  });
   let admin: ApiClient;
   let ids: Record<'alice' | 'bob', number>;
   let readers: { type: 'group'; id: number };
@@ -15,10 +18,6 @@ describe('the preview of a draft', () => {
   const NO_RESTRICTIONS = { row_filters: [], masked_columns: [], hidden_columns: [] };
 
   beforeAll(async () => {
-    service = await startService({
-      ACL_METADATA_CATALOG: 'grantline',
-      SERVICE_QUERY_USER: 'service-account-grantline',
-    });
     admin = await administrator(service);
     ids = await people(service, 'alice', 'bob');
     readers = { type: 'group', id: await idOf('/api/admin/groups', { name: 'readers' }) };
@@ -36,7 +35,6 @@ describe('the preview of a draft', () => {
       expression: "region = 'EU'",
     });
   });
-  afterAll(() => service.stop());
 
   it('of a grant: who gains what, and writes nothing', async () => {
     const grant = [{ principal: { type: 'user', id: ids.bob }, resource: orders, privileges: ['SELECT', 'INSERT'] }];

@@ -2,22 +2,20 @@ import { AuditService } from '../../src/audit/audit.service.js';
 import { SizeForecast } from '../../src/grants/domain/admission-ports.js';
 import type { ApiClient } from '../support/service/api-client.js';
 import { administrator, people } from '../support/service/administrator.js';
-import { startService, type TestService } from '../support/service/service.js';
+import { sharedService } from '../support/service/service.js';
 
 const GRANTS = '/api/admin/grants';
 const ORDERS = { catalog: 'sales', schema: 'eu', table: 'orders' };
 
 describe('grants', () => {
-  let service: TestService;
+  const service = sharedService({ ACL_METADATA_CATALOG: 'grantline', ACL_SERVICE_ACCOUNTS: 'service-account-etl' });
   let admin: ApiClient;
   let ids: Record<'alice' | 'bob', number>;
 
   beforeAll(async () => {
-    service = await startService({ ACL_METADATA_CATALOG: 'grantline', ACL_SERVICE_ACCOUNTS: 'service-account-etl' });
     admin = await administrator(service);
     ids = await people(service, 'alice', 'bob');
   });
-  afterAll(() => service.stop());
 
   const toAlice = (overrides: object = {}) => ({
     principal: { type: 'user', id: ids.alice },

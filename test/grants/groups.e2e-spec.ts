@@ -3,21 +3,19 @@ import type { AuditEventName } from '../../src/audit/domain/audit-event.js';
 import { type Answer, type ApiClient, signIn } from '../support/service/api-client.js';
 import { administrator, people } from '../support/service/administrator.js';
 import { duringTransaction } from '../support/database/concurrent-transaction.js';
-import { startService, type TestService } from '../support/service/service.js';
+import { sharedService } from '../support/service/service.js';
 
 const GROUPS = '/api/admin/groups';
 
 describe('groups', () => {
-  let service: TestService;
+  const service = sharedService();
   let admin: ApiClient;
   let ids: Record<'alice' | 'bob' | 'carol', number>;
 
   beforeAll(async () => {
-    service = await startService();
     admin = await administrator(service);
     ids = await people(service, 'alice', 'bob', 'carol');
   });
-  afterAll(() => service.stop());
 
   const create = async (name: string) => `${GROUPS}/${String((await admin.post(GROUPS, { name })).body?.['id'])}`;
   const idOf = (path: string) => Number(path.split('/').at(-1));

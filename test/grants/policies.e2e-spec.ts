@@ -2,22 +2,20 @@ import { AuditService } from '../../src/audit/audit.service.js';
 import type { ApiClient } from '../support/service/api-client.js';
 import { administrator, people } from '../support/service/administrator.js';
 import { duringTransaction } from '../support/database/concurrent-transaction.js';
-import { startService, type TestService } from '../support/service/service.js';
+import { sharedService } from '../support/service/service.js';
 
 const POLICIES = '/api/admin/policies';
 const CUSTOMERS = { catalog: 'sales', schema: 'eu', table: 'customers' };
 
 describe('policies', () => {
-  let service: TestService;
+  const service = sharedService({ ACL_METADATA_CATALOG: 'grantline' });
   let admin: ApiClient;
   let ids: Record<'alice' | 'bob', number>;
 
   beforeAll(async () => {
-    service = await startService({ ACL_METADATA_CATALOG: 'grantline' });
     admin = await administrator(service);
     ids = await people(service, 'alice', 'bob');
   });
-  afterAll(() => service.stop());
 
   const filter = (overrides: object = {}) => ({
     kind: 'row_filter',

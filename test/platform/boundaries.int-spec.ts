@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { sharedFolder } from '../support/service/shared-folder.js';
 
 const require = createRequire(import.meta.url);
 const { forbidden } = require('../../.dependency-cruiser.cjs') as { forbidden: { name: string }[] };
@@ -111,15 +111,13 @@ const SUPPORT: Record<string, string> = {
 };
 
 describe('module boundaries', () => {
-  let folder: string;
+  const folder = sharedFolder('grantline-boundaries-');
   beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), 'grantline-boundaries-'));
     for (const name of ['src', 'tsconfig.json', 'package.json', '.dependency-cruiser.cjs']) {
       cpSync(name, join(folder, name), { recursive: true, filter: (path) => !path.endsWith('.spec.ts') });
     }
     symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
   });
-  afterAll(() => rmSync(folder, { recursive: true }));
 
   const plant = (file: string, text: string): void => {
     mkdirSync(dirname(join(folder, file)), { recursive: true });

@@ -1,19 +1,17 @@
 import { ApiClient, passwordOf, signedUp } from '../support/service/api-client.js';
-import { startService, type TestService } from '../support/service/service.js';
+import { sharedService } from '../support/service/service.js';
 
 describe('people behind a proxy', () => {
-  let service: TestService;
+  const service = sharedService({
+    TRUSTED_PROXY_HOPS: '1',
+    AUTH_THROTTLE_PER_ADDRESS: '5',
+    AUTH_THROTTLE_PER_NAME: '5',
+  });
   let anonymous: ApiClient;
   beforeAll(async () => {
-    service = await startService({
-      TRUSTED_PROXY_HOPS: '1',
-      AUTH_THROTTLE_PER_ADDRESS: '5',
-      AUTH_THROTTLE_PER_NAME: '5',
-    });
     anonymous = new ApiClient(service.url);
     await signedUp(anonymous, 'some_user');
   });
-  afterAll(() => service.stop());
 
   const statuses = async (addresses: readonly string[]): Promise<number[]> => {
     const found: number[] = [];

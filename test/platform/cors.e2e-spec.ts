@@ -1,13 +1,9 @@
-import { startService, type TestService } from '../support/service/service.js';
+import { sharedService } from '../support/service/service.js';
 
 const ORIGIN = 'https://app.example.org';
 
 describe('a web application of another origin', () => {
-  let service: TestService;
-  beforeAll(async () => {
-    service = await startService({ CORS_ORIGINS: ORIGIN });
-  });
-  afterAll(() => service.stop());
+  const service = sharedService({ CORS_ORIGINS: ORIGIN });
 
   const get = (path: string, origin: string) => fetch(service.url + path, { headers: { Origin: origin } });
 

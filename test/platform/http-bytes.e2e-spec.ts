@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { startService, type TestService } from '../support/service/service.js';
+import { sharedService } from '../support/service/service.js';
 
 const JSON_TYPE = 'Content-Type: application/json\r\n';
 const LOGIN = `POST /api/auth/login HTTP/1.1\r\nHost: x\r\n${JSON_TYPE}`;
@@ -8,11 +8,7 @@ const limitOf = (target: string): string =>
   `POST ${target} HTTP/1.1\r\nHost: x\r\n${JSON_TYPE}Content-Length: 20000\r\n\r\n{"username":"${'a'.repeat(20_000 - 15)}"}`;
 
 describe('bytes that are hardly a request', () => {
-  let service: TestService;
-  beforeAll(async () => {
-    service = await startService();
-  });
-  afterAll(() => service.stop());
+  const service = sharedService();
 
   it.each<[string, string, number, string]>([
     ['no Host', 'GET /api/auth/me HTTP/1.1\r\n\r\n', 400, 'bad_request'],

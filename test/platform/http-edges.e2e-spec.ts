@@ -1,16 +1,14 @@
 import { request } from 'node:http';
 import { administrator } from '../support/service/administrator.js';
 import { ApiClient, signedUp } from '../support/service/api-client.js';
-import { startService, type TestService } from '../support/service/service.js';
+import { sharedService } from '../support/service/service.js';
 
 describe('HTTP edges', () => {
-  let service: TestService;
+  const service = sharedService();
   let admin: ApiClient;
   beforeAll(async () => {
-    service = await startService();
     admin = await administrator(service);
   });
-  afterAll(() => service.stop());
 
   it('answers an unknown path with a problem document that carries the request id', async () => {
     const answer = await fetch(`${service.url}/nowhere`, { headers: { 'X-Request-Id': 'from-the-client' } });

@@ -1,18 +1,16 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyInstance } from 'fastify';
 import { ERRORS } from '../../src/kernel/errors.js';
-import { startService, type TestService } from '../support/service/service.js';
+import { sharedService } from '../support/service/service.js';
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 
 describe('the OpenAPI document', () => {
-  let service: TestService;
+  const service = sharedService();
   let document: OpenAPIObject;
   beforeAll(async () => {
-    service = await startService();
     document = (await (await fetch(`${service.url}/api/openapi.json`)).json()) as OpenAPIObject;
   });
-  afterAll(() => service.stop());
 
   const operations = () =>
     Object.entries(document.paths).flatMap(([path, item]) =>

@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { administrator, people } from '../support/service/administrator.js';
@@ -8,6 +7,7 @@ import { GrantlineProcess } from '../support/service/grantline-process.js';
 import { commandBlocks } from '../support/service/operations-guide.js';
 import { TEST_SECRET } from '../support/service/secrets.js';
 import { startService, type TestService } from '../support/service/service.js';
+import { sharedFolder } from '../support/service/shared-folder.js';
 
 const run = promisify(execFile);
 
@@ -27,7 +27,7 @@ cat "$kept"
 `;
 
 describe('the commands in docs/operations.md', () => {
-  let folder: string;
+  const folder = sharedFolder('operations-commands-');
   let service: TestService;
   let operated: GrantlineProcess;
   let port: string;
@@ -42,7 +42,6 @@ describe('the commands in docs/operations.md', () => {
     DATABASE_MIGRATION_URL: service.database.migrationUrl,
   });
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'operations-commands-'));
     const named = { ACL_FILE_DIRECTORY: join(folder, 'acl'), SERVICE_QUERY_USER: 'service-account-grantline' };
     service = await startService(named);
     await writeFile(join(folder, 'database-url'), service.database.url);
@@ -72,7 +71,6 @@ describe('the commands in docs/operations.md', () => {
     operated.signal('SIGTERM');
     await operated.finished;
     await service.stop();
-    await rm(folder, { recursive: true });
   });
 
   it('run as printed, after those of the first section: nothing is undefined, and none is wrong usage', async () => {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DataSource } from 'typeorm';
-import { startService, type TestService } from '../support/service/service.js';
+import { sharedService } from '../support/service/service.js';
 
 /** Constraints, defaults, indexes and comments are only in the migrations: entities have the columns and their types. */
 const OF_THE_MIGRATIONS =
@@ -15,11 +15,7 @@ const STORES = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' })
 const names = (text: string, word: string): boolean => new RegExp(`\\b${word}\\b`).test(text);
 
 describe('the schema', () => {
-  let service: TestService;
-  beforeAll(async () => {
-    service = await startService();
-  });
-  afterAll(() => service.stop());
+  const service = sharedService();
 
   it('has, after the migrations, exactly the columns of the entities', async () => {
     const { upQueries } = await service.app.get(DataSource).driver.createSchemaBuilder().log();

@@ -1,21 +1,19 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freshDatabase, type TestDatabase } from '../support/database/database.js';
 import { remarks, runGrantline } from '../support/service/grantline-process.js';
+import { sharedFolder } from '../support/service/shared-folder.js';
 
 const PRODUCTION = { NODE_ENV: 'production' };
 
 describe('in production each command needs its own settings alone', () => {
   let database: TestDatabase;
-  let folder: string;
+  const folder = sharedFolder('grantline-settings-');
   beforeAll(async () => {
     database = await freshDatabase();
-    folder = mkdtempSync(join(tmpdir(), 'grantline-settings-'));
   });
   afterAll(async () => {
     await database.drop();
-    rmSync(folder, { recursive: true });
   });
 
   /** The names that the command complains of, in the order of its list. */

@@ -1,15 +1,13 @@
 import { administrator } from '../support/service/administrator.js';
 import { RawConnection, statusesIn } from '../support/service/raw-connection.js';
-import { startService, type TestService } from '../support/service/service.js';
+import { sharedService } from '../support/service/service.js';
 
 describe('bodies that are not read', () => {
-  let service: TestService;
+  const service = sharedService();
   let token: string;
   beforeAll(async () => {
-    service = await startService();
     token = (await administrator(service)).token;
   });
-  afterAll(() => service.stop());
 
   const post = (path: string, headers: string): string =>
     `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${headers}\r\n`;

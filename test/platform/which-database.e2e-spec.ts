@@ -1,9 +1,9 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { freshDatabase, type TestDatabase } from '../support/database/database.js';
 import { type Finished, runGrantline } from '../support/service/grantline-process.js';
+import { sharedFolder } from '../support/service/shared-folder.js';
 
 const NEED_RECORDED = [
   ['acl', 'status'],
@@ -14,15 +14,13 @@ const NEED_RECORDED = [
 ];
 
 describe('a command that needs what is recorded', () => {
-  let folder: string;
+  const folder = sharedFolder('which-database-');
   let database: TestDatabase;
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'which-database-'));
     database = await freshDatabase();
   });
   afterAll(async () => {
     await database.drop();
-    rmSync(folder, { recursive: true });
   });
 
   const run = async (commands: string[][], environment: Record<string, string>): Promise<Finished[]> => {

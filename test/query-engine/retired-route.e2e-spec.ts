@@ -4,17 +4,13 @@ import type { AddressInfo } from 'node:net';
 import { RetiredRouteService } from '../../src/query-engine/retired-route.service.js';
 import { AxiosRouteProbe } from '../../src/query-engine/infrastructure/axios-route-probe.js';
 import { FakeTrino } from '../support/fakes/fake-trino.js';
-import { startService, type TestService } from '../support/service/service.js';
+import { sharedService } from '../support/service/service.js';
 
 describe('the retired route', () => {
-  let service: TestService;
+  const service = sharedService();
   const verification = new RetiredRouteService(new AxiosRouteProbe());
   let servers: Server[] = [];
 
-  beforeAll(async () => {
-    service = await startService();
-  });
-  afterAll(() => service.stop());
   afterEach(async () => {
     for (const server of servers.splice(0)) {
       server.closeAllConnections();

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { sharedFolder } from '../support/service/shared-folder.js';
 
 /** What the library's README prints, as a program. */
 function printedExample(): string {
@@ -9,9 +9,8 @@ function printedExample(): string {
 }
 
 describe('grantline/trino-rules, packed and installed in an empty project', () => {
-  let project: string;
+  const project = sharedFolder('grantline-library-');
   beforeAll(() => {
-    project = mkdtempSync(join(tmpdir(), 'grantline-library-'));
     const pack = ['pack', '--ignore-scripts', '--json', '--pack-destination', project];
     const [packed] = JSON.parse(execFileSync('npm', pack, { encoding: 'utf8' })) as [{ filename: string }];
     execFileSync('tar', ['-xzf', packed.filename], { cwd: project });
@@ -20,7 +19,6 @@ describe('grantline/trino-rules, packed and installed in an empty project', () =
     // Its only dependency: neither the framework nor the database driver can be found from here.
     symlinkSync(resolve('node_modules/refa'), join(project, 'node_modules', 'refa'));
   });
-  afterAll(() => rmSync(project, { recursive: true }));
 
   it('runs the example of its README', () => {
     writeFileSync(join(project, 'example.mjs'), printedExample());

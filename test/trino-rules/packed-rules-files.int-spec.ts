@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { sharedFolder } from '../support/service/shared-folder.js';
 
 interface Manifest {
   version: string;
@@ -13,9 +13,8 @@ const manifestOf = (folder: string): Manifest =>
   JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest;
 
 describe('grantline-rules, packed and installed in an empty project', () => {
-  let project: string;
+  const project = sharedFolder('grantline-rules-');
   beforeAll(() => {
-    project = mkdtempSync(join(tmpdir(), 'grantline-rules-'));
     const source = join(project, 'source');
     cpSync('src/rules-files', source, { recursive: true });
     execFileSync(process.execPath, ['.ci/rules-package.mjs', 'fill', source]);
@@ -30,7 +29,6 @@ describe('grantline-rules, packed and installed in an empty project', () => {
       symlinkSync(resolve('node_modules', name), join(project, 'node_modules', name));
     cpSync('docs/examples', join(project, 'examples'), { recursive: true });
   });
-  afterAll(() => rmSync(project, { recursive: true }));
 
   const run = (...args: string[]) => {
     const program = join('node_modules', 'grantline-rules', 'dist', 'rules-main.js');

@@ -1,16 +1,14 @@
-import { startService, type TestService } from '../support/service/service.js';
+import { sharedService } from '../support/service/service.js';
 import { UsersService } from '../../src/users/users.service.js';
 
 const HASH = `$2b$04$${'a'.repeat(53)}`;
 
 describe('many at once', () => {
-  let service: TestService;
+  const service = sharedService({ DATABASE_POOL_MAX: '50' });
   let users: UsersService;
-  beforeAll(async () => {
-    service = await startService({ DATABASE_POOL_MAX: '50' });
+  beforeAll(() => {
     users = service.app.get(UsersService);
   });
-  afterAll(() => service.stop());
 
   const register = (username: string, email: string, role: 'user' | 'admin' = 'user') =>
     users.register({ username, email, passwordHash: HASH, role });

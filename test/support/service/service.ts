@@ -87,3 +87,11 @@ export async function startService(
     },
   };
 }
+
+/** The same for the specs of a describe block: started before the first of them, stopped after the last, and empty until then. */
+export function sharedService(...terms: Parameters<typeof startService>): TestService {
+  const service = {} as TestService;
+  beforeAll(async () => Object.assign(service, await startService(...terms)));
+  afterAll(() => service.stop());
+  return service;
+}
