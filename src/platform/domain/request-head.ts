@@ -8,12 +8,6 @@ export class RequestHead {
   /** The last bytes of a head that goes on. */
   private tail: Buffer = Buffer.alloc(0);
 
-  /** After these bytes of a body, which may hold its end and the beginning of the next head: only the parser knows. */
-  follow(bytes: Buffer): void {
-    this.lines = 0;
-    this.tail = last(Buffer.concat([this.tail, last(bytes, 0)]), 0);
-  }
-
   /** How many of these bytes belong to this head: all, where it goes on. The next ones begin another. */
   take(bytes: Buffer): number {
     if (this.tail.length === 0) this.lines = 0;

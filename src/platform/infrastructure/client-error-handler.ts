@@ -68,15 +68,19 @@ function respond(connections: Connections, socket: Duplex, { status, reason, pro
 const STATUSES: Readonly<Record<string, number>> = {
   HPE_HEADER_OVERFLOW: 431,
   TOO_MANY_HEADERS: 431,
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
-  TOO_MANY_PIECES: 413,
+  TOO_MUCH_FRAMING: 413,
   ERR_HTTP_REQUEST_TIMEOUT: 408,
+};
+
+const DETAILS: Readonly<Record<string, string>> = {
+  TOO_MUCH_FRAMING: 'The chunks of the body have more extensions or trailers than data.',
+  MALFORMED_CHUNKS: 'The body is not well-formed in chunks.',
 };
 
 function malformedRequestResponse({ code }: ClientError, id: string): RawResponse {
   const status = STATUSES[code ?? ''] ?? 400;
   const reason = STATUS_CODES[status] ?? '';
-  const detail = code === 'TOO_MANY_PIECES' ? 'The body comes in too small pieces: send larger chunks.' : `${reason}.`;
+  const detail = DETAILS[code ?? ''] ?? `${reason}.`;
   const problem = toProblem(new Refused(status === 413 ? 'payload_too_large' : 'bad_request', { detail }), id);
   return { status, reason, problem: { ...problem, title: reason, status } };
 }

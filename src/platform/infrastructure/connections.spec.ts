@@ -9,9 +9,15 @@ import { Connections } from './connections.js';
 const LINES = 'a\n'.repeat(1_000); // as a head, more than one has
 
 describe('requests of a connection', () => {
+  /** Of the latest body. */
+  let pieces = 0;
   const server = new Connections({ requestSeconds: 30, sendSeconds: 60 }, new LogBook()).serve((request, response) => {
     let length = 0;
-    request.on('data', (chunk: Buffer) => (length += chunk.length));
+    pieces = 0;
+    request.on('data', (chunk: Buffer) => {
+      length += chunk.length;
+      pieces += 1;
+    });
     request.on('end', () => response.end(`[${request.method} ${request.url} ${length}]`));
   });
   let url: string;
@@ -50,6 +56,27 @@ describe('requests of a connection', () => {
       connection.destroy();
     },
   );
+
+  it.each([
+    ['of one byte', 'a', 15_000],
+    ['of sixty bytes', 'a'.repeat(60), 1_000],
+  ])('have bodies in many chunks, which reach their reader in few pieces: %s', async (_, data, count) => {
+    const connection = (await RawConnection.open(url)).send(chunked('/', ...Array<string>(count).fill(data)));
+
+    expect(await connection.reads(/\]/)).toContain(`[POST / ${data.length * count}]`);
+    expect(pieces).toBeLessThan(count / 50);
+    connection.destroy();
+  });
+
+  it.each([
+    ['a chunk that is none', 'a\r\n', 'MALFORMED_CHUNKS'],
+    ['more extensions than data', `1;${'e'.repeat(20_000)}\r\n`, 'TOO_MUCH_FRAMING'],
+    ['more trailers than data', `0\r\n${'a: b\r\n'.repeat(5_000)}`, 'TOO_MUCH_FRAMING'],
+  ])('are not parsed on after %s', async (_, bytes, code) => {
+    const connection = (await RawConnection.open(url)).send(chunked('/', 'a').slice(0, -19) + bytes + get('/'));
+
+    expect(answersIn(await connection.closed)).toEqual([`[${code}]`]);
+  });
 
   it('are answered, where their client has ended its side by then', async () => {
     const client = connect(Number(new URL(url).port), '127.0.0.1').end(get('/').repeat(50));

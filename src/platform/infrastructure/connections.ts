@@ -1,15 +1,16 @@
-import { createServer, IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { Refused } from '../../kernel/errors.js';
 import type { AuthenticatedRequest } from '../access.js';
+import { ChunkedBody, type ChunkFault } from '../domain/chunked-body.js';
 import { NO_DEBT } from '../domain/reading-debt.js';
 import { RequestHead } from '../domain/request-head.js';
 import type { Log } from '../log.js';
 import type { Settings } from '../settings.js';
 import { ReadingTurns } from './reading-turns.js';
-import { SlicedReading } from './sliced-reading.js';
+import { NOTHING, SlicedReading, type Taken } from './sliced-reading.js';
 
 /** Requests of one connection that wait for their answers; further ones are parsed later. */
 const MAX_IN_FLIGHT = 16;
@@ -23,20 +24,20 @@ const CHECK_MS = 1_000;
 /** The longest body after which an answer that did not wait for it leaves the connection open. */
 const MAX_REST = 65_536;
 
-/** Each piece of a body is some microseconds of work: their mean size, beyond as many as a small body may have. */
-const PIECES = { free: 128, meanBytes: 256 };
-
 /** Node's parser does not stop within the bytes that it is given, whatever becomes of their connection: 64 KiB hold 1,900 requests. */
 const SLICE = 2_048;
+
+/** Of a body, of which the parser makes one event, however it was sent. */
+const BODY_SLICE = 16_384;
 
 /** As in common servers (Apache's LimitRequestFields). */
 const MAX_HEADERS = 100;
 
-/** A request that is well-formed, and would cost too much: answered by the clientErrorHandler, as if it could not be parsed. */
-export class RequestTooCostly extends Error {
+/** A request that the parser is not given to its end: answered by the clientErrorHandler, as if it could not be parsed. */
+export class UnparsedRequest extends Error {
   /** @param request undefined: only a part of its head has come. */
   constructor(
-    readonly code: 'TOO_MANY_PIECES' | 'TOO_MANY_HEADERS',
+    readonly code: ChunkFault | 'TOO_MANY_HEADERS',
     readonly request?: IncomingMessage,
   ) {
     super(code);
@@ -48,10 +49,10 @@ interface Connection {
   latest?: { request: IncomingMessage; response: ServerResponse; keepsAlive: boolean };
   /** What is read of a request before the parser makes one of it. */
   head: RequestHead;
-  /** Bytes of the latest request's body that are still to come; Infinity: until it ends. */
-  bodyLeft: number;
+  /** The rest of the latest request's body: bytes that are still to come, or chunks. */
+  body: number | ChunkedBody;
   /** The latest request, or the one whose head is being read, is answered as if it could not be parsed. */
-  tooCostly?: RequestTooCostly;
+  unparsed?: UnparsedRequest;
   /** It has had its last answer. */
   hasEnded: boolean;
   reading?: SlicedReading;
@@ -60,7 +61,7 @@ interface Connection {
 /** Of both ports: they share an event loop. */
 const turns = new ReadingTurns();
 
-/** The connections of an HTTP server, with limits for each: requests in flight, time to send one, pieces of one, time to read an answer. */
+/** The connections of an HTTP server, with limits for each: requests in flight, time to send one, time to read an answer. */
 export class Connections {
   readonly open = new Set<Socket>();
   /** Called when no request of a connection is in flight any more, and when it has closed. */
@@ -75,7 +76,6 @@ export class Connections {
   serve(answer: RequestListener): Server {
     const { requestSeconds, sendSeconds } = this.limits;
     const server = createServer({
-      IncomingMessage: this.countingPieces(),
       requireHostHeader: false, // requireOneHost answers with a problem document
       headersTimeout: requestSeconds * 1000,
       requestTimeout: requestSeconds * 1000,
@@ -90,12 +90,12 @@ export class Connections {
       });
       const connection = this.of(socket);
       connection.reading = new SlicedReading(socket, turns, {
-        mayParse: () => connection.inFlight < MAX_IN_FLIGHT && connection.tooCostly === undefined,
-        most: () => (isInBody(connection) && connection.bodyLeft < Infinity ? connection.bodyLeft : SLICE),
-        portionOf: (bytes) => portionOf(connection, bytes),
+        mayParse: () => connection.inFlight < MAX_IN_FLIGHT && connection.unparsed === undefined,
+        most: () => (isInBody(connection) ? BODY_SLICE : SLICE),
+        take: (bytes) => (isInBody(connection) ? takeOfBody(connection, bytes) : takeOfHead(connection, bytes)),
         hasUnread: () => connection.hasEnded || connection.latest?.request.complete === false,
         afterSlice: () => {
-          if (connection.tooCostly !== undefined) server.emit('clientError', connection.tooCostly, socket);
+          if (connection.unparsed !== undefined) server.emit('clientError', connection.unparsed, socket);
         },
       });
     });
@@ -124,8 +124,8 @@ export class Connections {
    * earlier request waits for its answer, and not where the request being read has been answered.
    */
   mayAnswer(socket: Socket): boolean {
-    const { inFlight, latest, tooCostly } = this.of(socket);
-    const isOfLatest = latest?.request.complete === false || tooCostly?.request === latest?.request;
+    const { inFlight, latest, unparsed } = this.of(socket);
+    const isOfLatest = latest?.request.complete === false || unparsed?.request === latest?.request;
     if (latest === undefined || !isOfLatest) return inFlight === 0;
     return inFlight === 1 && !latest.response.headersSent;
   }
@@ -144,47 +144,23 @@ export class Connections {
     socket.destroySoon();
   }
 
-  /** Requests that count the pieces of their bodies, and keep their connection open once the whole of it has come. */
-  private countingPieces(): typeof IncomingMessage {
-    const of = (socket: Socket): Connection => this.of(socket);
-    return class extends IncomingMessage {
-      private pieces = 0;
-      private bytes = 0;
-
-      override push(piece: Buffer | null): boolean {
-        const connection = of(this.socket);
-        if (piece === null) {
-          const { latest } = connection;
-          if (latest?.request === this) latest.response.shouldKeepAlive = latest.keepsAlive;
-        } else {
-          this.pieces += 1;
-          this.bytes += piece.length;
-          if (this.pieces > PIECES.free + this.bytes / PIECES.meanBytes) {
-            connection.tooCostly ??= new RequestTooCostly('TOO_MANY_PIECES', this);
-          }
-        }
-        return super.push(piece);
-      }
-    };
-  }
-
   /** False: the connection has been closed, and the request is not answered. */
   private admit(request: IncomingMessage, response: ServerResponse): boolean {
     const { socket } = request;
     const connection = this.of(socket);
-    if (socket.destroyed || connection.tooCostly !== undefined) return false;
+    if (socket.destroyed || connection.unparsed !== undefined) return false;
     connection.latest = { request, response, keepsAlive: response.shouldKeepAlive };
     connection.inFlight += 1;
-    connection.bodyLeft = bodyLength(request);
+    connection.body = bodyOf(request);
     // Until the whole of it has come: what is left of it after an answer would have to be parsed to be thrown away.
-    if (connection.bodyLeft > MAX_REST) response.shouldKeepAlive = false;
+    if (typeof connection.body !== 'number' || connection.body > MAX_REST) response.shouldKeepAlive = false;
     response.once('close', () => {
       connection.inFlight -= 1;
       if (connection.inFlight === 0) this.onIdle(socket);
       connection.reading?.lookForMore();
     });
     if (request.rawHeaders.length <= 2 * MAX_HEADERS) return true;
-    connection.tooCostly = new RequestTooCostly('TOO_MANY_HEADERS', request);
+    connection.unparsed = new UnparsedRequest('TOO_MANY_HEADERS', request);
     return false;
   }
 
@@ -196,7 +172,7 @@ export class Connections {
   private of(socket: Socket): Connection {
     const known = this.connections.get(socket);
     if (known !== undefined) return known;
-    const fresh: Connection = { inFlight: 0, hasEnded: false, head: new RequestHead(), bodyLeft: 0 };
+    const fresh: Connection = { inFlight: 0, hasEnded: false, head: new RequestHead(), body: 0 };
     this.connections.set(socket, fresh);
     return fresh;
   }
@@ -212,27 +188,40 @@ export function forgiveSignedIn(server: FastifyInstance, connections: Connection
   });
 }
 
-/** One request at a time, so that no connection has all its requests in one turn; a body goes on until its end. */
-function portionOf(connection: Connection, bytes: Buffer): number {
+/** One request at a time, so that no connection has all its requests in one turn. */
+function takeOfHead(connection: Connection, bytes: Buffer): Taken {
   const { head } = connection;
-  if (isInBody(connection)) {
-    connection.bodyLeft -= bytes.length;
-    head.follow(bytes);
-    return bytes.length;
+  const used = head.take(bytes);
+  if (head.lines <= MAX_HEADERS + 2) return { used, parsed: bytes.subarray(0, used) };
+  connection.unparsed = new UnparsedRequest('TOO_MANY_HEADERS');
+  return NOTHING;
+}
+
+/** When the whole of the body has come, its connection can be kept. */
+function takeOfBody(connection: Connection, bytes: Buffer): Taken {
+  const { latest, body } = connection;
+  const taken = typeof body === 'number' ? counted(bytes, body) : body.take(bytes);
+  if (typeof body === 'number') connection.body = body - taken.used;
+  else if (body.hasEnded) connection.body = 0;
+  else if (body.fault !== null) {
+    connection.unparsed = new UnparsedRequest(body.fault, latest?.request);
+    return NOTHING;
   }
-  const portion = head.take(bytes);
-  if (head.lines <= MAX_HEADERS + 2) return portion;
-  connection.tooCostly = new RequestTooCostly('TOO_MANY_HEADERS');
-  return 0;
+  if (connection.body === 0 && latest !== undefined) latest.response.shouldKeepAlive = latest.keepsAlive;
+  return taken;
 }
 
-function isInBody({ latest, bodyLeft }: Connection): boolean {
-  return latest?.request.complete === false && bodyLeft > 0;
+function counted(bytes: Buffer, left: number): Taken {
+  const used = Math.min(bytes.length, left);
+  return { used, parsed: bytes.subarray(0, used) };
 }
 
-/** Bytes; Infinity: it comes in chunks, until it ends. */
-function bodyLength({ headers }: IncomingMessage): number {
-  return headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : Infinity;
+function isInBody({ latest, body }: Connection): boolean {
+  return latest?.request.complete === false && body !== 0;
+}
+
+function bodyOf({ headers }: IncomingMessage): number | ChunkedBody {
+  return headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : new ChunkedBody();
 }
 
 /**

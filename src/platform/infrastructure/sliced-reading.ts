@@ -5,14 +5,22 @@ import type { ReadingTurns, TurnTaker } from './reading-turns.js';
 /** Bytes that are read and dropped of a connection after its last answer. */
 const DISCARDED = { bytes: 2 * 1024 * 1024, milliseconds: 5_000 };
 
+/** Of bytes that were read: how many are dealt with, and what the parser is given for them. */
+export interface Taken {
+  used: number;
+  parsed: Buffer;
+}
+
+export const NOTHING: Taken = { used: 0, parsed: Buffer.alloc(0) };
+
 /** Questions of the reader to its connection. */
 export interface Reader {
   /** Whether the parser may be given more: not while too many requests wait for their answers. */
   mayParse: () => boolean;
-  /** How many bytes the parser may be given at most, in one turn. */
+  /** How many bytes are read at most, in one turn. */
   most: () => number;
-  /** How many of these bytes the parser is given in this turn: at most one request, and none where nothing more is parsed. */
-  portionOf: (bytes: Buffer) => number;
+  /** What is dealt with in this turn: at most one request, and nothing where nothing more is parsed. */
+  take: (bytes: Buffer) => Taken;
   /** Whether the peer may still be sending what nobody will read. */
   hasUnread: () => boolean;
   /** After each slice: the parser has returned, so that the connection can be closed. */
@@ -58,9 +66,9 @@ export class SlicedReading implements TurnTaker {
   takeTurn(): void {
     if (!this.hasMore()) return;
     const bytes = this.socket.read(Math.min(this.reader.most(), this.socket.readableLength)) as Buffer;
-    const portion = this.reader.portionOf(bytes);
-    if (portion < bytes.length) this.socket.unshift(bytes.subarray(portion));
-    if (portion > 0) this.parse.call(this.socket, bytes.subarray(0, portion));
+    const { used, parsed } = this.reader.take(bytes);
+    if (used < bytes.length) this.socket.unshift(bytes.subarray(used));
+    if (parsed.length > 0) this.parse.call(this.socket, parsed);
     this.reader.afterSlice();
   }
 
