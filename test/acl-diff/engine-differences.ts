@@ -179,7 +179,7 @@ function questionAbout(fact: Fact, user: string, groups: readonly string[]): Ask
       return { ...at(fact.resource), ask: 'select', columns: [fact.column] };
     case 'routine': {
       const ask = fact.kind === 'procedure' ? OF_PROCEDURES[fact.privilege] : OF_FUNCTIONS[fact.privilege];
-      return ask === undefined ? null : { ...at(fact.resource), ask, name: fact.name };
+      return ask === undefined ? null : { ...at(fact.resource), ask, name: fact.resource.routine ?? '' };
     }
     case 'privilege': {
       const ask = OF_TABLES[fact.privilege];

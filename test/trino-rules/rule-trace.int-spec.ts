@@ -10,11 +10,11 @@ import { QUERY_RIGHTS } from '../../src/trino-rules/document/rules-document.js';
 import { Evaluator } from '../../src/trino-rules/engine/evaluator.js';
 import { decide } from '../../src/trino-rules/model/decision.js';
 import { type Principal, principalText } from '../../src/trino-rules/model/principal.js';
-import type { RightQuestion } from '../../src/trino-rules/model/question.js';
+import type { Question } from '../../src/trino-rules/model/question.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 
 /** What is no data: one of each kind, and every user to become. */
-const rights = ({ users, settings }: Snapshot): RightQuestion[] => [
+const rights = ({ users, settings }: Snapshot): Question[] => [
   ...QUERY_RIGHTS.map((right) => ({ about: 'queries', right }) as const),
   ...users.map(({ name }) => ({ about: 'impersonation', newUser: name }) as const),
   ...['sales', 'system', ...settings.writableCatalogs, ...settings.readableCatalogs].flatMap((catalog) => [
@@ -30,8 +30,7 @@ const rights = ({ users, settings }: Snapshot): RightQuestion[] => [
       ({
         about: 'routine',
         kind,
-        resource: { catalog: 'sales', schema: 'system' },
-        name: 'query',
+        resource: { catalog: 'sales', schema: 'system', routine: 'query' },
         privilege: 'EXECUTE',
       }) as const,
   ),

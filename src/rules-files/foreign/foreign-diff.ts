@@ -128,9 +128,8 @@ function ofUsers<Fact>({ gained, lost }: AccessDiff<Fact>, users: readonly Liste
 export function isPossible({ fact }: AccessDifference<AccessFact | OtherRight>): boolean {
   if (fact.about === 'session-property') return fact.catalog === null || isObjectName(fact.catalog);
   if (!('resource' in fact)) return true;
-  if (fact.about === 'routine' && !isObjectName(fact.name)) return false;
-  const { catalog, schema, table } = fact.resource;
-  return [catalog, schema, table].every((name) => name === undefined || isObjectName(name));
+  const { catalog, schema, table, routine } = fact.resource;
+  return [catalog, schema, table, routine].every((name) => name === undefined || isObjectName(name));
 }
 
 function isObjectName(name: string): boolean {

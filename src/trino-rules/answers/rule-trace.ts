@@ -1,6 +1,6 @@
 import type { RulesDocument } from '../document/rules-document.js';
 import { decidingRule, type RuleAt } from '../engine/deciding-rule.js';
-import { type Evaluator, INFORMATION_SCHEMA, tableAt } from '../engine/evaluator.js';
+import { type Evaluator, INFORMATION_SCHEMA, routineAt, tableAt } from '../engine/evaluator.js';
 import type { Patterned } from '../engine/first-match.js';
 import { isAboutData, type Question } from '../model/question.js';
 
@@ -60,10 +60,11 @@ function triedBefore({ first, rules }: Evaluator, user: string, asked: Question,
         : [...gates(catalog), ...before('schemas', rules.schemas, { catalog, schema })];
     }
     case 'routine': {
-      const { catalog, schema } = tableAt(asked.resource);
+      const { catalog, schema, routine } = routineAt(asked.resource);
+      if (decided?.section === 'catalogs') return gates(catalog);
       return asked.kind === 'function'
-        ? [...gates(catalog), ...before('functions', rules.functions, { catalog, schema, function: asked.name })]
-        : [...gates(catalog), ...before('procedures', rules.procedures, { catalog, schema, procedure: asked.name })];
+        ? [...gates(catalog), ...before('functions', rules.functions, { catalog, schema, function: routine })]
+        : [...gates(catalog), ...before('procedures', rules.procedures, { catalog, schema, procedure: routine })];
     }
     case 'queries':
       return before('queries', rules.queries, {});

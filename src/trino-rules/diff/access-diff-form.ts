@@ -6,6 +6,7 @@ import {
   type AccessFact,
 } from '../engine/access-fact.js';
 import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { FRESH_PREFIX } from '../document/open-names.js';
 import { LEVELS, type Node } from '../model/node.js';
 import type { AccessDiff, AccessDifference } from './access-diff.js';
 import { describeOtherRight, type OtherRight } from './other-right.js';
@@ -68,7 +69,7 @@ function factForm(fact: Fact): Pick<AccessDifferenceForm, 'kind' | 'resource'> &
       return {
         kind: fact.kind,
         resource: cutOff(fact.resource),
-        name: named(fact.name),
+        name: named(fact.resource.routine ?? FRESH_PREFIX),
         privilege: fact.privilege,
       };
     case 'session-property':

@@ -31,7 +31,9 @@ export function describePermission(fact: Question): string {
     case 'impersonation':
       return `impersonate ${displayName(fact.newUser, 'a stranger')}`;
     case 'routine':
-      return `${fact.privilege} the ${fact.kind} ${pathOf(fact.resource)}.${displayName(fact.name, `(any other ${fact.kind})`)}`;
+      return fact.resource.routine === undefined
+        ? `${fact.privilege} the ${fact.kind}s of ${pathOf(fact.resource) || 'everything'}`
+        : `${fact.privilege} the ${fact.kind} ${pathOf(fact.resource)}`;
     case 'system-information':
       return `${fact.right} system information`;
     case 'session-property': {
@@ -93,7 +95,6 @@ export function renamed(
   if (fact.about === 'session-property')
     return { ...fact, property: object(fact.property), catalog: fact.catalog === null ? null : object(fact.catalog) };
   if (fact.about === 'catalog-mode') return { ...fact, resource: withNames(fact.resource, object) };
-  if (fact.about === 'routine') return { ...fact, resource: withNames(fact.resource, object), name: object(fact.name) };
   return { ...fact, resource: withNames(fact.resource, object) };
 }
 

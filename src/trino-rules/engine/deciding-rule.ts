@@ -1,6 +1,6 @@
 import { ruleText, type RulesDocument } from '../document/rules-document.js';
 import type { AccessFact } from './access-fact.js';
-import { type Evaluator, tableAt } from './evaluator.js';
+import { type Evaluator, routineAt, tableAt } from './evaluator.js';
 
 /** A rule and its position. */
 export interface RuleAt {
@@ -37,10 +37,11 @@ export function decidingRule(evaluator: Evaluator, fact: AccessFact, user: strin
     case 'impersonation':
       return at('impersonation', first.index(rules.impersonation, { original_user: user, new_user: fact.newUser }));
     case 'routine': {
-      const { catalog, schema } = tableAt(fact.resource);
+      const { catalog, schema, routine } = routineAt(fact.resource);
+      if (!evaluator.mayRead(user, catalog)) return gate(catalog);
       return fact.kind === 'function'
-        ? at('functions', first.index(rules.functions, { user, catalog, schema, function: fact.name }))
-        : at('procedures', first.index(rules.procedures, { user, catalog, schema, procedure: fact.name }));
+        ? at('functions', first.index(rules.functions, { user, catalog, schema, function: routine }))
+        : at('procedures', first.index(rules.procedures, { user, catalog, schema, procedure: routine }));
     }
     case 'system-information':
       return at('system_information', first.index(rules.system_information, { user }));

@@ -8,7 +8,7 @@ import type {
   TablePrivilege,
   TableRule,
 } from '../document/rules-document.js';
-import type { Question } from '../model/question.js';
+import type { Question, RoutineQuestion } from '../model/question.js';
 import type { Node } from '../model/node.js';
 import { FirstMatch, type RuleIndex } from './first-match.js';
 
@@ -27,6 +27,10 @@ export interface FunctionName extends SchemaName {
 
 export interface ProcedureName extends SchemaName {
   procedure: string;
+}
+
+export interface RoutineName extends SchemaName {
+  routine: string;
 }
 
 /** Trino's own schema of names, which table rules do not govern: once a catalog may be read, so may this. */
@@ -154,17 +158,23 @@ export class Evaluator {
   }
 
   /** A connector's function or table function; built-in ones are open to all users. */
-  mayExecuteFunction(user: string, { function: name, ...resource }: FunctionName): boolean {
-    return this.mayWithRoutine(user, { kind: 'function', resource, name, privilege: 'EXECUTE' });
+  mayExecuteFunction(user: string, { catalog, schema, function: routine }: FunctionName): boolean {
+    return this.mayWithRoutine(user, {
+      kind: 'function',
+      resource: { catalog, schema, routine },
+      privilege: 'EXECUTE',
+    });
   }
 
   /** Checked for a view's owner when another user reads the view. */
-  mayShareFunctionInView(owner: string, { function: name, ...resource }: FunctionName): boolean {
-    return this.mayWithRoutine(owner, { kind: 'function', resource, name, privilege: 'GRANT_EXECUTE' });
+  mayShareFunctionInView(owner: string, { catalog, schema, function: routine }: FunctionName): boolean {
+    const resource = { catalog, schema, routine };
+    return this.mayWithRoutine(owner, { kind: 'function', resource, privilege: 'GRANT_EXECUTE' });
   }
 
-  mayExecuteProcedure(user: string, { procedure: name, ...resource }: ProcedureName): boolean {
-    return this.mayWithRoutine(user, { kind: 'procedure', resource, name, privilege: 'EXECUTE' });
+  mayExecuteProcedure(user: string, { catalog, schema, procedure: routine }: ProcedureName): boolean {
+    const resource = { catalog, schema, routine };
+    return this.mayWithRoutine(user, { kind: 'procedure', resource, privilege: 'EXECUTE' });
   }
 
   /** `read`: metrics and threads of a node; `write`: shutting it down. */
@@ -189,13 +199,13 @@ export class Evaluator {
     return this.catalogMode(user, catalog) === 'all';
   }
 
-  private mayWithRoutine(user: string, { kind, resource, name, privilege }: Routine): boolean {
-    const { catalog, schema } = tableAt(resource);
+  private mayWithRoutine(user: string, { kind, resource, privilege }: Routine): boolean {
+    const { catalog, schema, routine } = routineAt(resource);
     if (!this.mayRead(user, catalog)) return false;
     const rule =
       kind === 'function'
-        ? this.first.rule(this.rules.functions, { user, catalog, schema, function: name })
-        : this.first.rule(this.rules.procedures, { user, catalog, schema, procedure: name });
+        ? this.first.rule(this.rules.functions, { user, catalog, schema, function: routine })
+        : this.first.rule(this.rules.procedures, { user, catalog, schema, procedure: routine });
     // GRANT_EXECUTE contains EXECUTE.
     const giving = privilege === 'EXECUTE' ? ['EXECUTE', 'GRANT_EXECUTE'] : [privilege];
     return rule?.privileges.some((each) => giving.includes(each)) === true;
@@ -206,11 +216,20 @@ export class Evaluator {
   }
 }
 
-type Routine = Omit<Extract<Question, { about: 'routine' }>, 'about'>;
+type Routine = Omit<RoutineQuestion, 'about'>;
 
 /** A table at a node: an unnamed level has a fresh name. */
 export function tableAt({ catalog = FRESH_PREFIX, schema = FRESH_PREFIX, table = FRESH_PREFIX }: Node): TableName {
   return { catalog, schema, table };
+}
+
+/** The same of a routine. */
+export function routineAt({
+  catalog = FRESH_PREFIX,
+  schema = FRESH_PREFIX,
+  routine = FRESH_PREFIX,
+}: Node): RoutineName {
+  return { catalog, schema, routine };
 }
 
 function opensColumns(rule: TableRule | undefined, columns: readonly string[]): boolean {

@@ -68,8 +68,8 @@ export function holders(engine: EngineSets, right: Right): Bitset {
       return may;
     }
     case 'routine': {
-      const { catalog, schema = fresh } = right.resource;
-      const path = [catalog, schema, right.name];
+      const { catalog = fresh, schema = fresh, routine = fresh } = right.resource;
+      const path = [catalog, schema, routine];
       const about =
         right.kind === 'function'
           ? engine.functions.at(path).flatMap((index) => rules.functions[index] ?? [])
@@ -107,9 +107,9 @@ function* routines(
   const below = (...path: string[]): Place => placeBelow(tries.map((trie) => trie.branch(path)));
   for (const catalog of namesAt(together([below(), catalogs]), unnamed)) {
     for (const schema of namesAt(below(catalog), unnamed)) {
-      for (const name of namesAt(below(catalog, schema), unnamed)) {
+      for (const routine of namesAt(below(catalog, schema), unnamed)) {
         for (const privilege of FUNCTION_PRIVILEGES) {
-          yield { about: 'routine', kind, resource: { catalog, schema }, name, privilege };
+          yield { about: 'routine', kind, resource: { catalog, schema, routine }, privilege };
         }
       }
     }

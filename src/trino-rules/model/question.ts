@@ -17,19 +17,22 @@ interface AtNode {
 export type DataQuestion =
   ({ about: 'privilege'; privilege: TablePrivilege } & AtNode) | ({ about: 'schema-ownership' } & AtNode);
 
+/** Running a connector's function or procedure, or passing that on. */
+export interface RoutineQuestion {
+  about: 'routine';
+  kind: 'function' | 'procedure';
+  /** A routine; an unnamed level, and a routine that is not named, have a fresh name. */
+  resource: Node;
+  privilege: FunctionPrivilege;
+}
+
 /** What belongs to no table. */
 export type RightQuestion =
+  | RoutineQuestion
   /** Whether this is the mode in which a user enters the catalog. */
   | { about: 'catalog-mode'; resource: NodeInCatalog; mode: 'all' | 'read-only' }
   | { about: 'queries'; right: QueryRight }
   | { about: 'impersonation'; newUser: string }
-  | {
-      about: 'routine';
-      kind: 'function' | 'procedure';
-      resource: NodeInCatalog;
-      name: string;
-      privilege: FunctionPrivilege;
-    }
   | { about: 'system-information'; right: SystemInformationRight }
   | { about: 'session-property'; property: string; catalog: string | null };
 

@@ -178,7 +178,7 @@ describe('a counterexample', () => {
     [
       'procedures',
       first('procedures', { privileges: ['GRANT_EXECUTE'] }),
-      /may not GRANT_EXECUTE the procedure sales[.]\(any other schema\)[.]\(any other procedure\)/m,
+      /may not GRANT_EXECUTE the procedure sales[.]\(any other schema\)[.]\(any other routine\)/m,
     ],
     [
       'a property of the session',

@@ -29,8 +29,7 @@ export function byIntent(snapshot: Snapshot, question: Question): Answer | undef
     may({
       about: 'routine',
       kind,
-      resource: { catalog: asked.catalog, schema: asked.schema },
-      name: asked.name,
+      resource: { catalog: asked.catalog, schema: asked.schema, routine: asked.name },
       privilege,
     });
   const at = ({ catalog, schema, table }: TableAsked): Access =>
