@@ -3,6 +3,7 @@ import { nodeKey } from '../../trino-rules/model/node.js';
 import type { Descriptions } from '../../trino-rules/model/snapshot-export.js';
 import type { SnapshotProblem } from '../../trino-rules/model/snapshot-decoder.js';
 import { readSnapshot } from '../../trino-rules/model/snapshot-file.js';
+import { expressionProblem, policyExpressionProblem } from '../../trino-rules/model/sql-expression.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import { descriptionProblem } from './description.js';
 import { EXCEPTIONS_MOST, EXPRESSION_MOST } from './policy.js';
@@ -81,6 +82,9 @@ function limitProblems(form: object): SnapshotProblem[] {
     const [expression, except] = [fieldOf(row, 'expression'), fieldOf(row, 'except')];
     const isLong = typeof expression === 'string' && expression.length > EXPRESSION_MOST;
     check(`policies[${i}].expression`, isLong ? `must have at most ${EXPRESSION_MOST} characters` : null);
+    // What is no expression at all is refused by the form.
+    const isExpression = typeof expression === 'string' && !isLong && expressionProblem(expression) === null;
+    check(`policies[${i}].expression`, isExpression ? policyExpressionProblem(expression) : null);
     const isMany = Array.isArray(except) && except.length > EXCEPTIONS_MOST;
     check(`policies[${i}].except`, isMany ? `must have at most ${EXCEPTIONS_MOST} entries` : null);
   });

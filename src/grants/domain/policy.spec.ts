@@ -26,6 +26,7 @@ describe('parsePolicyRule', () => {
     [{ kind: 'hidden_column', resource: table, expression: 'NULL' }, ['resource.column', 'expression']],
     [{ kind: 'deny', resource: { ...table, column: 'x' }, expression: 'true' }, ['resource.column', 'expression']],
     [{ kind: 'row_filter', resource: table, expression: 'true) OR (true' }, ['expression']],
+    [{ kind: 'row_filter', resource: table, expression: 'hr.public.may_read(id)' }, ['expression']],
   ])('refuses %j', (draft, fields) => {
     expect(parsePolicyRule(draft)).toMatchObject(fields.map((field) => ({ field })));
   });

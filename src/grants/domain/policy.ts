@@ -9,7 +9,7 @@ import type {
 import { type Privilege, privilegesOn, privilegesProblem } from '../../trino-rules/model/privilege.js';
 import type { Node } from '../../trino-rules/model/node.js';
 import type { ColumnResource } from '../../trino-rules/model/resource.js';
-import { expressionProblem } from '../../trino-rules/model/sql-expression.js';
+import { policyExpressionProblem } from '../../trino-rules/model/sql-expression.js';
 
 export const POLICY_KINDS = ['row_filter', 'column_mask', 'hidden_column', 'deny'] as const;
 export type PolicyKind = (typeof POLICY_KINDS)[number];
@@ -74,7 +74,7 @@ export function parsePolicyRule({ kind, resource, expression, privileges }: Poli
   if (hasExpression && expression === undefined) wrong('expression', `is required for a ${kind}`);
   if (!hasExpression && expression !== undefined) wrong('expression', `does not belong to a ${kind}`);
   if (kind !== 'deny' && privileges !== undefined) wrong('privileges', `do not belong to a ${kind}`);
-  const problem = hasExpression && expression !== undefined ? expressionProblem(expression) : null;
+  const problem = hasExpression && expression !== undefined ? policyExpressionProblem(expression) : null;
   if (problem !== null) wrong('expression', problem);
   const misplaced = privilegesProblem(privileges ?? [], node);
   if (misplaced !== null) wrong('privileges', misplaced);

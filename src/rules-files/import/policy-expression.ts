@@ -1,7 +1,7 @@
 import { resourceNameProblem } from '../../kernel/name.js';
 import type { ForeignExpression } from '../check/foreign-rules.js';
 import type { ColumnRule } from '../../trino-rules/document/rules-document.js';
-import { expressionProblem } from '../../trino-rules/model/sql-expression.js';
+import { policyExpressionProblem } from '../../trino-rules/model/sql-expression.js';
 
 /** Quoted text, in which line breaks mean themselves, or white space between tokens. */
 const QUOTED_OR_SPACE = /'(?:[^']|'')*'|"(?:[^"]|"")*"|[ \t\r\n]+/g;
@@ -22,7 +22,7 @@ export function policyProblem(
   columns: readonly ColumnRule[],
 ): string | null {
   for (const { text, runsAs } of expressions) {
-    const problem = expressionProblem(inOneLine(text));
+    const problem = policyExpressionProblem(inOneLine(text));
     if (problem !== null) return `no policy can hold its SQL: ${problem}`;
     if (runsAs !== null && OF_IDENTITY.test(text))
       return `its SQL is evaluated as ${runsAs}, and that of a policy as the user who asks`;

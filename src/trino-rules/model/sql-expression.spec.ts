@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expressionProblem } from './sql-expression.js';
+import { expressionProblem, policyExpressionProblem } from './sql-expression.js';
 
 describe('a filter or a mask is one SQL expression', () => {
   it.each([
@@ -14,9 +14,12 @@ describe('a filter or a mask is one SQL expression', () => {
     'a - -1',
     "U&'\\00e9' = name",
     "city = 'Köln'",
+    'sales.eu.t.region IN (1, 2)',
+    'EXISTS (SELECT 1 FROM sales.eu.members AS m (id) WHERE m.id = 1.5)',
+    'a[1].b = abs (x.y)',
     'constructor = 1 AND valueOf IS NULL AND __proto__ = hasOwnProperty',
   ])('takes %s', (text) => {
-    expect(expressionProblem(text)).toBeNull();
+    expect(policyExpressionProblem(text)).toBeNull();
   });
 
   it.each([
@@ -37,9 +40,23 @@ describe('a filter or a mask is one SQL expression', () => {
     ['a = ?', '"?" at character 5 means nothing outside quotes'],
     ['a = `b`', '"`" at character 5 means nothing outside quotes'],
     ['$$x$$', '"$" at character 1 means nothing outside quotes'],
+    ['hr.public.may_read(id)', 'hr.public.may_read at character 1 is a function of a catalog, READERS'],
+    ['id = (hr . "F" (id))', 'hr."F" at character 7 is a function of a catalog, READERS'],
+    [`a OR x.U&"f"(1)`, 'x."f" at character 6 is a function of a catalog, READERS'],
+    [
+      'id IN (SELECT * FROM TABLE(pg.system.query(1)))',
+      'pg.system.query at character 28 is a function of a catalog, READERS',
+    ],
+    ['system.builtin.abs(id) = 1', 'system.builtin.abs at character 1 is a function of a catalog, READERS'],
     ['ä = 1', '"ä" at character 1 means nothing outside quotes'],
   ])('refuses %j', (text, problem) => {
-    expect(expressionProblem(text)).toBe(problem);
+    expect(policyExpressionProblem(text)).toBe(
+      problem.replace('READERS', 'which readers may not run: call a built-in one'),
+    );
+  });
+
+  it('still reads a policy of before that calls a function of a catalog', () => {
+    expect(expressionProblem('hr.public.may_read(id)')).toBeNull();
   });
 
   it('never takes two texts that only together are balanced', () => {

@@ -4,13 +4,33 @@
  * It is read with the engine's own tokens (Trino's SqlBase grammar); its names and types are checked by the engine.
  */
 export function expressionProblem(text: string): string | null {
+  const read = tokensOf(text);
+  return typeof read === 'string' ? read : null;
+}
+
+/**
+ * Why no policy can be written with `text`: besides the above, it calls a function with a qualified name. Such policies of former
+ * versions are still read.
+ */
+export function policyExpressionProblem(text: string): string | null {
+  const read = tokensOf(text);
+  return typeof read === 'string' ? read : qualifiedCall(read);
+}
+
+interface PlacedToken {
+  token: string;
+  at: number;
+}
+
+/** Without spaces; a text: why it is not one expression. */
+function tokensOf(text: string): PlacedToken[] | string {
   if (FORBIDDEN.test(text)) return 'control characters, line breaks and direction marks are not allowed';
   const open: { bracket: string; at: number }[] = [];
-  let first: string | null = null;
+  const tokens: PlacedToken[] = [];
   for (let at = 0; at < text.length;) {
     const token = tokenAt(text, at);
     if (typeof token !== 'string') return token.problem;
-    if (token !== ' ') first ??= token;
+    if (token !== ' ') tokens.push({ token, at });
     if (token === ',' && open.length === 0)
       return `one expression is expected, but there is a comma at ${position(at)}`;
     if (CLOSING.has(token)) open.push({ bracket: token, at });
@@ -22,10 +42,24 @@ export function expressionProblem(text: string): string | null {
   }
   const left = open.pop();
   if (left) return `"${left.bracket}" at ${position(left.at)} is never closed`;
-  if (first === null) return 'the expression is empty';
-  if (STATEMENTS.has(first.toUpperCase()))
-    return `one expression is expected, not ${first}: put a sub-query in parentheses`;
-  return null;
+  const [first] = tokens;
+  if (first === undefined) return 'the expression is empty';
+  if (STATEMENTS.has(first.token.toUpperCase()))
+    return `one expression is expected, not ${first.token}: put a sub-query in parentheses`;
+  return tokens;
+}
+
+/** A function of a catalog is checked as the reader of the table, who mostly may not run it (seen on 483): then nobody reads. */
+function qualifiedCall(all: readonly PlacedToken[]): string | null {
+  const tokens = all.filter(({ token }) => !/^u&$/i.test(token));
+  const isName = (index: number): boolean => /^["a-z_]/i.test(tokens[index]?.token ?? '');
+  const isDot = (index: number): boolean => tokens[index]?.token === '.';
+  const call = tokens.findIndex(({ token }, index) => token === '(' && isName(index - 1) && isDot(index - 2));
+  if (call === -1) return null;
+  let start = call - 1;
+  while (isDot(start - 1) && isName(start - 2)) start -= 2;
+  const name = tokens.slice(start, call).map(({ token }) => token);
+  return `${name.join('')} at ${position(tokens[start]?.at ?? 0)} is a function of a catalog, which readers may not run: call a built-in one`;
 }
 
 /** By the opening bracket. */
