@@ -152,9 +152,7 @@ function questionAbout(fact: Fact, user: string, groups: readonly string[]): Ask
     case 'queries':
       return fact.right === 'execute'
         ? { ...who, ask: 'execute-query' }
-        : { ...who, ask: `${fact.right}-query`, name: FRESH_PREFIX };
-    case 'queries-of-owner':
-      return { ...who, ask: `${fact.right}-query`, name: fact.owner };
+        : { ...who, ask: `${fact.right}-query`, name: fact.owner ?? FRESH_PREFIX };
     case 'impersonation':
       return { ...who, ask: 'impersonate', name: fact.newUser };
     case 'system-information':

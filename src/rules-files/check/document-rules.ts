@@ -22,6 +22,7 @@ export const documentRules: { [Name in Section]: Made<Name> } = {
   }),
   queries: (rule, user) => ({
     ...user,
+    ...texts(rule, 'queryOwner'),
     allow: QUERY_RIGHTS.filter((right) => gives(rule, right)),
   }),
   functions: (rule, user) => ({

@@ -23,6 +23,8 @@ export interface Audiences {
   /** A pattern of all users that the file is read for. */
   readonly everybody: string | undefined;
   audience(rule: ForeignRule): Audience;
+  /** The users whom a rule is about, one by one; null: they are not listed. */
+  namesOf(rule: ForeignRule): string[] | null;
 }
 
 /** A pattern that matches more names is treated as one with `.*`. */
@@ -73,6 +75,7 @@ export const ANYBODY: Audiences = {
     const user = isForRole(rule) ? null : userPattern(rule)?.text;
     return { user: user === null ? null : anyName('user', user), isJudged: isJudged(user ?? undefined) };
   },
+  namesOf: () => null,
 };
 
 /** A control character, which is in no name. */

@@ -1,4 +1,4 @@
-import type { ForeignExpression, ForeignRules } from '../check/foreign-rules.js';
+import type { ForeignExpression, ForeignRule, ForeignRules } from '../check/foreign-rules.js';
 import { type AccessDiff, type AccessDifference, diffAccess } from '../../trino-rules/diff/access-diff.js';
 import type { OtherRight } from '../../trino-rules/diff/other-right.js';
 import type { RulesDocument } from '../../trino-rules/document/rules-document.js';
@@ -15,7 +15,6 @@ import {
   notJudged,
 } from './audiences.js';
 import { foreignDocument } from './foreign-document.js';
-import { impersonationRules } from './impersonation.js';
 import { related, relationDocument, RELATIONS } from './relations.js';
 
 /** Why two files cannot be compared: a rule of one, and what is wrong with it. */
@@ -47,15 +46,8 @@ export function diffForeign(
   const [former, next] = [read(before, audiences, listed), read(after, audiences, listed)];
   const problems = [...former.problems.map(inFile('before')), ...next.problems.map(inFile('after'))];
   if (problems.length > 0) return { kind: 'incomparable', problems };
-  const byOwner = [before, after].some((rules) =>
-    rules.get('queries')?.some(({ patterns }) => patterns.has('queryOwner')),
-  );
-  const { gained, lost } = diffAccess(former.document, next.document, budget, anyPatterns(budget));
-  const ofNobody = ({ fact }: AccessDifference): boolean =>
-    fact.about !== 'queries' || fact.right === 'execute' || !byOwner;
-  const access: ForeignAccessDiff = { gained: gained.filter(ofNobody), lost: lost.filter(ofNobody) };
+  const access: ForeignAccessDiff = diffAccess(former.document, next.document, budget, anyPatterns(budget));
   for (const relation of RELATIONS) {
-    if (relation.section === 'queries' && !byOwner) continue;
     const pairs = (rules: ForeignRules): RulesDocument => relationDocument(rules, audiences, relation);
     const changed = diffAccess(pairs(before), pairs(after), budget, anyPatterns(budget));
     access.gained.push(...changed.gained.flatMap((each) => related(each, relation)));
@@ -77,32 +69,23 @@ function read(
   audiences: Audiences,
   listed: ListedUsers | null,
 ): { document: RulesDocument; problems: Problem[] } {
-  const problems: Problem[] = [];
-  for (const rule of [...rules.values()].flat()) {
-    if (rule.section === 'principals' || audiences.audience(rule).user === null) continue;
+  const problem = (rule: ForeignRule, at: number, message: string): Problem => ({ rule: rule.place, at, message });
+  const about = [...rules.values()].flat().filter((rule) => audiences.audience(rule).user !== null);
+  const ofGroups = about.flatMap((rule) => {
     const group = groupPattern(rule);
-    if (listed === null && group !== undefined)
-      problems.push({
-        rule: rule.place,
-        at: group.at,
-        message: 'a rule for groups can only be compared for users of a list, which says who is in them',
-      });
-    for (const [field, { text, at }] of rule.patterns) {
-      const isReplacement = rule.section === 'impersonation' && field === 'new_user';
-      if (!isReplacement && !isJudged(text))
-        problems.push({
-          rule: rule.place,
-          at,
-          message: notJudged(field, text),
-        });
-    }
-  }
-  const impersonation = impersonationRules(rules, audiences, listed);
-  const { document } = foreignDocument(rules, audiences, written);
-  return {
-    document: { ...document, impersonation: impersonation.rules },
-    problems: [...problems, ...impersonation.problems],
-  };
+    if (listed !== null || group === undefined) return [];
+    return [
+      problem(rule, group.at, 'a rule for groups can only be compared for users of a list, which says who is in them'),
+    ];
+  });
+  const ofOwners = about.flatMap((rule) =>
+    [...(rule.section === 'authorization' ? rule.patterns : [])].flatMap(([field, { text, at }]) =>
+      isJudged(text) ? [] : [problem(rule, at, notJudged(field, text))],
+    ),
+  );
+  const { document, unjudged } = foreignDocument(rules, audiences, written);
+  const ofPatterns = unjudged.map(({ rule, at, message }) => problem(rule, at, message));
+  return { document, problems: [...ofGroups, ...ofPatterns, ...ofOwners].sort((a, b) => a.at - b.at) };
 }
 
 function written({ text, runsAs }: ForeignExpression): string {

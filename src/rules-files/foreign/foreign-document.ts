@@ -8,15 +8,16 @@ import {
   type ColumnRule,
   type RulesDocument,
 } from '../../trino-rules/document/rules-document.js';
-import { isJudged, type Audiences } from './audiences.js';
+import { isJudged, notJudged, type Audiences } from './audiences.js';
+import { impersonationRules } from './impersonation.js';
 
-/** The rules of any file about data, routines, session properties and one's own queries, in Grantline's own form. */
+/** The rules of any file in Grantline's own form; without `authorization`, `principals` and the ownership of catalogs. */
 export interface ForeignDocument {
   document: RulesDocument;
   /** The rule of the file that a rule of the document was made of; null: an absent section opens what it gives. */
   sourceOf(rule: object): ForeignRule | null;
-  /** Patterns whose matching names are not known, by their fields. */
-  unjudged: { rule: ForeignRule; field: string; text: string; at: number }[];
+  /** Patterns whose matching names are not known. */
+  unjudged: { rule: ForeignRule; at: number; message: string }[];
 }
 
 /** Where the engine itself has functions, which it executes for everybody without asking. */
@@ -52,7 +53,6 @@ export function foreignDocument(
   const { everybody } = audiences;
   const sections = new SectionsOfFile(rules, audiences);
   const document: RulesDocument = {
-    ...NO_RULES,
     catalogs: sections.of('catalogs'),
     schemas: sections.of('schemas'),
     tables: sections.of('tables', (rule, user) => {
@@ -65,6 +65,7 @@ export function foreignDocument(
     }),
     // As without the last; but every listed user is named, and so compared.
     queries: [...sections.of('queries'), ...(everybody === undefined ? [] : [{ user: everybody, allow: [] }])],
+    impersonation: sections.impersonation(),
     functions: sections.of('functions'),
     procedures: sections.of('procedures'),
     system_information: sections.of('system_information'),
@@ -96,7 +97,7 @@ class SectionsOfFile {
     return found.flatMap((rule) => {
       const { user, isJudged: isAudienceJudged } = this.audiences.audience(rule);
       // Which queries of others may be viewed or killed is no question of executing one.
-      if (user === null || rule.patterns.has('queryOwner')) return [];
+      if (user === null) return [];
       const judged = this.judged(rule, isAudienceJudged);
       const one = made(judged, user === undefined || !isJudged(user) ? {} : { user });
       this.sources.set(one, rule);
@@ -104,13 +105,27 @@ class SectionsOfFile {
     });
   }
 
+  impersonation(): RulesDocument['impersonation'] {
+    const found = this.rules.get('impersonation');
+    // Beside "principals" the engine takes impersonation to be decided there.
+    if (found === undefined) return this.rules.has('principals') ? [{ new_user: '.*', allow: true }] : [];
+    return found.flatMap((rule) => {
+      const { rules, problem } = impersonationRules(rule, this.audiences);
+      for (const one of rules) this.sources.set(one, rule);
+      if (problem !== null) this.unjudged.push({ rule, ...problem });
+      return rules;
+    });
+  }
+
   /** Keeps the patterns whose matching names are known; with any other, the rule gives nothing. */
   private judged(rule: ForeignRule, isAudienceJudged: boolean): ForeignRule {
     const opaque = [...rule.patterns].filter(([, { text }]) => !isJudged(text));
-    for (const [field, pattern] of opaque) this.unjudged.push({ rule, field, ...pattern });
+    for (const [field, { text, at }] of opaque) this.unjudged.push({ rule, at, message: notJudged(field, text) });
     const patterns = new Map(
       [...rule.patterns].filter(([field, { text }]) => isJudged(text) && anyName(field, text) !== undefined),
     );
+    // Without its owner it would be a rule about executing, too.
+    if (opaque.some(([field]) => field === 'queryOwner')) patterns.set('queryOwner', { text: '.*', at: rule.at });
     const isWhole = isAudienceJudged && opaque.length === 0;
     return { ...rule, ...(!isWhole && NOTHING_GIVEN), patterns };
   }

@@ -1,47 +1,41 @@
 import { languageOf } from '../check/foreign-language.js';
-import type { ForeignRule, ForeignRules } from '../check/foreign-rules.js';
+import type { ForeignRule } from '../check/foreign-rules.js';
 import { literal } from '../../trino-rules/compile/name-pattern.js';
 import { readJavaPattern } from '../../trino-rules/document/java-pattern.js';
 import { newUserPattern, replacementPieces } from '../../trino-rules/document/new-user-pattern.js';
 import type { ImpersonationRule } from '../../trino-rules/document/rules-document.js';
-import { type Audiences, type ListedUsers, userPattern } from './audiences.js';
+import { type Audiences, isJudged, notJudged, userPattern } from './audiences.js';
 
-export interface ImpersonationRules {
+export interface ImpersonationReading {
   rules: ImpersonationRule[];
-  /** Rules whose `new_user` cannot be evaluated. */
-  problems: { rule: string; at: number; message: string }[];
+  /** Why it cannot be evaluated, so that it gives nothing to whomever it may be about; null: it can. */
+  problem: { at: number; message: string } | null;
 }
 
 /**
- * The rules about who impersonates whom. `new_user` is a replacement text before it is a pattern (Trino 483): `$1` is what the
+ * A rule about who impersonates whom. `new_user` is a replacement text before it is a pattern (Trino 483): `$1` is what the
  * first group of `original_user` matched, so that such a rule is one for each listed user.
  */
-export function impersonationRules(
-  rules: ForeignRules,
-  audiences: Audiences,
-  listed: ListedUsers | null,
-): ImpersonationRules {
-  const found = rules.get('impersonation');
-  // Beside "principals" the engine takes impersonation to be decided there.
-  if (found === undefined)
-    return { rules: rules.has('principals') ? [{ new_user: '.*', allow: true }] : [], problems: [] };
-  const problems: ImpersonationRules['problems'] = [];
-  const read = found.flatMap((rule): ImpersonationRule[] => {
-    const { user } = audiences.audience(rule);
-    const { text, at } = rule.patterns.get('new_user') ?? { text: '.*', at: rule.at };
-    if (user === null) return [];
-    const allow = rule.gives.includes('true');
-    const same = newUserPattern(text, rule.patterns.has('original_user'));
-    if (same !== null && isRegular(same))
-      return [{ ...(user !== undefined && { original_user: user }), new_user: same, allow }];
-    const each = listed?.namesOf(rule).map((name) => ({ name, replaced: replacement(rule, name, text) }));
-    if (same === null && each?.every(({ replaced }) => replaced !== null && isRegular(replaced)))
-      return each.map(({ name, replaced }) => ({ original_user: literal(name), new_user: replaced ?? '', allow }));
-    const message = `the names that the new_user ${JSON.stringify(text)} stands for cannot be told${listed === null && text.includes('$') ? ' without a list of users' : ''}`;
-    problems.push({ rule: rule.place, at, message });
-    return [];
-  });
-  return { rules: read, problems };
+export function impersonationRules(rule: ForeignRule, audiences: Audiences): ImpersonationReading {
+  const { user, isJudged: isAudienceJudged } = audiences.audience(rule);
+  if (user === null) return { rules: [], problem: null };
+  const { text, at } = rule.patterns.get('new_user') ?? { text: '.*', at: rule.at };
+  const allow = rule.gives.includes('true');
+  const about = user === undefined || !isJudged(user) ? {} : { original_user: user };
+  const closed: ImpersonationRule[] = [{ ...about, new_user: '.*', allow: false }];
+  const caller = userPattern(rule);
+  if (caller !== undefined && !isAudienceJudged)
+    return { rules: closed, problem: { at: caller.at, message: notJudged('original_user', caller.text) } };
+  const same = newUserPattern(text, rule.patterns.has('original_user'));
+  if (same !== null && isRegular(same)) return { rules: [{ ...about, new_user: same, allow }], problem: null };
+  const names = audiences.namesOf(rule);
+  const each = names?.map((name) => ({ name, replaced: replacement(rule, name, text) }));
+  if (same === null && each?.every(({ replaced }) => replaced !== null && isRegular(replaced))) {
+    const rules = each.map(({ name, replaced }) => ({ original_user: literal(name), new_user: replaced ?? '', allow }));
+    return { rules, problem: null };
+  }
+  const message = `the names that the new_user ${JSON.stringify(text)} stands for cannot be told${names === null && text.includes('$') ? ' without a list of users' : ''}`;
+  return { rules: closed, problem: { at, message } };
 }
 
 /** As `java.util.regex.Matcher` replaces; null: it fails, or what the groups match is not known. */

@@ -67,8 +67,9 @@ export class DifferenceFindings {
   /** The same number for users whom the same rules are about: one rule decides for all of them. */
   private alike(user: string): number {
     return getOrInsert(this.classOfUser, user, () => {
-      const sections = { ...this.given.document, impersonation: [] };
-      const rules = Object.values<readonly { user?: string }[]>(sections).flat();
+      const { impersonation, ...sections } = this.given.document;
+      const acting = impersonation.map(({ original_user: user }) => (user === undefined ? {} : { user }));
+      const rules = [...Object.values<readonly { user?: string }[]>(sections).flat(), ...acting];
       const own = rules.flatMap((rule, index) => (this.patterns.matches(rule.user, user) ? [index] : []));
       return getOrInsert(this.classOfRules, own.join(), () => this.classOfRules.size);
     });
@@ -98,6 +99,7 @@ export class DifferenceFindings {
     if (fact.about === 'routine') return 'no grant is about functions and procedures, and built-in ones need none';
     if (fact.about === 'queries') return "nobody views or kills another user's queries";
     if (fact.about === 'system-information') return 'no grant is about the engine itself';
+    if (fact.about === 'impersonation') return 'only service accounts impersonate';
     if (fact.about === 'session-property') return 'session properties are a setting, for everybody alike';
     if (!('resource' in fact)) return 'no grant says it';
     const { catalog, schema, table } = fact.resource;

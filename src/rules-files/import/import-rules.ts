@@ -93,7 +93,7 @@ function rulesFor(
     catalogs: own(catalogs),
     schemas: own(schemas),
     tables: own(tables),
-    queries: own(queries),
+    queries: own(queries.filter(({ queryOwner }) => queryOwner === undefined)),
   };
   return { rules: { ...NO_RULES, ...data }, key: indexes.join(',') };
 }

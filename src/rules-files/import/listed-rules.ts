@@ -1,7 +1,7 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import type { ForeignExpression, ForeignRule, ForeignRules } from '../check/foreign-rules.js';
 import type { RulesDocument, TableRule } from '../../trino-rules/document/rules-document.js';
-import { type ListedUsers, notJudged } from '../foreign/audiences.js';
+import type { ListedUsers } from '../foreign/audiences.js';
 import { foreignDocument } from '../foreign/foreign-document.js';
 import { importFinding, type ImportFinding } from './import-finding.js';
 import { inOneLine, policyProblem } from './policy-expression.js';
@@ -23,15 +23,9 @@ export function listedRules(rules: ForeignRules, listed: ListedUsers): ListedRul
   return {
     document: foreign.document,
     sourceOf: (rule) => foreign.sourceOf(rule),
-    findings: foreign.unjudged.map(({ rule, field, text, at }) => {
+    findings: foreign.unjudged.map(({ rule, at, message }) => {
       const place = { rule: rule.place, at };
-      return importFinding(
-        'import-pattern-not-judged',
-        listed.namesOf(rule),
-        rule.gives,
-        notJudged(field, text),
-        place,
-      );
+      return importFinding('import-pattern-not-judged', listed.namesOf(rule), givenBy(rule), message, place);
     }),
     problemOf: (rule) =>
       getOrInsert(problems, rule, () => {
@@ -39,6 +33,10 @@ export function listedRules(rules: ForeignRules, listed: ListedUsers): ListedRul
         return source === null ? null : policyProblem(expressionsOf(source), rule.columns ?? []);
       }),
   };
+}
+
+function givenBy({ section, gives, patterns }: ForeignRule): string[] {
+  return section === 'impersonation' ? [`impersonate ${patterns.get('new_user')?.text ?? ''}`] : [...gives];
 }
 
 function expressionsOf({ filter, columns }: ForeignRule): ForeignExpression[] {

@@ -38,7 +38,7 @@ export function provenImport(
   const given = listedRules(rules, listed);
   const names = users.map(({ name }) => name);
   const evaluator = new Evaluator(given.document, anyPatterns(budget));
-  const findings = [...given.findings, ...ungrantableRights(rules, at, listed), ...groupFindings(rules, users)];
+  const findings = [...given.findings, ...ungrantableRights(rules, listed), ...groupFindings(rules, users)];
 
   const strangers = usersWithoutPrincipal(rules, listed);
   const silent = names.filter((name) => !strangers.includes(name) && !evaluator.mayWithQueries(name, 'execute'));

@@ -5,11 +5,10 @@ import { importFinding, type ImportFinding } from './import-finding.js';
 import type { ListedUsers } from '../foreign/audiences.js';
 
 /** Rights that Grantline never gives to people, of sections and fields that it never writes. */
-export function ungrantableRights(rules: ForeignRules, at: number, listed: ListedUsers): ImportFinding[] {
+export function ungrantableRights(rules: ForeignRules, listed: ListedUsers): ImportFinding[] {
   return UNGRANTABLE.flatMap((right) => {
     const found = rules.get(right.section);
-    if (found !== undefined) return givenBy(found, right, listed);
-    return right.section === 'impersonation' && rules.has('principals') ? [allImpersonate(right, at, listed)] : [];
+    return found === undefined ? [] : givenBy(found, right, listed);
   });
 }
 
@@ -28,21 +27,6 @@ const UNGRANTABLE: readonly UngrantableRight[] = [
     object: 'catalog',
     given: ({ gives }) => (gives.includes('owner') ? ['CREATE CATALOG and DROP CATALOG'] : []),
     why: 'nobody makes catalogs by a grant',
-  },
-  {
-    section: 'queries',
-    object: 'queryOwner',
-    given: (rule) =>
-      rule.patterns.has('queryOwner')
-        ? rule.gives.map((right) => `${right} queries of ${textOf(rule, 'queryOwner')}`)
-        : [],
-    why: "nobody views or kills another user's queries",
-  },
-  {
-    section: 'impersonation',
-    object: 'new_user',
-    given: (rule) => (isAllowed(rule) ? [`impersonate ${textOf(rule, 'new_user')}`] : []),
-    why: 'only service accounts impersonate',
   },
   {
     section: 'authorization',
@@ -79,12 +63,6 @@ function givenBy(
     if (reached.length === 0 || what.length === 0) return [];
     return [importFinding('import-right', reached, what, why, { rule: rule.place, at: rule.at })];
   });
-}
-
-/** Where there are rules of principals and none of impersonation, the engine lets everybody become anybody. */
-function allImpersonate({ why }: UngrantableRight, at: number, { users }: ListedUsers): ImportFinding {
-  const names = users.map(({ name }) => name);
-  return importFinding('import-right', names, ['impersonate everybody'], why, { rule: null, at });
 }
 
 /**

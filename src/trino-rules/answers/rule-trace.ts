@@ -1,3 +1,4 @@
+import { FRESH_PREFIX } from '../document/open-names.js';
 import type { RulesDocument } from '../document/rules-document.js';
 import { decidingRule, type RuleAt } from '../engine/deciding-rule.js';
 import { type Evaluator, INFORMATION_SCHEMA, routineAt, tableAt } from '../engine/evaluator.js';
@@ -66,8 +67,12 @@ function triedBefore({ first, rules }: Evaluator, user: string, asked: Question,
         ? [...gates(catalog), ...before('functions', rules.functions, { catalog, schema, function: routine })]
         : [...gates(catalog), ...before('procedures', rules.procedures, { catalog, schema, procedure: routine })];
     }
-    case 'queries':
-      return before('queries', rules.queries, {});
+    case 'queries': {
+      const { right, owner = FRESH_PREFIX } = asked;
+      const tried = before('queries', rules.queries, { queryOwner: owner });
+      // A rule about the queries of some users is none about executing.
+      return right === 'execute' ? tried.filter(({ index }) => rules.queries[index]?.queryOwner === undefined) : tried;
+    }
     case 'impersonation':
       return before('impersonation', rules.impersonation, { new_user: asked.newUser });
     case 'system-information':

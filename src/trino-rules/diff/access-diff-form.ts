@@ -62,7 +62,9 @@ function factForm(fact: Fact): Pick<AccessDifferenceForm, 'kind' | 'resource'> &
     case 'hidden-column':
       return { kind: 'hidden_column', resource: onColumn(fact) };
     case 'queries':
-      return { kind: 'queries', right: fact.right };
+      return fact.owner === undefined
+        ? { kind: 'queries', right: fact.right }
+        : { kind: 'queries_of_owner', right: fact.right, owner: userName(fact.owner) };
     case 'impersonation':
       return { kind: 'impersonation', new_user: userName(fact.newUser) };
     case 'routine':
@@ -78,8 +80,6 @@ function factForm(fact: Fact): Pick<AccessDifferenceForm, 'kind' | 'resource'> &
         property: named(fact.property),
         ...(fact.catalog !== null && { resource: { catalog: named(fact.catalog) } }),
       };
-    case 'queries-of-owner':
-      return { kind: 'queries_of_owner', right: fact.right, owner: userName(fact.owner) };
     case 'system-information':
       return { kind: 'system_information', right: fact.right };
     case 'authorization':
@@ -118,7 +118,6 @@ function describeChange(fact: Fact, direction: Direction): string {
 }
 
 const OTHER_RIGHTS: Record<OtherRight['about'], true> = {
-  'queries-of-owner': true,
   authorization: true,
   'catalog-ownership': true,
 };
@@ -161,6 +160,7 @@ function merged(facts: readonly Fact[], direction: Direction): string[] {
 /** The name at the end of a permission's text. */
 function lastName(fact: Fact): string | null {
   if (fact.about === 'impersonation') return displayName(fact.newUser, 'a stranger');
+  if (fact.about === 'queries' && fact.owner !== undefined) return displayName(fact.owner, 'any other user');
   if (fact.about !== 'privilege' || fact.resource.table === undefined) return null;
   return displayName(fact.resource.table, '(any other table)');
 }

@@ -3,14 +3,10 @@ import type { Node } from '../model/node.js';
 
 /** Rights that Grantline's own rules never give. A name that no file spells out is a fresh one. */
 export type OtherRight =
-  | { about: 'queries-of-owner'; right: 'view' | 'kill'; owner: string }
-  | { about: 'authorization'; to: 'user' | 'role'; name: string }
-  | { about: 'catalog-ownership'; resource: Node };
+  { about: 'authorization'; to: 'user' | 'role'; name: string } | { about: 'catalog-ownership'; resource: Node };
 
 export function describeOtherRight(right: OtherRight): string {
   switch (right.about) {
-    case 'queries-of-owner':
-      return `${right.right} queries of ${displayName(right.owner, 'any other user')}`;
     case 'authorization':
       return `SET AUTHORIZATION to the ${right.to} ${displayName(right.name, `(any other ${right.to})`)}`;
     case 'catalog-ownership':

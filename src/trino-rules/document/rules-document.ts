@@ -82,6 +82,8 @@ export interface TableRule {
 
 export interface QueryRule {
   user?: string;
+  /** Only in files of others: it is about viewing and killing the queries of these users alone. */
+  queryOwner?: string;
   allow: QueryRight[];
 }
 

@@ -27,7 +27,10 @@ export function describePermission(fact: Question): string {
     case 'catalog-mode':
       return `enter the catalog ${pathOf(fact.resource)} in the mode ${fact.mode}`;
     case 'queries':
-      return fact.right === 'execute' ? 'execute queries' : `${fact.right} other people's queries`;
+      if (fact.right === 'execute') return 'execute queries';
+      return fact.owner === undefined
+        ? `${fact.right} other people's queries`
+        : `${fact.right} queries of ${displayName(fact.owner, 'any other user')}`;
     case 'impersonation':
       return `impersonate ${displayName(fact.newUser, 'a stranger')}`;
     case 'routine':
@@ -90,7 +93,8 @@ export function renamed(
   object: (name: string) => string,
   user: (name: string) => string,
 ): AccessFact {
-  if (fact.about === 'queries' || fact.about === 'system-information') return fact;
+  if (fact.about === 'system-information') return fact;
+  if (fact.about === 'queries') return fact.owner === undefined ? fact : { ...fact, owner: user(fact.owner) };
   if (fact.about === 'impersonation') return { ...fact, newUser: user(fact.newUser) };
   if (fact.about === 'session-property')
     return { ...fact, property: object(fact.property), catalog: fact.catalog === null ? null : object(fact.catalog) };

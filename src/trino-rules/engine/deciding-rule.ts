@@ -33,7 +33,7 @@ export function decidingRule(evaluator: Evaluator, fact: AccessFact, user: strin
     case 'column-mask':
       return at('tables', evaluator.tableRule(user, tableAt(fact.resource)));
     case 'queries':
-      return at('queries', first.index(rules.queries, { user }));
+      return at('queries', evaluator.queryRule(user, fact.right, fact.owner));
     case 'impersonation':
       return at('impersonation', first.index(rules.impersonation, { original_user: user, new_user: fact.newUser }));
     case 'routine': {

@@ -69,7 +69,7 @@ export class Evaluator {
       case 'catalog-mode':
         return this.catalogMode(user, question.resource.catalog) === question.mode;
       case 'queries':
-        return this.mayWithQueries(user, question.right);
+        return this.mayWithQueries(user, question.right, question.owner);
       case 'impersonation':
         return this.mayImpersonate(user, question.newUser);
       case 'routine':
@@ -147,9 +147,17 @@ export class Evaluator {
     return this.deciding(user, table)?.columns?.find(({ name }) => name === column)?.mask ?? null;
   }
 
-  /** `view` and `kill` are about other people's queries; one's own the engine opens without asking. */
-  mayWithQueries(user: string, right: QueryRight): boolean {
-    return this.first.rule(this.rules.queries, { user })?.allow.includes(right) === true;
+  /** `view` and `kill` are about the queries of another user, or of one whom no rule names; one's own the engine opens without asking. */
+  mayWithQueries(user: string, right: QueryRight, owner?: string): boolean {
+    return this.rules.queries[this.queryRule(user, right, owner) ?? -1]?.allow.includes(right) === true;
+  }
+
+  /** A rule about the queries of some users is none about executing. */
+  queryRule(user: string, right: QueryRight, queryOwner = FRESH_PREFIX): RuleIndex {
+    const { queries } = this.rules;
+    if (right !== 'execute') return this.first.index(queries, { user, queryOwner });
+    const index = queries.findIndex((rule) => rule.queryOwner === undefined && this.first.matches(rule, { user }));
+    return index < 0 ? null : index;
   }
 
   /** May `original_user` become `new_user`, another name than its own? */

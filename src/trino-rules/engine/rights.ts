@@ -23,7 +23,7 @@ export function* everyRight(
   asked: readonly string[],
   unnamed: Unnamed,
 ): Iterable<Right> {
-  for (const right of QUERY_RIGHTS) yield { about: 'queries', right };
+  yield* rightsOnQueries(engines);
   for (const right of SYSTEM_INFORMATION_RIGHTS) yield { about: 'system-information', right };
   for (const newUser of new Set(engines.flatMap(({ people }) => people.names())))
     yield { about: 'impersonation', newUser };
@@ -47,25 +47,37 @@ export function* everyRight(
 /** To try a pattern on a name. */
 const STEPS_PER_PATTERN = 40;
 
-/** Users with a right. Impersonation of oneself is never asked about. */
+/** Users with a right. Impersonation of oneself and rights on one's own queries are never asked about. */
 export function holders(engine: EngineSets, right: Right): Bitset {
   const { rules, patterns, people, fresh } = engine;
+  const matchesAny = (pattern: string, positions: readonly number[]): boolean => {
+    engine.spend(STEPS_PER_PATTERN);
+    const members = people.matching(pattern);
+    return positions.some((position) => hasMember(members, position));
+  };
   switch (right.about) {
-    case 'queries':
-      return engine.first(rules.queries, ({ allow }) => allow.includes(right.right));
+    case 'queries': {
+      // Of an owner whom no rule names, only rules about all owners decide.
+      const positions = right.owner === undefined ? [] : people.named(right.owner);
+      const about = rules.queries.filter(
+        ({ queryOwner }) =>
+          queryOwner === undefined || (right.right !== 'execute' && matchesAny(queryOwner, positions)),
+      );
+      return without(
+        engine.first(about, ({ allow }) => allow.includes(right.right)),
+        positions,
+      );
+    }
     case 'system-information':
       return engine.first(rules.system_information, ({ allow }) => allow.includes(right.right));
     case 'impersonation': {
       const positions = people.named(right.newUser);
-      engine.spend(rules.impersonation.length * STEPS_PER_PATTERN);
-      const about = rules.impersonation.filter(({ new_user }) => {
-        const members = people.matching(new_user);
-        return positions.some((position) => hasMember(members, position));
-      });
+      const about = rules.impersonation.filter(({ new_user }) => matchesAny(new_user, positions));
       const asked = about.map(({ original_user, allow }) => ({ user: original_user, allow }));
-      const may = engine.first(asked, ({ allow }) => allow);
-      for (const position of positions) may[position >>> 5] = wordAt(may, position >>> 5) & ~(1 << (position & 31));
-      return may;
+      return without(
+        engine.first(asked, ({ allow }) => allow),
+        positions,
+      );
     }
     case 'routine': {
       const { catalog = fresh, schema = fresh, routine = fresh } = right.resource;
@@ -95,6 +107,21 @@ export function holders(engine: EngineSets, right: Right): Bitset {
       );
     }
   }
+}
+
+/** Where a rule is about the queries of some users alone, those of each user are asked about. */
+function* rightsOnQueries(engines: readonly EngineSets[]): Iterable<Right> {
+  const isByOwner = engines.some(({ rules }) => rules.queries.some(({ queryOwner }) => queryOwner !== undefined));
+  const owners = isByOwner ? new Set(engines.flatMap(({ people }) => people.names())) : [undefined];
+  yield { about: 'queries', right: 'execute' };
+  for (const right of QUERY_RIGHTS) {
+    if (right !== 'execute') for (const owner of owners) yield { about: 'queries', right, owner };
+  }
+}
+
+function without(users: Bitset, positions: readonly number[]): Bitset {
+  for (const position of positions) users[position >>> 5] = wordAt(users, position >>> 5) & ~(1 << (position & 31));
+  return users;
 }
 
 function* routines(

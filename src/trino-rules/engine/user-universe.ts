@@ -136,12 +136,13 @@ export class UserUniverse {
   }
 }
 
-/** Every pattern that users are matched with, impersonation's two among them. */
+/** Every pattern that users are matched with, also as those who are impersonated or own a query. */
 function userPatterns(rules: RulesDocument): string[] {
   const { impersonation, ...others } = rules;
   const user = Object.values<readonly { user?: string }[]>(others).flatMap((section) =>
     section.map((rule) => rule.user),
   );
   const impersonating = impersonation.flatMap(({ original_user, new_user }) => [original_user, new_user]);
-  return [...user, ...impersonating].filter((pattern) => pattern !== undefined);
+  const owners = rules.queries.map(({ queryOwner }) => queryOwner);
+  return [...user, ...impersonating, ...owners].filter((pattern) => pattern !== undefined);
 }

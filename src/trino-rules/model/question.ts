@@ -31,7 +31,8 @@ export type RightQuestion =
   | RoutineQuestion
   /** Whether this is the mode in which a user enters the catalog. */
   | { about: 'catalog-mode'; resource: NodeInCatalog; mode: 'all' | 'read-only' }
-  | { about: 'queries'; right: QueryRight }
+  /** Executing one's own; viewing and killing those of this other user, or of any. */
+  | { about: 'queries'; right: QueryRight; owner?: string | undefined }
   | { about: 'impersonation'; newUser: string }
   | { about: 'system-information'; right: SystemInformationRight }
   | { about: 'session-property'; property: string; catalog: string | null };
