@@ -20,9 +20,8 @@ program
   .command('migrate')
   .description('apply pending migrations and stop')
   .action(loaded(async () => (await import('./commands/migrate.js')).applyMigrations));
-program
-  .command('users')
-  .description('accounts')
+const users = program.command('users').description('accounts');
+users
   .command('create-admin')
   .description('make an administrator; the password comes from standard input')
   .requiredOption('--username <name>', '3 to 64 letters, digits and underscores')
@@ -30,6 +29,16 @@ program
   .option('--password-file <file>', 'read the password from a file instead')
   .option('--json', 'print the account as JSON')
   .action(loaded(async () => (await import('./commands/create-administrator.js')).createAdministrator));
+users
+  .command('import')
+  .argument(
+    '<file>',
+    'a user a line, with an e-mail address, and groups behind a colon: ana <ana@example.org>: analysts',
+  )
+  .description('make accounts without passwords for a list, and fill groups with them, in one transaction')
+  .option('--dry-run', 'only print the plan; exit code 1 where something would change')
+  .option('--json', 'print the plan as JSON')
+  .action(loaded(async () => (await import('./commands/users-import.js')).importUsers));
 
 const acl = program.command('acl').description('the rules that the engine enforces');
 addRulesCommands(acl);

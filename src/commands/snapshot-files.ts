@@ -1,9 +1,9 @@
 import { PublishingModule } from '../acl-sync/publishing.module.js';
 import { planLine } from '../grants/domain/snapshot-plan.js';
 import { SnapshotFilesModule } from '../grants/snapshot-files.module.js';
-import { type Applied, CommitUnconfirmed, SnapshotFilesService } from '../grants/snapshot-files.service.js';
-import { isDatabaseOutage } from '../platform/infrastructure/database-outage.js';
+import { type Applied, SnapshotFilesService } from '../grants/snapshot-files.service.js';
 import { Settings } from '../platform/settings.js';
+import { fileFailure } from './file-failure.js';
 import { print, printable, remark, withProgress } from './output.js';
 import { writeResult } from './result-file.js';
 import { formatNamed, readStructured, reportProblems, structuredText } from './structured-file.js';
@@ -49,23 +49,12 @@ export async function applySnapshotFile(path: string, { dryRun, prune, json }: A
       () => progress,
       modules.get(SnapshotFilesService, { strict: false }).apply(read.value, options, by, (line) => (progress = line)),
     ).catch((error: unknown) => {
-      throw failureOf(path, error);
+      throw fileFailure(path, error, 'apply');
     });
     if (json) print(JSON.stringify(appliedForm(applied)));
     else printApplied(applied, path);
     return applied.kind === 'refused' || applied.kind === 'planned' ? 1 : 0;
   });
-}
-
-/** Says what became of the changes where the database failed; any other failure stays what it is. */
-function failureOf(path: string, error: unknown): unknown {
-  const isUnconfirmed = error instanceof CommitUnconfirmed;
-  const cause: unknown = isUnconfirmed ? error.cause : error;
-  if (!isDatabaseOutage(cause)) return cause;
-  const outcome = isUnconfirmed
-    ? 'whether the changes are made is not known: apply the file again, which makes only those that are missing'
-    : 'nothing was changed';
-  return new Error(`${path}: the database is unavailable or too slow; ${outcome}`, { cause });
 }
 
 function appliedForm(applied: Applied): object {

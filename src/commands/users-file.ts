@@ -5,25 +5,40 @@ export interface UserLine extends ListedUser {
   line: number;
 }
 
+/** One line of the list. `email` is what stands in its angle brackets; null: there are none. */
+export interface UserEntry extends UserLine {
+  email: string | null;
+}
+
 /**
- * A user a line, with the groups that the engine gives the user behind a colon and a space: `ana: analysts, sales`. Blank lines and
- * lines that begin with `#` are skipped. A user on several lines has the groups of all of them.
+ * A user a line, with the user's e-mail address in angle brackets, and the groups that the engine gives the user behind a colon and a
+ * space: `ana <ana@example.org>: analysts, sales`. Blank lines and lines that begin with `#` are skipped.
  */
-export function readUsers(text: string): UserLine[] {
-  const users = new Map<string, UserLine>();
+export function readUserEntries(text: string): UserEntry[] {
+  const entries: UserEntry[] = [];
   text
     .replace(/^\ufeff/, '')
     .split(/\r?\n/)
     .forEach((written, i) => {
       const line = written.trim();
       if (line === '' || line.startsWith('#')) return;
-      const [, name = line, list = ''] = /^(.*?)\s*:(?:\s+(.*))?$/.exec(line) ?? [];
+      const [, head = line, list = ''] = /^(.*?)\s*:(?:\s+(.*))?$/.exec(line) ?? [];
+      const [, name = head, email = null] = /^(.*?)\s*<([^<>]*)>$/.exec(head) ?? [];
       const groups = list
         .split(',')
         .map((group) => group.trim())
         .filter((group) => group !== '');
-      const known = users.get(name);
-      users.set(name, { name, groups: [...(known?.groups ?? []), ...groups], line: known?.line ?? i + 1 });
+      entries.push({ name, email, groups, line: i + 1 });
     });
+  return entries;
+}
+
+/** The users of a list, without their addresses. A user on several lines has the groups of all of them. */
+export function readUsers(text: string): UserLine[] {
+  const users = new Map<string, UserLine>();
+  for (const { name, groups, line } of readUserEntries(text)) {
+    const known = users.get(name);
+    users.set(name, { name, groups: [...(known?.groups ?? []), ...groups], line: known?.line ?? line });
+  }
   return [...users.values()];
 }

@@ -4,10 +4,12 @@ import { UsersModule } from '../users/users.module.js';
 import { AdmissionService } from './admission.service.js';
 import { AccessFileStore } from './domain/access-file-store.js';
 import { EngineNames } from './domain/admission-ports.js';
+import { FileTransaction } from './file-transaction.service.js';
 import { GrantStoresModule } from './grant-stores.module.js';
 import { PostgresAccessFileStore } from './infrastructure/postgres-access-file-store.js';
 import { SnapshotFilesService } from './snapshot-files.service.js';
 import { SnapshotWriter } from './snapshot-writer.service.js';
+import { UserImportService } from './user-import.service.js';
 
 /** The engine is not asked by a command: its names give warnings only. */
 const ENGINE_NOT_ASKED: EngineNames = {
@@ -15,7 +17,7 @@ const ENGINE_NOT_ASKED: EngineNames = {
   expressionError: () => Promise.resolve(null),
 };
 
-/** Snapshot files, for the command line. */
+/** Snapshot files and lists of users, for the command line. */
 @Module({})
 export class SnapshotFilesModule {
   /** @param publishing implements the other ports of admission */
@@ -25,12 +27,14 @@ export class SnapshotFilesModule {
       imports: [AuditModule, UsersModule, GrantStoresModule, publishing],
       providers: [
         SnapshotFilesService,
+        UserImportService,
+        FileTransaction,
         SnapshotWriter,
         AdmissionService,
         { provide: AccessFileStore, useClass: PostgresAccessFileStore },
         { provide: EngineNames, useValue: ENGINE_NOT_ASKED },
       ],
-      exports: [SnapshotFilesService],
+      exports: [SnapshotFilesService, UserImportService],
     };
   }
 }

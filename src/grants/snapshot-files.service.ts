@@ -5,13 +5,11 @@ import { Clock } from '../kernel/clock.js';
 import { Refused } from '../kernel/errors.js';
 import { getOrInsert } from '../kernel/get-or-insert.js';
 import { foldedName } from '../kernel/name.js';
-import { NamedError } from '../kernel/named-error.js';
 import { Transaction } from '../platform/transaction.js';
 import { MaskConflicts } from '../trino-rules/model/mask-conflicts.js';
 import type { SnapshotProblem } from '../trino-rules/model/snapshot-decoder.js';
 import { type ExportedSnapshot, exportSnapshot, RowExport } from '../trino-rules/model/snapshot-export.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
-import { AccessChangesService } from '../users/access-changes.service.js';
 import { UsersService } from '../users/users.service.js';
 import { AdmissionService } from './admission.service.js';
 import { AccessFileStore } from './domain/access-file-store.js';
@@ -19,6 +17,7 @@ import { readAccessFile, type RowPlaces } from './domain/access-file.js';
 import { GrantStore } from './domain/grant.js';
 import { changesBetween, type DescribedSnapshot, type SnapshotChanges } from './domain/snapshot-changes.js';
 import { planOf, type PlanStep } from './domain/snapshot-plan.js';
+import { FileTransaction } from './file-transaction.service.js';
 import { EVERY_ROW, type ReportProgress, SnapshotWriter, type Written } from './snapshot-writer.service.js';
 import { SnapshotService } from './snapshot.service.js';
 
@@ -33,9 +32,6 @@ export type Applied =
   | { kind: 'refused'; problems: SnapshotProblem[] }
   | { kind: 'applied' | 'planned' | 'no_change'; plan: PlanStep[]; remarks: SnapshotProblem[]; warnings: string[] };
 
-/** Everything was written, and the commit failed: where its answer was lost, the changes may be made. */
-export class CommitUnconfirmed extends NamedError {}
-
 /** Exports recorded access as a snapshot file, and applies one. */
 @Injectable()
 export class SnapshotFilesService {
@@ -46,9 +42,9 @@ export class SnapshotFilesService {
     private readonly writer: SnapshotWriter,
     private readonly admission: AdmissionService,
     private readonly users: UsersService,
-    private readonly changes: AccessChangesService,
     private readonly audit: AuditService,
     private readonly transaction: Transaction,
+    private readonly fileTransaction: FileTransaction,
     private readonly clock: Clock,
   ) {}
 
@@ -67,25 +63,13 @@ export class SnapshotFilesService {
    * @throws CommitUnconfirmed with its cause
    * @param value what JSON or YAML was parsed to
    */
-  async apply(
+  apply(
     value: unknown,
     options: ApplyOptions,
     by: AuditContext,
     report: ReportProgress = () => undefined,
   ): Promise<Applied> {
-    const writing = { isDone: false };
-    try {
-      const applied = await this.transaction.run(async () => {
-        const outcome = await this.applied(value, options, by, report);
-        writing.isDone = outcome.kind === 'applied';
-        return outcome;
-      });
-      this.changes.announce();
-      return applied;
-    } catch (error) {
-      if (error instanceof RolledBack) return error.outcome;
-      throw writing.isDone ? new CommitUnconfirmed('the commit failed', { cause: error }) : error;
-    }
+    return this.fileTransaction.run((rollBack) => this.applied(value, options, by, report, rollBack));
   }
 
   private async applied(
@@ -93,11 +77,12 @@ export class SnapshotFilesService {
     { dryRun, prune }: ApplyOptions,
     by: AuditContext,
     report: ReportProgress,
+    rollBack: (outcome: Applied) => never,
   ): Promise<Applied> {
     await this.files.lockWrites();
     const snapshot = await this.snapshots.read();
     const reading = readAccessFile(value, snapshot);
-    if (reading.kind === 'refused') throw new RolledBack(reading);
+    if (reading.kind === 'refused') return rollBack(reading);
     const { file, places, remarks } = reading;
     const recorded: DescribedSnapshot = { snapshot, descriptions: await this.files.descriptions() };
     const wanted = changesBetween(recorded, file, prune);
@@ -108,13 +93,13 @@ export class SnapshotFilesService {
     };
     const plan = planOf(changes, recorded, file);
     const problems = [...ended.problems, ...(await this.claimNames(changes, places))];
-    if (problems.length > 0) throw new RolledBack({ kind: 'refused', problems });
+    if (problems.length > 0) return rollBack({ kind: 'refused', problems });
     if (plan.length === 0) return { kind: 'no_change', plan, remarks, warnings: [] };
 
     const written = await this.writer.write({ changes, recorded, file }, by, report);
     const { refusals, warnings } = await this.admit(snapshot, written, places);
-    if (refusals.length > 0) throw new RolledBack({ kind: 'refused', problems: refusals });
-    if (dryRun) throw new RolledBack({ kind: 'planned', plan, remarks, warnings });
+    if (refusals.length > 0) return rollBack({ kind: 'refused', problems: refusals });
+    if (dryRun) return rollBack({ kind: 'planned', plan, remarks, warnings });
     await this.audit.record({
       event: 'snapshot_applied',
       ...by,
@@ -184,13 +169,6 @@ export class SnapshotFilesService {
       if (!(error instanceof Refused)) throw error;
       return { refusals: [{ path: '', message: error.detail ?? error.code }], warnings: [] };
     }
-  }
-}
-
-/** Ends the transaction without its writes. */
-class RolledBack extends Error {
-  constructor(readonly outcome: Applied) {
-    super('rolled back');
   }
 }
 

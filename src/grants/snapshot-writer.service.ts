@@ -186,7 +186,7 @@ export class SnapshotWriter {
 export const EVERY_ROW = 2 ** 31 - 2;
 
 /** The progress is reported when the loop asks for the next chunk, which is when it has written this one. */
-function* chunks<T>(rows: readonly T[], written: string, report: ReportProgress): Generator<T[]> {
+export function* chunks<T>(rows: readonly T[], written: string, report: ReportProgress): Generator<T[]> {
   for (let start = 0; start < rows.length; start += CHUNK) {
     const chunk = rows.slice(start, start + CHUNK);
     yield chunk;

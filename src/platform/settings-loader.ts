@@ -22,6 +22,7 @@ export const NEEDS = {
   serve: ['process', 'database', 'http', 'signing', 'hashing', 'sessions', 'engine', 'rules', 'publishing'],
   migrate: ['process', 'database'],
   'users create-admin': ['process', 'database', 'hashing'],
+  'users import': ['process', 'database', 'rules', 'publishing'],
   'acl sync': ['process', 'database', 'rules', 'publishing'],
   'acl approve': ['process', 'database', 'rules', 'publishing'],
   'acl restore': ['process', 'database', 'rules', 'publishing'],

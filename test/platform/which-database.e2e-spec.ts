@@ -9,6 +9,7 @@ const NEED_RECORDED = [
   ['acl', 'status'],
   ['acl', 'sync'],
   ['acl', 'explain', '--user', 'ana', '--catalog', 'sales', '--privilege', 'SELECT'],
+  ['users', 'import', 'package.json'],
   ['snapshot', 'export'],
   ['snapshot', 'apply', 'package.json'],
 ];

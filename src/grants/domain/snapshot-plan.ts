@@ -7,7 +7,7 @@ export type PlanRow = Readonly<Record<string, unknown>> & { description?: string
 /** One step of a plan, as `--json` prints it: rows by name, as in the file. */
 export interface PlanStep {
   action: 'add' | 'change' | 'remove';
-  kind: 'group' | 'member' | 'grant' | 'policy';
+  kind: 'user' | 'group' | 'member' | 'grant' | 'policy';
   row: PlanRow;
   /** Of a change: the row that it replaces. */
   before?: PlanRow;
@@ -67,8 +67,10 @@ function describedRows({ snapshot, descriptions }: DescribedSnapshot) {
 
 function rowText(kind: PlanStep['kind'], row: PlanRow): string {
   const note = row.description === undefined ? '' : ` # ${JSON.stringify(row.description)}`;
-  const { name, group, resource, principal, except, privileges, expression, expires_at } = row;
+  const { name, email, group, resource, principal, except, privileges, expression, expires_at } = row;
   switch (kind) {
+    case 'user':
+      return `${textOf(name)}${email === undefined ? '' : ` <${textOf(email)}>`}`;
     case 'group':
       return `${textOf(name)}${note}`;
     case 'member':

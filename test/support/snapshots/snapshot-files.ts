@@ -7,6 +7,8 @@ import { PublishingModule } from '../../../src/acl-sync/publishing.module.js';
 import { planLine } from '../../../src/grants/domain/snapshot-plan.js';
 import { SnapshotFilesModule } from '../../../src/grants/snapshot-files.module.js';
 import { type Applied, SnapshotFilesService } from '../../../src/grants/snapshot-files.service.js';
+import { type Imported, UserImportService } from '../../../src/grants/user-import.service.js';
+import { readUserEntries } from '../../../src/commands/users-file.js';
 import { createPino, PinoLog } from '../../../src/platform/infrastructure/pino-log.js';
 import { PlatformModule } from '../../../src/platform/platform.module.js';
 import { parseSettings } from '../../../src/platform/settings-parser.js';
@@ -85,6 +87,8 @@ export interface SnapshotFiles {
   /** What the commands call, without a process for each of them. */
   exported(): Promise<ExportedSnapshot>;
   planned(file: unknown, options?: ApplyOptions): Promise<Applied>;
+  /** A list of users with that text. */
+  imported(list: string, options?: { dryRun?: boolean }): Promise<Imported>;
   /** The lines of the plan. @throws Error with the problems of a refused file */
   apply(file: unknown, options?: ApplyOptions): Promise<string[]>;
   stop(): Promise<void>;
@@ -123,6 +127,8 @@ export async function startSnapshotFiles(): Promise<SnapshotFiles> {
   const exported = () => modules.get(SnapshotFilesService).export();
   const planned = (file: unknown, { dryRun = false, prune = false } = {}) =>
     modules.get(SnapshotFilesService).apply(file, { dryRun, prune }, { actor: null, origin: null });
+  const imported = (list: string, { dryRun = false } = {}) =>
+    modules.get(UserImportService).import(readUserEntries(list), { dryRun }, { actor: null, origin: null });
   const apply = async (file: unknown, options: { dryRun?: boolean; prune?: boolean } = {}) => {
     const applied = await planned(file, options);
     if (applied.kind === 'refused') throw new Error(JSON.stringify(applied.problems));
@@ -133,5 +139,5 @@ export async function startSnapshotFiles(): Promise<SnapshotFiles> {
     await service.stop();
     await rm(folder, { recursive: true });
   };
-  return { service, admin, ids, folder, environment, run, command, exported, planned, apply, stop };
+  return { service, admin, ids, folder, environment, run, command, exported, planned, imported, apply, stop };
 }

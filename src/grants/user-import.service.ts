@@ -1,0 +1,167 @@
+import { Injectable } from '@nestjs/common';
+import { AuditService } from '../audit/audit.service.js';
+import { type AuditContext, userSubject } from '../audit/domain/audit-event.js';
+import { Refused } from '../kernel/errors.js';
+import type { Snapshot } from '../trino-rules/model/snapshot.js';
+import { type Creation, holderText } from '../users/domain/account.js';
+import { UsersService } from '../users/users.service.js';
+import { AdmissionService } from './admission.service.js';
+import { AccessFileStore } from './domain/access-file-store.js';
+import { changesBetween, type DescribedSnapshot } from './domain/snapshot-changes.js';
+import { planOf, type PlanStep } from './domain/snapshot-plan.js';
+import {
+  colonRemarks,
+  groupSpellingProblems,
+  type LineProblem,
+  type ListedPerson,
+  type ListEntry,
+  type UserList,
+  userList,
+} from './domain/user-list.js';
+import { FileTransaction } from './file-transaction.service.js';
+import { chunks, type ReportProgress, SnapshotWriter } from './snapshot-writer.service.js';
+import { SnapshotService } from './snapshot.service.js';
+
+export type Imported =
+  | { kind: 'refused'; problems: LineProblem[] }
+  | { kind: 'imported' | 'planned' | 'no_change'; plan: PlanStep[]; remarks: LineProblem[]; warnings: string[] };
+
+/** A person of the list, and what became of it. */
+type Made = ListedPerson & { creation: Creation };
+
+/** Makes accounts without passwords for a list, and fills groups with them. */
+@Injectable()
+export class UserImportService {
+  constructor(
+    private readonly fileTransaction: FileTransaction,
+    private readonly files: AccessFileStore,
+    private readonly users: UsersService,
+    private readonly snapshots: SnapshotService,
+    private readonly writer: SnapshotWriter,
+    private readonly admission: AdmissionService,
+    private readonly audit: AuditService,
+  ) {}
+
+  /**
+   * Imports a list in one transaction that locks other writers of groups out. Accounts and memberships that are there stay as they
+   * are. Lists every line that cannot be imported; nothing is changed then.
+   * @throws CommitUnconfirmed with its cause
+   */
+  import(
+    entries: readonly ListEntry[],
+    { dryRun }: { dryRun: boolean },
+    by: AuditContext,
+    report: ReportProgress = () => undefined,
+  ): Promise<Imported> {
+    return this.fileTransaction.run(async (rollBack) => {
+      await this.files.lockWrites();
+      const list = userList(entries);
+      const made = await this.made(list, report);
+      const snapshot = await this.snapshots.read();
+      const problems = [
+        ...list.problems,
+        ...made.flatMap(takenProblem),
+        ...groupSpellingProblems(entries, list, snapshot.groups),
+      ];
+      if (problems.length > 0) return rollBack({ kind: 'refused', problems: problems.sort(byLine) });
+
+      const recorded = { snapshot, descriptions: await this.files.descriptions() };
+      const file = withMembers(recorded, list);
+      const changes = changesBetween(recorded, file, false);
+      const groupSteps = planOf(changes, recorded, file);
+      const plan = [...made.flatMap(userStep), ...groupSteps];
+      const remarks = [...colonRemarks(entries), ...made.flatMap(remarksOn)].sort(byLine);
+      if (plan.length === 0) return rollBack({ kind: 'no_change', plan, remarks, warnings: [] });
+
+      await this.recordCreations(made, by, report);
+      const { touched } = await this.writer.write({ changes, recorded, file }, by, report);
+      const admitted = touched.groups.length === 0 ? [] : await this.admitted(touched);
+      if ('refusal' in admitted) {
+        return rollBack({ kind: 'refused', problems: [{ line: null, message: admitted.refusal }] });
+      }
+      const outcome = { plan, remarks, warnings: admitted };
+      if (dryRun) return rollBack({ kind: 'planned', ...outcome });
+      const details = { accounts: plan.length - groupSteps.length, changes: plan.length };
+      await this.audit.record({ event: 'users_imported', ...by, subject: null, details });
+      return { kind: 'imported', ...outcome };
+    });
+  }
+
+  private async made({ people }: UserList, report: ReportProgress): Promise<Made[]> {
+    const asked = people.map(({ name, email }) => ({ ...ACCOUNT, username: name, email }));
+    const creations = await this.users.create(asked, (count) => report(`${count} of ${people.length} accounts made`));
+    return people.flatMap((person, i): Made[] => {
+      const creation = creations[i];
+      return creation === undefined ? [] : [{ ...person, creation }];
+    });
+  }
+
+  private async recordCreations(made: readonly Made[], by: AuditContext, report: ReportProgress): Promise<void> {
+    const created = made.flatMap(({ creation }) => (creation.kind === 'created' ? [creation.account] : []));
+    const details = { source: ACCOUNT.source, role: ACCOUNT.role, one_time_password: false };
+    for (const chunk of chunks(created, 'accounts recorded', report)) {
+      const events = chunk.map((account) => ({
+        event: 'account_created' as const,
+        subject: userSubject(account),
+        details,
+      }));
+      await this.audit.recordAll(events.map((event) => ({ ...event, ...by })));
+    }
+  }
+
+  private async admitted(touched: Parameters<AdmissionService['admitRules']>[0]) {
+    try {
+      return await this.admission.admitRules(touched);
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      return { refusal: error.detail ?? error.code };
+    }
+  }
+}
+
+const ACCOUNT = { role: 'user', source: 'import', password: null } as const;
+
+/** The groups of the list with its members, as a file that names nothing else would have them. */
+function withMembers({ snapshot, descriptions }: DescribedSnapshot, list: UserList): DescribedSnapshot {
+  const users = new Map(snapshot.users.map(({ name, id }) => [name, id]));
+  const known = new Map(snapshot.groups.map(({ name, id }) => [name, id]));
+  const groups = [...list.groups].map(([name, members], i): Snapshot['groups'][number] => ({
+    id: known.get(name) ?? -1 - i,
+    name,
+    members: [...members].flatMap((member) => users.get(member) ?? []),
+    engines: [],
+  }));
+  return { snapshot: { users: snapshot.users, groups, grants: [], policies: [] }, descriptions };
+}
+
+function userStep({ creation }: Made): PlanStep[] {
+  if (creation.kind !== 'created') return [];
+  const { username: name, email } = creation.account;
+  return [{ action: 'add', kind: 'user', row: { name, ...(email === null ? {} : { email }) } }];
+}
+
+function takenProblem({ name, line, creation }: Made): LineProblem[] {
+  if (creation.kind !== 'name-taken') return [];
+  return [{ line, message: `${JSON.stringify(name)} ${holderText(creation.holder, name)}` }];
+}
+
+function remarksOn({ name, email, line, creation }: Made): LineProblem[] {
+  const remark = (message: string): LineProblem => ({ line, message: `${JSON.stringify(name)} ${message}` });
+  switch (creation.kind) {
+    case 'created':
+      return creation.isEmailTaken ? [remark(`gets no address: another account has <${email ?? ''}>`)] : [];
+    case 'exists': {
+      const { account } = creation;
+      return [
+        ...(account.isActive ? [] : [remark('is deactivated, and stays so')]),
+        ...(email === null || email === account.email ? [] : [remark('is there already, and keeps its address')]),
+      ];
+    }
+    case 'name-taken':
+      return [];
+  }
+}
+
+function byLine(a: LineProblem, b: LineProblem): number {
+  return (a.line ?? 0) - (b.line ?? 0);
+}
