@@ -63,7 +63,7 @@ describe('the snapshot that rules follow from', () => {
     const snapshot = await read();
 
     expect(snapshot.users).toContainEqual({ id: ids.alice, name: 'alice', isActive: true });
-    expect(snapshot.groups).toEqual([{ id: readers.id, name: 'readers', members: [ids.bob] }]);
+    expect(snapshot.groups).toEqual([{ id: readers.id, name: 'readers', members: [ids.bob], engines: [] }]);
     expect(snapshot.grants).toMatchObject([
       {
         principal: readers,
