@@ -28,8 +28,9 @@ const FILES = readdirSync(join(CHART, 'files')).map((name) => ({
 const VERSION = /^version: (.*)$/m.exec(readFileSync(join(CHART, 'Chart.yaml'), 'utf8'))?.[1] ?? '';
 const STORED_VERSION = '0.1.0';
 
-/** What nearly every object has as labels, or selects by, stands as one entry. */
-const SELECTOR = { 'app.kubernetes.io/instance': RELEASE, 'app.kubernetes.io/name': 'grantline' };
+/** What nearly every object has as labels, or selects by, stands as one entry: the name by which it is known. */
+const NAME = 'app.kubernetes.io/name';
+const SELECTOR = { 'app.kubernetes.io/instance': RELEASE };
 const LABELS = {
   ...SELECTOR,
   'app.kubernetes.io/managed-by': 'Helm',
@@ -37,18 +38,18 @@ const LABELS = {
   'helm.sh/chart': `grantline-${STORED_VERSION}`,
 };
 
-const withoutUsual = (labels: object): object => {
-  const entries = Object.entries(labels);
-  for (const [name, usual] of Object.entries({ '<labels>': LABELS, '<selector>': SELECTOR })) {
-    const has = ([key, value]: [string, string]) => entries.some(([each, own]) => each === key && own === value);
-    if (!Object.entries(usual).every(has)) continue;
-    return { [name]: 'usual', ...Object.fromEntries(entries.filter(([key]) => !(key in usual))) };
+const withoutUsual = (labels: Record<string, unknown>): object => {
+  const { [NAME]: name, ...others } = labels;
+  if (name === undefined) return labels;
+  for (const [entry, usual] of Object.entries({ '<labels>': LABELS, '<selector>': SELECTOR })) {
+    if (!Object.entries(usual).every(([key, value]) => others[key] === value)) continue;
+    return { [entry]: name, ...Object.fromEntries(Object.entries(others).filter(([key]) => !(key in usual))) };
   }
   return labels;
 };
 
 const stored = (value: unknown): unknown => {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return withoutUsual(value);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return withoutUsual({ ...value });
   if (typeof value !== 'string') return value;
   const ofThisVersion = new RegExp(`\\b${VERSION.replaceAll('.', '\\.')}(?![-.\\d])`, 'g');
   return FILES.find(({ text }) => text === value)?.name ?? value.replace(ofThisVersion, STORED_VERSION);
