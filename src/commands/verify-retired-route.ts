@@ -1,7 +1,19 @@
-import { NestFactory } from '@nestjs/core';
-import { RetiredRouteModule } from '../query-engine/retired-route.module.js';
-import { RetiredRouteService } from '../query-engine/retired-route.service.js';
+import type { Readable } from 'node:stream';
+import axios from 'axios';
+import { USER_AGENT } from '../platform/version.js';
+import {
+  judgeRoute,
+  type RouteAnswer,
+  type RouteQuestion,
+  routeQuestions,
+  type RouteVerdict,
+} from '../query-engine/domain/retired-route.js';
 import { print, remark } from './output.js';
+
+/** Milliseconds for each question. */
+const DEADLINE = 15_000;
+/** Bytes of an answer that are read: signs of the engine are at the beginning. */
+const ENOUGH = 64 * 1024;
 
 const EXIT = { retired: 0, reachable: 1, unknown: 2 } as const;
 
@@ -13,13 +25,61 @@ const SUMMARIES = {
 
 /** Needs no settings, no database and no engine. Exit codes: 0 retired, 1 a sign of the engine, 2 not every probe was answered. */
 export async function verifyRetiredRoute(url: string, { json }: { json?: true }): Promise<number> {
-  const modules = await NestFactory.createApplicationContext(RetiredRouteModule, { logger: false });
-  const found = await modules.get(RetiredRouteService).verify(url);
-  await modules.close();
+  const found = await routeVerdict(url);
   if (found === null) {
     remark(`${url} is not a web address such as https://trino.example.org`);
     return 2;
   }
   print(json ? JSON.stringify(found) : [...found.lines, SUMMARIES[found.verdict]].join('\n'));
   return EXIT[found.verdict];
+}
+
+/** Verifies that a former host of the engine no longer leads to it. Null: the text is no web address without credentials in it. */
+export async function routeVerdict(host: string): Promise<RouteVerdict | null> {
+  const questions = routeQuestions(host);
+  return questions && judgeRoute(await Promise.all(questions.map(ask)));
+}
+
+/** Sends a request without credentials to a host that should not be the engine; no redirects, no proxies of the environment. */
+async function ask({ probe, method, url, headers, body }: RouteQuestion): Promise<RouteAnswer> {
+  try {
+    const answer = await axios.request<Readable>({
+      method,
+      url,
+      headers: {
+        'Content-Type': 'text/plain; charset=utf-8',
+        'Accept-Encoding': 'identity',
+        'User-Agent': USER_AGENT,
+        ...headers,
+      },
+      data: body,
+      proxy: false,
+      maxRedirects: 0,
+      validateStatus: null,
+      responseType: 'stream',
+      signal: AbortSignal.timeout(DEADLINE),
+    });
+    const named = Object.entries(answer.headers).map(([name, value]) => [name.toLowerCase(), String(value)] as const);
+    const seen = await beginningOf(answer.data);
+    return { kind: 'answer', probe, status: answer.status, headers: Object.fromEntries(named), body: seen };
+  } catch (error) {
+    const code = axios.isAxiosError(error) ? error.code : undefined;
+    return { kind: 'silence', probe, reason: code === 'ERR_CANCELED' ? 'no answer in time' : (code ?? 'unknown') };
+  }
+}
+
+/** The first bytes, also of a body that breaks off. */
+async function beginningOf(stream: Readable): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      size += chunk.length;
+      if (size >= ENOUGH) break;
+    }
+  } catch {
+    // The status and the headers have been read; a body that breaks off hides no sign that came before.
+  }
+  return Buffer.concat(chunks).subarray(0, ENOUGH).toString('utf8');
 }

@@ -1,14 +1,12 @@
 import { execFile } from 'node:child_process';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { RetiredRouteService } from '../../src/query-engine/retired-route.service.js';
-import { AxiosRouteProbe } from '../../src/query-engine/infrastructure/axios-route-probe.js';
+import { routeVerdict } from '../../src/commands/verify-retired-route.js';
 import { FakeTrino } from '../support/fakes/fake-trino.js';
 import { sharedService } from '../support/service/service.js';
 
 describe('the retired route', () => {
   const service = sharedService();
-  const verification = new RetiredRouteService(new AxiosRouteProbe());
   let servers: Server[] = [];
 
   afterEach(async () => {
@@ -48,17 +46,17 @@ describe('the retired route', () => {
   });
 
   it('is seen to be retired where this service answers in its place', async () => {
-    expect(await verification.verify(service.url)).toMatchObject({ verdict: 'retired' });
+    expect(await routeVerdict(service.url)).toMatchObject({ verdict: 'retired' });
   });
 
   it('is seen to be reachable where the engine answers, whichever headers it reads', async () => {
     const engine = new FakeTrino();
     const url = await engine.listen();
-    expect(await verification.verify(url)).toMatchObject({ verdict: 'reachable' });
+    expect(await routeVerdict(url)).toMatchObject({ verdict: 'reachable' });
     expect(engine.requests.filter(({ method }) => method === 'GET').map(({ path }) => path)).toEqual(['/v1/info']);
     engine.mode = { kind: 'verified', refusalOf: () => 'Unauthorized' };
 
-    expect(await verification.verify(url)).toMatchObject({ verdict: 'reachable' });
+    expect(await routeVerdict(url)).toMatchObject({ verdict: 'reachable' });
     await engine.close();
   });
 
@@ -68,7 +66,7 @@ describe('the retired route', () => {
       asked.push(`${request.method ?? ''} ${request.url ?? ''} ${request.headers.authorization ?? 'anonymous'}`);
       response.writeHead(302, { Location: '/v1/info?followed', Server: 'edge' }).end();
     });
-    const verdict = await verification.verify(url);
+    const verdict = await routeVerdict(url);
 
     expect(verdict?.verdict).toBe('retired');
     expect(verdict?.lines[0]).toContain('302, nothing of an engine, from edge, redirected to /v1/info?followed');
@@ -78,7 +76,7 @@ describe('the retired route', () => {
   it('proves nothing by a connection that breaks', async () => {
     const url = await serving((request) => request.socket.destroy());
 
-    expect(await verification.verify(url)).toMatchObject({ verdict: 'unknown' });
+    expect(await routeVerdict(url)).toMatchObject({ verdict: 'unknown' });
   });
 
   it('looks at the beginning of an answer without end, and no further', async () => {
@@ -88,13 +86,13 @@ describe('the retired route', () => {
       response.end('x'.repeat(4 * 1024 * 1024));
     });
 
-    expect(await verification.verify(without)).toMatchObject({ verdict: 'retired' });
-    expect(await verification.verify(withSign)).toMatchObject({ verdict: 'reachable' });
+    expect(await routeVerdict(without)).toMatchObject({ verdict: 'retired' });
+    expect(await routeVerdict(withSign)).toMatchObject({ verdict: 'reachable' });
   });
 
   it('proves nothing where no server listens', async () => {
-    expect(await verification.verify('http://127.0.0.1:1')).toMatchObject({ verdict: 'unknown' });
-    expect(await verification.verify('no address')).toBeNull();
+    expect(await routeVerdict('http://127.0.0.1:1')).toMatchObject({ verdict: 'unknown' });
+    expect(await routeVerdict('no address')).toBeNull();
   });
 
   it.each([

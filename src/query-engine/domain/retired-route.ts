@@ -72,6 +72,7 @@ export function routeUrls(text: string): { statement: string; info: string } | n
   return { statement: `${base}/v1/statement`, info: `${base}/v1/info` };
 }
 
+/** One request of the verification. */
 export interface RouteQuestion {
   /** For display. */
   probe: string;
@@ -81,7 +82,18 @@ export interface RouteQuestion {
   body: string | null;
 }
 
-/** Sends a request without credentials to a host that should not be the engine; no redirects, the answer capped. */
-export abstract class RouteProbe {
-  abstract ask(question: RouteQuestion): Promise<RouteAnswer>;
+/** The engine trusted a user header on the former host (source document 4.7). */
+const CLAIMED = 'grantline-verification';
+
+/** A real SQL statement in each family of user headers and in none, and the information page; null: this is no web address. */
+export function routeQuestions(host: string): RouteQuestion[] | null {
+  const urls = routeUrls(host);
+  if (urls === null) return null;
+  const statement = { method: 'POST', url: urls.statement, body: 'SELECT 1' } as const;
+  return [
+    { ...statement, probe: 'SELECT 1 as X-Trino-User', headers: { 'X-Trino-User': CLAIMED } },
+    { ...statement, probe: 'SELECT 1 as X-Query-User', headers: { 'X-Query-User': CLAIMED } },
+    { ...statement, probe: 'SELECT 1 as nobody', headers: {} },
+    { probe: 'GET /v1/info', method: 'GET', url: urls.info, headers: {}, body: null },
+  ];
 }
