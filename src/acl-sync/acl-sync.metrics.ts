@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { type Counter, type Gauge, Histogram, Registry } from 'prom-client';
 import type { AuditService } from '../audit/audit.service.js';
+import { counter, gauge } from '../platform/metrics.js';
 import type { PublicationHistory } from './domain/publication-history.js';
 import type { EngineWatch } from './domain/engine-watch.js';
 import type { PublicationSummary, RunOutcome, Trigger } from './domain/publication.js';
@@ -37,29 +38,23 @@ export class AclSyncMetrics {
   private watch: EngineWatch | null = null;
 
   constructor(registry: Registry) {
-    const registers = [registry];
-    const gauge = ([name, help]: [string, string]) =>
-      [name, new Gauge({ name: `grantline_acl_${name}`, help, registers })] as const;
-    this.gauges = new Map(Object.entries(GAUGES).map(gauge));
+    const gauges = Object.entries(GAUGES);
+    this.gauges = new Map(gauges.map(([name, help]) => [name, gauge(registry, `grantline_acl_${name}`, help)]));
     // Unknown until the history is read: 0 would mean that nothing was published.
     for (const each of this.gauges.values()) each.set(Number.NaN);
-    this.runs = new Counter({
-      name: 'grantline_acl_runs_total',
-      help: 'Runs of the sync by outcome and trigger.',
-      labelNames: ['outcome', 'trigger'],
-      registers,
-    });
+    const help = 'Runs of the sync by outcome and trigger.';
+    this.runs = counter(registry, 'grantline_acl_runs_total', help, 'outcome', 'trigger');
     this.grantToLive = new Histogram({
       name: 'grantline_acl_grant_to_live_seconds',
       help: 'From a change of grants to the moment at which the engine was seen to use it.',
       buckets: [5, 15, 30, 60, 90, 120, 180, 300, 450, 600, 900, 1800],
-      registers,
+      registers: [registry],
     });
-    this.drift = new Counter({
-      name: 'grantline_acl_drift_total',
-      help: 'Edits of the live rules by hand that runs of this process found; runs in Jobs show in the timestamp alone.',
-      registers,
-    });
+    this.drift = counter(
+      registry,
+      'grantline_acl_drift_total',
+      'Edits of the live rules by hand that runs of this process found; runs in Jobs show in the timestamp alone.',
+    );
   }
 
   ran(outcome: RunOutcome['kind'], trigger: Trigger): void {

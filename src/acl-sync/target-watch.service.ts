@@ -1,8 +1,9 @@
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { Gauge, Registry } from 'prom-client';
+import { type Gauge, Registry } from 'prom-client';
 import { Timers } from '../kernel/timers.js';
 import { HealthRegistry } from '../platform/health.js';
 import { Log } from '../platform/log.js';
+import { gauge } from '../platform/metrics.js';
 import { PublicationHistory } from './domain/publication-history.js';
 import { RulesTarget } from './domain/rules-target.js';
 import { type TargetCheck, TargetProbe } from './target-probe.service.js';
@@ -34,11 +35,8 @@ export class TargetWatchService implements OnApplicationBootstrap, BeforeApplica
       () => Promise.resolve(this.isWell() ? 'up' : 'degraded'),
       () => (this.latest === null ? null : (this.timers.now() - this.latest.at) / 1000),
     );
-    this.available = new Gauge({
-      name: 'grantline_acl_target_available',
-      help: 'Whether the rules target could be read and written when it was last checked (1) or not (0).',
-      registers: [registry],
-    });
+    const help = 'Whether the rules target could be read and written when it was last checked (1) or not (0).';
+    this.available = gauge(registry, 'grantline_acl_target_available', help);
     this.available.set(Number.NaN); // unknown until the first check
   }
 

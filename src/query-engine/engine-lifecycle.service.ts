@@ -5,10 +5,11 @@ import {
   type OnModuleInit,
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import { Gauge, Registry } from 'prom-client';
+import { Registry } from 'prom-client';
 import { take } from 'rxjs';
 import { HealthRegistry } from '../platform/health.js';
 import { Log } from '../platform/log.js';
+import { gaugeOf } from '../platform/metrics.js';
 import { Settings } from '../platform/settings.js';
 import { ServiceTokenSource } from './domain/service-token-source.js';
 import { StatementClient } from './domain/statement-client.js';
@@ -57,28 +58,19 @@ export class EngineLifecycle implements OnModuleInit, BeforeApplicationShutdown,
 
   /** The engine and the identity provider never fail readiness, because repairing them may need this service. */
   private registerHealth(): void {
-    const { identity } = this;
+    const { identity, metrics } = this;
     const isConfirmed = (): boolean => identity.lastKnown === 'confirmed';
     this.health.register(
       'engine',
       () => Promise.resolve(isConfirmed() ? 'up' : 'degraded'),
       () => identity.age,
     );
-    gauge(this.metrics, 'grantline_engine_identity_confirmed', 'Whether the engine applies the user headers.', () =>
-      isConfirmed() ? 1 : 0,
-    );
-    gauge(
-      this.metrics,
-      'grantline_engine_identity_mismatch',
-      'Whether the engine was seen to run statements as another user.',
-      () => (identity.lastKnown === 'mismatch' ? 1 : 0),
-    );
-    gauge(
-      this.metrics,
-      'grantline_engine_identity_age_seconds',
-      'Since the last check of the user headers.',
-      () => identity.age ?? Number.NaN,
-    );
+    const applies = 'Whether the engine applies the user headers.';
+    gaugeOf(metrics, 'grantline_engine_identity_confirmed', applies, () => Number(isConfirmed()));
+    const mismatch = 'Whether the engine was seen to run statements as another user.';
+    gaugeOf(metrics, 'grantline_engine_identity_mismatch', mismatch, () => Number(identity.lastKnown === 'mismatch'));
+    const age = 'Since the last check of the user headers.';
+    gaugeOf(metrics, 'grantline_engine_identity_age_seconds', age, () => identity.age ?? Number.NaN);
     this.health.register('identity_provider', () => Promise.resolve(this.tokens.isValid() ? 'up' : 'degraded'));
   }
 
@@ -91,15 +83,4 @@ export class EngineLifecycle implements OnModuleInit, BeforeApplicationShutdown,
       this.log.error('background work has stopped', { reason });
     });
   }
-}
-
-function gauge(registry: Registry, name: string, help: string, value: () => number): void {
-  new Gauge({
-    name,
-    help,
-    registers: [registry],
-    collect() {
-      this.set(value());
-    },
-  });
 }

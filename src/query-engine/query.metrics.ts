@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Counter, Gauge, Registry } from 'prom-client';
+import { type Counter, Registry } from 'prom-client';
+import { counter, gaugeOf } from '../platform/metrics.js';
 import type { Ending } from './domain/query.js';
 import type { EngineFaultKind } from './domain/statement-client.js';
 
@@ -21,31 +22,20 @@ export class QueryMetrics {
   private readonly pageFailures: Counter<'reason'>;
 
   constructor(private readonly registry: Registry) {
-    const registers = [registry];
-    this.endings = new Counter({
-      name: 'grantline_queries_ended_total',
-      help: 'Queries that this replica ended, by state and error code.',
-      labelNames: ['state', 'code'],
-      registers,
-    });
-    this.rows = new Counter({
-      name: 'grantline_query_rows_delivered_total',
-      help: 'Rows handed out to their readers.',
-      registers,
-    });
-    this.pageFailures = new Counter({
-      name: 'grantline_query_page_failures_total',
-      help: 'Pages that could not be fetched from the engine after all retries, by reason.',
-      labelNames: ['reason'],
-      registers,
-    });
+    const ended = 'Queries that this replica ended, by state and error code.';
+    this.endings = counter(registry, 'grantline_queries_ended_total', ended, 'state', 'code');
+    this.rows = counter(registry, 'grantline_query_rows_delivered_total', 'Rows handed out to their readers.');
+    const failures = 'Pages that could not be fetched from the engine after all retries, by reason.';
+    this.pageFailures = counter(registry, 'grantline_query_page_failures_total', failures, 'reason');
   }
 
   /** Shows what is held whenever the metrics are read. */
   expose({ running, bytes, limitBytes }: Held): void {
-    this.gauge('grantline_queries_running', 'Queries that this replica executes.', running);
-    this.gauge('grantline_query_held_bytes', 'Memory of result pages and answers that this replica holds.', bytes);
-    this.gauge('grantline_query_held_limit_bytes', 'QUERY_MAX_HELD_BYTES.', () => limitBytes);
+    const { registry } = this;
+    gaugeOf(registry, 'grantline_queries_running', 'Queries that this replica executes.', running);
+    const held = 'Memory of result pages and answers that this replica holds.';
+    gaugeOf(registry, 'grantline_query_held_bytes', held, bytes);
+    gaugeOf(registry, 'grantline_query_held_limit_bytes', 'QUERY_MAX_HELD_BYTES.', () => limitBytes);
   }
 
   ended(ending: Ending): void {
@@ -58,16 +48,5 @@ export class QueryMetrics {
 
   pageFailed(reason: PageFailure): void {
     this.pageFailures.inc({ reason });
-  }
-
-  private gauge(name: string, help: string, value: () => number): void {
-    new Gauge({
-      name,
-      help,
-      registers: [this.registry],
-      collect() {
-        this.set(value());
-      },
-    });
   }
 }

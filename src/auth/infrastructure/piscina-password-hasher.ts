@@ -2,9 +2,10 @@ import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Piscina } from 'piscina';
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { type Counter, Histogram, Registry } from 'prom-client';
 import { Refused } from '../../kernel/errors.js';
 import { HealthRegistry, type Health } from '../../platform/health.js';
+import { counter, gaugeOf } from '../../platform/metrics.js';
 import { Settings } from '../../platform/settings.js';
 import { FairQueue, type Place } from '../../kernel/fair-queue.js';
 import { type Hashing, PasswordHasher } from '../domain/password.js';
@@ -37,28 +38,18 @@ export class PiscinaPasswordHasher extends PasswordHasher implements OnApplicati
     });
     this.loaded = Promise.allSettled(this.pool.threads.map((thread) => once(thread, 'message')));
     this.places = this.pool.maxThreads + settings.auth.hashQueueMax;
-    const turns = new FairQueue(this.pool.maxThreads, this.places);
-    this.turns = turns;
+    this.turns = new FairQueue(this.pool.maxThreads, this.places);
     health.register('password hashing', () => Promise.resolve(this.health()));
-    new Gauge({
-      name: 'grantline_password_hash_queue_length',
-      help: 'Passwords that wait for a hashing thread.',
-      registers: [metrics],
-      collect() {
-        this.set(turns.waiting);
-      },
-    });
+    const waiting = 'Passwords that wait for a hashing thread.';
+    gaugeOf(metrics, 'grantline_password_hash_queue_length', waiting, () => this.turns.waiting);
     this.waited = new Histogram({
       name: 'grantline_password_hash_wait_seconds',
       help: 'How long passwords waited for a hashing thread.',
       buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
       registers: [metrics],
     });
-    this.turnedAway = new Counter({
-      name: 'grantline_password_hash_turned_away_total',
-      help: 'Passwords that were not hashed because too many waited already.',
-      registers: [metrics],
-    });
+    const turnedAway = 'Passwords that were not hashed because too many waited already.';
+    this.turnedAway = counter(metrics, 'grantline_password_hash_turned_away_total', turnedAway);
   }
 
   override async admit<T>(address: string, signal: AbortSignal, work: (hashing: Hashing) => Promise<T>): Promise<T> {

@@ -1,9 +1,10 @@
 import type { OnApplicationShutdown } from '@nestjs/common';
-import { Gauge, type Registry } from 'prom-client';
+import type { Gauge, Registry } from 'prom-client';
 import type { DataSource } from 'typeorm';
 import { Clock } from '../../kernel/clock.js';
 import type { Timers } from '../../kernel/timers.js';
 import type { Log } from '../log.js';
+import { gauge } from '../metrics.js';
 
 const ALIGN_EVERY_MS = 60_000;
 /** The offset of the machine's clock from which on it is logged. */
@@ -31,7 +32,7 @@ export class DatabaseClock extends Clock implements OnApplicationShutdown {
   private constructor(private readonly parts: ClockParts) {
     super();
     const help = "How far this machine's clock is ahead of the database's, which counts.";
-    this.offset = new Gauge({ name: 'grantline_clock_offset_seconds', help, registers: [parts.registry] });
+    this.offset = gauge(parts.registry, 'grantline_clock_offset_seconds', help);
   }
 
   /** @throws when the database cannot be reached: the first reading is required. */

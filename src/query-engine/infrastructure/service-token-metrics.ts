@@ -1,4 +1,5 @@
-import { Counter, Gauge, type Registry } from 'prom-client';
+import type { Counter, Gauge, Registry } from 'prom-client';
+import { counter, gauge } from '../../platform/metrics.js';
 import { TOKEN_FAILURES, type TokenFailure } from '../domain/service-token.js';
 
 /** The service-account token in Prometheus: until when there is one, and how often the provider gave one or none. */
@@ -8,23 +9,12 @@ export class ServiceTokenMetrics {
   private readonly failures: Counter<'reason'>;
 
   constructor(registry: Registry) {
-    const registers = [registry];
-    this.expiry = new Gauge({
-      name: 'grantline_service_token_expiry_timestamp_seconds',
-      help: 'When the service-account token expires; 0: there was none yet.',
-      registers,
-    });
-    this.renewals = new Counter({
-      name: 'grantline_service_token_renewals_total',
-      help: 'Service-account tokens that the identity provider gave.',
-      registers,
-    });
-    this.failures = new Counter({
-      name: 'grantline_service_token_failures_total',
-      help: 'Requests for a service-account token that gave none, by reason.',
-      labelNames: ['reason'],
-      registers,
-    });
+    const expiry = 'When the service-account token expires; 0: there was none yet.';
+    this.expiry = gauge(registry, 'grantline_service_token_expiry_timestamp_seconds', expiry);
+    const renewals = 'Service-account tokens that the identity provider gave.';
+    this.renewals = counter(registry, 'grantline_service_token_renewals_total', renewals);
+    const failures = 'Requests for a service-account token that gave none, by reason.';
+    this.failures = counter(registry, 'grantline_service_token_failures_total', failures, 'reason');
     for (const reason of TOKEN_FAILURES) this.failures.inc({ reason }, 0); // so that the first failure is an increase
   }
 
