@@ -14,7 +14,7 @@ export async function approveChange(hash: string, { json }: { json?: true }): Pr
       await modules.get(ApprovalsService).approve(hash.toLowerCase(), BY_COMMAND);
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      remark(error.detail ?? error.message);
+      remark(error.message);
       return 1;
     }
     return reportRun(modules, modules.get(AclSyncService).run(RUN_BY_COMMAND), json === true);

@@ -37,8 +37,8 @@ export async function createAdministrator({ username, email, passwordFile, json 
         );
         return 0;
       } catch (error) {
-        if (!(error instanceof Refused) || error.errors === undefined) throw error;
-        for (const { field, message } of error.errors) remark(`${field} ${message}`);
+        if (!(error instanceof Refused) || error.details.errors === undefined) throw error;
+        for (const { field, message } of error.details.errors) remark(`${field} ${message}`);
         return 2;
       }
     },

@@ -167,7 +167,7 @@ export class SnapshotFilesService {
       return { refusals, warnings: await this.admission.admitRules(touched) };
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      return { refusals: [{ path: '', message: error.detail ?? error.code }], warnings: [] };
+      return { refusals: [{ path: '', message: error.details.detail ?? error.code }], warnings: [] };
     }
   }
 }

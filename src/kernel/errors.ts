@@ -95,24 +95,11 @@ export interface RefusalDetails {
 
 /** A request that is refused with one of these codes. Anything else that is thrown is an `internal_error`. */
 export class Refused extends NamedError {
-  readonly detail: string | undefined;
-  readonly errors: FieldError[] | undefined;
-  readonly retryAfter: number | undefined;
-  readonly quota: Quota | ConcurrencyQuota | undefined;
-  readonly members: Record<string, unknown> | undefined;
-  readonly reason: string | undefined;
-
   constructor(
     readonly code: ErrorCode,
-    details: RefusalDetails = {},
+    readonly details: RefusalDetails = {},
   ) {
     super(details.detail ?? ERRORS[code].text, { cause: details.cause });
-    this.detail = details.detail;
-    this.errors = details.errors;
-    this.retryAfter = details.retryAfter;
-    this.quota = details.quota;
-    this.members = details.members;
-    this.reason = details.reason;
   }
 }
 

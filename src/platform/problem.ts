@@ -29,18 +29,19 @@ export interface Problem {
   request_id: string;
 }
 
-export function toProblem(refused: Refused, requestId: string): Problem {
-  const { kind, text } = ERRORS[refused.code];
+export function toProblem({ code, details }: Refused, requestId: string): Problem {
+  const { kind, text } = ERRORS[code];
+  const { members, detail, errors } = details;
   const status = STATUS[kind];
   return {
-    ...refused.members,
+    ...members,
     type: 'about:blank',
     // With about:blank the title is the status's own phrase (RFC 9457 section 4.2.1).
     title: STATUS_CODES[status] ?? '',
     status,
-    detail: refused.detail ?? `${text}.`,
-    code: refused.code,
-    ...(refused.errors === undefined ? {} : { errors: firstErrors(refused.errors) }),
+    detail: detail ?? `${text}.`,
+    code,
+    ...(errors === undefined ? {} : { errors: firstErrors(errors) }),
     request_id: requestId,
   };
 }
@@ -76,10 +77,10 @@ const BEARER_ERRORS: Partial<Record<ErrorCode, string>> = {
  * The headers that belong to a refusal: every 401 carries a challenge (RFC 9110 section 15.5.2), and so does a 403 of a token that
  * does not open a route (RFC 6750 section 3).
  */
-export function problemHeaders(refused: Refused): Record<string, string> {
+export function problemHeaders({ code, details: { retryAfter, quota } }: Refused): Record<string, string> {
   const headers: Record<string, string> = {};
-  const { kind } = ERRORS[refused.code];
-  const bearerError = BEARER_ERRORS[refused.code];
+  const { kind } = ERRORS[code];
+  const bearerError = BEARER_ERRORS[code];
   if (kind === 'unauthenticated' || bearerError !== undefined) {
     headers['WWW-Authenticate'] =
       `Bearer realm="grantline"${bearerError === undefined ? '' : `, error="${bearerError}"`}`;
@@ -89,12 +90,11 @@ export function problemHeaders(refused: Refused): Record<string, string> {
     headers['Accept'] = 'application/json';
     headers['Accept-Encoding'] = 'identity';
   }
-  const seconds = refused.retryAfter === undefined ? null : Math.max(1, Math.ceil(refused.retryAfter));
+  const seconds = retryAfter === undefined ? null : Math.max(1, Math.ceil(retryAfter));
   if (seconds !== null) headers['Retry-After'] = String(seconds);
-  if (refused.quota !== undefined) {
+  if (quota !== undefined) {
     // draft-ietf-httpapi-ratelimit-headers-10: structured fields, quota `q` in window `w` or of unit `qu`; `r` left for the next
     // `t` seconds
-    const { quota } = refused;
     const window = 'windowSeconds' in quota ? quota.windowSeconds : null;
     const unit = window === null ? 'qu="concurrent-requests"' : `w=${window}`;
     const reset = seconds ?? window;

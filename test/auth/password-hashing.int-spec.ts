@@ -44,7 +44,7 @@ describe('the hashing pool', () => {
     for (const known of [stored, null]) {
       await expect(matches('x', known)).rejects.toMatchObject({
         code: 'busy',
-        retryAfter: expect.any(Number) as number,
+        details: { retryAfter: expect.any(Number) as number },
       });
     }
     expect(await Promise.all(waiting)).not.toContain(true);

@@ -26,7 +26,7 @@ async function problemsOf(body: object, metatype: new () => object, type: 'body'
     () => null,
     (error: unknown) => error,
   );
-  return refused instanceof Refused ? refused.errors : refused;
+  return refused instanceof Refused ? refused.details.errors : refused;
 }
 
 describe('a list in a body', () => {

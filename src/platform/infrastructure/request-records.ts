@@ -55,7 +55,8 @@ export class RequestRecords {
   /** The line of this request names the code and the private reason. A quota's name is one of the service's own. */
   refused(request: FastifyRequest, refused: Refused): void {
     this.refusals.set(request, refused);
-    if (refused.quota !== undefined) this.throttledRequests.inc({ quota: refused.quota.name });
+    const { quota } = refused.details;
+    if (quota !== undefined) this.throttledRequests.inc({ quota: quota.name });
   }
 
   private record(request: FastifyRequest, { raw, statusCode }: FastifyReply, ms: number): void {
@@ -78,7 +79,7 @@ export class RequestRecords {
       status: isWhole || raw.headersSent ? statusCode : null,
       ms: Math.round(ms),
       ...(refused === undefined ? {} : { code: refused.code }),
-      ...(refused?.reason === undefined ? {} : { reason: refused.reason }),
+      ...(refused?.details.reason === undefined ? {} : { reason: refused.details.reason }),
       ...(isWhole ? {} : { aborted: true }),
     });
   }
