@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { access, mkdir, open, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { jsonOrNull } from '../../kernel/json-or-null.js';
 import { codeOf } from '../../platform/infrastructure/plain-file.js';
 import { replaceFile } from '../../platform/infrastructure/whole-file.js';
 import {
@@ -122,12 +123,8 @@ async function existingAncestor(folder: string): Promise<string> {
 
 /** Empty where the file is gone or was edited into something else. */
 function objectOf(bytes: Buffer | null): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(bytes?.toString('utf8') ?? '{}');
-    return typeof value === 'object' && value !== null ? { ...value } : {};
-  } catch {
-    return {};
-  }
+  const value = jsonOrNull(bytes?.toString('utf8') ?? '');
+  return typeof value === 'object' && value !== null ? { ...value } : {};
 }
 
 function revisionOf(bytes: Buffer | null): string {

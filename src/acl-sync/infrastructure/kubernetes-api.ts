@@ -1,15 +1,18 @@
 import { readFile } from 'node:fs/promises';
-import { Agent } from 'node:https';
-import axios, { type AxiosResponse, isAxiosError } from 'axios';
+import { jsonOrNull } from '../../kernel/json-or-null.js';
 import type { Timers } from '../../kernel/timers.js';
-import { USER_AGENT } from '../../platform/version.js';
+import {
+  AxiosExchange,
+  LateAnswer,
+  LostConnection,
+  OversizedReply,
+  type Question,
+  type Reply,
+} from '../../platform/infrastructure/axios-exchange.js';
+import type { Settings } from '../../platform/settings.js';
 import { RulesTargetUnavailable } from '../domain/rules-target.js';
 
-export interface KubernetesSettings {
-  apiUrl: string;
-  caFile: string;
-  tokenFile: string;
-}
+type ConfigMapTarget = Extract<Settings['acl']['target'], { kind: 'configmap' }>;
 
 export interface KubernetesAnswer {
   status: number;
@@ -22,10 +25,8 @@ export interface KubernetesAnswer {
 /** The connection was lost or refused, or the call's deadline passed. */
 type NoAnswer = 'lost' | 'silent';
 
-interface KubernetesRequest {
-  method: string;
+interface KubernetesRequest extends Pick<Question, 'method' | 'body'> {
   path: string;
-  body?: string;
   /** The media type of the body. */
   type?: string;
 }
@@ -39,14 +40,14 @@ const ANSWER_MAX_BYTES = 8 * 1024 * 1024;
 
 /**
  * Requests to the Kubernetes API server: keep-alive, a deadline for every call, bounded retries, and the
- * token read from its file each time, because a kubelet replaces it. Never throws an axios error: those carry the token.
+ * token read from its file each time, because a kubelet replaces it.
  */
 export class KubernetesApi {
-  private tls: { ca: string; agent: Agent } | null = null;
+  private connections: { ca: string; exchange: AxiosExchange } | null = null;
 
   /** @param callMs for one call; a server that is silent for so long twice is down */
   constructor(
-    private readonly settings: KubernetesSettings,
+    private readonly settings: Pick<ConfigMapTarget, 'apiUrl' | 'caFile' | 'tokenFile'>,
     private readonly timers: Timers,
     private readonly callMs = CALL_MS,
   ) {}
@@ -81,35 +82,21 @@ export class KubernetesApi {
     }
   }
 
-  private async once(
-    { method, path, body, type }: KubernetesRequest,
-    signal: AbortSignal,
-  ): Promise<AxiosResponse<string> | NoAnswer> {
-    const deadline = AbortSignal.timeout(this.callMs);
-    const [token, agent] = await Promise.all([this.token(), this.agent()]);
+  private async once(request: KubernetesRequest, signal: AbortSignal): Promise<Reply | NoAnswer> {
+    const { path, type, ...asked } = request;
+    const [token, exchange] = await Promise.all([this.token(), this.exchange()]);
+    const headers = {
+      Authorization: `Bearer ${token}`,
+      Accept: 'application/json',
+      ...(type === undefined ? {} : { 'Content-Type': type }),
+    };
+    const url = this.settings.apiUrl.replace(/\/$/, '') + path;
     try {
-      return await axios.request<string>({
-        method,
-        url: this.settings.apiUrl.replace(/\/$/, '') + path,
-        headers: {
-          Authorization: `Bearer ${token}`,
-          Accept: 'application/json',
-          'User-Agent': USER_AGENT,
-          ...(type === undefined ? {} : { 'Content-Type': type }),
-        },
-        ...(body === undefined ? {} : { data: body }),
-        ...(agent === null ? {} : { httpsAgent: agent }),
-        signal: AbortSignal.any([signal, deadline]),
-        responseType: 'text',
-        transformResponse: (text: string) => text,
-        validateStatus: () => true,
-        maxRedirects: 0,
-        proxy: false,
-        maxContentLength: ANSWER_MAX_BYTES,
-      });
+      return await exchange.ask({ ...asked, url, headers, timeout: this.callMs, signal });
     } catch (failure) {
       if (signal.aborted) throw outOfTime();
-      if (isAxiosError(failure)) return deadline.aborted ? 'silent' : 'lost';
+      if (failure instanceof LateAnswer) return 'silent';
+      if (failure instanceof LostConnection || failure instanceof OversizedReply) return 'lost';
       throw failure;
     }
   }
@@ -121,14 +108,15 @@ export class KubernetesApi {
     return token;
   }
 
-  private async agent(): Promise<Agent | null> {
-    if (!this.settings.apiUrl.startsWith('https:')) return null;
-    const ca = await this.file(this.settings.caFile);
-    if (this.tls?.ca !== ca) {
-      this.tls?.agent.destroy();
-      this.tls = { ca, agent: new Agent({ ca, keepAlive: true, maxSockets: 2 }) };
+  private async exchange(): Promise<AxiosExchange> {
+    const { apiUrl, caFile } = this.settings;
+    const ca = apiUrl.startsWith('https:') ? await this.file(caFile) : '';
+    if (this.connections?.ca !== ca) {
+      this.connections?.exchange.close();
+      const exchange = new AxiosExchange(ANSWER_MAX_BYTES, { maxSockets: 2, ...(ca === '' ? {} : { ca }) });
+      this.connections = { ca, exchange };
     }
-    return this.tls.agent;
+    return this.connections.exchange;
   }
 
   private async file(path: string): Promise<string> {
@@ -140,33 +128,21 @@ export class KubernetesApi {
   }
 }
 
-function troubleOf(response: AxiosResponse | NoAnswer): Trouble | null {
+function troubleOf(response: Reply | NoAnswer): Trouble | null {
   if (response === 'silent') return response;
   if (response === 'lost' || response.status === 429 || response.status === 503) return 'busy';
   if (response.status === 500) return 'broken';
   return response.status === 401 ? 'unauthorized' : null;
 }
 
-function answerOf(response: AxiosResponse<string> | NoAnswer): KubernetesAnswer {
+function answerOf(response: Reply | NoAnswer): KubernetesAnswer {
   if (typeof response === 'string')
     throw new RulesTargetUnavailable('unreachable', 'the Kubernetes API server does not answer');
-  const auditId: unknown = response.headers['audit-id'];
-  return {
-    status: response.status,
-    body: jsonOf(response.data),
-    auditId: typeof auditId === 'string' ? auditId : null,
-  };
+  const { status, headers, body } = response;
+  return { status, body: jsonOrNull(body.toString()), auditId: headers['audit-id'] ?? null };
 }
 
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
-
-function retryAfterMs(response: AxiosResponse | NoAnswer): number | null {
+function retryAfterMs(response: Reply | NoAnswer): number | null {
   const seconds = Number(typeof response === 'string' ? Number.NaN : response.headers['retry-after']);
   return Number.isInteger(seconds) && seconds >= 0 ? seconds * 1000 : null;
 }

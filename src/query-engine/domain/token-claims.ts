@@ -1,3 +1,4 @@
+import { jsonOrNull } from '../../kernel/json-or-null.js';
 import type { LogMarker } from '../../kernel/log-marker.js';
 import { isObject } from './reading.js';
 
@@ -30,11 +31,7 @@ export function readClaims(token: string): TokenClaims | null {
 }
 
 function decoded(part: string): unknown {
-  try {
-    return JSON.parse(Buffer.from(part, 'base64url').toString('utf8'));
-  } catch {
-    return null;
-  }
+  return jsonOrNull(Buffer.from(part, 'base64url').toString('utf8'));
 }
 
 function textIn(object: Record<string, unknown>, name: string): string | null {

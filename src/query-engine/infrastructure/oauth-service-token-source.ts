@@ -1,10 +1,13 @@
 import type { Registry } from 'prom-client';
 import type { Clock } from '../../kernel/clock.js';
+import { jsonOrNull } from '../../kernel/json-or-null.js';
 import type { Random } from '../../kernel/random.js';
-import { Opaque, type Secret } from '../../kernel/secret.js';
+import { Opaque } from '../../kernel/secret.js';
 import { singleFlight } from '../../kernel/single-flight.js';
 import type { Timers } from '../../kernel/timers.js';
+import { AxiosExchange } from '../../platform/infrastructure/axios-exchange.js';
 import type { Log } from '../../platform/log.js';
+import type { Settings } from '../../platform/settings.js';
 import { isObject } from '../domain/reading.js';
 import { readRetryAfter } from '../domain/retry.js';
 import {
@@ -16,16 +19,10 @@ import {
   type TokenFailure,
 } from '../domain/service-token.js';
 import { ServiceTokenSource, TokenUnavailable } from '../domain/service-token-source.js';
-import { AxiosExchange } from './axios-exchange.js';
 import { ServiceTokenMetrics } from './service-token-metrics.js';
 
-export interface OAuthClient {
-  tokenUrl: string;
-  clientId: string;
-  clientSecret: Secret;
-  /** Null: the request names none, and the provider gives its default. */
-  scope: string | null;
-}
+/** `scope` null: the request names none, and the provider gives its default. */
+type OAuthClient = Pick<NonNullable<Settings['engine']['jwt']>, 'tokenUrl' | 'clientId' | 'clientSecret' | 'scope'>;
 
 interface Failure {
   kind: TokenFailure;
@@ -155,21 +152,13 @@ export class OAuthServiceTokenSource extends ServiceTokenSource {
       const cause = error instanceof Error ? error.message : 'unknown';
       return { kind: 'unavailable', reason: `the identity provider did not answer: ${cause}`, retryAfter: null };
     }
-    const answer = parsed(reply.body.toString());
+    const answer = jsonOrNull(reply.body.toString());
     if (reply.status !== 200) {
       const retryAfter = readRetryAfter(reply.headers['retry-after'], this.clock.now());
       return { kind: judgeProvider(reply.status), reason: `status ${reply.status}${errorCode(answer)}`, retryAfter };
     }
     const read = readTokenAnswer(answer, askedAt, this.timers.now());
     return read.kind === 'token' ? read.token : { kind: 'invalid', reason: read.reason, retryAfter: null };
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
   }
 }
 

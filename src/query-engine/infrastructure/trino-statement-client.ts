@@ -1,6 +1,13 @@
 import type { Clock } from '../../kernel/clock.js';
+import {
+  AxiosExchange,
+  LostConnection,
+  OversizedReply,
+  type Reply,
+} from '../../platform/infrastructure/axios-exchange.js';
 import type { Log } from '../../platform/log.js';
-import { type EngineSession, type HeaderPrefix, readSessionChange, sessionHeaders } from '../domain/engine-session.js';
+import type { Settings } from '../../platform/settings.js';
+import { type EngineSession, readSessionChange, sessionHeaders } from '../domain/engine-session.js';
 import type { Random } from '../../kernel/random.js';
 import type { Timers } from '../../kernel/timers.js';
 import { belongsTo } from '../domain/next-uri.js';
@@ -9,16 +16,14 @@ import { RETRY_BUDGET, pauseBeforeRetry, readRetryAfter, type FailedAttempt } fr
 import { type ServiceTokenSource, TokenUnavailable } from '../domain/service-token-source.js';
 import { EngineFault, type RequestLimits, type StatementAnswer, StatementClient } from '../domain/statement-client.js';
 import { PageTooHeavy, readStatementPage } from '../domain/statement-page.js';
-import { AxiosExchange, LostConnection, OversizedReply, type Reply } from './axios-exchange.js';
 
-export interface TrinoAddress {
+/** `user`: sent beside every user as the original user. */
+export interface TrinoAddress extends Pick<
+  Settings['engine'],
+  'user' | 'headerPrefix' | 'forwardedProto' | 'compression'
+> {
   /** `http://host:port`; no request goes to another. */
   origin: string;
-  /** The service's own name, sent beside every user as the original user. */
-  user: string;
-  headerPrefix: HeaderPrefix;
-  forwardedProto: 'https' | null;
-  compression: 'none' | 'gzip';
   /** Bytes of the largest page that is taken. */
   largestPage: number;
 }

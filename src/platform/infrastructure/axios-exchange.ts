@@ -4,10 +4,10 @@ import { addAbortSignal, type Readable } from 'node:stream';
 import axios, { type AxiosInstance } from 'axios';
 import { NamedError } from '../../kernel/named-error.js';
 import { Opaque } from '../../kernel/secret.js';
-import { USER_AGENT } from '../../platform/version.js';
+import { USER_AGENT } from '../version.js';
 
 export interface Question {
-  method: 'GET' | 'POST' | 'HEAD' | 'DELETE';
+  method: 'GET' | 'POST' | 'PATCH' | 'HEAD' | 'DELETE';
   url: string;
   headers: Readonly<Record<string, string>>;
   body?: string;
@@ -28,6 +28,9 @@ export interface Reply {
 /** There was no answer, or it broke off. The message is the cause's code (`ECONNREFUSED`): it names no header and no body. */
 export class LostConnection extends NamedError {}
 
+/** The time for the exchange was over first. */
+export class LateAnswer extends LostConnection {}
+
 /** An answer beyond the limit. */
 export class OversizedReply extends NamedError {}
 
@@ -37,11 +40,16 @@ export class OversizedReply extends NamedError {}
  */
 @Opaque
 export class AxiosExchange {
-  private readonly agents = { http: new HttpAgent({ keepAlive: true }), https: new HttpsAgent({ keepAlive: true }) };
+  private readonly agents: { http: HttpAgent; https: HttpsAgent };
   private readonly client: AxiosInstance;
 
   /** @param largestReply bytes, after decompression; counted while they come. */
-  constructor(private readonly largestReply: number) {
+  constructor(
+    private readonly largestReply: number,
+    connections: { ca?: string; maxSockets?: number } = {},
+  ) {
+    const options = { keepAlive: true, ...connections };
+    this.agents = { http: new HttpAgent(options), https: new HttpsAgent(options) };
     this.client = axios.create({
       httpAgent: this.agents.http,
       httpsAgent: this.agents.https,
@@ -111,7 +119,7 @@ export class AxiosExchange {
 }
 
 function translated(error: unknown, timedOut: boolean): Error {
-  if (timedOut) return new LostConnection('no answer in time');
+  if (timedOut) return new LateAnswer('no answer in time');
   if (error instanceof OversizedReply) return error;
   const code = error instanceof Error && 'code' in error ? error.code : null;
   return new LostConnection(typeof code === 'string' ? code : 'unknown');
