@@ -11,18 +11,17 @@ import type { Publication, PublicationSummary, Run } from '../domain/publication
 import type { RestoreEnd } from '../domain/restore.js';
 import type { LiveRules } from '../domain/rules-target.js';
 import type { Baseline } from '../domain/unexplained-change.js';
-import { pastVersions, REMOVE_PAST_RUNS } from './past-publications.js';
 import {
   draftRow,
   type PublicationRow,
   PUBLISHED,
+  restorable,
   type RunRow,
   SUMMARY,
   type SummaryRow,
-  toPublication,
   toRun,
-  toSummary,
   type UnreportedRow,
+  WHOLE,
 } from './publication-rows.js';
 
 const NEWEST = `(SELECT coalesce(max(version), 0) FROM acl_publications WHERE state = 'published')`;
@@ -31,6 +30,27 @@ const BASELINE = `SELECT max(version) FROM acl_publications
   WHERE state = 'published' AND NOT is_withdrawal AND restored_version IS NULL
     AND (is_found OR (broken_at IS NULL AND (live_at IS NOT NULL
          OR version > (SELECT coalesce(max(version), 0) FROM acl_publications WHERE broken_at IS NOT NULL))))`;
+
+/** So many at a time: each may hold two mebibytes. */
+const BATCH = 500;
+
+/** Versions that nothing needs any more. $1: the time from which on versions are kept; $2: how many of the newest are. */
+const PAST_VERSIONS = `SELECT p.version FROM acl_publications p
+  WHERE p.version < least(
+          (SELECT coalesce(max(version), 0) FROM acl_publications WHERE state = 'published' AND published_at <= $1),
+          coalesce((SELECT version FROM acl_publications WHERE state = 'published'
+                     ORDER BY version DESC OFFSET $2::integer - 1 LIMIT 1), 0))
+    AND p.broken_at IS NULL AND (p.is_reported OR p.state <> 'published')
+    AND p.version NOT IN (SELECT coalesce((${BASELINE}), 0)
+      UNION ALL SELECT coalesce(max(version), 0) FROM acl_publications WHERE live_at IS NOT NULL
+      UNION ALL SELECT coalesce(max(version), 0) FROM acl_publications
+                 WHERE live_at IS NOT NULL AND NOT is_withdrawal AND restored_version IS NULL AND broken_at IS NULL)
+    AND NOT EXISTS (SELECT FROM acl_publications r WHERE r.restored_version = p.version)
+  ORDER BY p.version LIMIT ${BATCH}`;
+
+/** The status needs the last run that went well, and all since. */
+const REMOVE_PAST_RUNS = `DELETE FROM acl_runs WHERE at < $1
+  AND id < (SELECT max(id) FROM acl_runs WHERE outcome IN ('applied', 'no_change') AND NOT is_restore)`;
 
 @Injectable()
 export class PostgresPublicationHistory extends PublicationHistory {
@@ -85,21 +105,19 @@ export class PostgresPublicationHistory extends PublicationHistory {
 
   override async latest(): Promise<Publication | null> {
     const [row] = await this.session.manager.query<PublicationRow[]>(
-      `SELECT ${SUMMARY}, p.text, p.diff, p.access ${PUBLISHED} ORDER BY p.version DESC LIMIT 1`,
+      `SELECT ${WHOLE} ${PUBLISHED} ORDER BY p.version DESC LIMIT 1`,
     );
-    return row === undefined ? null : toPublication(row);
+    return row === undefined ? null : restorable(row);
   }
 
   override async baseline(): Promise<Baseline | null> {
-    const [row] = await this.session.manager.query<(Omit<Baseline, 'at'> & { snapshot_at: Date })[]>(
-      `SELECT p.text, p.hash, p.snapshot, p.snapshot_at, p.trail_position AS position, p.compiler,
+    const [baseline = null] = await this.session.manager.query<Baseline[]>(
+      `SELECT p.text, p.hash, p.snapshot, p.snapshot_at AS at, p.trail_position AS position, p.compiler,
               p.is_found AS "isFound",
               array(SELECT a.hash FROM acl_approvals a WHERE a.after_version = p.version) AS approved
          FROM acl_publications p WHERE p.version = (${BASELINE})`,
     );
-    if (row === undefined) return null;
-    const { snapshot_at: at, ...baseline } = row;
-    return { ...baseline, at };
+    return baseline;
   }
 
   override async approve(hash: string, by: number | null, at: Date): Promise<void> {
@@ -112,10 +130,10 @@ export class PostgresPublicationHistory extends PublicationHistory {
 
   override async find(version: number): Promise<Publication | null> {
     const [row] = await this.session.manager.query<PublicationRow[]>(
-      `SELECT ${SUMMARY}, p.text, p.diff, p.access ${PUBLISHED} AND p.version = $1`,
+      `SELECT ${WHOLE} ${PUBLISHED} AND p.version = $1`,
       [version],
     );
-    return row === undefined ? null : toPublication(row);
+    return row === undefined ? null : restorable(row);
   }
 
   override async list({ limit, after }: PageRequest): Promise<Page<PublicationSummary>> {
@@ -123,7 +141,7 @@ export class PostgresPublicationHistory extends PublicationHistory {
       `SELECT ${SUMMARY} ${PUBLISHED} AND ($1::integer IS NULL OR p.version < $1) ORDER BY p.version DESC LIMIT $2`,
       [after, limit + 1],
     );
-    return pageOf(rows.map(toSummary), limit, ({ version }) => version);
+    return pageOf(rows.map(restorable), limit, ({ version }) => version);
   }
 
   override async markLive(version: number, at: Date): Promise<void> {
@@ -182,16 +200,16 @@ export class PostgresPublicationHistory extends PublicationHistory {
   override async takeUnreported(): Promise<UnreportedPublication[]> {
     const rows = await this.session.manager.query<UnreportedRow[]>(
       `WITH taken AS (UPDATE acl_publications SET is_reported = true WHERE state = 'published' AND NOT is_reported RETURNING version)
-       SELECT ${SUMMARY}, p.text, p.diff, p.access, p.is_written,
+       SELECT ${WHOLE}, p.is_written AS "isWritten",
               (SELECT max(f.version) FROM acl_publications f WHERE f.state = 'published' AND f.version < p.version) AS former
          FROM taken t JOIN acl_publications p ON p.version = t.version LEFT JOIN users u ON u.id = p.triggered_by
         ORDER BY p.version`,
     );
     const unreported: UnreportedPublication[] = [];
-    for (const { former, is_written: isWritten, ...row } of rows) {
+    for (const { former, isWritten, ...row } of rows) {
       const restored = former === null ? null : ((await this.find(former))?.restored ?? null);
       const formerRestore = restored && former !== null ? { ...restored, publication: former } : null;
-      unreported.push({ publication: toPublication(row), isWritten, formerRestore });
+      unreported.push({ publication: restorable(row), isWritten, formerRestore });
     }
     return unreported;
   }
@@ -199,7 +217,7 @@ export class PostgresPublicationHistory extends PublicationHistory {
   override async removePast(before: Date, versions: number): Promise<number> {
     await this.session.manager.query(REMOVE_PAST_RUNS, [before]);
     const [{ removed }] = await this.session.manager.query<[{ removed: number }]>(
-      `SELECT remove_past_publications(array(${pastVersions(BASELINE)})) AS removed`,
+      `SELECT remove_past_publications(array(${PAST_VERSIONS})) AS removed`,
       [before, versions],
     );
     return removed;
@@ -219,18 +237,13 @@ export class PostgresPublicationHistory extends PublicationHistory {
               (SELECT min(at) FROM acl_runs WHERE outcome = 'failed'
                  AND id > coalesce((SELECT max(id) FROM acl_runs WHERE outcome <> 'failed'), 0)) AS "failedSince"`,
     );
-    const [live] = await this.session.manager.query<{ hash: string; live_at: Date }[]>(
-      'SELECT hash, live_at FROM acl_publications WHERE live_at IS NOT NULL ORDER BY version DESC LIMIT 1',
+    const [live = null] = await this.session.manager.query<NonNullable<RunSummary['live']>[]>(
+      `SELECT hash, live_at AS "confirmedAt" FROM acl_publications WHERE live_at IS NOT NULL ORDER BY version DESC LIMIT 1`,
     );
     const [databaseBehind = null] = await this.session.manager.query<NonNullable<RunSummary['databaseBehind']>[]>(
       `SELECT version, hash, published_at AS "foundAt" FROM acl_publications
         WHERE version = (SELECT max(version) FROM acl_publications WHERE is_found) AND version = (${BASELINE})`,
     );
-    return {
-      last: last === undefined ? null : toRun(last),
-      ...since,
-      databaseBehind,
-      live: live === undefined ? null : { hash: live.hash, confirmedAt: live.live_at },
-    };
+    return { last: last === undefined ? null : toRun(last), ...since, databaseBehind, live };
   }
 }

@@ -1,46 +1,21 @@
-import type { AccessChange } from '../../trino-rules/diff/access-change.js';
-import type { RulesDiff } from '../../trino-rules/diff/rules-diff.js';
 import type { Finding } from '../../trino-rules/document/finding.js';
 import type { PublicationDraft } from '../domain/publication-history.js';
 import type { Publication, PublicationSummary, Run, RunOutcome, Trigger } from '../domain/publication.js';
 import type { RestoreEnd } from '../domain/restore.js';
 
-export interface SummaryRow {
-  version: number;
-  hash: string;
-  rules: number;
-  bytes: number;
-  checks: Finding[];
-  trigger: Trigger;
-  triggered_by: number | null;
-  username: string | null;
-  snapshot_hash: string;
-  snapshot_at: Date;
-  compiler: string;
-  is_withdrawal: boolean;
-  is_found: boolean;
+interface RestoreColumns {
   restored_version: number | null;
   restored_until: Date | null;
   restore_reason: string | null;
   restore_ended: RestoreEnd | null;
-  edit: { text_hash: string | null } | null;
-  changed_at: Date | null;
-  published_at: Date;
-  live_at: Date | null;
-  broken_at: Date | null;
 }
 
-export interface PublicationRow extends SummaryRow {
-  text: string;
-  diff: RulesDiff;
-  access: AccessChange | null;
-}
+export type SummaryRow = Omit<PublicationSummary, 'restored'> & RestoreColumns;
 
-export interface UnreportedRow extends PublicationRow {
-  is_written: boolean;
-  /** The published version before. */
-  former: number | null;
-}
+export type PublicationRow = Omit<Publication, 'restored'> & RestoreColumns;
+
+/** `former`: the published version before. */
+export type UnreportedRow = PublicationRow & { isWritten: boolean; former: number | null };
 
 export interface RunRow {
   at: Date;
@@ -53,9 +28,16 @@ export interface RunRow {
   waiting: { hash: string; since: string; reasons?: Finding[] } | null;
 }
 
-export const SUMMARY = `p.version, p.hash, p.rules, p.bytes, p.checks, p.trigger, p.triggered_by, u.username, p.snapshot_hash,
-  p.snapshot_at, p.compiler, p.is_withdrawal, p.is_found, p.restored_version, p.restored_until, p.restore_reason, p.restore_ended,
-  p.edit, p.changed_at, p.published_at, p.live_at, p.broken_at`;
+export const SUMMARY = `p.version, p.hash, p.rules, p.bytes, p.checks, p.trigger, p.compiler, p.snapshot_hash AS "snapshotHash",
+  p.snapshot_at AS "snapshotAt", p.is_withdrawal AS "isWithdrawal", p.is_found AS "isFound", p.changed_at AS "changedAt",
+  p.published_at AS "publishedAt", p.live_at AS "liveAt", p.broken_at AS "brokenAt",
+  CASE WHEN p.triggered_by IS NOT NULL
+    THEN json_build_object('id', p.triggered_by, 'name', coalesce(u.username, '')) END AS "triggeredBy",
+  CASE WHEN p.edit IS NOT NULL THEN json_build_object('textHash', p.edit->>'text_hash') END AS edit,
+  p.restored_version, p.restored_until, p.restore_reason, p.restore_ended`;
+
+/** Beside it, the columns of a whole version. */
+export const WHOLE = `${SUMMARY}, p.text, p.diff, p.access`;
 
 /** Where `SUMMARY` is read from. */
 export const PUBLISHED = `FROM acl_publications p LEFT JOIN users u ON u.id = p.triggered_by WHERE p.state = 'published'`;
@@ -90,36 +72,17 @@ export function draftRow(draft: PublicationDraft): Record<string, unknown> {
   };
 }
 
-export function toPublication(row: PublicationRow): Publication {
-  return { ...toSummary(row), text: row.text, diff: row.diff, access: row.access };
-}
-
-export function toSummary(row: SummaryRow): PublicationSummary {
-  return {
-    version: row.version,
-    hash: row.hash,
-    rules: row.rules,
-    bytes: row.bytes,
-    checks: row.checks,
-    trigger: row.trigger,
-    triggeredBy: row.triggered_by === null ? null : { id: row.triggered_by, name: row.username ?? '' },
-    snapshotHash: row.snapshot_hash,
-    snapshotAt: row.snapshot_at,
-    compiler: row.compiler,
-    isWithdrawal: row.is_withdrawal,
-    isFound: row.is_found,
-    restored: toRestored(row),
-    edit: row.edit && { textHash: row.edit.text_hash },
-    changedAt: row.changed_at,
-    publishedAt: row.published_at,
-    liveAt: row.live_at,
-    brokenAt: row.broken_at,
-  };
-}
-
-function toRestored(row: SummaryRow): PublicationSummary['restored'] {
-  const { restored_version: version, restored_until: until, restore_reason: reason, restore_ended: ended } = row;
-  return version === null || until === null || reason === null ? null : { version, until, reason, ended };
+/** The publication of a row, or its summary. */
+export function restorable<Row extends RestoreColumns>(row: Row) {
+  const {
+    restored_version: version,
+    restored_until: until,
+    restore_reason: reason,
+    restore_ended: ended,
+    ...rest
+  } = row;
+  const isNone = version === null || until === null || reason === null;
+  return { ...rest, restored: isNone ? null : { version, until, reason, ended } };
 }
 
 export function toRun({ at, trigger, outcome, is_restore: isRestore, reasons, drift, waiting }: RunRow): Run {
