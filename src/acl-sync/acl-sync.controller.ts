@@ -1,15 +1,9 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Refused } from '../kernel/errors.js';
 import { mapPage } from '../kernel/page.js';
-import {
-  auditContextOf,
-  AdministratorsOnly,
-  type Client,
-  CurrentClient,
-  type AuthenticatedUser,
-  CurrentUser,
-} from '../platform/access.js';
+import { AdministratorsOnly, type AuthenticatedUser, CurrentAuditContext, CurrentUser } from '../platform/access.js';
 import { ApiRoute, NoContent } from '../platform/openapi.js';
 import { PageQuery } from '../platform/page.dto.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
@@ -49,9 +43,8 @@ export class AclSyncController {
   @Post('sync')
   @HttpCode(200)
   @ApiOkResponse({ type: SyncResponse })
-  async run(@CurrentUser() user: AuthenticatedUser, @CurrentClient() client: Client): Promise<SyncResponse> {
-    const result = await this.sync.run({ trigger: 'route', by: auditContextOf(user, client), lockTimeoutMs: 0 });
-    return toResultResponse(result);
+  async run(@CurrentAuditContext() by: AuditContext): Promise<SyncResponse> {
+    return toResultResponse(await this.sync.run({ trigger: 'route', by, lockTimeoutMs: 0 }));
   }
 
   @ApiRoute('previewSync', 'What a run would publish; publishes nothing', 'target_unavailable', 'too_many_requests')
@@ -69,12 +62,8 @@ export class AclSyncController {
   @ApiRoute('approveChange', 'Approve an unexplained change', 'approval_not_awaited')
   @Post('approvals')
   @NoContent()
-  async approve(
-    @Body() { hash }: ApprovalDto,
-    @CurrentUser() user: AuthenticatedUser,
-    @CurrentClient() client: Client,
-  ): Promise<void> {
-    await this.approvals.approve(hash, auditContextOf(user, client));
+  async approve(@Body() { hash }: ApprovalDto, @CurrentAuditContext() by: AuditContext): Promise<void> {
+    await this.approvals.approve(hash, by);
   }
 
   @ApiRoute('getSyncStatus', 'The last run, what is published, and what is live')
@@ -123,18 +112,17 @@ export class AclSyncController {
   async restore(
     @Param('version', RowIdPipe) version: number,
     @Body() { reason, hours }: RestoreDto,
-    @CurrentUser() user: AuthenticatedUser,
-    @CurrentClient() client: Client,
+    @CurrentAuditContext() by: AuditContext,
   ): Promise<SyncResponse> {
-    return toResultResponse(await this.restores.restore(version, reason, hours, auditContextOf(user, client)));
+    return toResultResponse(await this.restores.restore(version, reason, hours, by));
   }
 
   /** Ends the restore in effect, and publishes what the current grants say. Without one it does nothing. */
   @ApiRoute('endRestore', 'End a restore: publish what the grants say', 'sync_in_progress', 'target_unavailable')
   @Delete('restore')
   @NoContent()
-  async endRestore(@CurrentUser() user: AuthenticatedUser, @CurrentClient() client: Client): Promise<void> {
-    const result = await this.restores.end(auditContextOf(user, client));
+  async endRestore(@CurrentAuditContext() by: AuditContext): Promise<void> {
+    const result = await this.restores.end(by);
     if (result !== null) toResultResponse(result);
   }
 }

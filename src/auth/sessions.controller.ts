@@ -1,6 +1,7 @@
 import { Controller, Delete, Get, Param, Post, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { Refused } from '../kernel/errors.js';
+import { isUuid } from '../kernel/ids.js';
 import { mapPage } from '../kernel/page.js';
 import {
   BeforePasswordChange,
@@ -44,6 +45,7 @@ export class SessionsController {
     return mapPage(sessions, (session) => toSessionResponse(session, user.sessionId));
   }
 
+  /** A malformed id gets 404, like an unknown one. */
   @ApiRoute('endSession', 'End one own session')
   @Delete('sessions/:id')
   @NoContent()
@@ -52,9 +54,6 @@ export class SessionsController {
     @CurrentUser() user: AuthenticatedUser,
     @CurrentClient() client: Client,
   ): Promise<void> {
-    if (!UUID.test(id) || !(await this.sessions.end(user, id, client))) throw new Refused('not_found');
+    if (!isUuid(id) || !(await this.sessions.end(user, id, client))) throw new Refused('not_found');
   }
 }
-
-/** A malformed id gets 404, like an unknown one; to PostgreSQL it would be an error. */
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;

@@ -114,7 +114,7 @@ export class UserImportService {
       return await this.admission.admitRules(touched);
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      return { refusal: error.detail ?? error.code };
+      return { refusal: error.details.detail ?? error.code };
     }
   }
 }

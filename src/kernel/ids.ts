@@ -16,3 +16,10 @@ export class RandomIds extends Ids {
     return randomBytes(18).toString('base64url');
   }
 }
+
+const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
+
+/** To PostgreSQL, a text of another form would be an error. */
+export function isUuid(text: string): boolean {
+  return UUID.test(text);
+}

@@ -45,14 +45,11 @@ export const CurrentUser = createParamDecorator((_: unknown, context: ExecutionC
 export const CurrentClient = createParamDecorator((_: unknown, context: ExecutionContext) => clientOf(context));
 
 /** The parameter that holds actor and origin for the request's audit events, an AuditContext. */
-export const CurrentAuditContext = createParamDecorator((_: unknown, context: ExecutionContext) =>
-  auditContextOf(userOf(context), clientOf(context)),
-);
-
-/** Actor and origin, as audit events name them. */
-export function auditContextOf({ id, username }: AuthenticatedUser, { address, requestId }: Client) {
+export const CurrentAuditContext = createParamDecorator((_: unknown, context: ExecutionContext) => {
+  const { id, username } = userOf(context);
+  const { address, requestId } = clientOf(context);
   return { actor: { id, username }, origin: { address, requestId } };
-}
+});
 
 function userOf(context: ExecutionContext): AuthenticatedUser {
   return context.switchToHttp().getRequest<AuthenticatedRequest>().user;

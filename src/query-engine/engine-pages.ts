@@ -1,17 +1,17 @@
 import type { Clock } from '../kernel/clock.js';
+import { NamedError } from '../kernel/named-error.js';
 import { singleFlight } from '../kernel/single-flight.js';
 import type { Timers } from '../kernel/timers.js';
 import type { EngineSession } from './domain/engine-session.js';
-import type { PageBudget } from './domain/page-budget.js';
+import type { PageBudget, PageCharge } from './domain/page-budget.js';
 import { PageRows } from './domain/page-rows.js';
 import { isRepeated, judgePage, type TakenPage } from './domain/page-verdict.js';
 import type { QueryProgress } from './domain/query-store.js';
 import type { Ending } from './domain/query.js';
-import type { StatementClient } from './domain/statement-client.js';
+import { EngineFault, type StatementClient } from './domain/statement-client.js';
 import type { StatementPage } from './domain/statement-page.js';
 import type { ExecutionRecord } from './execution-record.js';
 import { type HeldPage, HeldPages } from './held-pages.js';
-import { type FetchedPage, PageFetcher } from './page-fetcher.js';
 import type { QueryMetrics } from './query.metrics.js';
 import { type RowRange, rowsOfHeldPage, type RowsPage } from './rows-page.js';
 
@@ -23,6 +23,15 @@ export interface PageResources {
   budget: PageBudget;
   metrics: QueryMetrics;
 }
+
+/** A page of the engine, and its charge on the budget until that is released. */
+interface FetchedPage {
+  page: StatementPage;
+  charge: PageCharge;
+}
+
+/** The budget is used up: the page is fetched again at the next tick. */
+class BudgetExhausted extends NamedError {}
 
 /** How taking a page ended. `not-ours`: another replica executes the query, or it has ended. */
 export type Taken = { kind: 'taken'; progress: QueryProgress; ending: Ending | null } | { kind: 'not-ours' };
@@ -36,7 +45,6 @@ const SAME_PATH_PAUSE = 100;
  */
 export class EnginePages {
   private readonly inMemory = new HeldPages();
-  private readonly fetcher: PageFetcher;
   private readonly closed = new AbortController();
   private lastTaken: TakenPage | null = null;
 
@@ -44,11 +52,9 @@ export class EnginePages {
   constructor(
     private readonly resources: PageResources,
     private readonly record: ExecutionRecord,
-    session: EngineSession,
+    private readonly session: EngineSession,
     private readonly onBreach: () => void,
-  ) {
-    this.fetcher = new PageFetcher(resources.client, resources, record.state.runAs, session, this.closed.signal);
-  }
+  ) {}
 
   /** The page that waits for a reader and is in memory. */
   get waiting(): HeldPage | null {
@@ -133,11 +139,32 @@ export class EnginePages {
     this.closed.abort();
   }
 
-  private fetch(path: string): Promise<FetchedPage> {
-    const { clock, timers } = this.resources;
-    const { deadlineAt, rowsReturned } = this.record.state;
-    const deadline = timers.now() + deadlineAt.getTime() - clock.now().getTime();
-    return this.fetcher.fetch(path, { deadline, rowsHandedOut: rowsReturned > 0 });
+  /** Counts the bytes as they are received. @throws EngineFault @throws BudgetExhausted */
+  private async fetch(path: string): Promise<FetchedPage> {
+    const { client, clock, timers, budget, metrics } = this.resources;
+    const { runAs, deadlineAt, rowsReturned } = this.record.state;
+    const charge = budget.open(runAs);
+    const ending = new AbortController();
+    const abort = (): void => ending.abort(this.closed.signal.reason);
+    const onBytes = (bytes: number): void => {
+      const claim = charge.atLeast(bytes);
+      if (claim === 'share') ending.abort(new EngineFault('share', 'more than a share of QUERY_MAX_HELD_BYTES'));
+      if (claim === 'full') ending.abort(new BudgetExhausted('QUERY_MAX_HELD_BYTES are held'));
+    };
+    this.closed.signal.addEventListener('abort', abort, { once: true });
+    try {
+      const deadline = timers.now() + deadlineAt.getTime() - clock.now().getTime();
+      const limits = { deadline, rowsHandedOut: rowsReturned > 0, signal: ending.signal, onBytes };
+      const { page } = await client.advance(path, this.session, limits);
+      return { page, charge };
+    } catch (error) {
+      charge.release();
+      if (error instanceof EngineFault) metrics.pageFailed(error.kind);
+      if (error instanceof BudgetExhausted) metrics.pageFailed('memory');
+      throw error;
+    } finally {
+      this.closed.signal.removeEventListener('abort', abort);
+    }
   }
 
   /** @param path where the page was found; null: in the answer to the POST. */

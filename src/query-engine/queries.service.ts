@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../kernel/clock.js';
 import type { ConcurrencyQuota } from '../kernel/errors.js';
-import { Ids } from '../kernel/ids.js';
+import { Ids, isUuid } from '../kernel/ids.js';
 import type { AuthenticatedUser } from '../platform/access.js';
 import { Log } from '../platform/log.js';
 import { Settings } from '../platform/settings.js';
 import { sessionFor, InvalidSession } from './domain/engine-session.js';
 import { Timers } from '../kernel/timers.js';
-import { endedBy, isQueryId, type Query } from './domain/query.js';
+import { endedBy, type Query } from './domain/query.js';
 import {
   type ExecutionState,
   type NewQuery,
@@ -87,7 +87,7 @@ export class QueriesService {
 
   /** Null: this user has no such query. */
   async find(user: AuthenticatedUser, id: string): Promise<Query | null> {
-    return isQueryId(id) ? this.store.ownedBy(user.id).find(id) : null;
+    return isUuid(id) ? this.store.ownedBy(user.id).find(id) : null;
   }
 
   /** Newest first. */
@@ -112,7 +112,7 @@ export class QueriesService {
     user: AuthenticatedUser,
     id: string,
   ): Promise<boolean> {
-    if (!isQueryId(id)) return false;
+    if (!isUuid(id)) return false;
     const ending = endedBy(code);
     const ended = await this.store.ownedBy(user.id).cancel(id, ending, this.clock.now());
     if (ended === null) return false;

@@ -16,7 +16,7 @@ import { EngineIdentity } from './engine-identity.service.js';
 import { EngineLifecycle } from './engine-lifecycle.service.js';
 import { EngineProbe } from './engine-probe.service.js';
 import { OAuthServiceTokenSource } from './infrastructure/oauth-service-token-source.js';
-import { NoServiceTokenSource } from './infrastructure/no-service-token-source.js';
+import { NO_SERVICE_TOKENS } from './infrastructure/no-service-token-source.js';
 import { PostgresQueryStore } from './infrastructure/postgres-query-store.js';
 import { TrinoStatementClient } from './infrastructure/trino-statement-client.js';
 import { QueriesController } from './queries.controller.js';
@@ -64,7 +64,7 @@ function serviceTokens(
   registry: Registry,
 ): ServiceTokenSource {
   return engine.jwt === null
-    ? new NoServiceTokenSource()
+    ? NO_SERVICE_TOKENS
     : new OAuthServiceTokenSource(engine.jwt, timers, random, clock, log, registry);
 }
 

@@ -113,10 +113,3 @@ export function endedByFault(kind: EngineFaultKind): Ending {
 export function failedOnEngine({ name, message, line, column }: EngineError): Ending {
   return { state: 'failed', error: { code: 'query_failed', message, engineErrorName: name, line, column } };
 }
-
-const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
-
-/** Whether a text has the form of a query's id. */
-export function isQueryId(text: string): boolean {
-  return UUID.test(text);
-}
