@@ -145,6 +145,7 @@ describe('HTTP edges', () => {
     ['an inherited name', {}, '{"username": "a", "password": "b", "__proto__": {}}', 400, 'validation_failed'],
     ['another inherited name', {}, '{"username": "a", "password": "b", "constructor": {}}', 400, 'validation_failed'],
     ['too many members', {}, JSON.stringify(Object.assign({}, 'k'.repeat(101))), 413, 'payload_too_large'],
+    ['more values than a login has', {}, JSON.stringify({ username: Array(200).fill({}) }), 413, 'payload_too_large'],
     ['a body over 16 KiB', {}, `{"username": "${'a'.repeat(17_000)}"}`, 413, 'payload_too_large'],
   ])('refuses %s', async (_, headers, body, status, code) => {
     const answer = await fetch(`${service.url}/api/auth/login`, {

@@ -23,7 +23,7 @@ export class ConnectionDrain {
   ) {
     connections.onIdle = (socket) => {
       if (this.phase === 'closing' && socket.readableLength === 0) socket.destroySoon();
-      if (connections.open.size === 0) this.drained();
+      if (connections.open.length === 0) this.drained();
     };
     server.addHook('onSend', (request, reply, _, done) => {
       if (this.phase !== 'open') this.announceEnd(request.raw.socket, reply.raw);
@@ -55,7 +55,7 @@ export class ConnectionDrain {
     const drained = new Promise<void>((resolve) => (this.drained = resolve));
     await stopListening(this.server.server);
     const grace = setTimeout(() => this.close(), GRACE);
-    if (this.connections.open.size > 0) await drained;
+    if (this.connections.open.length > 0) await drained;
     clearTimeout(grace);
   }
 

@@ -1,7 +1,13 @@
 import { afterReading, DEBTORS, type ReadingDebt, TURN_CLASSES, turnClass } from '../domain/reading-debt.js';
 
-/** How long connections are read within one turn of the event loop; what else is ready comes between two turns. */
-const TURN_MS = 1;
+/**
+ * How long connections are read within one turn of the event loop; what else is ready comes between two turns. A request that
+ * asks the database takes several of them.
+ */
+const TURN_MS = 0.25;
+
+/** How long those that owe much are read before they rest as long. */
+const SPELL_MS = 1;
 
 /** Of one turn: reading is some microseconds of work at least. */
 const MAX_READINGS = 16;
@@ -9,6 +15,8 @@ const MAX_READINGS = 16;
 /** A connection that has something to read. */
 export interface TurnTaker {
   debt: ReadingDebt;
+  /** By the turns: it has been added, and not yet had its turn. */
+  isWaiting: boolean;
   /** Reads a little. */
   takeTurn: () => void;
   /** When all that the turn has caused at once has run: adds itself again, where there is more to read. */
@@ -16,13 +24,12 @@ export interface TurnTaker {
 }
 
 /**
- * In which order the connections of a process are read: those that owe least first, each a little at a time, for a millisecond in
- * each turn of the event loop; those that owe much for half of the time. So what one connection costs delays no other. Node
+ * In which order the connections of a process are read: those that owe least first, each a little at a time, for a quarter of
+ * a millisecond in each turn of the event loop; those that owe much for half of the time. So what one connection costs delays no other. Node
  * reads whatever is there, in the order in which it came (docs/decisions/0030).
  */
 export class ReadingTurns {
   private readonly queues = Array.from({ length: TURN_CLASSES }, (): TurnTaker[] => []);
-  private readonly waiting = new Set<TurnTaker>();
   private scheduled = 0;
   /** When reading began in this turn of the event loop; null: not yet. */
   private begun: number | null = null;
@@ -33,8 +40,8 @@ export class ReadingTurns {
 
   /** Once is enough, until it has had its turn. */
   add(taker: TurnTaker): void {
-    if (this.waiting.has(taker) || this.isOf(taker)) return;
-    this.waiting.add(taker);
+    if (taker.isWaiting || this.isOf(taker)) return;
+    taker.isWaiting = true;
     this.queues[turnClass(taker.debt, performance.now())]?.push(taker);
     this.schedule();
   }
@@ -69,7 +76,7 @@ export class ReadingTurns {
     const queue = this.admitted.find(({ length }) => length > 0);
     const taker = queue?.shift();
     if (queue === undefined || taker === undefined) return;
-    this.waiting.delete(taker);
+    taker.isWaiting = false;
     this.current = { taker, since: now, isDebtor: this.queues.indexOf(queue) >= DEBTORS };
     taker.takeTurn();
   }
@@ -99,7 +106,7 @@ export class ReadingTurns {
 
   private spend(milliseconds: number): void {
     this.spent += milliseconds;
-    if (this.spent < TURN_MS || this.areDebtorsResting) return;
+    if (this.spent < SPELL_MS || this.areDebtorsResting) return;
     this.areDebtorsResting = true;
     setTimeout(() => {
       this.areDebtorsResting = false;

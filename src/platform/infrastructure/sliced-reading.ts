@@ -34,6 +34,7 @@ export interface Reader {
  */
 export class SlicedReading implements TurnTaker {
   debt = newDebt(performance.now());
+  isWaiting = false;
   private readonly parse: (bytes: Buffer) => void;
   private readonly closeAtOnce: () => void;
   /** By the HTTP server, until answers have been read or a body's reader wants more. */
