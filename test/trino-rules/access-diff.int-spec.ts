@@ -4,7 +4,7 @@ import { anySnapshot } from '../support/snapshots/any-snapshot.js';
 import { withinBudget } from '../support/rules/within-budget.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
 import { PatternCache } from '../../src/trino-rules/document/pattern-cache.js';
-import type { RulesDocument } from '../../src/trino-rules/document/rules-document.js';
+import { TABLE_PRIVILEGES, type RulesDocument } from '../../src/trino-rules/document/rules-document.js';
 import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
 import { conjuncts } from '../../src/trino-rules/engine/actual-access.js';
 import { EngineSets } from '../../src/trino-rules/engine/engine-sets.js';
@@ -12,7 +12,6 @@ import { Evaluator, type TableName } from '../../src/trino-rules/engine/evaluato
 import { UserUniverse } from '../../src/trino-rules/engine/user-universe.js';
 import { intentAt } from '../../src/trino-rules/model/intent.js';
 import type { Principal } from '../../src/trino-rules/model/principal.js';
-import { PRIVILEGES } from '../../src/trino-rules/model/privilege.js';
 import { catalogMode } from '../../src/trino-rules/model/rights.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import { diffAccess, type AccessDiff } from '../../src/trino-rules/diff/access-diff.js';
@@ -97,13 +96,13 @@ function some(names: readonly string[], fresh: string): Set<string> {
 }
 
 function isPrivilege(fact: string): boolean {
-  return PRIVILEGES.some((privilege) => privilege === fact);
+  return TABLE_PRIVILEGES.some((privilege) => privilege === fact);
 }
 
 /** Restrictions count for users with access before and after; a mask also only where the column is hidden neither before nor after. */
 function counts(fact: string, before: ReadonlySet<string>, after: ReadonlySet<string>): boolean {
   if (isPrivilege(fact)) return true;
-  const reaches = (held: ReadonlySet<string>) => PRIVILEGES.some((privilege) => held.has(privilege));
+  const reaches = (held: ReadonlySet<string>) => TABLE_PRIVILEGES.some((privilege) => held.has(privilege));
   if (!reaches(before) || !reaches(after)) return false;
   const [, column] = /^mask (".*?") /.exec(fact) ?? [];
   return column === undefined || ![before, after].some((held) => held.has(`hidden ${column}`));
@@ -151,7 +150,7 @@ function intended(snapshot: Snapshot): Held {
 function answered(document: RulesDocument): Held {
   const evaluator = new Evaluator(document);
   return (user, table) => {
-    const privileges = PRIVILEGES.filter((privilege) => {
+    const privileges = TABLE_PRIVILEGES.filter((privilege) => {
       if (privilege === 'SELECT') return evaluator.maySelect(user, table, []);
       if (privilege === 'GRANT_SELECT') return evaluator.mayShareInView(user, table, []);
       return evaluator.mayWriteTable(user, table, privilege);

@@ -49,8 +49,9 @@ function withoutMarker({ system_session_properties: properties, ...document }: R
 /** Every section is named, so that a new one does not compile before it is closed here, too. */
 function withDenials(published: RulesDocument, { nodes, withoutAccess }: RevokedAccess): RulesDocument {
   const denied = nodes.map(({ resource, names }) => ({ user: anyOf(names), ...withNames(resource, literal) }));
+  const run = denied.flatMap(({ routine: name, ...where }) => (name === undefined ? [] : [{ where, name }]));
   const catalogs = denied.filter(({ schema }) => schema === undefined);
-  const below = denied.filter(({ schema }) => schema !== undefined);
+  const below = denied.filter(({ schema, routine }) => schema !== undefined && routine === undefined);
   const schemas = below.filter(({ table }) => table === undefined);
   const whole = withoutAccess.length === 0 ? [] : [{ user: anyOf(withoutAccess) }];
   const impersonated = withoutAccess.filter(canBeImpersonated);
@@ -63,8 +64,14 @@ function withDenials(published: RulesDocument, { nodes, withoutAccess }: Revoked
       ...(impersonated.length === 0 ? [] : [{ new_user: anyOf(impersonated), allow: false }]),
       ...published.impersonation,
     ],
-    functions: closedAlike(published.functions, inFront(schemas, { privileges: [] })),
-    procedures: closedAlike(published.procedures, inFront(schemas, { privileges: [] })),
+    functions: closedAlike(published.functions, [
+      ...run.map(({ where, name }) => ({ ...where, function: name, privileges: [] })),
+      ...inFront(schemas, { privileges: [] }),
+    ]),
+    procedures: closedAlike(published.procedures, [
+      ...run.map(({ where, name }) => ({ ...where, procedure: name, privileges: [] })),
+      ...inFront(schemas, { privileges: [] }),
+    ]),
     system_information: closedAlike(published.system_information, inFront(whole, { allow: [] })),
     system_session_properties: [...inFront(whole, { allow: false }), ...published.system_session_properties],
     // Nobody sets these in a catalog that is closed to them.
@@ -86,6 +93,10 @@ function hasNothingAt(evaluator: Evaluator, user: string, { resource }: RevokedN
   const { catalog = 'any catalog', schema = 'any schema', table = 'any table' } = resource;
   if (!evaluator.mayRead(user, catalog)) return true;
   if (resource.schema === undefined) return false;
+  if (resource.routine !== undefined)
+    return (['function', 'procedure'] as const).every(
+      (kind) => !evaluator.allows(user, { about: 'routine', kind, resource, privilege: 'EXECUTE' }),
+    );
   const deciding = evaluator.tableRule(user, { catalog, schema, table });
   if (deciding !== null && (evaluator.rules.tables[deciding]?.privileges.length ?? 0) > 0) return false;
   if (resource.table !== undefined) return true;

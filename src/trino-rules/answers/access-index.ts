@@ -2,6 +2,7 @@ import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { type Principal, principalText } from '../model/principal.js';
 import { type Node, nodeKey, nodeOf, pathTo } from '../model/node.js';
 import { Principals } from '../model/principals.js';
+import { isOverRoutines } from '../model/privilege.js';
 import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from '../model/snapshot.js';
 
 interface Entries {
@@ -16,6 +17,8 @@ interface Entries {
 export class AccessIndex {
   private readonly bySubject = new Map<string, Entries>();
   private readonly byNode = new Map<string, Entries>();
+  /** By catalog. */
+  private readonly policiesIn = new Map<string, SnapshotPolicy[]>();
   /** By the texts of their members. */
   private readonly groupsOf = new Map<string, SnapshotGroup[]>();
   readonly principals: Principals;
@@ -29,6 +32,8 @@ export class AccessIndex {
     for (const policy of snapshot.policies) {
       at(this.bySubject, principalText(policy.principal)).policies.push(policy);
       at(this.byNode, nodeKey(policy.resource)).policies.push(policy);
+      const { catalog } = policy.resource;
+      if (catalog !== undefined) getOrInsert(this.policiesIn, catalog, () => []).push(policy);
     }
     for (const group of snapshot.groups) {
       const members: Principal[] = [
@@ -58,12 +63,18 @@ export class AccessIndex {
     return this.narrowed(entries, { users: user ? [user] : [], groups });
   }
 
-  /** With the entries that name this node or one above it. */
+  /** With the entries that name this node or one above it, and the policies that a right given there is outweighed by. */
   onPath(node: Node): Snapshot {
-    return this.narrowed(
-      pathTo(node).map((each) => this.byNode.get(nodeKey(each)) ?? noEntries()),
-      this.snapshot,
-    );
+    const path = pathTo(node).map((each) => this.byNode.get(nodeKey(each)) ?? noEntries());
+    const isOutweighed = path.some(({ grants }) => grants.some(({ privileges }) => privileges.some(isOverRoutines)));
+    return this.narrowed(isOutweighed ? [...path, this.below(node, path)] : path, this.snapshot);
+  }
+
+  /** Policies of the node's catalog that are not on the path. */
+  private below({ catalog }: Node, path: readonly Entries[]): Entries {
+    const known = new Set(path.flatMap(({ policies }) => policies));
+    const policies = catalog === undefined ? [] : (this.policiesIn.get(catalog) ?? []);
+    return { grants: [], policies: policies.filter((policy) => !known.has(policy)) };
   }
 
   /** Nodes that grants and policies name, each once. */

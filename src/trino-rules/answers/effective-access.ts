@@ -1,8 +1,17 @@
-import { type Access, accessOf, type DataIntent, intentAt, type Origin } from '../model/intent.js';
+import {
+  type Access,
+  accessOf,
+  type DataIntent,
+  givenAt,
+  intentAt,
+  type Origin,
+  restrictionsAround,
+} from '../model/intent.js';
 import { compareNames, compareNodes, type Node } from '../model/node.js';
 import type { Principal } from '../model/principal.js';
 import { isServiceAccount } from '../model/principals.js';
-import type { SnapshotGrant, SnapshotPolicy } from '../model/snapshot.js';
+import { isOverRoutines } from '../model/privilege.js';
+import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../model/snapshot.js';
 import { AccessIndex } from './access-index.js';
 
 /** What a principal may do at a node and below it, up to the nodes that have an entry of their own. */
@@ -29,7 +38,8 @@ export function effectiveAccess(
     if (found.length >= limit) break;
     if (after !== null && compareNodes(resource, after) <= 0) continue;
     const intent = intentAt(own.onPath(resource), principal, resource);
-    if (hasEntry(intent)) found.push({ resource, access: intent, origins: givingGrants(intent) });
+    if (hasEntry(own.snapshot, principal, resource, intent))
+      found.push({ resource, access: intent, origins: givingGrants(intent) });
   }
   return found;
 }
@@ -54,16 +64,16 @@ function namedNodes(own: AccessIndex, principal: Principal): Node[] {
 }
 
 /** Whether a grant gives something at this very node, or a policy on it changes what there is. */
-function hasEntry(intent: DataIntent): boolean {
+function hasEntry(own: Snapshot, principal: Principal, node: Node, intent: DataIntent): boolean {
   if (intent.standing !== null) return intent.privileges.length > 0;
   if (givingGrants(intent).some(namesThisNode)) return true;
   if (!intent.policies.some(namesThisNode)) return false;
-  const given = intent.grants.flatMap(({ source }) => source.privileges);
-  const others = intent.policies.filter((policy) => !namesThisNode(policy));
-  const without = accessOf(
-    given,
-    others.map(({ source }) => source),
-  );
+  const here = new Set(intent.policies.filter(namesThisNode).map(({ source }) => source));
+  const but = (policies: readonly Origin<SnapshotPolicy>[]): SnapshotPolicy[] =>
+    policies.flatMap(({ source }) => (here.has(source) ? [] : [source]));
+  const given = givenAt(node, intent.grants);
+  const around = given.some(isOverRoutines) ? restrictionsAround(own, principal, node) : [];
+  const without = accessOf(given, but(intent.policies), but(around));
   return !isSameAccess(without, intent);
 }
 

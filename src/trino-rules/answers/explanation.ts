@@ -2,7 +2,7 @@ import { decide, gives, readsColumns, takes } from '../model/decision.js';
 import type { Intent } from '../model/intent.js';
 import { depth } from '../model/node.js';
 import type { Principal } from '../model/principal.js';
-import { type DataQuestion, isAboutData, type Question } from '../model/question.js';
+import { type DataQuestion, isAboutData, isAtNode, type NodeQuestion, type Question } from '../model/question.js';
 import type { SnapshotGrant, SnapshotPolicy } from '../model/snapshot.js';
 import type { AccessIndex } from './access-index.js';
 
@@ -18,7 +18,7 @@ export interface Explanation {
 /** Only what matters to the answer: no mask that a nearer one replaces, no deny of another privilege. */
 export function explain(index: AccessIndex, principal: Principal, question: Question): Explanation {
   // A right can be about other accounts, and follow from what they reach.
-  const snapshot = isAboutData(question) ? index.of(principal) : index.snapshot;
+  const snapshot = isAtNode(question) ? index.of(principal) : index.snapshot;
   const { allowed, grants, denies, intent } = decide(snapshot, principal, question);
   const policies = !isAboutData(question)
     ? denies.map(({ source }) => source)
@@ -29,7 +29,7 @@ export function explain(index: AccessIndex, principal: Principal, question: Ques
 }
 
 /** Live grants of it, at the node or above it. */
-export function carrying({ grants }: Intent, question: DataQuestion): SnapshotGrant[] {
+export function carrying({ grants }: Intent, question: NodeQuestion): SnapshotGrant[] {
   return grants.map(({ source }) => source).filter(({ privileges }) => gives(privileges, question));
 }
 

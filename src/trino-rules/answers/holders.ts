@@ -4,7 +4,7 @@ import { compareNames, type Node } from '../model/node.js';
 import { type NamedPrincipal, principalText } from '../model/principal.js';
 import type { Member } from '../model/principals.js';
 import { PRIVILEGES } from '../model/privilege.js';
-import { isAboutData, type Question, type RightQuestion } from '../model/question.js';
+import { columnOf, isAtNode as isAboutNode, type Question, type RightQuestion } from '../model/question.js';
 import type { SnapshotGrant } from '../model/snapshot.js';
 import { AccessIndex } from './access-index.js';
 import { givingGrants } from './effective-access.js';
@@ -12,7 +12,7 @@ import { givingGrants } from './effective-access.js';
 /** A principal that may do what is asked about. */
 export interface Holder {
   principal: NamedPrincipal;
-  /** All that it has there over data; nothing at all where a right is asked about. */
+  /** All that it has at the node; nothing at all where a right is asked about. */
   access: Access;
   /** The grants that give it; empty where it follows from the settings, or from what it reaches. */
   origins: Origin<SnapshotGrant>[];
@@ -24,7 +24,7 @@ export type HolderQuestion = Question | { about: 'anything'; resource: Node; col
 type NodeQuestion = Exclude<HolderQuestion, RightQuestion>;
 
 export function isAtNode(question: HolderQuestion): question is NodeQuestion {
-  return question.about === 'anything' || isAboutData(question);
+  return question.about === 'anything' || isAboutNode(question);
 }
 
 /**
@@ -56,7 +56,7 @@ type Held = Omit<Holder, 'principal'> | null;
 
 function holderOfData(index: AccessIndex, principal: Member, question: NodeQuestion): Held {
   const intent = intentAt(index.of(principal), principal, question.resource);
-  const access = accessToColumn(intent, question.column);
+  const access = accessToColumn(intent, question.about === 'anything' ? question.column : columnOf(question));
   const asked = question.about === 'anything' ? PRIVILEGES : privilegesFor(question);
   const privileges = access.privileges.filter((privilege) => asked.includes(privilege));
   return privileges.length === 0 ? null : { access, origins: givingGrants({ ...intent, privileges }) };

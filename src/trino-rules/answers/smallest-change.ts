@@ -3,7 +3,14 @@ import { type Intent, OPEN_SYSTEM_SCHEMAS } from '../model/intent.js';
 import type { Principal } from '../model/principal.js';
 import { isServiceAccount, Principals } from '../model/principals.js';
 import { type Privilege, privilegesOn, taken, withContained } from '../model/privilege.js';
-import { type DataQuestion, isAboutData, type Question } from '../model/question.js';
+import {
+  columnOf,
+  type DataQuestion,
+  isAboutData,
+  isAtNode,
+  type NodeQuestion,
+  type Question,
+} from '../model/question.js';
 import { nodeKey, nodeOf, type Node } from '../model/node.js';
 import { type ColumnResource, closedProblem } from '../model/resource.js';
 import type { SnapshotPolicy } from '../model/snapshot.js';
@@ -27,7 +34,7 @@ export type Change =
  */
 export function smallestChange(index: AccessIndex, principal: Principal, question: Question): Change[] | null {
   const snapshot = index.of(principal);
-  if (isServiceAccount(snapshot, principal) || !isAboutData(question)) return null;
+  if (isServiceAccount(snapshot, principal) || !isAtNode(question)) return null;
   const { resource } = question;
   const { allowed, intent } = decide(snapshot, principal, question);
   if (allowed) return withdrawing(index, principal, question, intent);
@@ -41,11 +48,12 @@ export function smallestChange(index: AccessIndex, principal: Principal, questio
   const { intent: then, ...decision } = decide(active, principal, question, known);
   if (isOpenSystem(resource)) return decision.allowed ? activate : null;
   if (closedProblem(resource, snapshot.settings.metadataCatalog) !== null) return null;
+  const asked = privilegesFor(question).slice(0, 1);
+  if (asked.length === 0) return null;
   const granting: Change[] =
-    isKnown && carrying(then, question).length > 0
-      ? []
-      : [{ kind: 'grant', principal, resource, privileges: privilegesFor(question).slice(0, 1) }];
-  const excepting = withoutOneMask(then, question).map(({ id }): Change => ({ kind: 'except', policy: id, principal }));
+    isKnown && carrying(then, question).length > 0 ? [] : [{ kind: 'grant', principal, resource, privileges: asked }];
+  const policies = isAboutData(question) ? withoutOneMask(then, question) : decision.denies.map(({ source }) => source);
+  const excepting = policies.map(({ id }): Change => ({ kind: 'except', policy: id, principal }));
   return [...activate, ...granting, ...excepting];
 }
 
@@ -61,10 +69,11 @@ function withoutOneMask(intent: Intent, question: DataQuestion): SnapshotPolicy[
 function withdrawing(
   index: AccessIndex,
   principal: Principal,
-  question: DataQuestion,
+  question: NodeQuestion,
   intent: Intent,
 ): Change[] | null {
-  const { resource, column } = question;
+  const { resource } = question;
+  const column = columnOf(question);
   if (isOpenSystem(resource)) {
     const widest = effectiveAccess(index, principal).flatMap(({ resource: { catalog }, access }) =>
       access.privileges.length > 0 ? [nodeOf({ catalog })] : [],
@@ -86,7 +95,7 @@ function withdrawing(
 }
 
 /** The grant to this very principal at this very node that gives the privilege and nothing else; null: a revoke would take more or less. */
-function onlyGrant(intent: Intent, question: DataQuestion): number | null {
+function onlyGrant(intent: Intent, question: NodeQuestion): number | null {
   const [grant, ...others] = carrying(intent, question);
   const origin = intent.grants.find(({ source }) => source === grant);
   if (grant === undefined || others.length > 0 || origin?.through !== 'directly' || origin.inheritedFrom !== null)

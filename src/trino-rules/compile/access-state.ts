@@ -1,6 +1,13 @@
 import type { TablePrivilege, TableRule, ColumnRule } from '../document/rules-document.js';
 import type { Privilege } from '../model/privilege.js';
-import { DATA_RIGHTS, TABLE_PRIVILEGES, WRITTEN, type DataRight } from './engine-terms.js';
+import {
+  DATA_RIGHTS,
+  ROUTINE_RIGHTS,
+  TABLE_PRIVILEGES,
+  WRITTEN,
+  type DataRight,
+  type RoutineRight,
+} from './engine-terms.js';
 import { getOrInsert } from './get-or-insert.js';
 
 /** A table rule without its patterns. */
@@ -20,7 +27,7 @@ export type Statement =
 export class AccessState {
   private knownEffect: RuleEffect | null = null;
 
-  /** @param given rights over data, one bit each; so are those `taken` */
+  /** @param given rights, one bit each; so are those `taken` */
   private constructor(
     private readonly restrictions: Restrictions,
     private readonly given: number,
@@ -46,24 +53,24 @@ export class AccessState {
     }
   }
 
-  has(right: DataRight): boolean {
+  has(right: DataRight | RoutineRight): boolean {
     return (this.held & bit(right)) !== 0;
   }
 
   /** The mode of the catalog that it takes to use what is held; null: nothing is. */
   get mode(): 'all' | 'read-only' | null {
     if (this.held === 0) return null;
-    return this.held === bit('SELECT') ? 'read-only' : 'all';
+    return (this.held & ~FOR_READERS) === 0 ? 'read-only' : 'all';
   }
 
   /** Equal effects of one snapshot are one object. */
   get effect(): RuleEffect {
-    return (this.knownEffect ??= this.restrictions.effect(this.held));
+    return (this.knownEffect ??= this.restrictions.effect(this.held & OVER_DATA));
   }
 
   /** Columns that two masks at the same distance claim; none for those who have nothing here. */
   get conflicts(): readonly string[] {
-    return this.held === 0 ? [] : this.restrictions.restricting.conflicts;
+    return (this.held & OVER_DATA) === 0 ? [] : this.restrictions.restricting.conflicts;
   }
 
   private get held(): number {
@@ -178,6 +185,12 @@ function rights(privileges: readonly Privilege[], by: 'gives' | 'takes'): number
   return privileges.flatMap((privilege) => WRITTEN[privilege][by]).reduce((all, right) => all | bit(right), 0);
 }
 
-function bit(right: DataRight): number {
-  return 1 << DATA_RIGHTS.indexOf(right);
+const RIGHTS = [...DATA_RIGHTS, ...ROUTINE_RIGHTS];
+
+function bit(right: DataRight | RoutineRight): number {
+  return 1 << RIGHTS.indexOf(right);
 }
+
+const OVER_DATA = DATA_RIGHTS.reduce((all, right) => all | bit(right), 0);
+/** The engine lets those run functions and procedures who may enter the catalog at all (seen on 483). */
+const FOR_READERS = ROUTINE_RIGHTS.reduce((all, right) => all | bit(right), bit('SELECT'));

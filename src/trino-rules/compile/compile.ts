@@ -7,6 +7,7 @@ import { isReplacementSafe } from './engine-terms.js';
 import { intentSets, type IntentSets } from './intent-sets.js';
 import { marked } from './marker-rules.js';
 import { anyOf } from './name-pattern.js';
+import { functionRules, procedureRules } from './routine-rules.js';
 import { schemaRules } from './schema-rules.js';
 import { serviceAccountRules } from './service-account-rules.js';
 import { SiblingRules } from './sibling-rules.js';
@@ -56,9 +57,9 @@ function unmarkedDocument({ settings }: Snapshot, intent: IntentSets, size: Text
       impersonated.length > 0
         ? [{ original_user: anyOf([settings.ownAccount]), new_user: anyOf(impersonated), allow: true }]
         : [],
-    // Built-in functions need no rule (seen on 483); pass-through table functions and procedures stay closed.
-    functions: [],
-    procedures: [],
+    // Built-in functions need no rule (seen on 483).
+    functions: functionRules(intent, write, settings),
+    procedures: procedureRules(intent, write, settings),
     system_information: [],
     system_session_properties: [
       { user: anyOf(settings.serviceAccounts), allow: true },

@@ -19,10 +19,18 @@ export type DataRight = TablePrivilege | 'owner';
 
 export const DATA_RIGHTS: readonly DataRight[] = [...TABLE_PRIVILEGES, 'owner'];
 
+/** What rules let users run. */
+export type RoutineRight = 'function' | 'procedure';
+
+export const ROUTINE_RIGHTS: readonly RoutineRight[] = ['function', 'procedure'];
+
+/** The privileges over routines: a restriction of data in a catalog takes all of them there. */
+export const ROUTINE_PRIVILEGES: readonly Privilege[] = ['EXECUTE_FUNCTION', 'CALL_PROCEDURE'];
+
 /** What becomes of a privilege in the rules: the rights that a grant of it gives, and those that a deny takes. */
 interface Written {
-  gives: readonly DataRight[];
-  takes: readonly DataRight[];
+  gives: readonly (DataRight | RoutineRight)[];
+  takes: readonly (DataRight | RoutineRight)[];
 }
 
 export const WRITTEN: Readonly<Record<Privilege, Written>> = {
@@ -33,6 +41,8 @@ export const WRITTEN: Readonly<Record<Privilege, Written>> = {
   UPDATE: { gives: ['UPDATE'], takes: ['UPDATE'] },
   OWNERSHIP: { gives: ['OWNERSHIP', 'owner'], takes: ['OWNERSHIP', 'owner'] },
   GRANT_SELECT: { gives: ['SELECT', 'GRANT_SELECT'], takes: ['GRANT_SELECT'] },
+  EXECUTE_FUNCTION: { gives: ['function'], takes: ['function'] },
+  CALL_PROCEDURE: { gives: ['procedure'], takes: ['procedure'] },
 };
 
 /** The schemas of the catalog `system` that the engine filters per person. */

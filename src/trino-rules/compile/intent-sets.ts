@@ -2,7 +2,7 @@ import type { Node } from '../model/node.js';
 import type { Privilege } from '../model/privilege.js';
 import type { Snapshot } from '../model/snapshot.js';
 import { Bitset } from './bitset.js';
-import { FILTERED_SYSTEM_SCHEMAS, hasEffect, TABLE_PRIVILEGES } from './engine-terms.js';
+import { FILTERED_SYSTEM_SCHEMAS, hasEffect, ROUTINE_PRIVILEGES, TABLE_PRIVILEGES } from './engine-terms.js';
 import { NodeAccess, type AccessEntry } from './node-access.js';
 import { indexPrincipals, type PrincipalIndex } from './principal-index.js';
 import { depthOf, resourceTree, type TreeNode } from './resource-tree.js';
@@ -14,6 +14,8 @@ export interface NamedNode {
   resource: Node;
   access: NodeAccess;
   children: () => Iterable<NamedNode>;
+  /** Of a schema: its functions and procedures. */
+  routines: () => Iterable<NamedNode>;
 }
 
 /** The intent for all users at once: the same answers as `intentAt`, as sets. */
@@ -23,6 +25,8 @@ export interface IntentSets {
   reachesSomething: Bitset;
   /** Above every named catalog, `system` among them; the nodes below are computed while they are walked, and not kept. */
   root: NamedNode;
+  /** Whether any grant is about functions and procedures. */
+  hasRoutines: boolean;
   /** Users by the mode that they need: disjoint sets. Users in neither may not enter the catalog. */
   catalogModes(catalog: string): { all: Bitset; readOnly: Bitset };
 }
@@ -30,7 +34,9 @@ export interface IntentSets {
 /** Computes the access of all users at all nodes. */
 export function intentSets(snapshot: Snapshot): IntentSets {
   const principals = indexPrincipals(snapshot);
-  const tree = resourceTree(accessEntries(snapshot, principals));
+  const entries = accessEntries(snapshot, principals);
+  const outweighed = outweighedRoutines(entries, principals);
+  const tree = resourceTree([...entries, ...outweighed]);
   const root = named(tree, NodeAccess.ofNobody(principals.subjects.length));
   const modes = new Map([...tree.children].map(([name, node]) => [name, modesIn(node, root.access, principals)]));
   const reachesSomething = [...modes.values()].reduce(
@@ -44,13 +50,18 @@ export function intentSets(snapshot: Snapshot): IntentSets {
     principals,
     reachesSomething,
     root,
+    hasRoutines: entries.some(givesRoutines),
     catalogModes: (catalog) => modes.get(catalog) ?? { all: principals.none, readOnly: principals.none },
   };
 }
 
-function named({ name, resource, entries, children }: TreeNode<AccessEntry>, above: NodeAccess): NamedNode {
+function named({ name, resource, entries, ...below }: TreeNode<AccessEntry>, above: NodeAccess): NamedNode {
   const access = above.below(entries);
-  return { name, resource, access, children: () => walk(children.values(), access) };
+  return {
+    ...{ name, resource, access },
+    children: () => walk(below.children.values(), access),
+    routines: () => walk(below.routines.values(), access),
+  };
 }
 
 function* walk(nodes: Iterable<TreeNode<AccessEntry>>, above: NodeAccess): Generator<NamedNode> {
@@ -99,6 +110,37 @@ function accessEntries(snapshot: Snapshot, principals: PrincipalIndex): AccessEn
 
 const READ: readonly Privilege[] = ['SELECT'];
 
+/**
+ * A pass-through routine reads past every filter, mask and missing grant: whoever a restriction of data reaches on everything, on a
+ * catalog or anywhere below it, bites it or not, runs nothing there. As denies, on the catalog or on everything.
+ */
+function outweighedRoutines(entries: readonly AccessEntry[], { none }: PrincipalIndex): AccessEntry[] {
+  const given = entries.filter(givesRoutines);
+  if (given.length === 0) return [];
+  const restricted = new Map<string | undefined, Bitset>();
+  for (const entry of entries.filter(restrictsData)) {
+    const { catalog } = entry.resource;
+    restricted.set(catalog, (restricted.get(catalog) ?? none).or(entry.members));
+  }
+  return [...restricted].flatMap(([catalog, members]) => {
+    const about = given.filter(
+      ({ resource }) => [undefined, catalog].includes(resource.catalog) || catalog === undefined,
+    );
+    const holders = about.reduce((all, entry) => all.or(entry.members), none).and(members);
+    const resource = catalog === undefined ? {} : { catalog };
+    return holders.isEmpty() ? [] : [{ kind: 'take', privileges: ROUTINE_PRIVILEGES, resource, members: holders }];
+  });
+}
+
+function givesRoutines(entry: AccessEntry): boolean {
+  return entry.kind === 'give' && entry.privileges.some((privilege) => ROUTINE_PRIVILEGES.includes(privilege));
+}
+
+function restrictsData(entry: AccessEntry): boolean {
+  if (entry.kind === 'give') return false;
+  return entry.kind !== 'take' || entry.privileges.some((privilege) => !ROUTINE_PRIVILEGES.includes(privilege));
+}
+
 /** Users by the catalog mode that they need, from their access anywhere below. Access grows only at nodes with changes. */
 function modesIn(
   catalog: TreeNode<AccessEntry>,
@@ -111,11 +153,12 @@ function modesIn(
   return { all: needing('all'), readOnly: needing('read-only') };
 
   function note(nodes: Iterable<TreeNode<AccessEntry>>, above: NodeAccess): void {
-    for (const { entries, children } of nodes) {
+    for (const { entries, children, routines } of nodes) {
       const access = above.below(entries);
       for (const { position, to } of access.changes)
         if (to.mode === 'all' || needed[position] === null) needed[position] = to.mode;
       note(children.values(), access);
+      note(routines.values(), access);
     }
   }
 }

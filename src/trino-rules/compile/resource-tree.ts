@@ -11,11 +11,13 @@ export interface TreeNode<T> {
   entries: T[];
   /** By name, sorted. */
   children: Map<string, TreeNode<T>>;
+  /** Of a schema: its functions and procedures, by name. */
+  routines: Map<string, TreeNode<T>>;
 }
 
-/** The named part of the tree below the root: catalogs, schemas and tables. */
+/** The named part of the tree below the root: catalogs, schemas, tables and routines. */
 export function resourceTree<T extends { resource: Node }>(items: readonly T[]): TreeNode<T> {
-  const root: TreeNode<T> = { name: '', resource: {}, entries: [], children: new Map() };
+  const root: TreeNode<T> = { name: '', resource: {}, entries: [], children: new Map(), routines: new Map() };
   for (const item of items) {
     let node = root;
     for (const level of LEVELS) {
@@ -23,23 +25,26 @@ export function resourceTree<T extends { resource: Node }>(items: readonly T[]):
       if (name === undefined) break;
       node = child(node, level, name);
     }
+    if (item.resource.routine !== undefined) node = child(node, 'routine', item.resource.routine);
     node.entries.push(item);
   }
   return sorted(root);
 }
 
-function child<T>({ resource, children }: TreeNode<T>, level: Level, name: string): TreeNode<T> {
-  return getOrInsert(children, name, () => ({
+function child<T>({ resource, ...below }: TreeNode<T>, level: Level | 'routine', name: string): TreeNode<T> {
+  return getOrInsert(level === 'routine' ? below.routines : below.children, name, () => ({
     name,
     resource: { ...resource, [level]: name },
     entries: [],
     children: new Map(),
+    routines: new Map(),
   }));
 }
 
 function sorted<T>(node: TreeNode<T>): TreeNode<T> {
-  const children = [...node.children].sort(([a], [b]) => (a < b ? -1 : 1));
-  return { ...node, children: new Map(children.map(([name, below]) => [name, sorted(below)])) };
+  const byName = (nodes: Map<string, TreeNode<T>>) =>
+    new Map([...nodes].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, below]) => [name, sorted(below)]));
+  return { ...node, children: byName(node.children), routines: byName(node.routines) };
 }
 
 /** `sales.eu.orders`; empty for the root. */

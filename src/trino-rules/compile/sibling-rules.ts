@@ -1,7 +1,6 @@
 import type { IntentSets } from './intent-sets.js';
 import { anyOf, typicalLength } from './name-pattern.js';
 import { rectangles, type Sibling } from './rectangles.js';
-import type { Level } from './resource-tree.js';
 import type { WideRule } from './table-rule-order.js';
 
 /** The patterns that rules about siblings share: users, and the levels above. */
@@ -10,7 +9,12 @@ export interface SiblingRule {
   catalog?: string;
   schema?: string;
   table?: string;
+  function?: string;
+  procedure?: string;
 }
+
+/** What the siblings are. */
+type SiblingKind = Exclude<keyof SiblingRule, 'user'>;
 
 /** Writes the rules of a section for some siblings: few of them, in the order in which the engine must find them. */
 export class SiblingRules {
@@ -22,14 +26,14 @@ export class SiblingRules {
   }
 
   /** @param where the patterns of the levels above. */
-  of<O extends object>(siblings: readonly Sibling<O>[], level: Level, where: SiblingRule): (SiblingRule & O)[] {
+  of<O extends object>(siblings: readonly Sibling<O>[], level: SiblingKind, where: SiblingRule): (SiblingRule & O)[] {
     return this.about(siblings, level, where).map(({ rule }) => rule);
   }
 
   /** The same, each with the names of the siblings that it is about. */
   about<O extends object>(
     siblings: readonly Sibling<O>[],
-    level: Level,
+    level: SiblingKind,
     where: SiblingRule,
   ): WideRule<SiblingRule & O>[] {
     const uncovered = siblings.filter(({ parts }) => parts.some(({ must }) => !must.isEmpty()));

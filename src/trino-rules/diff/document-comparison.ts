@@ -49,7 +49,7 @@ export function compareDocuments(
     sink.compareRight(mode('read-only'), entering(had), entering(has));
     sink.compareRight(mode('all'), had.all, has.all);
   }
-  for (const right of everyRight([before, after], [], unnamed)) {
+  for (const right of everyRight([before, after], { properties: [], routines: [] }, unnamed)) {
     if (right.about === 'session-property' && right.property.startsWith(MARKER)) continue;
     sink.compareRight(right, holders(before, right), holders(after, right));
   }

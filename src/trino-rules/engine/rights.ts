@@ -5,22 +5,24 @@ import {
   QUERY_RIGHTS,
   SYSTEM_INFORMATION_RIGHTS,
 } from '../document/rules-document.js';
-import type { RightQuestion } from '../model/question.js';
+import { getOrInsert } from '../../kernel/get-or-insert.js';
+import type { Node } from '../model/node.js';
+import type { RightQuestion, RoutineQuestion } from '../model/question.js';
 import type { CatalogModes, EngineSets } from './engine-sets.js';
 import { hasMember, wordAt, type Bitset } from './sparse-bitset.js';
 import { namesAt, placeBelow, type Place, type Unnamed } from './unnamed.js';
 
 /** What a document says apart from data. */
-export type Right = Exclude<RightQuestion, { about: 'catalog-mode' }>;
+export type Right = Exclude<RightQuestion, { about: 'catalog-mode' }> | RoutineQuestion;
 
 /**
  * Every question about rights that these rules could answer differently: each name that one of them spells out, and unnamed
  * ones, at every level.
- * @param asked names of system session properties to ask about besides
+ * @param asked about besides: names of system session properties, and nodes that name routines or lie above some
  */
 export function* everyRight(
   engines: readonly EngineSets[],
-  asked: readonly string[],
+  asked: { properties: readonly string[]; routines: readonly Node[] },
   unnamed: Unnamed,
 ): Iterable<Right> {
   yield* rightsOnQueries(engines);
@@ -28,11 +30,11 @@ export function* everyRight(
   for (const newUser of new Set(engines.flatMap(({ people }) => people.names())))
     yield { about: 'impersonation', newUser };
   const catalogs = placeOfCatalogs(engines);
-  yield* routines(engines, 'function', catalogs, unnamed);
-  yield* routines(engines, 'procedure', catalogs, unnamed);
+  yield* routines(engines, 'function', catalogs, asked.routines, unnamed);
+  yield* routines(engines, 'procedure', catalogs, asked.routines, unnamed);
   const systemProperties = new Set([
     ...namesAt(placeOf(engines, 'system_session_properties', 'property'), unnamed),
-    ...asked,
+    ...asked.properties,
     ...engines.map(({ fresh }) => MARKER + fresh),
   ]);
   for (const property of systemProperties) yield { about: 'session-property', property, catalog: null };
@@ -128,10 +130,15 @@ function* routines(
   engines: readonly EngineSets[],
   kind: 'function' | 'procedure',
   catalogs: Place,
+  asked: readonly Node[],
   unnamed: Unnamed,
 ): Iterable<Right> {
   const tries = engines.map(({ functions, procedures }) => (kind === 'function' ? functions : procedures));
-  const below = (...path: string[]): Place => placeBelow(tries.map((trie) => trie.branch(path)));
+  const named = namesByPath(asked);
+  const below = (...path: string[]): Place => {
+    const place = placeBelow(tries.map((trie) => trie.branch(path)));
+    return { ...place, names: [...place.names, ...(named.get(path.join('\0')) ?? [])] };
+  };
   for (const catalog of namesAt(together([below(), catalogs]), unnamed)) {
     for (const schema of namesAt(below(catalog), unnamed)) {
       for (const routine of namesAt(below(catalog, schema), unnamed)) {
@@ -141,6 +148,16 @@ function* routines(
       }
     }
   }
+}
+
+/** By the names of the levels above. */
+function namesByPath(nodes: readonly Node[]): ReadonlyMap<string, ReadonlySet<string>> {
+  const named = new Map<string, Set<string>>();
+  for (const { catalog, schema, routine } of nodes) {
+    const path = [catalog, schema, routine].filter((name) => name !== undefined);
+    path.forEach((name, i) => getOrInsert(named, path.slice(0, i).join('\0'), () => new Set<string>()).add(name));
+  }
+  return named;
 }
 
 function placeOfCatalogs(engines: readonly EngineSets[]): Place {

@@ -1,8 +1,8 @@
-import { accessToColumn, intentAt, type Intent, type Origin } from './intent.js';
+import { accessToColumn, intentAt, restrictionsAround, type Intent, type Origin } from './intent.js';
 import type { Principal } from './principal.js';
 import { Principals } from './principals.js';
 import { PRIVILEGE_TERMS, PRIVILEGES, taken, withContained, type Privilege } from './privilege.js';
-import { isAboutData, type DataQuestion, type Question } from './question.js';
+import { columnOf, isAboutData, isAtNode, type NodeQuestion, type Question } from './question.js';
 import { rightIntent } from './rights.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy } from './snapshot.js';
 
@@ -10,7 +10,7 @@ export interface Decision {
   allowed: boolean;
   /** The live grants that give it, also where a deny takes it. */
   grants: Origin<SnapshotGrant>[];
-  /** The denies that take it. */
+  /** The policies that take it: denies, and of a routine also restrictions of data. */
   denies: Origin<SnapshotPolicy>[];
   intent: Intent;
 }
@@ -25,41 +25,64 @@ export function decide(
   question: Question,
   principals = new Principals(snapshot),
 ): Decision {
-  if (!isAboutData(question)) {
+  if (!isAtNode(question)) {
     const intent = rightIntent(snapshot, principal, question);
     return { allowed: intent.isHeld, grants: intent.grants, denies: [], intent };
   }
   const intent = intentAt(snapshot, principal, question.resource, principals);
-  const held = accessToColumn(intent, question.column).privileges;
+  const held = accessToColumn(intent, columnOf(question)).privileges;
   return {
     allowed: privilegesFor(question).some((privilege) => held.includes(privilege)),
     grants: intent.grants.filter(({ source }) => gives(source.privileges, question)),
-    denies: intent.policies.filter(({ source }) => source.kind === 'deny' && takes(source.privileges, question)),
+    denies: taking(snapshot, principal, question, intent.policies, principals),
     intent,
   };
 }
 
+/** Of a routine, a restriction of data takes it too, wherever in the catalog it is. */
+function taking(
+  snapshot: Snapshot,
+  principal: Principal,
+  question: NodeQuestion,
+  policies: readonly Origin<SnapshotPolicy>[],
+  principals: Principals,
+): Origin<SnapshotPolicy>[] {
+  const denies = policies.filter(({ source }) => source.kind === 'deny' && takes(source.privileges, question));
+  if (isAboutData(question)) return denies;
+  const around = restrictionsAround(snapshot, principal, question.resource, principals);
+  return [...denies, ...around.filter(({ source }) => denies.every((deny) => deny.source !== source))];
+}
+
 /** The privileges each of which is what is asked about. */
-export function privilegesFor(question: DataQuestion): Privilege[] {
+export function privilegesFor(question: NodeQuestion): Privilege[] {
   return PRIVILEGES.filter((privilege) => {
-    const { onTables, ownsSchemas } = PRIVILEGE_TERMS[privilege];
-    return question.about === 'privilege' ? onTables === question.privilege : ownsSchemas;
+    const { onTables, ownsSchemas, runs } = PRIVILEGE_TERMS[privilege];
+    switch (question.about) {
+      case 'privilege':
+        return onTables === question.privilege;
+      case 'schema-ownership':
+        return ownsSchemas;
+      case 'routine':
+        // Nobody is given GRANT_EXECUTE, or the ownership of a function.
+        return runs === question.kind && question.privilege === 'EXECUTE';
+    }
   });
 }
 
 /** Whether a grant of these gives what is asked about, before any deny. */
-export function gives(privileges: readonly Privilege[], question: DataQuestion): boolean {
+export function gives(privileges: readonly Privilege[], question: NodeQuestion): boolean {
   const given = withContained(privileges);
   return privilegesFor(question).some((privilege) => given.has(privilege));
 }
 
 /** Whether a deny of these takes what is asked about. */
-export function takes(privileges: readonly Privilege[], question: DataQuestion): boolean {
+export function takes(privileges: readonly Privilege[], question: NodeQuestion): boolean {
   const denied = taken(privileges);
-  return privilegesFor(question).every((privilege) => denied.has(privilege));
+  const asked = privilegesFor(question);
+  return asked.length > 0 && asked.every((privilege) => denied.has(privilege));
 }
 
 /** Whether the engine checks columns for it. */
-export function readsColumns(question: DataQuestion): boolean {
+export function readsColumns(question: NodeQuestion): boolean {
   return privilegesFor(question).some((privilege) => PRIVILEGE_TERMS[privilege].readsColumns);
 }

@@ -1,7 +1,17 @@
-import { covers, depth, type Node } from './node.js';
+import { covers, depth, isInTree, type Node } from './node.js';
 import type { Principal } from './principal.js';
 import { isServiceAccount, Principals, type Through } from './principals.js';
-import { PRIVILEGE_TERMS, PRIVILEGES, taken, withContained, type Privilege } from './privilege.js';
+import {
+  isOverData,
+  isOverRoutines,
+  PRIVILEGE_TERMS,
+  PRIVILEGES,
+  privilegesOn,
+  taken,
+  withContained,
+  type Privilege,
+} from './privilege.js';
+import { isAroundCatalogOf, restrictsData } from './restrictions.js';
 import { isLive, type Snapshot, type SnapshotGrant, type SnapshotPolicy } from './snapshot.js';
 
 /** A grant or a policy that reaches a node, how it applies to the principal, and the node that it names. */
@@ -59,17 +69,54 @@ export function intentAt(
     return through ? [origin(policy, through, node)] : [];
   });
 
-  const given = grants.flatMap(({ source }) => source.privileges);
+  const given = givenAt(node, grants);
   const applied = policies.map(({ source }) => source);
-  return { ...accessOf(given, applied), grants, policies, standing: null };
+  const around = given.some(isOverRoutines) ? restrictionsAround(snapshot, principal, node, principals) : [];
+  const access = accessOf(
+    given,
+    applied,
+    around.map(({ source }) => source),
+  );
+  return { ...access, grants, policies, standing: null };
 }
 
-/** The access of a principal that all of these privileges and policies reach, whatever their order. */
-export function accessOf(given: readonly Privilege[], policies: readonly SnapshotPolicy[]): Access {
+/** The privileges of these grants that can be held at a node: a grant above may be about other kinds of nodes, too. */
+export function givenAt(node: Node, grants: readonly Origin<SnapshotGrant>[]): Privilege[] {
+  const open = privilegesOn(node);
+  return grants.flatMap(({ source }) => source.privileges).filter((privilege) => open.includes(privilege));
+}
+
+/** The policies by which rights over routines have no effect in the catalog of `node`, wherever they are. */
+export function restrictionsAround(
+  snapshot: Snapshot,
+  principal: Principal,
+  node: Node,
+  principals = new Principals(snapshot),
+): Origin<SnapshotPolicy>[] {
+  return snapshot.policies.flatMap((policy) => {
+    const restricts = restrictsData(policy) && isAroundCatalogOf(node, policy);
+    const through = restricts && principals.throughPolicy(policy, principal);
+    return through ? [origin(policy, through, node)] : [];
+  });
+}
+
+/**
+ * The access of a principal that all of these privileges and policies reach, whatever their order.
+ * @param around policies of `restrictionsAround`
+ */
+export function accessOf(
+  given: readonly Privilege[],
+  policies: readonly SnapshotPolicy[],
+  around: readonly SnapshotPolicy[] = [],
+): Access {
   const held = withContained(given);
   const denied = taken(policies.flatMap((policy) => (policy.kind === 'deny' ? policy.privileges : [])));
-  const privileges = PRIVILEGES.filter((privilege) => held.has(privilege) && !denied.has(privilege));
-  return privileges.length === 0 ? NO_ACCESS : { privileges, filters: rowFilters(policies), ...columns(policies) };
+  const left = PRIVILEGES.filter((privilege) => held.has(privilege) && !denied.has(privilege));
+  const isOutweighed = left.some(isOverRoutines) && [...policies, ...around].some(restrictsData);
+  const privileges = isOutweighed ? left.filter((privilege) => !isOverRoutines(privilege)) : left;
+  // Nothing restricts the rows and columns of who has nothing to do with them.
+  if (!privileges.some(isOverData)) return privileges.length === 0 ? NO_ACCESS : { ...NO_ACCESS, privileges };
+  return { privileges, filters: rowFilters(policies), ...columns(policies) };
 }
 
 /** Basic access: executing queries, reading `system.jdbc` and `system.metadata`. Service accounts always may. */
@@ -135,10 +182,11 @@ function systemIntent(snapshot: Snapshot, principal: Principal, node: Node): Dat
 }
 
 /** Service accounts follow the settings alone; no grant and no policy touches them. */
-function serviceAccountIntent({ settings }: Snapshot, { catalog }: Node): DataIntent {
-  if (catalog === undefined) return NOTHING;
+function serviceAccountIntent({ settings }: Snapshot, node: Node): DataIntent {
+  const { catalog } = node;
+  if (catalog === undefined || !isInTree(node)) return NOTHING;
   if (settings.writableCatalogs.includes(catalog)) {
-    return { ...NOTHING, privileges: [...PRIVILEGES], standing: 'service-account' };
+    return { ...NOTHING, privileges: PRIVILEGES.filter(isOverData), standing: 'service-account' };
   }
   if (settings.readableCatalogs.includes(catalog)) {
     return { ...NOTHING, privileges: ['SELECT'], standing: 'service-account' };

@@ -1,9 +1,18 @@
 import type { TablePrivilege } from '../document/rules-document.js';
 import { kindOf, LEVELS, type Node, type NodeKind } from './node.js';
-import type { Question } from './question.js';
+import type { Question, RoutineQuestion } from './question.js';
 
 /** What can be granted and denied, in the order in which it is written. One more needs its terms below, and the compiler's own. */
-export const PRIVILEGES = ['SELECT', 'INSERT', 'DELETE', 'UPDATE', 'OWNERSHIP', 'GRANT_SELECT'] as const;
+export const PRIVILEGES = [
+  'SELECT',
+  'INSERT',
+  'DELETE',
+  'UPDATE',
+  'OWNERSHIP',
+  'GRANT_SELECT',
+  'EXECUTE_FUNCTION',
+  'CALL_PROCEDURE',
+] as const;
 
 export type Privilege = (typeof PRIVILEGES)[number];
 
@@ -23,6 +32,8 @@ export interface PrivilegeTerms {
   onTables: TablePrivilege | null;
   /** Whether its holders own the schemas that it reaches. */
   ownsSchemas: boolean;
+  /** What its holders run; null: nothing. */
+  runs: RoutineQuestion['kind'] | null;
   /** The catalog mode without which the engine does not let it be used; null: no catalog is needed. */
   mode: 'read-only' | 'all' | null;
   /** Whether the engine checks columns: reading them, also for the readers of one's views. */
@@ -41,9 +52,27 @@ function onTables(privilege: TablePrivilege, phrase: string) {
     takes: [],
     onTables: privilege,
     ownsSchemas: false,
+    runs: null,
     mode: 'all',
     readsColumns: false,
     asks: (resource, column) => ({ about: 'privilege', resource, privilege, column }),
+    phrase,
+  } as const satisfies PrivilegeTerms;
+}
+
+/** A pass-through routine is as wide as the catalog's connection; the engine asks for the catalog itself first (seen on 483). */
+function onRoutines(kind: RoutineQuestion['kind'], phrase: string) {
+  return {
+    family: 'routine',
+    on: ['everything', 'catalog', 'schema', 'routine'],
+    contains: [],
+    takes: [],
+    onTables: null,
+    ownsSchemas: false,
+    runs: kind,
+    mode: 'read-only',
+    readsColumns: false,
+    asks: (resource) => ({ about: 'routine', kind, resource, privilege: 'EXECUTE' }),
     phrase,
   } as const satisfies PrivilegeTerms;
 }
@@ -63,6 +92,8 @@ export const PRIVILEGE_TERMS: Readonly<Record<Privilege, PrivilegeTerms>> = {
         : { about: 'privilege', resource, privilege: 'OWNERSHIP', column },
   },
   GRANT_SELECT: { ...onTables('GRANT_SELECT', 'have GRANT_SELECT on'), contains: ['SELECT'], readsColumns: true },
+  EXECUTE_FUNCTION: onRoutines('function', 'execute functions of'),
+  CALL_PROCEDURE: onRoutines('procedure', 'call procedures of'),
 };
 
 /** In the order of `PRIVILEGES`, each once. */
@@ -92,6 +123,17 @@ const KIND_TEXTS: Readonly<Record<NodeKind, string>> = {
   engine: 'the engine',
   acting: 'acting as others',
 };
+
+/** Whether it is about data: tables, their rows and columns, and schemas. */
+export function isOverData(privilege: Privilege): boolean {
+  const { family } = PRIVILEGE_TERMS[privilege];
+  return family === 'table' || family === 'schema';
+}
+
+/** Whether it is about functions and procedures: a restriction of data wins over it. */
+export function isOverRoutines(privilege: Privilege): boolean {
+  return PRIVILEGE_TERMS[privilege].family === 'routine';
+}
 
 /** What a grant of these gives: GRANT_SELECT contains SELECT. */
 export function withContained(privileges: readonly Privilege[]): Set<Privilege> {

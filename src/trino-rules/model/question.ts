@@ -26,9 +26,11 @@ export interface RoutineQuestion {
   privilege: FunctionPrivilege;
 }
 
-/** What belongs to no table. */
+/** What is granted at a node of the tree. */
+export type NodeQuestion = DataQuestion | RoutineQuestion;
+
+/** What belongs to no node of the tree. */
 export type RightQuestion =
-  | RoutineQuestion
   /** Whether this is the mode in which a user enters the catalog. */
   | { about: 'catalog-mode'; resource: NodeInCatalog; mode: 'all' | 'read-only' }
   /** Executing one's own; viewing and killing those of this other user, or of any. */
@@ -38,8 +40,17 @@ export type RightQuestion =
   | { about: 'session-property'; property: string; catalog: string | null };
 
 /** All that can be asked about a user: `decide` answers by the grants, `Evaluator.allows` by the rules. */
-export type Question = DataQuestion | RightQuestion;
+export type Question = NodeQuestion | RightQuestion;
 
 export function isAboutData(question: Question): question is DataQuestion {
   return question.about === 'privilege' || question.about === 'schema-ownership';
+}
+
+export function isAtNode(question: Question): question is NodeQuestion {
+  return question.about === 'routine' || isAboutData(question);
+}
+
+/** The column that is asked about; undefined: all that is there. */
+export function columnOf(question: NodeQuestion): string | undefined {
+  return isAboutData(question) ? question.column : undefined;
 }

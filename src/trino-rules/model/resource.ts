@@ -11,7 +11,8 @@ export interface ColumnResource extends Node {
  */
 export function closedProblem(node: Node, metadataCatalog: string | null): string | null {
   const { catalog, schema } = node;
-  if (!isInTree(node) || catalog === undefined) return `nothing can be given on ${nodeText(node) || 'everything'} yet`;
+  if (!(isInTree(node) || node.routine !== undefined) || catalog === undefined)
+    return `nothing can be given on ${nodeText(node) || 'everything'} yet`;
   if (catalog === metadataCatalog) return `nobody may be given anything in ${catalog}, the service's own catalog`;
   if (catalog === 'system') return 'nobody may be given anything in the catalog system';
   if (schema === 'information_schema') return 'the engine keeps information_schema itself; no rule holds there';

@@ -21,9 +21,6 @@ export function rightIntent(snapshot: Snapshot, principal: Principal, question: 
       return held(question.right === 'execute' && reachesSomething(snapshot, principal), 'reaches-something');
     case 'impersonation':
       return held(becomes(snapshot, principal, question.newUser), 'service-account');
-    case 'routine':
-      // `system.query` would walk around filters and masks.
-      return NOT_HELD;
     case 'system-information':
       return NOT_HELD;
     case 'session-property':

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { SETTINGS } from '../../../test/support/snapshots/snapshot-builder.js';
 import { anySnapshot } from '../../../test/support/snapshots/any-snapshot.js';
+import { PRIVILEGES } from './privilege.js';
 import { readSnapshot, writeSnapshot } from './snapshot-file.js';
 
 const AT = new Date('2026-11-20T00:00:00.000Z');
@@ -198,7 +199,7 @@ describe('a snapshot file', () => {
     [grant({ privileges: [] }), 'grants[0].privileges: must name at least one privilege'],
     [
       grant({ privileges: ['select'] }),
-      'grants[0].privileges[0]: must be one of SELECT, INSERT, DELETE, UPDATE, OWNERSHIP, GRANT_SELECT',
+      'grants[0].privileges[0]: must be one of SELECT, INSERT, DELETE, UPDATE, OWNERSHIP, GRANT_SELECT, EXECUTE_FUNCTION, CALL_PROCEDURE',
     ],
     [
       grant({ expires_at: '2026-02-30T00:00:00.000Z' }),
@@ -233,7 +234,7 @@ describe('a snapshot file', () => {
     const reading = read(policy({ kind: 'deny' }));
 
     expect(reading).toMatchObject({
-      snapshot: { policies: [{ privileges: ['SELECT', 'INSERT', 'DELETE', 'UPDATE', 'OWNERSHIP', 'GRANT_SELECT'] }] },
+      snapshot: { policies: [{ privileges: PRIVILEGES }] },
     });
   });
 

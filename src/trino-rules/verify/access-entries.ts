@@ -1,7 +1,7 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { OPEN_SYSTEM_SCHEMAS } from '../model/intent.js';
-import { namesOf, type Node } from '../model/node.js';
-import { PRIVILEGES, type Privilege } from '../model/privilege.js';
+import { isInTree, namesOf, type Node } from '../model/node.js';
+import { isOverData, PRIVILEGES, type Privilege } from '../model/privilege.js';
 import { isLive, type Snapshot } from '../model/snapshot.js';
 import type { EntrySource } from './interned-access.js';
 import type { PrincipalIndex } from './principal-index.js';
@@ -19,24 +19,26 @@ export interface EntryNode {
 }
 
 /**
- * The entries of a snapshot at their nodes, by catalog, with those that the settings give to service accounts. Entries in the
+ * The entries about data of a snapshot at their nodes, by catalog, with those that the settings give to service accounts. Entries in the
  * metadata catalog and in `system` are dropped.
  */
 export function entriesByNode(snapshot: Snapshot, principals: PrincipalIndex): Map<string, EntryNode> {
   const { grants, policies, settings, at } = snapshot;
   const root = emptyNode();
   const add = (resource: Node, entry: AccessEntry): void => {
-    if (resource.catalog === settings.metadataCatalog || resource.catalog === 'system') return;
+    if (resource.catalog === settings.metadataCatalog || resource.catalog === 'system' || !isInTree(resource)) return;
     nodeAt(root, resource).entries.push(entry);
   };
   const giving = sharedGivings();
   for (const catalog of settings.writableCatalogs)
-    add({ catalog }, { source: giving(PRIVILEGES), members: principals.serviceAccounts });
+    add({ catalog }, { source: giving(PRIVILEGES.filter(isOverData)), members: principals.serviceAccounts });
   for (const catalog of settings.readableCatalogs)
     add({ catalog }, { source: giving(['SELECT']), members: principals.serviceAccounts });
   for (const grant of grants) {
     if (!isLive(grant, at)) continue;
-    add(grant.resource, { source: giving(grant.privileges), members: principals.resolvePrincipal(grant.principal) });
+    const privileges = grant.privileges.filter(isOverData);
+    if (privileges.length === 0) continue;
+    add(grant.resource, { source: giving(privileges), members: principals.resolvePrincipal(grant.principal) });
   }
   for (const policy of policies)
     add(policy.resource, { source: { policy }, members: principals.resolvePolicy(policy) });

@@ -173,7 +173,7 @@ describe('a counterexample', () => {
         function: 'query',
         privileges: ['EXECUTE'],
       }),
-      /^ana may not EXECUTE the function sales[.]system[.]query \(nobody may\)/,
+      /^ana may not EXECUTE the function sales[.]system[.]query \(no grant gives it\)/,
     ],
     [
       'procedures',

@@ -13,7 +13,7 @@ import { decidingRule, nameOfRule, textOfRule, type RuleAt } from '../engine/dec
 import { Evaluator } from '../engine/evaluator.js';
 import { decide, type Decision } from '../model/decision.js';
 import type { Subject } from '../model/principal.js';
-import { isAboutData, type Question } from '../model/question.js';
+import { isAtNode, type Question } from '../model/question.js';
 import type { Snapshot } from '../model/snapshot.js';
 import type { Difference } from './differences.js';
 
@@ -79,7 +79,7 @@ export class Counterexamples {
         : ({ type: 'engine', name: subject.name } as const);
     const decision = decide(this.snapshot, principal, questionOf(fact));
     if (isRestriction(fact)) return byPolicies(decision, fact);
-    const isNamed = isAboutData(fact) || decision.grants.length > 0 || decision.denies.length > 0;
+    const isNamed = isAtNode(fact) || decision.grants.length > 0 || decision.denies.length > 0;
     return isNamed ? byGrants(decision, isGiven) : isGiven ? '' : ` (${REASON[fact.about]})`;
   }
 }
@@ -88,7 +88,7 @@ export class Counterexamples {
 const REASON: Record<Question['about'], string> = {
   queries: "only those who reach something may execute, and nobody sees another's queries",
   impersonation: "only the service's own account becomes others, and only active people who reach something",
-  routine: 'nobody may',
+  routine: 'no grant gives it',
   'system-information': 'nobody may',
   'session-property': 'the settings do not say so',
   'catalog-mode': 'nothing there needs it',
@@ -114,7 +114,9 @@ function byGrants({ grants, denies, intent }: Decision, isGiven: boolean): strin
   if (isGiven && intent.standing === 'service-account') return ' as a service account';
   if (isGiven && intent.standing === 'reaches-something') return ' like everybody who reaches something';
   const [deny] = denies;
-  if (deny && !isGiven) return ` (deny ${deny.source.id} takes it)`;
+  // A restriction of data takes a routine only from whom a grant gives it.
+  if (deny && !isGiven && (deny.source.kind === 'deny' || grants.length > 0))
+    return ` (${deny.source.kind === 'deny' ? 'deny' : 'policy'} ${deny.source.id} takes it)`;
   const [grant, ...more] = grants;
   if (grant === undefined || !isGiven) return ' (no grant gives it)';
   const through = typeof grant.through === 'object' ? ` (group ${grant.through.group.name})` : '';

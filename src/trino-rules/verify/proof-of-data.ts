@@ -6,6 +6,7 @@ import type { Snapshot } from '../model/snapshot.js';
 import { entriesByNode, systemEntries, type EntryNode } from './access-entries.js';
 import type { Differences } from './differences.js';
 import { ExpectedReach, ExpectedScope } from './expected-scope.js';
+import type { ExpectedRoutines } from './expected-routines.js';
 import type { PrincipalIndex } from './principal-index.js';
 
 /**
@@ -13,11 +14,13 @@ import type { PrincipalIndex } from './principal-index.js';
  * combination, and one fresh name at each level, which represents all unnamed ones. Rules cannot tell any
  * further node from one of these, so that nothing is left out.
  * @returns users that reach anything by the grants: service accounts, and users with access anywhere
+ * @param routines by which a catalog is entered, too
  */
 export function proveData(
   engine: EngineSets,
   snapshot: Snapshot,
   principals: PrincipalIndex,
+  routines: ExpectedRoutines,
   differences: Differences,
 ): Bitset {
   const { everyWord, width, people, fresh } = engine;
@@ -31,7 +34,8 @@ export function proveData(
     comparedEverywhere: () => undefined,
     comparedTable: () => undefined,
   });
-  for (const catalog of new Set([...[...entries.keys()].sort(), ...engine.catalogNames(), fresh])) {
+  const named = [...entries.keys(), ...routines.nodes.flatMap((node) => node.catalog ?? [])].sort();
+  for (const catalog of new Set([...named, ...engine.catalogNames(), fresh])) {
     if (catalog === SYSTEM) continue;
     const { any } = proveCatalog(catalog, entries.get(catalog));
     for (const index of everyWord) addWord(reaching, index, wordAt(any, index));
@@ -47,6 +51,8 @@ export function proveData(
     const expected = ExpectedScope.catalog(reach, node);
     for (const schema of new Set([...expected.names(), ...engine.schemaNames(catalog), fresh]))
       schemas.compare({ catalog, schema }, new SchemaTables(engine, catalog, schema, modes), expected.child(schema));
+    const running = routines.reaching(catalog);
+    for (const index of everyWord) addWord(reach.any, index, wordAt(running, index));
     const fact = (mode: 'all' | 'read-only') => () => ({ about: 'catalog-mode', resource: { catalog }, mode }) as const;
     differences.compare(fact('all'), everyWord, modes.all, reach.beyondReading);
     differences.compare(fact('read-only'), everyWord, modes.readOnly, reach.onlyReading());

@@ -6,26 +6,36 @@ import { onlyFreshName } from '../engine/unnamed.js';
 import { canBeImpersonated } from '../model/rights.js';
 import type { Snapshot } from '../model/snapshot.js';
 import type { Differences } from './differences.js';
+import type { ExpectedRoutines } from './expected-routines.js';
 import type { PrincipalIndex } from './principal-index.js';
 
 /**
  * Queries, impersonation, functions, procedures and session properties, for all users (access model, sections 1 and 2).
- * @param reaching users that reach anything: see `proveData`
+ * @param by what rights follow from
  */
 export function proveRights(
   engine: EngineSets,
   snapshot: Snapshot,
   principals: PrincipalIndex,
-  reaching: Bitset,
+  by: RightSources,
   differences: Differences,
 ): void {
-  const expected = new ExpectedRights(engine, snapshot, principals, reaching);
-  for (const right of everyRight([engine], snapshot.settings.sessionProperties, onlyFreshName(engine.patterns))) {
+  const expected = new ExpectedRights(engine, snapshot, principals, by);
+  const asked = { properties: snapshot.settings.sessionProperties, routines: by.routines.nodes };
+  for (const right of everyRight([engine], asked, onlyFreshName(engine.patterns))) {
     differences.compare(() => right, engine.everyWord, holders(engine, right), expected.holders(right));
   }
 }
 
+interface RightSources {
+  /** Users that reach anything: see `proveData`. */
+  reaching: Bitset;
+  routines: ExpectedRoutines;
+}
+
 class ExpectedRights {
+  private readonly reaching: Bitset;
+  private readonly routines: ExpectedRoutines;
   private readonly own: Bitset;
   private readonly serviceAccounts: Bitset;
   private readonly activePeople: Bitset;
@@ -37,8 +47,10 @@ class ExpectedRights {
     private readonly engine: EngineSets,
     private readonly snapshot: Snapshot,
     principals: PrincipalIndex,
-    private readonly reaching: Bitset,
+    { reaching, routines }: RightSources,
   ) {
+    this.reaching = reaching;
+    this.routines = routines;
     const { width, people, rules } = engine;
     const { ownAccount, writableCatalogs, readableCatalogs, metadataCatalog } = snapshot.settings;
     this.own = bitset(width, people.named(ownAccount));
@@ -61,8 +73,8 @@ class ExpectedRights {
       case 'impersonation':
         return this.mayBecome(right.newUser) ? this.own : null;
       case 'routine':
-        // `system.query` would walk around filters and masks.
-        return null;
+        // Nobody passes on a right to execute, or owns a function.
+        return right.privilege === 'EXECUTE' ? this.routines.holders(right.kind, right.resource) : null;
       case 'system-information':
         return null;
       case 'session-property':

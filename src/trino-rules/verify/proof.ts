@@ -9,6 +9,7 @@ import { namesOf } from '../model/node.js';
 import type { Snapshot } from '../model/snapshot.js';
 import { Counterexamples } from './counterexample.js';
 import { Differences } from './differences.js';
+import { ExpectedRoutines } from './expected-routines.js';
 import { PrincipalIndex } from './principal-index.js';
 import { proveData } from './proof-of-data.js';
 import { proveRights } from './proof-of-rights.js';
@@ -25,8 +26,9 @@ const MAX_COUNTEREXAMPLES = 20;
 export function prove(engine: EngineSets, snapshot: Snapshot, principals: PrincipalIndex): Finding[] {
   const strangers = engine.people.strangers.map((name) => ({ kind: 'stranger', name }) as const);
   const differences = new Differences([...principals.subjects, ...strangers], MAX_COUNTEREXAMPLES);
-  const reaching = proveData(engine, snapshot, principals, differences);
-  proveRights(engine, snapshot, principals, reaching, differences);
+  const routines = new ExpectedRoutines(snapshot, principals, engine.width);
+  const reaching = proveData(engine, snapshot, principals, routines, differences);
+  proveRights(engine, snapshot, principals, { reaching, routines }, differences);
   return findingsOf(differences, engine, snapshot);
 }
 
@@ -57,7 +59,7 @@ export function withEngine(
 /** What the snapshot calls catalogs, schemas, tables and session properties. */
 function namesIn({ grants, policies, settings }: Snapshot): string[] {
   const { writableCatalogs, readableCatalogs, metadataCatalog, sessionProperties } = settings;
-  const nodes = [...grants, ...policies].flatMap(({ resource }) => namesOf(resource));
+  const nodes = [...grants, ...policies].flatMap(({ resource }) => [...namesOf(resource), resource.routine ?? '']);
   const closed = metadataCatalog === null ? [] : [metadataCatalog];
   return [...nodes, ...writableCatalogs, ...readableCatalogs, ...closed, ...sessionProperties];
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { PolicyPrincipal, Principal } from '../../../src/trino-rules/model/principal.js';
-import { PRIVILEGES, type Privilege } from '../../../src/trino-rules/model/privilege.js';
-import type { Node } from '../../../src/trino-rules/model/node.js';
+import { type Privilege, privilegesOn } from '../../../src/trino-rules/model/privilege.js';
+import { nodeOf, type Node } from '../../../src/trino-rules/model/node.js';
 import type {
   Snapshot,
   SnapshotGrant,
@@ -166,20 +166,32 @@ function anyResource({ names }: Parts): fc.Arbitrary<Node> {
   );
 }
 
-function anyPrivileges(): fc.Arbitrary<Privilege[]> {
-  return fc.subarray([...PRIVILEGES], { minLength: 1 });
+/** A table's, or a routine beside it. */
+function anyNode(stuff: Parts): fc.Arbitrary<Node> {
+  return fc
+    .tuple(anyResource(stuff), fc.nat(5))
+    .map(([{ catalog, schema, table }, chance]) =>
+      nodeOf(chance === 0 ? { catalog, schema, routine: table } : { catalog, schema, table }),
+    );
+}
+
+function privilegesAt(node: Node, maxLength = Infinity): fc.Arbitrary<Privilege[]> {
+  const open = privilegesOn(node);
+  return fc.subarray(open, { minLength: 1, maxLength: Math.min(open.length, maxLength) });
 }
 
 function anyGrant(stuff: Parts): fc.Arbitrary<SnapshotGrant> {
   const moment = fc.constantFrom(-1, 0, 1).map((millis) => new Date(NOW.getTime() + millis));
-  return fc.record({
-    id: fc.constant(0),
-    principal: anyPrincipal(stuff),
-    resource: anyResource(stuff),
-    privileges: anyPrivileges(),
-    expiresAt: fc.oneof({ weight: 4, arbitrary: fc.constant(null) }, moment),
-    revokedAt: fc.oneof({ weight: 9, arbitrary: fc.constant(null) }, fc.constant(new Date(NOW.getTime() - 1))),
-  });
+  return anyNode(stuff).chain((resource) =>
+    fc.record({
+      id: fc.constant(0),
+      principal: anyPrincipal(stuff),
+      resource: fc.constant(resource),
+      privileges: privilegesAt(resource),
+      expiresAt: fc.oneof({ weight: 4, arbitrary: fc.constant(null) }, moment),
+      revokedAt: fc.oneof({ weight: 9, arbitrary: fc.constant(null) }, fc.constant(new Date(NOW.getTime() - 1))),
+    }),
+  );
 }
 
 function anyPolicy(stuff: Parts): fc.Arbitrary<SnapshotPolicy> {
@@ -192,12 +204,14 @@ function anyPolicy(stuff: Parts): fc.Arbitrary<SnapshotPolicy> {
     row_filter: fc.record({ ...base, kind: fc.constant('row_filter' as const), resource, expression }),
     column_mask: fc.record({ ...base, kind: fc.constant('column_mask' as const), resource: column, expression }),
     hidden_column: fc.record({ ...base, kind: fc.constant('hidden_column' as const), resource: column }),
-    deny: fc.record({
-      ...base,
-      kind: fc.constant('deny' as const),
-      resource,
-      privileges: fc.subarray([...PRIVILEGES], { minLength: 1, maxLength: 3 }),
-    }),
+    deny: anyNode(stuff).chain((node) =>
+      fc.record({
+        ...base,
+        kind: fc.constant('deny' as const),
+        resource: fc.constant(node),
+        privileges: privilegesAt(node, 3),
+      }),
+    ),
   };
   return fc.oneof(...stuff.kinds.map((kind) => byKind[kind]));
 }

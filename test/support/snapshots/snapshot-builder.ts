@@ -1,6 +1,6 @@
 import { nodeOf, type Node } from '../../../src/trino-rules/model/node.js';
 import type { PolicyPrincipal, Principal } from '../../../src/trino-rules/model/principal.js';
-import { PRIVILEGES, type Privilege } from '../../../src/trino-rules/model/privilege.js';
+import { PRIVILEGES, type Privilege, privilegesOn } from '../../../src/trino-rules/model/privilege.js';
 import type { ColumnResource } from '../../../src/trino-rules/model/resource.js';
 import type {
   Snapshot,
@@ -25,7 +25,8 @@ export const SETTINGS: SnapshotSettings = {
 
 /**
  * Builds a small snapshot: a call selects a subject, the next ones add its grants and policies.
- * Users are created when they are first named. Paths are written `catalog.schema.table`; an empty one is everything.
+ * Users are created when they are first named. Paths are written `catalog.schema.table`, of a routine `catalog.schema.routine()`;
+ * an empty one is everything.
  */
 export function aSnapshot(): SnapshotBuilder {
   return new SnapshotBuilder();
@@ -76,7 +77,7 @@ class SnapshotBuilder {
     return this;
   }
 
-  mayNot(path: string, privileges = PRIVILEGES.join(','), ...except: Principal[]): this {
+  mayNot(path: string, privileges = privilegesOn(at(path)).join(), ...except: Principal[]): this {
     return this.policy({ ...this.about(except), kind: 'deny', resource: at(path), privileges: read(privileges) });
   }
 
@@ -131,9 +132,12 @@ class SnapshotBuilder {
   }
 }
 
-function at(path: string): Node {
-  const [catalog, schema, table] = path === '' ? [] : path.split('.');
-  return nodeOf({ catalog, schema, table });
+/** The node of a path. */
+export function at(path: string): Node {
+  const [catalog, schema, name] = path === '' ? [] : path.split('.');
+  return nodeOf(
+    name?.endsWith('()') ? { catalog, schema, routine: name.slice(0, -2) } : { catalog, schema, table: name },
+  );
 }
 
 function of(path: string, column: string): ColumnResource {

@@ -1,0 +1,17 @@
+import { covers, isInTree, nodeOf, type Node } from './node.js';
+import { isOverData } from './privilege.js';
+import type { SnapshotPolicy } from './snapshot.js';
+
+/**
+ * Whether a policy restricts data for those whom it applies to: a filter, a mask, a hidden column, or a deny of any right over data.
+ * Restrictions win over ownership and over routines (access model, section 1), whether they bite or not.
+ */
+export function restrictsData(policy: SnapshotPolicy): boolean {
+  return isInTree(policy.resource) && (policy.kind !== 'deny' || policy.privileges.some(isOverData));
+}
+
+/** Whether a policy is on everything, on the catalog of `node`, or anywhere below that; where no catalog is named, on everything. */
+export function isAroundCatalogOf(node: Node, { resource }: SnapshotPolicy): boolean {
+  const { catalog } = node;
+  return covers(resource, nodeOf({ catalog })) || (catalog !== undefined && resource.catalog === catalog);
+}
