@@ -3,7 +3,7 @@ import 'reflect-metadata';
 import { InvalidArgumentError, Option } from 'commander';
 import { loaded, newProgram, runProgram } from './commands/program.js';
 import { addRulesCommands } from './commands/rules-commands.js';
-import { PRIVILEGES } from './trino-rules/model/privilege.js';
+import { ASKED_PRIVILEGES } from './commands/explain-question.js';
 
 const program = newProgram('grantline', 'Who may see which data, compiled, proved and published.');
 
@@ -60,12 +60,17 @@ acl
   .command('explain')
   .description('whether somebody may do something, the rule that decides, and why')
   .requiredOption('--user <name>', 'an account or an engine principal, by its name')
-  .requiredOption('--catalog <name>')
-  .requiredOption('--privilege <privilege>', `one of ${PRIVILEGES.join(', ')}`)
+  .requiredOption('--privilege <privilege>', `one of ${ASKED_PRIVILEGES.join(', ')}`)
+  .option('--catalog <name>')
   .option('--schema <name>')
   .option('--table <name>')
   .option('--column <name>')
-  .option('--rules <file>', 'ask this rules file, without a database')
+  .option('--routine <name>', 'a function or a procedure')
+  .option('--property <name>', 'a session property')
+  .option('--as <user>', 'whom the user would act as')
+  .option('--of <user>', 'whose queries; default: of any other user')
+  .option('--rules <file>', 'ask this rules file, or a manifest with one, without a database')
+  .option('--users <file>', 'with --rules: groups, one user a line: ana: analysts, sales')
   .option('--json', 'print the answer as JSON')
   .action(loaded(async () => (await import('./commands/acl-explain.js')).explainAccess));
 acl

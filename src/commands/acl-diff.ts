@@ -2,10 +2,9 @@ import { accessDiffForm, accessDiffLines } from '../trino-rules/diff/access-diff
 import { diffRules } from '../trino-rules/diff/rules-diff.js';
 import { BudgetExceeded, WorkBudget } from '../trino-rules/document/work-budget.js';
 import { diffForeign, type ForeignDiff } from '../rules-files/foreign/foreign-diff.js';
-import { type ForeignRulesFile, readForeignRulesFile } from './foreign-rules-file.js';
-import { bytesOf } from './given-file.js';
-import { print, printable, remark, remarkPlaced } from './output.js';
-import { readUsers, type UserLine } from './users-file.js';
+import { readForeignRules, type ReadRulesFile } from './foreign-rules-file.js';
+import { print, printable, remark } from './output.js';
+import { readListedUsers, type UserLine } from './users-file.js';
 
 /** Some seconds for a file of a mebibyte. */
 const STEPS_PER_CHARACTER = 1_000;
@@ -13,8 +12,6 @@ const STEPS_AT_LEAST = 1_000_000_000;
 
 /** Of both texts together: takes more than a second. */
 const LARGE = 500_000;
-
-type ReadFile = Extract<ForeignRulesFile, { kind: 'read' }>;
 
 /**
  * Changes from one rules file to another, in rules and in access, for everybody or the users of a list. Needs no settings. Exit
@@ -25,8 +22,8 @@ export async function diffRulesFiles(
   after: string,
   { users, json }: { users?: string; json?: true },
 ): Promise<number> {
-  const [former, next] = [await readRules(before), await readRules(after)];
-  const listed = users === undefined ? 'everybody' : readList(users);
+  const [former, next] = [await readForeignRules(before), await readForeignRules(after)];
+  const listed = users === undefined ? 'everybody' : readListedUsers(users);
   if (former === null || next === null || listed === null) return 2;
   const compared = compare(former, next, listed === 'everybody' ? null : listed);
   if (compared === null) {
@@ -59,8 +56,8 @@ export async function diffRulesFiles(
 }
 
 /** Null: they combine too much. */
-function compare(before: ReadFile, after: ReadFile, users: readonly UserLine[] | null): ForeignDiff | null {
-  const ruleCount = ({ rules }: ReadFile): number => [...rules.values()].flat().length;
+function compare(before: ReadRulesFile, after: ReadRulesFile, users: readonly UserLine[] | null): ForeignDiff | null {
+  const ruleCount = ({ rules }: ReadRulesFile): number => [...rules.values()].flat().length;
   if (before.text.length + after.text.length > LARGE)
     remark(`comparing ${ruleCount(before)} rules with ${ruleCount(after)}`);
   const steps = STEPS_AT_LEAST + STEPS_PER_CHARACTER * (before.text.length + after.text.length);
@@ -70,25 +67,4 @@ function compare(before: ReadFile, after: ReadFile, users: readonly UserLine[] |
     if (error instanceof BudgetExceeded) return null;
     throw error;
   }
-}
-
-/** Null: it cannot be read, and every problem has been printed. */
-async function readRules(path: string): Promise<ReadFile | null> {
-  const bytes = bytesOf(path);
-  if (bytes === null) return null;
-  const reading = await readForeignRulesFile(bytes);
-  if (reading.kind === 'read') return reading;
-  remarkPlaced(path, reading.problems);
-  return null;
-}
-
-/** Null: as above. */
-function readList(path: string): UserLine[] | null {
-  const bytes = bytesOf(path);
-  if (bytes === null) return null;
-  const users = readUsers(bytes.toString());
-  const nameless = users.find(({ name }) => name === '');
-  if (nameless === undefined) return users;
-  remark(`${path}:${nameless.line}:1 there is no name before the colon`);
-  return null;
 }

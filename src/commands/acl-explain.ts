@@ -1,99 +1,146 @@
 import type { explanationForm } from '../grants/domain/explanation-form.js';
-import { nameProblem, resourceNameProblem } from '../kernel/name.js';
-import { traceRules } from '../trino-rules/answers/rule-trace.js';
-import { pathOf } from '../trino-rules/engine/access-fact.js';
-import { nameOfRule, textOfRule } from '../trino-rules/engine/deciding-rule.js';
-import { Evaluator } from '../trino-rules/engine/evaluator.js';
-import { nodeOf, type Node } from '../trino-rules/model/node.js';
-import { PRIVILEGE_TERMS, PRIVILEGES, type Privilege } from '../trino-rules/model/privilege.js';
+import { formatOf, type SectionName } from '../rules-files/check/engine-format.js';
+import { explainForeign, type ForeignExplanation } from '../rules-files/foreign/foreign-explanation.js';
+import { BudgetExceeded, WorkBudget } from '../trino-rules/document/work-budget.js';
+import { describePermission } from '../trino-rules/engine/access-fact.js';
+import { nameOfRule } from '../trino-rules/engine/deciding-rule.js';
 import type { Question } from '../trino-rules/model/question.js';
-import { print, remark } from './output.js';
-import { readRulesFile } from './rules-file.js';
+import { type QuestionOptions, type Questions, questionsOf } from './explain-question.js';
+import { readForeignRules, type ReadRulesFile } from './foreign-rules-file.js';
+import { print, printable, remark } from './output.js';
+import { readListedUsers } from './users-file.js';
 
-/** A privilege at a node, or at a column in its tables. */
-interface Asked {
-  resource: Node;
-  column?: string | undefined;
-  privilege: Privilege;
-}
-
-interface Options {
-  user: string;
-  catalog: string;
-  schema?: string;
-  table?: string;
-  column?: string;
-  privilege: string;
+interface Options extends QuestionOptions {
   rules?: string;
+  users?: string;
   json?: true;
 }
 
-type Explanation = Omit<ReturnType<typeof explanationForm>, 'published' | 'smallest_change'> &
-  Partial<Pick<ReturnType<typeof explanationForm>, 'published' | 'smallest_change'>>;
+interface FileExplanation {
+  allowed: boolean;
+  /** The place in the file, too. */
+  rule: { section: SectionName; index: number; text: string; line: number; column: number } | null;
+  considered: { section: SectionName; index: number }[];
+  grants: [];
+  policies: [];
+  /** The section that decides, and is not in the file. */
+  absent_section: SectionName | null;
+}
+
+type Explanation = FileExplanation | ReturnType<typeof explanationForm>;
 
 /**
  * Explains an answer out of the database and the published rules, or of one rules file alone. Exit code 0: there is an answer, whatever
- * it is; 2: a wrong question, or a file that cannot be read.
+ * it is; 2: a wrong question, a file that cannot be read or that the engine refuses, or a rule that cannot be judged.
  */
 export async function explainAccess(options: Options): Promise<number> {
-  const asked = askedBy(options);
-  if (asked === null) return 2;
-  const { user, rules, json } = options;
-  const question = PRIVILEGE_TERMS[asked.privilege].asks(asked.resource, asked.column);
-  const explanation = rules === undefined ? await fromDatabase(user, question) : fromFile(user, question, rules);
-  if (explanation === null) return 2;
-  print(json ? JSON.stringify(explanation) : explanationText(user, asked, explanation));
+  const asked = questionsOf(options);
+  const problems = 'problems' in asked ? asked.problems : [];
+  const { user, rules, users, json } = options;
+  if (users !== undefined && rules === undefined) problems.push('--users says who is in which group for --rules');
+  if ('problems' in asked || problems.length > 0) {
+    for (const problem of problems) remark(problem);
+    return 2;
+  }
+  const explain = rules === undefined ? fromDatabase(user) : await fromFile(user, rules, users);
+  const answer = explain && (await firstAllowed(asked.questions, explain));
+  if (answer === null) return 2;
+  print(json ? JSON.stringify(answer.explanation) : explanationText(user, answer.question, answer.explanation));
   return 0;
 }
 
-/** Loads the service's modules, which takes seconds: a file needs none of them. */
-async function fromDatabase(user: string, question: Question): Promise<Explanation> {
-  const { explainFromDatabase } = await import('./explain-from-database.js');
-  return explainFromDatabase(user, question);
+type Explain = (question: Question) => Explanation | null | Promise<Explanation | null>;
+
+/** Null: a rule cannot be judged, which has been printed. */
+async function firstAllowed(
+  questions: Questions,
+  explain: Explain,
+): Promise<{ question: Question; explanation: Explanation } | null> {
+  const [question, ...others] = questions;
+  const explanation = await explain(question);
+  if (explanation === null) return null;
+  const [next, ...rest] = others;
+  return explanation.allowed || next === undefined ? { question, explanation } : firstAllowed([next, ...rest], explain);
 }
 
-function fromFile(user: string, question: Question, file: string): Explanation | null {
-  const rules = readRulesFile(file);
-  if (rules === null) return null;
-  const { allowed, rule, considered } = traceRules(new Evaluator(rules.document), user, question);
-  const text = rule && textOfRule(rules.document, rule);
-  return { allowed, rule: rule && { ...rule, text }, considered, grants: [], policies: [] };
+function fromDatabase(user: string): Explain {
+  return async (question) => {
+    // Loads the service's modules, which takes seconds: a file needs none of them.
+    const { explainFromDatabase } = await import('./explain-from-database.js');
+    return explainFromDatabase(user, question);
+  };
 }
 
-/** Null: the options do not make a question, and every problem has been printed. */
-function askedBy({ user, catalog, schema, table, column, privilege }: Options): Asked | null {
-  const asked = PRIVILEGES.find((one) => one === privilege.toUpperCase());
-  const names = { catalog, schema, table, column };
-  const problems = [
-    ...[nameProblem(user)].flatMap((problem) => (problem === null ? [] : [`--user ${problem}`])),
-    ...Object.entries(names).flatMap(([level, name]) => {
-      const problem = name === undefined ? null : resourceNameProblem(name);
-      return problem === null ? [] : [`--${level} ${problem}`];
-    }),
-    ...(table !== undefined && schema === undefined ? ['--table needs a --schema'] : []),
-    ...(asked === undefined ? [`--privilege must be one of ${PRIVILEGES.join(', ')}`] : []),
-  ];
-  for (const problem of problems) remark(problem);
-  if (asked === undefined || problems.length > 0) return null;
-  return { resource: nodeOf({ catalog, schema, table }), column, privilege: asked };
+/** Some seconds. */
+const STEPS = 1_000_000_000;
+
+/** Null: a file cannot be read, which has been printed. */
+async function fromFile(name: string, path: string, users: string | undefined): Promise<Explain | null> {
+  const file = await readForeignRules(path);
+  const listed = users === undefined ? [] : readListedUsers(users);
+  if (file === null || listed === null) return null;
+  const known = listed.find((user) => user.name === name);
+  if (users !== undefined && known === undefined)
+    remark(printable(`${users}: there is no ${name}, who is in no group then`));
+  const groups = users === undefined ? null : (known?.groups ?? []);
+  return (question) => {
+    try {
+      return fileExplanation(path, file, explainForeign(file.rules, { name, groups }, question, new WorkBudget(STEPS)));
+    } catch (error) {
+      if (!(error instanceof BudgetExceeded)) throw error;
+      remark(`${path}: the rules combine more names than can be judged`);
+      return null;
+    }
+  };
 }
 
-function explanationText(user: string, { resource, column, privilege }: Asked, explanation: Explanation): string {
-  const { allowed, rule, considered, grants, policies, published, smallest_change: change } = explanation;
-  const node = column === undefined ? pathOf(resource) : `column ${column} of ${pathOf(resource)}`;
+function fileExplanation(path: string, file: ReadRulesFile, explanation: ForeignExplanation): FileExplanation | null {
+  if (explanation.kind === 'undecided') {
+    const { line, column } = file.placeOf(explanation.at);
+    const cure = explanation.isForGroups ? ': name the users and their groups with --users FILE' : '';
+    remark(printable(`${path}:${line}:${column} ${explanation.rule.place}: ${explanation.message}${cure}`));
+    return null;
+  }
+  const { allowed, rule, considered, absent } = explanation;
+  return {
+    allowed,
+    rule: rule && { section: rule.section, index: rule.index, text: rule.text, ...file.placeOf(rule.at) },
+    considered: considered.map(({ section, index }) => ({ section, index })),
+    grants: [],
+    policies: [],
+    absent_section: absent,
+  };
+}
+
+function explanationText(user: string, question: Question, explanation: Explanation): string {
+  const { allowed, considered, grants, policies } = explanation;
   const list = (ids: readonly number[]): string => (ids.length === 0 ? '-' : ids.join(', '));
+  const named = considered.map(nameOfRule).join(', ');
   return [
-    `${user} ${allowed ? 'may' : 'may not'} ${privilege} ${node}`,
-    `  rule              ${rule ? `${nameOfRule(rule)}  ${rule.text ?? ''}` : 'none matches'}`,
-    `  tried before      ${considered.length === 0 ? '-' : considered.map(nameOfRule).join(', ')}`,
-    ...(published === undefined
-      ? []
-      : [`  grants            ${list(grants)}`, `  policies          ${list(policies)}`]),
-    ...(published
-      ? [`  published         version ${published.version} ${published.allowed ? 'allows' : 'denies'} it`]
+    `${user} ${allowed ? 'may' : 'may not'} ${describePermission(question)}`,
+    `  rule              ${ruleLine(explanation)}`,
+    `  tried before      ${named || '-'}`,
+    ...('published' in explanation
+      ? [
+          `  grants            ${list(grants)}`,
+          `  policies          ${list(policies)}`,
+          ...(explanation.published
+            ? [
+                `  published         version ${explanation.published.version} ${explanation.published.allowed ? 'allows' : 'denies'} it`,
+              ]
+            : []),
+          `  to turn it round  ${explanation.smallest_change?.steps.map((step) => JSON.stringify(step)).join('; ') ?? '-'}`,
+        ]
       : []),
-    ...(change === undefined
-      ? []
-      : [`  to turn it round  ${change?.steps.map((step) => JSON.stringify(step)).join('; ') ?? '-'}`]),
   ].join('\n');
+}
+
+function ruleLine(explanation: Explanation): string {
+  const { rule } = explanation;
+  if (rule !== null) return `${nameOfRule(rule)}  ${rule.text ?? ''}`;
+  const absent = 'absent_section' in explanation ? explanation.absent_section : null;
+  if (absent === null) return 'none matches';
+  const { whenAbsent } = formatOf(absent);
+  const meaning = explanation.allowed ? (whenAbsent?.meaning ?? 'everybody may then') : 'nobody may then';
+  return `there is no section "${absent}": ${meaning}`;
 }

@@ -4,15 +4,23 @@ import { readLeniently } from '../rules-files/check/lenient-reader.js';
 import { TextPositions } from '../trino-rules/document/finding.js';
 import { decodeFile } from './check/decode.js';
 import { readSource } from './check/rules-source.js';
+import { bytesOf } from './given-file.js';
+import { remarkPlaced } from './output.js';
 
 export interface Place {
   line: number;
   column: number;
 }
 
-export type ForeignRulesFile =
-  | { kind: 'read'; rules: ForeignRules; at: number; placeOf(offset: number): Place; text: string }
-  | { kind: 'refused'; problems: ({ message: string } & Place)[] };
+export interface ReadRulesFile {
+  kind: 'read';
+  rules: ForeignRules;
+  at: number;
+  placeOf(offset: number): Place;
+  text: string;
+}
+
+export type ForeignRulesFile = ReadRulesFile | { kind: 'refused'; problems: ({ message: string } & Place)[] };
 
 /** Reads the one rules file that a file is, or that the manifests in it hold. Refused is what the engine refuses. */
 export async function readForeignRulesFile(bytes: Uint8Array): Promise<ForeignRulesFile> {
@@ -39,4 +47,14 @@ export async function readForeignRulesFile(bytes: Uint8Array): Promise<ForeignRu
   function placed({ message, at }: { message: string; at: number }): { message: string } & Place {
     return { message, ...positions.of(at) };
   }
+}
+
+/** As above, of a file that the command line names. Null: it cannot be read, and every problem has been printed. */
+export async function readForeignRules(path: string): Promise<ReadRulesFile | null> {
+  const bytes = bytesOf(path);
+  if (bytes === null) return null;
+  const reading = await readForeignRulesFile(bytes);
+  if (reading.kind === 'read') return reading;
+  remarkPlaced(path, reading.problems);
+  return null;
 }

@@ -1,4 +1,6 @@
 import type { ListedUser } from '../rules-files/foreign/audiences.js';
+import { bytesOf } from './given-file.js';
+import { remark } from './output.js';
 
 /** A listed user and the line of the file. */
 export interface UserLine extends ListedUser {
@@ -41,4 +43,15 @@ export function readUsers(text: string): UserLine[] {
     users.set(name, { name, groups: [...(known?.groups ?? []), ...groups], line: known?.line ?? line });
   }
   return [...users.values()];
+}
+
+/** The users of a file that the command line names. Null: it cannot be read, and the problem has been printed. */
+export function readListedUsers(path: string): UserLine[] | null {
+  const bytes = bytesOf(path);
+  if (bytes === null) return null;
+  const users = readUsers(bytes.toString());
+  const nameless = users.find(({ name }) => name === '');
+  if (nameless === undefined) return users;
+  remark(`${path}:${nameless.line}:1 there is no name before the colon`);
+  return null;
 }

@@ -42,7 +42,7 @@ describe('answers at the command line', () => {
   it('acl explain: by the database and the published rules', async () => {
     const { code, stdout } = await run('explain', '--user', 'Bob', ...ORDERS, '--privilege', 'select');
     expect(code).toBe(0);
-    expect(stdout).toContain('Bob may SELECT sales.eu.orders');
+    expect(stdout).toContain('Bob may SELECT from sales.eu.orders');
     expect(stdout).toMatch(/rule +tables\[\d+\] {2}\{.*"user":"bob"/);
     expect(stdout).toContain(`grants            ${grant}`);
     expect(stdout).toContain('version 1 allows it');

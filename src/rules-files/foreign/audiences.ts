@@ -81,6 +81,36 @@ export const ANYBODY: Audiences = {
 /** A control character, which is in no name. */
 const NOBODY = '\u0001';
 
+/** One user alone: the other rules stay in their places, and match nobody. */
+export class AskedUser implements Audiences {
+  readonly everybody = undefined;
+  private readonly listed: ListedUsers;
+
+  /** @param groups null: they are not known */
+  constructor(
+    readonly name: string,
+    private readonly groups: readonly string[] | null,
+    patterns: PatternCache,
+  ) {
+    this.listed = new ListedUsers([{ name, groups: groups ?? [] }], patterns);
+  }
+
+  audience(rule: ForeignRule): Audience {
+    const isKnown = this.groups !== null || groupPattern(rule) === undefined;
+    const isJudged = isKnown && this.listed.isJudged(rule);
+    return { user: this.mayBeAbout(rule) ? undefined : NOBODY, isJudged };
+  }
+
+  namesOf(rule: ForeignRule): string[] {
+    return this.mayBeAbout(rule) ? [this.name] : [];
+  }
+
+  private mayBeAbout(rule: ForeignRule): boolean {
+    if (this.groups !== null) return this.listed.namesOf(rule).length > 0;
+    return !isForRole(rule) && this.listed.mayMatch(userPattern(rule)?.text, this.name);
+  }
+}
+
 /** Finds the users that rules are about, as the engine does: by name, by any of their groups, and never by a role. */
 export class ListedUsers implements Audiences {
   readonly everybody: string;

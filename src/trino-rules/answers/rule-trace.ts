@@ -35,7 +35,8 @@ function askedFirst(question: Question): Question {
 }
 
 /** Of the sections that the engine asks in turn: catalogs, which gate everything below, then that of the rule that decides. */
-function triedBefore({ first, rules }: Evaluator, user: string, asked: Question, decided: RuleAt | null): RuleAt[] {
+function triedBefore(evaluator: Evaluator, user: string, asked: Question, decided: RuleAt | null): RuleAt[] {
+  const { first, rules } = evaluator;
   const before = <Key extends string>(
     section: keyof RulesDocument,
     tried: readonly Patterned<NoInfer<Key>>[],
@@ -49,20 +50,21 @@ function triedBefore({ first, rules }: Evaluator, user: string, asked: Question,
     const gate = first.index(rules.catalogs, { catalog, user }) ?? rules.catalogs.length;
     return before('catalogs', rules.catalogs.slice(0, gate + 1), { catalog });
   };
+  const isShut = (catalog: string): boolean => decided?.section === 'catalogs' || !evaluator.mayRead(user, catalog);
   switch (asked.about) {
     case 'catalog-mode':
       return before('catalogs', rules.catalogs, { catalog: asked.resource.catalog });
     case 'schema-ownership':
     case 'privilege': {
       const { catalog, schema, table } = tableAt(asked.resource);
-      if (decided?.section === 'catalogs') return gates(catalog);
+      if (isShut(catalog)) return gates(catalog);
       return asked.about === 'privilege'
         ? [...gates(catalog), ...before('tables', rules.tables, { catalog, schema, table })]
         : [...gates(catalog), ...before('schemas', rules.schemas, { catalog, schema })];
     }
     case 'routine': {
       const { catalog, schema, routine } = routineAt(asked.resource);
-      if (decided?.section === 'catalogs') return gates(catalog);
+      if (isShut(catalog)) return gates(catalog);
       return asked.kind === 'function'
         ? [...gates(catalog), ...before('functions', rules.functions, { catalog, schema, function: routine })]
         : [...gates(catalog), ...before('procedures', rules.procedures, { catalog, schema, procedure: routine })];
@@ -79,6 +81,7 @@ function triedBefore({ first, rules }: Evaluator, user: string, asked: Question,
       return before('system_information', rules.system_information, {});
     case 'session-property': {
       const { catalog, property } = asked;
+      if (catalog !== null && isShut(catalog)) return gates(catalog);
       return catalog === null
         ? before('system_session_properties', rules.system_session_properties, { property })
         : [

@@ -47,6 +47,7 @@ export function decidingRule(evaluator: Evaluator, fact: AccessFact, user: strin
       return at('system_information', first.index(rules.system_information, { user }));
     case 'session-property': {
       const { catalog, property } = fact;
+      if (catalog !== null && !evaluator.mayRead(user, catalog)) return gate(catalog);
       return catalog === null
         ? at('system_session_properties', first.index(rules.system_session_properties, { user, property }))
         : at('catalog_session_properties', first.index(rules.catalog_session_properties, { user, catalog, property }));
@@ -55,7 +56,7 @@ export function decidingRule(evaluator: Evaluator, fact: AccessFact, user: strin
 }
 
 /** `tables[12]` */
-export function nameOfRule({ section, index }: RuleAt): string {
+export function nameOfRule({ section, index }: { section: string; index: number }): string {
   return `${section}[${index}]`;
 }
 

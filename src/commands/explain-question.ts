@@ -1,0 +1,128 @@
+import { nameProblem, resourceNameProblem } from '../kernel/name.js';
+import { type Node, nodeOf } from '../trino-rules/model/node.js';
+import { PRIVILEGE_TERMS, PRIVILEGES } from '../trino-rules/model/privilege.js';
+import type { Question } from '../trino-rules/model/question.js';
+
+/** What the command line asks about a user; each option is the name of one thing. */
+export interface QuestionOptions {
+  user: string;
+  privilege: string;
+  catalog?: string;
+  schema?: string;
+  table?: string;
+  column?: string;
+  routine?: string;
+  property?: string;
+  /** Whom the user would act as. */
+  as?: string;
+  /** Whose queries. */
+  of?: string;
+}
+
+/** The first question that is answered with yes holds, else the last. */
+export type Questions = readonly [Question, ...Question[]];
+
+type Part = Exclude<keyof QuestionOptions, 'user' | 'privilege'>;
+
+interface Kind {
+  needs: readonly Part[];
+  /** What may be named besides. */
+  takes: readonly Part[];
+  asks: (node: Node, options: QuestionOptions) => Questions;
+}
+
+const ON_TABLES = { needs: ['catalog'], takes: ['schema', 'table', 'column'] } as const;
+const ON_ROUTINES = { needs: ['catalog'], takes: ['schema', 'routine'] } as const;
+const ON_QUERIES = { needs: [], takes: ['of'] } as const;
+const ON_ENGINE = { needs: [], takes: [] } as const;
+
+function onRoutines(kind: 'function' | 'procedure', privilege: 'EXECUTE' | 'GRANT_EXECUTE'): Kind {
+  return { ...ON_ROUTINES, asks: (resource) => [{ about: 'routine', kind, resource, privilege }] };
+}
+
+/** By what is asked for: the privileges of grants, and what else a rules file decides. */
+const KINDS: Readonly<Record<string, Kind>> = {
+  ...Object.fromEntries(
+    PRIVILEGES.map((privilege): [string, Kind] => [
+      privilege,
+      { ...ON_TABLES, asks: (node, { column }) => [PRIVILEGE_TERMS[privilege].asks(node, column)] },
+    ]),
+  ),
+  SCHEMA_OWNERSHIP: {
+    needs: ['catalog'],
+    takes: ['schema'],
+    asks: (resource) => [{ about: 'schema-ownership', resource }],
+  },
+  TABLE_OWNERSHIP: {
+    ...ON_TABLES,
+    asks: (resource, { column }) => [{ about: 'privilege', privilege: 'OWNERSHIP', resource, column }],
+  },
+  EXECUTE_FUNCTION: onRoutines('function', 'EXECUTE'),
+  GRANT_EXECUTE_FUNCTION: onRoutines('function', 'GRANT_EXECUTE'),
+  CALL_PROCEDURE: onRoutines('procedure', 'EXECUTE'),
+  ENTER_CATALOG: {
+    needs: ['catalog'],
+    takes: [],
+    asks: (_, { catalog = '' }) => [
+      { about: 'catalog-mode', resource: { catalog }, mode: 'all' },
+      { about: 'catalog-mode', resource: { catalog }, mode: 'read-only' },
+    ],
+  },
+  EXECUTE_QUERIES: { ...ON_ENGINE, asks: () => [{ about: 'queries', right: 'execute' }] },
+  VIEW_QUERIES: { ...ON_QUERIES, asks: (_, { of: owner }) => [{ about: 'queries', right: 'view', owner }] },
+  KILL_QUERIES: { ...ON_QUERIES, asks: (_, { of: owner }) => [{ about: 'queries', right: 'kill', owner }] },
+  READ_SYSTEM_INFORMATION: { ...ON_ENGINE, asks: () => [{ about: 'system-information', right: 'read' }] },
+  WRITE_SYSTEM_INFORMATION: { ...ON_ENGINE, asks: () => [{ about: 'system-information', right: 'write' }] },
+  IMPERSONATE: {
+    needs: ['as'],
+    takes: [],
+    asks: (_, { as: newUser = '' }) => [{ about: 'impersonation', newUser }],
+  },
+  SET_SESSION: {
+    needs: ['property'],
+    takes: ['catalog'],
+    asks: (_, { property = '', catalog = null }) => [{ about: 'session-property', property, catalog }],
+  },
+};
+
+export const ASKED_PRIVILEGES = Object.keys(KINDS);
+
+const PROBLEMS: Readonly<Record<Part, (name: string) => string | null>> = {
+  catalog: resourceNameProblem,
+  schema: resourceNameProblem,
+  table: resourceNameProblem,
+  column: resourceNameProblem,
+  routine: resourceNameProblem,
+  property: nameProblem,
+  as: nameProblem,
+  of: nameProblem,
+};
+
+const PARTS = Object.keys(PROBLEMS) as Part[];
+
+/** What the options ask; else every problem of them. */
+export function questionsOf(options: QuestionOptions): { questions: Questions } | { problems: string[] } {
+  const privilege = options.privilege.toUpperCase();
+  const kind = KINDS[privilege];
+  const given = PARTS.filter((part) => options[part] !== undefined);
+  const names = [
+    { option: 'user', problem: nameProblem(options.user) },
+    ...given.map((option) => ({ option, problem: PROBLEMS[option](options[option] ?? '') })),
+  ];
+  const problems = names.flatMap(({ option, problem }) => (problem === null ? [] : [`--${option} ${problem}`]));
+  if (options.as === options.user) problems.push('--as must name another user: the engine does not ask about oneself');
+  if (options.of === options.user) problems.push("--of must name another user: one's own queries are always open");
+  for (const part of ['table', 'routine'] as const)
+    if (options[part] !== undefined && options.schema === undefined) problems.push(`--${part} needs a --schema`);
+  if (kind === undefined) problems.push(`--privilege must be one of ${ASKED_PRIVILEGES.join(', ')}`);
+  else {
+    const named = [...kind.needs, ...kind.takes];
+    problems.push(
+      ...kind.needs.filter((part) => !given.includes(part)).map((part) => `${privilege} needs --${part}`),
+      ...given.filter((part) => !named.includes(part)).map((part) => `${privilege} has no --${part}`),
+    );
+  }
+  if (kind === undefined || problems.length > 0) return { problems };
+  const { catalog, schema, table, routine } = options;
+  return { questions: kind.asks(nodeOf({ catalog, schema, table, routine }), options) };
+}

@@ -1,0 +1,102 @@
+import type { SectionName } from '../check/engine-format.js';
+import type { ForeignRule, ForeignRules } from '../check/foreign-rules.js';
+import { traceRules } from '../../trino-rules/answers/rule-trace.js';
+import type { RulesDocument } from '../../trino-rules/document/rules-document.js';
+import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
+import { decidingRule, type RuleAt } from '../../trino-rules/engine/deciding-rule.js';
+import { Evaluator, tableAt } from '../../trino-rules/engine/evaluator.js';
+import type { Question } from '../../trino-rules/model/question.js';
+import { anyPatterns, AskedUser, groupPattern, type ListedUser } from './audiences.js';
+import { foreignDocument } from './foreign-document.js';
+
+export type ForeignExplanation =
+  | {
+      kind: 'decided';
+      allowed: boolean;
+      /** Null: no rule of the section matches, or it is absent. */
+      rule: ForeignRule | null;
+      /** The rules about the same names that the engine tries before, in its order. */
+      considered: ForeignRule[];
+      /** The section that decides and is not in the file; null: it is. */
+      absent: SectionName | null;
+    }
+  /** A rule that would decide, and why it is not known whether it matches. */
+  | { kind: 'undecided'; rule: ForeignRule; at: number; message: string; isForGroups: boolean };
+
+/**
+ * How the engine comes to its answer by the rules of any file that it loads.
+ * @param user with the groups that the engine's group provider gives; null: they are not known
+ * @throws BudgetExceeded
+ */
+export function explainForeign(
+  rules: ForeignRules,
+  user: { name: string; groups: ListedUser['groups'] | null },
+  question: Question,
+  budget: WorkBudget,
+): ForeignExplanation {
+  const patterns = anyPatterns(budget);
+  const asked = new AskedUser(user.name, user.groups, patterns);
+  const foreign = foreignDocument(rules, asked, ({ text }) => text);
+  const { document, unjudged } = foreign;
+  const evaluator = new Evaluator(document, patterns);
+  const sourceAt = (at: RuleAt | null): ForeignRule | null => {
+    const rule = at && document[at.section][at.index];
+    return rule ? foreign.sourceOf(rule) : null;
+  };
+  const trace = traceRules(evaluator, user.name, question);
+  const gate = catalogOf(question);
+  const deciding = [...(gate === null ? [] : [decidingRule(evaluator, entering(gate), user.name)]), trace.rule].flatMap(
+    (at) => sourceAt(at) ?? [],
+  );
+  for (const rule of deciding) {
+    const opaque = unjudged.find((each) => each.rule === rule);
+    const problem = opaque ?? unknownGroups(rule, asked);
+    if (problem !== null)
+      return { kind: 'undecided', rule, at: problem.at, message: problem.message, isForGroups: opaque === undefined };
+  }
+  const isShut = gate !== null && !evaluator.mayRead(user.name, gate);
+  const section = trace.rule?.section ?? (isShut ? 'catalogs' : sectionOf(question));
+  return {
+    kind: 'decided',
+    allowed: trace.allowed,
+    rule: sourceAt(trace.rule),
+    considered: trace.considered.flatMap((at) => sourceAt(at) ?? []),
+    absent: rules.has(section) ? null : section,
+  };
+}
+
+function entering(catalog: string): Question {
+  return { about: 'catalog-mode', resource: { catalog }, mode: 'read-only' };
+}
+
+function unknownGroups(rule: ForeignRule, asked: AskedUser): { at: number; message: string } | null {
+  const group = groupPattern(rule);
+  if (group === undefined || asked.audience(rule).isJudged) return null;
+  return { at: group.at, message: `the rule is for groups, and those of ${asked.name} are not known` };
+}
+
+/** The catalog whose rules are asked first; null: none. */
+function catalogOf(question: Question): string | null {
+  if (question.about === 'session-property') return question.catalog;
+  return 'resource' in question ? tableAt(question.resource).catalog : null;
+}
+
+function sectionOf(question: Question): keyof RulesDocument {
+  switch (question.about) {
+    case 'privilege':
+      return 'tables';
+    case 'schema-ownership':
+      return 'schemas';
+    case 'catalog-mode':
+      return 'catalogs';
+    case 'queries':
+    case 'impersonation':
+      return question.about;
+    case 'routine':
+      return question.kind === 'function' ? 'functions' : 'procedures';
+    case 'system-information':
+      return 'system_information';
+    case 'session-property':
+      return question.catalog === null ? 'system_session_properties' : 'catalog_session_properties';
+  }
+}
