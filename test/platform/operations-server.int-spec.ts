@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { Registry } from 'prom-client';
 import { HealthRegistry } from '../../src/platform/health.js';
 import { RawConnection, statusesIn } from '../support/service/raw-connection.js';
@@ -73,6 +74,22 @@ describe('the second port', () => {
     await Promise.all(Array.from({ length: 8 }, client));
 
     expect(made).toBeLessThanOrEqual(1 + (performance.now() - start) / 100);
+  });
+
+  it('sends one answer in each turn of the event loop, also where many have waited', async () => {
+    let order = '';
+    const answered = (_: unknown, response: ServerResponse): void => void response.once('finish', () => (order += 'a'));
+    server.server.on('request', answered);
+    const connections = await Promise.all(Array.from({ length: 5 }, () => RawConnection.open(url)));
+    for (const connection of connections) connection.send('GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(8));
+    while (order.replaceAll('.', '').length < 40) {
+      await new Promise((resolve) => setImmediate(resolve));
+      order += '.';
+    }
+    server.server.off('request', answered);
+
+    expect(order).not.toContain('aaa'); // one may be sent where the loop's turn ends, and the next where it begins
+    for (const connection of connections) connection.destroy();
   });
 
   it('answers more requests than a scraper sends at once, all in their order', async () => {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { type FastifyInstance, fastify } from 'fastify';
 import type { Registry } from 'prom-client';
 import { Refused } from '../../kernel/errors.js';
@@ -16,8 +16,8 @@ const BEAT = 100;
 
 /**
  * The second port: health and metrics, never public, and so without authentication. Its requests must not be able to slow
- * down the first port: at most ten times a second they are answered, all that wait together, and concurrent ones share an
- * answer.
+ * down the first port: at most ten times a second they are answered, all that wait together; they share what is answered, and
+ * each is sent in a turn of the event loop of its own.
  */
 export function operationsServer(health: HealthRegistry, metrics: Registry, connections: Connections): FastifyInstance {
   const methods = new AllowedMethods();
@@ -28,11 +28,12 @@ export function operationsServer(health: HealthRegistry, metrics: Registry, conn
     clientErrorHandler: clientErrorHandler(methods, connections),
   });
   methods.watch(server);
+  const beat = new Beat(BEAT);
   const report = singleFlight(() => health.report());
-  const text = singleFlight(() => metrics.metrics());
   exposeHealth(metrics, report);
-  const beat = beats(BEAT);
-  server.addHook('onRequest', () => beat());
+  const readiness = beat.once(report);
+  const text = beat.once(async () => Buffer.from(await metrics.metrics()));
+  server.addHook('onRequest', () => beat.next());
   server.setErrorHandler((error, request, reply) => {
     const refused = error instanceof Refused ? error : new Refused('internal_error', { cause: error });
     const problem = toProblem(refused, request.id);
@@ -41,19 +42,40 @@ export function operationsServer(health: HealthRegistry, metrics: Registry, conn
   });
   server.get('/health/live', () => ({ status: 'up' }));
   server.get('/health/ready', async (_, reply) => {
-    const found = await report();
+    const found = await readiness();
     return reply.status(found.status === 'down' ? 503 : 200).send(found);
   });
   server.get('/metrics', async (_, reply) => reply.type(metrics.contentType).send(await text()));
   return server;
 }
 
-/** Resolves at once, or so many milliseconds after it last did. */
-function beats(milliseconds: number): () => Promise<void> {
-  let last = -Infinity;
-  return singleFlight(async () => {
-    const wait = last + milliseconds - performance.now();
+class Beat {
+  private count = 0;
+  private last = -Infinity;
+  private line = Promise.resolve();
+
+  constructor(private readonly milliseconds: number) {}
+
+  /** Resolves at once, or so many milliseconds after it last did; for those that waited one after the other. */
+  async next(): Promise<void> {
+    await this.come();
+    this.line = this.line.then(() => nextTurn());
+    await this.line;
+  }
+
+  /** What is made once in a beat. */
+  once<T>(make: () => Promise<T>): () => Promise<T> {
+    let made: { count: number; result: Promise<T> } | null = null;
+    return () => {
+      if (made?.count !== this.count) made = { count: this.count, result: make() };
+      return made.result;
+    };
+  }
+
+  private readonly come = singleFlight(async () => {
+    const wait = this.last + this.milliseconds - performance.now();
     if (wait > 0) await delay(wait);
-    last = performance.now();
+    this.last = performance.now();
+    this.count += 1;
   });
 }
