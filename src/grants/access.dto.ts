@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn, IsOptional } from 'class-validator';
-import { AfterNames, Limit, PageLimit } from '../platform/page.dto.js';
+import { AfterNames, Limit, NamePageQuery } from '../platform/page.dto.js';
 import { FieldRule } from '../platform/validation.js';
 import type { HolderQuestion } from '../trino-rules/answers/holders.js';
 import { nodeOf, type Node } from '../trino-rules/model/node.js';
@@ -13,10 +13,7 @@ import { PolicyResourceDto } from './resource.dto.js';
 const PRIVILEGE = { message: `must be one of ${PRIVILEGES.join(', ')}` };
 
 /** A list that is ordered by node. */
-export class EffectiveQuery extends PageLimit {
-  @AfterNames()
-  after: string[] | null = null;
-}
+export class EffectiveQuery extends NamePageQuery {}
 
 export class EffectiveOfQuery extends EffectiveQuery {
   @ApiProperty(PRINCIPAL_PARAMETER)

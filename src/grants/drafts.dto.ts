@@ -1,10 +1,12 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { type FieldError, Refused } from '../kernel/errors.js';
+import { principalNameProblem } from '../kernel/name.js';
 import { AfterNames, Limit } from '../platform/page.dto.js';
 import { FieldRule, idProblem, NestedArray, NestedObject } from '../platform/validation.js';
 import type { Membership } from '../trino-rules/answers/draft.js';
 import type { DraftRequest } from './domain/draft-request.js';
 import { BATCH_MOST, GrantBatchDto, RowIds, toNewGrant } from './grants.dto.js';
+import { NAME } from './principal.dto.js';
 import { parsePolicy, PolicyDto } from './policies.dto.js';
 
 const ID = { type: 'integer', minimum: 1, maximum: 2 ** 31 - 1 } as const;
@@ -30,9 +32,16 @@ export class MembershipDto {
   @FieldRule(idProblem)
   group_id!: number;
 
-  @ApiProperty(ID)
-  @FieldRule(idProblem)
-  user_id!: number;
+  @ApiPropertyOptional({ ...ID, description: 'The account.' })
+  @FieldRule<MembershipDto>((id, { engine }) => {
+    if (engine === undefined) return idProblem(id);
+    return id === undefined ? null : 'cannot be given beside engine';
+  })
+  user_id?: number;
+
+  @ApiPropertyOptional({ ...NAME, description: 'Or the engine principal.' })
+  @FieldRule((name) => (name === undefined ? null : principalNameProblem(name)))
+  engine?: string;
 }
 
 export class DraftMembersDto {
@@ -84,6 +93,6 @@ export function toDraftRequest({ grant, revoke, policies, members }: DraftDto): 
   };
 }
 
-function toMembership({ group_id, user_id }: MembershipDto): Membership {
-  return { group: group_id, user: user_id };
+function toMembership({ group_id: group, user_id = 0, engine }: MembershipDto): Membership {
+  return { group, member: engine === undefined ? { type: 'user', id: user_id } : { type: 'engine', name: engine } };
 }

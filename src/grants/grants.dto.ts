@@ -8,15 +8,23 @@ import { FieldRule, idProblem, momentProblem, NestedArray, NestedObject, WITHOUT
 import { nodeOf } from '../trino-rules/model/node.js';
 import { orderedPrivileges, PRIVILEGES, type Privilege } from '../trino-rules/model/privilege.js';
 import { descriptionProblem } from './domain/description.js';
-import { type Grant, GRANT_STATES, type GrantFilter, type GrantState, type NewGrant, stateOf } from './domain/grant.js';
 import {
-  parsePrincipal,
-  PRINCIPAL,
-  PRINCIPAL_PARAMETER,
-  PrincipalDto,
-  principalParameterProblem,
-  PrincipalResponse,
-  toPrincipal,
+  ANY_GRANT,
+  type Grant,
+  GRANT_STATES,
+  type GrantFilter,
+  type GrantState,
+  type NewGrant,
+  stateOf,
+} from './domain/grant.js';
+import {
+  parseSubject,
+  SUBJECT,
+  SUBJECT_PARAMETER,
+  SubjectDto,
+  subjectParameterProblem,
+  SubjectResponse,
+  toSubject,
 } from './principal.dto.js';
 import { ResourceDto } from './resource.dto.js';
 
@@ -24,9 +32,9 @@ const absentOr = (rule: (value: unknown) => string | null) => (value: unknown) =
   value === undefined ? null : rule(value);
 
 export class GrantDto {
-  @ApiProperty({ type: Object, ...PRINCIPAL })
-  @NestedObject(() => PrincipalDto)
-  principal!: PrincipalDto;
+  @ApiProperty({ type: Object, ...SUBJECT })
+  @NestedObject(() => SubjectDto)
+  principal!: SubjectDto;
 
   @ApiProperty()
   @NestedObject(() => ResourceDto)
@@ -84,8 +92,8 @@ export class GrantBatchDto {
 }
 
 export class GrantQuery extends PageQuery {
-  @ApiPropertyOptional(PRINCIPAL_PARAMETER)
-  @FieldRule(absentOr(principalParameterProblem))
+  @ApiPropertyOptional(SUBJECT_PARAMETER)
+  @FieldRule(absentOr(subjectParameterProblem))
   principal?: string;
 
   @ApiPropertyOptional({ type: String })
@@ -121,7 +129,7 @@ const NULLABLE_ACTOR = { type: ActorResponse, nullable: true, description: 'Null
 
 export class GrantResponse {
   @ApiProperty(INTEGER) id!: number;
-  @ApiProperty() principal!: PrincipalResponse;
+  @ApiProperty() principal!: SubjectResponse;
   @ApiProperty() resource!: ResourceDto;
   @ApiProperty({ enum: PRIVILEGES, isArray: true }) privileges!: Privilege[];
   @ApiProperty({ enum: GRANT_STATES.filter((state) => state !== 'all') }) state!: GrantState;
@@ -144,7 +152,7 @@ export class GrantBatchResponse {
 
 export function toNewGrant({ principal, resource, privileges, expires_at, description }: GrantDto): NewGrant {
   return {
-    principal: toPrincipal(principal),
+    principal: toSubject(principal),
     resource: nodeOf(resource),
     privileges: orderedPrivileges(privileges),
     expiresAt: typeof expires_at === 'string' ? new Date(expires_at) : null,
@@ -154,7 +162,8 @@ export function toNewGrant({ principal, resource, privileges, expires_at, descri
 
 export function toGrantFilter({ principal, catalog, schema, table, state }: GrantQuery): GrantFilter {
   return {
-    principal: principal === undefined ? null : parsePrincipal(principal),
+    ...ANY_GRANT,
+    principal: principal === undefined ? null : parseSubject(principal),
     catalog: catalog ?? null,
     schema: schema ?? null,
     table: table ?? null,

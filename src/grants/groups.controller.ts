@@ -1,12 +1,14 @@
 import { Body, Controller, Delete, Get, Param, Patch, Post, Put, Query, Res } from '@nestjs/common';
-import { ApiBearerAuth, ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ApiBearerAuth, ApiCreatedResponse, ApiOkResponse, ApiParam, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { mapPage } from '../kernel/page.js';
 import { AdministratorsOnly, CurrentAuditContext } from '../platform/access.js';
 import { ApiRoute, NoContent } from '../platform/openapi.js';
-import { PageQuery } from '../platform/page.dto.js';
+import { NamePageQuery, PageQuery } from '../platform/page.dto.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
+import type { GroupMember } from '../trino-rules/model/principal.js';
+import { WRITE_REFUSALS } from './grants.dto.js';
 import {
   GroupChangeDto,
   GroupDto,
@@ -18,6 +20,7 @@ import {
   toMemberResponse,
 } from './groups.dto.js';
 import { GroupsService } from './groups.service.js';
+import { MEMBER_PARAMETER, MemberPipe } from './member.pipe.js';
 
 @ApiTags('groups')
 @ApiBearerAuth('access-token')
@@ -74,29 +77,31 @@ export class GroupsController {
   @ApiRoute('listGroupMembers', 'Members of a group, a page at a time')
   @Get(':id/members')
   @ApiOkResponse({ type: MemberPageResponse })
-  async members(@Param('id', RowIdPipe) id: number, @Query() page: PageQuery): Promise<MemberPageResponse> {
+  async members(@Param('id', RowIdPipe) id: number, @Query() page: NamePageQuery): Promise<MemberPageResponse> {
     return mapPage(await this.groups.members(id, page), toMemberResponse);
   }
 
-  @ApiRoute('addGroupMember', 'Add a member to a group', 'busy', 'rules_too_large', 'rules_unprovable')
-  @Put(':id/members/:user_id')
+  @ApiRoute('addGroupMember', 'Add a member to a group', ...WRITE_REFUSALS)
+  @Put(':id/members/:member')
+  @ApiParam(MEMBER_PARAMETER)
   @NoContent()
   addMember(
     @Param('id', RowIdPipe) id: number,
-    @Param('user_id', RowIdPipe) userId: number,
+    @Param('member', MemberPipe) member: GroupMember,
     @CurrentAuditContext() by: AuditContext,
   ): Promise<void> {
-    return this.groups.addMember(id, userId, by);
+    return this.groups.addMember(id, member, by);
   }
 
   @ApiRoute('removeGroupMember', 'Remove a member from a group', 'busy')
-  @Delete(':id/members/:user_id')
+  @Delete(':id/members/:member')
+  @ApiParam(MEMBER_PARAMETER)
   @NoContent()
   removeMember(
     @Param('id', RowIdPipe) id: number,
-    @Param('user_id', RowIdPipe) userId: number,
+    @Param('member', MemberPipe) member: GroupMember,
     @CurrentAuditContext() by: AuditContext,
   ): Promise<void> {
-    return this.groups.removeMember(id, userId, by);
+    return this.groups.removeMember(id, member, by);
   }
 }

@@ -45,9 +45,10 @@ export class GroupResponse {
 export class GroupPageResponse extends PageResponse(GroupResponse) {}
 
 export class MemberResponse {
-  @ApiProperty(INTEGER) id!: number;
+  @ApiProperty({ enum: ['user', 'engine'] }) type!: 'user' | 'engine';
+  @ApiPropertyOptional({ ...INTEGER, description: 'Of a user.' }) id?: number;
   @ApiProperty() name!: string;
-  @ApiProperty() is_active!: boolean;
+  @ApiPropertyOptional({ description: 'Of a user.' }) is_active?: boolean;
   @ApiProperty(MOMENT) added_at!: string;
 }
 
@@ -61,6 +62,6 @@ export function toGroupResponse({ id, name, description, memberCount, createdAt 
   return { id, name, description, member_count: memberCount, created_at: createdAt.toISOString() };
 }
 
-export function toMemberResponse({ id, name, isActive, addedAt }: Member): MemberResponse {
-  return { id, name, is_active: isActive, added_at: addedAt.toISOString() };
+export function toMemberResponse({ principal, isActive, addedAt }: Member): MemberResponse {
+  return { ...principal, ...(isActive !== null && { is_active: isActive }), added_at: addedAt.toISOString() };
 }

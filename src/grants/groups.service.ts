@@ -3,10 +3,11 @@ import { AuditService } from '../audit/audit.service.js';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import { found, Refused } from '../kernel/errors.js';
-import type { Page, PageRequest } from '../kernel/page.js';
+import type { NamePageRequest, Page, PageRequest } from '../kernel/page.js';
+import type { GroupMember } from '../trino-rules/model/principal.js';
 import { AccessWritesService } from './access-writes.service.js';
 import { AdmissionService } from './admission.service.js';
-import { groupEvent } from './domain/audit-details.js';
+import { groupEvent, memberDetails } from './domain/audit-details.js';
 import { type Group, type GroupChange, GroupStore, type Member } from './domain/group.js';
 
 /** Groups and their members. */
@@ -66,28 +67,29 @@ export class GroupsService {
   }
 
   /** @throws Refused `not_found` */
-  async members(id: number, page: PageRequest): Promise<Page<Member>> {
+  async members(id: number, page: NamePageRequest): Promise<Page<Member>> {
     return found(await this.store.members(id, page));
   }
 
-  /** @throws Refused `not_found`, `rules_too_large`, `rules_unprovable` */
-  addMember(id: number, userId: number, by: AuditContext): Promise<void> {
+  /** @throws Refused `not_found`, `rules_too_large`, `rules_unprovable`; of an engine principal as `GrantsService.grant` does */
+  addMember(id: number, member: GroupMember, by: AuditContext): Promise<void> {
     return this.writes.run(async () => {
-      const [outcome] = await this.store.addMembers([{ groupId: id, userId }], this.clock.now());
+      if (member.type === 'engine') await this.admission.admitPrincipals([{ field: 'member', named: member }]);
+      const [outcome] = await this.store.addMembers([{ groupId: id, member }], this.clock.now());
       if (outcome === 'missing') throw new Refused('not_found');
       if (outcome !== 'added') return;
       await this.admission.admitRules({ nodes: [], groups: [id] });
-      await this.audit.record(groupEvent('member_added', await this.find(id), by, { user_id: userId }));
+      await this.audit.record(groupEvent('member_added', await this.find(id), by, memberDetails(member)));
     });
   }
 
   /** @throws Refused `not_found` */
-  removeMember(id: number, userId: number, by: AuditContext): Promise<void> {
+  removeMember(id: number, member: GroupMember, by: AuditContext): Promise<void> {
     return this.writes.run(async () => {
-      const [outcome] = await this.store.removeMembers([{ groupId: id, userId }]);
+      const [outcome] = await this.store.removeMembers([{ groupId: id, member }]);
       if (outcome === 'missing') throw new Refused('not_found');
       if (outcome === 'removed')
-        await this.audit.record(groupEvent('member_removed', await this.find(id), by, { user_id: userId }));
+        await this.audit.record(groupEvent('member_removed', await this.find(id), by, memberDetails(member)));
     });
   }
 }

@@ -13,7 +13,12 @@ const belongs = (value: unknown) => (value === undefined ? null : 'does not belo
 const hasId = (type: string) => type === 'user' || type === 'group';
 
 const ID = { type: 'integer', minimum: 1, maximum: 2 ** 31 - 1 };
-const NAME = { type: 'string', minLength: 1, maxLength: 128, pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]+$' };
+export const NAME = {
+  type: 'string' as const,
+  minLength: 1,
+  maxLength: 128,
+  pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]+$',
+};
 
 const only = (properties: Record<string, object>) => ({
   type: 'object',
@@ -27,7 +32,7 @@ const CHOICES = [
   only({ type: { type: 'string', enum: ['engine'] }, name: NAME }),
 ];
 
-/** OpenAPI schemas of a principal and of a policy's subject in a request. */
+/** OpenAPI schemas in a request: of a principal, and of one that may be everyone. */
 export const PRINCIPAL = { oneOf: CHOICES };
 export const SUBJECT = { oneOf: [...CHOICES, only({ type: { type: 'string', enum: ['everyone'] } })] };
 
@@ -42,13 +47,13 @@ abstract class NamedDto {
   name?: string;
 }
 
-/** The principal of a grant. */
+/** Anybody but everyone. */
 export class PrincipalDto extends NamedDto {
   @IsIn(TYPES, { message: 'must be user, group or engine' })
   type!: (typeof TYPES)[number];
 }
 
-/** The subject of a policy. */
+/** The principal of a grant or a policy. */
 export class SubjectDto extends NamedDto {
   @IsIn(SUBJECT_TYPES, { message: 'must be user, group, engine or everyone' })
   type!: (typeof SUBJECT_TYPES)[number];
@@ -84,14 +89,38 @@ export function parsePrincipal(text: string): Principal | null {
   return (type === 'user' || type === 'group') && idProblem(id) === null ? { type, id } : null;
 }
 
-/** OpenAPI schema of a principal as a query parameter. */
+/** The same, and `everyone`. */
+export function parseSubject(text: string): PolicyPrincipal | null {
+  return text === 'everyone' ? { type: text } : parsePrincipal(text);
+}
+
+/** Of principals as text, in JSON Schema. */
+export const PRINCIPAL_PATTERNS = {
+  row: '(user|group):[0-9]{1,10}',
+  engine: 'engine:[^\\u0000-\\u001f\\u007f-\\u009f]{1,128}',
+};
+
+/** OpenAPI schemas of a principal as a query parameter. */
 export const PRINCIPAL_PARAMETER = {
   type: String,
-  pattern: '^((user|group):[0-9]{1,10}|engine:[^\\u0000-\\u001f\\u007f-\\u009f]{1,128})$',
+  pattern: `^(${PRINCIPAL_PATTERNS.row}|${PRINCIPAL_PATTERNS.engine})$`,
   description: '`user:12`, `group:3` or `engine:NAME`.',
+};
+export const SUBJECT_PARAMETER = {
+  type: String,
+  pattern: `^(${PRINCIPAL_PATTERNS.row}|${PRINCIPAL_PATTERNS.engine}|everyone)$`,
+  description: '`user:12`, `group:3`, `engine:NAME` or `everyone`.',
 };
 
 export function principalParameterProblem(text: unknown): string | null {
+  return parameterProblem(text, parsePrincipal, 'must be user:ID, group:ID or engine:NAME');
+}
+
+export function subjectParameterProblem(text: unknown): string | null {
+  return parameterProblem(text, parseSubject, 'must be user:ID, group:ID, engine:NAME or everyone');
+}
+
+function parameterProblem(text: unknown, parse: (text: string) => unknown, message: string): string | null {
   if (text === undefined) return 'is required';
-  return typeof text === 'string' && parsePrincipal(text) !== null ? null : 'must be user:ID, group:ID or engine:NAME';
+  return typeof text === 'string' && parse(text) !== null ? null : message;
 }

@@ -6,6 +6,8 @@ import { Refused } from '../kernel/errors.js';
 import { getOrInsert } from '../kernel/get-or-insert.js';
 import { foldedName } from '../kernel/name.js';
 import { Transaction } from '../platform/transaction.js';
+import type { NamedNode } from '../trino-rules/model/node.js';
+import type { NamedPolicyPrincipal, PolicyPrincipal } from '../trino-rules/model/principal.js';
 import { MaskConflicts } from '../trino-rules/model/mask-conflicts.js';
 import type { SnapshotProblem } from '../trino-rules/model/snapshot-decoder.js';
 import { type ExportedSnapshot, exportSnapshot, RowExport } from '../trino-rules/model/snapshot-export.js';
@@ -14,7 +16,7 @@ import { UsersService } from '../users/users.service.js';
 import { AdmissionService } from './admission.service.js';
 import { AccessFileStore } from './domain/access-file-store.js';
 import { readAccessFile, type RowPlaces } from './domain/access-file.js';
-import { GrantStore } from './domain/grant.js';
+import { ANY_GRANT, GrantStore } from './domain/grant.js';
 import { changesBetween, type DescribedSnapshot, type SnapshotChanges } from './domain/snapshot-changes.js';
 import { planOf, type PlanStep } from './domain/snapshot-plan.js';
 import { FileTransaction } from './file-transaction.service.js';
@@ -116,14 +118,17 @@ export class SnapshotFilesService {
       before === null && after !== null && after.expiresAt !== null && after.expiresAt <= now ? [after] : [],
     );
     if (ended.length === 0) return { known: new Set<number>(), problems: [] };
-    const all = { principal: null, catalog: null, schema: null, table: null, state: 'expired' } as const;
-    const { items } = await this.grants.list(all, { limit: EVERY_ROW, after: null }, now);
+    const { items } = await this.grants.list(
+      { ...ANY_GRANT, state: 'expired' },
+      { limit: EVERY_ROW, after: null },
+      now,
+    );
     const terms = ({ principal, resource, privileges, expires_at }: Readonly<Record<string, unknown>>) =>
       JSON.stringify([principal, resource, privileges, expires_at]);
     const given = new Set(
       items.map(({ principal, resource, privileges, expiresAt }) => {
-        const { type, name } = principal;
-        return terms({ principal: { type, name }, resource, privileges, expires_at: expiresAt?.toISOString() });
+        const expires_at = expiresAt?.toISOString();
+        return terms({ principal: byName(principal), resource: nodeByName(resource), privileges, expires_at });
       }),
     );
     const rows = new RowExport(file.snapshot);
@@ -136,20 +141,26 @@ export class SnapshotFilesService {
     };
   }
 
-  private async claimNames({ grants, policies }: SnapshotChanges, places: RowPlaces): Promise<SnapshotProblem[]> {
+  private async claimNames(
+    { groups, grants, policies }: SnapshotChanges,
+    places: RowPlaces,
+  ): Promise<SnapshotProblem[]> {
+    const engines = (path: string, named: PolicyPrincipal | undefined) =>
+      named?.type === 'engine' ? [{ name: named.name, path }] : [];
     const named = [
-      ...grants.map(({ after }) => ({ at: places.grants.get(after?.id ?? 0), subjects: [after?.principal] })),
-      ...policies.map(({ after }) => ({
-        at: places.policies.get(after?.id ?? 0),
-        subjects: [after?.principal, ...(after?.except ?? [])],
-      })),
-    ].flatMap(({ at, subjects }) =>
-      subjects.flatMap((subject, i) =>
-        subject?.type === 'engine'
-          ? [{ name: subject.name, path: `${at ?? ''}.${i === 0 ? 'principal' : `except[${i - 1}]`}` }]
-          : [],
-      ),
-    );
+      ...groups.flatMap(({ after, addedMembers }) => {
+        const path = `${places.groups.get(after?.id ?? 0) ?? ''}.members`;
+        return addedMembers.flatMap((one) => (typeof one === 'string' ? [] : [{ name: one.engine, path }]));
+      }),
+      ...[
+        ...grants.flatMap(({ after }) => (after ? { at: places.grants.get(after.id), ...after, except: [] } : [])),
+        ...policies.flatMap(({ after }) => (after ? { at: places.policies.get(after.id), ...after } : [])),
+      ].flatMap(({ at = '', principal, resource, except }) => [
+        ...engines(`${at}.principal`, principal),
+        ...engines(`${at}.resource.as`, resource.as),
+        ...except.flatMap((subject, i) => engines(`${at}.except[${i}]`, subject)),
+      ]),
+    ];
     const held = await this.users.claimEngineNames([...new Set(named.map(({ name }) => name))]);
     const paths = new Map<string, string[]>();
     if (held.length > 0) for (const { name, path } of named) getOrInsert(paths, foldedName(name), () => []).push(path);
@@ -170,6 +181,15 @@ export class SnapshotFilesService {
       return { refusals: [{ path: '', message: error.details.detail ?? error.code }], warnings: [] };
     }
   }
+}
+
+/** As a snapshot file names it. */
+function byName(principal: NamedPolicyPrincipal): object {
+  return principal.type === 'everyone' ? principal : { type: principal.type, name: principal.name };
+}
+
+function nodeByName({ as, ...node }: NamedNode): object {
+  return { ...node, ...(as !== undefined && { as: byName(as) }) };
 }
 
 function maskProblems(

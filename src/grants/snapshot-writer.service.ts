@@ -3,8 +3,8 @@ import { AuditService } from '../audit/audit.service.js';
 import type { AuditContext, AuditEntry } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import { orderedPrivileges } from '../trino-rules/model/privilege.js';
-import { grantedEvents, groupEvent, policyEvent, revokedEvents } from './domain/audit-details.js';
-import { type GrantFilter, GrantStore } from './domain/grant.js';
+import { grantedEvents, groupEvent, memberDetails, policyEvent, revokedEvents } from './domain/audit-details.js';
+import { ANY_GRANT, type GrantFilter, GrantStore } from './domain/grant.js';
 import { GroupStore, type Membership } from './domain/group.js';
 import { PolicyStore } from './domain/policy.js';
 import { RecordedIds } from './domain/recorded-ids.js';
@@ -83,14 +83,13 @@ export class SnapshotWriter {
         await this.groups.change(group.id, { description });
         events.push(groupEvent('group_changed', group, by, { description }));
       }
-      for (const [names, members, event] of [
+      for (const [listed, members, event] of [
         [addedMembers, added, 'member_added'],
         [removedMembers, removed, 'member_removed'],
       ] as const) {
-        for (const name of names) {
-          const user = ids.user(name);
-          members.push({ groupId: group.id, userId: user });
-          events.push(groupEvent(event, group, by, { user_id: user }));
+        for (const member of listed.map((one) => ids.member(one))) {
+          members.push({ groupId: group.id, member });
+          events.push(groupEvent(event, group, by, memberDetails(member)));
         }
       }
       if (addedMembers.length > 0) touched.groups.push(group.id);
@@ -116,7 +115,7 @@ export class SnapshotWriter {
     const asked = grants.flatMap(({ after }) => after ?? []);
     for (const chunk of chunks(asked, 'grants written', report)) {
       const rows = chunk.map(({ id, principal, resource, privileges, expiresAt }) => ({
-        ...{ principal: ids.principal(principal), resource, privileges: orderedPrivileges(privileges), expiresAt },
+        ...{ principal: ids.subject(principal), resource, privileges: orderedPrivileges(privileges), expiresAt },
         description: file.descriptions.grants.get(id) ?? null,
       }));
       const outcomes = await this.grants.grant(rows, by.actor?.id ?? null, this.clock.now());
@@ -169,13 +168,15 @@ export class SnapshotWriter {
 
   /** Expired grants name the group until they are revoked. */
   private async deleteGroup({ id, name }: { id: number; name: string }, by: AuditContext): Promise<void> {
-    const anywhere = { catalog: null, schema: null, table: null };
-    const ofGroup: GrantFilter = { principal: { type: 'group', id }, ...anywhere, state: 'expired' };
-    const { items } = await this.grants.list(ofGroup, { limit: EVERY_ROW, after: null }, this.clock.now());
-    await this.revoke(
-      items.map((grant) => grant.id),
-      by,
-    );
+    const group = { type: 'group', id } as const;
+    for (const naming of [{ principal: group }, { as: group }]) {
+      const expired: GrantFilter = { ...ANY_GRANT, ...naming, state: 'expired' };
+      const { items } = await this.grants.list(expired, { limit: EVERY_ROW, after: null }, this.clock.now());
+      await this.revoke(
+        items.map((grant) => grant.id),
+        by,
+      );
+    }
     const outcome = await this.groups.delete(id, this.clock.now());
     if (outcome !== 'deleted') throw new Error(`the group ${name} is ${outcome} under its lock`);
     await this.audit.record(groupEvent('group_deleted', { id, name }, by, {}));

@@ -3,7 +3,7 @@ import { ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsArray, IsInt, IsOptional, Max, Min } from 'class-validator';
 import { decimal } from '../kernel/decimal.js';
-import { keyOfCursor, namesOfCursor, type PageRequest } from '../kernel/page.js';
+import { keyOfCursor, type NamePageRequest, namesOfCursor, type PageRequest } from '../kernel/page.js';
 
 /** A number of a query, which is text there; what is no number in decimal digits fails as NaN. */
 export function DecimalText(): PropertyDecorator {
@@ -51,6 +51,12 @@ export function AfterNames(): PropertyDecorator {
 export class PageQuery extends PageLimit implements PageRequest {
   @After(2 ** 31 - 1)
   after: number | null = null;
+}
+
+/** The same of a list that is ordered by names. */
+export class NamePageQuery extends PageLimit implements NamePageRequest {
+  @AfterNames()
+  after: string[] | null = null;
 }
 
 /** The same of a list whose key is a `bigint`. */

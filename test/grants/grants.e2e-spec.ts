@@ -139,7 +139,8 @@ describe('grants', () => {
     ['NUL in a description', { description: 'a\0b' }, 'description'],
     ['an unknown account', { principal: { type: 'user', id: 999_999 } }, 'principal.id'],
     ['no such group', { principal: { type: 'group', id: 999_999 } }, 'principal.id'],
-    ['everyone', { principal: { type: 'everyone' } }, 'principal.type'],
+    ['everyone with an id', { principal: { type: 'everyone', id: 1 } }, 'principal.id'],
+    ['nobody', { principal: { type: 'nobody' } }, 'principal.type'],
     ['a user by name', { principal: { type: 'user', name: 'alice' } }, 'principal.id'],
     ['an engine principal with an id', { principal: { type: 'engine', name: 'etl', id: 1 } }, 'principal.id'],
     ['a service account', { principal: { type: 'engine', name: 'service-account-etl' } }, 'principal.name'],
@@ -149,6 +150,30 @@ describe('grants', () => {
     expect(status).toBe(400);
     expect(body).toMatchObject({ code: 'validation_failed' });
     expect((body?.['errors'] as { field: string }[]).map((error) => error.field)).toContain(field);
+  });
+
+  it('are given to everyone, once, and listed by it', async () => {
+    const asked = toAlice({ principal: { type: 'everyone' }, resource: { catalog: 'open' } });
+
+    const given = await admin.post(GRANTS, asked);
+    expect(given).toMatchObject({ status: 201, body: { principal: { type: 'everyone' } } });
+    expect(await admin.post(GRANTS, asked)).toMatchObject({ status: 200, body: { id: given.body?.['id'] } });
+    expect((await admin.post(GRANTS, { ...asked, resource: { catalog: 'open', schema: 's' } })).status).toBe(201);
+    const ofEveryone = await admin.get(`${GRANTS}?principal=everyone&catalog=open`);
+    expect(ofEveryone.body?.['items']).toMatchObject([
+      { resource: { catalog: 'open' } },
+      { resource: { schema: 's' } },
+    ]);
+    expect((await admin.get(`${GRANTS}?principal=everybody`)).body).toMatchObject({ errors: [{ field: 'principal' }] });
+    expect(await events('grant_created')).toContainEqual(
+      expect.objectContaining({ details: expect.objectContaining({ principal: 'everyone' }) as object }),
+    );
+
+    const bobs = await admin.get(`/api/admin/access/effective?principal=user:${ids.bob}`);
+    expect(bobs.body?.['items']).toContainEqual(
+      expect.objectContaining({ resource: { catalog: 'open' }, privileges: ['SELECT'] }),
+    );
+    expect((await admin.delete(`${GRANTS}/${String(given.body?.['id'])}`)).status).toBe(204);
   });
 
   it('never let an engine principal have the name of an account, nor the reverse', async () => {

@@ -75,7 +75,7 @@ describe('groups', () => {
     const first = await admin.get(`${path}/members?limit=1`);
     expect(names(first)).toEqual(['alice']);
     expect(first.body?.['items']).toEqual([
-      { id: ids.alice, name: 'alice', is_active: true, added_at: '2026-11-20T12:00:00.000Z' },
+      { type: 'user', id: ids.alice, name: 'alice', is_active: true, added_at: '2026-11-20T12:00:00.000Z' },
     ]);
     expect(names(await admin.get(`${path}/members?after=${String(first.body?.['next'])}`))).toEqual(['bob']);
     expect((await admin.get(path)).body).toMatchObject({ member_count: 2 });
@@ -90,8 +90,66 @@ describe('groups', () => {
     expect(await audited('member_removed', path)).toMatchObject([{ actor: { username: 'admin' } }]);
   });
 
+  it('have engine principals for members', async () => {
+    const path = await create('pipelines');
+    const [etl, bi] = ['engine:etl%2Fnightly', 'engine:bi'];
+    for (const member of [etl, bi, String(ids.carol), etl]) {
+      expect((await admin.send('PUT', `${path}/members/${member}`)).status).toBe(204);
+    }
+
+    const first = await admin.get(`${path}/members?limit=2`);
+    expect(first.body?.['items']).toMatchObject([
+      { type: 'engine', name: 'bi' },
+      { type: 'user', id: ids.carol },
+    ]);
+    const rest = await admin.get(`${path}/members?limit=2&after=${String(first.body?.['next'])}`);
+    expect(rest.body).toEqual({
+      items: [{ type: 'engine', name: 'etl/nightly', added_at: '2026-11-20T12:00:00.000Z' }],
+      next: null,
+    });
+    expect((await admin.get(path)).body).toMatchObject({ member_count: 3 });
+
+    const principal = { type: 'group', id: idOf(path) };
+    await admin.post('/api/admin/grants', { principal, resource: { catalog: 'piped' }, privileges: ['SELECT'] });
+    const who = await admin.get('/api/admin/access/who?catalog=piped&privilege=SELECT');
+    expect(who.body?.['items']).toMatchObject([
+      { principal: { type: 'engine', name: 'bi' }, via: [{ group: { id: idOf(path) } }] },
+      { principal: { type: 'user', name: 'carol' } },
+      { principal: { type: 'engine', name: 'etl/nightly' } },
+    ]);
+    const effective = await admin.get('/api/admin/access/effective?principal=engine:bi');
+    expect(effective.body?.['items']).toMatchObject([{ resource: { catalog: 'piped' } }]);
+    const question = 'catalog=piped&privilege=SELECT&principal=engine:bi';
+    expect((await admin.get(`/api/admin/access/explain?${question}`)).body).toMatchObject({ allowed: true });
+
+    for (let i = 0; i < 2; i += 1) expect((await admin.delete(`${path}/members/${bi}`)).status).toBe(204);
+    expect(names(await admin.get(`${path}/members`))).toEqual(['carol', 'etl/nightly']);
+    expect((await admin.get(`/api/admin/access/explain?${question}`)).body).toMatchObject({ allowed: false });
+    expect(await audited('member_added', path)).toMatchObject([
+      { details: { user_id: ids.carol } },
+      { details: { engine: 'bi' } },
+      { details: { engine: 'etl/nightly' } },
+    ]);
+    expect(await audited('member_removed', path)).toMatchObject([{ details: { engine: 'bi' } }]);
+  });
+
+  it('claim the names of engine principals that are members, in one spelling', async () => {
+    const path = await create('claims');
+    const add = (member: string) => admin.send('PUT', `${path}/members/${member}`);
+
+    expect((await add('engine:Alice')).body).toMatchObject({ status: 409, code: 'name_taken' });
+    expect((await add('engine:loader')).status).toBe(204);
+    expect((await add('engine:LOADER')).body).toMatchObject({ status: 409, code: 'name_taken' });
+    const register = { username: 'Loader', email: 'l@example.org', password: 'a long password' };
+    expect((await admin.post('/api/auth/register', register)).body).toMatchObject({ code: 'username_taken' });
+    expect((await add('engine:service-account-grantline')).status).toBe(204);
+  });
+
   it('refuse members that do not exist', async () => {
     const path = await create('empty');
+    for (const malformed of ['engine:', 'user:1', '0', 'engine:a%0Ab', 'group:1']) {
+      expect((await admin.send('PUT', `${path}/members/${malformed}`)).status).toBe(404);
+    }
     for (const missing of [`${path}/members/999999`, `${GROUPS}/999999/members/${ids.alice}`]) {
       expect((await admin.send('PUT', missing)).status).toBe(404);
       expect((await admin.delete(missing)).status).toBe(404);

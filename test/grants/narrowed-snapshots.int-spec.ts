@@ -2,14 +2,22 @@ import fc from 'fast-check';
 import { DataSource } from 'typeorm';
 import type { WrittenSnapshot } from '../../src/grants/domain/snapshot-store.js';
 import { touchedPart } from '../../src/grants/domain/touched-part.js';
+import {
+  ENTRY_COLUMNS,
+  ENTRY_TYPES,
+  entryValues,
+  principalValues,
+} from '../../src/grants/infrastructure/principal-columns.js';
 import { PostgresSnapshotStore } from '../../src/grants/infrastructure/postgres-snapshot-store.js';
 import { DatabaseSession } from '../../src/platform/infrastructure/database-session.js';
 import { covers, nodeOf, type Node } from '../../src/trino-rules/model/node.js';
 import type { PolicyPrincipal, Principal } from '../../src/trino-rules/model/principal.js';
-import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
+import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../../src/trino-rules/model/snapshot.js';
 import { anySnapshot } from '../support/snapshots/any-snapshot.js';
 import { freshDatabase, type TestDatabase, testPostgres } from '../support/database/database.js';
 import { NOW } from '../support/snapshots/snapshot-builder.js';
+
+const ENTRY = ENTRY_COLUMNS.map((column, i) => `${column} ${ENTRY_TYPES[i] ?? ''}`).join(', ');
 
 /** In the order in which they are filled; without constraints between tables, because a snapshot may name groups that are not there. */
 const FILL = `
@@ -19,21 +27,19 @@ const FILL = `
       FROM json_to_recordset(:rows->'users') AS row (id int, name text, "isActive" boolean);
   INSERT INTO groups (id, name, created_at) OVERRIDING SYSTEM VALUE
     SELECT id, name, now() FROM json_to_recordset(:rows->'groups') AS row (id int, name text);
-  INSERT INTO group_members (group_id, user_id, added_at)
-    SELECT id, member::text::int, now()
-      FROM json_to_recordset(:rows->'groups') AS row (id int, members json), json_array_elements(members) AS member;
-  INSERT INTO grants (id, user_id, group_id, engine_name, catalog_name, schema_name, table_name, privileges, expires_at, revoked_at, granted_at)
-      OVERRIDING SYSTEM VALUE
-    SELECT id, user_id, group_id, engine_name, catalog, schema, "table", privileges, "expiresAt", "revokedAt", now()
-      FROM json_to_recordset(:rows->'grants') AS row (id int, user_id int, group_id int, engine_name text, catalog text, schema text,
-        "table" text, privileges text[], "expiresAt" timestamptz, "revokedAt" timestamptz)
+  INSERT INTO group_members (group_id, user_id, engine_name, added_at)
+    SELECT id, member::text::int, NULL, now()
+      FROM json_to_recordset(:rows->'groups') AS row (id int, members json), json_array_elements(members) AS member
+    UNION ALL SELECT id, NULL, engine, now()
+      FROM json_to_recordset(:rows->'groups') AS row (id int, engines json), json_array_elements_text(engines) AS engine;
+  INSERT INTO grants (id, ${ENTRY_COLUMNS.join(', ')}, privileges, expires_at, revoked_at, granted_at) OVERRIDING SYSTEM VALUE
+    SELECT id, ${ENTRY_COLUMNS.join(', ')}, privileges, "expiresAt", "revokedAt", now()
+      FROM json_to_recordset(:rows->'grants') AS row (id int, ${ENTRY}, privileges text[], "expiresAt" timestamptz, "revokedAt" timestamptz)
     ON CONFLICT DO NOTHING;
-  INSERT INTO policies (id, kind, is_for_everyone, user_id, group_id, engine_name, catalog_name, schema_name, table_name, column_name,
-      expression, privileges, created_at, changed_at) OVERRIDING SYSTEM VALUE
-    SELECT id, kind, num_nonnulls(user_id, group_id, engine_name) = 0, user_id, group_id, engine_name, catalog, schema, "table", "column",
-           expression, privileges, now(), now()
-      FROM json_to_recordset(:rows->'policies') AS row (id int, kind text, user_id int, group_id int, engine_name text, catalog text,
-        schema text, "table" text, "column" text, expression text, privileges text[]);
+  INSERT INTO policies (id, kind, ${ENTRY_COLUMNS.join(', ')}, column_name, expression, privileges, created_at, changed_at)
+      OVERRIDING SYSTEM VALUE
+    SELECT id, kind, ${ENTRY_COLUMNS.join(', ')}, "column", expression, privileges, now(), now()
+      FROM json_to_recordset(:rows->'policies') AS row (id int, kind text, ${ENTRY}, "column" text, expression text, privileges text[]);
   INSERT INTO policy_exceptions (policy_id, user_id, group_id, engine_name)
     SELECT p.id, e.user_id, e.group_id, e.engine_name
       FROM json_to_recordset(:rows->'policies') AS p (id int, "except" json),
@@ -50,6 +56,9 @@ describe('a part of a snapshot, read by its own statement,', () => {
     database = await freshDatabase();
     const url = testPostgres().superuserUrl.replace(/\/[^/]+$/, new URL(database.url).pathname);
     source = await new DataSource({ type: 'postgres', url }).initialize();
+    // Which privileges a row has is no matter here.
+    await source.query('ALTER TABLE grants DROP CONSTRAINT grants_privileges_known');
+    await source.query('ALTER TABLE policies DROP CONSTRAINT policies_parts_of_kind');
     session = new DatabaseSession(source);
     store = new PostgresSnapshotStore(session);
   });
@@ -72,14 +81,12 @@ describe('a part of a snapshot, read by its own statement,', () => {
 
   it('has what touches the named nodes and groups, and whom that names', async () => {
     await fc.assert(
-      fc.asyncProperty(anySnapshot(), fc.gen(), async (snapshot, draw) => {
+      fc.asyncProperty(anyRows(), fc.gen(), async (snapshot, draw) => {
         await filled(snapshot, async (everything) => {
-          const nodes = drawn(resourcesOf(everything), draw).map(({ catalog, schema }) => nodeOf({ catalog, schema }));
+          const nodes = drawn(resourcesOf(everything), draw);
           const groups = drawn(everything.groups, draw).map(({ id }) => id);
-          const named = [...everything.grants, ...everything.policies].filter(({ principal, ...rest }) =>
-            [principal, ...('except' in rest ? rest.except : [])].some(
-              (subject) => subject.type === 'group' && groups.includes(subject.id),
-            ),
+          const named = [...everything.grants, ...everything.policies].filter((entry) =>
+            subjectsOf(entry).some((subject) => subject.type === 'group' && groups.includes(subject.id)),
           );
           const touched = [...nodes, ...named.map(({ resource }) => resource)];
           const expected = touchedPart({ ...snapshot, ...everything }, touched);
@@ -90,12 +97,12 @@ describe('a part of a snapshot, read by its own statement,', () => {
     );
   });
 
-  it('has what names a principal, one of its groups or everyone, on the path to a node', async () => {
+  it('has what names a principal, one of its groups or everyone, of grants on the path to a node', async () => {
     await fc.assert(
-      fc.asyncProperty(anySnapshot(), fc.gen(), async (snapshot, draw) => {
+      fc.asyncProperty(anyRows(), fc.gen(), async (snapshot, draw) => {
         await filled(snapshot, async (everything) => {
           for (const principal of principalsOf(everything)) {
-            const [node = null] = drawn(resourcesOf(everything), draw);
+            const [node = null] = drawn(resourcesOf(everything).filter(hasCatalog), draw);
             expect(await store.readFor(NOW, principal, node)).toEqual(partOf(everything, principal, node));
           }
         });
@@ -107,24 +114,35 @@ describe('a part of a snapshot, read by its own statement,', () => {
 
 function partOf(everything: WrittenSnapshot, principal: Principal, node: Node | null): WrittenSnapshot {
   const isOwn = principal.type === 'user' ? (id: number) => id === principal.id : () => false;
-  const groups = everything.groups
-    .map((group) => ({ ...group, members: group.members.filter(isOwn) }))
-    .filter(({ id, members }) => members.length > 0 || (principal.type === 'group' && principal.id === id));
+  const isSelf = principal.type === 'engine' ? (name: string) => name === principal.name : () => false;
+  const all = everything.groups.map((group) => ({
+    ...group,
+    members: group.members.filter(isOwn),
+    engines: group.engines.filter(isSelf),
+  }));
+  const groups = all.filter(
+    ({ id, members, engines }) =>
+      members.length + engines.length > 0 || (principal.type === 'group' && principal.id === id),
+  );
   const isNamed = (subject: PolicyPrincipal): boolean => {
     if (subject.type === 'everyone') return true;
     if (subject.type === 'group' && groups.some(({ id }) => id === subject.id)) return true;
     return JSON.stringify(subject) === JSON.stringify(principal);
   };
-  const isOnPath = (resource: Node): boolean => node === null || covers(resource, node);
-  const isPart = (entry: { principal: PolicyPrincipal; resource: Node }): boolean =>
-    isNamed(entry.principal) && isOnPath(entry.resource);
+  const isOnPath = (resource: Node): boolean => node === null || !hasCatalog(resource) || covers(resource, node);
+  const grants = everything.grants.filter(
+    (grant) => isNamed(grant.principal) && (isOnPath(grant.resource) || grant.principal.type === 'engine'),
+  );
+  const policies = everything.policies.filter((policy) => isNamed(policy.principal));
+  // Their names are in answers.
+  const targets = [...grants, ...policies].flatMap(({ resource }) => resource.as ?? []);
+  const isTarget = (type: 'user' | 'group') => (id: number) =>
+    targets.some((target) => target.type === type && target.id === id);
   return {
-    users: everything.users.filter(({ id }) => isOwn(id)),
-    groups,
-    grants: everything.grants.filter(
-      (grant) => isPart(grant) || (grant.principal.type === 'engine' && isNamed(grant.principal)),
-    ),
-    policies: everything.policies.filter(isPart),
+    users: everything.users.filter(({ id }) => isOwn(id) || isTarget('user')(id)),
+    groups: all.filter((group) => groups.includes(group) || isTarget('group')(group.id)),
+    grants,
+    policies,
   };
 }
 
@@ -136,6 +154,40 @@ function principalsOf({ users, groups, grants }: WrittenSnapshot): Principal[] {
     ...engines,
     { type: 'engine', name: 'nobody' },
   ];
+}
+
+/** A snapshot with rows of every kind of node and principal that the tables take. */
+function anyRows(): fc.Arbitrary<Snapshot> {
+  return fc.tuple(anySnapshot(), fc.gen()).map(([snapshot, draw]) => {
+    const principal = () =>
+      draw(() => fc.constantFrom<PolicyPrincipal>(...principalsOf(snapshot), { type: 'everyone' }));
+    const other = (node: Node): Node => {
+      const { catalog = 'a', schema = 'b' } = node;
+      return draw(() =>
+        fc.constantFrom({}, { catalog, schema, routine: 'r' }, { engine: true } as const, { as: principal() }),
+      );
+    };
+    const turned = <T extends { resource: Node }>(row: T): T => ({
+      ...row,
+      resource: draw(() => fc.constantFrom(row.resource, other(row.resource))),
+    });
+    return {
+      ...snapshot,
+      grants: snapshot.grants.map((grant) => {
+        const isForAll = draw(() => fc.constantFrom(true, false, false));
+        return { ...turned(grant), ...(isForAll && { principal: { type: 'everyone' as const } }) };
+      }),
+      policies: snapshot.policies.map((policy) => (policy.kind === 'deny' ? turned(policy) : policy)),
+    };
+  });
+}
+
+function subjectsOf({ principal, resource, ...rest }: SnapshotGrant | SnapshotPolicy): PolicyPrincipal[] {
+  return [principal, ...(resource.as ? [resource.as] : []), ...('except' in rest ? rest.except : [])];
+}
+
+function hasCatalog({ catalog }: Node): boolean {
+  return catalog !== undefined;
 }
 
 function resourcesOf({ grants, policies }: WrittenSnapshot): Node[] {
@@ -153,20 +205,23 @@ function written({ users, groups, grants, policies }: WrittenSnapshot): WrittenS
 }
 
 function tables({ users, groups, grants, policies }: Snapshot): object {
-  const columns = (subject: PolicyPrincipal) => ({
-    user_id: subject.type === 'user' ? subject.id : null,
-    group_id: subject.type === 'group' ? subject.id : null,
-    engine_name: subject.type === 'engine' ? subject.name : null,
-  });
+  const columns = (subject: PolicyPrincipal, node: Node) => {
+    const values = entryValues(subject, node);
+    return Object.fromEntries(ENTRY_COLUMNS.map((column, i) => [column, values[i]]));
+  };
+  const exception = (subject: PolicyPrincipal) => {
+    const [user_id, group_id, engine_name] = principalValues(subject);
+    return { user_id, group_id, engine_name };
+  };
   return {
     users,
     groups,
-    grants: grants.map(({ principal, resource, ...grant }) => ({ ...grant, ...resource, ...columns(principal) })),
+    grants: grants.map(({ principal, resource, ...grant }) => ({ ...grant, ...columns(principal, resource) })),
     policies: policies.map(({ principal, resource, except, ...policy }) => ({
       ...policy,
-      ...resource,
-      ...columns(principal),
-      except: except.map(columns),
+      ...('column' in resource && { column: resource.column }),
+      ...columns(principal, resource),
+      except: except.map(exception),
     })),
   };
 }

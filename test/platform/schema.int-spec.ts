@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DataSource } from 'typeorm';
+import { NODE_KINDS } from '../../src/trino-rules/model/node.js';
+import { PRIVILEGE_TERMS, PRIVILEGES } from '../../src/trino-rules/model/privilege.js';
 import { sharedService } from '../support/service/service.js';
 
 /** Constraints, defaults, indexes and comments are only in the migrations: entities have the columns and their types. */
@@ -35,6 +37,15 @@ describe('the schema', () => {
 
     expect(columns).not.toEqual([]);
     expect(unused).toEqual([]);
+  });
+
+  it('takes on every kind of node what the model opens there', async () => {
+    const source = service.app.get(DataSource);
+    for (const kind of NODE_KINDS) {
+      const [row] = await source.query<{ privileges: string[] }[]>('SELECT privileges_on($1) AS privileges', [kind]);
+      const open = PRIVILEGES.filter((privilege) => PRIVILEGE_TERMS[privilege].on.includes(kind));
+      expect(row?.privileges).toEqual(expect.arrayContaining(open));
+    }
   });
 
   it('has a comment on every table', async () => {

@@ -18,6 +18,8 @@ const event = (name: RecordedEvent['event'], id: number, details: RecordedEvent[
   at: NOW,
 });
 
+const SEVEN = { type: 'user', id: 7 } as const;
+
 describe('the state by the audit trail', () => {
   it('is that of the last event', () => {
     const created = event('grant_created', 4, grantDetails(grant));
@@ -30,13 +32,22 @@ describe('the state by the audit trail', () => {
 
   it('of a membership goes with its group', () => {
     const added = new AuditProjection([event('member_added', 1, { user_id: 7 })]);
-    expect([added.isMemberAdded(1, 7), added.isMemberRemoved(1, 7), added.isMemberAdded(1, 8)]).toEqual([
-      true,
-      false,
-      false,
-    ]);
+    expect(added.isMemberAdded(1, SEVEN)).toBe(true);
+    expect(added.isMemberRemoved(1, SEVEN)).toBe(false);
+    expect(added.isMemberAdded(1, { type: 'user', id: 8 })).toBe(false);
     const deleted = new AuditProjection([event('member_added', 1, { user_id: 7 }), event('group_deleted', 1)]);
-    expect([deleted.isMemberRemoved(1, 7), deleted.isGroupDeleted(1)]).toEqual([true, true]);
+    expect([deleted.isMemberRemoved(1, SEVEN), deleted.isGroupDeleted(1)]).toEqual([true, true]);
+  });
+
+  it('of an engine principal in a group is told from that of an account', () => {
+    const etl = { type: 'engine', name: '7' } as const;
+    const left = new AuditProjection([
+      event('member_added', 1, { engine: '7' }),
+      event('member_added', 1, { user_id: 7 }),
+      event('member_removed', 1, { engine: '7' }),
+    ]);
+    expect([left.isMemberRemoved(1, etl), left.isMemberAdded(1, etl)]).toEqual([true, false]);
+    expect([left.isMemberRemoved(1, SEVEN), left.isMemberAdded(1, SEVEN)]).toEqual([false, true]);
   });
 
   it('of an account is active or not', () => {

@@ -1,5 +1,6 @@
 import type { AuditEvent, AuditEventName } from '../../audit/domain/audit-event.js';
-import { detailsText, grantDetails, policyDetails } from '../../grants/domain/audit-details.js';
+import { detailsText, grantDetails, memberDetails, policyDetails } from '../../grants/domain/audit-details.js';
+import type { GroupMember } from '../../trino-rules/model/principal.js';
 import type { SnapshotGrant, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 
 export type RecordedEvent = Pick<AuditEvent, 'event' | 'subject' | 'details' | 'at'>;
@@ -35,13 +36,13 @@ export class AuditProjection {
     return this.states.get(`policy ${id}`) === REMOVED;
   }
 
-  isMemberAdded(groupId: number, userId: number): boolean {
-    return this.states.get(`member ${groupId} ${userId}`) === PRESENT;
+  isMemberAdded(groupId: number, member: GroupMember): boolean {
+    return this.states.get(memberKey(groupId, memberDetails(member))) === PRESENT;
   }
 
   /** Deleting a group removes its members. */
-  isMemberRemoved(groupId: number, userId: number): boolean {
-    return this.states.get(`member ${groupId} ${userId}`) === REMOVED || this.isGroupDeleted(groupId);
+  isMemberRemoved(groupId: number, member: GroupMember): boolean {
+    return this.states.get(memberKey(groupId, memberDetails(member))) === REMOVED || this.isGroupDeleted(groupId);
   }
 
   isGroupDeleted(id: number): boolean {
@@ -63,7 +64,8 @@ const PRESENT = 'present';
 const REMOVED = 'removed';
 
 type Projection = (id: string, details: AuditEvent['details']) => [key: string, state: string];
-const memberKey = (id: string, details: AuditEvent['details']): string => `member ${id} ${String(details['user_id'])}`;
+const memberKey = (group: string | number, details: AuditEvent['details']): string =>
+  `member ${group} ${detailsText(details)}`;
 
 /** For each event that changes the rules: the key of its object, and the state that it leaves. */
 const PROJECTIONS = new Map<AuditEventName, Projection>([

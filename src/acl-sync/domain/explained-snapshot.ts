@@ -1,5 +1,7 @@
 import { grantDetails, policyDetails, sameDetails } from '../../grants/domain/audit-details.js';
 import { effective } from '../../trino-rules/model/effective-snapshot.js';
+import { compareNames } from '../../trino-rules/model/node.js';
+import type { GroupMember } from '../../trino-rules/model/principal.js';
 import type {
   Snapshot,
   SnapshotGrant,
@@ -69,9 +71,22 @@ function groups(previous: Snapshot, next: Snapshot, record: AuditProjection): Sn
   return joinById(previous.groups, next.groups).flatMap(([before, after]) => {
     const { id, name } = after ?? before;
     if (after === undefined && record.isGroupDeleted(id)) return [];
-    const [were, are] = [new Set(before?.members), new Set(after?.members)];
-    const stayed = [...were].filter((member) => are.has(member) || !record.isMemberRemoved(id, member));
-    const joined = [...are].filter((member) => !were.has(member) && record.isMemberAdded(id, member));
-    return [{ id, name, members: [...stayed, ...joined].sort((a, b) => a - b), engines: before?.engines ?? [] }];
+    const members = moved(before?.members, after?.members, id, (member) => ({ type: 'user', id: member }), record);
+    const engines = moved(before?.engines, after?.engines, id, (member) => ({ type: 'engine', name: member }), record);
+    return [{ id, name, members: members.sort((a, b) => a - b), engines: engines.sort(compareNames) }];
   });
+}
+
+/** The members of before, with the joins and without the leaves that are recorded. */
+function moved<T>(
+  before: readonly T[] = [],
+  after: readonly T[] = [],
+  group: number,
+  memberOf: (member: T) => GroupMember,
+  record: AuditProjection,
+): T[] {
+  const [were, are] = [new Set(before), new Set(after)];
+  const stayed = [...were].filter((member) => are.has(member) || !record.isMemberRemoved(group, memberOf(member)));
+  const joined = [...are].filter((member) => !were.has(member) && record.isMemberAdded(group, memberOf(member)));
+  return [...stayed, ...joined];
 }

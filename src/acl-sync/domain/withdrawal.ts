@@ -49,13 +49,17 @@ class ChangedGroups {
 
   constructor(previous: Snapshot, explained: Snapshot) {
     const paired = joinById(previous.groups, explained.groups).map(([before, after]) => {
-      const empty = { ...(before ?? after), members: [] };
+      const empty = { ...(before ?? after), members: [], engines: [] };
       return { before: before ?? empty, after: after ?? empty };
     });
-    this.changed = paired.filter(({ before, after }) => String(before.members) !== String(after.members));
+    this.changed = paired.filter(({ before, after }) => listing(before) !== listing(after));
     this.both = paired.map(({ before, after }) => {
-      const are = new Set(after.members);
-      return { ...after, members: before.members.filter((member) => are.has(member)) };
+      const [members, engines] = [new Set(after.members), new Set(after.engines)];
+      return {
+        ...after,
+        members: before.members.filter((member) => members.has(member)),
+        engines: before.engines.filter((engine) => engines.has(engine)),
+      };
     });
     this.firstId = this.both.reduce((highest, { id }) => Math.max(highest, id), 0) + 1;
   }
@@ -76,6 +80,10 @@ class ChangedGroups {
     };
     return { ...policy, principal: renamed(policy.principal), except: policy.except.map(renamed) };
   }
+}
+
+function listing({ members, engines }: SnapshotGroup): string {
+  return JSON.stringify([members, engines]);
 }
 
 function policies(previous: Snapshot, explained: Snapshot, groups: ChangedGroups): SnapshotPolicy[] {

@@ -14,7 +14,7 @@ export type AccessFileReading =
   | { kind: 'refused'; problems: SnapshotProblem[] };
 
 /** Where the rows are in the file, by their ids there: `grants[3]`. */
-export type RowPlaces = Record<'grants' | 'policies', ReadonlyMap<number, string>>;
+export type RowPlaces = Record<'groups' | 'grants' | 'policies', ReadonlyMap<number, string>>;
 
 /**
  * Reads a snapshot file that is to be applied: its accounts must be recorded ones, and it has no settings. Lists every problem at
@@ -57,12 +57,12 @@ export function readAccessFile(value: unknown, recorded: Snapshot): AccessFileRe
     const message = `${name} is ${state ? 'active' : 'deactivated'} here, which apply does not change`;
     return [{ path: `users[${i}].is_active`, message }];
   });
-  const placesOf = (list: 'grants' | 'policies') =>
+  const placesOf = (list: keyof RowPlaces) =>
     new Map(snapshot[list].map(({ id }, i) => [id, `${list}[${i}]`] as const));
   return {
     kind: 'read',
     file: { snapshot: withoutRepeats(snapshot), descriptions: descriptionsOf(form, snapshot) },
-    places: { grants: placesOf('grants'), policies: placesOf('policies') },
+    places: { groups: placesOf('groups'), grants: placesOf('grants'), policies: placesOf('policies') },
     remarks,
   };
 }

@@ -1,5 +1,5 @@
 import type { AuditContext, AuditEntry, AuditEventName } from '../../audit/domain/audit-event.js';
-import { type PolicyPrincipal, principalText } from '../../trino-rules/model/principal.js';
+import { type GroupMember, type PolicyPrincipal, principalText } from '../../trino-rules/model/principal.js';
 import type { Privilege } from '../../trino-rules/model/privilege.js';
 import type { SnapshotGrant, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 import type { Grant, GrantOutcome, RevokeOutcome } from './grant.js';
@@ -19,10 +19,15 @@ interface GrantTerms {
 export function grantDetails({ principal, resource, privileges, expiresAt }: GrantTerms): AuditDetails {
   return {
     principal: principalText(principal),
-    resource,
+    resource: resourceDetails(resource),
     privileges,
     expires_at: expiresAt?.toISOString() ?? null,
   };
+}
+
+/** Without the names that those have whom the node names. */
+function resourceDetails({ as, ...node }: SnapshotPolicy['resource']): AuditDetails {
+  return { ...node, ...(as !== undefined && { as: principalText(as) }) };
 }
 
 interface PolicyTerms extends Omit<PolicyDraft, 'resource'> {
@@ -41,7 +46,7 @@ export function policyDetails({
 }: PolicyTerms): AuditDetails {
   return {
     kind,
-    resource,
+    resource: resourceDetails(resource),
     ...(expression !== undefined && { expression }),
     ...(privileges !== undefined && { privileges }),
     principal: principalText(principal),
@@ -79,6 +84,11 @@ export function groupEvent(
   details: AuditDetails,
 ): AuditEntry {
   return { event, ...by, subject: { type: 'group', id: String(id), name }, details };
+}
+
+/** Of who joins a group or leaves it. */
+export function memberDetails(member: GroupMember): AuditDetails {
+  return member.type === 'user' ? { user_id: member.id } : { engine: member.name };
 }
 
 /** Canonical JSON: equal details give equal texts, because jsonb does not keep the order of keys. */

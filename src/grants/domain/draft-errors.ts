@@ -1,5 +1,6 @@
 import type { FieldError } from '../../kernel/errors.js';
 import type { Membership } from '../../trino-rules/answers/draft.js';
+import { principalText } from '../../trino-rules/model/principal.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import type { DraftRequest } from './draft-request.js';
 
@@ -32,7 +33,7 @@ function repeatedPolicies(
 }
 
 function repeatedMembers(joined: readonly Membership[], left: readonly Membership[]): FieldError[] {
-  const keyOf = ({ group, user }: Membership): string => `${group} ${user}`;
+  const keyOf = ({ group, member }: Membership): string => `${group} ${principalText(member)}`;
   const added = new Set(joined.map(keyOf));
   return left.flatMap((membership, i) =>
     added.has(keyOf(membership)) ? [{ field: `members.remove.${i}`, message: 'is added by another part' }] : [],
@@ -40,7 +41,8 @@ function repeatedMembers(joined: readonly Membership[], left: readonly Membershi
 }
 
 function missingMembers({ groups, users }: Snapshot, members: readonly Membership[], part: string): FieldError[] {
-  const [groupIds, userIds] = [members.map(({ group }) => group), members.map(({ user }) => user)];
+  const groupIds = members.map(({ group }) => group);
+  const userIds = members.map(({ member }) => (member.type === 'user' ? member.id : null));
   return [
     ...missing(`members.${part}.*.group_id`, groupIds, groups, 'group'),
     ...missing(`members.${part}.*.user_id`, userIds, users, 'user'),

@@ -1,7 +1,9 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { type Draft, type Membership } from '../../trino-rules/answers/draft.js';
 import { type MaskConflict, MaskConflicts } from '../../trino-rules/model/mask-conflicts.js';
-import { levelOf, namesOf } from '../../trino-rules/model/node.js';
+import { kindOf, namesOf } from '../../trino-rules/model/node.js';
+import { type PolicyPrincipal, principalText } from '../../trino-rules/model/principal.js';
+import { Principals } from '../../trino-rules/model/principals.js';
 import type { Snapshot, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 import type { Growth } from './admission-ports.js';
 import type { NewGrant } from './grant.js';
@@ -40,22 +42,23 @@ export function numbered({ grants, revoked, policies, deleted, joined, left }: D
 }
 
 /** As the store estimates it of rows that are written. */
-export function growthOf({ users, groups }: Snapshot, { grants, policies, joined }: Draft): Growth {
-  const names = new Map(users.map(({ id, name }) => [id, name]));
-  const members = new Map(groups.map((group) => [group.id, group.members]));
-  const bytesOf = (ids: readonly number[]): number =>
-    ids.reduce((sum, id) => sum + Buffer.byteLength(names.get(id) ?? '') + 1, 0);
-  const ofGroups = new Map<number, number>();
-  const bytes = grants.map(({ principal, resource }) => {
-    const node = 400 + 4 * Buffer.byteLength(namesOf(resource).join(''));
-    if (principal.type === 'engine') return node + 8 * Buffer.byteLength(principal.name);
-    if (principal.type === 'user') return node + 8 * bytesOf([principal.id]);
-    if (principal.type === 'everyone') return node + 8 * bytesOf([...names.keys()]);
-    return node + 8 * getOrInsert(ofGroups, principal.id, () => bytesOf(members.get(principal.id) ?? []));
-  });
+export function growthOf(snapshot: Snapshot, { grants, policies, joined }: Draft): Growth {
+  const principals = new Principals(snapshot);
+  const bytesOf = (named: PolicyPrincipal | undefined): number =>
+    named === undefined
+      ? 0
+      : getOrInsert(known, principalText(named), () => {
+          const names = [...principals.members(named).values()].map(({ name }) => name);
+          return names.reduce((sum, name) => sum + Buffer.byteLength(name) + 1, 0);
+        });
+  const known = new Map<string, number>();
+  const bytes = grants.map(
+    ({ principal, resource }) =>
+      400 + 4 * Buffer.byteLength(namesOf(resource).join('')) + 8 * (bytesOf(principal) + bytesOf(resource.as)),
+  );
   return {
     bytes: bytes.reduce((sum, each) => sum + each, 0),
-    isWide: policies.length > 0 || joined.length > 0 || grants.some(({ resource }) => levelOf(resource) !== 'table'),
+    isWide: policies.length > 0 || joined.length > 0 || grants.some(({ resource }) => kindOf(resource) !== 'table'),
   };
 }
 

@@ -1,15 +1,15 @@
 import type { Page, PageRequest } from '../../kernel/page.js';
-import type { NamedPrincipal, Principal } from '../../trino-rules/model/principal.js';
+import type { NamedPolicyPrincipal, PolicyPrincipal } from '../../trino-rules/model/principal.js';
 import type { Privilege } from '../../trino-rules/model/privilege.js';
-import type { Node } from '../../trino-rules/model/node.js';
+import type { NamedNode, Node, NodeKind } from '../../trino-rules/model/node.js';
 
 /** The account that made a change; null: the command line. */
 export type Actor = { id: number; name: string } | null;
 
 export interface Grant {
   id: number;
-  principal: NamedPrincipal;
-  resource: Node;
+  principal: NamedPolicyPrincipal;
+  resource: NamedNode;
   privileges: Privilege[];
   /** No effect from this time on. */
   expiresAt: Date | null;
@@ -21,7 +21,7 @@ export interface Grant {
 }
 
 export interface NewGrant {
-  principal: Principal;
+  principal: PolicyPrincipal;
   resource: Node;
   /** Distinct, in the engine's order: see `orderedPrivileges`. */
   privileges: Privilege[];
@@ -44,13 +44,29 @@ export interface RevokeOutcome {
 export const GRANT_STATES = ['live', 'expired', 'revoked', 'all'] as const;
 export type GrantState = (typeof GRANT_STATES)[number];
 
+/** Null: any. */
 export interface GrantFilter {
-  principal: Principal | null;
+  principal: PolicyPrincipal | null;
   catalog: string | null;
   schema: string | null;
   table: string | null;
+  routine: string | null;
+  /** Of the node. */
+  kind: NodeKind | null;
+  as: PolicyPrincipal | null;
   state: GrantState;
 }
+
+/** Of grants on any node to anybody. */
+export const ANY_GRANT: Omit<GrantFilter, 'state'> = {
+  principal: null,
+  catalog: null,
+  schema: null,
+  table: null,
+  routine: null,
+  kind: null,
+  as: null,
+};
 
 /** Grants. Rows never change, except to be revoked. */
 export abstract class GrantStore {

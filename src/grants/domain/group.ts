@@ -1,6 +1,8 @@
-import type { Page, PageRequest } from '../../kernel/page.js';
+import type { NamePageRequest, Page, PageRequest } from '../../kernel/page.js';
+import type { GroupMember } from '../../trino-rules/model/principal.js';
+import type { Member as NamedMember } from '../../trino-rules/model/principals.js';
 
-/** Grantline's own group; its members are accounts. */
+/** Grantline's own group; its members are accounts and engine principals. */
 export interface Group {
   id: number;
   name: string;
@@ -10,9 +12,9 @@ export interface Group {
 }
 
 export interface Member {
-  id: number;
-  name: string;
-  isActive: boolean;
+  principal: NamedMember;
+  /** Of an account; null: an engine principal. */
+  isActive: boolean | null;
   addedAt: Date;
 }
 
@@ -23,7 +25,7 @@ export interface NewGroup {
 
 export interface Membership {
   groupId: number;
-  userId: number;
+  member: GroupMember;
 }
 
 export interface GroupChange {
@@ -41,9 +43,9 @@ export abstract class GroupStore {
   abstract find(id: number): Promise<Group | null>;
   /** By id. */
   abstract list(page: PageRequest): Promise<Page<Group>>;
-  /** By the account's id; null: no such group. */
-  abstract members(id: number, page: PageRequest): Promise<Page<Member> | null>;
-  /** The outcome of each, in their order. `missing`: no such group, or no such account. */
+  /** By name; null: no such group. */
+  abstract members(id: number, page: NamePageRequest): Promise<Page<Member> | null>;
+  /** The outcome of each, in their order. `missing`: no such group, or no such account. Names of engine principals must be claimed. */
   abstract addMembers(added: readonly Membership[], at: Date): Promise<('added' | 'was-member' | 'missing')[]>;
   abstract removeMembers(removed: readonly Membership[]): Promise<('removed' | 'was-none' | 'missing')[]>;
 }

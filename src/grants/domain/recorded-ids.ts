@@ -1,8 +1,8 @@
-import type { PolicyPrincipal, Principal } from '../../trino-rules/model/principal.js';
+import type { GroupMember, PolicyPrincipal, Principal } from '../../trino-rules/model/principal.js';
 import { orderedPrivileges } from '../../trino-rules/model/privilege.js';
 import type { SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 import type { NewPolicy, PolicyRule } from './policy.js';
-import type { DescribedSnapshot } from './snapshot-changes.js';
+import type { DescribedSnapshot, FileMember } from './snapshot-changes.js';
 
 /** The database's ids of what a file names by its own. */
 export class RecordedIds {
@@ -28,12 +28,21 @@ export class RecordedIds {
     return present(this.groups.get(name ?? ''));
   }
 
-  user(name: string | undefined): number {
+  private user(name: string | undefined): number {
     return present(this.users.get(name ?? ''));
   }
 
-  principal(named: PolicyPrincipal): Principal {
-    if (named.type === 'everyone') throw new Error('a file was read that grants something to everyone');
+  member(member: FileMember): GroupMember {
+    return typeof member === 'string'
+      ? { type: 'user', id: this.user(member) }
+      : { type: 'engine', name: member.engine };
+  }
+
+  subject(named: PolicyPrincipal): PolicyPrincipal {
+    return named.type === 'everyone' ? named : this.principal(named);
+  }
+
+  private principal(named: Principal): Principal {
     if (named.type === 'user') return { type: 'user', id: this.user(this.fileUsers.get(named.id)) };
     if (named.type === 'engine') return named;
     return { type: 'group', id: this.group(this.fileGroups.get(named.id)) };
@@ -42,10 +51,6 @@ export class RecordedIds {
   policy(policy: SnapshotPolicy, description: string | null): NewPolicy {
     const except = policy.except.map((named) => this.principal(named));
     return { rule: ruleOf(policy), principal: this.subject(policy.principal), except, description };
-  }
-
-  private subject(named: PolicyPrincipal): PolicyPrincipal {
-    return named.type === 'everyone' ? named : this.principal(named);
   }
 }
 

@@ -1,5 +1,5 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
-import { type Descriptions, RowExport } from '../../trino-rules/model/snapshot-export.js';
+import { type Descriptions, type ExportedGroup, RowExport } from '../../trino-rules/model/snapshot-export.js';
 import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 
 /** Recorded access with its descriptions: of the database, or of a file. */
@@ -14,9 +14,12 @@ interface Pair<T> {
   after: T | null;
 }
 
+/** An account by its name, or an engine principal. */
+export type FileMember = ExportedGroup['members'][number];
+
 /** Changes that bring recorded access to the state of a file. Ids in a row are those of the side that it comes from. */
 export interface SnapshotChanges {
-  groups: (Pair<SnapshotGroup> & { addedMembers: string[]; removedMembers: string[] })[];
+  groups: (Pair<SnapshotGroup> & { addedMembers: FileMember[]; removedMembers: FileMember[] })[];
   grants: Pair<SnapshotGrant>[];
   policies: Pair<SnapshotPolicy>[];
 }
@@ -62,7 +65,7 @@ function groupChanges(recorded: DescribedSnapshot, file: DescribedSnapshot, prun
   const membersIn = ({ snapshot }: DescribedSnapshot) => {
     const rows = new RowExport(snapshot);
     return (group: SnapshotGroup | null) =>
-      new Set(group === null ? [] : rows.group(group).members.filter((member) => typeof member === 'string'));
+      new Map((group === null ? [] : rows.group(group).members).map((member) => [JSON.stringify(member), member]));
   };
   const [formerMembers, nextMembers] = [membersIn(recorded), membersIn(file)];
   const known = new Map(recorded.snapshot.groups.map((group) => [group.name, group]));
@@ -70,8 +73,8 @@ function groupChanges(recorded: DescribedSnapshot, file: DescribedSnapshot, prun
   const kept = file.snapshot.groups.flatMap((after) => {
     const before = known.get(after.name) ?? null;
     const [had, has] = [formerMembers(before), nextMembers(after)];
-    const addedMembers = [...has].filter((name) => !had.has(name));
-    const removedMembers = prune ? [...had].filter((name) => !has.has(name)) : [];
+    const addedMembers = notIn(had, has);
+    const removedMembers = prune ? notIn(has, had) : [];
     const isSame =
       before !== null && recorded.descriptions.groups.get(before.id) === file.descriptions.groups.get(after.id);
     const isUnchanged = isSame && addedMembers.length + removedMembers.length === 0;
@@ -82,9 +85,13 @@ function groupChanges(recorded: DescribedSnapshot, file: DescribedSnapshot, prun
     before,
     after: null,
     addedMembers: [],
-    removedMembers: [...formerMembers(before)],
+    removedMembers: [...formerMembers(before).values()],
   }));
   return [...kept, ...removed];
+}
+
+function notIn<T>(some: ReadonlyMap<string, unknown>, others: ReadonlyMap<string, T>): T[] {
+  return [...others].flatMap(([key, member]) => (some.has(key) ? [] : [member]));
 }
 
 /** Equal rows cancel out; of the others, two that are alone with their identity on either side are one change. */

@@ -1,5 +1,5 @@
 import { RowExport } from '../../trino-rules/model/snapshot-export.js';
-import type { DescribedSnapshot, SnapshotChanges } from './snapshot-changes.js';
+import type { DescribedSnapshot, FileMember, SnapshotChanges } from './snapshot-changes.js';
 
 /** A row by name, as in the file. */
 export type PlanRow = Readonly<Record<string, unknown>> & { description?: string };
@@ -21,8 +21,11 @@ export function planOf(changes: SnapshotChanges, recorded: DescribedSnapshot, fi
       const group = (after ?? before)?.name ?? '';
       const row = (side: typeof here, of: typeof before) => (of === null ? null : side.group(of));
       const isRenewed = before === null || after === null || here.text(before) !== there.text(after);
-      const members = (action: 'add' | 'remove', names: readonly string[]) =>
-        names.map((name): PlanStep => ({ action, kind: 'member', row: { group, name } }));
+      const members = (action: 'add' | 'remove', all: readonly FileMember[]) =>
+        all.map((member): PlanStep => {
+          const named = typeof member === 'string' ? { name: member } : member;
+          return { action, kind: 'member', row: { group, ...named } };
+        });
       return [
         ...(isRenewed ? step('group', row(here, before), row(there, after)) : []),
         ...members('add', addedMembers),
@@ -67,14 +70,14 @@ function describedRows({ snapshot, descriptions }: DescribedSnapshot) {
 
 function rowText(kind: PlanStep['kind'], row: PlanRow): string {
   const note = row.description === undefined ? '' : ` # ${JSON.stringify(row.description)}`;
-  const { name, email, group, resource, principal, except, privileges, expression, expires_at } = row;
+  const { name, email, engine, group, resource, principal, except, privileges, expression, expires_at } = row;
   switch (kind) {
     case 'user':
       return `${textOf(name)}${email === undefined ? '' : ` <${textOf(email)}>`}`;
     case 'group':
       return `${textOf(name)}${note}`;
     case 'member':
-      return `${textOf(name)} of ${textOf(group)}`;
+      return `${engine === undefined ? textOf(name) : `engine ${textOf(engine)}`} of ${textOf(group)}`;
     case 'grant': {
       const until = expires_at === undefined ? '' : ` until ${textOf(expires_at)}`;
       return `${listText(privileges)} on ${nodeText(resource)} to ${subjectText(principal)}${until}${note}`;

@@ -1,33 +1,62 @@
+import { kindOf, type Node } from '../../trino-rules/model/node.js';
+import type { PolicyPrincipal } from '../../trino-rules/model/principal.js';
 import { Principals } from '../../trino-rules/model/principals.js';
-import type { Node } from '../../trino-rules/model/node.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 
+/** What shares rules with a node: those beside the data together, else its schema, its catalog, or with nulls all catalogs. */
+export interface Area {
+  /** The engine, and acting as others. */
+  isBeside: boolean;
+  catalog: string | null;
+  schema: string | null;
+}
+
+/** A table counts as its schema, and a routine, which a restriction anywhere in its catalog closes, as its catalog. */
+export function areaOf(node: Node): Area {
+  const { catalog = null, schema = null } = node;
+  const kind = kindOf(node);
+  return { isBeside: kind === 'engine' || kind === 'acting', catalog, schema: kind === 'routine' ? null : schema };
+}
+
 /**
- * The part of a snapshot that a change of these nodes touches: entries above and below them, a table counting as its schema, whose
- * tables share rules, and the principals that these name. As the store reads it of rows that are written.
+ * The part of a snapshot that a change of these nodes touches: entries in their areas, above and below, and the principals that these
+ * name. What is said on everything is above all catalogs. As the store reads it of rows that are written.
  */
 export function touchedPart(snapshot: Snapshot, nodes: readonly Node[]): Snapshot {
-  const area = ({ catalog, schema = '' }: Node): string => `${catalog}\0${schema}`;
-  const areas = new Set(nodes.map(area));
-  const catalogs = new Set(nodes.map(({ catalog }) => catalog));
-  const isTouched = ({ resource }: { resource: Node }): boolean =>
-    resource.schema === undefined
-      ? catalogs.has(resource.catalog)
-      : areas.has(area(resource)) || areas.has(area({ ...resource, schema: '' }));
-  const grants = new Principals(snapshot).part(snapshot.grants.filter(isTouched));
+  const areas = nodes.map(areaOf);
+  const inTree = areas.filter(({ isBeside }) => !isBeside);
+  const keys = new Set(inTree.map(keyOf));
+  const catalogs = new Set(inTree.map(({ catalog }) => catalog));
+  const isTouched = ({ resource }: { resource: Node }): boolean => {
+    const area = areaOf(resource);
+    if (area.isBeside) return inTree.length < areas.length;
+    if (area.catalog === null || catalogs.has(null)) return inTree.length > 0;
+    if (area.schema === null) return catalogs.has(area.catalog);
+    return keys.has(keyOf(area)) || keys.has(keyOf({ ...area, schema: null }));
+  };
+  const part = new Set(new Principals(snapshot).part(snapshot.grants.filter(isTouched)));
+  const grants = snapshot.grants.filter((grant) => part.has(grant));
   const policies = snapshot.policies.filter(isTouched);
-  const named = [...grants, ...policies].flatMap(({ principal, ...rest }) => [
+  const named = [...grants, ...policies].flatMap(({ principal, resource, ...rest }) => [
     principal,
+    ...(resource.as === undefined ? [] : [resource.as]),
     ...('except' in rest ? rest.except : []),
   ]);
   const ids = (type: 'user' | 'group') =>
     new Set(named.flatMap((subject) => (subject.type === type ? [subject.id] : [])));
   const groupIds = ids('group');
+  const isForAll = grants.some(({ principal, resource }) => isEveryone(principal) || isEveryone(resource.as));
   // Engine principals in any group are among everyone.
-  const isForAll = named.some(({ type }) => type === 'everyone');
   const groups = snapshot.groups.filter(({ id, engines }) => groupIds.has(id) || (isForAll && engines.length > 0));
   const userIds = new Set([...ids('user'), ...groups.flatMap(({ members }) => members)]);
-  const isGranted = grants.some(({ principal }) => principal.type === 'everyone');
-  const users = snapshot.users.filter(({ id }) => isGranted || userIds.has(id));
+  const users = snapshot.users.filter(({ id }) => isForAll || userIds.has(id));
   return { ...snapshot, grants, policies, groups, users };
+}
+
+function keyOf({ catalog, schema }: Area): string {
+  return JSON.stringify([catalog, schema]);
+}
+
+function isEveryone(named: PolicyPrincipal | undefined): boolean {
+  return named?.type === 'everyone';
 }

@@ -1,6 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { type Page, type PageRequest, pageOf } from '../../kernel/page.js';
+import { cursorOfNames, type NamePageRequest, type Page, type PageRequest, pageOf } from '../../kernel/page.js';
+import { columnArrays } from '../../platform/infrastructure/column-arrays.js';
 import { DatabaseSession, violatedConstraint } from '../../platform/infrastructure/database-session.js';
+import { type GroupMember, principalText } from '../../trino-rules/model/principal.js';
 import {
   type Group,
   type GroupChange,
@@ -9,6 +11,7 @@ import {
   type Membership,
   type NewGroup,
 } from '../domain/group.js';
+import { principalForm } from './principal-columns.js';
 
 const SELECT_GROUPS = `
   SELECT g.id, g.name, g.description, g.created_at AS "createdAt",
@@ -17,11 +20,11 @@ const SELECT_GROUPS = `
 
 /** Revoked grants and removed policies do not count. Expired grants do, because they are listed with the group's name. */
 const IN_USE = `
-  EXISTS (SELECT FROM grants WHERE group_id = $1 AND revoked_at IS NULL)
-  OR EXISTS (SELECT FROM policies WHERE group_id = $1 AND removed_at IS NULL)
+  EXISTS (SELECT FROM grants WHERE (group_id = $1 OR as_group_id = $1) AND revoked_at IS NULL)
+  OR EXISTS (SELECT FROM policies WHERE (group_id = $1 OR as_group_id = $1) AND removed_at IS NULL)
   OR EXISTS (SELECT FROM policy_exceptions e JOIN policies p ON p.id = e.policy_id WHERE e.group_id = $1 AND p.removed_at IS NULL)`;
 
-const MEMBERSHIP = 'group_id AS "groupId", user_id AS "userId"';
+const MEMBERSHIP = `group_id AS "groupId", ${principalForm('', 'unnamed')} AS member`;
 
 @Injectable()
 export class PostgresGroupStore extends GroupStore {
@@ -85,15 +88,19 @@ export class PostgresGroupStore extends GroupStore {
     return pageOf(rows, limit, (group) => group.id);
   }
 
-  override async members(id: number, { limit, after }: PageRequest): Promise<Page<Member> | null> {
+  override async members(id: number, { limit, after }: NamePageRequest): Promise<Page<Member> | null> {
     if ((await this.find(id)) === null) return null;
     const rows = await this.session.manager.query<Member[]>(
-      `SELECT u.id, u.username AS name, u.is_active AS "isActive", m.added_at AS "addedAt"
-         FROM group_members m JOIN users u ON u.id = m.user_id
-        WHERE m.group_id = $1 AND u.id > $2 ORDER BY u.id LIMIT $3`,
-      [id, after ?? 0, limit + 1],
+      `SELECT principal, "isActive", "addedAt" FROM (
+         SELECT coalesce(u.username, m.engine_name) COLLATE "C" AS name, ${principalForm('m.', 'named')} AS principal,
+                u.is_active AS "isActive", m.added_at AS "addedAt"
+           FROM group_members m LEFT JOIN users u ON u.id = m.user_id WHERE m.group_id = $1) AS member
+        WHERE $2::text IS NULL OR name > $2 ORDER BY name LIMIT $3`,
+      [id, after?.[0] ?? null, limit + 1],
     );
-    return pageOf(rows, limit, (member) => member.id);
+    const items = rows.slice(0, limit);
+    const last = items.at(-1);
+    return { items, next: rows.length > limit && last ? cursorOfNames([last.principal.name]) : null };
   }
 
   override addMembers(added: readonly Membership[], at: Date): Promise<('added' | 'was-member' | 'missing')[]> {
@@ -101,10 +108,10 @@ export class PostgresGroupStore extends GroupStore {
       // Until the transaction ends these groups cannot be deleted.
       const isKnown = await this.known(added, 'ORDER BY id FOR UPDATE');
       const rows = await this.session.manager.query<Membership[]>(
-        `INSERT INTO group_members (group_id, user_id, added_at)
-         SELECT group_id, user_id, $3::timestamptz FROM unnest($1::integer[], $2::integer[]) AS asked (group_id, user_id)
+        `INSERT INTO group_members (group_id, user_id, engine_name, added_at)
+         SELECT group_id, user_id, engine_name, $4::timestamptz FROM ${ASKED}
          ON CONFLICT DO NOTHING RETURNING ${MEMBERSHIP}`,
-        [...idArrays(added.filter(isKnown)), at],
+        [...values(added.filter(isKnown)), at],
       );
       const written = new Set(rows.map(keyOf));
       return added.map((each) => {
@@ -117,9 +124,11 @@ export class PostgresGroupStore extends GroupStore {
   override async removeMembers(removed: readonly Membership[]): Promise<('removed' | 'was-none' | 'missing')[]> {
     const isKnown = await this.known(removed);
     const [rows] = await this.session.manager.query<[Membership[], number]>(
-      `DELETE FROM group_members WHERE (group_id, user_id) IN (SELECT * FROM unnest($1::integer[], $2::integer[]))
+      `DELETE FROM group_members
+        WHERE (group_id, user_id) IN (SELECT group_id, user_id FROM ${ASKED} WHERE user_id IS NOT NULL)
+           OR (group_id, engine_name) IN (SELECT group_id, engine_name FROM ${ASKED} WHERE engine_name IS NOT NULL)
        RETURNING ${MEMBERSHIP}`,
-      idArrays(removed.filter(isKnown)),
+      values(removed.filter(isKnown)),
     );
     const written = new Set(rows.map(keyOf));
     return removed.map((each) => {
@@ -148,23 +157,32 @@ export class PostgresGroupStore extends GroupStore {
     }
   }
 
-  /** Whether group and account of a membership exist. @param lock of the groups' rows, for the rest of the transaction */
+  /** Whether the group and, where it is an account, the member of a membership exist. @param lock of the groups' rows, for the rest of the transaction */
   private async known(memberships: readonly Membership[], lock = ''): Promise<(membership: Membership) => boolean> {
-    const [groupIds, userIds] = idArrays(memberships);
+    const groupIds = memberships.map(({ groupId }) => groupId);
+    const userIds = memberships.flatMap(({ member }) => (member.type === 'user' ? [member.id] : []));
     const found = async (query: string, ids: unknown): Promise<ReadonlySet<number>> => {
       const rows = await this.session.manager.query<{ id: number }[]>(query, [ids]);
       return new Set(rows.map(({ id }) => id));
     };
     const groups = await found(`SELECT id FROM groups WHERE id = ANY ($1) AND deleted_at IS NULL ${lock}`, groupIds);
     const users = await found('SELECT id FROM users WHERE id = ANY ($1)', userIds);
-    return ({ groupId, userId }) => groups.has(groupId) && users.has(userId);
+    return ({ groupId, member }) => groups.has(groupId) && (member.type === 'engine' || users.has(member.id));
   }
 }
 
-function idArrays(memberships: readonly Membership[]): [number[], number[]] {
-  return [memberships.map(({ groupId }) => groupId), memberships.map(({ userId }) => userId)];
+/** Memberships out of the parameters that `values` makes. */
+const ASKED = 'unnest($1::integer[], $2::integer[], $3::text[]) AS asked (group_id, user_id, engine_name)';
+
+function values(memberships: readonly Membership[]): unknown[][] {
+  const rows = memberships.map(({ groupId, member }) => [groupId, ...ofMember(member)]);
+  return rows.length === 0 ? [[], [], []] : columnArrays(rows);
 }
 
-function keyOf({ groupId, userId }: Membership): string {
-  return `${groupId} ${userId}`;
+function ofMember(member: GroupMember): [number | null, string | null] {
+  return member.type === 'user' ? [member.id, null] : [null, member.name];
+}
+
+function keyOf({ groupId, member }: Membership): string {
+  return `${groupId} ${principalText(member)}`;
 }

@@ -2,44 +2,41 @@ import { Injectable } from '@nestjs/common';
 import { type Page, type PageRequest, pageOf } from '../../kernel/page.js';
 import { columnArrays } from '../../platform/infrastructure/column-arrays.js';
 import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
-import type { NamedPrincipal, Principal } from '../../trino-rules/model/principal.js';
+import type { Node } from '../../trino-rules/model/node.js';
+import type { NamedPolicyPrincipal, NamedPrincipal, Principal } from '../../trino-rules/model/principal.js';
 import type { Privilege } from '../../trino-rules/model/privilege.js';
 import { type NewPolicy, type Policy, type PolicyKind, type PolicyRule, PolicyStore } from '../domain/policy.js';
-import {
-  type PrincipalColumns,
-  principalColumns,
-  principalJoins,
-  principalOf,
-  principalValues,
-  subjectOf,
-  type ResourceColumns,
-  resourceOf,
-  resourceValues,
-} from './principal-columns.js';
+import { ENTRY_COLUMNS, entryValues, principalForm, principalValues, resourceForm } from './principal-columns.js';
 
-export interface PolicyRuleColumns extends ResourceColumns {
+/** The rule of a policy out of `POLICY_RULE`. */
+export interface PolicyRuleRow {
   kind: PolicyKind;
-  column_name: string | null;
+  resource: Node & { column?: string };
   expression: string | null;
   privileges: Privilege[] | null;
 }
 
-interface PolicyRow extends PrincipalColumns, PolicyRuleColumns {
+interface PolicyRow extends PolicyRuleRow {
   id: number;
+  principal: NamedPolicyPrincipal;
+  except: NamedPrincipal[];
   description: string | null;
   createdAt: Date;
   changedAt: Date;
 }
 
-interface ExceptionRow extends PrincipalColumns {
-  policy_id: number;
-}
+/** Principal, exceptions and rule of the policy `p`. */
+export const policyColumns = (naming: 'named' | 'unnamed') => `${principalForm('p.', naming)} AS principal,
+  (SELECT coalesce(json_agg(${principalForm('e.', naming)} ORDER BY e.user_id, e.group_id, e.engine_name), '[]')
+     FROM policy_exceptions e WHERE e.policy_id = p.id) AS except,
+  p.kind, ${resourceForm('p', naming, 'p.column_name')} AS resource, p.expression, p.privileges`;
 
 const SELECT_POLICIES = `
-  SELECT p.id, p.kind, ${principalColumns('p')}, p.catalog_name, p.schema_name, p.table_name, p.column_name, p.expression,
-         p.privileges, p.description, p.created_at AS "createdAt", p.changed_at AS "changedAt"
-    FROM policies p ${principalJoins('p')}
-   WHERE p.removed_at IS NULL`;
+  SELECT p.id, ${policyColumns('named')}, p.description, p.created_at AS "createdAt", p.changed_at AS "changedAt"
+    FROM policies p WHERE p.removed_at IS NULL`;
+
+const COLUMNS = ['kind', ...ENTRY_COLUMNS, 'column_name', 'expression', 'privileges', 'description', 'changed_at'];
+const PARAMETERS = COLUMNS.map((_, i) => `$${i + 1}`).join(', ');
 
 /** Serializes writes of policies: two concurrent masks could conflict with each other. */
 const POLICY_WRITERS_LOCK = 7_471_020;
@@ -54,10 +51,8 @@ export class PostgresPolicyStore extends PolicyStore {
     return this.session.run(async () => {
       await this.lock();
       const [made] = await this.session.manager.query<[{ id: number }]>(
-        `INSERT INTO policies (kind, is_for_everyone, user_id, group_id, engine_name, catalog_name, schema_name, table_name,
-                               column_name, expression, privileges, description, created_at, changed_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13) RETURNING id`,
-        [...columns(policy), at],
+        `INSERT INTO policies (${COLUMNS.join(', ')}, created_at) VALUES (${PARAMETERS}, $${COLUMNS.length}) RETURNING id`,
+        values(policy, at),
       );
       await this.except(made.id, policy.except);
       return this.present(made.id);
@@ -69,11 +64,9 @@ export class PostgresPolicyStore extends PolicyStore {
       await this.lock();
       const former = await this.find(id);
       const [rows] = await this.session.manager.query<[unknown[], number]>(
-        `UPDATE policies SET kind = $1, is_for_everyone = $2, user_id = $3, group_id = $4, engine_name = $5, catalog_name = $6,
-                schema_name = $7, table_name = $8, column_name = $9, expression = $10, privileges = $11, description = $12,
-                changed_at = $13
-          WHERE id = $14 AND removed_at IS NULL RETURNING id`,
-        [...columns(policy), at, id],
+        `UPDATE policies SET (${COLUMNS.join(', ')}) = (${PARAMETERS})
+          WHERE id = $${COLUMNS.length + 1} AND removed_at IS NULL RETURNING id`,
+        [...values(policy, at), id],
       );
       if (rows.length === 0 || former === null) return null;
       await this.session.manager.query('DELETE FROM policy_exceptions WHERE policy_id = $1', [id]);
@@ -107,12 +100,10 @@ export class PostgresPolicyStore extends PolicyStore {
 
   private async policies(query: string, parameters: unknown[]): Promise<Policy[]> {
     const rows = await this.session.manager.query<PolicyRow[]>(query, parameters);
-    const exceptions = await this.session.manager.query<ExceptionRow[]>(
-      `SELECT e.policy_id, ${principalColumns('e')} FROM policy_exceptions e ${principalJoins('e')}
-        WHERE e.policy_id = ANY($1) ORDER BY e.user_id, e.group_id, e.engine_name`,
-      [rows.map(({ id }) => id)],
-    );
-    return rows.map((row) => toPolicy(row, exceptions));
+    return rows.map((row) => {
+      const { id, principal, except, description, createdAt, changedAt } = row;
+      return { id, rule: ruleOf(row), principal, except, description, createdAt, changedAt };
+    });
   }
 
   private async present(id: number): Promise<Policy> {
@@ -136,43 +127,33 @@ export class PostgresPolicyStore extends PolicyStore {
 }
 
 /** The rule of a row; the table's check constraint ties the columns to the kind. */
-export function ruleOf(row: PolicyRuleColumns): PolicyRule {
-  const resource = resourceOf(row);
-  const onColumn = { ...resource, column: row.column_name ?? '' };
-  switch (row.kind) {
+export function ruleOf({
+  kind,
+  resource: { column = '', ...node },
+  expression,
+  privileges,
+}: PolicyRuleRow): PolicyRule {
+  switch (kind) {
     case 'row_filter':
-      return { kind: row.kind, resource, expression: row.expression ?? '' };
+      return { kind, resource: node, expression: expression ?? '' };
     case 'column_mask':
-      return { kind: row.kind, resource: onColumn, expression: row.expression ?? '' };
+      return { kind, resource: { ...node, column }, expression: expression ?? '' };
     case 'hidden_column':
-      return { kind: row.kind, resource: onColumn };
+      return { kind, resource: { ...node, column } };
     case 'deny':
-      return { kind: row.kind, resource, privileges: row.privileges ?? [] };
+      return { kind, resource: node, privileges: privileges ?? [] };
   }
 }
 
-function columns({ rule, principal, description }: NewPolicy): unknown[] {
+/** The values of `COLUMNS`. */
+function values({ rule, principal, description }: NewPolicy, at: Date): unknown[] {
   return [
     rule.kind,
-    principal.type === 'everyone',
-    ...principalValues(principal),
-    ...resourceValues(rule.resource),
+    ...entryValues(principal, rule.resource),
     'column' in rule.resource ? rule.resource.column : null,
     'expression' in rule ? rule.expression : null,
     'privileges' in rule ? rule.privileges : null,
     description,
+    at,
   ];
-}
-
-function toPolicy(row: PolicyRow, exceptions: readonly ExceptionRow[]): Policy {
-  const except = exceptions.filter(({ policy_id: policy }) => policy === row.id).map(principalOf);
-  return {
-    id: row.id,
-    rule: ruleOf(row),
-    principal: subjectOf(row),
-    except: except.filter((principal): principal is NamedPrincipal => principal !== null),
-    description: row.description,
-    createdAt: row.createdAt,
-    changedAt: row.changedAt,
-  };
 }

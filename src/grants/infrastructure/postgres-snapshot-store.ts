@@ -1,19 +1,20 @@
 import { Injectable } from '@nestjs/common';
+import { columnArrays } from '../../platform/infrastructure/column-arrays.js';
 import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
-import type { Principal } from '../../trino-rules/model/principal.js';
-import type { Privilege } from '../../trino-rules/model/privilege.js';
+import type { PolicyPrincipal, Principal } from '../../trino-rules/model/principal.js';
 import type { Node } from '../../trino-rules/model/node.js';
-import type { SnapshotGrant, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
+import type { SnapshotGrant, SnapshotGroup, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 import type { Growth } from '../domain/admission-ports.js';
 import { SnapshotStore, type Touched, type WrittenSnapshot } from '../domain/snapshot-store.js';
-import { type PolicyRuleColumns, ruleOf } from './postgres-policy-store.js';
-import { type PrincipalIds, type ResourceColumns, resourceOf, unnamedPrincipalOf } from './principal-columns.js';
+import { areaOf } from '../domain/touched-part.js';
+import { policyColumns, type PolicyRuleRow, ruleOf } from './postgres-policy-store.js';
+import { principalForm, resourceForm } from './principal-columns.js';
 
 interface Lists {
   users: { id: number; username: string; is_active: boolean }[];
-  groups: { id: number; name: string; members: number[] }[];
-  grants: (PrincipalIds & ResourceColumns & { id: number; privileges: Privilege[]; expires_at: string | null })[];
-  policies: (PrincipalIds & PolicyRuleColumns & { id: number; except: PrincipalIds[] })[];
+  groups: SnapshotGroup[];
+  grants: (Omit<SnapshotGrant, 'expiresAt' | 'revokedAt'> & { expires_at: string | null })[];
+  policies: (PolicyRuleRow & { id: number; principal: PolicyPrincipal; except: Principal[] })[];
 }
 
 const LIVE_GRANT = 'revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $1)';
@@ -23,14 +24,14 @@ const list = (select: string) => `(SELECT coalesce(json_agg(row), '[]') FROM (${
 /** The rows of a snapshot, read from the given tables or subqueries. */
 const snapshotOf = (from: Record<'users' | 'groups' | 'members' | 'grants' | 'policies', string>) => `SELECT
   ${list(`SELECT id, username, is_active FROM ${from.users} ORDER BY id`)} AS users,
-  ${list(`SELECT g.id, g.name, array(SELECT user_id FROM ${from.members} m WHERE m.group_id = g.id ORDER BY user_id) AS members
+  ${list(`SELECT g.id, g.name,
+                 array(SELECT user_id FROM ${from.members} m WHERE m.group_id = g.id AND user_id IS NOT NULL ORDER BY user_id) AS members,
+                 array(SELECT engine_name FROM ${from.members} m WHERE m.group_id = g.id AND engine_name IS NOT NULL
+                        ORDER BY engine_name COLLATE "C") AS engines
             FROM ${from.groups} g WHERE g.deleted_at IS NULL ORDER BY g.id`)} AS groups,
-  ${list(`SELECT id, user_id, group_id, engine_name, catalog_name, schema_name, table_name, privileges, expires_at
-            FROM ${from.grants} WHERE ${LIVE_GRANT} ORDER BY id`)} AS grants,
-  ${list(`SELECT p.id, p.kind, p.user_id, p.group_id, p.engine_name, p.catalog_name, p.schema_name, p.table_name, p.column_name,
-                 p.expression, p.privileges, ${list(`SELECT e.user_id, e.group_id, e.engine_name FROM policy_exceptions e
-                   WHERE e.policy_id = p.id ORDER BY e.user_id, e.group_id, e.engine_name`)} AS except
-            FROM ${from.policies} p WHERE p.removed_at IS NULL ORDER BY p.id`)} AS policies`;
+  ${list(`SELECT g.id, ${principalForm('g.', 'unnamed')} AS principal, ${resourceForm('g', 'unnamed')} AS resource, privileges, expires_at
+            FROM ${from.grants} g WHERE ${LIVE_GRANT} ORDER BY id`)} AS grants,
+  ${list(`SELECT p.id, ${policyColumns('unnamed')} FROM ${from.policies} p WHERE p.removed_at IS NULL ORDER BY p.id`)} AS policies`;
 
 /** One statement: at any isolation level, a PostgreSQL statement sees one state of the database. */
 const EVERYTHING = snapshotOf({
@@ -41,50 +42,72 @@ const EVERYTHING = snapshotOf({
   policies: 'policies',
 });
 
-/** As `touchedPart` of the domain; a spec compares them over random snapshots. Three lookups in hashed lists instead of one join with an OR, which compares every row with every node. */
-const onTouchedNode = (row: string) => `(
-  (${row}.catalog_name, ${row}.schema_name) IN (SELECT catalog_name, schema_name FROM touched WHERE schema_name IS NOT NULL)
-  OR ${row}.catalog_name IN (SELECT catalog_name FROM touched WHERE schema_name IS NULL)
-  OR (${row}.schema_name IS NULL AND ${row}.catalog_name IN (SELECT catalog_name FROM touched)))`;
+/** As `areaOf` of the domain. */
+const AREA = `node_kind IN ('engine', 'acting') AS is_beside, catalog_name, CASE WHEN node_kind <> 'routine' THEN schema_name END AS schema_name`;
 
-/** $2 and $3: catalogs and schemas of nodes; $4: groups. */
+/** As `touchedPart` of the domain; a spec compares them over random snapshots. Three lookups in hashed lists instead of one join with an OR, which compares every row with every node. */
+const onTouchedNode = (row: string) => `CASE
+  WHEN ${row}.node_kind IN ('engine', 'acting') THEN (SELECT bool_or(is_beside) FROM touched)
+  WHEN ${row}.catalog_name IS NULL THEN (SELECT bool_or(NOT is_beside) FROM touched)
+  WHEN (SELECT bool_or(NOT is_beside AND catalog_name IS NULL) FROM touched) THEN true
+  ELSE (${row}.catalog_name, ${row}.schema_name) IN (SELECT catalog_name, schema_name FROM touched WHERE schema_name IS NOT NULL)
+    OR ${row}.catalog_name IN (SELECT catalog_name FROM touched WHERE schema_name IS NULL AND catalog_name IS NOT NULL)
+    OR ((${row}.schema_name IS NULL OR ${row}.node_kind = 'routine')
+        AND ${row}.catalog_name IN (SELECT catalog_name FROM touched WHERE catalog_name IS NOT NULL))
+  END`;
+
+/** $2, $3 and $4: areas of nodes; $5: groups. */
 const TOUCHED = `WITH
   touched AS (
-    SELECT * FROM unnest($2::text[], $3::text[]) AS node (catalog_name, schema_name)
-    UNION SELECT catalog_name, schema_name FROM grants WHERE group_id = ANY ($4) AND ${LIVE_GRANT}
-    UNION SELECT catalog_name, schema_name FROM policies p
-           WHERE p.removed_at IS NULL AND (p.group_id = ANY ($4)
-             OR EXISTS (SELECT FROM policy_exceptions e WHERE e.policy_id = p.id AND e.group_id = ANY ($4)))),
-  touched_grants AS (SELECT * FROM grants g WHERE ${LIVE_GRANT} AND ${onTouchedNode('g')}),
-  touched_policies AS (SELECT * FROM policies p WHERE p.removed_at IS NULL AND ${onTouchedNode('p')}),
+    SELECT * FROM unnest($2::boolean[], $3::text[], $4::text[]) AS node (is_beside, catalog_name, schema_name)
+    UNION SELECT ${AREA} FROM grants WHERE (group_id = ANY ($5) OR as_group_id = ANY ($5)) AND ${LIVE_GRANT}
+    UNION SELECT ${AREA} FROM policies p
+           WHERE p.removed_at IS NULL AND (p.group_id = ANY ($5) OR p.as_group_id = ANY ($5)
+             OR EXISTS (SELECT FROM policy_exceptions e WHERE e.policy_id = p.id AND e.group_id = ANY ($5)))),
+  grants_there AS (SELECT * FROM grants g WHERE ${LIVE_GRANT} AND ${onTouchedNode('g')}),
+  policies_there AS (SELECT * FROM policies p WHERE p.removed_at IS NULL AND ${onTouchedNode('p')})`;
+const TOUCHED_ROWS = `${TOUCHED} SELECT count(*)::int AS count FROM grants_there`;
+const TOUCHED_SNAPSHOT = `${TOUCHED},
+  is_for_all AS (SELECT EXISTS (SELECT FROM grants_there WHERE is_for_everyone OR is_as_everyone) AS is_for_all),
+  touched_grants AS (
+    SELECT * FROM grants_there
+    UNION (SELECT DISTINCT ON (engine_name) * FROM grants
+            WHERE ${LIVE_GRANT} AND engine_name IS NOT NULL AND (SELECT is_for_all FROM is_for_all) ORDER BY engine_name, id)),
   named AS (
     SELECT user_id, group_id FROM touched_grants
-    UNION SELECT user_id, group_id FROM touched_policies
-    UNION SELECT e.user_id, e.group_id FROM policy_exceptions e JOIN touched_policies p ON e.policy_id = p.id),
-  named_groups AS (SELECT * FROM groups WHERE id IN (SELECT group_id FROM named)),
+    UNION SELECT as_user_id, as_group_id FROM touched_grants
+    UNION SELECT user_id, group_id FROM policies_there
+    UNION SELECT as_user_id, as_group_id FROM policies_there
+    UNION SELECT e.user_id, e.group_id FROM policy_exceptions e JOIN policies_there p ON e.policy_id = p.id),
+  named_groups AS (
+    SELECT * FROM groups WHERE id IN (SELECT group_id FROM named)
+       OR ((SELECT is_for_all FROM is_for_all) AND id IN (SELECT group_id FROM group_members WHERE engine_name IS NOT NULL))),
   named_users AS (
-    SELECT * FROM users WHERE id IN (
+    SELECT * FROM users WHERE (SELECT is_for_all FROM is_for_all) OR id IN (
       SELECT user_id FROM named
-      UNION SELECT user_id FROM group_members WHERE group_id IN (SELECT id FROM named_groups)))`;
-const TOUCHED_ROWS = `${TOUCHED} SELECT count(*)::int AS count FROM touched_grants`;
-const TOUCHED_SNAPSHOT = `${TOUCHED} ${snapshotOf({
-  users: 'named_users',
-  groups: 'named_groups',
-  members: 'group_members',
-  grants: 'touched_grants',
-  policies: 'touched_policies',
-})}`;
+      UNION SELECT user_id FROM group_members WHERE group_id IN (SELECT id FROM named_groups)))
+  ${snapshotOf({
+    users: 'named_users',
+    groups: 'named_groups',
+    members: 'group_members',
+    grants: 'touched_grants',
+    policies: 'policies_there',
+  })}`;
 
-/** $2, $3 and $4: a user, a group or an engine principal; the others are null. $5, $6 and $7: a node; without a catalog, any. */
+/** $2, $3 and $4: a user, a group or an engine principal; the others are null. $5 to $8: a node of the tree or a routine; without a catalog, any. */
 const NAMED = `(user_id = $2 OR group_id = $3 OR engine_name = $4 OR group_id IN (SELECT group_id FROM own_memberships))`;
-const ON_PATH = `($5::text IS NULL OR (catalog_name = $5 AND (schema_name IS NULL OR schema_name = $6)
-  AND (table_name IS NULL OR table_name = $7)))`;
+const ON_PATH = `($5::text IS NULL OR catalog_name IS NULL OR (catalog_name = $5 AND (schema_name IS NULL OR schema_name = $6)
+  AND (table_name IS NULL OR (table_name = $7 AND (node_kind = 'routine') = $8::boolean))))`;
 const OF_PRINCIPAL = `WITH
-  own_memberships AS (SELECT group_id, user_id FROM group_members WHERE user_id = $2),
-  own_users AS (SELECT * FROM users WHERE id = $2),
-  own_groups AS (SELECT * FROM groups WHERE id = $3 OR id IN (SELECT group_id FROM own_memberships)),
-  own_grants AS (SELECT * FROM grants WHERE ${NAMED} AND (${ON_PATH} OR engine_name = $4)),
-  own_policies AS (SELECT * FROM policies WHERE (is_for_everyone OR ${NAMED}) AND ${ON_PATH})
+  own_memberships AS (SELECT group_id, user_id, engine_name FROM group_members WHERE user_id = $2 OR engine_name = $4),
+  own_grants AS (SELECT * FROM grants WHERE (is_for_everyone OR ${NAMED}) AND (${ON_PATH} OR engine_name = $4)),
+  own_policies AS (SELECT * FROM policies WHERE is_for_everyone OR ${NAMED}),
+  acted_as AS (
+    SELECT as_user_id, as_group_id FROM own_grants WHERE ${LIVE_GRANT}
+    UNION SELECT as_user_id, as_group_id FROM own_policies WHERE removed_at IS NULL),
+  own_users AS (SELECT * FROM users WHERE id = $2 OR id IN (SELECT as_user_id FROM acted_as)),
+  own_groups AS (
+    SELECT * FROM groups WHERE id = $3 OR id IN (SELECT group_id FROM own_memberships UNION SELECT as_group_id FROM acted_as))
   ${snapshotOf({
     users: 'own_users',
     groups: 'own_groups',
@@ -100,15 +123,23 @@ const OF_PRINCIPAL = `WITH
 const GROWTH = `
   WITH written AS (SELECT * FROM grants WHERE granted_at >= $1 AND revoked_at IS NULL),
        group_names AS (
-         SELECT m.group_id, sum(octet_length(u.username) + 1) AS bytes FROM group_members m JOIN users u ON u.id = m.user_id
-          WHERE m.group_id IN (SELECT group_id FROM written) GROUP BY m.group_id)
-  SELECT coalesce(sum(400 + 4 * octet_length(concat(g.catalog_name, g.schema_name, g.table_name))
-           + 8 * (coalesce(octet_length(g.engine_name), 0) + coalesce(octet_length(u.username) + 1, 0)
-                  + coalesce(n.bytes, 0))), 0)::float8 AS bytes,
-         coalesce(bool_or(g.table_name IS NULL), false)
+         SELECT m.group_id, sum(octet_length(coalesce(u.username, m.engine_name)) + 1) AS bytes
+           FROM group_members m LEFT JOIN users u ON u.id = m.user_id
+          WHERE m.group_id IN (SELECT group_id FROM written UNION SELECT as_group_id FROM written) GROUP BY m.group_id),
+       names AS (
+         SELECT w.id, CASE WHEN subject.is_for_everyone THEN (SELECT sum(octet_length(name) + 1) FROM principal_names)
+                           ELSE octet_length(coalesce(subject.engine_name, u.username)) + 1 + coalesce(n.bytes, 0) END AS bytes
+           FROM written w
+          CROSS JOIN LATERAL (VALUES (w.user_id, w.group_id, w.engine_name, w.is_for_everyone),
+                                     (w.as_user_id, w.as_group_id, w.as_engine_name, w.is_as_everyone))
+                     AS subject (user_id, group_id, engine_name, is_for_everyone)
+           LEFT JOIN users u ON u.id = subject.user_id LEFT JOIN group_names n ON n.group_id = subject.group_id)
+  SELECT coalesce(sum(400 + 4 * octet_length(concat(w.catalog_name, w.schema_name, w.table_name))
+           + 8 * (SELECT coalesce(sum(bytes), 0) FROM names WHERE names.id = w.id)), 0)::float8 AS bytes,
+         coalesce(bool_or(node_level(w.node_kind, w.schema_name, w.table_name) <> 'table'), false)
            OR EXISTS (SELECT FROM policies WHERE changed_at >= $1 AND removed_at IS NULL)
            OR EXISTS (SELECT FROM group_members WHERE added_at >= $1) AS is_wide
-    FROM written g LEFT JOIN users u ON u.id = g.user_id LEFT JOIN group_names n ON n.group_id = g.group_id`;
+    FROM written w`;
 
 @Injectable()
 export class PostgresSnapshotStore extends SnapshotStore {
@@ -131,7 +162,8 @@ export class PostgresSnapshotStore extends SnapshotStore {
   override async readTouched(at: Date, { nodes, groups }: Touched, maxRows: number): Promise<WrittenSnapshot | null> {
     // Each of them is a row that was written: more of them need not be joined to be counted.
     if (nodes.length > maxRows) return null;
-    const touched = [at, nodes.map(({ catalog }) => catalog), nodes.map(({ schema }) => schema ?? null), groups];
+    const areas = nodes.map(areaOf).map(({ isBeside, catalog, schema }) => [isBeside, catalog, schema]);
+    const touched = [at, ...(areas.length === 0 ? [[], [], []] : columnArrays(areas)), groups];
     const [{ count }] = await this.session.manager.query<[{ count: number }]>(TOUCHED_ROWS, touched);
     return count > maxRows ? null : this.written(TOUCHED_SNAPSHOT, touched);
   }
@@ -139,7 +171,8 @@ export class PostgresSnapshotStore extends SnapshotStore {
   override readFor(at: Date, principal: Principal, node: Node | null): Promise<WrittenSnapshot> {
     const { type } = principal;
     const [user, group] = [type === 'user' ? principal.id : null, type === 'group' ? principal.id : null];
-    const path = [node?.catalog ?? null, node?.schema ?? null, node?.table ?? null];
+    const { catalog = null, schema = null, table, routine } = node ?? {};
+    const path = [catalog, schema, table ?? routine ?? null, routine !== undefined];
     return this.written(OF_PRINCIPAL, [at, user, group, type === 'engine' ? principal.name : null, ...path]);
   }
 
@@ -147,20 +180,15 @@ export class PostgresSnapshotStore extends SnapshotStore {
     const [lists] = await this.session.manager.query<[Lists]>(query, values);
     return {
       users: lists.users.map(({ id, username: name, is_active: isActive }) => ({ id, name, isActive })),
-      groups: lists.groups.map((group) => ({ ...group, engines: [] })),
-      grants: lists.grants.map((row): SnapshotGrant => ({
-        id: row.id,
-        principal: unnamedPrincipalOf(row) ?? { type: 'everyone' },
-        resource: resourceOf(row),
-        privileges: row.privileges,
-        expiresAt: row.expires_at === null ? null : new Date(row.expires_at),
+      groups: lists.groups,
+      grants: lists.grants.map(({ expires_at: expiresAt, ...grant }): SnapshotGrant => ({
+        ...grant,
+        expiresAt: expiresAt === null ? null : new Date(expiresAt),
         revokedAt: null,
       })),
-      policies: lists.policies.map((row): SnapshotPolicy => ({
-        id: row.id,
-        principal: unnamedPrincipalOf(row) ?? { type: 'everyone' },
-        except: row.except.flatMap((exception) => unnamedPrincipalOf(exception) ?? []),
-        ...ruleOf(row),
+      policies: lists.policies.map(({ id, principal, except, ...rule }): SnapshotPolicy => ({
+        ...{ id, principal, except },
+        ...ruleOf(rule),
       })),
     };
   }

@@ -1,31 +1,39 @@
-import type {
-  NamedPrincipal,
-  NamedPolicyPrincipal,
-  PolicyPrincipal,
-  Principal,
-} from '../../trino-rules/model/principal.js';
-import { nodeOf, type Node } from '../../trino-rules/model/node.js';
+import { kindOf, type Node } from '../../trino-rules/model/node.js';
+import type { PolicyPrincipal } from '../../trino-rules/model/principal.js';
 
-/** A principal in the tables: one of three columns; of a policy for everyone none. */
-export interface PrincipalIds {
-  user_id: number | null;
-  group_id: number | null;
-  engine_name: string | null;
-}
+/** The columns of whom an entry names and of its node, in the tables `grants` and `policies`, with their types. */
+const COLUMNS = {
+  user_id: 'integer',
+  group_id: 'integer',
+  engine_name: 'text',
+  is_for_everyone: 'boolean',
+  node_kind: 'text',
+  catalog_name: 'text',
+  schema_name: 'text',
+  table_name: 'text',
+  as_user_id: 'integer',
+  as_group_id: 'integer',
+  as_engine_name: 'text',
+  is_as_everyone: 'boolean',
+} as const;
 
-/** The same with its current name. */
-export interface PrincipalColumns extends PrincipalIds {
-  user_name: string | null;
-  group_name: string | null;
-}
+export const ENTRY_COLUMNS = Object.keys(COLUMNS);
+export const ENTRY_TYPES = Object.values(COLUMNS);
 
-/** Selects PrincipalColumns of the table `alias`; needs the joins below. */
-export function principalColumns(alias: string): string {
-  return `${alias}.user_id, u.username AS user_name, ${alias}.group_id, m.name AS group_name, ${alias}.engine_name`;
-}
-
-export function principalJoins(alias: string): string {
-  return `LEFT JOIN users u ON u.id = ${alias}.user_id LEFT JOIN groups m ON m.id = ${alias}.group_id`;
+/** The values of `ENTRY_COLUMNS`. */
+export function entryValues(principal: PolicyPrincipal, node: Node): unknown[] {
+  const { catalog = null, schema = null, table, routine = null } = node;
+  const kind = kindOf(node);
+  return [
+    ...principalValues(principal),
+    principal.type === 'everyone',
+    kind === 'catalog' || kind === 'schema' || kind === 'table' ? 'tree' : kind,
+    catalog,
+    schema,
+    table ?? routine,
+    ...(node.as === undefined ? [null, null, null] : principalValues(node.as)),
+    node.as?.type === 'everyone',
+  ];
 }
 
 /** The values for `user_id, group_id, engine_name`. */
@@ -37,35 +45,31 @@ export function principalValues(subject: PolicyPrincipal): [number | null, numbe
   ];
 }
 
-export function subjectOf(row: PrincipalColumns): NamedPolicyPrincipal {
-  return principalOf(row) ?? { type: 'everyone' };
+/** Whether a principal has its current name with it, which rules do not need. */
+export type Naming = 'named' | 'unnamed';
+
+/**
+ * A PolicyPrincipal, with its name a NamedPolicyPrincipal, as JSON. The tables' checks hold that none of the columns is set for everyone alone.
+ * The group comes last: a member's is the one that it is in.
+ * @param prefix of the columns `user_id`, `group_id` and `engine_name`, such as `g.`
+ */
+export function principalForm(prefix: string, naming: Naming): string {
+  const name = (table: string, column: string, id: string) =>
+    naming === 'named' ? `, 'name', (SELECT ${column} FROM ${table} WHERE id = ${prefix}${id})` : '';
+  return `CASE
+    WHEN ${prefix}user_id IS NOT NULL THEN json_build_object('type', 'user', 'id', ${prefix}user_id${name('users', 'username', 'user_id')})
+    WHEN ${prefix}engine_name IS NOT NULL THEN json_build_object('type', 'engine', 'name', ${prefix}engine_name)
+    WHEN ${prefix}group_id IS NOT NULL THEN json_build_object('type', 'group', 'id', ${prefix}group_id${name('groups', 'name', 'group_id')})
+    ELSE json_build_object('type', 'everyone') END`;
 }
 
-/** Null: none of the three columns is set. */
-export function principalOf(row: PrincipalColumns): NamedPrincipal | null {
-  const principal = unnamedPrincipalOf(row);
-  if (principal === null || principal.type === 'engine') return principal;
-  return { ...principal, name: (principal.type === 'user' ? row.user_name : row.group_name) ?? '' };
-}
-
-/** As `principalOf`, by its id. */
-export function unnamedPrincipalOf(row: PrincipalIds): Principal | null {
-  if (row.user_id !== null) return { type: 'user', id: row.user_id };
-  if (row.group_id !== null) return { type: 'group', id: row.group_id };
-  return row.engine_name === null ? null : { type: 'engine', name: row.engine_name };
-}
-
-export interface ResourceColumns {
-  catalog_name: string;
-  schema_name: string | null;
-  table_name: string | null;
-}
-
-export function resourceOf(row: ResourceColumns): Node {
-  return nodeOf({ catalog: row.catalog_name, schema: row.schema_name, table: row.table_name });
-}
-
-/** The values for `catalog_name, schema_name, table_name`. */
-export function resourceValues({ catalog, schema, table }: Node): [string | null, string | null, string | null] {
-  return [catalog ?? null, schema ?? null, table ?? null];
+/** The node of a grant or a policy as JSON, and for a policy the column in it. */
+export function resourceForm(alias: string, naming: Naming, column = 'NULL::text'): string {
+  const isRoutine = `${alias}.node_kind = 'routine'`;
+  return `json_strip_nulls(json_build_object(
+    'catalog', ${alias}.catalog_name, 'schema', ${alias}.schema_name,
+    'table', CASE WHEN NOT ${isRoutine} THEN ${alias}.table_name END, 'routine', CASE WHEN ${isRoutine} THEN ${alias}.table_name END,
+    'engine', CASE WHEN ${alias}.node_kind = 'engine' THEN true END,
+    'as', CASE WHEN ${alias}.node_kind = 'acting' THEN ${principalForm(`${alias}.as_`, naming)} END,
+    'column', ${column}))`;
 }

@@ -78,7 +78,7 @@ describe('what a draft changes', () => {
       .seesOnly('sales.eu', "region = 'EU'", { type: 'group', id: 1 })
       .snapshot();
 
-    const changed = differences(before, { ...NOTHING, left: [{ group: 1, user: 1 }] });
+    const changed = differences(before, { ...NOTHING, left: [{ group: 1, member: { type: 'user', id: 1 } }] });
 
     expect(changed.map(({ resource, gained, lost }) => [resource, gained, lost?.filters])).toEqual([
       [{ catalog: 'sales', schema: 'eu' }, null, ["region = 'EU'"]],

@@ -1,6 +1,5 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
-import type { PolicyPrincipal, Principal } from '../model/principal.js';
-import { principalText } from '../model/principal.js';
+import { type GroupMember, type PolicyPrincipal, type Principal, principalText } from '../model/principal.js';
 import type { Node } from '../model/node.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../model/snapshot.js';
 
@@ -17,10 +16,10 @@ export interface Draft {
   left: readonly Membership[];
 }
 
-/** Ids of a group and of an account. */
+/** The id of a group, and who is in it or is to be. */
 export interface Membership {
   group: number;
-  user: number;
+  member: GroupMember;
 }
 
 /** The snapshot as it would be with the draft. */
@@ -30,15 +29,31 @@ export function withDraft(snapshot: Snapshot, draft: Draft): Snapshot {
   return {
     ...snapshot,
     groups: snapshot.groups.map((group) => {
-      const of = (memberships: readonly Membership[]) =>
-        memberships.flatMap((membership) => (membership.group === group.id ? [membership.user] : []));
-      const [joined, left] = [of(draft.joined), new Set(of(draft.left))];
-      if (joined.length === 0 && left.size === 0) return group;
-      return { ...group, members: [...new Set([...group.members, ...joined])].filter((user) => !left.has(user)) };
+      const isOf = (membership: Membership): boolean => membership.group === group.id;
+      const [joined, left] = [draft.joined.filter(isOf), draft.left.filter(isOf)];
+      if (joined.length + left.length === 0) return group;
+      return {
+        ...group,
+        members: moved(group.members, joined.flatMap(accountOf), left.flatMap(accountOf)),
+        engines: moved(group.engines, joined.flatMap(engineOf), left.flatMap(engineOf)),
+      };
     }),
     grants: [...snapshot.grants.filter(({ id }) => !revoked.has(id)), ...draft.grants],
     policies: [...snapshot.policies.filter(({ id }) => !deleted.has(id)), ...draft.policies],
   };
+}
+
+function accountOf({ member }: Membership): number[] {
+  return member.type === 'user' ? [member.id] : [];
+}
+
+function engineOf({ member }: Membership): string[] {
+  return member.type === 'engine' ? [member.name] : [];
+}
+
+function moved<T>(members: readonly T[], joined: readonly T[], left: readonly T[]): T[] {
+  const gone = new Set(left);
+  return [...new Set([...members, ...joined])].filter((member) => !gone.has(member));
 }
 
 /** Subjects, and the nodes where a draft can change their access, there and below. */
@@ -55,22 +70,24 @@ export function touchedBy(before: Snapshot, draft: Draft): Touched[] {
   ];
   const grants = [...before.grants.filter(({ id }) => revoked.has(id)), ...draft.grants];
   const policies = [...before.policies.filter(({ id }) => replaced.has(id)), ...draft.policies];
-  const moved = new Map<string, Touched & { subjects: Principal[] }>();
-  for (const { group, user } of [...draft.joined, ...draft.left]) {
+  const members = new Map<string, Touched & { subjects: Principal[] }>();
+  for (const { group, member } of [...draft.joined, ...draft.left]) {
     const key = principalText({ type: 'group', id: group });
-    getOrInsert(moved, key, () => ({ subjects: [], nodes: [] })).subjects.push({ type: 'user', id: user });
+    getOrInsert(members, key, () => ({ subjects: [], nodes: [] })).subjects.push(member);
   }
   for (const entry of [...before.grants, ...before.policies, ...draft.policies]) {
-    const named = [entry.principal, ...('except' in entry ? entry.except : [])];
-    for (const subject of named) moved.get(principalText(subject))?.nodes.push(entry.resource);
+    const { principal, resource } = entry;
+    const named = [principal, ...(resource.as ? [resource.as] : []), ...('except' in entry ? entry.except : [])];
+    for (const subject of named) members.get(principalText(subject))?.nodes.push(entry.resource);
   }
   const written = new Map<string, Touched>();
   // An exception that is added or dropped changes access of principals that the policy's own subject includes.
   for (const { principal, resource } of [...grants, ...policies])
     getOrInsert(written, principalText(principal), () => ({ subjects: [principal], nodes: [] })).nodes.push(resource);
-  // Its first or last grant makes an engine principal one of everyone, or no longer.
+  const touched = [...written.values(), ...members.values()];
+  // Its first or last grant or group makes an engine principal one of everyone, or no longer.
   const toEveryone = [...before.grants, ...draft.grants].filter(({ principal }) => principal.type === 'everyone');
-  for (const { subjects, nodes } of written.values())
+  for (const { subjects, nodes } of touched)
     if (subjects.some(({ type }) => type === 'engine')) nodes.push(...toEveryone.map(({ resource }) => resource));
-  return [...written.values(), ...moved.values()];
+  return touched;
 }

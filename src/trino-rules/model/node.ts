@@ -1,4 +1,4 @@
-import { type PolicyPrincipal, principalText } from './principal.js';
+import { type NamedPolicyPrincipal, type PolicyPrincipal, principalText } from './principal.js';
 
 /**
  * What a grant or a policy is about (access model, section 1): a node of the tree root ⊃ catalog ⊃ schema ⊃ table, by the names on the
@@ -15,6 +15,11 @@ export interface Node {
   engine?: true;
   /** Acting as these; there is nothing beside it. */
   as?: PolicyPrincipal;
+}
+
+/** A node as it is shown to people: with the names of those whom it names. */
+export interface NamedNode extends Node {
+  as?: NamedPolicyPrincipal;
 }
 
 /** Any node of the tree but its root. */

@@ -1,7 +1,10 @@
-/** The principal of a grant or a policy. An engine principal is a literal name, is in no group, and is never an account. */
+/** An account, a group, or an engine principal, which is a literal name and is never an account. */
 export type Principal = { type: 'user'; id: number } | { type: 'group'; id: number } | { type: 'engine'; name: string };
 
-/** Of a policy: everyone, too. */
+/** Who can be in a group. */
+export type GroupMember = Exclude<Principal, { type: 'group' }>;
+
+/** Of a grant or a policy: everyone, too. */
 export type PolicyPrincipal = Principal | { type: 'everyone' };
 
 /** A principal as it is shown to people: with the name that it has now. */

@@ -90,7 +90,10 @@ export class Principals {
 
   /** Some grants of the snapshot as a part of it in which everyone is the same principals. */
   part(grants: readonly SnapshotGrant[]): SnapshotGrant[] {
-    if (!grants.some(({ principal }) => principal.type === 'everyone')) return [...grants];
+    const isForAll = grants.some(({ principal, resource }) =>
+      [principal, resource.as].some((named) => named?.type === 'everyone'),
+    );
+    if (!isForAll) return [...grants];
     return [...new Set([...grants, ...[...this.known.values()].filter((grant) => grant !== null)])];
   }
 

@@ -1,5 +1,5 @@
 import { foldedName, nameProblem } from '../../kernel/name.js';
-import type { PolicyPrincipal, Principal } from './principal.js';
+import type { GroupMember, PolicyPrincipal, Principal } from './principal.js';
 import type { SnapshotDecoder } from './snapshot-decoder.js';
 import type { SnapshotGroup, SnapshotSettings, SnapshotUser } from './snapshot.js';
 
@@ -57,7 +57,7 @@ export class SnapshotNames {
   }
 
   /** A member of a group: an account's id or its name, or an engine principal as `{"engine": name}`. */
-  member(value: unknown, path: string): Exclude<Principal, { type: 'group' }> {
+  member(value: unknown, path: string): GroupMember {
     if (typeof value === 'string') return { type: 'user', id: this.find('user', undefined, value, path) };
     if (typeof value !== 'object') return { type: 'user', id: this.find('user', value, undefined, path) };
     const { engine } = this.form.object(value, path, ['engine']);

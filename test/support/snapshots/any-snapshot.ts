@@ -54,7 +54,7 @@ const PEOPLE = [
   'b\\c',
   'k^',
 ];
-const ENGINES = ['etl-job', 'svc.report', 'svcxreport', 'bot|ana', '.*', 'job$1', 'ci\\cd'];
+export const ENGINES = ['etl-job', 'svc.report', 'svcxreport', 'bot|ana', '.*', 'job$1', 'ci\\cd'];
 const COLUMNS = ['id', 'i', 'e-mail', 'größe'];
 /** In each family some begin another, or differ from it by white space, quotes or case alone. */
 const EXPRESSION_FAMILIES = [

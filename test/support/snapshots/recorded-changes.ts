@@ -5,7 +5,7 @@ import { grantDetails, policyDetails } from '../../../src/grants/domain/audit-de
 import { effective } from '../../../src/trino-rules/model/effective-snapshot.js';
 import type { Snapshot } from '../../../src/trino-rules/model/snapshot.js';
 import { NOW } from './snapshot-builder.js';
-import { anySnapshot } from './any-snapshot.js';
+import { anySnapshot, ENGINES } from './any-snapshot.js';
 
 /** A snapshot, what became of it, and what was written down of that. */
 export interface RecordedChanges {
@@ -74,6 +74,17 @@ const OTHERS: Record<string, Change> = {
     const members = leaves ? left : [...left, user.id];
     const groups = snapshot.groups.map((each) => (each.id === group.id ? { ...each, members } : each));
     const event = eventOf(leaves ? 'member_removed' : 'member_added', 'group', group.id, { user_id: user.id });
+    return { snapshot: { ...snapshot, groups }, event };
+  },
+  engineMember: (snapshot, _, pick) => {
+    const group = picked(snapshot.groups, pick);
+    if (group === undefined) return null;
+    const engine = picked(ENGINES, pick >>> 3) ?? '';
+    const left = group.engines.filter((name) => name !== engine);
+    const leaves = left.length < group.engines.length;
+    const engines = leaves ? left : [...left, engine];
+    const groups = snapshot.groups.map((each) => (each.id === group.id ? { ...each, engines } : each));
+    const event = eventOf(leaves ? 'member_removed' : 'member_added', 'group', group.id, { engine });
     return { snapshot: { ...snapshot, groups }, event };
   },
   activate: (snapshot, _, pick) => setActive(snapshot, pick, true),
