@@ -2,9 +2,10 @@ import { once } from 'node:events';
 import { type AddressInfo, connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import fc from 'fast-check';
+import { fastify } from 'fastify';
 import { LogBook } from '../../../test/support/fakes/log-book.js';
 import { RawConnection } from '../../../test/support/service/raw-connection.js';
-import { Connections } from './connections.js';
+import { Connections, forgiveSignedIn } from './connections.js';
 
 const LINES = 'a\n'.repeat(1_000); // as a head, more than one has
 
@@ -119,5 +120,37 @@ describe('requests of a connection', () => {
       ),
       { numRuns: 30 },
     );
+  });
+});
+
+describe('what connections owe', () => {
+  class Forgiving extends Connections {
+    count = 0;
+
+    override forgive(): void {
+      this.count += 1;
+    }
+  }
+
+  it.each([
+    [1, 'a person', 'GET', 200],
+    [1, 'a person who is refused', 'GET', 404],
+    [0, 'a person who asks too much', 'GET', 429],
+    [1, 'who signs in', 'POST', 200],
+    [0, 'who fails to', 'POST', 401],
+    [0, 'nobody', 'GET', 200],
+  ] as const)('is forgiven %i times to %s', async (times, who, method, status) => {
+    const connections = new Forgiving({ requestSeconds: 30, sendSeconds: 60 }, new LogBook());
+    const server = fastify({ serverFactory: (answer) => connections.serve(answer) });
+    forgiveSignedIn(server, connections);
+    server.all('/', (request, reply) => {
+      if (who.startsWith('a person')) Object.assign(request, { user: { id: 1 } });
+      return reply.status(status).send();
+    });
+    const url = await server.listen({ host: '127.0.0.1', port: 0 });
+    expect((await fetch(url, { method })).status).toBe(status);
+    await server.close();
+
+    expect(connections.count).toBe(times);
   });
 });

@@ -197,12 +197,12 @@ export class Connections {
   }
 }
 
-/** Connections of those who are signed in, or have just signed in, owe nothing. */
+/** Connections of those who are signed in, or have just signed in, owe nothing; but for requests that are too many. */
 export function forgiveSignedIn(server: FastifyInstance, connections: Connections): void {
   server.addHook('onSend', (request, { statusCode }, _, done) => {
     const isSignedIn = (request as Partial<AuthenticatedRequest>).user !== undefined;
     const signsIn = request.method === 'POST' && statusCode < 300;
-    if (isSignedIn || signsIn) connections.forgive(request.raw.socket);
+    if (statusCode !== 429 && (isSignedIn || signsIn)) connections.forgive(request.raw.socket);
     done();
   });
 }
