@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../kernel/clock.js';
 import type { ConcurrencyQuota } from '../kernel/errors.js';
 import { diffRules, type RulesDiff } from '../trino-rules/diff/rules-diff.js';
+import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { CandidateService } from './candidate.service.js';
 import { accessForm } from './domain/access-text.js';
 import type { Candidate } from './domain/candidate.js';
@@ -29,8 +30,11 @@ export interface Preview {
   candidate: Candidate;
   /** Against the live text. */
   diff: RulesDiff;
-  /** Whether the live rules were edited by hand. */
+  /** Whether the live rules were edited by hand, or are another's. */
   drift: boolean;
+  live: string | null;
+  /** What the candidate was compiled from. */
+  snapshot: Snapshot;
   /** Hash of the text to approve; null: none waits for an approval. */
   awaits: string | null;
 }
@@ -118,9 +122,10 @@ export class PreviewService {
     const foundText = latest?.text ?? null;
     const situation: Situation = { live, latest, now, reading, candidate, foundText, withdrawal: undefined, restoring };
     const decision = decide(situation);
-    if (decision.kind !== 'compare') return previewOf(decision, situation, candidate);
+    const { snapshot } = reading;
+    if (decision.kind !== 'compare') return { ...previewOf(decision, situation, candidate), snapshot };
     const compared = { ...situation, restoring: await this.compared(decision, latest) };
-    return previewOf(decide(compared), compared, candidate);
+    return { ...previewOf(decide(compared), compared, candidate), snapshot };
   }
 
   private async compared({ intent, restoring }: Compare, latest: LatestVersion | null): Promise<Restoring> {
@@ -130,7 +135,7 @@ export class PreviewService {
   }
 }
 
-function previewOf(decision: Decision, situation: Situation, candidate: Candidate): Preview {
+function previewOf(decision: Decision, situation: Situation, candidate: Candidate): Omit<Preview, 'snapshot'> {
   const isWritten = decision.kind === 'publish' && decision.isWritten;
   const refusal = decision.kind === 'withdraw' ? decision.refusal : null;
   const restore = decision.kind === 'keep' || decision.kind === 'publish' ? decision.restore : null;
@@ -140,6 +145,7 @@ function previewOf(decision: Decision, situation: Situation, candidate: Candidat
     candidate: { ...shown, findings: [...shown.findings, ...(restore === null ? [] : [restoredFinding(restore)])] },
     diff: diffRules(situation.live.text, shown.text),
     drift: editIn(situation) !== null,
+    live: situation.live.text,
     awaits: refusal?.awaits ?? null,
   };
 }

@@ -5,6 +5,7 @@ import { findingText } from '../acl-sync/domain/run-text.js';
 import { type Preview, previewForm, PreviewService } from '../acl-sync/preview.service.js';
 import { TargetProbe } from '../acl-sync/target-probe.service.js';
 import { print, remark, withProgress } from './output.js';
+import { type ReplacedAccess, replacedAccess, replacedForm, replacedLines } from './replaced-access.js';
 import { logMissingRights, reportRun, RUN_BY_COMMAND, withPublishing } from './run-report.js';
 
 interface Options {
@@ -34,18 +35,25 @@ async function show(previews: PreviewService, target: TargetProbe, json: boolean
     remark(`${reason}: ${message}`);
     return 2;
   }
-  print(json ? JSON.stringify(previewForm(preview)) : previewText(preview));
+  const { drift, live, snapshot, candidate } = preview;
+  const replaced = drift && live !== null ? await replacedAccess(live, candidate.text, snapshot) : null;
+  print(
+    json
+      ? JSON.stringify({ ...previewForm(preview), access_replaced: replaced && replacedForm(replaced) })
+      : previewText(preview, replaced),
+  );
   return preview.would === 'refused' ? 1 : 0;
 }
 
-function previewText({ would, candidate, diff, drift }: Preview): string {
+function previewText({ would, candidate, diff, drift }: Preview, replaced: ReplacedAccess | null): string {
   const { rules, bytes, findings, access } = candidate;
   return [
     `the next run would ${WOULD[would]}: ${rules} rules, ${bytes} bytes`,
-    ...(drift ? ['  the live rules have been edited by hand'] : []),
+    ...(drift ? ['  the live rules have been edited by hand, or are not of Grantline'] : []),
     ...diff.removed.map((rule) => `- ${rule}`),
     ...diff.added.map((rule) => `+ ${rule}`),
     ...(access === null ? [] : accessLines(access)),
+    ...(replaced === null ? [] : replacedLines(replaced)),
     ...findings.map(findingText),
   ].join('\n');
 }

@@ -14,6 +14,7 @@ import {
   type ListedUser,
   notJudged,
 } from './audiences.js';
+import { withoutEqualFilters } from './equal-filters.js';
 import { foreignDocument } from './foreign-document.js';
 import { related, relationDocument, RELATIONS } from './relations.js';
 
@@ -54,7 +55,7 @@ export function diffForeign(
     access.lost.push(...changed.lost.flatMap((each) => related(each, relation)));
   }
   const possible = { gained: access.gained.filter(isPossible), lost: access.lost.filter(isPossible) };
-  return { kind: 'compared', access: ofUsers(possible, users) };
+  return { kind: 'compared', access: ofUsers(withoutEqualFilters(possible), users) };
 }
 
 type ForeignAccessDiff = AccessDiff<AccessFact | OtherRight>;

@@ -2,6 +2,7 @@ import { getOrInsert } from '../../kernel/get-or-insert.js';
 import type { ForeignRules } from '../check/foreign-rules.js';
 import type { AccessDifference } from '../../trino-rules/diff/access-diff.js';
 import { accessDiffLines } from '../../trino-rules/diff/access-diff-form.js';
+import type { OtherRight } from '../../trino-rules/diff/other-right.js';
 import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import { FRESH_PREFIX } from '../../trino-rules/document/open-names.js';
 import { nameInRules, renamed, type AccessFact } from '../../trino-rules/engine/access-fact.js';
@@ -114,7 +115,7 @@ export class DifferenceFindings {
 }
 
 /** The mode `all` alone permits no statement, and built-in functions need no rule. */
-export function isWithoutEffect(fact: AccessFact): boolean {
+export function isWithoutEffect(fact: AccessFact | OtherRight): boolean {
   if (fact.about === 'routine') return fact.resource.catalog === 'system' && fact.resource.schema === 'builtin';
   return fact.about === 'catalog-mode' && fact.mode === 'all';
 }

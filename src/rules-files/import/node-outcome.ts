@@ -5,7 +5,7 @@ import type { RulesDocument, TablePrivilege, TableRule } from '../../trino-rules
 import { conjuncts } from '../../trino-rules/engine/actual-access.js';
 import { Evaluator, type TableName } from '../../trino-rules/engine/evaluator.js';
 import { PRIVILEGE_TERMS, PRIVILEGES, type Privilege } from '../../trino-rules/model/privilege.js';
-import { expressionProblem } from '../../trino-rules/model/sql-expression.js';
+import { withoutParentheses } from '../foreign/equal-filters.js';
 
 /** The access of one user at a node and, above tables, at every name below that the file does not spell out. */
 export interface NodeOutcome {
@@ -119,11 +119,4 @@ function restrictionsOf({ filter, columns = [] }: TableRule): Omit<NodeOutcome, 
     allow === false || mask === undefined ? [] : [[name, mask] as const],
   );
   return { filters: new Set(filters), hidden: new Set(hidden), masks: new Map(masks) };
-}
-
-/** `(a)` as `a`: rules are compiled with parentheses around each filter. */
-export function withoutParentheses(conjunct: string): string {
-  const inner = conjunct.slice(1, -1);
-  const isWrapped = conjunct.startsWith('(') && conjunct.endsWith(')') && expressionProblem(inner) === null;
-  return isWrapped ? inner : conjunct;
 }

@@ -12,7 +12,7 @@ import { importFinding, type ImportFinding } from './import-finding.js';
 import { type Exclusion, importRules } from './import-rules.js';
 import { listedRules } from './listed-rules.js';
 import { DifferenceFindings, isWithoutEffect } from './difference-findings.js';
-import { withoutParentheses } from './node-outcome.js';
+import { withoutParentheses } from '../foreign/equal-filters.js';
 import { ungrantableRights, usersWithoutPrincipal } from './ungrantable-rights.js';
 
 export interface ProvenImport {
