@@ -1,5 +1,15 @@
 import fc from 'fast-check';
-import { answer, type Asked, asked, engines, nodes, principals, questionOf, users } from '../support/rules/asked.js';
+import {
+  accessAt,
+  answer,
+  type Asked,
+  asked,
+  engines,
+  nodes,
+  principals,
+  questionOf,
+  users,
+} from '../support/rules/asked.js';
 import { anySnapshotWithGrantsToEveryone } from '../support/snapshots/any-snapshot.js';
 import { applyChanges } from '../support/snapshots/apply-changes.js';
 import { aSnapshot } from '../support/snapshots/snapshot-builder.js';
@@ -24,7 +34,7 @@ describe('effective access', () => {
           return nodes(snapshot).flatMap((node) => {
             const nearest = entries.filter(({ resource }) => covers(resource, node)).at(-1)?.access ?? NOTHING;
             const intended = intentAt(snapshot, principal, node);
-            return node.catalog === 'system' || isSameAccess(nearest, intended)
+            return node.catalog === 'system' || isSameAccess(accessAt(node, nearest), intended)
               ? []
               : [{ principal, node, nearest, intended }];
           });

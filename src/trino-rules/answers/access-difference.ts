@@ -3,7 +3,7 @@ import { type Access, intentAt } from '../model/intent.js';
 import { compareNames, compareNodes, type Node, nodeKey, nodeOf, parentOf, pathTo } from '../model/node.js';
 import { type NamedPrincipal, type Principal, principalText } from '../model/principal.js';
 import { type Member, Principals } from '../model/principals.js';
-import type { Privilege } from '../model/privilege.js';
+import { isOverData, type Privilege, privilegesOn } from '../model/privilege.js';
 import type { Snapshot, SnapshotPolicy } from '../model/snapshot.js';
 import { AccessIndex } from './access-index.js';
 import type { Touched } from './draft.js';
@@ -90,10 +90,12 @@ function relatedTo(nodes: readonly Node[]): (snapshot: Snapshot) => Snapshot {
   const above = new Set([...exact.values()].flatMap((node) => pathTo(node).map(nodeKey)));
   const isRelated = ({ resource }: { resource: Node }): boolean =>
     above.has(nodeKey(resource)) || pathTo(resource).some((node) => exact.has(nodeKey(node)));
+  const catalogs = new Set(nodes.map(({ catalog }) => catalog));
   return (snapshot) => ({
     ...snapshot,
     grants: new Principals(snapshot).part(snapshot.grants.filter(isRelated)),
-    policies: snapshot.policies.filter(isRelated),
+    // A right to run something can yield to a policy anywhere in the catalog.
+    policies: snapshot.policies.filter((policy) => catalogs.has(policy.resource.catalog) || isRelated(policy)),
   });
 }
 
@@ -107,14 +109,13 @@ function* differencesOf(
   // The same policy spares the members of a group, and the principal is one in one of the snapshots only.
   const isExceptionMoved = ({ except }: SnapshotPolicy): boolean =>
     except.some((spared) => spared.type === 'group' && !had.group(spared.id) !== !has.group(spared.id));
-  const known = new Map<string, { part: Pick<AccessDifference, 'gained' | 'lost'>; text: string }>();
+  const known = new Map<string, Parts>();
   const at = (node: Node) =>
     getOrInsert(known, nodeKey(node), () => {
       const [was, is] = [had.onPath(node), has.onPath(node)];
       // Access to the engine's own catalog follows from entries elsewhere.
       const isSame = node.catalog !== 'system' && sameEntries(was, is) && !was.policies.some(isExceptionMoved);
-      const part = isSame ? NO_DIFFERENCE : difference(intentAt(was, principal, node), intentAt(is, principal, node));
-      return { part, text: part === NO_DIFFERENCE ? '' : JSON.stringify(part) };
+      return isSame ? NO_DIFFERENCE : difference(intentAt(was, principal, node), intentAt(is, principal, node));
     });
   const touchedKeys = new Set(touched.map(nodeKey));
   const isBelow = (node: Node): boolean => pathTo(node).some((each) => touchedKeys.has(nodeKey(each)));
@@ -127,11 +128,12 @@ function* differencesOf(
   let count = 0;
   for (const resource of nodes.values()) {
     if (++count % NODES_PER_STEP === 0) yield [];
-    const { part, text } = at(resource);
+    const part = at(resource);
     if (part === NO_DIFFERENCE) continue;
     const parent = parentOf(resource);
     // The same difference at the node above says it for this one.
-    if (parent === null || at(parent).text !== text) found.push({ principal, resource, ...part });
+    if (parent === null || textAt(resource, at(parent)) !== textAt(resource, part))
+      found.push({ principal, resource, ...part });
   }
   return found.sort((a, b) => compareNodes(a.resource, b.resource));
 }
@@ -145,9 +147,23 @@ function sameEntries(one: Snapshot, other: Snapshot): boolean {
   return isAlike(one.grants, other.grants) && isAlike(one.policies, other.policies);
 }
 
-const NO_DIFFERENCE = { gained: null, lost: null };
+type Parts = Pick<AccessDifference, 'gained' | 'lost'>;
 
-function difference(was: Access, is: Access): Pick<AccessDifference, 'gained' | 'lost'> {
+const NO_DIFFERENCE: Parts = { gained: null, lost: null };
+
+/** What a difference comes to at a node below: nobody runs a table, and a routine has no rows. */
+function textAt(node: Node, { gained, lost }: Parts): string {
+  const open = privilegesOn(node);
+  const held = (part: AccessPart | null): AccessPart | null => {
+    const privileges = part?.privileges.filter((privilege) => open.includes(privilege)) ?? [];
+    const restrictions = part === null || !open.some(isOverData) ? NO_RESTRICTIONS : part;
+    const kept = { ...restrictions, privileges };
+    return Object.values(kept).some((list) => list.length > 0) ? kept : null;
+  };
+  return JSON.stringify([held(gained), held(lost)]);
+}
+
+function difference(was: Access, is: Access): Parts {
   const [gained, lost] = [partOnlyIn(is, was), partOnlyIn(was, is)];
   return gained === null && lost === null ? NO_DIFFERENCE : { gained, lost };
 }

@@ -1,6 +1,7 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { type GroupMember, type PolicyPrincipal, type Principal, principalText } from '../model/principal.js';
 import type { Node } from '../model/node.js';
+import { isOverRoutines } from '../model/privilege.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../model/snapshot.js';
 
 /** Changes that are not made yet. New grants and policies have ids of their own that no other has. */
@@ -70,6 +71,13 @@ export function touchedBy(before: Snapshot, draft: Draft): Touched[] {
   ];
   const grants = [...before.grants.filter(({ id }) => revoked.has(id)), ...draft.grants];
   const policies = [...before.policies.filter(({ id }) => replaced.has(id)), ...draft.policies];
+  const runs = catalogsWithRoutines([...before.grants, ...draft.grants]);
+  const nodesOf = (entry: SnapshotGrant | SnapshotPolicy): Node[] => {
+    const { catalog } = entry.resource;
+    // Where something can be run, a policy anywhere in the catalog takes or leaves that.
+    const isWide = 'except' in entry && catalog !== undefined && (runs.has(catalog) || runs.has(undefined));
+    return isWide ? [entry.resource, { catalog }] : [entry.resource];
+  };
   const members = new Map<string, Touched & { subjects: Principal[] }>();
   for (const { group, member } of [...draft.joined, ...draft.left]) {
     const key = principalText({ type: 'group', id: group });
@@ -78,16 +86,24 @@ export function touchedBy(before: Snapshot, draft: Draft): Touched[] {
   for (const entry of [...before.grants, ...before.policies, ...draft.policies]) {
     const { principal, resource } = entry;
     const named = [principal, ...(resource.as ? [resource.as] : []), ...('except' in entry ? entry.except : [])];
-    for (const subject of named) members.get(principalText(subject))?.nodes.push(entry.resource);
+    for (const subject of named) members.get(principalText(subject))?.nodes.push(...nodesOf(entry));
   }
   const written = new Map<string, Touched>();
   // An exception that is added or dropped changes access of principals that the policy's own subject includes.
-  for (const { principal, resource } of [...grants, ...policies])
-    getOrInsert(written, principalText(principal), () => ({ subjects: [principal], nodes: [] })).nodes.push(resource);
+  for (const entry of [...grants, ...policies]) {
+    const { principal } = entry;
+    const here = getOrInsert(written, principalText(principal), () => ({ subjects: [principal], nodes: [] }));
+    here.nodes.push(...nodesOf(entry));
+  }
   const touched = [...written.values(), ...members.values()];
   // Its first or last grant or group makes an engine principal one of everyone, or no longer.
   const toEveryone = [...before.grants, ...draft.grants].filter(({ principal }) => principal.type === 'everyone');
   for (const { subjects, nodes } of touched)
     if (subjects.some(({ type }) => type === 'engine')) nodes.push(...toEveryone.map(({ resource }) => resource));
   return touched;
+}
+
+function catalogsWithRoutines(grants: readonly SnapshotGrant[]): ReadonlySet<string | undefined> {
+  const running = grants.filter(({ privileges }) => privileges.some(isOverRoutines));
+  return new Set(running.map(({ resource }) => resource.catalog));
 }

@@ -128,7 +128,7 @@ function outweighedRoutines(entries: readonly AccessEntry[], { none }: Principal
     );
     const holders = about.reduce((all, entry) => all.or(entry.members), none).and(members);
     const resource = catalog === undefined ? {} : { catalog };
-    return holders.isEmpty() ? [] : [{ kind: 'take', privileges: ROUTINE_PRIVILEGES, resource, members: holders }];
+    return holders.isEmpty() ? [] : [{ kind: 'take', resource, privileges: ROUTINE_PRIVILEGES, members: holders }];
   });
 }
 

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { decide } from '../../../src/trino-rules/model/decision.js';
+import { type Access, NO_ACCESS } from '../../../src/trino-rules/model/intent.js';
 import { nodeOf, type Node } from '../../../src/trino-rules/model/node.js';
 import type { Principal } from '../../../src/trino-rules/model/principal.js';
-import { PRIVILEGE_TERMS, PRIVILEGES, type Privilege } from '../../../src/trino-rules/model/privilege.js';
+import { isOverData, PRIVILEGE_TERMS, type Privilege, privilegesOn } from '../../../src/trino-rules/model/privilege.js';
 import type { Snapshot } from '../../../src/trino-rules/model/snapshot.js';
 import { anySnapshotWithGrantsToEveryone } from '../snapshots/any-snapshot.js';
 
@@ -21,17 +22,24 @@ export const principals = (snapshot: Snapshot): Principal[] => [
 
 /** Every named node, one unnamed below each, and the catalogs that only settings name. */
 export const nodes = ({ grants, policies, settings }: Snapshot): Node[] => {
-  const named = [...grants, ...policies].flatMap(({ resource: { catalog = 'any', schema, table } }): Node[] => [
-    ...[nodeOf({ catalog }), nodeOf({ catalog, schema }), nodeOf({ catalog, schema, table })],
-    { catalog, schema: 'any' },
-    ...(schema === undefined ? [] : [{ catalog, schema, table: 'any' }]),
-  ]);
+  const named = [...grants, ...policies].flatMap(
+    ({ resource: { catalog = 'any', schema, table, routine } }): Node[] => [
+      ...[nodeOf({ catalog }), nodeOf({ catalog, schema }), nodeOf({ catalog, schema, table, routine })],
+      { catalog, schema: 'any' },
+      ...(schema === undefined
+        ? []
+        : [
+            { catalog, schema, table: 'any' },
+            { catalog, schema, routine: 'any' },
+          ]),
+    ],
+  );
   const catalogs = [...settings.writableCatalogs, ...settings.readableCatalogs];
   const all = [...named, ...catalogs.map((catalog) => ({ catalog }))];
   return [...new Map(all.map((node) => [JSON.stringify(node), node])).values()];
 };
 
-/** A question about data, with a column or without. */
+/** A question about what can be held at a node, with a column or without. */
 export interface Asked {
   resource: Node;
   column?: string | undefined;
@@ -41,11 +49,21 @@ export interface Asked {
 export const questionOf = ({ resource, column, privilege }: Asked) => PRIVILEGE_TERMS[privilege].asks(resource, column);
 
 const anyAsked = (snapshot: Snapshot): fc.Arbitrary<Asked> =>
-  fc.record({
-    resource: fc.constantFrom(...nodes(snapshot), { catalog: 'system', schema: 'jdbc', table: 'tables' }),
-    column: fc.constantFrom(undefined, 'id', 'i', 'größe'),
-    privilege: fc.constantFrom(...PRIVILEGES),
-  });
+  fc
+    .constantFrom<Node[]>(...nodes(snapshot), { catalog: 'system', schema: 'jdbc', table: 'tables' })
+    .chain((resource) =>
+      fc.record({
+        resource: fc.constant(resource),
+        column: fc.constantFrom(undefined, 'id', 'i', 'größe'),
+        privilege: fc.constantFrom(...privilegesOn(resource)),
+      }),
+    );
+
+/** What an access at a node above is at this one. */
+export const accessAt = (node: Node, { privileges, ...restrictions }: Access): Access => {
+  const open = privileges.filter((privilege) => privilegesOn(node).includes(privilege));
+  return { ...(open.some(isOverData) ? restrictions : NO_ACCESS), privileges: open };
+};
 
 /** A question to a snapshot, by somebody of it. */
 export const asked = anySnapshotWithGrantsToEveryone().chain((snapshot) =>

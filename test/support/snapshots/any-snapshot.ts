@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { PolicyPrincipal, Principal } from '../../../src/trino-rules/model/principal.js';
-import { type Privilege, privilegesOn } from '../../../src/trino-rules/model/privilege.js';
+import { isOverData, type Privilege, privilegesOn } from '../../../src/trino-rules/model/privilege.js';
 import { nodeOf, type Node } from '../../../src/trino-rules/model/node.js';
 import type {
   Snapshot,
@@ -131,6 +131,22 @@ export function anySnapshotWithGrantsToEveryone(): fc.Arbitrary<Snapshot> {
   return anySnapshot().map(({ grants, ...rest }) => ({
     ...rest,
     grants: grants.map((grant) => (grant.id % 4 === 0 ? { ...grant, principal: { type: 'everyone' } } : grant)),
+  }));
+}
+
+/** The same without functions and procedures, which no import says yet. */
+export function anySnapshotWithoutRoutines(): fc.Arbitrary<Snapshot> {
+  const isLeft = ({ privileges }: { privileges: readonly Privilege[] }): boolean => privileges.length > 0;
+  const left = <T extends { privileges: readonly Privilege[] }>(row: T): T => ({
+    ...row,
+    privileges: row.privileges.filter(isOverData),
+  });
+  return anySnapshot().map(({ grants, policies, ...rest }) => ({
+    ...rest,
+    grants: grants.map(left).filter(isLeft),
+    policies: policies
+      .map((policy) => (policy.kind === 'deny' ? left(policy) : policy))
+      .filter((policy) => policy.kind !== 'deny' || isLeft(policy)),
   }));
 }
 

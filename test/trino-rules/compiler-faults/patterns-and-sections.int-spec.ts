@@ -107,8 +107,8 @@ stopsEach({
   },
   'takes users that lost a schema for owners': {
     file: 'trino-rules/compile/schema-rules.js',
-    from: 'effect: { owner: false }',
-    to: 'effect: { owner: true }',
+    from: 'effect: effect(false)',
+    to: 'effect: effect(true)',
     found: /fay .*may not have OWNERSHIP of the schema hr\.vault \(deny \d+ takes it\)/,
   },
   'names those behind each of an audience': {
