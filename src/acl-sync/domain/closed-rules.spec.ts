@@ -26,6 +26,7 @@ const published = (): RulesDocument => {
 };
 const losing = (nodes: RevokedAccess['nodes'], withoutAccess: string[] = []): RevokedAccess => ({
   nodes,
+  routines: [],
   withoutAccess,
 });
 const eu = { catalog: 'sales', schema: 'eu' };
@@ -44,6 +45,8 @@ const rightsIn = (engine: Evaluator, user: string, schema: { catalog: string; sc
   ...(engine.mayExecuteProcedure(user, { ...schema, procedure: 'load' }) ? ['procedure'] : []),
 ];
 const EVERYTHING = ['select', 'function', 'procedure'];
+
+type Story = ReturnType<typeof aSnapshot>;
 
 describe('the check of denials', () => {
   const orders = { ...eu, table: 'orders' };
@@ -103,6 +106,25 @@ describe('the published rules with denials in front', () => {
   it('close a catalog with all that is in it', () => {
     const engine = closed(losing([{ resource: { catalog: 'sales' }, names: ['ana', 'bo'] }]));
     for (const name of ['ana', 'bo']) expect(rightsIn(engine, name, us)).toEqual([]);
+  });
+
+  it.each([
+    ['a filter on a table', (story: Story) => story.seesOnly('sales.eu.orders', 'true'), ['select']],
+    ['a deny of its own', (story: Story) => story.mayNot('sales.eu.sum_up()'), ['select', 'procedure']],
+  ])('run nothing that %s takes', (_, restrict, left) => {
+    const story = () => aSnapshot().user('ana').may('SELECT, EXECUTE_FUNCTION, CALL_PROCEDURE', 'sales');
+    const [previous, next] = [story().snapshot(), restrict(story()).snapshot()];
+    const losses = revokedAccess(previous, next);
+    const engine = closed(losses, compile(previous).document);
+    expect(rightsIn(engine, 'ana', eu).filter((right) => !left.includes(right))).toEqual([]);
+    expect(losses.withoutAccess).toEqual([]);
+  });
+
+  it('shut the catalog to who may run something there in name alone', () => {
+    const story = aSnapshot().user('ana').may('SELECT', 'sales.eu').may('EXECUTE_FUNCTION', 'sales').mayNot('sales.hr');
+    const previous = story.snapshot();
+    const next = { ...previous, grants: previous.grants.slice(1) };
+    expect(revokedAccess(previous, next)).toMatchObject({ withoutAccess: ['ana'] });
   });
 
   it('let nobody execute anything who has no access left', () => {

@@ -4,7 +4,7 @@ import { compareAccess } from '../../trino-rules/diff/access-change.js';
 import { MARKER, SYSTEM_INFORMATION_RIGHTS, type RulesDocument } from '../../trino-rules/document/rules-document.js';
 import { readRules } from '../../trino-rules/document/rules-reader.js';
 import { Evaluator } from '../../trino-rules/engine/evaluator.js';
-import { withNames } from '../../trino-rules/model/node.js';
+import { type Node, withNames } from '../../trino-rules/model/node.js';
 import { canBeImpersonated } from '../../trino-rules/model/rights.js';
 import type { RevokedNode, RevokedAccess } from './revoked-access.js';
 
@@ -33,6 +33,7 @@ export function closedRules(published: RulesDocument, losses: RevokedAccess, own
 export function isClosed(rules: RulesDocument, losses: RevokedAccess): boolean {
   const evaluator = new Evaluator(rules);
   return (
+    losses.routines.every((loss) => loss.names.every((name) => runsNothingAt(evaluator, name, loss.resource))) &&
     losses.nodes.every((loss) => loss.names.every((name) => hasNothingAt(evaluator, name, loss))) &&
     losses.withoutAccess.every(
       (name) =>
@@ -47,9 +48,10 @@ function withoutMarker({ system_session_properties: properties, ...document }: R
 }
 
 /** Every section is named, so that a new one does not compile before it is closed here, too. */
-function withDenials(published: RulesDocument, { nodes, withoutAccess }: RevokedAccess): RulesDocument {
+function withDenials(published: RulesDocument, { nodes, routines, withoutAccess }: RevokedAccess): RulesDocument {
   const denied = nodes.map(({ resource, names }) => ({ user: anyOf(names), ...withNames(resource, literal) }));
   const run = denied.flatMap(({ routine: name, ...where }) => (name === undefined ? [] : [{ where, name }]));
+  const outweighed = routines.map(({ resource, names }) => ({ user: anyOf(names), ...withNames(resource, literal) }));
   const catalogs = denied.filter(({ schema }) => schema === undefined);
   const below = denied.filter(({ schema, routine }) => schema !== undefined && routine === undefined);
   const schemas = below.filter(({ table }) => table === undefined);
@@ -66,11 +68,11 @@ function withDenials(published: RulesDocument, { nodes, withoutAccess }: Revoked
     ],
     functions: closedAlike(published.functions, [
       ...run.map(({ where, name }) => ({ ...where, function: name, privileges: [] })),
-      ...inFront(schemas, { privileges: [] }),
+      ...inFront([...schemas, ...outweighed], { privileges: [] }),
     ]),
     procedures: closedAlike(published.procedures, [
       ...run.map(({ where, name }) => ({ ...where, procedure: name, privileges: [] })),
-      ...inFront(schemas, { privileges: [] }),
+      ...inFront([...schemas, ...outweighed], { privileges: [] }),
     ]),
     system_information: closedAlike(published.system_information, inFront(whole, { allow: [] })),
     system_session_properties: [...inFront(whole, { allow: false }), ...published.system_session_properties],
@@ -93,16 +95,15 @@ function hasNothingAt(evaluator: Evaluator, user: string, { resource }: RevokedN
   const { catalog = 'any catalog', schema = 'any schema', table = 'any table' } = resource;
   if (!evaluator.mayRead(user, catalog)) return true;
   if (resource.schema === undefined) return false;
-  if (resource.routine !== undefined)
-    return (['function', 'procedure'] as const).every(
-      (kind) => !evaluator.allows(user, { about: 'routine', kind, resource, privilege: 'EXECUTE' }),
-    );
+  if (resource.routine !== undefined) return runsNothingAt(evaluator, user, resource);
   const deciding = evaluator.tableRule(user, { catalog, schema, table });
   if (deciding !== null && (evaluator.rules.tables[deciding]?.privileges.length ?? 0) > 0) return false;
   if (resource.table !== undefined) return true;
-  return (
-    !evaluator.ownsSchema(user, { catalog, schema }) &&
-    !evaluator.mayExecuteFunction(user, { catalog, schema, function: 'any function' }) &&
-    !evaluator.mayExecuteProcedure(user, { catalog, schema, procedure: 'any procedure' })
+  return !evaluator.ownsSchema(user, { catalog, schema }) && runsNothingAt(evaluator, user, { catalog, schema });
+}
+
+function runsNothingAt(evaluator: Evaluator, user: string, resource: Node): boolean {
+  return (['function', 'procedure'] as const).every(
+    (kind) => !evaluator.allows(user, { about: 'routine', kind, resource, privilege: 'EXECUTE' }),
   );
 }

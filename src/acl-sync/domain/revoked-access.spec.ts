@@ -15,6 +15,7 @@ describe('revoked access', () => {
     };
     expect(revokedAccess(snapshot, next)).toEqual({
       nodes: [{ resource: { catalog: 'sales' }, names: ['bo'] }],
+      routines: [],
       withoutAccess: ['bo'],
     });
   });

@@ -4,6 +4,8 @@ import { effective } from '../../trino-rules/model/effective-snapshot.js';
 import { accessOf } from '../../trino-rules/model/intent.js';
 import { covers, nodeKey, nodeOf, type Node } from '../../trino-rules/model/node.js';
 import { type Members, Principals } from '../../trino-rules/model/principals.js';
+import { isOverRoutines } from '../../trino-rules/model/privilege.js';
+import { isAroundCatalogOf, restrictsData } from '../../trino-rules/model/restrictions.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 import { joinById } from './join-by-id.js';
 
@@ -18,6 +20,8 @@ export interface RevokedNode {
 
 export interface RevokedAccess {
   nodes: RevokedNode[];
+  /** Catalogs, or everything, where a restriction of data takes functions and procedures alone. */
+  routines: RevokedNode[];
   /** Those of them that have no access left at all, and all deactivated users: a found text may give them more. */
   withoutAccess: string[];
 }
@@ -43,15 +47,24 @@ export function revokedAccess(previous: Snapshot, explained: Snapshot): RevokedA
     const others = kept.filter(({ grant }) => includes(grant, was));
     return [{ resource: was.resource, names: lost.filter((name) => !others.some(({ names }) => names.has(name))) }];
   });
-  const restricted = joinById(previous.policies, explained.policies).flatMap(([was, is]): RevokedNode[] => {
-    if (is === undefined) return [];
-    const known =
-      was !== undefined && sameDetails(policyDetails(was), policyDetails(is))
-        ? namesOf(before.membersOf(was))
-        : NO_NAMES;
-    return [
-      { resource: nodeOf(is.resource), names: [...namesOf(after.membersOf(is))].filter((name) => !known.has(name)) },
-    ];
+  const restricted = joinById(previous.policies, explained.policies).flatMap(
+    ([was, is]): (RevokedNode & { policy: SnapshotPolicy })[] => {
+      if (is === undefined) return [];
+      const known =
+        was !== undefined && sameDetails(policyDetails(was), policyDetails(is))
+          ? namesOf(before.membersOf(was))
+          : NO_NAMES;
+      const names = [...namesOf(after.membersOf(is))].filter((name) => !known.has(name));
+      return [{ policy: is, resource: nodeOf(is.resource), names }];
+    },
+  );
+  const outweighed = restricted.flatMap(({ resource: { catalog }, names, policy }): RevokedNode[] => {
+    const runs = kept.filter(
+      ({ grant: { privileges, resource } }) =>
+        privileges.some(isOverRoutines) && (resource.catalog === undefined || isAroundCatalogOf(resource, policy)),
+    );
+    const losing = names.filter((name) => runs.some((grant) => grant.names.has(name)));
+    return restrictsData(policy) ? [{ resource: nodeOf({ catalog }), names: losing }] : [];
   });
   // Without this mask the next wider one applies, which may show less.
   const unmasked = joinById(previous.policies, explained.policies).flatMap(([was, is]): RevokedNode[] => {
@@ -80,6 +93,7 @@ export function revokedAccess(previous: Snapshot, explained: Snapshot): RevokedA
   const bereft = [...held].flatMap(([name, left]) => (left.size === 0 ? [name] : []));
   return {
     nodes: merged([...nodes, ...catalogs]),
+    routines: merged(outweighed),
     withoutAccess: [...new Set([...bereft, ...deactivated(previous, explained)])].sort(),
   };
 }
@@ -101,11 +115,16 @@ function remainingCatalogs(
     const closed = nodes.filter((loss) => covers(loss.resource, grant.resource));
     const gone = new Set(closed.flatMap((loss) => loss.names));
     const denies = policies.filter(({ policy }) => policy.kind === 'deny' && covers(policy.resource, grant.resource));
+    const restrictions = grant.privileges.some(isOverRoutines)
+      ? policies.filter(({ policy }) => restrictsData(policy) && isAroundCatalogOf(grant.resource, policy))
+      : [];
     for (const name of names) {
       const left = held.get(name);
       if (left === undefined || gone.has(name)) continue;
       const applied = denies.flatMap(({ policy, names }) => (names.has(name) ? [policy] : []));
-      if (accessOf(grant.privileges, applied).privileges.length > 0) left.add(grant.resource.catalog ?? EVERYTHING);
+      const around = restrictions.flatMap(({ policy, names }) => (names.has(name) ? [policy] : []));
+      if (accessOf(grant.privileges, applied, around).privileges.length > 0)
+        left.add(grant.resource.catalog ?? EVERYTHING);
     }
   }
   return held;
