@@ -67,7 +67,8 @@ function questionKey(question: object): string {
 }
 
 /** White space and the parentheses around a compiled filter mean nothing. */
-function canonical(answer: unknown): string {
+/** Equal for answers that mean the same: a compiled filter has parentheses around it. */
+export function canonical(answer: unknown): string {
   const text = (sql: string): string => sql.replace(/\s+/g, ' ').replace(/^\((.*)\)$/, '$1');
   if (Array.isArray(answer)) return JSON.stringify(answer.map((each) => text(String(each))).sort());
   return typeof answer === 'string' ? text(answer) : JSON.stringify(answer);

@@ -20,8 +20,6 @@ export interface PublishedCase {
   report: string;
 }
 
-const FOLDER = join(import.meta.dirname, 'published');
-
 export const SETTINGS: SnapshotSettings = {
   ownAccount: 'service-account-grantline',
   serviceAccounts: ['service-account-grantline'],
@@ -32,11 +30,21 @@ export const SETTINGS: SnapshotSettings = {
   sessionProperties: [],
 };
 
-/** The files of the folder: a line `--- part` begins each of their parts. */
 export function publishedCases(): PublishedCase[] {
-  return readdirSync(FOLDER).map((file) => {
+  return casesIn('published');
+}
+
+/** Files of the kinds that people keep, written without a look at what the import can say: nothing is expected of each. */
+export function keptCases(): Pick<PublishedCase, 'name' | 'users' | 'rules'>[] {
+  return casesIn('kept');
+}
+
+/** A line `--- part` begins each part of a file. */
+function casesIn(folder: string): PublishedCase[] {
+  const path = join(import.meta.dirname, folder);
+  return readdirSync(path).map((file) => {
     const parts = new Map(
-      readFileSync(join(FOLDER, file), 'utf8')
+      readFileSync(join(path, file), 'utf8')
         .split(/^--- /m)
         .slice(1)
         .map((part) => [part.slice(0, part.indexOf('\n')), part.slice(part.indexOf('\n') + 1)]),

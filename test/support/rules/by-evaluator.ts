@@ -50,9 +50,9 @@ export function byEvaluator(evaluator: Evaluator, listings: MetadataVisibility, 
     case 'execute-query':
       return evaluator.mayWithQueries(user, 'execute');
     case 'view-query':
-      return evaluator.mayWithQueries(user, 'view');
+      return evaluator.mayWithQueries(user, 'view', question.name);
     case 'kill-query':
-      return evaluator.mayWithQueries(user, 'kill');
+      return evaluator.mayWithQueries(user, 'kill', question.name);
     case 'read-system':
       return evaluator.mayWithSystemInformation(user, 'read');
     case 'write-system':
