@@ -5,10 +5,9 @@ import { ApiClient, passwordOf, signedUp, signIn } from '../support/service/api-
 
 describe('administration of accounts', () => {
   const service = sharedService();
-  let anonymous: ApiClient;
+  const anonymous = new ApiClient(service);
   let boss: ApiClient;
   beforeAll(async () => {
-    anonymous = new ApiClient(service.url);
     await service.app
       .get(RegistrationService)
       .createAdministrator({ username: 'boss', email: 'boss@example.org', password: passwordOf('boss') });

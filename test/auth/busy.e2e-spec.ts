@@ -16,11 +16,8 @@ describe('while too many wait for the hashing threads', () => {
     AUTH_THROTTLE_PER_NAME: '2',
     AUTH_THROTTLE_REGISTER_PER_HOUR: '2',
   });
-  let anonymous: ApiClient;
+  const anonymous = new ApiClient(service);
   let disperse: () => Promise<unknown>;
-  beforeAll(() => {
-    anonymous = new ApiClient(service.url);
-  });
   afterEach(() => disperse());
 
   /** Keeps so many logins, each from another address, waiting or being hashed, until they are aborted. */

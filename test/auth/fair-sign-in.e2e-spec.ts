@@ -17,9 +17,8 @@ describe('while one address floods the sign-in', () => {
     AUTH_THROTTLE_PER_ADDRESS: String(PLACES * 2),
     TRUSTED_PROXY_HOPS: '1',
   });
-  let anonymous: ApiClient;
+  const anonymous = new ApiClient(service);
   beforeAll(async () => {
-    anonymous = new ApiClient(service.url);
     await signedUp(anonymous, 'ana');
     await signedUp(anonymous, 'bob');
   });

@@ -9,13 +9,12 @@ const QUERY = '7d1f2ad0-1111-4222-8333-944445555666';
 
 describe('the data of one user', () => {
   const service = sharedService();
-  let anonymous: ApiClient;
+  const anonymous = new ApiClient(service);
   let owner: ApiClient;
   let others: [string, ApiClient][];
   let session: string;
   let routes: { method: string; path: string }[];
   beforeAll(async () => {
-    anonymous = new ApiClient(service.url);
     const tokens = await signedUp(anonymous, 'the_owner');
     owner = anonymous.as(tokens.access_token);
     session = sessionOf(tokens);

@@ -8,10 +8,7 @@ const SALT = 'abcdefghijklmnopqrstuu';
 
 describe('a password hash from elsewhere', () => {
   const service = sharedService({ AUTH_BCRYPT_COST: '5' });
-  let anonymous: ApiClient;
-  beforeAll(() => {
-    anonymous = new ApiClient(service.url);
-  });
+  const anonymous = new ApiClient(service);
 
   const query = <T>(sql: string, values: unknown[]): Promise<T> => service.app.get(DataSource).query<T>(sql, values);
   const hashOf = async (username: string): Promise<string> => {

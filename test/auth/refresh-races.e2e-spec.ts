@@ -6,10 +6,7 @@ import { throughLockBarrier } from './lock-barrier.js';
 
 describe('refreshes at once', () => {
   const service = sharedService({ DATABASE_POOL_MAX: '60' });
-  let anonymous: ApiClient;
-  beforeAll(() => {
-    anonymous = new ApiClient(service.url);
-  });
+  const anonymous = new ApiClient(service);
 
   const refresh = (refresh_token: string): Promise<Answer> => anonymous.post('/api/auth/refresh', { refresh_token });
   const query = (sql: string): Promise<unknown> => service.app.get(DataSource).query(sql);

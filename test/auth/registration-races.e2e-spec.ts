@@ -4,10 +4,7 @@ import { throughLockBarrier } from './lock-barrier.js';
 
 describe('registrations at once', () => {
   const service = sharedService({ DATABASE_POOL_MAX: '60' });
-  let anonymous: ApiClient;
-  beforeAll(() => {
-    anonymous = new ApiClient(service.url);
-  });
+  const anonymous = new ApiClient(service);
 
   /** Reads continue, so that every registration finds the name free; the claims wait. */
   const LOCK = 'LOCK TABLE principal_names, users IN EXCLUSIVE MODE';

@@ -14,11 +14,10 @@ import {
 
 describe('secrets', () => {
   const service = sharedService({ LOG_LEVEL: 'trace' });
-  let anonymous: ApiClient;
+  const anonymous = new ApiClient(service);
   const secrets: string[] = [TEST_SECRET];
   const answers: Answer[] = [];
   beforeAll(async () => {
-    anonymous = new ApiClient(service.url);
     await service.app
       .get(RegistrationService)
       .createAdministrator({ username: 'boss', email: 'boss@example.org', password: passwordOf('boss') });

@@ -3,10 +3,7 @@ import { ApiClient, passwordOf, signedUp, signIn, registrant } from '../support/
 
 describe('sessions and passwords', () => {
   const service = sharedService();
-  let anonymous: ApiClient;
-  beforeAll(() => {
-    anonymous = new ApiClient(service.url);
-  });
+  const anonymous = new ApiClient(service);
 
   const listed = async (token: string): Promise<Record<string, unknown>[]> => {
     const { body } = await anonymous.as(token).get('/api/auth/sessions');

@@ -1,7 +1,7 @@
 import { hashSync } from 'bcryptjs';
 import type { Client } from 'pg';
 import { DataSource } from 'typeorm';
-import { administrator } from '../support/service/administrator.js';
+import { sharedAdministrator } from '../support/service/administrator.js';
 import { type Answer, ApiClient, passwordOf, signedUp, type Tokens, tokensOf } from '../support/service/api-client.js';
 import { duringTransaction } from '../support/database/concurrent-transaction.js';
 import { sharedService } from '../support/service/service.js';
@@ -14,13 +14,9 @@ type Person = Tokens & { id: number; name: string };
 /** The concurrent transaction holds what the request has already read, and commits once the request waits for it. */
 describe('a password that was right when it was read', () => {
   const service = sharedService({ AUTH_BCRYPT_COST: String(COST) });
-  let anonymous: ApiClient;
-  let boss: ApiClient;
+  const boss = sharedAdministrator(service);
+  const anonymous = new ApiClient(service);
   let people = 0;
-  beforeAll(async () => {
-    anonymous = new ApiClient(service.url);
-    boss = await administrator(service);
-  });
 
   const person = async (): Promise<Person> => {
     people += 1;

@@ -3,10 +3,7 @@ import { ApiClient, passwordOf, signedUp, signIn, registrant, tokensOf } from '.
 
 describe('the four routes of the source document', () => {
   const service = sharedService();
-  let anonymous: ApiClient;
-  beforeAll(() => {
-    anonymous = new ApiClient(service.url);
-  });
+  const anonymous = new ApiClient(service);
 
   it('register answers 201 with the user and never with the password', async () => {
     const answer = await anonymous.post('/api/auth/register', registrant('Ana_1', { email: 'Ana@Example.org' }));

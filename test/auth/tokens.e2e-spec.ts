@@ -19,11 +19,10 @@ function forge(payload: unknown, header: unknown = { alg: 'HS256', typ: 'JWT' },
 
 describe('an access token', () => {
   const service = sharedService();
-  let anonymous: ApiClient;
+  const anonymous = new ApiClient(service);
   let ana: { id: number; access_token: string; refresh_token: string };
   let claims: Record<string, unknown>;
   beforeAll(async () => {
-    anonymous = new ApiClient(service.url);
     ana = await signedUp(anonymous, 'ana');
     await signedUp(anonymous, 'bob');
     claims = claimsOf(ana.access_token);

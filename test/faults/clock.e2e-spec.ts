@@ -11,10 +11,9 @@ describe('a clock that jumps by an hour', () => {
     ACL_SYNC_ENABLED: 'true',
     ACL_SYNC_CRON: '* * * * * *',
   });
-  let anonymous: ApiClient;
+  const anonymous = new ApiClient(service);
   let admin: ApiClient;
   beforeAll(async () => {
-    anonymous = new ApiClient(service.url);
     admin = await administrator(service);
   });
 

@@ -1,5 +1,4 @@
-import { administrator, people } from '../support/service/administrator.js';
-import type { ApiClient } from '../support/service/api-client.js';
+import { people, sharedAdministrator } from '../support/service/administrator.js';
 import { sharedService } from '../support/service/service.js';
 
 describe('the preview of a draft', () => {
@@ -7,7 +6,7 @@ describe('the preview of a draft', () => {
     ACL_METADATA_CATALOG: 'grantline',
     SERVICE_QUERY_USER: 'service-account-grantline',
   });
-  let admin: ApiClient;
+  const admin = sharedAdministrator(service);
   let ids: Record<'alice' | 'bob', number>;
   let readers: { type: 'group'; id: number };
   let read: number;
@@ -18,7 +17,6 @@ describe('the preview of a draft', () => {
   const NO_RESTRICTIONS = { row_filters: [], masked_columns: [], hidden_columns: [] };
 
   beforeAll(async () => {
-    admin = await administrator(service);
     ids = await people(service, 'alice', 'bob');
     readers = { type: 'group', id: await idOf('/api/admin/groups', { name: 'readers' }) };
     await admin.send('PUT', `/api/admin/groups/${readers.id}/members/${ids.alice}`);

@@ -1,7 +1,6 @@
 import { AuditService } from '../../src/audit/audit.service.js';
 import { SizeForecast } from '../../src/grants/domain/admission-ports.js';
-import type { ApiClient } from '../support/service/api-client.js';
-import { administrator, people } from '../support/service/administrator.js';
+import { people, sharedAdministrator } from '../support/service/administrator.js';
 import { sharedService } from '../support/service/service.js';
 
 const GRANTS = '/api/admin/grants';
@@ -9,11 +8,10 @@ const ORDERS = { catalog: 'sales', schema: 'eu', table: 'orders' };
 
 describe('grants', () => {
   const service = sharedService({ ACL_METADATA_CATALOG: 'grantline', ACL_SERVICE_ACCOUNTS: 'service-account-etl' });
-  let admin: ApiClient;
+  const admin = sharedAdministrator(service);
   let ids: Record<'alice' | 'bob', number>;
 
   beforeAll(async () => {
-    admin = await administrator(service);
     ids = await people(service, 'alice', 'bob');
   });
 

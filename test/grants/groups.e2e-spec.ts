@@ -1,7 +1,7 @@
 import { AuditService } from '../../src/audit/audit.service.js';
 import type { AuditEventName } from '../../src/audit/domain/audit-event.js';
-import { type Answer, type ApiClient, signIn } from '../support/service/api-client.js';
-import { administrator, people } from '../support/service/administrator.js';
+import { type Answer, signIn } from '../support/service/api-client.js';
+import { people, sharedAdministrator } from '../support/service/administrator.js';
 import { duringTransaction } from '../support/database/concurrent-transaction.js';
 import { sharedService } from '../support/service/service.js';
 
@@ -9,11 +9,10 @@ const GROUPS = '/api/admin/groups';
 
 describe('groups', () => {
   const service = sharedService();
-  let admin: ApiClient;
+  const admin = sharedAdministrator(service);
   let ids: Record<'alice' | 'bob' | 'carol', number>;
 
   beforeAll(async () => {
-    admin = await administrator(service);
     ids = await people(service, 'alice', 'bob', 'carol');
   });
 

@@ -1,6 +1,5 @@
 import { AuditService } from '../../src/audit/audit.service.js';
-import type { ApiClient } from '../support/service/api-client.js';
-import { administrator, people } from '../support/service/administrator.js';
+import { people, sharedAdministrator } from '../support/service/administrator.js';
 import { duringTransaction } from '../support/database/concurrent-transaction.js';
 import { sharedService } from '../support/service/service.js';
 
@@ -9,11 +8,10 @@ const CUSTOMERS = { catalog: 'sales', schema: 'eu', table: 'customers' };
 
 describe('policies', () => {
   const service = sharedService({ ACL_METADATA_CATALOG: 'grantline' });
-  let admin: ApiClient;
+  const admin = sharedAdministrator(service);
   let ids: Record<'alice' | 'bob', number>;
 
   beforeAll(async () => {
-    admin = await administrator(service);
     ids = await people(service, 'alice', 'bob');
   });
 

@@ -7,9 +7,8 @@ describe('people behind a proxy', () => {
     AUTH_THROTTLE_PER_ADDRESS: '5',
     AUTH_THROTTLE_PER_NAME: '5',
   });
-  let anonymous: ApiClient;
+  const anonymous = new ApiClient(service);
   beforeAll(async () => {
-    anonymous = new ApiClient(service.url);
     await signedUp(anonymous, 'some_user');
   });
 

@@ -1,14 +1,11 @@
 import { request } from 'node:http';
-import { administrator } from '../support/service/administrator.js';
+import { sharedAdministrator } from '../support/service/administrator.js';
 import { ApiClient, signedUp } from '../support/service/api-client.js';
 import { sharedService } from '../support/service/service.js';
 
 describe('HTTP edges', () => {
   const service = sharedService();
-  let admin: ApiClient;
-  beforeAll(async () => {
-    admin = await administrator(service);
-  });
+  const admin = sharedAdministrator(service);
 
   it('answers an unknown path with a problem document that carries the request id', async () => {
     const answer = await fetch(`${service.url}/nowhere`, { headers: { 'X-Request-Id': 'from-the-client' } });

@@ -8,13 +8,20 @@ export async function administrator(service: TestService, username = 'admin'): P
   await service.app
     .get(RegistrationService)
     .createAdministrator({ username, email: `${username}@example.org`, password: passwordOf(username) });
-  const client = new ApiClient(service.url);
+  const client = new ApiClient(service);
   return client.as((await signIn(client, username)).access_token);
+}
+
+/** The same for the specs of a describe block. */
+export function sharedAdministrator(service: TestService): ApiClient {
+  const client = new ApiClient(service);
+  beforeAll(async () => Object.assign(client, await administrator(service)));
+  return client;
 }
 
 /** Registers people; their ids by their names. */
 export async function people<N extends string>(service: TestService, ...names: N[]): Promise<Record<N, number>> {
-  const client = new ApiClient(service.url);
+  const client = new ApiClient(service);
   const ids: [N, number][] = [];
   for (const name of names) {
     const { body } = await client.post('/api/auth/register', registrant(name));

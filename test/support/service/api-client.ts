@@ -2,8 +2,9 @@ import { linesWithSecrets, noteSecrets, noteStatement, withoutHandedOver } from 
 
 /** What a web client does, over real HTTP. */
 export class ApiClient {
+  /** @param service or its URL, which a shared service has only once its specs begin */
   constructor(
-    private readonly url: string,
+    private readonly service: string | { readonly url: string },
     private readonly signedInWith: string | null = null,
   ) {}
 
@@ -14,7 +15,7 @@ export class ApiClient {
   }
 
   as(token: string): ApiClient {
-    return new ApiClient(this.url, token);
+    return new ApiClient(this.service, token);
   }
 
   get(path: string): Promise<Answer> {
@@ -34,7 +35,8 @@ export class ApiClient {
   }
 
   async send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
-    const response = await fetch(this.url + path, {
+    const url = typeof this.service === 'string' ? this.service : this.service.url;
+    const response = await fetch(url + path, {
       method,
       headers: {
         ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
