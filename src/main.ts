@@ -19,7 +19,7 @@ program
 program
   .command('migrate')
   .description('apply pending migrations and stop')
-  .action(loaded(async () => (await import('./commands/migrate.js')).applyMigrations));
+  .action(loaded(async () => (await import('./commands/schema.js')).applyMigrations));
 const users = program.command('users').description('accounts');
 users
   .command('create-admin')

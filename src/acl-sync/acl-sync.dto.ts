@@ -1,5 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
+import { INTEGER } from '../platform/api-fields.js';
 import { DecimalText } from '../platform/page.dto.js';
 import { FieldRule, TextRule, WITHOUT_NUL } from '../platform/validation.js';
 import { hoursProblem, LONGEST_RESTORE_HOURS, reasonProblem } from './domain/restore.js';
@@ -36,12 +37,7 @@ export class RestoreDto {
 }
 
 export class ComparisonQuery {
-  @ApiPropertyOptional({
-    type: 'integer',
-    minimum: 1,
-    maximum: 2 ** 31 - 1,
-    description: 'The version to compare with.',
-  })
+  @ApiPropertyOptional({ ...INTEGER, minimum: 1, maximum: 2 ** 31 - 1, description: 'The version to compare with.' })
   @DecimalText()
   @IsOptional()
   @IsInt({ message: 'must be a version' })

@@ -1,4 +1,5 @@
-import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap, type Type } from '@nestjs/common';
+import { Cron } from '@nestjs/schedule';
 import { AccessChangesService } from '../users/access-changes.service.js';
 import { Clock } from '../kernel/clock.js';
 import { Timers } from '../kernel/timers.js';
@@ -106,4 +107,21 @@ export class BackgroundRunsService implements OnApplicationBootstrap, BeforeAppl
       () => undefined,
     );
   }
+}
+
+/** Of the scheduler. */
+export const SYNC_JOB = 'acl-sync';
+
+/** Decorators are evaluated before settings are read, so the class is made once the settings are known. */
+export function aclSyncScheduler(cron: string): Type {
+  @Injectable()
+  class AclSyncScheduler {
+    constructor(private readonly runs: BackgroundRunsService) {}
+
+    @Cron(cron, { name: SYNC_JOB, waitForCompletion: true })
+    run(): Promise<void> {
+      return this.runs.run('schedule');
+    }
+  }
+  return AclSyncScheduler;
 }

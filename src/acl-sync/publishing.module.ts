@@ -1,4 +1,4 @@
-import { type DynamicModule, Module } from '@nestjs/common';
+import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 import { AuditModule } from '../audit/audit.module.js';
 import { AdmissionProof, SizeForecast } from '../grants/domain/admission-ports.js';
 import { PublishedRules } from '../grants/domain/published-rules.js';
@@ -39,49 +39,34 @@ import { TargetProbe } from './target-probe.service.js';
 @Module({})
 export class PublishingModule {
   static with({ acl }: Settings): DynamicModule {
+    const providers: Provider[] = [
+      ServiceAccountNames,
+      AclSyncService,
+      ApprovalsService,
+      RestoresService,
+      CandidateService,
+      PreviewService,
+      StatusService,
+      TargetProbe,
+      RunReportsService,
+      AclSyncMetrics,
+      { provide: PublicationHistory, useClass: PostgresPublicationHistory },
+      { provide: RulesPreparer, useFactory: () => new SeparateRulesPreparer() },
+      {
+        provide: RulesTarget,
+        useFactory: (timers: Timers, log: Log) => rulesTarget(acl, timers, log),
+        inject: [Timers, Log],
+      },
+      { provide: AdmissionProof, useFactory: (log: Log) => new SeparateAdmissionProof(log), inject: [Log] },
+      { provide: PublishedRules, useClass: PublishedRulesService },
+      { provide: SizeForecast, useClass: PublishedSizeForecast },
+      { provide: SyncLock, useFactory: (url: DatabaseUrl) => new PostgresSyncLock(url), inject: [DatabaseUrl] },
+    ];
     return {
       module: PublishingModule,
       imports: [AuditModule, UsersModule, GrantStoresModule],
-      providers: [
-        ServiceAccountNames,
-        AclSyncService,
-        ApprovalsService,
-        RestoresService,
-        CandidateService,
-        PreviewService,
-        StatusService,
-        TargetProbe,
-        RunReportsService,
-        AclSyncMetrics,
-        { provide: PublicationHistory, useClass: PostgresPublicationHistory },
-        { provide: RulesPreparer, useFactory: () => new SeparateRulesPreparer() },
-        {
-          provide: RulesTarget,
-          useFactory: (timers: Timers, log: Log) => rulesTarget(acl, timers, log),
-          inject: [Timers, Log],
-        },
-        { provide: AdmissionProof, useFactory: (log: Log) => new SeparateAdmissionProof(log), inject: [Log] },
-        { provide: PublishedRules, useClass: PublishedRulesService },
-        { provide: SizeForecast, useClass: PublishedSizeForecast },
-        { provide: SyncLock, useFactory: (url: DatabaseUrl) => new PostgresSyncLock(url), inject: [DatabaseUrl] },
-      ],
-      exports: [
-        AclSyncService,
-        ApprovalsService,
-        RestoresService,
-        PreviewService,
-        StatusService,
-        TargetProbe,
-        RunReportsService,
-        AclSyncMetrics,
-        PublicationHistory,
-        RulesPreparer,
-        RulesTarget,
-        SyncLock,
-        AdmissionProof,
-        PublishedRules,
-        SizeForecast,
-      ],
+      providers,
+      exports: providers,
     };
   }
 }

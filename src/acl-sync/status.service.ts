@@ -1,8 +1,8 @@
 import { Injectable, Optional } from '@nestjs/common';
 import { SchedulerRegistry } from '@nestjs/schedule';
-import { SYNC_JOB } from './acl-sync.scheduler.js';
 import { Clock } from '../kernel/clock.js';
 import type { Page, PageRequest } from '../kernel/page.js';
+import { SYNC_JOB } from './background-runs.service.js';
 import type { Publication, PublicationSummary } from './domain/publication.js';
 import { PublicationHistory } from './domain/publication-history.js';
 import { lastingRestore } from './domain/restore.js';

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Refused } from '../kernel/errors.js';
-import { INTEGER, MOMENT, NULLABLE_MOMENT } from '../platform/api-fields.js';
+import { INTEGER, MOMENT, NULLABLE_MOMENT, NULLABLE_TEXT } from '../platform/api-fields.js';
 import type { Finding } from '../trino-rules/document/finding.js';
 import { type RunOutcome, type RunFailure, type Trigger, TRIGGERS } from './domain/publication.js';
 import {
@@ -21,11 +21,7 @@ export class SyncResponse {
   })
   publication!: PublicationSummaryResponse | null;
 
-  @ApiProperty({
-    type: String,
-    nullable: true,
-    description: 'Refused until an approval: the hash of the text to approve.',
-  })
+  @ApiProperty({ ...NULLABLE_TEXT, description: 'Refused until an approval: the hash of the text to approve.' })
   awaits!: string | null;
 
   @ApiProperty({
@@ -57,8 +53,7 @@ export class PreviewResponse {
   @ApiProperty({ description: 'Whether the live rules were edited by hand.' }) drift!: boolean;
 
   @ApiProperty({
-    type: String,
-    nullable: true,
+    ...NULLABLE_TEXT,
     description: 'Would be refused until an approval: the hash of the text to approve.',
   })
   awaits!: string | null;
@@ -87,17 +82,14 @@ export class LiveResponse {
 export class DriftResponse {
   @ApiProperty(MOMENT) found_at!: string;
 
-  @ApiProperty({ type: String, nullable: true, description: 'Hash of the edited text; null: there was none.' })
+  @ApiProperty({ ...NULLABLE_TEXT, description: 'Hash of the edited text; null: there was none.' })
   text_hash!: string | null;
 
   @ApiProperty() overwritten!: boolean;
 }
 
 export class DatabaseBehindResponse {
-  @ApiProperty({
-    type: 'integer',
-    description: 'To read and compare under `GET /api/admin/acl/publications/:version`.',
-  })
+  @ApiProperty({ ...INTEGER, description: 'To read and compare under `GET /api/admin/acl/publications/:version`.' })
   version!: number;
 
   @ApiProperty() hash!: string;

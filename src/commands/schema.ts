@@ -1,7 +1,9 @@
 import type { Database } from '../platform/database.js';
 import { migrate, schemaState } from '../platform/infrastructure/migrator.js';
 import type { Settings } from '../platform/settings.js';
+import { print } from './output.js';
 import { atDatabase } from './start-failure.js';
+import { withDatabase } from './with-database.js';
 
 /** Applies pending migrations. @returns the names of those that were applied */
 export async function migrateSchema(settings: Settings, database: Database): Promise<string[]> {
@@ -20,4 +22,13 @@ export async function requireSchema(database: Database): Promise<void> {
     );
   if (schema.kind === 'behind')
     throw new Error(`${name} lacks ${schema.pending} migrations of this version: run "grantline migrate"`);
+}
+
+/** Applies pending migrations and stops. */
+export async function applyMigrations(): Promise<number> {
+  return withDatabase('migrate', async ({ settings, database }) => {
+    const applied = await migrateSchema(settings, database);
+    print(applied.length === 0 ? 'nothing to migrate' : applied.map((name) => `applied ${name}`).join('\n'));
+    return 0;
+  });
 }

@@ -8,7 +8,7 @@ import { Timers } from '../kernel/timers.js';
 import { Log } from '../platform/log.js';
 import { Settings } from '../platform/settings.js';
 import { QueryStore } from './domain/query-store.js';
-import { ServiceTokenSource } from './domain/service-token-source.js';
+import { NO_SERVICE_TOKENS, ServiceTokenSource } from './domain/service-token-source.js';
 import { StatementClient } from './domain/statement-client.js';
 import { EngineCatalogNames } from './engine-catalog-names.service.js';
 import { EngineConnections } from './engine-connections.service.js';
@@ -16,7 +16,6 @@ import { EngineIdentity } from './engine-identity.service.js';
 import { EngineLifecycle } from './engine-lifecycle.service.js';
 import { EngineProbe } from './engine-probe.service.js';
 import { OAuthServiceTokenSource } from './infrastructure/oauth-service-token-source.js';
-import { NO_SERVICE_TOKENS } from './infrastructure/no-service-token-source.js';
 import { PostgresQueryStore } from './infrastructure/postgres-query-store.js';
 import { TrinoStatementClient } from './infrastructure/trino-statement-client.js';
 import { QueriesController } from './queries.controller.js';
@@ -55,35 +54,19 @@ import { RowStreams } from './row-streams.service.js';
 })
 export class QueryEngineModule {}
 
-function serviceTokens(
-  { engine }: Settings,
-  timers: Timers,
-  random: Random,
-  clock: Clock,
-  log: Log,
-  registry: Registry,
-): ServiceTokenSource {
-  return engine.jwt === null
-    ? NO_SERVICE_TOKENS
-    : new OAuthServiceTokenSource(engine.jwt, timers, random, clock, log, registry);
+/** What a class takes beside its first parameter. */
+type Beside<C extends new (...given: never[]) => object> =
+  ConstructorParameters<C> extends [unknown, ...infer Rest] ? Rest : never;
+
+function serviceTokens({ engine }: Settings, ...parts: Beside<typeof OAuthServiceTokenSource>): ServiceTokenSource {
+  return engine.jwt === null ? NO_SERVICE_TOKENS : new OAuthServiceTokenSource(engine.jwt, ...parts);
 }
 
 function statementClient(
   { engine, queries }: Settings,
-  tokens: ServiceTokenSource,
-  timers: Timers,
-  random: Random,
-  clock: Clock,
-  log: Log,
+  ...parts: Beside<typeof TrinoStatementClient>
 ): StatementClient {
   // Without a configured engine no request is sent; this name resolves nowhere (RFC 6761).
   const origin = engine.origin ?? 'http://engine.invalid';
-  return new TrinoStatementClient(
-    { ...engine, origin, largestPage: queries.maxPageBytes },
-    tokens,
-    timers,
-    random,
-    clock,
-    log,
-  );
+  return new TrinoStatementClient({ ...engine, origin, largestPage: queries.maxPageBytes }, ...parts);
 }

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { type FastifyInstance, fastify } from 'fastify';
-import type { Registry } from 'prom-client';
+import { Gauge, type Registry } from 'prom-client';
 import { Refused } from '../../kernel/errors.js';
 import { singleFlight } from '../../kernel/single-flight.js';
-import type { HealthRegistry } from '../health.js';
+import type { HealthRegistry, HealthReport } from '../health.js';
+import { gaugeOf } from '../metrics.js';
 import { toProblem } from '../problem.js';
 import { AllowedMethods } from './allowed-methods.js';
 import { clientErrorHandler } from './client-error-handler.js';
 import type { Connections } from './connections.js';
-import { exposeHealth } from './health-gauges.js';
 
 /** Milliseconds between two answers of the second port. */
 const BEAT = 100;
@@ -47,6 +47,21 @@ export function operationsServer(health: HealthRegistry, metrics: Registry, conn
   });
   server.get('/metrics', async (_, reply) => reply.type(metrics.contentType).send(await text()));
   return server;
+}
+
+/** Shows in the metrics what `/health/ready` answers, asked anew for each scrape: alerts cannot see probes. */
+function exposeHealth(registry: Registry, report: () => Promise<HealthReport>): void {
+  const ready = 'Whether this replica takes requests (1), or a part that it needs is down (0).';
+  gaugeOf(registry, 'grantline_ready', ready, async () => ((await report()).status === 'down' ? 0 : 1));
+  new Gauge({
+    name: 'grantline_degraded',
+    help: 'Whether a part of this replica or a neighbour that it needs is degraded or down (1), or well (0).',
+    labelNames: ['part'],
+    registers: [registry],
+    async collect() {
+      for (const [part, health] of Object.entries((await report()).parts)) this.set({ part }, health === 'up' ? 0 : 1);
+    },
+  });
 }
 
 class Beat {

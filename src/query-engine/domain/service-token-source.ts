@@ -22,3 +22,13 @@ export abstract class ServiceTokenSource {
 
 /** There is no valid token and none can be obtained. The message is private, and holds no secret. */
 export class TokenUnavailable extends NamedError {}
+
+/** SERVICE_QUERY_JWT_ENABLED=false: requests carry no Bearer header. */
+export const NO_SERVICE_TOKENS: ServiceTokenSource = {
+  current: () => Promise.resolve(null),
+  replacing: () => Promise.resolve(null),
+  last: () => null,
+  isValid: () => true,
+  keepFresh: () => Promise.resolve(),
+  close: () => undefined,
+};

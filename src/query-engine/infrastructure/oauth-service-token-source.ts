@@ -1,4 +1,4 @@
-import type { Registry } from 'prom-client';
+import type { Counter, Gauge, Registry } from 'prom-client';
 import type { Clock } from '../../kernel/clock.js';
 import { jsonOrNull } from '../../kernel/json-or-null.js';
 import type { Random } from '../../kernel/random.js';
@@ -7,6 +7,7 @@ import { singleFlight } from '../../kernel/single-flight.js';
 import type { Timers } from '../../kernel/timers.js';
 import { AxiosExchange } from '../../platform/infrastructure/axios-exchange.js';
 import type { Log } from '../../platform/log.js';
+import { counter, gauge } from '../../platform/metrics.js';
 import type { Settings } from '../../platform/settings.js';
 import { isObject } from '../domain/reading.js';
 import { readRetryAfter } from '../domain/retry.js';
@@ -16,10 +17,10 @@ import {
   pauseAfterFailure,
   readTokenAnswer,
   type ServiceToken,
+  TOKEN_FAILURES,
   type TokenFailure,
 } from '../domain/service-token.js';
 import { ServiceTokenSource, TokenUnavailable } from '../domain/service-token-source.js';
-import { ServiceTokenMetrics } from './service-token-metrics.js';
 
 /** `scope` null: the request names none, and the provider gives its default. */
 type OAuthClient = Pick<NonNullable<Settings['engine']['jwt']>, 'tokenUrl' | 'clientId' | 'clientSecret' | 'scope'>;
@@ -43,7 +44,9 @@ const SHORTEST_REST = 1_000;
 @Opaque
 export class OAuthServiceTokenSource extends ServiceTokenSource {
   private readonly exchange = new AxiosExchange(LARGEST_ANSWER);
-  private readonly metrics: ServiceTokenMetrics;
+  private readonly expiry: Gauge;
+  private readonly renewed: Counter;
+  private readonly failed: Counter<'reason'>;
   private token: ServiceToken | null = null;
   private readonly fetchOnce = singleFlight(() => this.fetch());
   private failures = 0;
@@ -59,7 +62,13 @@ export class OAuthServiceTokenSource extends ServiceTokenSource {
     registry: Registry,
   ) {
     super();
-    this.metrics = new ServiceTokenMetrics(registry);
+    const expiry = 'When the service-account token expires; 0: there was none yet.';
+    this.expiry = gauge(registry, 'grantline_service_token_expiry_timestamp_seconds', expiry);
+    const renewed = 'Service-account tokens that the identity provider gave.';
+    this.renewed = counter(registry, 'grantline_service_token_renewals_total', renewed);
+    const failed = 'Requests for a service-account token that gave none, by reason.';
+    this.failed = counter(registry, 'grantline_service_token_failures_total', failed, 'reason');
+    for (const reason of TOKEN_FAILURES) this.failed.inc({ reason }, 0); // so that the first failure is an increase
   }
 
   override async current(signal?: AbortSignal): Promise<string> {
@@ -116,7 +125,7 @@ export class OAuthServiceTokenSource extends ServiceTokenSource {
       this.failures += 1;
       const pause = pauseAfterFailure(outcome.kind, this.failures, outcome.retryAfter, this.random.fraction());
       this.notBefore = this.timers.now() + pause;
-      this.metrics.failed(outcome.kind);
+      this.failed.inc({ reason: outcome.kind });
       // Worded as in the source document (5.2.3).
       this.log.error('service-account token is empty', { reason: outcome.reason, client_id: this.client.clientId });
       throw new TokenUnavailable(outcome.reason);
@@ -124,7 +133,8 @@ export class OAuthServiceTokenSource extends ServiceTokenSource {
     this.failures = 0;
     this.notBefore = 0;
     this.token = outcome;
-    this.metrics.renewed(this.clock.now().getTime() + outcome.expiresAt - this.timers.now());
+    this.renewed.inc();
+    this.expiry.set((this.clock.now().getTime() + outcome.expiresAt - this.timers.now()) / 1000);
     if (outcome.oddity !== null && outcome.oddity !== this.oddity) {
       this.log.warn('service-account token has no usable expires_in', { oddity: outcome.oddity });
     }
