@@ -10,11 +10,16 @@ export interface Page<T> {
   next: string | null;
 }
 
-/** The page of `limit + 1` rows: the additional row shows that there is a next page. */
-export function pageOf<T>(rows: readonly T[], limit: number, keyOf: (row: T) => number): Page<T> {
+/**
+ * The page of `limit + 1` rows: the additional row shows that there is a next page.
+ * @param after an item: its key, or its cursor
+ */
+export function pageOf<T>(rows: readonly T[], limit: number, after: (row: T) => number | string): Page<T> {
   const items = rows.slice(0, limit);
   const last = items.at(-1);
-  return { items, next: rows.length > limit && last !== undefined ? cursorOf(keyOf(last)) : null };
+  if (rows.length <= limit || last === undefined) return { items, next: null };
+  const key = after(last);
+  return { items, next: typeof key === 'number' ? cursorOf(key) : key };
 }
 
 /** The same page with other items, such as those of a response. */

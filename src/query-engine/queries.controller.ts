@@ -10,6 +10,7 @@ import {
 } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { found, Refused } from '../kernel/errors.js';
+import { mapPage } from '../kernel/page.js';
 import {
   type Client,
   CurrentClient,
@@ -24,14 +25,7 @@ import { readRowCursor } from './domain/row-window.js';
 import { chooseFormat, type RowsFormat } from './domain/rows-format.js';
 import { ListQueriesDto, RowsDto, SubmitQueryDto } from './queries.dto.js';
 import { QueriesService } from './queries.service.js';
-import {
-  QueryListResponse,
-  QueryResponse,
-  queryProblem,
-  RowsResponse,
-  toQueryListResponse,
-  toQueryResponse,
-} from './query.response.js';
+import { QueryListResponse, QueryResponse, queryProblem, RowsResponse, toQueryResponse } from './query.response.js';
 import { RowStreams } from './row-streams.service.js';
 import type { RowsPage, RowsResult } from './rows-page.js';
 
@@ -109,9 +103,8 @@ export class QueriesController {
     @Query() { limit, after }: ListQueriesDto,
     @CurrentUser() user: AuthenticatedUser,
   ): Promise<QueryListResponse> {
-    return toQueryListResponse(
-      await this.queries.list(user, after === undefined ? null : readQueryCursor(after), limit),
-    );
+    const from = after === undefined ? null : readQueryCursor(after);
+    return mapPage(await this.queries.list(user, from, limit), toQueryResponse);
   }
 
   @ApiRoute('getQuery', 'One own query')

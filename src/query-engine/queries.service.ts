@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../kernel/clock.js';
 import type { ConcurrencyQuota } from '../kernel/errors.js';
 import { Ids, isUuid } from '../kernel/ids.js';
+import { type Page, pageOf } from '../kernel/page.js';
 import type { AuthenticatedUser } from '../platform/access.js';
 import { Log } from '../platform/log.js';
 import { Settings } from '../platform/settings.js';
@@ -15,7 +16,7 @@ import {
   QueryStore,
   startedQuery,
 } from './domain/query-store.js';
-import type { QueryCursor } from './domain/query-cursor.js';
+import { type QueryCursor, writeQueryCursor } from './domain/query-cursor.js';
 import { type Parameter, InvalidParameter, withParameters } from './domain/sql-literal.js';
 import { EngineFault, type StatementAnswer, StatementClient } from './domain/statement-client.js';
 import { EngineIdentity } from './engine-identity.service.js';
@@ -28,12 +29,6 @@ export interface Submission {
   catalog: string | null;
   schema: string | null;
   parameters: readonly Parameter[];
-}
-
-export interface QueryPage {
-  items: Query[];
-  /** The cursor of the next page; null: this was the last one. */
-  next: QueryCursor | null;
 }
 
 export type Submitted =
@@ -91,10 +86,8 @@ export class QueriesService {
   }
 
   /** Newest first. */
-  async list(user: AuthenticatedUser, after: QueryCursor | null, limit: number): Promise<QueryPage> {
-    const found = await this.store.ownedBy(user.id).page(after, limit + 1);
-    const items = found.slice(0, limit);
-    return { items, next: found.length > limit ? (items.at(-1) ?? null) : null };
+  async list(user: AuthenticatedUser, after: QueryCursor | null, limit: number): Promise<Page<Query>> {
+    return pageOf(await this.store.ownedBy(user.id).page(after, limit + 1), limit, writeQueryCursor);
   }
 
   /** False: this user has no such query. One that has ended is not changed. */

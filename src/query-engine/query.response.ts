@@ -3,9 +3,7 @@ import { Refused } from '../kernel/errors.js';
 import { INTEGER, MOMENT, NULLABLE_MOMENT, NULLABLE_TEXT, PageResponse } from '../platform/api-fields.js';
 import type { ApiValue } from './domain/engine-value.js';
 import { type Query, QUERY_ERROR_CODES, type QueryError, type QueryState } from './domain/query.js';
-import { writeQueryCursor } from './domain/query-cursor.js';
 import { publicColumns } from './domain/rows-format.js';
-import type { QueryPage } from './queries.service.js';
 
 @ApiSchema({ name: 'QueryColumn' })
 export class ColumnResponse {
@@ -83,8 +81,4 @@ export function queryProblem(state: 'failed' | 'cancelled', error: QueryError): 
     detail: error.message,
     members: { error: toQueryErrorResponse(error) },
   });
-}
-
-export function toQueryListResponse({ items, next }: QueryPage): QueryListResponse {
-  return { items: items.map(toQueryResponse), next: next === null ? null : writeQueryCursor(next) };
 }

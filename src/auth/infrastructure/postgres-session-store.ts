@@ -102,11 +102,11 @@ export class PostgresSessionStore extends SessionStore {
 
   override async end(sessionId: string, now: Date): Promise<boolean> {
     const ended = 'UPDATE sessions SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL';
-    return (await this.changed(ended, [sessionId, now])) === 1;
+    return (await this.session.changed(ended, [sessionId, now])) === 1;
   }
 
   override async endAllOf(userId: number, now: Date, except: string | null): Promise<number> {
-    return this.changed(
+    return this.session.changed(
       `UPDATE sessions SET ended_at = $2
        WHERE user_id = $1 AND ended_at IS NULL AND expires_at > $2 AND id IS DISTINCT FROM $3`,
       [userId, now, except],
@@ -119,16 +119,11 @@ export class PostgresSessionStore extends SessionStore {
 
   override async sweep(now: Date): Promise<number> {
     // A day late, so that no row of a rotation in progress is removed.
-    return this.changed(
+    return this.session.changed(
       `WITH tokens AS (DELETE FROM refresh_tokens WHERE expires_at < $1::timestamptz - interval '1 day')
        DELETE FROM sessions WHERE expires_at < $1::timestamptz - interval '1 day' OR ended_at < $1::timestamptz - interval '1 day'`,
       [now],
     );
-  }
-
-  private async changed(statement: string, values: unknown[]): Promise<number> {
-    const [, changed] = await this.session.manager.query<[unknown, number]>(statement, values);
-    return changed;
   }
 }
 

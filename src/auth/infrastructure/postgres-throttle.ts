@@ -74,11 +74,8 @@ export class PostgresThrottle extends Throttle {
     }
   }
 
-  override async sweep(): Promise<number> {
-    const [, removed] = await this.session.manager.query<[unknown, number]>(
-      `DELETE FROM throttle_counters WHERE expire <= ${NOW}`,
-    );
-    return removed;
+  override sweep(): Promise<number> {
+    return this.session.changed(`DELETE FROM throttle_counters WHERE expire <= ${NOW}`, []);
   }
 
   /** Asks all counters, the last one's refusal before the others', and only then raises one after the other. */

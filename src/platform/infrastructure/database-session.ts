@@ -39,6 +39,12 @@ export class DatabaseSession extends Transaction {
     return (await pool.query<Row>(query)).rows;
   }
 
+  /** Runs an INSERT, UPDATE or DELETE. @returns how many rows it changed */
+  async changed(statement: string, values: unknown[]): Promise<number> {
+    const [, changed] = await this.manager.query<[unknown, number]>(statement, values);
+    return changed;
+  }
+
   override run<T>(work: () => Promise<T>): Promise<T> {
     if (this.current.getStore() !== undefined) return work();
     return this.source

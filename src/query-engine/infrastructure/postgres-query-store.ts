@@ -150,17 +150,12 @@ export class PostgresQueryStore extends QueryStore {
     );
   }
 
-  override async removePast(before: Date): Promise<number> {
-    return this.changed('DELETE FROM queries WHERE finished_at < $1', [before]);
+  override removePast(before: Date): Promise<number> {
+    return this.session.changed('DELETE FROM queries WHERE finished_at < $1', [before]);
   }
 
   private async changesOne(statement: string, values: unknown[]): Promise<boolean> {
-    return (await this.changed(statement, values)) === 1;
-  }
-
-  private async changed(statement: string, values: unknown[]): Promise<number> {
-    const [, changed] = await this.session.manager.query<[unknown, number]>(statement, values);
-    return changed;
+    return (await this.session.changed(statement, values)) === 1;
   }
 }
 
