@@ -61,8 +61,7 @@ export class AccessAdministrationController {
   @ApiOkResponse({ type: DraftPreviewResponse })
   async preview(@Body() body: DraftDto, @Query() { limit, after }: DraftQuery): Promise<DraftPreviewResponse> {
     const [principal, ...names] = after ?? [];
-    const resource = nodeOfCursor(names);
-    const cursor = principal === undefined || resource === null ? null : { principal, resource };
+    const cursor = principal === undefined ? null : { principal, resource: nodeOfCursor(names) ?? {} };
     return toDraftPreview(await this.drafts.preview(toDraftRequest(body), { limit, after: cursor }), limit);
   }
 }

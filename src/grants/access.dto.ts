@@ -3,12 +3,12 @@ import { IsIn, IsOptional } from 'class-validator';
 import { AfterNames, Limit, NamePageQuery } from '../platform/page.dto.js';
 import { FieldRule } from '../platform/validation.js';
 import type { HolderQuestion } from '../trino-rules/answers/holders.js';
-import { nodeOf, type Node } from '../trino-rules/model/node.js';
+import { misplacedField, nodeKey, nodeOf, type Node } from '../trino-rules/model/node.js';
 import type { Principal } from '../trino-rules/model/principal.js';
-import { PRIVILEGE_TERMS, PRIVILEGES, type Privilege } from '../trino-rules/model/privilege.js';
+import { PRIVILEGE_TERMS, PRIVILEGES, type Privilege, privilegesProblem } from '../trino-rules/model/privilege.js';
 import type { Question } from '../trino-rules/model/question.js';
-import { parsePrincipal, PRINCIPAL_PARAMETER, principalParameterProblem } from './principal.dto.js';
-import { PolicyResourceDto } from './resource.dto.js';
+import { parsePrincipal, parseSubject, PRINCIPAL_PARAMETER, principalParameterProblem } from './principal.dto.js';
+import { NodeQuery, nodeOfQuery } from './resource.dto.js';
 
 const PRIVILEGE = { message: `must be one of ${PRIVILEGES.join(', ')}` };
 
@@ -22,9 +22,10 @@ export class EffectiveOfQuery extends EffectiveQuery {
 }
 
 /** One privilege at a node, or at a column in its tables. */
-export class ExplainQuery extends PolicyResourceDto {
+export class ExplainQuery extends NodeQuery {
   @ApiProperty({ enum: PRIVILEGES })
   @IsIn(PRIVILEGES, PRIVILEGE)
+  @FieldRule(placed)
   privilege!: Privilege;
 }
 
@@ -34,10 +35,11 @@ export class ExplainOfQuery extends ExplainQuery {
   principal!: string;
 }
 
-export class WhoQuery extends PolicyResourceDto {
+export class WhoQuery extends NodeQuery {
   @ApiPropertyOptional({ enum: PRIVILEGES, description: 'Default: any of them.' })
   @IsOptional()
   @IsIn(PRIVILEGES, PRIVILEGE)
+  @FieldRule(placed)
   privilege?: Privilege;
 
   @Limit(1000, 200)
@@ -58,14 +60,29 @@ export function toQuestion(query: ExplainQuery): Question;
 export function toQuestion(query: WhoQuery): HolderQuestion;
 export function toQuestion(query: ExplainQuery | WhoQuery): HolderQuestion {
   const { column, privilege } = query;
-  const resource = nodeOf(query);
+  const resource = nodeOfQuery(query);
   return privilege === undefined
     ? { about: 'anything', resource, column }
     : PRIVILEGE_TERMS[privilege].asks(resource, column);
 }
 
+/** A node in the cursor of a list that is ordered by nodes. */
+export function namesOfNode(node: Node): string[] {
+  return nodeKey(node).split('\0');
+}
+
 /** The node of a cursor; null: none. */
 export function nodeOfCursor(names: readonly string[] | null): Node | null {
-  const [catalog, schema, table] = names ?? [];
-  return catalog === undefined ? null : nodeOf({ catalog, schema, table });
+  if (names === null) return null;
+  const [catalog = '', schema, table, routine] = names;
+  if (catalog !== '') return nodeOf(routine === undefined ? { catalog, schema, table } : { catalog, schema, routine });
+  if (schema === 'engine') return { engine: true };
+  const as = schema === 'as' ? parseSubject(table ?? '') : null;
+  return as === null ? {} : { as };
+}
+
+/** A privilege that can be given on the node that is asked about. */
+function placed(privilege: unknown, query: NodeQuery): string | null {
+  const asked = PRIVILEGES.find((one) => one === privilege);
+  return asked === undefined || misplacedField(query) !== null ? null : privilegesProblem([asked], nodeOfQuery(query));
 }

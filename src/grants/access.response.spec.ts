@@ -14,7 +14,10 @@ describe('what a grant reaches somebody through', () => {
       .may('SELECT', 'c')
       .snapshot();
 
-    const { items } = toEffectivePage(effectiveAccess(new AccessIndex(snapshot), { type: 'user', id: 1 }), 10);
+    const index = new AccessIndex(snapshot);
+    const entries = effectiveAccess(index, { type: 'user', id: 1 });
+    const named = entries.map((entry) => ({ ...entry, resource: index.principals.namedNode(entry.resource) }));
+    const { items } = toEffectivePage(named, 10);
 
     expect(items.map(({ resource, origins }) => [resource.catalog, origins.map(({ through }) => through)])).toEqual([
       ['a', [{ group: { id: 1, name: 'readers' } }]],

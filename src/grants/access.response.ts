@@ -1,15 +1,17 @@
 import { ApiExtraModels, ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { cursorOfNames } from '../kernel/page.js';
 import { INTEGER, INTEGERS, NULLABLE_TEXT, PageResponse, TEXTS } from '../platform/api-fields.js';
-import type { EffectiveAccess } from '../trino-rules/answers/effective-access.js';
 import type { Holder } from '../trino-rules/answers/holders.js';
 import type { Change } from '../trino-rules/answers/smallest-change.js';
 import type { Access, Origin } from '../trino-rules/model/intent.js';
-import { kindOf, namesOf, NODE_KINDS, type Node, type NodeKind } from '../trino-rules/model/node.js';
+import { kindOf, type NamedNode, NODE_KINDS, type Node, type NodeKind } from '../trino-rules/model/node.js';
+import type { NamedPrincipal } from '../trino-rules/model/principal.js';
 import { PRIVILEGES, type Privilege } from '../trino-rules/model/privilege.js';
 import type { SnapshotGrant, SnapshotGroup } from '../trino-rules/model/snapshot.js';
-import { PrincipalResponse } from './principal.dto.js';
-import { PolicyResourceDto, ResourceDto } from './resource.dto.js';
+import { namesOfNode } from './access.dto.js';
+import type { NamedAccess } from './access.service.js';
+import { PRINCIPAL_ANSWER } from './principal.dto.js';
+import { POLICY_RESOURCE_ANSWER, RESOURCE_ANSWER } from './resource.dto.js';
 
 export class MaskedColumnResponse {
   @ApiProperty() column!: string;
@@ -46,15 +48,15 @@ export class OriginResponse {
   through!: 'directly' | 'everyone' | ThroughGroupResponse;
 
   @ApiProperty({
-    type: ResourceDto,
-    nullable: true,
+    type: Object,
+    oneOf: [...RESOURCE_ANSWER.oneOf, { type: 'null' }],
     description: 'The node above that the grant names; null: this one.',
   })
   inherited_from!: Node | null;
 }
 
 export class EffectiveAccessResponse extends AccessResponse {
-  @ApiProperty() resource!: ResourceDto;
+  @ApiProperty(RESOURCE_ANSWER) resource!: NamedNode;
 
   @ApiProperty({
     type: [OriginResponse],
@@ -76,7 +78,7 @@ export class ViaResponse {
 }
 
 export class HolderResponse extends AccessResponse {
-  @ApiProperty() principal!: PrincipalResponse;
+  @ApiProperty({ type: Object, ...PRINCIPAL_ANSWER }) principal!: NamedPrincipal;
 
   @ApiProperty({ type: [ViaResponse], description: 'Empty for service accounts, whose access follows from settings.' })
   via!: ViaResponse[];
@@ -105,10 +107,15 @@ class PublishedAnswerResponse {
 export class ChangeStepResponse {
   @ApiProperty({ enum: ['grant', 'revoke', 'except', 'deny', 'hidden_column', 'activate'] }) kind!: Change['kind'];
 
-  @ApiPropertyOptional({ description: 'Of a grant, an exception, a policy or an activation.' })
-  principal?: PrincipalResponse;
+  @ApiPropertyOptional({
+    type: Object,
+    ...PRINCIPAL_ANSWER,
+    description: 'Of a grant, an exception, a policy or an activation.',
+  })
+  principal?: NamedPrincipal;
 
-  @ApiPropertyOptional({ description: 'Of a grant or a policy.' }) resource?: PolicyResourceDto;
+  @ApiPropertyOptional({ ...POLICY_RESOURCE_ANSWER, description: 'Of a grant or a policy.' })
+  resource?: NamedNode & { column?: string };
 
   @ApiPropertyOptional({ enum: PRIVILEGES, isArray: true, description: 'Of a grant or a deny.' })
   privileges?: Privilege[];
@@ -165,14 +172,14 @@ export function toAccess({ privileges, filters, hidden, masks }: Omit<Access, 'c
 }
 
 /** @param entries one more than the page holds, where there is a next page */
-export function toEffectivePage(entries: readonly EffectiveAccess[], limit: number): EffectivePageResponse {
+export function toEffectivePage(entries: readonly NamedAccess[], limit: number): EffectivePageResponse {
   const items = entries.slice(0, limit).map(({ resource, access, origins }) => ({
     resource,
     ...toAccess(access),
     origins: origins.map(toOrigin),
   }));
   const last = items.at(-1);
-  return { items, next: entries.length > limit && last ? cursorOfNames(namesOf(last.resource)) : null };
+  return { items, next: entries.length > limit && last ? cursorOfNames(namesOfNode(last.resource)) : null };
 }
 
 /** @param entries one more than the page holds, where there is a next page */

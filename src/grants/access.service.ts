@@ -10,12 +10,17 @@ import { INFORMATION_SCHEMA } from '../trino-rules/engine/evaluator.js';
 import { textOfRule } from '../trino-rules/engine/deciding-rule.js';
 import type { Principal } from '../trino-rules/model/principal.js';
 import type { Question } from '../trino-rules/model/question.js';
-import type { Node } from '../trino-rules/model/node.js';
+import type { NamedNode, Node } from '../trino-rules/model/node.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { UsersService } from '../users/users.service.js';
 import type { Explained } from './domain/explanation-form.js';
 import { PublishedRules, type PublishedVersion } from './domain/published-rules.js';
 import { SnapshotService } from './snapshot.service.js';
+
+/** As it is shown to people. */
+export interface NamedAccess extends EffectiveAccess {
+  resource: NamedNode;
+}
 
 /** Answers who may do what, and why: by what is granted now, which the next publication tells the engine. */
 @Injectable()
@@ -27,8 +32,12 @@ export class AccessService {
   ) {}
 
   /** @throws Refused `not_found`: no such account or group, or an account where an engine principal is asked for */
-  async effective(principal: Principal, page: { after: Node | null; limit: number }): Promise<EffectiveAccess[]> {
-    return effectiveAccess(await this.indexFor(principal, null, await this.closedName(principal)), principal, page);
+  async effective(principal: Principal, page: { after: Node | null; limit: number }): Promise<NamedAccess[]> {
+    const index = await this.indexFor(principal, null, await this.closedName(principal));
+    return effectiveAccess(index, principal, page).map((entry) => ({
+      ...entry,
+      resource: index.principals.namedNode(entry.resource),
+    }));
   }
 
   /** @throws Refused `validation_failed`: nobody is given `information_schema` */
@@ -39,7 +48,7 @@ export class AccessService {
 
   /** Grants and policies above and below a node. */
   private async around(question: HolderQuestion): Promise<Snapshot> {
-    const node = nodeAsked(question);
+    const node = areaAsked(question);
     if (node === null) return this.snapshots.read();
     const touched = await this.snapshots.readTouched({ nodes: [node], groups: [] }, Infinity);
     return touched ?? this.snapshots.read();
@@ -80,6 +89,13 @@ export class AccessService {
 /** Null: the answer follows from what is granted anywhere, as rights and reading `system` do. */
 function nodeAsked(question: HolderQuestion): Node | null {
   return isAtNode(question) && question.resource.catalog !== 'system' ? question.resource : null;
+}
+
+/** The node above all that the answer follows from: a restriction anywhere in a catalog outweighs a right to its routines. */
+function areaAsked(question: HolderQuestion): Node | null {
+  const node = nodeAsked(question);
+  const { catalog, table } = node ?? {};
+  return catalog !== undefined && table === undefined ? { catalog } : node;
 }
 
 /** The engine asks no rule about this schema, so no answer would follow from what is granted. */

@@ -176,6 +176,11 @@ export class AdmissionService {
   }
 }
 
+/** Those whom a grant or a policy on acting as others names, with the path of their field. */
+export function actedAs(fieldPrefix: string, { as }: Node): NamedIn<PolicyPrincipal>[] {
+  return as === undefined ? [] : [{ field: `${fieldPrefix}resource.as`, named: as }];
+}
+
 function engineNames(subjects: readonly PolicyPrincipal[]): string[] {
   return [...new Set(subjects.flatMap((subject) => (subject.type === 'engine' ? [subject.name] : [])))];
 }

@@ -1,17 +1,19 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { cursorOfNames } from '../kernel/page.js';
-import { INTEGER, NULLABLE_TEXT } from '../platform/api-fields.js';
+import { INTEGER, NULLABLE_TEXT, TEXTS } from '../platform/api-fields.js';
 import type { AccessDifference, AccessPart } from '../trino-rules/answers/access-difference.js';
-import { namesOf } from '../trino-rules/model/node.js';
+import type { NamedNode } from '../trino-rules/model/node.js';
+import type { NamedPrincipal } from '../trino-rules/model/principal.js';
+import { namesOfNode } from './access.dto.js';
 import { AccessResponse, toAccess } from './access.response.js';
 import type { DraftPreview } from './drafts.service.js';
-import { PrincipalResponse } from './principal.dto.js';
-import { ResourceDto } from './resource.dto.js';
+import { PRINCIPAL_ANSWER } from './principal.dto.js';
+import { RESOURCE_ANSWER } from './resource.dto.js';
 
 /** What a principal gains at a node: privileges, and restrictions that end; or loses: privileges, and restrictions that begin. */
 export class AccessDifferenceResponse extends AccessResponse {
-  @ApiProperty() principal!: PrincipalResponse;
-  @ApiProperty() resource!: ResourceDto;
+  @ApiProperty({ type: Object, ...PRINCIPAL_ANSWER }) principal!: NamedPrincipal;
+  @ApiProperty(RESOURCE_ANSWER) resource!: NamedNode;
 }
 
 class DraftCheckResponse {
@@ -30,6 +32,13 @@ export class DraftPreviewResponse {
   @ApiProperty({ ...INTEGER, description: 'Of all pages.' }) people_gaining!: number;
   @ApiProperty({ ...INTEGER, description: 'Of all pages.' }) people_losing!: number;
 
+  @ApiProperty({
+    ...TEXTS,
+    description:
+      'Where the draft gives or takes something on everything: the catalogs that are known; it holds in later ones too.',
+  })
+  catalogs!: string[];
+
   @ApiProperty({ type: [DraftCheckResponse], description: 'Why the write would be refused.' })
   checks!: DraftCheckResponse[];
 
@@ -40,7 +49,7 @@ export class DraftPreviewResponse {
 }
 
 export function toDraftPreview(preview: DraftPreview, limit: number): DraftPreviewResponse {
-  const { differences, peopleGaining, peopleLosing, checks, size } = preview;
+  const { differences, peopleGaining, peopleLosing, catalogs, checks, size } = preview;
   const page = differences.slice(0, limit);
   const last = page.at(-1);
   const side = (partOf: (difference: AccessDifference) => AccessPart | null): AccessDifferenceResponse[] =>
@@ -54,8 +63,10 @@ export function toDraftPreview(preview: DraftPreview, limit: number): DraftPrevi
     loses: side(({ lost }) => lost),
     people_gaining: peopleGaining,
     people_losing: peopleLosing,
+    catalogs: [...catalogs],
     checks,
     size,
-    next: differences.length > limit && last ? cursorOfNames([last.principal.name, ...namesOf(last.resource)]) : null,
+    next:
+      differences.length > limit && last ? cursorOfNames([last.principal.name, ...namesOfNode(last.resource)]) : null,
   };
 }

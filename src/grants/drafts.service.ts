@@ -3,23 +3,37 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../kernel/clock.js';
 import { type FieldError, Refused } from '../kernel/errors.js';
 import { type AccessDifference, accessDifferences } from '../trino-rules/answers/access-difference.js';
-import { AccessIndex } from '../trino-rules/answers/access-index.js';
-import { compareNames, compareNodes, type Node } from '../trino-rules/model/node.js';
+import { compareNames, compareNodes, kindOf, type NamedNode, type Node } from '../trino-rules/model/node.js';
 import { touchedBy, withDraft } from '../trino-rules/answers/draft.js';
 import type { PolicyPrincipal } from '../trino-rules/model/principal.js';
+import { Principals } from '../trino-rules/model/principals.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
-import { AdmissionService } from './admission.service.js';
+import { actedAs, AdmissionService } from './admission.service.js';
 import type { Forecast } from './domain/admission-ports.js';
 import { rowErrors } from './domain/draft-errors.js';
-import { type DraftCheck, type DraftRequest, growthOf, maskChecks, numbered } from './domain/draft-request.js';
+import {
+  type DraftCheck,
+  type DraftRequest,
+  growthOf,
+  knownCatalogs,
+  maskChecks,
+  numbered,
+} from './domain/draft-request.js';
 import { touchedPart } from './domain/touched-part.js';
 import { SnapshotService } from './snapshot.service.js';
 
+/** As it is shown to people. */
+export interface NamedDifference extends AccessDifference {
+  resource: NamedNode;
+}
+
 export interface DraftPreview {
   /** By principal, then by node; one more than was asked for, where there are more. */
-  differences: AccessDifference[];
+  differences: NamedDifference[];
   peopleGaining: number;
   peopleLosing: number;
+  /** Those that are known, where something on everything changes. */
+  catalogs: readonly string[];
   checks: DraftCheck[];
   /** Null: there is enough capacity. */
   size: Forecast | null;
@@ -82,29 +96,47 @@ export class DraftsService {
     const conflicts: DraftCheck[] = [];
     for await (const check of inSlices(maskChecks(before, after, draft.policies)))
       if (check !== null) conflicts.push(check);
-    const subjects = [...draft.grants, ...draft.policies].flatMap(({ principal, ...rest }) => [
-      principal,
-      ...('except' in rest ? rest.except : []),
-    ]);
+    const subjects = [
+      ...[...draft.grants, ...draft.policies].flatMap(({ principal, resource, ...rest }) => [
+        principal,
+        ...(resource.as === undefined ? [] : [resource.as]),
+        ...('except' in rest ? rest.except : []),
+      ]),
+      ...draft.joined.map(({ member }) => member),
+    ];
     const taken = await this.admission.takenName(subjects);
     const names: DraftCheck[] = taken === null ? [] : [{ code: 'name_taken', message: taken }];
-    return { ...counted, size, checks: [...names, ...conflicts, ...checksOf({ size, unprovable })] };
+    const principals = new Principals(before);
+    const differences = counted.differences.map((each) => ({ ...each, resource: principals.namedNode(each.resource) }));
+    const catalogs = nodes.some((node) => kindOf(node) === 'everything') ? knownCatalogs(after) : [];
+    return {
+      ...counted,
+      differences,
+      catalogs,
+      size,
+      checks: [...names, ...conflicts, ...checksOf({ size, unprovable })],
+    };
   }
 
   private errors(before: Snapshot, request: DraftRequest): FieldError[] {
-    const { grants, policies } = request;
-    const index = new AccessIndex(before);
-    const exists = (subject: PolicyPrincipal): boolean =>
-      subject.type === 'user'
-        ? index.user(subject.id) !== undefined
-        : subject.type !== 'group' || index.group(subject.id) !== undefined;
+    const { grants, policies, joined } = request;
+    const known = new Principals(before);
+    // A service account is refused as one.
+    const exists = (subject: PolicyPrincipal): boolean => subject.type === 'engine' || known.exists(subject);
     const principals = [
-      ...grants.map(({ principal }, i) => ({ field: `grant.${i}.principal`, named: principal })),
-      ...policies.flatMap(({ policy: { principal, except } }, i) => [
+      ...grants.flatMap(({ principal, resource }, i) => [
+        { field: `grant.${i}.principal`, named: principal },
+        ...actedAs(`grant.${i}.`, resource),
+      ]),
+      ...policies.flatMap(({ policy: { principal, except, rule } }, i) => [
         { field: `policies.put.${i}.principal`, named: principal },
+        ...actedAs(`policies.put.${i}.`, rule.resource),
         ...except.map((named, j) => ({ field: `policies.put.${i}.except.${j}`, named })),
       ]),
     ];
+    const joining = joined.flatMap(({ member }, i) =>
+      member.type === 'engine' ? [{ field: `members.add.${i}`, named: member }] : [],
+    );
     return [
       ...this.admission.grantErrors(
         grants.map((grant, i) => ({ fieldPrefix: `grant.${i}.`, grant })),
@@ -113,7 +145,7 @@ export class DraftsService {
       ...this.admission.nodeErrors(
         policies.map(({ policy }, i) => ({ field: `policies.put.${i}.resource`, named: policy.rule.resource })),
       ),
-      ...this.admission.principalErrors(principals, exists),
+      ...this.admission.principalErrors([...principals, ...joining], exists),
       ...rowErrors(before, request),
     ];
   }
@@ -137,16 +169,14 @@ async function* inSlices<T>(steps: Iterable<T>): AsyncGenerator<T> {
   }
 }
 
+type Counted = Pick<DraftPreview, 'peopleGaining' | 'peopleLosing'> & { differences: AccessDifference[] };
+
 /** Counts everybody and keeps a page. */
 async function counting(
   differences: Iterable<AccessDifference[]>,
   { after, limit }: { after: DraftCursor | null; limit: number },
-): Promise<Pick<DraftPreview, 'differences' | 'peopleGaining' | 'peopleLosing'>> {
-  const found: Pick<DraftPreview, 'differences' | 'peopleGaining' | 'peopleLosing'> = {
-    differences: [],
-    peopleGaining: 0,
-    peopleLosing: 0,
-  };
+): Promise<Counted> {
+  const found: Counted = { differences: [], peopleGaining: 0, peopleLosing: 0 };
   for await (const ofOne of inSlices(differences)) {
     if (ofOne.some(({ gained }) => gained !== null)) found.peopleGaining += 1;
     if (ofOne.some(({ lost }) => lost !== null)) found.peopleLosing += 1;

@@ -1,32 +1,25 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { ArrayMaxSize, ArrayNotEmpty, IsArray, IsIn } from 'class-validator';
+import { ArrayMaxSize, ArrayNotEmpty, IsArray, IsIn, IsOptional } from 'class-validator';
 import { INTEGER, MOMENT, NULLABLE_MOMENT, NULLABLE_TEXT, PageResponse, TEXTS } from '../platform/api-fields.js';
 import { PageQuery } from '../platform/page.dto.js';
 import { FieldRule, idProblem, momentProblem, NestedArray, NestedObject, WITHOUT_NUL } from '../platform/validation.js';
-import { nodeOf } from '../trino-rules/model/node.js';
+import { misplacedField, NODE_KINDS, type NamedNode, type NodeKind } from '../trino-rules/model/node.js';
+import type { NamedPolicyPrincipal } from '../trino-rules/model/principal.js';
 import { orderedPrivileges, PRIVILEGES, type Privilege } from '../trino-rules/model/privilege.js';
 import { descriptionProblem } from './domain/description.js';
-import {
-  ANY_GRANT,
-  type Grant,
-  GRANT_STATES,
-  type GrantFilter,
-  type GrantState,
-  type NewGrant,
-  stateOf,
-} from './domain/grant.js';
+import { type Grant, GRANT_STATES, type GrantFilter, type GrantState, type NewGrant, stateOf } from './domain/grant.js';
 import {
   parseSubject,
   SUBJECT,
+  SUBJECT_ANSWER,
   SUBJECT_PARAMETER,
   SubjectDto,
   subjectParameterProblem,
-  SubjectResponse,
   toSubject,
 } from './principal.dto.js';
-import { ResourceDto } from './resource.dto.js';
+import { RESOURCE, RESOURCE_ANSWER, ResourceDto, toNode } from './resource.dto.js';
 
 const absentOr = (rule: (value: unknown) => string | null) => (value: unknown) =>
   value === undefined ? null : rule(value);
@@ -36,7 +29,7 @@ export class GrantDto {
   @NestedObject(() => SubjectDto)
   principal!: SubjectDto;
 
-  @ApiProperty()
+  @ApiProperty(RESOURCE)
   @NestedObject(() => ResourceDto)
   resource!: ResourceDto;
 
@@ -108,6 +101,24 @@ export class GrantQuery extends PageQuery {
   @FieldRule(absentOr(oneText))
   table?: string;
 
+  @ApiPropertyOptional({ type: String })
+  @FieldRule(absentOr(oneText))
+  routine?: string;
+
+  @ApiPropertyOptional({ type: Boolean, enum: [true], description: 'On the engine itself.' })
+  @Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value))
+  @FieldRule<GrantQuery>((_, query) => besideProblem('engine', query))
+  engine?: true;
+
+  @ApiPropertyOptional({ ...SUBJECT_PARAMETER, description: 'On acting as these.' })
+  @FieldRule<GrantQuery>((text, query) => absentOr(subjectParameterProblem)(text) ?? besideProblem('as', query))
+  as?: string;
+
+  @ApiPropertyOptional({ enum: NODE_KINDS, description: 'The kind of node that the grant names.' })
+  @IsOptional()
+  @IsIn(NODE_KINDS, { message: `must be ${NODE_KINDS.join(', ')}` })
+  level?: NodeKind;
+
   @ApiPropertyOptional({ enum: GRANT_STATES, default: 'live' })
   @Transform(({ value }: { value: unknown }) => value ?? 'live')
   @IsIn(GRANT_STATES, { message: `must be ${GRANT_STATES.join(', ')}` })
@@ -129,8 +140,8 @@ const NULLABLE_ACTOR = { type: ActorResponse, nullable: true, description: 'Null
 
 export class GrantResponse {
   @ApiProperty(INTEGER) id!: number;
-  @ApiProperty() principal!: SubjectResponse;
-  @ApiProperty() resource!: ResourceDto;
+  @ApiProperty({ type: Object, ...SUBJECT_ANSWER }) principal!: NamedPolicyPrincipal;
+  @ApiProperty(RESOURCE_ANSWER) resource!: NamedNode;
   @ApiProperty({ enum: PRIVILEGES, isArray: true }) privileges!: Privilege[];
   @ApiProperty({ enum: GRANT_STATES.filter((state) => state !== 'all') }) state!: GrantState;
   @ApiProperty(NULLABLE_MOMENT) expires_at!: string | null;
@@ -153,22 +164,31 @@ export class GrantBatchResponse {
 export function toNewGrant({ principal, resource, privileges, expires_at, description }: GrantDto): NewGrant {
   return {
     principal: toSubject(principal),
-    resource: nodeOf(resource),
+    resource: toNode(resource),
     privileges: orderedPrivileges(privileges),
     expiresAt: typeof expires_at === 'string' ? new Date(expires_at) : null,
     description: description ?? null,
   };
 }
 
-export function toGrantFilter({ principal, catalog, schema, table, state }: GrantQuery): GrantFilter {
+export function toGrantFilter({ principal, as, engine, level, state, ...names }: GrantQuery): GrantFilter {
+  const { catalog = null, schema = null, table = null, routine = null } = names;
   return {
-    ...ANY_GRANT,
     principal: principal === undefined ? null : parseSubject(principal),
-    catalog: catalog ?? null,
-    schema: schema ?? null,
-    table: table ?? null,
+    ...{ catalog, schema, table, routine },
+    kind: level ?? (engine === true ? 'engine' : null),
+    as: as === undefined ? null : parseSubject(as),
     state,
   };
+}
+
+/** A filter by the engine, or by acting as others, that no grant could pass with the other filters. */
+function besideProblem(field: 'engine' | 'as', { engine, as, catalog, schema, table, routine }: GrantQuery) {
+  if (field === 'engine' ? engine === undefined : as === undefined) return null;
+  const other = { engine, as, catalog, schema, table, routine };
+  const problem = misplacedField(other);
+  if (problem === null) return null;
+  return problem.field === field ? problem.message : `cannot be given beside ${problem.field}`;
 }
 
 export function toGrantResponse(grant: Grant, now: Date, warnings: readonly string[] = []): GrantResponse {

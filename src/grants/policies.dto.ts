@@ -3,7 +3,8 @@ import { ArrayNotEmpty, IsArray, IsIn, ValidateIf } from 'class-validator';
 import { type FieldError, Refused } from '../kernel/errors.js';
 import { INTEGER, MOMENT, NULLABLE_TEXT, PageResponse } from '../platform/api-fields.js';
 import { FieldRule, NestedArray, NestedObject, WITHOUT_NUL } from '../platform/validation.js';
-import { nodeOf } from '../trino-rules/model/node.js';
+import type { Node } from '../trino-rules/model/node.js';
+import type { NamedPolicyPrincipal, NamedPrincipal } from '../trino-rules/model/principal.js';
 import { PRIVILEGES, type Privilege } from '../trino-rules/model/privilege.js';
 import { descriptionProblem } from './domain/description.js';
 import {
@@ -18,15 +19,15 @@ import {
 import { WARNINGS } from './grants.dto.js';
 import {
   PRINCIPAL,
+  PRINCIPAL_ANSWER,
   PrincipalDto,
-  PrincipalResponse,
   SUBJECT,
+  SUBJECT_ANSWER,
   SubjectDto,
-  SubjectResponse,
   toPrincipal,
   toSubject,
 } from './principal.dto.js';
-import { PolicyResourceDto } from './resource.dto.js';
+import { POLICY_RESOURCE, POLICY_RESOURCE_ANSWER, PolicyResourceDto, toNode } from './resource.dto.js';
 
 export class PolicyDto {
   @ApiProperty({ enum: POLICY_KINDS })
@@ -46,7 +47,7 @@ export class PolicyDto {
   @NestedArray(() => PrincipalDto, EXCEPTIONS_MOST)
   except: PrincipalDto[] = [];
 
-  @ApiProperty()
+  @ApiProperty(POLICY_RESOURCE)
   @NestedObject(() => PolicyResourceDto)
   resource!: PolicyResourceDto;
 
@@ -73,9 +74,9 @@ export class PolicyDto {
 export class PolicyResponse {
   @ApiProperty(INTEGER) id!: number;
   @ApiProperty({ enum: POLICY_KINDS }) kind!: PolicyKind;
-  @ApiProperty() principal!: SubjectResponse;
-  @ApiProperty({ type: [PrincipalResponse] }) except!: PrincipalResponse[];
-  @ApiProperty() resource!: PolicyResourceDto;
+  @ApiProperty({ type: Object, ...SUBJECT_ANSWER }) principal!: NamedPolicyPrincipal;
+  @ApiProperty({ type: 'array', items: PRINCIPAL_ANSWER }) except!: NamedPrincipal[];
+  @ApiProperty(POLICY_RESOURCE_ANSWER) resource!: Node & { column?: string };
   @ApiPropertyOptional() expression?: string;
   @ApiPropertyOptional({ enum: PRIVILEGES, isArray: true }) privileges?: Privilege[];
   @ApiProperty(NULLABLE_TEXT) description!: string | null;
@@ -107,7 +108,7 @@ export function parsePolicy({
   const { column } = resource;
   const rule = parsePolicyRule({
     kind,
-    resource: { ...nodeOf(resource), ...(column === undefined ? {} : { column }) },
+    resource: { ...toNode(resource), ...(column === undefined ? {} : { column }) },
     ...(expression === undefined ? {} : { expression }),
     ...(privileges === undefined ? {} : { privileges }),
   });

@@ -1,8 +1,6 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn } from 'class-validator';
 import { decimal } from '../kernel/decimal.js';
 import { principalNameProblem } from '../kernel/name.js';
-import { INTEGER } from '../platform/api-fields.js';
 import { FieldRule, idProblem } from '../platform/validation.js';
 import type { PolicyPrincipal, Principal } from '../trino-rules/model/principal.js';
 
@@ -20,21 +18,27 @@ export const NAME = {
   pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]+$',
 };
 
-const only = (properties: Record<string, object>) => ({
-  type: 'object',
+/** OpenAPI schema of an object with exactly these fields. */
+export const only = (properties: Record<string, object>) => ({
+  type: 'object' as const,
   properties,
   required: Object.keys(properties),
   additionalProperties: false,
 });
 
-const CHOICES = [
-  only({ type: { type: 'string', enum: ['user', 'group'] }, id: ID }),
+/** A user or a group by its id, an engine principal by its name. */
+const choices = (more: Record<string, object>) => [
+  only({ type: { type: 'string', enum: ['user', 'group'] }, id: ID, ...more }),
   only({ type: { type: 'string', enum: ['engine'] }, name: NAME }),
 ];
+const EVERYONE = only({ type: { type: 'string', enum: ['everyone'] } });
 
 /** OpenAPI schemas in a request: of a principal, and of one that may be everyone. */
-export const PRINCIPAL = { oneOf: CHOICES };
-export const SUBJECT = { oneOf: [...CHOICES, only({ type: { type: 'string', enum: ['everyone'] } })] };
+export const PRINCIPAL = { oneOf: choices({}) };
+export const SUBJECT = { oneOf: [...choices({}), EVERYONE] };
+/** The same in a response, with its current name. */
+export const PRINCIPAL_ANSWER = { oneOf: choices({ name: NAME }) };
+export const SUBJECT_ANSWER = { oneOf: [...choices({ name: NAME }), EVERYONE] };
 
 /** A user or a group by its id, an engine principal by its name. */
 abstract class NamedDto {
@@ -57,20 +61,6 @@ export class PrincipalDto extends NamedDto {
 export class SubjectDto extends NamedDto {
   @IsIn(SUBJECT_TYPES, { message: 'must be user, group, engine or everyone' })
   type!: (typeof SUBJECT_TYPES)[number];
-}
-
-/** In a response: with its current name. */
-export class PrincipalResponse {
-  @ApiProperty({ enum: TYPES }) type!: (typeof TYPES)[number];
-  @ApiPropertyOptional({ ...INTEGER, description: 'Of a user or a group.' }) id?: number;
-  @ApiProperty() name!: string;
-}
-
-/** In a response: with its current name. */
-export class SubjectResponse {
-  @ApiProperty({ enum: SUBJECT_TYPES }) type!: (typeof SUBJECT_TYPES)[number];
-  @ApiPropertyOptional({ ...INTEGER, description: 'Of a user or a group.' }) id?: number;
-  @ApiPropertyOptional({ description: 'Of all types but `everyone`.' }) name?: string;
 }
 
 export function toPrincipal({ type, id = 0, name = '' }: PrincipalDto): Principal {

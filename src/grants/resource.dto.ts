@@ -1,41 +1,130 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiPropertyOptional } from '@nestjs/swagger';
+import { Transform } from 'class-transformer';
+import { ValidateIf } from 'class-validator';
 import { resourceNameProblem } from '../kernel/name.js';
-import { FieldRule } from '../platform/validation.js';
-import type { Node } from '../trino-rules/model/node.js';
+import { FieldRule, NestedObject } from '../platform/validation.js';
+import { misplacedField, type NodeFields, type Node, nodeOf } from '../trino-rules/model/node.js';
+import {
+  only,
+  parseSubject,
+  SUBJECT,
+  SUBJECT_ANSWER,
+  SUBJECT_PARAMETER,
+  SubjectDto,
+  subjectParameterProblem,
+  toSubject,
+} from './principal.dto.js';
 
 const NAME = {
-  type: String,
+  type: 'string' as const,
   minLength: 1,
   maxLength: 128,
   // Excludes upper-case ASCII only: JSON Schema patterns have no class for other upper-case letters.
   pattern: '^[^A-Z\\u0000-\\u001f\\u007f-\\u009f]+$',
 };
 
-function required(value: unknown): string | null {
-  if (value === undefined) return 'is required';
+/** A name, in a place where the fields around it leave room for it. */
+const name = (field: keyof NodeFields) => (value: unknown, fields: NodeFields) =>
+  nameProblem(value) ?? misplaced(field, fields);
+
+function nameProblem(value: unknown): string | null {
+  if (value === undefined) return null;
   return typeof value === 'string' ? resourceNameProblem(value) : 'must be a string';
 }
 
-const optional = (value: unknown) => (value === undefined ? null : required(value));
+function misplaced(field: keyof NodeFields, fields: NodeFields): string | null {
+  const problem = misplacedField(fields);
+  return problem?.field === field ? problem.message : null;
+}
 
-/** A node: a catalog, a schema or a table. */
-export class ResourceDto implements Node {
-  @ApiProperty(NAME)
-  @FieldRule(required)
+abstract class NodeNames {
+  abstract engine?: true;
+  abstract as?: unknown;
+
+  @ApiPropertyOptional(NAME)
+  @FieldRule<NodeNames>(name('catalog'))
   catalog?: string;
 
   @ApiPropertyOptional(NAME)
-  @FieldRule<ResourceDto>((schema, { table }) => (table === undefined ? optional(schema) : required(schema)))
+  @FieldRule<NodeNames>(name('schema'))
   schema?: string;
 
   @ApiPropertyOptional(NAME)
-  @FieldRule(optional)
+  @FieldRule<NodeNames>(name('table'))
   table?: string;
+
+  @ApiPropertyOptional({ ...NAME, description: 'A function or a procedure of the schema.' })
+  @FieldRule<NodeNames>(name('routine'))
+  routine?: string;
+}
+
+/** A node in a body. */
+export class ResourceDto extends NodeNames {
+  @FieldRule<NodeNames>((_, fields) => misplaced('engine', fields))
+  engine?: true;
+
+  @ValidateIf(({ as }: ResourceDto) => as !== undefined)
+  @NestedObject(() => SubjectDto)
+  as?: SubjectDto;
 }
 
 /** A node, or the columns of one name in all tables of a node. */
 export class PolicyResourceDto extends ResourceDto {
-  @ApiPropertyOptional({ ...NAME, description: 'For masks and hidden columns, at any level.' })
-  @FieldRule(optional)
+  @FieldRule(nameProblem)
   column?: string;
 }
+
+/** A node in a query string: without any field, everything. */
+export class NodeQuery extends NodeNames {
+  @ApiPropertyOptional({ type: Boolean, enum: [true], description: 'The engine itself.' })
+  @Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value))
+  @FieldRule<NodeNames>((_, fields) => misplaced('engine', fields))
+  engine?: true;
+
+  @ApiPropertyOptional({ ...SUBJECT_PARAMETER, description: `Acting as these: ${SUBJECT_PARAMETER.description}` })
+  @FieldRule((text) => (text === undefined ? null : subjectParameterProblem(text)))
+  as?: string;
+
+  @ApiPropertyOptional({ ...NAME, description: 'In the tables of the node.' })
+  @FieldRule(nameProblem)
+  column?: string;
+}
+
+export function toNode({ as, ...fields }: ResourceDto): Node {
+  return nodeOf({ ...fields, ...(as !== undefined && { as: toSubject(as) }) });
+}
+
+/** The node of a query that was validated. */
+export function nodeOfQuery({ as, ...fields }: NodeQuery): Node {
+  const subject = as === undefined ? null : parseSubject(as);
+  return nodeOf({ ...fields, ...(subject !== null && { as: subject }) });
+}
+
+const NAMED = [[], ['catalog'], ['catalog', 'schema'], ['catalog', 'schema', 'table']];
+
+/** OpenAPI schema of a node: one shape for each kind. @param more columns, which tables have */
+function nodes(subject: object, more: Record<string, object> = {}) {
+  const named = (fields: readonly string[]) => Object.fromEntries(fields.map((field) => [field, NAME]));
+  return {
+    oneOf: [
+      ...NAMED.map((fields) => ({
+        ...only(named(fields)),
+        properties: { ...named(fields), ...more },
+        ...(fields.length === 0 && { description: 'Everything: all data catalogs, later ones too.' }),
+      })),
+      { ...only(named(['catalog', 'schema', 'routine'])), description: 'A function or a procedure.' },
+      { ...only({ engine: { type: 'boolean', enum: [true] } }), description: 'The engine itself.' },
+      { ...only({ as: subject }), description: 'Acting as these.' },
+    ],
+    examples: [{ catalog: 'sales', schema: 'eu', table: 'orders' }, {}, { as: { type: 'group', id: 3 } }],
+  };
+}
+
+const COLUMN = { column: { ...NAME, description: 'Of a mask or a hidden column, at any level.' } };
+
+/** In a request. */
+export const RESOURCE = { type: Object, ...nodes(SUBJECT) };
+export const POLICY_RESOURCE = { type: Object, ...nodes(SUBJECT, COLUMN) };
+/** In a response, with the names of those whom it names. */
+export const RESOURCE_ANSWER = { type: Object, ...nodes(SUBJECT_ANSWER) };
+export const POLICY_RESOURCE_ANSWER = { type: Object, ...nodes(SUBJECT_ANSWER, COLUMN) };

@@ -115,7 +115,12 @@ export class SnapshotWriter {
     const asked = grants.flatMap(({ after }) => after ?? []);
     for (const chunk of chunks(asked, 'grants written', report)) {
       const rows = chunk.map(({ id, principal, resource, privileges, expiresAt }) => ({
-        ...{ principal: ids.subject(principal), resource, privileges: orderedPrivileges(privileges), expiresAt },
+        ...{
+          principal: ids.subject(principal),
+          resource: ids.node(resource),
+          privileges: orderedPrivileges(privileges),
+          expiresAt,
+        },
         description: file.descriptions.grants.get(id) ?? null,
       }));
       const outcomes = await this.grants.grant(rows, by.actor?.id ?? null, this.clock.now());

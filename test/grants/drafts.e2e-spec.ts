@@ -50,6 +50,7 @@ describe('the preview of a draft', () => {
       loses: [],
       people_gaining: 1,
       people_losing: 0,
+      catalogs: [],
       checks: [],
       size: null,
       next: null,

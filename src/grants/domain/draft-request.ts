@@ -1,7 +1,7 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { type Draft, type Membership } from '../../trino-rules/answers/draft.js';
 import { type MaskConflict, MaskConflicts } from '../../trino-rules/model/mask-conflicts.js';
-import { kindOf, namesOf } from '../../trino-rules/model/node.js';
+import { compareNames, kindOf, namesOf } from '../../trino-rules/model/node.js';
 import { type PolicyPrincipal, principalText } from '../../trino-rules/model/principal.js';
 import { Principals } from '../../trino-rules/model/principals.js';
 import type { Snapshot, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
@@ -60,6 +60,13 @@ export function growthOf(snapshot: Snapshot, { grants, policies, joined }: Draft
     bytes: bytes.reduce((sum, each) => sum + each, 0),
     isWide: policies.length > 0 || joined.length > 0 || grants.some(({ resource }) => kindOf(resource) !== 'table'),
   };
+}
+
+/** The data catalogs that anything names: a grant, a policy, or the settings. */
+export function knownCatalogs({ grants, policies, settings }: Snapshot): string[] {
+  const named = [...grants, ...policies].flatMap(({ resource }) => resource.catalog ?? []);
+  const all = new Set([...named, ...settings.readableCatalogs, ...settings.writableCatalogs]);
+  return [...all].filter((name) => name !== 'system' && name !== settings.metadataCatalog).sort(compareNames);
 }
 
 /** New mask conflicts of the written policies, one after the other; null for a policy without one. */

@@ -2,7 +2,6 @@ import type { AccessIndex } from '../../trino-rules/answers/access-index.js';
 import type { Explanation } from '../../trino-rules/answers/explanation.js';
 import type { RuleTrace } from '../../trino-rules/answers/rule-trace.js';
 import type { Change } from '../../trino-rules/answers/smallest-change.js';
-import type { NamedPrincipal, Principal } from '../../trino-rules/model/principal.js';
 
 /** An explanation, and how the engine answers by the published rules. */
 export interface Explained extends Explanation {
@@ -31,21 +30,26 @@ export function explanationForm(explained: Explained, aboutOneself: boolean) {
 }
 
 function stepForm(change: Change, index: AccessIndex) {
-  const named = (principal: Principal): NamedPrincipal => {
-    if (principal.type === 'engine') return principal;
-    const row = principal.type === 'user' ? index.user(principal.id) : index.group(principal.id);
-    return { ...principal, name: row?.name ?? '' };
-  };
+  const { principals } = index;
   switch (change.kind) {
     case 'grant':
     case 'deny':
+      return {
+        ...change,
+        principal: principals.named(change.principal),
+        resource: principals.namedNode(change.resource),
+      };
     case 'hidden_column':
-      return { ...change, principal: named(change.principal) };
+      return {
+        ...change,
+        principal: principals.named(change.principal),
+        resource: { ...principals.namedNode(change.resource), column: change.resource.column },
+      };
     case 'revoke':
       return { kind: change.kind, grant_id: change.grant };
     case 'except':
-      return { kind: change.kind, policy_id: change.policy, principal: named(change.principal) };
+      return { kind: change.kind, policy_id: change.policy, principal: principals.named(change.principal) };
     case 'activate':
-      return { kind: change.kind, principal: named({ type: 'user', id: change.user }) };
+      return { kind: change.kind, principal: principals.named({ type: 'user', id: change.user }) };
   }
 }

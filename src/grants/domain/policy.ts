@@ -8,7 +8,7 @@ import type {
 } from '../../trino-rules/model/principal.js';
 import { type Privilege, privilegesOn, privilegesProblem } from '../../trino-rules/model/privilege.js';
 import type { Node } from '../../trino-rules/model/node.js';
-import type { ColumnResource } from '../../trino-rules/model/resource.js';
+import { type ColumnResource, restrictionProblem } from '../../trino-rules/model/resource.js';
 import { policyExpressionProblem } from '../../trino-rules/model/sql-expression.js';
 
 export const POLICY_KINDS = ['row_filter', 'column_mask', 'hidden_column', 'deny'] as const;
@@ -76,6 +76,8 @@ export function parsePolicyRule({ kind, resource, expression, privileges }: Poli
   if (kind !== 'deny' && privileges !== undefined) wrong('privileges', `do not belong to a ${kind}`);
   const problem = hasExpression && expression !== undefined ? policyExpressionProblem(expression) : null;
   if (problem !== null) wrong('expression', problem);
+  const restriction = kind === 'deny' ? null : restrictionProblem(node);
+  if (restriction !== null) wrong('resource', restriction);
   const misplaced = privilegesProblem(privileges ?? [], node);
   if (misplaced !== null) wrong('privileges', misplaced);
   if (errors.length > 0) return errors;

@@ -1,5 +1,6 @@
 import type { GroupMember, PolicyPrincipal, Principal } from '../../trino-rules/model/principal.js';
 import { orderedPrivileges } from '../../trino-rules/model/privilege.js';
+import type { Node } from '../../trino-rules/model/node.js';
 import type { SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 import type { NewPolicy, PolicyRule } from './policy.js';
 import type { DescribedSnapshot, FileMember } from './snapshot-changes.js';
@@ -42,6 +43,11 @@ export class RecordedIds {
     return named.type === 'everyone' ? named : this.principal(named);
   }
 
+  /** With the database's ids of those whom it names. */
+  node({ as, ...node }: Node): Node {
+    return { ...node, ...(as !== undefined && { as: this.subject(as) }) };
+  }
+
   private principal(named: Principal): Principal {
     if (named.type === 'user') return { type: 'user', id: this.user(this.fileUsers.get(named.id)) };
     if (named.type === 'engine') return named;
@@ -50,24 +56,28 @@ export class RecordedIds {
 
   policy(policy: SnapshotPolicy, description: string | null): NewPolicy {
     const except = policy.except.map((named) => this.principal(named));
-    return { rule: ruleOf(policy), principal: this.subject(policy.principal), except, description };
+    return { rule: this.ruleOf(policy), principal: this.subject(policy.principal), except, description };
+  }
+
+  private ruleOf(policy: SnapshotPolicy): PolicyRule {
+    switch (policy.kind) {
+      case 'row_filter':
+        return { kind: policy.kind, resource: policy.resource, expression: policy.expression };
+      case 'column_mask':
+        return { kind: policy.kind, resource: policy.resource, expression: policy.expression };
+      case 'hidden_column':
+        return { kind: policy.kind, resource: policy.resource };
+      case 'deny':
+        return {
+          kind: policy.kind,
+          resource: this.node(policy.resource),
+          privileges: orderedPrivileges(policy.privileges),
+        };
+    }
   }
 }
 
 function present(id: number | undefined): number {
   if (id === undefined) throw new Error('a file was read that names what is not recorded');
   return id;
-}
-
-function ruleOf(policy: SnapshotPolicy): PolicyRule {
-  switch (policy.kind) {
-    case 'row_filter':
-      return { kind: policy.kind, resource: policy.resource, expression: policy.expression };
-    case 'column_mask':
-      return { kind: policy.kind, resource: policy.resource, expression: policy.expression };
-    case 'hidden_column':
-      return { kind: policy.kind, resource: policy.resource };
-    case 'deny':
-      return { kind: policy.kind, resource: policy.resource, privileges: orderedPrivileges(policy.privileges) };
-  }
 }

@@ -80,13 +80,13 @@ function rowText(kind: PlanStep['kind'], row: PlanRow): string {
       return `${engine === undefined ? textOf(name) : `engine ${textOf(engine)}`} of ${textOf(group)}`;
     case 'grant': {
       const until = expires_at === undefined ? '' : ` until ${textOf(expires_at)}`;
-      return `${listText(privileges)} on ${nodeText(resource)} to ${subjectText(principal)}${until}${note}`;
+      return `${listText(privileges)} on ${resourceText(resource)} to ${subjectText(principal)}${until}${note}`;
     }
     case 'policy': {
       const what = expression === undefined ? listText(privileges) : textOf(expression);
       const others = Array.isArray(except) ? ` except ${except.map(subjectText).join(', ')}` : '';
       const rule = what === '' ? '' : `: ${what}`;
-      return `${textOf(row['kind'])} on ${nodeText(resource)} for ${subjectText(principal)}${others}${rule}${note}`;
+      return `${textOf(row['kind'])} on ${resourceText(resource)} for ${subjectText(principal)}${others}${rule}${note}`;
     }
   }
 }
@@ -103,6 +103,9 @@ function subjectText(subject: unknown): string {
   return typeof subject === 'object' && subject !== null ? Object.values(subject).join(' ') : '';
 }
 
-function nodeText(resource: unknown): string {
-  return typeof resource === 'object' && resource !== null ? Object.values(resource).join('.') : '';
+function resourceText(resource: unknown): string {
+  if (typeof resource !== 'object' || resource === null) return '';
+  if ('as' in resource) return `acting as ${subjectText(resource.as)}`;
+  if ('engine' in resource) return 'the engine';
+  return Object.values(resource).join('.') || 'everything';
 }

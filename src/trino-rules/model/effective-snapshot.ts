@@ -16,6 +16,8 @@ export function effective(snapshot: Snapshot): Snapshot {
   const isNamed = (subject: PolicyPrincipal): boolean => principals.exists(subject);
   const isOpen = ({ resource }: Snapshot['grants'][number] | Snapshot['policies'][number]): boolean =>
     closedProblem(resource, settings.metadataCatalog) === null;
+  const isTarget = ({ resource: { as } }: Snapshot['grants'][number] | Snapshot['policies'][number]): boolean =>
+    as === undefined || isNamed(as);
   return {
     users: byId(snapshot.users),
     groups: byId(snapshot.groups).map(({ id, name, members, engines }) => ({
@@ -25,10 +27,10 @@ export function effective(snapshot: Snapshot): Snapshot {
       engines: engines.filter((engine) => isNamed({ type: 'engine', name: engine })).sort(compareNames),
     })),
     grants: byId(snapshot.grants)
-      .filter((grant) => isLive(grant, at) && isOpen(grant) && isNamed(grant.principal))
+      .filter((grant) => isLive(grant, at) && isOpen(grant) && isNamed(grant.principal) && isTarget(grant))
       .map((grant) => ({ ...grant, privileges: orderedPrivileges(grant.privileges) })),
     policies: byId(snapshot.policies)
-      .filter((policy) => isOpen(policy) && isNamed(policy.principal))
+      .filter((policy) => isOpen(policy) && isNamed(policy.principal) && isTarget(policy))
       .map((policy) => ({
         ...policy,
         ...(policy.kind === 'deny' && { privileges: orderedPrivileges(policy.privileges) }),

@@ -1,5 +1,12 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
-import { type NamedPrincipal, type PolicyPrincipal, type Principal, principalText } from './principal.js';
+import type { NamedNode, Node } from './node.js';
+import {
+  type NamedPolicyPrincipal,
+  type NamedPrincipal,
+  type PolicyPrincipal,
+  type Principal,
+  principalText,
+} from './principal.js';
 import { isLive, type Snapshot, type SnapshotGrant, type SnapshotGroup, type SnapshotPolicy } from './snapshot.js';
 
 /** How a grant or a policy applies to a principal. */
@@ -86,6 +93,20 @@ export class Principals {
   exists(named: PolicyPrincipal): boolean {
     if (named.type === 'user') return this.users.has(named.id);
     return named.type === 'group' ? this.groups.has(named.id) : !isServiceAccount(this.snapshot, named);
+  }
+
+  /** With the name that it has in the snapshot. */
+  named(principal: Principal): NamedPrincipal;
+  named(principal: PolicyPrincipal): NamedPolicyPrincipal;
+  named(principal: PolicyPrincipal): NamedPolicyPrincipal {
+    if (principal.type === 'everyone' || principal.type === 'engine') return principal;
+    const row = principal.type === 'user' ? this.user(principal.id) : this.group(principal.id);
+    return { ...principal, name: row?.name ?? '' };
+  }
+
+  /** With the names of those whom it names. */
+  namedNode({ as, ...node }: Node): NamedNode {
+    return { ...node, ...(as !== undefined && { as: this.named(as) }) };
   }
 
   /** Some grants of the snapshot as a part of it in which everyone is the same principals. */

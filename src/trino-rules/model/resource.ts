@@ -5,6 +5,12 @@ export interface ColumnResource extends Node {
   column: string;
 }
 
+/** Why nothing but a deny can stand on a node; null: filters, masks and hidden columns can, because people's data is there. */
+export function restrictionProblem(node: Node): string | null {
+  const isData = isInTree(node) && node.catalog !== 'system';
+  return isData ? null : `only a deny can be on ${nodeText(node)}`;
+}
+
 /**
  * Why `resource` is closed to grants and policies; null: it is open. The engine lets a user that
  * may enter a catalog read its `information_schema`, filtered, whatever the rules say (seen on 483).

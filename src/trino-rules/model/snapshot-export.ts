@@ -25,8 +25,12 @@ export interface ExportedGroup {
   members: (string | { engine: string })[];
 }
 
+/** A node in which the ids of a snapshot are names. */
+export type NodeByName = Omit<Node, 'as'> & { as?: object };
+
 export type ExportedRow = Readonly<Record<string, unknown>> & {
-  resource: Node & { column?: string };
+  /** Those whom it names are named as the principal is. */
+  resource: NodeByName & { column?: string };
   description?: string;
 };
 
@@ -74,7 +78,7 @@ export class RowExport {
 
   grant({ principal, resource, privileges, expiresAt }: SnapshotGrant): ExportedRow {
     return {
-      resource: nodeOf(resource),
+      resource: this.node(resource),
       principal: this.subject(principal),
       privileges: orderedPrivileges(privileges),
       ...(expiresAt !== null && { expires_at: expiresAt.toISOString() }),
@@ -84,13 +88,20 @@ export class RowExport {
   policy(policy: SnapshotPolicy): ExportedRow {
     const except = [...new Set(policy.except.map((named) => JSON.stringify(this.subject(named))))].sort(compareNames);
     return {
-      resource: { ...nodeOf(policy.resource), ...('column' in policy.resource && { column: policy.resource.column }) },
+      resource: {
+        ...this.node(policy.resource),
+        ...('column' in policy.resource && { column: policy.resource.column }),
+      },
       kind: policy.kind,
       principal: this.subject(policy.principal),
       ...(except.length > 0 && { except: except.map((text): unknown => JSON.parse(text)) }),
       ...('expression' in policy && { expression: policy.expression }),
       ...('privileges' in policy && { privileges: orderedPrivileges(policy.privileges) }),
     };
+  }
+
+  private node({ as, ...node }: Node): NodeByName {
+    return { ...nodeOf(node), ...(as !== undefined && { as: this.subject(as) }) };
   }
 
   private subject(named: PolicyPrincipal): object {
@@ -118,7 +129,17 @@ function described<T extends object>(row: T, description: string | undefined): T
 /** By node, a wider one before those in it, then by column, and then by all else. */
 function byContent(rows: readonly ExportedRow[]): ExportedRow[] {
   return rows
-    .map((row) => ({ row, node: row.resource, column: row.resource.column ?? '', text: JSON.stringify(row) }))
+    .map((row) => ({
+      row,
+      node: sortingNode(row.resource),
+      column: row.resource.column ?? '',
+      text: JSON.stringify(row),
+    }))
     .sort((a, b) => compareNodes(a.node, b.node) || compareNames(a.column, b.column) || compareNames(a.text, b.text))
     .map(({ row }) => row);
+}
+
+/** Acting as others comes last; of rows there, their texts decide. */
+function sortingNode({ as, ...node }: NodeByName): Node {
+  return as === undefined ? node : { as: { type: 'everyone' } };
 }

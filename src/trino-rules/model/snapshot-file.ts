@@ -1,4 +1,5 @@
 import { nameProblem } from '../../kernel/name.js';
+import type { Node } from './node.js';
 import type { PolicyPrincipal } from './principal.js';
 import { SnapshotDecoder, type SnapshotProblem } from './snapshot-decoder.js';
 import { SnapshotNames } from './snapshot-names.js';
@@ -57,6 +58,7 @@ export function writeSnapshot({ users, groups, grants, policies, settings, at }:
     if (named.type === 'group') return { type: 'group', name: groupNames.get(named.id) };
     return named;
   };
+  const node = ({ as, ...rest }: Node): object => ({ ...rest, ...(as !== undefined && { as: principal(as) }) });
   return {
     version: 1,
     users: users.map(({ id, name, isActive }) => ({ id, name, is_active: isActive })),
@@ -68,13 +70,14 @@ export function writeSnapshot({ users, groups, grants, policies, settings, at }:
     grants: grants.map((grant) => ({
       id: grant.id,
       principal: principal(grant.principal),
-      resource: grant.resource,
+      resource: node(grant.resource),
       privileges: grant.privileges,
       expires_at: grant.expiresAt?.toISOString() ?? null,
       revoked_at: grant.revokedAt?.toISOString() ?? null,
     })),
     policies: policies.map((policy) => ({
       ...policy,
+      resource: node(policy.resource),
       principal: principal(policy.principal),
       except: policy.except.map(principal),
     })),

@@ -1,7 +1,7 @@
 import { resourceNameProblem } from '../../kernel/name.js';
 import { type Level, LEVELS, misplacedField, NODE_FIELDS, type NodeFields, nodeOf, type Node } from './node.js';
 import { orderedPrivileges, privilegesOn, type Privilege } from './privilege.js';
-import { closedProblem, type ColumnResource } from './resource.js';
+import { closedProblem, type ColumnResource, restrictionProblem } from './resource.js';
 import type { SnapshotDecoder } from './snapshot-decoder.js';
 import type { SnapshotNames } from './snapshot-names.js';
 import type { SnapshotGrant, SnapshotPolicy, SnapshotSettings } from './snapshot.js';
@@ -44,7 +44,7 @@ export class SnapshotRows {
         return {
           ...base,
           kind,
-          resource: this.resource(row.resource, `${path}.resource`),
+          resource: this.restricted(row.resource, `${path}.resource`),
           expression: this.form.text(row.expression, `${path}.expression`, expressionProblem),
         };
       case 'column_mask':
@@ -67,6 +67,15 @@ export class SnapshotRows {
 
   private resource(value: unknown, path: string): Node {
     return this.node(this.form.object(value, path, NODE_FIELDS), path);
+  }
+
+  /** A node for which a filter can be written. */
+  private restricted(value: unknown, path: string): Node {
+    const known = this.form.problems.length;
+    const node = this.resource(value, path);
+    const problem = restrictionProblem(node);
+    if (problem !== null && this.form.problems.length === known) this.form.refuse(path, problem);
+    return node;
   }
 
   private column(value: unknown, path: string): ColumnResource {
