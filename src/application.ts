@@ -24,6 +24,7 @@ import { STANDARD_HEADERS } from './platform/infrastructure/security-headers.js'
 import type { Log } from './platform/log.js';
 import { describeApi } from './platform/openapi.js';
 import type { Time } from './platform/platform.module.js';
+import { counterOf } from './platform/metrics.js';
 import type { Settings } from './platform/settings.js';
 import { VERSION } from './platform/version.js';
 import { WorkBudgets } from './platform/work-budgets.js';
@@ -93,8 +94,11 @@ export async function createApplication(
   app.useGlobalPipes(new InputPipe());
   serveApiDescription(server, describeApi(app, VERSION));
   await app.init();
-  records.exposeIn(app.get(Registry));
-  const operations = operationsServer(app.get(HealthRegistry), app.get(Registry), new Connections(settings.http, log));
+  const metrics = app.get<Registry>(Registry);
+  records.exposeIn(metrics);
+  const dropped = 'Log lines that were not written, because the ones before were not read.';
+  counterOf(metrics, 'grantline_log_lines_dropped_total', dropped, () => log.droppedLines());
+  const operations = operationsServer(app.get(HealthRegistry), metrics, new Connections(settings.http, log));
   return { app, operations, close: (cut) => closeApplication(app, drain, cut) };
 }
 

@@ -1,8 +1,10 @@
 import { constants } from 'node:os';
+import type { LogOutput } from '../platform/infrastructure/log-output.js';
 import type { Log } from '../platform/log.js';
 
 /** Milliseconds after the signal; Kubernetes kills after 30 s. At `cut` running work is broken off, at `abandon` no longer waited for. */
 const STOP = { cut: 15_000, abandon: 17_000, exit: 20_000 };
+const LAST_LINES_MS = 1_000;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** Closes something, gracefully until `cut` is aborted. */
@@ -17,10 +19,14 @@ export class Lifetime {
   private isEnding = false;
   private closing: Promise<boolean> | null = null;
 
-  /** @param exitCode of a process that a signal ended */
+  /**
+   * @param exitCode of a process that a signal ended
+   * @param output of the log, whose last lines are read before that, or given up after a second
+   */
   constructor(
     private readonly log: Pick<Log, 'info' | 'error'>,
     private readonly exitCode = (signal: NodeJS.Signals): number => 128 + constants.signals[signal],
+    private readonly output?: LogOutput,
   ) {
     for (const signal of SIGNALS) process.on(signal, () => void this.endBy(signal));
   }
@@ -62,7 +68,9 @@ export class Lifetime {
     this.isEnding = true;
     this.log.info('stopping', { signal });
     setTimeout(() => process.exit(1), STOP.exit);
-    process.exit((await this.closeAll()) ? this.exitCode(signal) : 1);
+    const isClean = await this.closeAll();
+    await this.output?.read(LAST_LINES_MS);
+    process.exit(isClean ? this.exitCode(signal) : 1);
   }
 
   /** @returns whether everything closed gracefully */

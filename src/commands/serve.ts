@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { type Database, openDatabase } from '../platform/database.js';
+import { LogOutput } from '../platform/infrastructure/log-output.js';
 import { createPino, PinoLog } from '../platform/infrastructure/pino-log.js';
 import type { Log } from '../platform/log.js';
 import { loadSettings } from '../platform/settings-loader.js';
@@ -14,8 +15,9 @@ import { atDatabase, listenOn } from './start-failure.js';
  */
 export async function serve(): Promise<number> {
   const settings = await loadSettings('serve');
-  const log = new PinoLog(createPino(settings.log));
-  const lifetime = new Lifetime(log, () => 0);
+  const output = new LogOutput(process.stdout, settings.log.format, process.stdout.isTTY);
+  const log = new PinoLog(createPino(settings.log, output), output);
+  const lifetime = new Lifetime(log, () => 0, output);
   return lifetime.run(async () => {
     const database = await start(settings, log, lifetime);
     return Promise.race([lifetime.untilSignal(), database.failure]);

@@ -11,6 +11,7 @@ export const LOG_MARKERS = [
   'migrated',
   'stopping',
   'the stop was not clean',
+  'log lines dropped',
   'message of the framework',
   "this machine's clock differs from the database's",
   // requests and accounts

@@ -10,4 +10,9 @@ export abstract class Log {
   abstract warn(marker: LogMarker, fields?: LogFields): void;
   /** `fields.err` may be an Error: its stack goes to the log, never to a client. */
   abstract error(marker: LogMarker, fields?: LogFields): void;
+
+  /** So far, because nobody read them in time. */
+  droppedLines(): number {
+    return 0;
+  }
 }

@@ -21,3 +21,16 @@ export function gaugeOf(registry: Registry, name: string, help: string, value: (
     },
   });
 }
+
+/** A counter that something else keeps. */
+export function counterOf(registry: Registry, name: string, help: string, value: () => number): void {
+  new Counter({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(value());
+    },
+  });
+}

@@ -1,11 +1,11 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
-import { PinoPretty } from 'pino-pretty';
 import type { LogMarker } from '../../kernel/log-marker.js';
 import { Log, type LogFields } from '../log.js';
 import type { Settings } from '../settings.js';
+import type { LogOutput } from './log-output.js';
 
 /** One pino for the whole process: the HTTP server, Nest and our own lines all write through it. */
-export function createPino(settings: Settings['log'], destination?: DestinationStream): Logger {
+export function createPino(settings: Settings['log'], destination: DestinationStream): Logger {
   const options = {
     level: settings.level,
     base: null,
@@ -14,16 +14,20 @@ export function createPino(settings: Settings['log'], destination?: DestinationS
     serializers: { err: (error: unknown) => loggedError(error) },
     redact: { paths: ['headers.authorization', 'req.headers', '*.password', '*.authorization'], censor: '[redacted]' },
   };
-  if (destination !== undefined) return pino(options, destination);
-  // Written synchronously, so that the last lines before an exit are not lost.
-  if (settings.format === 'pretty')
-    return pino(options, PinoPretty({ sync: true, singleLine: true, colorize: process.stdout.isTTY }));
-  return pino(options);
+  return pino(options, destination);
 }
 
 export class PinoLog extends Log {
-  constructor(private readonly pino: Logger) {
+  constructor(
+    private readonly pino: Logger,
+    private readonly output?: LogOutput,
+  ) {
     super();
+    if (output !== undefined) output.onGap = (lines) => this.warn('log lines dropped', { lines });
+  }
+
+  override droppedLines(): number {
+    return this.output?.dropped ?? 0;
   }
 
   override debug(message: string, fields: LogFields = {}): void {

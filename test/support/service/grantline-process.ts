@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { noteSecret, recordOutput } from './secrets.js';
 
@@ -64,6 +65,18 @@ export class GrantlineProcess {
   get pid(): number {
     if (this.child.pid === undefined) throw new Error('the process was not started');
     return this.child.pid;
+  }
+
+  /** What comes stays in the kernel's buffer, and then with the process. */
+  stopReadingOutput(): this {
+    this.child.stdout?.pause();
+    return this;
+  }
+
+  /** The exit code, also where its output is not read. */
+  async exited(): Promise<number | null> {
+    if (this.child.exitCode === null) await once(this.child, 'exit');
+    return this.child.exitCode;
   }
 
   signal(name: NodeJS.Signals): void {
