@@ -11,7 +11,7 @@ import { bytesOf } from './given-file.js';
 import { print, printable, remark, remarkPlaced } from './output.js';
 import { writeResult } from './result-file.js';
 import { formatNamed, structuredText } from './structured-file.js';
-import { readUsers } from './users-file.js';
+import { readUserList, readUsers } from './users-file.js';
 
 interface Options {
   users: string;
@@ -33,9 +33,9 @@ const STEPS_PER_CHARACTER = 10_000;
 export async function importRulesFile(path: string, { users, out, json }: Options): Promise<number> {
   const settings = await loadSettings('acl import');
   const defaults = { settings: snapshotSettings(settings), at: new SystemClock().now() };
-  const [bytes, list] = [bytesOf(path), bytesOf(users)];
+  const [bytes, list] = [bytesOf(path), readUserList(users)];
   if (bytes === null || list === null) return 2;
-  const listed = readUsers(list.toString());
+  const listed = readUsers(list);
   const accounts = readSnapshot({ version: 1, users: listed.map(({ name }) => ({ name })) }, defaults);
   const rules = await readForeignRulesFile(bytes);
   if (accounts.kind === 'refused') {

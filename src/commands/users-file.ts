@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { ListedUser } from '../rules-files/foreign/audiences.js';
 import { bytesOf } from './given-file.js';
 import { remark } from './output.js';
@@ -45,11 +46,20 @@ export function readUsers(text: string): UserLine[] {
   return [...users.values()];
 }
 
-/** The users of a file that the command line names. Null: it cannot be read, and the problem has been printed. */
-export function readListedUsers(path: string): UserLine[] | null {
+/** The text of a list. Null: it cannot be read, or its names cannot be told, and the problem has been printed. */
+export function readUserList(path: string): string | null {
   const bytes = bytesOf(path);
   if (bytes === null) return null;
-  const users = readUsers(bytes.toString());
+  if (isUtf8(bytes)) return bytes.toString();
+  remark(`${path}: is not UTF-8, so its names cannot be told`);
+  return null;
+}
+
+/** The users of a file that the command line names. Null: it cannot be read, and the problem has been printed. */
+export function readListedUsers(path: string): UserLine[] | null {
+  const text = readUserList(path);
+  if (text === null) return null;
+  const users = readUsers(text);
   const nameless = users.find(({ name }) => name === '');
   if (nameless === undefined) return users;
   remark(`${path}:${nameless.line}:1 there is no name before the colon`);

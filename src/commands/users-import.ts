@@ -1,12 +1,10 @@
-import { isUtf8 } from 'node:buffer';
 import { PublishingModule } from '../acl-sync/publishing.module.js';
 import { planLine, type PlanStep } from '../grants/domain/snapshot-plan.js';
 import { SnapshotFilesModule } from '../grants/snapshot-files.module.js';
 import { type Imported, UserImportService } from '../grants/user-import.service.js';
 import { fileFailure } from './file-failure.js';
-import { bytesOf } from './given-file.js';
 import { print, printable, remark, remarkPlaced, withProgress } from './output.js';
-import { readUserEntries } from './users-file.js';
+import { readUserEntries, readUserList } from './users-file.js';
 import { withModules } from './with-modules.js';
 
 interface Options {
@@ -19,13 +17,9 @@ interface Options {
  * run with changes; 2: the file cannot be read, or the database cannot be reached.
  */
 export async function importUsers(path: string, { dryRun, json }: Options): Promise<number> {
-  const bytes = bytesOf(path);
-  if (bytes === null) return 2;
-  if (!isUtf8(bytes)) {
-    remark(`${path}: is not UTF-8, so its names cannot be told`);
-    return 2;
-  }
-  const entries = readUserEntries(bytes.toString());
+  const list = readUserList(path);
+  if (list === null) return 2;
+  const entries = readUserEntries(list);
   return withModules(
     'users import',
     (settings) => SnapshotFilesModule.with(PublishingModule.with(settings)),

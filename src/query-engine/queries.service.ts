@@ -35,7 +35,7 @@ export type Submitted =
   | { kind: 'submitted'; query: Query }
   | { kind: 'refused'; code: 'impersonation_disabled' | 'engine_unavailable' | 'engine_forbidden' }
   | { kind: 'too-many'; quota: ConcurrencyQuota }
-  | { kind: 'invalid'; field: 'parameters' | 'catalog'; message: string };
+  | { kind: 'invalid'; field: string; message: string };
 
 /** Users' SQL on the engine, each under the user's own name and visible to that user alone. */
 @Injectable()
@@ -159,7 +159,7 @@ export class QueriesService {
     } catch (error) {
       await this.executions.discard(id);
       if (error instanceof InvalidParameter) return { kind: 'invalid', field: 'parameters', message: error.message };
-      if (error instanceof InvalidSession) return { kind: 'invalid', field: 'catalog', message: error.message };
+      if (error instanceof InvalidSession) return { kind: 'invalid', field: error.field, message: error.message };
       if (!(error instanceof EngineFault)) throw error;
       const reason = { query_id: id, kind: error.kind, reason: error.message };
       if (error.kind === 'forbidden') {

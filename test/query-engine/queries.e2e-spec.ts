@@ -1,4 +1,5 @@
-import type { ApiClient } from '../support/service/api-client.js';
+import { administrator } from '../support/service/administrator.js';
+import { type ApiClient, passwordOf, signIn } from '../support/service/api-client.js';
 import { FakeKeycloak } from '../support/fakes/fake-keycloak.js';
 import { column, type FakeTrino } from '../support/fakes/fake-trino.js';
 import type { TestService } from '../support/service/service.js';
@@ -66,6 +67,19 @@ describe('queries', () => {
     expect(await ana.post('/api/queries', body)).toMatchObject({
       status: 400,
       body: { code: 'validation_failed', errors: [{ field }] },
+    });
+  });
+
+  it('refuses an account whose name no header can carry, and says so', async () => {
+    const admin = await administrator(service, 'namer');
+    const made = await admin.post('/api/admin/users', { username: '李雷', one_time_password: true });
+    const password = String(made.body?.['one_time_password']);
+    const person = stranger.as((await signIn(stranger, '李雷', password)).access_token);
+    await person.post('/api/auth/password', { current_password: password, new_password: passwordOf('lilei') });
+    const message = 'the user is empty or has characters that no header can carry';
+    expect(await person.post('/api/queries', { sql: 'SELECT 1' })).toMatchObject({
+      status: 400,
+      body: { code: 'validation_failed', errors: [{ field: 'user', message }] },
     });
   });
 

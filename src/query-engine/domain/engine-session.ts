@@ -32,7 +32,11 @@ export function sessionFor(user: string, given: Partial<Omit<EngineSession, 'use
 export type HeaderPrefix = 'X-Query' | 'X-Trino';
 
 /** A session that headers cannot carry. The message names the field, not its content. */
-export class InvalidSession extends NamedError {}
+export class InvalidSession extends NamedError {
+  constructor(readonly field: string) {
+    super(`the ${field} is empty or has characters that no header can carry`);
+  }
+}
 
 /** The engine reads header fields as ISO 8859-1 and decodes nothing in them. */
 const HEADER_TEXT = /^[\x20-\x7e\xa0-\xff]+$/;
@@ -63,7 +67,7 @@ export function sessionHeaders(session: EngineSession, prefix: HeaderPrefix, ser
 
 function headerText(value: string, field: string): string {
   if (HEADER_TEXT.test(value) && value.trim() === value) return value;
-  throw new InvalidSession(`the ${field} is empty or has characters that no header can carry`);
+  throw new InvalidSession(field);
 }
 
 function pairs(map: ReadonlyMap<string, string>): string {
