@@ -8,6 +8,8 @@ import { cached } from './cache.js';
 export const TRINO_VERSION = '483';
 const DEPENDENCY_PLUGIN = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1';
 const LAUNCHER = join(import.meta.dirname, 'Engine.java');
+/** The engine's own group provider is in a plugin that is published as no jar. */
+const GROUPS = join(import.meta.dirname, 'Groups.java');
 
 /** Artifact → where it belongs. A plugin's jars lack the file that names its class, so we add it. */
 const PLUGINS = [
@@ -20,11 +22,11 @@ const PLUGINS = [
  * with the connectors, `launcher/` with the main class that those jars lack. About 150 MB.
  */
 export async function installTrino(processes: Processes, cache: string, javaHome: string): Promise<string> {
-  const launcher = await readFile(LAUNCHER, 'utf8');
-  const recipe = createHash('sha256').update(JSON.stringify([PLUGINS, DEPENDENCY_PLUGIN, launcher]));
+  const sources = await Promise.all([LAUNCHER, GROUPS].map((file) => readFile(file, 'utf8')));
+  const recipe = createHash('sha256').update(JSON.stringify([PLUGINS, DEPENDENCY_PLUGIN, ...sources]));
   const key = `trino-${TRINO_VERSION}-${recipe.digest('hex').slice(0, 8)}`;
 
-  return cached(cache, key, ['lib', 'plugin', 'launcher/Engine.class'], async (staging) => {
+  return cached(cache, key, ['lib', 'plugin/groups/classes/Groups.class', 'launcher/Engine.class'], async (staging) => {
     const maven = join(staging, 'maven');
     await writeProject(maven);
     await processes.complete({
@@ -42,20 +44,31 @@ export async function installTrino(processes: Processes, cache: string, javaHome
       cwd: maven,
     });
     await rename(join(maven, 'trino-main', 'jars'), join(staging, 'lib'));
+    await mkdir(join(staging, 'plugin'), { recursive: true });
     for (const { name, artifact, plugin } of PLUGINS) {
-      const services = join(staging, 'plugin', name, 'services', 'META-INF', 'services');
-      await mkdir(join(staging, 'plugin'), { recursive: true });
       await rename(join(maven, artifact, 'jars'), join(staging, 'plugin', name));
-      await mkdir(services, { recursive: true });
-      await writeFile(join(services, 'io.trino.spi.Plugin'), `${plugin}\n`);
+      await registerPlugin(join(staging, 'plugin', name, 'services'), plugin);
     }
     await rm(maven, { recursive: true });
-    await processes.complete({
-      name: 'compile-launcher',
-      command: join(javaHome, 'bin', 'javac'),
-      args: ['-cp', join(staging, 'lib', '*'), '-d', join(staging, 'launcher'), LAUNCHER],
-    });
+    const classes = join(staging, 'plugin', 'groups', 'classes');
+    await registerPlugin(classes, 'Groups');
+    for (const [source, folder] of [
+      [LAUNCHER, join(staging, 'launcher')],
+      [GROUPS, classes],
+    ] as const) {
+      await processes.complete({
+        name: 'compile-java',
+        command: join(javaHome, 'bin', 'javac'),
+        args: ['-cp', join(staging, 'lib', '*'), '-d', folder, source],
+      });
+    }
   });
+}
+
+async function registerPlugin(folder: string, className: string): Promise<void> {
+  const services = join(folder, 'META-INF', 'services');
+  await mkdir(services, { recursive: true });
+  await writeFile(join(services, 'io.trino.spi.Plugin'), `${className}\n`);
 }
 
 /** One Maven project with a module for each artifact, so that each gets its own resolution and its own folder. */

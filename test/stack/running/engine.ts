@@ -25,6 +25,8 @@ interface EngineSettings {
   issuer: string;
   /** Where the ConfigMap is projected to; the rules must be there before the engine starts. */
   rulesFolder: string;
+  /** For the engine's own group provider: `group:user,user` a line. */
+  groups?: string;
 }
 
 /**
@@ -32,7 +34,7 @@ interface EngineSettings {
  * @returns its URL
  */
 export async function startEngine(processes: Processes, parts: Parts, settings: EngineSettings): Promise<string> {
-  const { mode, issuer, rulesFolder } = settings;
+  const { mode, issuer, rulesFolder, groups } = settings;
   const port = await freePort();
   const values = engineValues(mode);
   // What a node of its own, of 1 GB, on a port of its own, needs otherwise; and new rules are loaded within a minute.
@@ -46,6 +48,7 @@ export async function startEngine(processes: Processes, parts: Parts, settings: 
     config: coordinatorConfig(values),
     accessControl,
     issuer,
+    ...(groups === undefined ? {} : { groups }),
   });
   const url = `http://127.0.0.1:${port}`;
   await untilStarted(trino, url);
@@ -58,6 +61,7 @@ export interface EngineNode {
   name: string;
   config: string;
   accessControl?: string;
+  groups?: string;
   issuer: string;
 }
 
@@ -68,6 +72,12 @@ export async function launchNode(processes: Processes, parts: Parts, node: Engin
   await writeFile(join(folder, 'etc', 'config.properties'), node.config);
   if (node.accessControl !== undefined) {
     await writeFile(join(folder, 'etc', 'access-control.properties'), node.accessControl);
+  }
+  if (node.groups !== undefined) {
+    const file = join(folder, 'etc', 'groups.txt');
+    await writeFile(file, node.groups);
+    const provider = `group-provider.name=file\nfile.group-file=${file}\n`;
+    await writeFile(join(folder, 'etc', 'group-provider.properties'), provider);
   }
   for (const connector of ['tpch', 'memory']) {
     await writeFile(join(folder, 'etc', 'catalog', `${connector}.properties`), `connector.name=${connector}\n`);

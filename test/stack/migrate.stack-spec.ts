@@ -1,0 +1,98 @@
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { readUsers } from '../../src/commands/users-file.js';
+import { BuiltCheckout, shellBlocks } from '../support/service/built-checkout.js';
+import { runStatement, type Answer } from './loop/statement.js';
+import { startEngine } from './running/engine.js';
+import { Processes } from './running/processes.js';
+import { until } from './running/until.js';
+import { openStack } from './stack.js';
+
+const BLOCKS = shellBlocks(readFileSync('docs/migrate.md', 'utf8'));
+const USERS = readUsers(readFileSync('docs/examples/company-users.txt', 'utf8'));
+/** In no list. */
+const STRANGER = 'eve';
+
+/** In this order for each person: what one makes the next finds. */
+const STATEMENTS = [
+  'SELECT 1',
+  'SHOW CATALOGS',
+  'SHOW SCHEMAS FROM tpch',
+  'SHOW TABLES FROM tpch.tiny',
+  'SELECT count(*), min(nationkey), max(nationkey) FROM tpch.tiny.customer',
+  'SELECT phone FROM tpch.tiny.customer ORDER BY custkey LIMIT 3',
+  'SELECT count(*) FROM tpch.tiny.nation',
+  'SELECT count(*) FROM tpch.sf1.nation',
+  'SELECT count(*) FROM (SELECT 1 FROM tpch.tiny.customer c JOIN tpch.tiny.orders o ON c.custkey = o.custkey)',
+  "SELECT count(*) FROM system.jdbc.catalogs WHERE table_cat = 'tpch'",
+  'SELECT count(*) FROM system.runtime.nodes',
+  'CREATE SCHEMA memory.lab',
+  'CREATE TABLE memory.lab.kept AS SELECT * FROM tpch.tiny.region',
+  'INSERT INTO memory.lab.kept SELECT * FROM tpch.tiny.region',
+  'SELECT count(*) FROM memory.lab.kept',
+  'CREATE VIEW memory.lab.seen AS SELECT name FROM tpch.tiny.nation',
+  'DROP VIEW memory.lab.seen',
+  'DROP TABLE memory.lab.kept',
+  'DROP SCHEMA memory.lab',
+  'CREATE SCHEMA memory.elsewhere',
+  "SET SESSION query_max_run_time = '1h'",
+  "SHOW FUNCTIONS LIKE 'abs'",
+] as const;
+
+describe('the walk in docs/migrate.md, on an engine that reads the file and its groups', () => {
+  const stack = openStack(process.env);
+  const processes = new Processes(mkdtempSync(join(stack.folder, 'migrate-')));
+  const checkout = new BuiltCheckout();
+  const rulesFolder = join(checkout.folder, '.data', 'acl');
+  let engine: string;
+  beforeAll(async () => {
+    mkdirSync(rulesFolder, { recursive: true });
+    copyFileSync('docs/examples/company-rules.json', join(rulesFolder, 'rules.json'));
+    const names = [...new Set(USERS.flatMap(({ groups }) => groups))];
+    const members = (group: string) => USERS.filter(({ groups }) => groups.includes(group)).map(({ name }) => name);
+    const groups = names.map((group) => `${group}:${members(group).join(',')}\n`).join('');
+    engine = await startEngine(processes, stack.parts, { mode: 'insecure', issuer: stack.issuer, rulesFolder, groups });
+  });
+  afterAll(async () => {
+    await processes.stopAll();
+    rmSync(checkout.folder, { recursive: true });
+  });
+
+  const ask = (user: string, sql: string): Promise<Answer> =>
+    runStatement(engine, { mode: 'insecure', family: 'X-Query', user }, sql);
+  /** What everybody gets for each statement, one after another. */
+  const answers = async () => {
+    const given: { user: string; sql: string; answer: Answer }[] = [];
+    for (const user of [...USERS.map(({ name }) => name), STRANGER]) {
+      for (const sql of STATEMENTS) given.push({ user, sql, answer: await ask(user, sql) });
+    }
+    return given;
+  };
+
+  it('leaves everybody the answers that they had', async () => {
+    const before = await answers();
+    const rowsOf = (name: string) =>
+      before.filter(({ user, answer }) => user === name && answer.kind === 'rows').length;
+    // The file gives each of them something else.
+    expect([...USERS.map(({ name }) => rowsOf(name)), rowsOf(STRANGER)]).toEqual([10, 10, 18, 18, 0]);
+    const customers = before
+      .filter(({ sql }) => sql.includes('min(nationkey)'))
+      .map(({ answer }) => JSON.stringify(answer));
+    expect(new Set(customers).size).toBe(3);
+
+    const outputs = await checkout.runBlocks(
+      BLOCKS.map(({ commands }) => commands.replaceAll('npx --no -- grantline', 'node dist/main.js')),
+    );
+    expect(outputs.join('')).toContain('nobody gains or loses anything, of the 4 accounts');
+
+    const published = readFileSync(join(rulesFolder, 'rules.json'), 'utf8');
+    const marker = /grantline_rules_\w+/.exec(published)?.[0] ?? '';
+    await until('the engine runs the published rules', 60_000, async () => {
+      const answer = await ask('grantline', `SET SESSION ${marker} = true`);
+      return answer.kind === 'failed' && answer.errorName === 'INVALID_SESSION_PROPERTY' ? true : undefined;
+    });
+    const after = await answers();
+    expect(after.filter((each, i) => JSON.stringify(each) !== JSON.stringify(before[i]))).toEqual([]);
+  });
+});
