@@ -2,7 +2,7 @@ import { foldedName } from '../../kernel/name.js';
 import type { Finding } from '../document/finding.js';
 import type { Subject } from '../model/principal.js';
 import type { Snapshot } from '../model/snapshot.js';
-import { isReplacementSafe } from './engine-terms.js';
+import { hasEffect, isReplacementSafe, ROUTINE_PRIVILEGES } from './engine-terms.js';
 import { getOrInsert } from './get-or-insert.js';
 import type { IntentSets, NamedNode } from './intent-sets.js';
 import { pathText } from './resource-tree.js';
@@ -12,6 +12,7 @@ export function compilerFindings(snapshot: Snapshot, intent: IntentSets): Findin
   return [
     ...nameClashes(intent),
     ...closedCatalogs(snapshot),
+    ...openRoutines(snapshot),
     ...unwritableNames(snapshot, intent),
     ...conflictsOfMasks(snapshot, intent),
   ];
@@ -46,6 +47,33 @@ function closedCatalogs({ settings, grants, policies }: Snapshot): Finding[] {
     message: `grants and policies on ${where} have no effect: nobody may be given anything in that catalog`,
   }));
   return [...set, ...ignored];
+}
+
+/** A pass-through routine is as wide as the catalog's connection; entering a catalog opens table procedures (seen on 483). */
+function openRoutines({ grants, settings, at }: Snapshot): Finding[] {
+  const running = grants
+    .filter(
+      (grant) => hasEffect(grant, at) && ![settings.metadataCatalog, 'system'].includes(grant.resource.catalog ?? ''),
+    )
+    .filter(({ privileges }) => privileges.some((privilege) => ROUTINE_PRIVILEGES.includes(privilege)))
+    .sort((a, b) => a.id - b.id);
+  const wide = running.flatMap(({ id, principal, resource }): Finding[] => {
+    if (principal.type !== 'everyone' && resource.catalog !== undefined) return [];
+    const where = principal.type === 'everyone' ? 'to everyone' : 'on everything';
+    const message = `grant ${id} of functions or procedures is ${where}: a pass-through routine reads and writes whatever a catalog's connection may`;
+    return [{ code: 'routines-wide-open', severity: 'warning', message }];
+  });
+  const byCatalog = new Map<string, number[]>();
+  for (const { id, resource } of running)
+    if (resource.catalog !== undefined) getOrInsert(byCatalog, resource.catalog, () => []).push(id);
+  const entered = [...byCatalog]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([catalog, ids]): Finding => {
+      const those = `grant${ids.length > 1 ? 's' : ''} ${ids.slice(0, 3).join(', ')}${ids.length > 3 ? ` and ${ids.length - 3} more` : ''}`;
+      const message = `${those} of functions or procedures let their holders into catalog ${catalog}, where the engine then takes ALTER TABLE … EXECUTE on any table`;
+      return { code: 'routines-open-catalog', severity: 'info', message };
+    });
+  return [...wide, ...entered];
 }
 
 function unwritableNames({ settings }: Snapshot, { principals, reachesSomething }: IntentSets): Finding[] {

@@ -34,6 +34,19 @@ export function snapshotOfEveryFeature(): Snapshot {
   return builder.snapshot();
 }
 
+/** Functions and procedures on each kind of node, denied, and outweighed by restrictions of data. */
+export function snapshotOfRoutines(): Snapshot {
+  const builder = aSnapshot();
+  builder.group('runners', ['ana', 'bo', 'cy']).may('EXECUTE_FUNCTION', 'pg').may('CALL_PROCEDURE', 'pg.etl');
+  builder.user('ana').mayNot('pg.etl', 'EXECUTE_FUNCTION').may('EXECUTE_FUNCTION', 'pg.etl.sum_up()');
+  builder.user('bo').may('EXECUTE_FUNCTION', 'lake.fn.twice()').mayNot('pg.etl.load()');
+  builder.user('dee').may('EXECUTE_FUNCTION, CALL_PROCEDURE', 'pg').seesOnly('pg.etl.runs', 'true');
+  builder.user('eve').may('EXECUTE_FUNCTION', 'pg').mayNot('pg.hr', 'SELECT').may('SELECT', 'lake.fn');
+  builder.user('fay').may('SELECT', 'lake').may('CALL_PROCEDURE', 'lake.fn.twice()');
+  builder.engine('etl').may('CALL_PROCEDURE', 'pg.etl.load()');
+  return builder.snapshot();
+}
+
 /** Tables of one schema that differ in one feature each, so that confusing two of them is detected. */
 export function snapshotOfSimilarTables(): Snapshot {
   const group = (id: number) => ({ type: 'group', id }) as const;

@@ -3,7 +3,11 @@ import { cpSync, linkSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkS
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { snapshotOfEveryFeature, snapshotOfSimilarTables } from '../../support/snapshots/rich-snapshots.js';
+import {
+  snapshotOfEveryFeature,
+  snapshotOfRoutines,
+  snapshotOfSimilarTables,
+} from '../../support/snapshots/rich-snapshots.js';
 import { plant, type PlantedFault } from '../../support/rules/planted-fault.js';
 import { scaled, SIZES, skewedSnapshot } from '../../support/snapshots/skewed-snapshot.js';
 
@@ -27,6 +31,7 @@ export function stopsEach(faults: Record<string, PlantedFault>): void {
 const SNAPSHOTS = [
   snapshotOfEveryFeature(),
   snapshotOfSimilarTables(),
+  snapshotOfRoutines(),
   skewedSnapshot(scaled(SIZES.enterprise, 0.04), 'real-like'),
 ];
 

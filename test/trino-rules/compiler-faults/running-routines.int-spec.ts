@@ -1,0 +1,106 @@
+import { stopsEach } from './faulty-compilers.js';
+
+const RULES = 'trino-rules/compile/routine-rules.js';
+const SETS = 'trino-rules/compile/intent-sets.js';
+const TERMS = 'trino-rules/compile/engine-terms.js';
+
+// Slips about functions and procedures.
+stopsEach({
+  'lets those run something to whom a restriction applies': {
+    file: SETS,
+    from: '[...entries, ...outweighed]',
+    to: 'entries',
+    found: /dee .*may not EXECUTE the function pg.* \(policy \d+ takes it\)/,
+  },
+  'forgets that a deny of data is a restriction': {
+    file: SETS,
+    from: "entry.kind !== 'take' || entry.privileges.some((privilege) => !ROUTINE_PRIVILEGES.includes(privilege))",
+    to: "entry.kind !== 'take'",
+    found:
+      /eve .*may not EXECUTE the function pg.* \(deny \d+ takes it\)|eve .*may not EXECUTE the function pg.* \(policy/,
+  },
+  'takes a deny of routines for a restriction of data': {
+    file: SETS,
+    from: "entry.kind !== 'take' || entry.privileges.some((privilege) => !ROUTINE_PRIVILEGES.includes(privilege))",
+    to: 'true',
+    found: /(?:ana|bo) .*may EXECUTE the function pg.* by grant 1/,
+  },
+  'restricts everybody else in the catalog, too': {
+    file: SETS,
+    from: '.and(members)',
+    to: '',
+    found: /may EXECUTE the function pg.* by grant 1/,
+  },
+  'keeps those out of a catalog who only run one routine there': {
+    file: SETS,
+    from: 'note(routines.values(), access);',
+    to: '',
+    found: /etl .*may EXECUTE the procedure pg\.etl\.load by grant \d+/,
+  },
+  'writes no such rule at all': {
+    file: RULES,
+    from: 'if (!hasRoutines)',
+    to: 'if (hasRoutines)',
+    found: /may EXECUTE the function pg.* by grant 1/,
+  },
+  'gives what a deny takes': {
+    file: RULES,
+    from: "runs ? ['EXECUTE'] : []",
+    to: "['EXECUTE']",
+    found: /ana .*may not EXECUTE the function pg\.etl.* \(deny \d+ takes it\)/,
+  },
+  'lets a right be passed on': {
+    file: RULES,
+    from: "runs ? ['EXECUTE'] : []",
+    to: "runs ? ['GRANT_EXECUTE'] : []",
+    found: /may not GRANT_EXECUTE the function/,
+  },
+  'writes schemas before their routines': {
+    file: RULES,
+    from: '[...routines, ...schemas,',
+    to: '[...schemas, ...routines,',
+    found: /bo may not EXECUTE the procedure pg\.etl\.load \(deny 2 takes it\)/,
+  },
+  'leaves out single routines': {
+    file: RULES,
+    from: 'routines.push(...write.of(ofSchema, right, where));',
+    to: '',
+    found: /fay .*may EXECUTE the procedure lake\.fn\.twice by grant \d+/,
+  },
+  'leaves out schemas': {
+    file: RULES,
+    from: "schemas.push(...write.of(below, 'schema', { catalog: literal(catalog.name) }));",
+    to: '',
+    found: /may EXECUTE the procedure pg\.etl\.\(any other routine\) by grant 2/,
+  },
+  'means a routine of that name in every schema': {
+    file: RULES,
+    from: '{ catalog: literal(catalog.name), schema: literal(schema.name) }',
+    to: '{ catalog: literal(catalog.name) }',
+    found: /may not EXECUTE the (?:function|procedure) lake\.\(any other schema\)\.twice/,
+  },
+  'takes functions for procedures': {
+    file: TERMS,
+    from: "EXECUTE_FUNCTION: { gives: ['function']",
+    to: "EXECUTE_FUNCTION: { gives: ['procedure']",
+    found: /may EXECUTE the function pg.* by grant 1/,
+  },
+  'gives procedures with functions': {
+    file: TERMS,
+    from: "EXECUTE_FUNCTION: { gives: ['function']",
+    to: "EXECUTE_FUNCTION: { gives: ['function', 'procedure']",
+    found: /may not EXECUTE the procedure pg.* \(no grant gives it\)/,
+  },
+  'does not deny functions': {
+    file: TERMS,
+    from: "takes: ['function']",
+    to: 'takes: []',
+    found: /ana .*may not EXECUTE the function pg\.etl.* \(deny \d+ takes it\)/,
+  },
+  'opens the whole catalog to who runs something': {
+    file: 'trino-rules/compile/access-state.js',
+    from: "ROUTINE_RIGHTS.reduce((all, right) => all | bit(right), bit('SELECT'))",
+    to: "bit('SELECT')",
+    found: /may not enter the catalog (?:pg|lake) in the mode all/,
+  },
+});
