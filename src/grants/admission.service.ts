@@ -3,7 +3,7 @@ import { type FieldError, Refused } from '../kernel/errors.js';
 import { Settings } from '../platform/settings.js';
 import { MaskConflicts } from '../trino-rules/model/mask-conflicts.js';
 import { type PolicyPrincipal, principalText } from '../trino-rules/model/principal.js';
-import { privilegesProblem } from '../trino-rules/model/privilege.js';
+import { holderProblem, privilegesProblem } from '../trino-rules/model/privilege.js';
 import type { Node } from '../trino-rules/model/node.js';
 import { closedProblem } from '../trino-rules/model/resource.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
@@ -72,7 +72,11 @@ export class AdmissionService {
       const problem = privilegesProblem(grant.privileges, grant.resource);
       return problem === null ? [] : [{ field: `${fieldPrefix}privileges`, message: problem }];
     });
-    return [...this.nodeErrors(nodes), ...misplaced, ...past];
+    const unholdable = asked.flatMap(({ fieldPrefix, grant }): FieldError[] => {
+      const problem = holderProblem(grant.privileges, grant.principal);
+      return problem === null ? [] : [{ field: `${fieldPrefix}principal`, message: problem }];
+    });
+    return [...this.nodeErrors(nodes), ...misplaced, ...unholdable, ...past];
   }
 
   /** Principals that do not exist, and service accounts. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { anyRules } from '../support/snapshots/any-rules.js';
-import { anySnapshotWithoutRoutines } from '../support/snapshots/any-snapshot.js';
+import { anySnapshotOfData } from '../support/snapshots/any-snapshot.js';
 import { NOW, SETTINGS } from '../support/snapshots/snapshot-builder.js';
 import { withinBudget } from '../support/rules/within-budget.js';
 import { readLeniently } from '../../src/rules-files/check/lenient-reader.js';
@@ -30,7 +30,7 @@ const nodes = ({ snapshot }: { snapshot: Snapshot }) =>
 describe('the import of rules', () => {
   it('means the same for everyone, of whatever was compiled', () => {
     fc.assert(
-      fc.property(anySnapshotWithoutRoutines(), (snapshot) => {
+      fc.property(anySnapshotOfData(), (snapshot) => {
         const names = snapshot.users.map(({ name }) => name);
         const { findings } = imported(compile(snapshot).text, names, snapshot.settings);
         expect(findings).toEqual([]);

@@ -12,6 +12,7 @@ import { PostgresSnapshotStore } from '../../src/grants/infrastructure/postgres-
 import { DatabaseSession } from '../../src/platform/infrastructure/database-session.js';
 import { covers, nodeOf, type Node } from '../../src/trino-rules/model/node.js';
 import type { PolicyPrincipal, Principal } from '../../src/trino-rules/model/principal.js';
+import { holderProblem } from '../../src/trino-rules/model/privilege.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../../src/trino-rules/model/snapshot.js';
 import { anySnapshot } from '../support/snapshots/any-snapshot.js';
 import { freshDatabase, type TestDatabase, testPostgres } from '../support/database/database.js';
@@ -175,7 +176,9 @@ function anyRows(): fc.Arbitrary<Snapshot> {
       ...snapshot,
       grants: snapshot.grants.map((grant) => {
         const isForAll = draw(() => fc.constantFrom(true, false, false));
-        return { ...turned(grant), ...(isForAll && { principal: { type: 'everyone' as const } }) };
+        const everyone = { type: 'everyone' } as const;
+        const holds = isForAll && holderProblem(grant.privileges, everyone) === null;
+        return { ...turned(grant), ...(holds && { principal: everyone }) };
       }),
       policies: snapshot.policies.map((policy) => (policy.kind === 'deny' ? turned(policy) : policy)),
     };

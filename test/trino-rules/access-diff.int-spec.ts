@@ -4,7 +4,7 @@ import { anySnapshot } from '../support/snapshots/any-snapshot.js';
 import { withinBudget } from '../support/rules/within-budget.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
 import { PatternCache } from '../../src/trino-rules/document/pattern-cache.js';
-import { TABLE_PRIVILEGES, type RulesDocument } from '../../src/trino-rules/document/rules-document.js';
+import { type RulesDocument, TABLE_PRIVILEGES } from '../../src/trino-rules/document/rules-document.js';
 import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
 import { conjuncts } from '../../src/trino-rules/engine/actual-access.js';
 import { EngineSets } from '../../src/trino-rules/engine/engine-sets.js';

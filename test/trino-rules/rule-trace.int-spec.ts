@@ -6,7 +6,7 @@ import { explain } from '../../src/trino-rules/answers/explanation.js';
 import { holders } from '../../src/trino-rules/answers/holders.js';
 import { traceRules } from '../../src/trino-rules/answers/rule-trace.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
-import { QUERY_RIGHTS } from '../../src/trino-rules/document/rules-document.js';
+import { QUERY_RIGHTS, SYSTEM_INFORMATION_RIGHTS } from '../../src/trino-rules/document/rules-document.js';
 import { Evaluator } from '../../src/trino-rules/engine/evaluator.js';
 import { decide } from '../../src/trino-rules/model/decision.js';
 import { type Principal, principalText } from '../../src/trino-rules/model/principal.js';
@@ -16,6 +16,7 @@ import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 /** What is no data: one of each kind, and every user to become. */
 const rights = ({ users, settings }: Snapshot): Question[] => [
   ...QUERY_RIGHTS.map((right) => ({ about: 'queries', right }) as const),
+  ...SYSTEM_INFORMATION_RIGHTS.map((right) => ({ about: 'system-information', right }) as const),
   ...users.map(({ name }) => ({ about: 'impersonation', newUser: name }) as const),
   ...['sales', 'system', ...settings.writableCatalogs, ...settings.readableCatalogs].flatMap((catalog) => [
     { about: 'session-property', property: 'p', catalog } as const,
@@ -34,6 +35,12 @@ const rights = ({ users, settings }: Snapshot): Question[] => [
         privilege: 'EXECUTE',
       }) as const,
   ),
+  {
+    about: 'routine',
+    kind: 'procedure',
+    resource: { catalog: 'system', schema: 'runtime', routine: 'kill_query' },
+    privilege: 'EXECUTE',
+  },
 ];
 
 const nameOf = ({ users }: Snapshot, principal: Exclude<Principal, { type: 'group' }>): string =>

@@ -1,7 +1,12 @@
 import { marked } from '../../trino-rules/compile/marker-rules.js';
 import { anyOf, literal } from '../../trino-rules/compile/name-pattern.js';
 import { compareAccess } from '../../trino-rules/diff/access-change.js';
-import { MARKER, SYSTEM_INFORMATION_RIGHTS, type RulesDocument } from '../../trino-rules/document/rules-document.js';
+import {
+  MARKER,
+  QUERY_RIGHTS,
+  SYSTEM_INFORMATION_RIGHTS,
+  type RulesDocument,
+} from '../../trino-rules/document/rules-document.js';
 import { readRules } from '../../trino-rules/document/rules-reader.js';
 import { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import { type Node, withNames } from '../../trino-rules/model/node.js';
@@ -49,19 +54,30 @@ function withoutMarker({ system_session_properties: properties, ...document }: R
 
 /** Every section is named, so that a new one does not compile before it is closed here, too. */
 function withDenials(published: RulesDocument, { nodes, routines, withoutAccess }: RevokedAccess): RulesDocument {
-  const denied = nodes.map(({ resource, names }) => ({ user: anyOf(names), ...withNames(resource, literal) }));
+  const ofData = nodes.filter(({ resource }) => resource.engine === undefined);
+  const denied = ofData.map(({ resource, names }) => ({ user: anyOf(names), ...withNames(resource, literal) }));
   const run = denied.flatMap(({ routine: name, ...where }) => (name === undefined ? [] : [{ where, name }]));
   const outweighed = routines.map(({ resource, names }) => ({ user: anyOf(names), ...withNames(resource, literal) }));
+  const onEngine = nodes.flatMap(({ resource, names }) => (resource.engine === true ? names : []));
+  const evaluator = new Evaluator(published);
+  // What a person may do with queries stands in one rule: executing one's own is kept.
+  const [executing = [], others = []] = [true, false].map((isExecuting) =>
+    usersOf(onEngine.filter((name) => evaluator.mayWithQueries(name, 'execute') === isExecuting)),
+  );
   const catalogs = denied.filter(({ schema }) => schema === undefined);
   const below = denied.filter(({ schema, routine }) => schema !== undefined && routine === undefined);
   const schemas = below.filter(({ table }) => table === undefined);
-  const whole = withoutAccess.length === 0 ? [] : [{ user: anyOf(withoutAccess) }];
+  const whole = usersOf(withoutAccess);
   const impersonated = withoutAccess.filter(canBeImpersonated);
   return {
     catalogs: [...inFront([...whole, ...catalogs], { allow: 'none' as const }), ...published.catalogs],
     schemas: [...inFront(schemas, { owner: false }), ...published.schemas],
     tables: [...inFront(below, { privileges: [] }), ...published.tables],
-    queries: [...inFront(whole, { allow: [] }), ...published.queries],
+    queries: [
+      ...inFront([...whole, ...others], { allow: [] }),
+      ...inFront(executing, { allow: ['execute' as const] }),
+      ...published.queries,
+    ],
     impersonation: [
       ...(impersonated.length === 0 ? [] : [{ new_user: anyOf(impersonated), allow: false }]),
       ...published.impersonation,
@@ -72,13 +88,23 @@ function withDenials(published: RulesDocument, { nodes, routines, withoutAccess 
     ]),
     procedures: closedAlike(published.procedures, [
       ...run.map(({ where, name }) => ({ ...where, procedure: name, privileges: [] })),
+      ...usersOf(onEngine).map((rule) => ({ ...rule, ...KILL_QUERY, privileges: [] })),
       ...inFront([...schemas, ...outweighed], { privileges: [] }),
     ]),
-    system_information: closedAlike(published.system_information, inFront(whole, { allow: [] })),
+    system_information: closedAlike(
+      published.system_information,
+      inFront([...whole, ...usersOf(onEngine)], { allow: [] }),
+    ),
     system_session_properties: [...inFront(whole, { allow: false }), ...published.system_session_properties],
     // Nobody sets these in a catalog that is closed to them.
     catalog_session_properties: published.catalog_session_properties,
   };
+}
+
+const KILL_QUERY = { catalog: 'system', schema: 'runtime', procedure: 'kill_query' };
+
+function usersOf(names: readonly string[]): { user: string }[] {
+  return names.length === 0 ? [] : [{ user: anyOf(names) }];
 }
 
 function inFront<T extends object, D extends object>(rules: readonly T[], denial: D): (T & D)[] {
@@ -92,6 +118,7 @@ function closedAlike<T extends object>(rules: readonly T[], denials: readonly T[
 
 /** A level below the node is checked with a name that no rule spells out, as the denial names none there. */
 function hasNothingAt(evaluator: Evaluator, user: string, { resource }: RevokedNode): boolean {
+  if (resource.engine === true) return hasNothingOnEngine(evaluator, user);
   const { catalog = 'any catalog', schema = 'any schema', table = 'any table' } = resource;
   if (!evaluator.mayRead(user, catalog)) return true;
   if (resource.schema === undefined) return false;
@@ -105,5 +132,13 @@ function hasNothingAt(evaluator: Evaluator, user: string, { resource }: RevokedN
 function runsNothingAt(evaluator: Evaluator, user: string, resource: Node): boolean {
   return (['function', 'procedure'] as const).every(
     (kind) => !evaluator.allows(user, { about: 'routine', kind, resource, privilege: 'EXECUTE' }),
+  );
+}
+
+function hasNothingOnEngine(evaluator: Evaluator, user: string): boolean {
+  return (
+    QUERY_RIGHTS.every((right) => right === 'execute' || !evaluator.mayWithQueries(user, right)) &&
+    SYSTEM_INFORMATION_RIGHTS.every((right) => !evaluator.mayWithSystemInformation(user, right)) &&
+    !evaluator.mayExecuteProcedure(user, KILL_QUERY)
   );
 }

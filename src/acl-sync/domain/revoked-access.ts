@@ -4,13 +4,15 @@ import { effective } from '../../trino-rules/model/effective-snapshot.js';
 import { accessOf } from '../../trino-rules/model/intent.js';
 import { covers, nodeKey, nodeOf, type Node } from '../../trino-rules/model/node.js';
 import { type Members, Principals } from '../../trino-rules/model/principals.js';
-import { isOverRoutines } from '../../trino-rules/model/privilege.js';
+import { isOverRoutines, PRIVILEGE_TERMS } from '../../trino-rules/model/privilege.js';
 import { isAroundCatalogOf, restrictsData } from '../../trino-rules/model/restrictions.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 import { joinById } from './join-by-id.js';
 
-/** Stands for every catalog, where what is left is listed by catalog. */
-const EVERYTHING = '';
+/** Where what is left is listed: a catalog, everything, or the engine. */
+function placeOf({ catalog, engine }: Node): string {
+  return nodeKey(nodeOf({ catalog, ...(engine && { engine }) }));
+}
 
 /** A node, and the engine names of the users and engine principals that lose access on it. */
 export interface RevokedNode {
@@ -82,14 +84,16 @@ export function revokedAccess(previous: Snapshot, explained: Snapshot): RevokedA
     return [{ resource: nodeOf(was.resource), names }];
   });
   const nodes = merged([...granted, ...restricted, ...unmasked]);
-  const held = remainingCatalogs(nodes, kept, [
+  const held = remainingPlaces(nodes, kept, [
     ...previous.policies.map(under(before)),
     ...explained.policies.map(under(after)),
   ]);
-  const catalogs = nodes.map(({ resource: { catalog }, names }) => ({
-    resource: nodeOf({ catalog }),
-    names: names.filter((name) => held.get(name)?.has(catalog ?? EVERYTHING) !== true),
-  }));
+  const catalogs = nodes
+    .filter(({ resource }) => resource.engine === undefined)
+    .map(({ resource, names }) => ({
+      resource: nodeOf({ catalog: resource.catalog }),
+      names: names.filter((name) => held.get(name)?.has(placeOf(resource)) !== true),
+    }));
   const bereft = [...held].flatMap(([name, left]) => (left.size === 0 ? [name] : []));
   return {
     nodes: merged([...nodes, ...catalogs]),
@@ -104,13 +108,13 @@ function deactivated(previous: Snapshot, explained: Snapshot): string[] {
   );
 }
 
-/** For each principal that loses access, the catalogs where it keeps some: grants outside the nodes, less the denies on them. */
-function remainingCatalogs(
+/** For each principal that loses access, the places where it keeps some that statements use: grants outside the nodes, less the denies on them. */
+function remainingPlaces(
   nodes: readonly RevokedNode[],
   kept: readonly KeptGrant[],
   policies: readonly AppliedPolicy[],
-): RemainingCatalogs {
-  const held: RemainingCatalogs = new Map(nodes.flatMap(({ names }) => names.map((name) => [name, new Set()])));
+): RemainingPlaces {
+  const held: RemainingPlaces = new Map(nodes.flatMap(({ names }) => names.map((name) => [name, new Set()])));
   for (const { grant, names } of kept) {
     const closed = nodes.filter((loss) => covers(loss.resource, grant.resource));
     const gone = new Set(closed.flatMap((loss) => loss.names));
@@ -123,8 +127,9 @@ function remainingCatalogs(
       if (left === undefined || gone.has(name)) continue;
       const applied = denies.flatMap(({ policy, names }) => (names.has(name) ? [policy] : []));
       const around = restrictions.flatMap(({ policy, names }) => (names.has(name) ? [policy] : []));
-      if (accessOf(grant.privileges, applied, around).privileges.length > 0)
-        left.add(grant.resource.catalog ?? EVERYTHING);
+      const { privileges } = accessOf(grant.privileges, applied, around);
+      if (privileges.some((privilege) => PRIVILEGE_TERMS[privilege].usedByStatements))
+        left.add(placeOf(grant.resource));
     }
   }
   return held;
@@ -136,7 +141,7 @@ interface KeptGrant {
   names: ReadonlySet<string>;
 }
 
-type RemainingCatalogs = Map<string, Set<string>>;
+type RemainingPlaces = Map<string, Set<string>>;
 
 interface AppliedPolicy {
   policy: SnapshotPolicy;

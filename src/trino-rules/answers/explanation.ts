@@ -1,8 +1,9 @@
-import { decide, gives, readsColumns, takes } from '../model/decision.js';
+import { decide, readsColumns, takes } from '../model/decision.js';
 import type { Intent } from '../model/intent.js';
 import { depth } from '../model/node.js';
 import type { Principal } from '../model/principal.js';
-import { type DataQuestion, isAboutData, isAtNode, type NodeQuestion, type Question } from '../model/question.js';
+import { grantedOnEngine } from '../model/granted-right.js';
+import { type DataQuestion, isAboutData, isAtNode, type Question } from '../model/question.js';
 import type { SnapshotGrant, SnapshotPolicy } from '../model/snapshot.js';
 import type { AccessIndex } from './access-index.js';
 
@@ -17,8 +18,9 @@ export interface Explanation {
 
 /** Only what matters to the answer: no mask that a nearer one replaces, no deny of another privilege. */
 export function explain(index: AccessIndex, principal: Principal, question: Question): Explanation {
-  // A right can be about other accounts, and follow from what they reach.
-  const snapshot = isAtNode(question) ? index.of(principal) : index.snapshot;
+  // A right that is not granted can be about other accounts, and follow from what they reach.
+  const isGranted = isAtNode(question) || grantedOnEngine(question) !== null;
+  const snapshot = isGranted ? index.of(principal) : index.snapshot;
   const { allowed, grants, denies, intent } = decide(snapshot, principal, question);
   const policies = !isAboutData(question)
     ? denies.map(({ source }) => source)
@@ -26,11 +28,6 @@ export function explain(index: AccessIndex, principal: Principal, question: Ques
       ? restrictions(intent, question)
       : obstacles(intent, question);
   return { allowed, grants: grants.map(({ source }) => source), policies };
-}
-
-/** Live grants of it, at the node or above it. */
-export function carrying({ grants }: Intent, question: NodeQuestion): SnapshotGrant[] {
-  return grants.map(({ source }) => source).filter(({ privileges }) => gives(privileges, question));
 }
 
 /** The policies that take it, or hide the column from those who read it. */

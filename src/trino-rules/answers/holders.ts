@@ -4,6 +4,7 @@ import { compareNames, type Node } from '../model/node.js';
 import { type NamedPrincipal, principalText } from '../model/principal.js';
 import type { Member } from '../model/principals.js';
 import { PRIVILEGES } from '../model/privilege.js';
+import { grantedOnEngine } from '../model/granted-right.js';
 import { columnOf, isAtNode as isAboutNode, type Question, type RightQuestion } from '../model/question.js';
 import type { SnapshotGrant } from '../model/snapshot.js';
 import { AccessIndex } from './access-index.js';
@@ -37,16 +38,19 @@ export function holders(
   question: HolderQuestion,
   { after = null, limit = Infinity }: { after?: string | null; limit?: number } = {},
 ): Holder[] {
-  // Reading the catalog `system` follows from access anywhere else, as rights do.
-  const isLocal = isAtNode(question) && question.resource.catalog !== 'system';
-  const relevant = isLocal ? new AccessIndex(index.onPath(question.resource)) : index;
+  const granted = question.about === 'anything' ? null : grantedOnEngine(question);
+  const node = granted?.resource ?? (isAtNode(question) ? question.resource : null);
+  // Reading the catalog `system` follows from access anywhere else, as rights do that are not granted.
+  const isLocal = node !== null && node.catalog !== 'system';
+  const relevant = isLocal ? new AccessIndex(index.onPath(node)) : index;
   const found: Holder[] = [];
   for (const principal of candidates(relevant)) {
     if (found.length >= limit) break;
     if (after !== null && compareNames(principal.name, after) <= 0) continue;
-    const holder = isAtNode(question)
-      ? holderOfData(relevant, principal, question)
-      : holderOfRight(relevant, principal, question);
+    const holder =
+      question.about === 'anything' || (granted === null && isAtNode(question))
+        ? holderOfData(relevant, principal, question)
+        : holderOfRight(relevant, principal, question);
     if (holder !== null) found.push({ principal, ...holder });
   }
   return found;
@@ -62,7 +66,7 @@ function holderOfData(index: AccessIndex, principal: Member, question: NodeQuest
   return privileges.length === 0 ? null : { access, origins: givingGrants({ ...intent, privileges }) };
 }
 
-function holderOfRight({ snapshot }: AccessIndex, principal: Member, question: RightQuestion): Held {
+function holderOfRight({ snapshot }: AccessIndex, principal: Member, question: Question): Held {
   const { allowed, grants } = decide(snapshot, principal, question);
   return allowed ? { access: NO_ACCESS, origins: grants } : null;
 }

@@ -1,22 +1,23 @@
-import { decide, privilegesFor, readsColumns } from '../model/decision.js';
-import { type Intent, OPEN_SYSTEM_SCHEMAS } from '../model/intent.js';
+import { decide, type Decision, privilegesFor, readsColumns } from '../model/decision.js';
+import { OPEN_SYSTEM_SCHEMAS, type Origin } from '../model/intent.js';
 import type { Principal } from '../model/principal.js';
 import { isServiceAccount, Principals } from '../model/principals.js';
-import { type Privilege, privilegesOn, taken, withContained } from '../model/privilege.js';
 import {
-  columnOf,
-  type DataQuestion,
-  isAboutData,
-  isAtNode,
-  type NodeQuestion,
-  type Question,
-} from '../model/question.js';
+  holderProblem,
+  type Privilege,
+  PRIVILEGE_TERMS,
+  privilegesOn,
+  taken,
+  withContained,
+} from '../model/privilege.js';
+import { grantedOnEngine } from '../model/granted-right.js';
+import { isAboutData, isAtNode, type Question } from '../model/question.js';
 import { nodeKey, nodeOf, type Node } from '../model/node.js';
 import { type ColumnResource, closedProblem } from '../model/resource.js';
-import type { SnapshotPolicy } from '../model/snapshot.js';
+import type { SnapshotGrant, SnapshotPolicy } from '../model/snapshot.js';
 import { AccessIndex } from './access-index.js';
 import { effectiveAccess } from './effective-access.js';
-import { carrying, nearestMasks, obstacles } from './explanation.js';
+import { nearestMasks, obstacles } from './explanation.js';
 
 /** A change that an administrator can make. */
 export type Change =
@@ -30,14 +31,16 @@ export type Change =
 
 /**
  * The fewest changes after which the answer is the other one, for this principal and no wider node than asked; each of them is
- * needed. Null: the answer follows from the settings or from other access, or the node is closed to grants.
+ * needed. Null: the answer follows from the settings or from other access, the node is closed to grants, or the principal can hold
+ * no such right.
  */
 export function smallestChange(index: AccessIndex, principal: Principal, question: Question): Change[] | null {
   const snapshot = index.of(principal);
-  if (isServiceAccount(snapshot, principal) || !isAtNode(question)) return null;
-  const { resource } = question;
-  const { allowed, intent } = decide(snapshot, principal, question);
-  if (allowed) return withdrawing(index, principal, question, intent);
+  const asked = grantFor(question);
+  if (isServiceAccount(snapshot, principal) || asked === null) return null;
+  const { resource } = asked;
+  const decision = decide(snapshot, principal, question);
+  if (decision.allowed) return withdrawing(index, principal, question, asked, decision);
 
   const activate: Change[] = snapshot.users.flatMap(({ id, isActive }) =>
     isActive ? [] : [{ kind: 'activate', user: id }],
@@ -45,20 +48,34 @@ export function smallestChange(index: AccessIndex, principal: Principal, questio
   const active = { ...snapshot, users: snapshot.users.map((user) => ({ ...user, isActive: true })) };
   const isKnown = principal.type !== 'engine' || index.principals.through({ type: 'everyone' }, principal) !== null;
   const known = new Principals(active, isKnown ? [] : [principal.name]);
-  const { intent: then, ...decision } = decide(active, principal, question, known);
-  if (isOpenSystem(resource)) return decision.allowed ? activate : null;
+  const then = decide(active, principal, question, known);
+  if (isOpenSystem(resource)) return then.allowed ? activate : null;
   if (closedProblem(resource, snapshot.settings.metadataCatalog) !== null) return null;
-  const asked = privilegesFor(question).slice(0, 1);
-  if (asked.length === 0) return null;
-  const granting: Change[] =
-    isKnown && carrying(then, question).length > 0 ? [] : [{ kind: 'grant', principal, resource, privileges: asked }];
-  const policies = isAboutData(question) ? withoutOneMask(then, question) : decision.denies.map(({ source }) => source);
-  const excepting = policies.map(({ id }): Change => ({ kind: 'except', policy: id, principal }));
+  const privileges = asked.privileges.slice(0, 1);
+  if (privileges.length === 0) return null;
+  const isCarried = isKnown && then.grants.length > 0;
+  if (!isCarried && holderProblem(privileges, principal) !== null) return null;
+  const granting: Change[] = isCarried ? [] : [{ kind: 'grant', principal, resource, privileges }];
+  const excepting = inTheWay(then, question).map(({ id }): Change => ({ kind: 'except', policy: id, principal }));
   return [...activate, ...granting, ...excepting];
 }
 
-/** The obstacles, less the masks of one expression, which then is the column's only one. */
-function withoutOneMask(intent: Intent, question: DataQuestion): SnapshotPolicy[] {
+/** A node, and the privileges each of which, granted there, is what is asked about. */
+interface GrantFor {
+  resource: Node;
+  privileges: Privilege[];
+}
+
+/** Null: it is not granted. */
+function grantFor(question: Question): GrantFor | null {
+  const granted = grantedOnEngine(question);
+  if (granted !== null) return { resource: granted.resource, privileges: [granted.privilege] };
+  return isAtNode(question) ? { resource: question.resource, privileges: privilegesFor(question) } : null;
+}
+
+/** The policies that take it, less the masks of one expression, which then is the column's only one. */
+function inTheWay({ intent, denies }: Decision, question: Question): SnapshotPolicy[] {
+  if (!isAboutData(question)) return denies.map(({ source }) => source);
   const policies = obstacles(intent, question);
   const masks = nearestMasks(policies, question.column ?? '');
   const count = (expression: string): number => masks.filter((mask) => mask.expression === expression).length;
@@ -69,39 +86,45 @@ function withoutOneMask(intent: Intent, question: DataQuestion): SnapshotPolicy[
 function withdrawing(
   index: AccessIndex,
   principal: Principal,
-  question: NodeQuestion,
-  intent: Intent,
+  question: Question,
+  { resource, privileges }: GrantFor,
+  { grants }: Decision,
 ): Change[] | null {
-  const { resource } = question;
-  const column = columnOf(question);
   if (isOpenSystem(resource)) {
-    const widest = effectiveAccess(index, principal).flatMap(({ resource: { catalog }, access }) =>
-      access.privileges.length > 0 ? [nodeOf({ catalog })] : [],
+    const widest = effectiveAccess(index, principal).flatMap(({ resource: node, access }) =>
+      access.privileges.some(isUsedByStatements)
+        ? [node.catalog === undefined ? node : nodeOf({ catalog: node.catalog })]
+        : [],
     );
     return [...new Map(widest.map((node) => [nodeKey(node), node])).values()].map((node) => ({
       kind: 'deny',
       principal,
       resource: node,
-      privileges: privilegesOn(node),
+      privileges: privilegesOn(node).filter(isUsedByStatements),
     }));
   }
   if (closedProblem(resource, index.snapshot.settings.metadataCatalog) !== null) return null;
-  if (column !== undefined && readsColumns(question)) {
-    return [{ kind: 'hidden_column', principal, resource: { ...resource, column } }];
+  if (isAboutData(question) && question.column !== undefined && readsColumns(question)) {
+    return [{ kind: 'hidden_column', principal, resource: { ...resource, column: question.column } }];
   }
-  const revoked = onlyGrant(intent, question);
+  const revoked = onlyGrant(grants, privileges);
   if (revoked !== null) return [{ kind: 'revoke', grant: revoked }];
-  return [{ kind: 'deny', principal, resource, privileges: privilegesFor(question) }];
+  return [{ kind: 'deny', principal, resource, privileges }];
 }
 
 /** The grant to this very principal at this very node that gives the privilege and nothing else; null: a revoke would take more or less. */
-function onlyGrant(intent: Intent, question: NodeQuestion): number | null {
-  const [grant, ...others] = carrying(intent, question);
-  const origin = intent.grants.find(({ source }) => source === grant);
-  if (grant === undefined || others.length > 0 || origin?.through !== 'directly' || origin.inheritedFrom !== null)
+function onlyGrant(
+  [grant, ...others]: readonly Origin<SnapshotGrant>[],
+  privileges: readonly Privilege[],
+): number | null {
+  if (grant === undefined || others.length > 0 || grant.through !== 'directly' || grant.inheritedFrom !== null)
     return null;
-  const lost = taken(privilegesFor(question));
-  return [...withContained(grant.privileges)].every((privilege) => lost.has(privilege)) ? grant.id : null;
+  const lost = taken(privileges);
+  return [...withContained(grant.source.privileges)].every((privilege) => lost.has(privilege)) ? grant.source.id : null;
+}
+
+function isUsedByStatements(privilege: Privilege): boolean {
+  return PRIVILEGE_TERMS[privilege].usedByStatements;
 }
 
 function isOpenSystem({ catalog, schema }: Node): boolean {

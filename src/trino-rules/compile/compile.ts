@@ -3,6 +3,7 @@ import type { RulesDocument } from '../document/rules-document.js';
 import type { Snapshot } from '../model/snapshot.js';
 import { catalogRules } from './catalog-rules.js';
 import { compilerFindings } from './compiler-findings.js';
+import { killingRules, queryRules, systemInformationRules } from './engine-rights.js';
 import { isReplacementSafe } from './engine-terms.js';
 import { intentSets, type IntentSets } from './intent-sets.js';
 import { marked } from './marker-rules.js';
@@ -52,15 +53,15 @@ function unmarkedDocument({ settings }: Snapshot, intent: IntentSets, size: Text
     catalogs: [...accounts.catalogs, ...catalogRules(intent, write), { allow: 'none' }],
     schemas: [...accounts.schemas, ...schemaRules(intent, write)],
     tables: [...accounts.tables, ...tableRules(intent, write, size)],
-    queries: [{ user: anyOf(namesOf(intent.reachesSomething)), allow: ['execute'] }],
+    queries: queryRules(intent.reachesSomething, intent.engine, intent.principals),
     impersonation:
       impersonated.length > 0
         ? [{ original_user: anyOf([settings.ownAccount]), new_user: anyOf(impersonated), allow: true }]
         : [],
     // Built-in functions need no rule (seen on 483).
     functions: functionRules(intent, write, settings),
-    procedures: procedureRules(intent, write, settings),
-    system_information: [],
+    procedures: [...killingRules(intent.engine, intent.principals), ...procedureRules(intent, write, settings)],
+    system_information: systemInformationRules(intent.engine, intent.principals),
     system_session_properties: [
       { user: anyOf(settings.serviceAccounts), allow: true },
       ...(settings.sessionProperties.length > 0 && !others.isEmpty()

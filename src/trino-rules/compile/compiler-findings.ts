@@ -13,6 +13,7 @@ export function compilerFindings(snapshot: Snapshot, intent: IntentSets): Findin
     ...nameClashes(intent),
     ...closedCatalogs(snapshot),
     ...openRoutines(snapshot),
+    ...openQueries(snapshot),
     ...unwritableNames(snapshot, intent),
     ...conflictsOfMasks(snapshot, intent),
   ];
@@ -74,6 +75,20 @@ function openRoutines({ grants, settings, at }: Snapshot): Finding[] {
       return { code: 'routines-open-catalog', severity: 'info', message };
     });
   return [...wide, ...entered];
+}
+
+/** Plans hold the literals of statements, and other people's filters and masks. */
+function openQueries({ grants, at }: Snapshot): Finding[] {
+  const open = grants.filter(
+    (grant) => grant.principal.type === 'everyone' && grant.privileges.includes('VIEW_QUERIES') && hasEffect(grant, at),
+  );
+  return open.map(({ id }) => ({
+    code: 'queries-open-to-everyone',
+    severity: 'warning',
+    message:
+      `grant ${id} of VIEW_QUERIES to everyone shows everybody the text of everybody's statements, with their literals, and other people's ` +
+      'filters and masks in the plans',
+  }));
 }
 
 function unwritableNames({ settings }: Snapshot, { principals, reachesSomething }: IntentSets): Finding[] {

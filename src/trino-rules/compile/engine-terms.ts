@@ -43,6 +43,11 @@ export const WRITTEN: Readonly<Record<Privilege, Written>> = {
   GRANT_SELECT: { gives: ['SELECT', 'GRANT_SELECT'], takes: ['GRANT_SELECT'] },
   EXECUTE_FUNCTION: { gives: ['function'], takes: ['function'] },
   CALL_PROCEDURE: { gives: ['procedure'], takes: ['procedure'] },
+  // Rights over the engine itself: see `engine-rights.ts`.
+  VIEW_QUERIES: { gives: [], takes: [] },
+  KILL_QUERIES: { gives: [], takes: [] },
+  READ_SYSTEM_INFORMATION: { gives: [], takes: [] },
+  WRITE_SYSTEM_INFORMATION: { gives: [], takes: [] },
 };
 
 /** The schemas of the catalog `system` that the engine filters per person. */

@@ -2,6 +2,7 @@ import type { Node } from '../model/node.js';
 import type { Privilege } from '../model/privilege.js';
 import type { Snapshot } from '../model/snapshot.js';
 import { Bitset } from './bitset.js';
+import { engineRights, type EngineRights } from './engine-rights.js';
 import { FILTERED_SYSTEM_SCHEMAS, hasEffect, ROUTINE_PRIVILEGES, TABLE_PRIVILEGES } from './engine-terms.js';
 import { NodeAccess, type AccessEntry } from './node-access.js';
 import { indexPrincipals, type PrincipalIndex } from './principal-index.js';
@@ -21,8 +22,9 @@ export interface NamedNode {
 /** The intent for all users at once: the same answers as `intentAt`, as sets. */
 export interface IntentSets {
   principals: PrincipalIndex;
-  /** Service accounts, and every principal with any access. */
+  /** Service accounts, and every principal with any access that statements use. */
   reachesSomething: Bitset;
+  engine: EngineRights;
   /** Above every named catalog, `system` among them; the nodes below are computed while they are walked, and not kept. */
   root: NamedNode;
   /** Whether any grant is about functions and procedures. */
@@ -34,6 +36,7 @@ export interface IntentSets {
 /** Computes the access of all users at all nodes. */
 export function intentSets(snapshot: Snapshot): IntentSets {
   const principals = indexPrincipals(snapshot);
+  const engine = engineRights(snapshot, principals);
   const entries = accessEntries(snapshot, principals);
   const outweighed = outweighedRoutines(entries, principals);
   const tree = resourceTree([...entries, ...outweighed]);
@@ -41,7 +44,7 @@ export function intentSets(snapshot: Snapshot): IntentSets {
   const modes = new Map([...tree.children].map(([name, node]) => [name, modesIn(node, root.access, principals)]));
   const reachesSomething = [...modes.values()].reduce(
     (all, mode) => all.or(mode.all).or(mode.readOnly),
-    principals.serviceAccounts,
+    principals.serviceAccounts.or(engine.kill),
   );
   addSystem(tree, reachesSomething);
   modes.set('system', { all: principals.none, readOnly: reachesSomething });
@@ -49,6 +52,7 @@ export function intentSets(snapshot: Snapshot): IntentSets {
   return {
     principals,
     reachesSomething,
+    engine,
     root,
     hasRoutines: entries.some(givesRoutines),
     catalogModes: (catalog) => modes.get(catalog) ?? { all: principals.none, readOnly: principals.none },
@@ -103,9 +107,9 @@ function accessEntries(snapshot: Snapshot, principals: PrincipalIndex): AccessEn
         };
     }
   });
-  return [...writable, ...readable, ...grants, ...policies].filter(
-    ({ resource: { catalog } }) => catalog !== metadataCatalog && catalog !== 'system',
-  );
+  const isOfData = ({ resource: { catalog, engine } }: { resource: Node }): boolean =>
+    engine === undefined && catalog !== metadataCatalog && catalog !== 'system';
+  return [...writable, ...readable, ...grants, ...policies].filter(isOfData);
 }
 
 const READ: readonly Privilege[] = ['SELECT'];

@@ -3,7 +3,8 @@ import type { Principal } from './principal.js';
 import { Principals } from './principals.js';
 import { PRIVILEGE_TERMS, PRIVILEGES, taken, withContained, type Privilege } from './privilege.js';
 import { columnOf, isAboutData, isAtNode, type NodeQuestion, type Question } from './question.js';
-import { rightIntent } from './rights.js';
+import { grantedIntent, type RightIntent, rightIntent } from './rights.js';
+import { grantedOnEngine } from './granted-right.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy } from './snapshot.js';
 
 export interface Decision {
@@ -25,10 +26,9 @@ export function decide(
   question: Question,
   principals = new Principals(snapshot),
 ): Decision {
-  if (!isAtNode(question)) {
-    const intent = rightIntent(snapshot, principal, question);
-    return { allowed: intent.isHeld, grants: intent.grants, denies: [], intent };
-  }
+  const granted = grantedOnEngine(question);
+  if (granted !== null) return decisionOf(grantedIntent(snapshot, principal, granted, principals));
+  if (!isAtNode(question)) return decisionOf(rightIntent(snapshot, principal, question));
   const intent = intentAt(snapshot, principal, question.resource, principals);
   const held = accessToColumn(intent, columnOf(question)).privileges;
   return {
@@ -51,6 +51,10 @@ function taking(
   if (isAboutData(question)) return denies;
   const around = restrictionsAround(snapshot, principal, question.resource, principals);
   return [...denies, ...around.filter(({ source }) => denies.every((deny) => deny.source !== source))];
+}
+
+function decisionOf(intent: RightIntent): Decision {
+  return { allowed: intent.isHeld, grants: intent.grants, denies: intent.policies, intent };
 }
 
 /** The privileges each of which is what is asked about. */

@@ -126,7 +126,10 @@ export function reachesSomething(snapshot: Snapshot, principal: Principal): bool
   // A deny reaches down, so what is left of a grant anywhere is left on the node that it names.
   return snapshot.grants.some(
     ({ resource }) =>
-      resource.catalog !== 'system' && intentAt(snapshot, principal, resource, principals).privileges.length > 0,
+      resource.catalog !== 'system' &&
+      intentAt(snapshot, principal, resource, principals).privileges.some(
+        (privilege) => PRIVILEGE_TERMS[privilege].usedByStatements,
+      ),
   );
 }
 

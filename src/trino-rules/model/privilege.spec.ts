@@ -3,7 +3,7 @@ import { compile } from '../compile/compile.js';
 import { Evaluator } from '../engine/evaluator.js';
 import { checkRules } from '../verify/check.js';
 import { decide } from './decision.js';
-import { kindOf, type Node } from './node.js';
+import { kindOf, type Node, nodeText } from './node.js';
 import {
   isOverData,
   isOverRoutines,
@@ -16,15 +16,17 @@ import {
 } from './privilege.js';
 
 /** One of each kind, from the widest down. */
-const NODES = ['sales', 'sales.eu', 'sales.eu.orders', 'sales.eu.query()'].map((path) => ({ path, node: at(path) }));
-const everyOne = NODES.flatMap(({ path, node }) => privilegesOn(node).map((privilege) => ({ privilege, path, node })));
+const NODES: Node[] = [...['sales', 'sales.eu', 'sales.eu.orders', 'sales.eu.query()'].map(at), { engine: true }];
+const everyOne = NODES.flatMap((node) =>
+  privilegesOn(node).map((privilege) => ({ privilege, path: nodeText(node), node })),
+);
 const EXECUTE = { about: 'queries', right: 'execute' } as const;
 const ana = { type: 'user', id: 1 } as const;
 
 // Decision, compiler and proof each know privileges by themselves: one that any of them leaves out shows here.
 describe('every privilege, on every level', () => {
-  it.each(everyOne)('$privilege on $path, granted alone, is what it asks about', ({ privilege, path, node }) => {
-    const snapshot = aSnapshot().user('ana').may(privilege, path).snapshot();
+  it.each(everyOne)('$privilege on $path, granted alone, is what it asks about', ({ privilege, node }) => {
+    const snapshot = aSnapshot().user('ana').may(privilege, node).snapshot();
     const question = PRIVILEGE_TERMS[privilege].asks(node);
     const { document, text } = compile(snapshot);
 
@@ -34,8 +36,8 @@ describe('every privilege, on every level', () => {
     expect(checkRules(text, snapshot)).toEqual([]);
   });
 
-  it.each(everyOne)('$privilege on $path, denied, is lost with what it takes', ({ privilege, path, node }) => {
-    const snapshot = aSnapshot().user('ana').may(privilegesOn(node).join(), path).mayNot(path, privilege).snapshot();
+  it.each(everyOne)('$privilege on $path, denied, is lost with what it takes', ({ privilege, node }) => {
+    const snapshot = aSnapshot().user('ana').may(privilegesOn(node).join(), node).mayNot(node, privilege).snapshot();
     // A deny of a right over data takes routines, too: restrictions win.
     const lost = new Set([...taken([privilege]), ...(isOverData(privilege) ? PRIVILEGES.filter(isOverRoutines) : [])]);
     const evaluator = new Evaluator(compile(snapshot).document);
@@ -52,7 +54,7 @@ describe('every privilege, on every level', () => {
   });
 
   it.each(PRIVILEGES)('%s is refused on a level that it is not for', (privilege) => {
-    const levels: Node[] = [{}, ...NODES.map(({ node }) => node)];
+    const levels: Node[] = [{}, ...NODES];
     const refused = levels.filter((node) => privilegesProblem([privilege], node)?.startsWith(privilege));
     expect(refused.map(kindOf)).toEqual(
       levels.map(kindOf).filter((kind) => !PRIVILEGE_TERMS[privilege].on.includes(kind)),

@@ -1,5 +1,6 @@
 import type { TablePrivilege } from '../document/rules-document.js';
 import { kindOf, LEVELS, type Node, type NodeKind } from './node.js';
+import type { PolicyPrincipal } from './principal.js';
 import type { Question, RoutineQuestion } from './question.js';
 
 /** What can be granted and denied, in the order in which it is written. One more needs its terms below, and the compiler's own. */
@@ -12,6 +13,10 @@ export const PRIVILEGES = [
   'GRANT_SELECT',
   'EXECUTE_FUNCTION',
   'CALL_PROCEDURE',
+  'VIEW_QUERIES',
+  'KILL_QUERIES',
+  'READ_SYSTEM_INFORMATION',
+  'WRITE_SYSTEM_INFORMATION',
 ] as const;
 
 export type Privilege = (typeof PRIVILEGES)[number];
@@ -24,6 +29,8 @@ export interface PrivilegeTerms {
   family: PrivilegeFamily;
   /** The kinds of nodes on which it can be granted and denied. */
   on: readonly NodeKind[];
+  /** The types of principals that it can be granted to; a deny may name any. */
+  to: readonly PolicyPrincipal['type'][];
   /** All that a grant of it gives besides. */
   contains: readonly Privilege[];
   /** All that a deny of it takes besides. */
@@ -36,6 +43,8 @@ export interface PrivilegeTerms {
   runs: RoutineQuestion['kind'] | null;
   /** The catalog mode without which the engine does not let it be used; null: no catalog is needed. */
   mode: 'read-only' | 'all' | null;
+  /** Whether a statement uses it, so that its holders execute queries (access model, section 1). */
+  usedByStatements: boolean;
   /** Whether the engine checks columns: reading them, also for the readers of one's views. */
   readsColumns: boolean;
   /** What is asked about who has it at a node, or at a column in its tables. */
@@ -44,16 +53,20 @@ export interface PrivilegeTerms {
   phrase: string;
 }
 
+const ANYBODY: PrivilegeTerms['to'] = ['user', 'group', 'engine', 'everyone'];
+
 function onTables(privilege: TablePrivilege, phrase: string) {
   return {
     family: 'table',
     on: LEVELS,
+    to: ANYBODY,
     contains: [],
     takes: [],
     onTables: privilege,
     ownsSchemas: false,
     runs: null,
     mode: 'all',
+    usedByStatements: true,
     readsColumns: false,
     asks: (resource, column) => ({ about: 'privilege', resource, privilege, column }),
     phrase,
@@ -65,14 +78,35 @@ function onRoutines(kind: RoutineQuestion['kind'], phrase: string) {
   return {
     family: 'routine',
     on: ['everything', 'catalog', 'schema', 'routine'],
+    to: ANYBODY,
     contains: [],
     takes: [],
     onTables: null,
     ownsSchemas: false,
     runs: kind,
     mode: 'read-only',
+    usedByStatements: true,
     readsColumns: false,
     asks: (resource) => ({ about: 'routine', kind, resource, privilege: 'EXECUTE' }),
+    phrase,
+  } as const satisfies PrivilegeTerms;
+}
+
+/** Of the engine itself, where it is no right over data. */
+function onEngine(question: Question, phrase: string) {
+  return {
+    family: 'engine',
+    on: ['engine'],
+    to: ANYBODY,
+    contains: [],
+    takes: [],
+    onTables: null,
+    ownsSchemas: false,
+    runs: null,
+    mode: null,
+    usedByStatements: false,
+    readsColumns: false,
+    asks: () => question,
     phrase,
   } as const satisfies PrivilegeTerms;
 }
@@ -94,6 +128,18 @@ export const PRIVILEGE_TERMS: Readonly<Record<Privilege, PrivilegeTerms>> = {
   GRANT_SELECT: { ...onTables('GRANT_SELECT', 'have GRANT_SELECT on'), contains: ['SELECT'], readsColumns: true },
   EXECUTE_FUNCTION: onRoutines('function', 'execute functions of'),
   CALL_PROCEDURE: onRoutines('procedure', 'call procedures of'),
+  VIEW_QUERIES: onEngine({ about: 'queries', right: 'view' }, "view other people's queries on"),
+  // `CALL system.runtime.kill_query` is a statement.
+  KILL_QUERIES: {
+    ...onEngine({ about: 'queries', right: 'kill' }, "kill other people's queries on"),
+    usedByStatements: true,
+  },
+  READ_SYSTEM_INFORMATION: onEngine({ about: 'system-information', right: 'read' }, 'read the system information of'),
+  // It shuts nodes down.
+  WRITE_SYSTEM_INFORMATION: {
+    ...onEngine({ about: 'system-information', right: 'write' }, 'write the system information of'),
+    to: ['user', 'engine'],
+  },
 };
 
 /** In the order of `PRIVILEGES`, each once. */
@@ -113,6 +159,22 @@ export function privilegesProblem(privileges: readonly Privilege[], node: Node):
   if (misplaced.length === 0) return null;
   return `${misplaced.join(', ')} cannot be given on ${KIND_TEXTS[kindOf(node)]}${open.length > 0 ? `, which has ${open.join(', ')}` : ''}`;
 }
+
+/** Why a grant of these cannot name a principal; null: it can. */
+export function holderProblem(privileges: readonly Privilege[], { type }: PolicyPrincipal): string | null {
+  const refused = privileges.filter((privilege) => !PRIVILEGE_TERMS[privilege].to.includes(type));
+  const [first] = refused;
+  if (first === undefined) return null;
+  const holders = PRIVILEGE_TERMS[first].to.map((each) => HOLDER_TEXTS[each]);
+  return `${refused.join(', ')} can be granted to ${holders.join(' or ')} alone`;
+}
+
+const HOLDER_TEXTS: Readonly<Record<PolicyPrincipal['type'], string>> = {
+  user: 'a user',
+  group: 'a group',
+  engine: 'an engine principal',
+  everyone: 'everyone',
+};
 
 const KIND_TEXTS: Readonly<Record<NodeKind, string>> = {
   everything: 'everything',

@@ -17,6 +17,7 @@ export function restrictionProblem(node: Node): string | null {
  */
 export function closedProblem(node: Node, metadataCatalog: string | null): string | null {
   const { catalog, schema } = node;
+  if (node.engine === true) return null;
   if (!(isInTree(node) || node.routine !== undefined) || catalog === undefined)
     return `nothing can be given on ${nodeText(node) || 'everything'} yet`;
   if (catalog === metadataCatalog) return `nobody may be given anything in ${catalog}, the service's own catalog`;

@@ -2,7 +2,8 @@ import { MARKER } from '../document/rules-document.js';
 import { intentAt, NO_ENTRIES, OPEN_SYSTEM_SCHEMAS, reachesSomething, type Intent } from './intent.js';
 import type { Principal } from './principal.js';
 import { isServiceAccount, Principals } from './principals.js';
-import { PRIVILEGE_TERMS } from './privilege.js';
+import { PRIVILEGE_TERMS, taken, withContained } from './privilege.js';
+import type { GrantedRight } from './granted-right.js';
 import type { RightQuestion } from './question.js';
 import type { Snapshot } from './snapshot.js';
 
@@ -11,14 +12,13 @@ export interface RightIntent extends Intent {
   isHeld: boolean;
 }
 
-/** Everything that holds for `principal` about a right. Rights follow from the settings and from what is granted on data. */
+/** Everything that holds for `principal` about a right that is not granted: it follows from the settings, or from other access. */
 export function rightIntent(snapshot: Snapshot, principal: Principal, question: RightQuestion): RightIntent {
   switch (question.about) {
     case 'catalog-mode':
       return held(catalogMode(snapshot, principal, question.resource.catalog) === question.mode, null);
     case 'queries':
-      // Nobody views or kills another's queries.
-      return held(question.right === 'execute' && reachesSomething(snapshot, principal), 'reaches-something');
+      return held(reachesSomething(snapshot, principal), 'reaches-something');
     case 'impersonation':
       return held(becomes(snapshot, principal, question.newUser), 'service-account');
     case 'system-information':
@@ -28,6 +28,22 @@ export function rightIntent(snapshot: Snapshot, principal: Principal, question: 
         ? systemProperty(snapshot, principal, question.property)
         : held(isServiceAccount(snapshot, principal) && isServed(snapshot, question.catalog), 'service-account');
   }
+}
+
+/** The same of a right that is granted beside the tree; of the policies, only the denies that take it. */
+export function grantedIntent(
+  snapshot: Snapshot,
+  principal: Principal,
+  { resource, privilege }: GrantedRight,
+  principals: Principals,
+): RightIntent {
+  const { privileges, grants, policies } = intentAt(snapshot, principal, resource, principals);
+  return {
+    isHeld: privileges.includes(privilege),
+    grants: grants.filter(({ source }) => withContained(source.privileges).has(privilege)),
+    policies: policies.filter(({ source }) => source.kind === 'deny' && taken(source.privileges).has(privilege)),
+    standing: null,
+  };
 }
 
 /** The widest thing that a principal may do anywhere in a catalog decides in which mode it is entered. */

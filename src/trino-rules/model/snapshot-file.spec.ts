@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { SETTINGS } from '../../../test/support/snapshots/snapshot-builder.js';
 import { anySnapshot } from '../../../test/support/snapshots/any-snapshot.js';
-import { PRIVILEGES } from './privilege.js';
+import { privilegesOn } from './privilege.js';
 import { readSnapshot, writeSnapshot } from './snapshot-file.js';
 
 const AT = new Date('2026-11-20T00:00:00.000Z');
@@ -234,7 +234,7 @@ describe('a snapshot file', () => {
     const reading = read(policy({ kind: 'deny' }));
 
     expect(reading).toMatchObject({
-      snapshot: { policies: [{ privileges: PRIVILEGES }] },
+      snapshot: { policies: [{ privileges: privilegesOn({ catalog: 'sales' }) }] },
     });
   });
 

@@ -1,6 +1,6 @@
 import { resourceNameProblem } from '../../kernel/name.js';
 import { type Level, LEVELS, misplacedField, NODE_FIELDS, type NodeFields, nodeOf, type Node } from './node.js';
-import { orderedPrivileges, privilegesOn, type Privilege } from './privilege.js';
+import { holderProblem, orderedPrivileges, privilegesOn, type Privilege } from './privilege.js';
 import { closedProblem, type ColumnResource, restrictionProblem } from './resource.js';
 import type { SnapshotDecoder } from './snapshot-decoder.js';
 import type { SnapshotNames } from './snapshot-names.js';
@@ -19,11 +19,14 @@ export class SnapshotRows {
     const row = this.form.object(value, path, GRANT_KEYS);
     const principal = this.names.subject(row.principal, `${path}.principal`);
     const resource = this.resource(row.resource, `${path}.resource`);
+    const privileges = this.privileges(row.privileges, `${path}.privileges`, privilegesOn(resource));
+    const problem = holderProblem(privileges, principal);
+    if (problem !== null) this.form.refuse(`${path}.principal`, problem);
     return {
       id,
       principal,
       resource,
-      privileges: this.privileges(row.privileges, `${path}.privileges`, privilegesOn(resource)),
+      privileges,
       expiresAt: this.instant(row.expires_at, `${path}.expires_at`),
       revokedAt: this.instant(row.revoked_at, `${path}.revoked_at`),
     };

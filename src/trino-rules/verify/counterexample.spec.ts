@@ -204,7 +204,7 @@ describe('a counterexample', () => {
     [
       'system information',
       first('system_information', { allow: ['write'] }),
-      /^ana.* may not write system information \(nobody may\)/m,
+      /^ana.* may not write system information \(no grant gives it\)/m,
     ],
   ])('reports %s', (_name, change, message) => {
     const findings = judged(change);

@@ -2,6 +2,7 @@ import type { EngineSets } from '../engine/engine-sets.js';
 import { SchemaComparison } from '../engine/schema-comparison.js';
 import { SchemaTables } from '../engine/schema-tables.js';
 import { addWord, bitset, membersOf, wordAt, type Bitset } from '../engine/sparse-bitset.js';
+import { type Privilege, PRIVILEGE_TERMS } from '../model/privilege.js';
 import type { Snapshot } from '../model/snapshot.js';
 import { entriesByNode, systemEntries, type EntryNode } from './access-entries.js';
 import type { Differences } from './differences.js';
@@ -13,14 +14,16 @@ import type { PrincipalIndex } from './principal-index.js';
  * Evaluates the rules for all users on every node: each that the grants name, each that a rule's patterns allow in any
  * combination, and one fresh name at each level, which represents all unnamed ones. Rules cannot tell any
  * further node from one of these, so that nothing is left out.
- * @returns users that reach anything by the grants: service accounts, and users with access anywhere
  * @param routines by which a catalog is entered, too
+ * @param onEngine users by their privileges on the engine
+ * @returns users that reach anything by the grants: service accounts, and users with anything that statements use
  */
 export function proveData(
   engine: EngineSets,
   snapshot: Snapshot,
   principals: PrincipalIndex,
   routines: ExpectedRoutines,
+  onEngine: ReadonlyMap<Privilege, Bitset>,
   differences: Differences,
 ): Bitset {
   const { everyWord, width, people, fresh } = engine;
@@ -40,6 +43,9 @@ export function proveData(
     const { any } = proveCatalog(catalog, entries.get(catalog));
     for (const index of everyWord) addWord(reaching, index, wordAt(any, index));
   }
+  for (const [privilege, users] of onEngine)
+    if (PRIVILEGE_TERMS[privilege].usedByStatements)
+      for (const index of everyWord) addWord(reaching, index, wordAt(users, index));
   // Access to `system` follows from all the rest.
   proveCatalog(SYSTEM, systemEntries(membersOf(reaching)));
   return reaching;

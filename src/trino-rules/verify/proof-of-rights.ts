@@ -3,6 +3,8 @@ import { MARKER } from '../document/rules-document.js';
 import { everyRight, holders, type Right } from '../engine/rights.js';
 import { wordAt, bitset, type Bitset } from '../engine/sparse-bitset.js';
 import { onlyFreshName } from '../engine/unnamed.js';
+import type { Privilege } from '../model/privilege.js';
+import { isKilling } from '../model/granted-right.js';
 import { canBeImpersonated } from '../model/rights.js';
 import type { Snapshot } from '../model/snapshot.js';
 import type { Differences } from './differences.js';
@@ -21,7 +23,7 @@ export function proveRights(
   differences: Differences,
 ): void {
   const expected = new ExpectedRights(engine, snapshot, principals, by);
-  const asked = { properties: snapshot.settings.sessionProperties, routines: by.routines.nodes };
+  const asked = { properties: snapshot.settings.sessionProperties, routines: [...by.routines.nodes, KILL_QUERY] };
   for (const right of everyRight([engine], asked, onlyFreshName(engine.patterns))) {
     differences.compare(() => right, engine.everyWord, holders(engine, right), expected.holders(right));
   }
@@ -31,11 +33,17 @@ interface RightSources {
   /** Users that reach anything: see `proveData`. */
   reaching: Bitset;
   routines: ExpectedRoutines;
+  /** By their privileges on the engine. */
+  onEngine: ReadonlyMap<Privilege, Bitset>;
 }
+
+/** Asked about also where no rule names it: it can be granted. */
+const KILL_QUERY = { catalog: 'system', schema: 'runtime', routine: 'kill_query' };
 
 class ExpectedRights {
   private readonly reaching: Bitset;
   private readonly routines: ExpectedRoutines;
+  private readonly onEngine: ReadonlyMap<Privilege, Bitset>;
   private readonly own: Bitset;
   private readonly serviceAccounts: Bitset;
   private readonly activePeople: Bitset;
@@ -47,10 +55,11 @@ class ExpectedRights {
     private readonly engine: EngineSets,
     private readonly snapshot: Snapshot,
     principals: PrincipalIndex,
-    { reaching, routines }: RightSources,
+    { reaching, routines, onEngine }: RightSources,
   ) {
     this.reaching = reaching;
     this.routines = routines;
+    this.onEngine = onEngine;
     const { width, people, rules } = engine;
     const { ownAccount, writableCatalogs, readableCatalogs, metadataCatalog } = snapshot.settings;
     this.own = bitset(width, people.named(ownAccount));
@@ -68,15 +77,15 @@ class ExpectedRights {
   holders(right: Right): Bitset | null {
     switch (right.about) {
       case 'queries':
-        // Users that reach anything may execute; no user may view or kill another's query.
-        return right.right === 'execute' ? this.reaching : null;
+        return right.right === 'execute' ? this.reaching : this.holding(OF_QUERIES[right.right]);
       case 'impersonation':
         return this.mayBecome(right.newUser) ? this.own : null;
       case 'routine':
+        if (isKilling(right)) return this.holding('KILL_QUERIES');
         // Nobody passes on a right to execute, or owns a function.
         return right.privilege === 'EXECUTE' ? this.routines.holders(right.kind, right.resource) : null;
       case 'system-information':
-        return null;
+        return this.holding(OF_SYSTEM_INFORMATION[right.right]);
       case 'session-property':
         return right.catalog === null
           ? this.systemProperty(right.property)
@@ -84,6 +93,10 @@ class ExpectedRights {
             ? this.serviceAccounts
             : null;
     }
+  }
+
+  private holding(privilege: Privilege): Bitset | null {
+    return this.onEngine.get(privilege) ?? null;
   }
 
   /** Only Grantline's own account impersonates: an active user with any access. */
@@ -102,6 +115,9 @@ class ExpectedRights {
     return isOpen ? this.reaching : this.serviceAccounts;
   }
 }
+
+const OF_QUERIES = { view: 'VIEW_QUERIES', kill: 'KILL_QUERIES' } as const;
+const OF_SYSTEM_INFORMATION = { read: 'READ_SYSTEM_INFORMATION', write: 'WRITE_SYSTEM_INFORMATION' } as const;
 
 function has(words: Bitset, position: number): boolean {
   return (wordAt(words, position >>> 5) & (1 << (position & 31))) !== 0;

@@ -9,6 +9,7 @@ import { namesOf } from '../model/node.js';
 import type { Snapshot } from '../model/snapshot.js';
 import { Counterexamples } from './counterexample.js';
 import { Differences } from './differences.js';
+import { expectedOnEngine } from './expected-engine.js';
 import { ExpectedRoutines } from './expected-routines.js';
 import { PrincipalIndex } from './principal-index.js';
 import { proveData } from './proof-of-data.js';
@@ -27,8 +28,9 @@ export function prove(engine: EngineSets, snapshot: Snapshot, principals: Princi
   const strangers = engine.people.strangers.map((name) => ({ kind: 'stranger', name }) as const);
   const differences = new Differences([...principals.subjects, ...strangers], MAX_COUNTEREXAMPLES);
   const routines = new ExpectedRoutines(snapshot, principals, engine.width);
-  const reaching = proveData(engine, snapshot, principals, routines, differences);
-  proveRights(engine, snapshot, principals, { reaching, routines }, differences);
+  const onEngine = expectedOnEngine(snapshot, principals, engine.width);
+  const reaching = proveData(engine, snapshot, principals, routines, onEngine, differences);
+  proveRights(engine, snapshot, principals, { reaching, routines, onEngine }, differences);
   return findingsOf(differences, engine, snapshot);
 }
 

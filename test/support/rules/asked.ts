@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { decide } from '../../../src/trino-rules/model/decision.js';
 import { type Access, NO_ACCESS } from '../../../src/trino-rules/model/intent.js';
-import { nodeOf, type Node } from '../../../src/trino-rules/model/node.js';
+import { isInTree, kindOf, nodeOf, type Node } from '../../../src/trino-rules/model/node.js';
 import type { Principal } from '../../../src/trino-rules/model/principal.js';
 import { isOverData, PRIVILEGE_TERMS, type Privilege, privilegesOn } from '../../../src/trino-rules/model/privilege.js';
 import type { Snapshot } from '../../../src/trino-rules/model/snapshot.js';
@@ -20,10 +20,12 @@ export const principals = (snapshot: Snapshot): Principal[] => [
   ...engines(snapshot),
 ];
 
-/** Every named node, one unnamed below each, and the catalogs that only settings name. */
+/** Every named node, one unnamed below each in the tree, and the catalogs that only settings name. */
 export const nodes = ({ grants, policies, settings }: Snapshot): Node[] => {
-  const named = [...grants, ...policies].flatMap(
-    ({ resource: { catalog = 'any', schema, table, routine } }): Node[] => [
+  const named = [...grants, ...policies].flatMap(({ resource }): Node[] => {
+    const { catalog = 'any', schema, table, routine } = resource;
+    if (['engine', 'acting'].includes(kindOf(resource))) return [nodeOf(resource)];
+    return [
       ...[nodeOf({ catalog }), nodeOf({ catalog, schema }), nodeOf({ catalog, schema, table, routine })],
       { catalog, schema: 'any' },
       ...(schema === undefined
@@ -32,8 +34,8 @@ export const nodes = ({ grants, policies, settings }: Snapshot): Node[] => {
             { catalog, schema, table: 'any' },
             { catalog, schema, routine: 'any' },
           ]),
-    ],
-  );
+    ];
+  });
   const catalogs = [...settings.writableCatalogs, ...settings.readableCatalogs];
   const all = [...named, ...catalogs.map((catalog) => ({ catalog }))];
   return [...new Map(all.map((node) => [JSON.stringify(node), node])).values()];
@@ -54,7 +56,7 @@ const anyAsked = (snapshot: Snapshot): fc.Arbitrary<Asked> =>
     .chain((resource) =>
       fc.record({
         resource: fc.constant(resource),
-        column: fc.constantFrom(undefined, 'id', 'i', 'größe'),
+        column: isInTree(resource) ? fc.constantFrom(undefined, 'id', 'i', 'größe') : fc.constant(undefined),
         privilege: fc.constantFrom(...privilegesOn(resource)),
       }),
     );

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { PolicyPrincipal, Principal } from '../../../src/trino-rules/model/principal.js';
-import { isOverData, type Privilege, privilegesOn } from '../../../src/trino-rules/model/privilege.js';
+import { holderProblem, isOverData, type Privilege, privilegesOn } from '../../../src/trino-rules/model/privilege.js';
 import { nodeOf, type Node } from '../../../src/trino-rules/model/node.js';
 import type {
   Snapshot,
@@ -130,12 +130,16 @@ export function anySnapshot(kinds = EVERY_KIND, vocabulary = VOCABULARY): fc.Arb
 export function anySnapshotWithGrantsToEveryone(): fc.Arbitrary<Snapshot> {
   return anySnapshot().map(({ grants, ...rest }) => ({
     ...rest,
-    grants: grants.map((grant) => (grant.id % 4 === 0 ? { ...grant, principal: { type: 'everyone' } } : grant)),
+    grants: grants.map((grant) =>
+      grant.id % 4 === 0 && holderProblem(grant.privileges, EVERYONE) === null
+        ? { ...grant, principal: EVERYONE }
+        : grant,
+    ),
   }));
 }
 
-/** The same without functions and procedures, which no import says yet. */
-export function anySnapshotWithoutRoutines(): fc.Arbitrary<Snapshot> {
+/** The same without rights beside data, which no import says yet. */
+export function anySnapshotOfData(): fc.Arbitrary<Snapshot> {
   const isLeft = ({ privileges }: { privileges: readonly Privilege[] }): boolean => privileges.length > 0;
   const left = <T extends { privileges: readonly Privilege[] }>(row: T): T => ({
     ...row,
@@ -182,13 +186,17 @@ function anyResource({ names }: Parts): fc.Arbitrary<Node> {
   );
 }
 
-/** A table's, or a routine beside it. */
+/** On which grants and denies can stand, and no other policy. */
+const BESIDE_TREE: fc.Arbitrary<Node> = fc.constant({ engine: true });
+
+/** A table's, a routine beside it, or what is beside the tree. */
 function anyNode(stuff: Parts): fc.Arbitrary<Node> {
-  return fc
+  const inCatalog = fc
     .tuple(anyResource(stuff), fc.nat(5))
     .map(([{ catalog, schema, table }, chance]) =>
       nodeOf(chance === 0 ? { catalog, schema, routine: table } : { catalog, schema, table }),
     );
+  return fc.oneof({ weight: 7, arbitrary: inCatalog }, BESIDE_TREE);
 }
 
 function privilegesAt(node: Node, maxLength = Infinity): fc.Arbitrary<Privilege[]> {
@@ -198,16 +206,17 @@ function privilegesAt(node: Node, maxLength = Infinity): fc.Arbitrary<Privilege[
 
 function anyGrant(stuff: Parts): fc.Arbitrary<SnapshotGrant> {
   const moment = fc.constantFrom(-1, 0, 1).map((millis) => new Date(NOW.getTime() + millis));
-  return anyNode(stuff).chain((resource) =>
-    fc.record({
-      id: fc.constant(0),
-      principal: anyPrincipal(stuff),
-      resource: fc.constant(resource),
-      privileges: privilegesAt(resource),
-      expiresAt: fc.oneof({ weight: 4, arbitrary: fc.constant(null) }, moment),
-      revokedAt: fc.oneof({ weight: 9, arbitrary: fc.constant(null) }, fc.constant(new Date(NOW.getTime() - 1))),
-    }),
+  const place = anyNode(stuff).chain((resource) =>
+    fc
+      .record({ principal: anyPrincipal(stuff), privileges: privilegesAt(resource) })
+      .filter(({ principal, privileges }) => holderProblem(privileges, principal) === null)
+      .map((row) => ({ ...row, resource })),
   );
+  const row = fc.record({
+    expiresAt: fc.oneof({ weight: 4, arbitrary: fc.constant(null) }, moment),
+    revokedAt: fc.oneof({ weight: 9, arbitrary: fc.constant(null) }, fc.constant(new Date(NOW.getTime() - 1))),
+  });
+  return fc.tuple(place, row).map(([given, when]) => ({ id: 0, ...given, ...when }));
 }
 
 function anyPolicy(stuff: Parts): fc.Arbitrary<SnapshotPolicy> {
@@ -244,6 +253,8 @@ function anySettings({ names }: Parts): fc.Arbitrary<SnapshotSettings> {
     sessionProperties: fc.subarray(['query_max_run_time', 'hide_inaccessible_columns']),
   });
 }
+
+const EVERYONE: PolicyPrincipal = { type: 'everyone' };
 
 const mostly = fc.oneof({ weight: 7, arbitrary: fc.constant(true) }, fc.constant(false));
 

@@ -75,3 +75,18 @@ export function snapshotOfSimilarTables(): Snapshot {
   builder.group('closers', ['bo', 'cy', 'hal']).may('SELECT', 'shop').mayNot('shop.eu.orders').mayNot('shop.us.orders');
   return builder.snapshot();
 }
+
+/** Rights beside data: each is held by somebody without the others, and denied to somebody who was granted it. */
+export function snapshotOfRights(): Snapshot {
+  const engine = { engine: true } as const;
+  const builder = aSnapshot().user('ana').may('SELECT', 'sales').may('VIEW_QUERIES', engine);
+  builder.user('bo').may('VIEW_QUERIES, KILL_QUERIES', engine).mayNot(engine, 'VIEW_QUERIES');
+  builder.user('cy').may('READ_SYSTEM_INFORMATION, WRITE_SYSTEM_INFORMATION', engine);
+  builder.user('dee').may('KILL_QUERIES', engine, { expiresAt: NOW }).may('VIEW_QUERIES', engine, { revokedAt: NOW });
+  builder.engine('warden').may('KILL_QUERIES', engine);
+  builder.group('operators', ['eve', 'fay', 'gus'], ['prometheus', 'old_bot']).deactivated('gus');
+  builder.may('KILL_QUERIES, READ_SYSTEM_INFORMATION', engine);
+  builder.user('fay').mayNot(engine);
+  builder.engine('prometheus').mayNot(engine, 'KILL_QUERIES').engine('unknown').mayNot(engine);
+  return builder.snapshot();
+}

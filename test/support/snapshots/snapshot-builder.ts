@@ -26,7 +26,7 @@ export const SETTINGS: SnapshotSettings = {
 /**
  * Builds a small snapshot: a call selects a subject, the next ones add its grants and policies.
  * Users are created when they are first named. Paths are written `catalog.schema.table`, of a routine `catalog.schema.routine()`;
- * an empty one is everything.
+ * an empty one is everything. Nodes beside the tree are written as they are.
  */
 export function aSnapshot(): SnapshotBuilder {
   return new SnapshotBuilder();
@@ -63,7 +63,7 @@ class SnapshotBuilder {
   }
 
   /** `privileges` as in `SELECT, INSERT`. */
-  may(privileges: string, path: string, when: { expiresAt?: Date; revokedAt?: Date } = {}): this {
+  may(privileges: string, path: string | Node, when: { expiresAt?: Date; revokedAt?: Date } = {}): this {
     const { expiresAt = null, revokedAt = null } = when;
     const id = this.grants.length + 1;
     this.grants.push({
@@ -77,8 +77,11 @@ class SnapshotBuilder {
     return this;
   }
 
-  mayNot(path: string, privileges = privilegesOn(at(path)).join(), ...except: Principal[]): this {
-    return this.policy({ ...this.about(except), kind: 'deny', resource: at(path), privileges: read(privileges) });
+  /** Without privileges: all that can be given there. */
+  mayNot(path: string | Node, privileges?: string, ...except: Principal[]): this {
+    const resource = at(path);
+    const denied = privileges === undefined ? privilegesOn(resource) : read(privileges);
+    return this.policy({ ...this.about(except), kind: 'deny', resource, privileges: denied });
   }
 
   seesOnly(path: string, expression: string, ...except: Principal[]): this {
@@ -133,7 +136,8 @@ class SnapshotBuilder {
 }
 
 /** The node of a path. */
-export function at(path: string): Node {
+export function at(path: string | Node): Node {
+  if (typeof path !== 'string') return path;
   const [catalog, schema, name] = path === '' ? [] : path.split('.');
   return nodeOf(
     name?.endsWith('()') ? { catalog, schema, routine: name.slice(0, -2) } : { catalog, schema, table: name },

@@ -5,6 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import {
   snapshotOfEveryFeature,
+  snapshotOfRights,
   snapshotOfRoutines,
   snapshotOfSimilarTables,
 } from '../../support/snapshots/rich-snapshots.js';
@@ -32,6 +33,7 @@ const SNAPSHOTS = [
   snapshotOfEveryFeature(),
   snapshotOfSimilarTables(),
   snapshotOfRoutines(),
+  snapshotOfRights(),
   skewedSnapshot(scaled(SIZES.enterprise, 0.04), 'real-like'),
 ];
 

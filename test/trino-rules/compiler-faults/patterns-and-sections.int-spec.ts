@@ -136,9 +136,9 @@ stopsEach({
     found: /the new_user of rule impersonation\[\d+\] holds \.\*, so that nothing can be proved/,
   },
   'lets strangers execute queries': {
-    file: 'trino-rules/compile/compile.js',
-    from: "{ user: anyOf(namesOf(intent.reachesSomething)), allow: ['execute'] }",
-    to: "{ user: anyOf(namesOf(intent.reachesSomething)) + '|.*', allow: ['execute'] }",
+    file: 'trino-rules/compile/engine-rights.js',
+    from: '{ user: anyOf(namesOf(users)), allow }',
+    to: "{ user: anyOf(namesOf(users)) + '|.*', allow }",
     found: /the user of rule queries\[\d+\] holds \.\*, so that nothing can be proved/,
   },
   'opens the marker to all users': {

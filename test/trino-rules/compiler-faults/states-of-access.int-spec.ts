@@ -179,8 +179,8 @@ stopsEach({
   },
   'means the first of a group': {
     file: 'trino-rules/compile/principal-index.js',
-    from: '[id, people(members)]',
-    to: '[id, people(members.slice(0, 1))]',
+    from: 'people(group.members)',
+    to: 'people(group.members.slice(0, 1))',
     found: /ivy .*may SELECT the column phone of hr\.staff\.\(any other table\) only as '\+\d+'/,
   },
   'takes an account for an engine principal of its name': {

@@ -152,15 +152,15 @@ stopsEach({
     found: /ivy may not enter the catalog hr in the mode all/,
   },
   'lets all users execute queries': {
-    file: 'trino-rules/compile/compile.js',
-    from: "{ user: anyOf(namesOf(intent.reachesSomething)), allow: ['execute'] }",
-    to: "{ allow: ['execute'] }",
+    file: 'trino-rules/compile/engine-rights.js',
+    from: '{ user: anyOf(namesOf(users)), allow }',
+    to: '{ allow }',
     found: /gus \(and 4 more\) may not execute queries \(the account is deactivated\)/,
   },
   "shows others' queries": {
-    file: 'trino-rules/compile/compile.js',
-    from: "allow: ['execute'] }",
-    to: "allow: ['execute', 'view'] }",
+    file: 'trino-rules/compile/engine-rights.js',
+    from: "['view', view]",
+    to: "['view', executing]",
     found: /may not view other people's queries/,
   },
   'leaves schemas owned that a deny has closed': {

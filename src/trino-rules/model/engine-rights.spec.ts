@@ -1,0 +1,117 @@
+import { aSnapshot, NOW } from '../../../test/support/snapshots/snapshot-builder.js';
+import { AccessIndex } from '../answers/access-index.js';
+import { effectiveAccess } from '../answers/effective-access.js';
+import { explain } from '../answers/explanation.js';
+import { holders } from '../answers/holders.js';
+import { smallestChange } from '../answers/smallest-change.js';
+import { compile } from '../compile/compile.js';
+import { Evaluator } from '../engine/evaluator.js';
+import { checkRules } from '../verify/check.js';
+import { decide } from './decision.js';
+import type { Principal } from './principal.js';
+import { readSnapshot } from './snapshot-file.js';
+
+const ENGINE = { engine: true } as const;
+const VIEW = { about: 'queries', right: 'view' } as const;
+const KILL = { about: 'queries', right: 'kill' } as const;
+const user = (id: number): Principal => ({ type: 'user', id });
+
+/** ana views and kills, bo lost the second to a deny, and everyone views nothing. */
+function operators() {
+  return aSnapshot()
+    .group('operators', ['ana', 'bo'], ['warden'])
+    .may('VIEW_QUERIES, KILL_QUERIES', ENGINE)
+    .user('bo')
+    .mayNot(ENGINE, 'KILL_QUERIES')
+    .user('cy')
+    .may('READ_SYSTEM_INFORMATION', ENGINE);
+}
+
+describe('rights over the engine', () => {
+  const snapshot = operators().snapshot();
+  const index = new AccessIndex(snapshot);
+
+  it('stand in one rule for each person, and open system for reading to those who kill', () => {
+    const { document, text } = compile(snapshot);
+    expect(document.queries).toEqual([
+      { user: 'ana|warden', allow: ['execute', 'view', 'kill'] },
+      { user: 'service-account-grantline', allow: ['execute'] },
+      { user: 'bo', allow: ['view'] },
+    ]);
+    expect(document.system_information).toEqual([{ user: 'cy', allow: ['read'] }]);
+    const evaluator = new Evaluator(document);
+    const kills = { catalog: 'system', schema: 'runtime', procedure: 'kill_query' };
+    const may = ['ana', 'bo', 'cy', 'warden'].map((name) => [
+      evaluator.mayExecuteProcedure(name, kills),
+      evaluator.mayWithQueries(name, 'execute'),
+      evaluator.catalogMode(name, 'system'),
+    ]);
+    const [all, none] = [
+      [true, true, 'read-only'],
+      [false, false, 'none'],
+    ];
+    expect(may).toEqual([all, none, none, all]);
+    expect(checkRules(text, snapshot)).toEqual([]);
+  });
+
+  it('leave no trace in the rules where nobody has one', () => {
+    const builder = aSnapshot().user('ana').may('SELECT', 'sales');
+    const { text } = compile(builder.snapshot());
+    expect(compile(builder.may('KILL_QUERIES', ENGINE, { expiresAt: NOW }).snapshot()).text).toBe(text);
+    expect(text).not.toContain('system_information');
+  });
+
+  it('are explained by grant and deny, and are an entry of what somebody has', () => {
+    expect(decide(snapshot, user(2), KILL)).toMatchObject({
+      allowed: false,
+      grants: [{ source: { id: 1 } }],
+      denies: [{ source: { id: 1 } }],
+    });
+    expect(explain(index, user(2), KILL)).toMatchObject({ allowed: false, policies: [{ id: 1 }] });
+    expect(smallestChange(index, user(2), KILL)).toEqual([{ kind: 'except', policy: 1, principal: user(2) }]);
+    expect(smallestChange(index, user(1), VIEW)).toEqual([
+      { kind: 'deny', principal: user(1), resource: ENGINE, privileges: ['VIEW_QUERIES'] },
+    ]);
+    expect(effectiveAccess(index, user(1)).map(({ resource, access }) => [resource, access.privileges])).toEqual([
+      [ENGINE, ['VIEW_QUERIES', 'KILL_QUERIES']],
+    ]);
+    expect(holders(index, KILL).map(({ principal }) => principal.name)).toEqual(['ana', 'warden']);
+  });
+
+  it('cannot be shutting nodes down for a group or everyone, in no file either', () => {
+    const write = { about: 'system-information', right: 'write' } as const;
+    expect(smallestChange(index, { type: 'group', id: 1 }, write)).toBeNull();
+    const read = (principal: object, resource: object = ENGINE) =>
+      readSnapshot(
+        {
+          version: 1,
+          groups: [{ name: 'operators' }],
+          grants: [{ principal, resource, privileges: ['WRITE_SYSTEM_INFORMATION'] }],
+        },
+        { settings: snapshot.settings, at: NOW },
+      );
+    const message = 'WRITE_SYSTEM_INFORMATION can be granted to a user or an engine principal alone';
+    for (const principal of [{ type: 'group', name: 'operators' }, { type: 'everyone' }])
+      expect(read(principal)).toEqual({ kind: 'refused', problems: [{ path: 'grants[0].principal', message }] });
+    expect(read({ type: 'engine', name: 'warden' }).kind).toBe('read');
+    expect(read({ type: 'engine', name: 'warden' }, { catalog: 'sales' }).kind).toBe('refused');
+  });
+
+  it('are a finding where everyone views all queries', () => {
+    const { findings } = compile(operators().everyone().may('VIEW_QUERIES', ENGINE).snapshot());
+    expect(findings).toMatchObject([{ code: 'queries-open-to-everyone', severity: 'warning' }]);
+  });
+
+  it('make an engine principal known, and a deny makes none', () => {
+    const granted = operators().engine('etl').may('READ_SYSTEM_INFORMATION', ENGINE).everyone().may('SELECT', 'sales');
+    const snapshot = granted.engine('stranger').mayNot(ENGINE).snapshot();
+    const reads = (name: string) =>
+      decide(
+        snapshot,
+        { type: 'engine', name },
+        { about: 'privilege', privilege: 'SELECT', resource: { catalog: 'sales' } },
+      ).allowed;
+    expect([reads('etl'), reads('stranger')]).toEqual([true, false]);
+    expect(checkRules(compile(snapshot).text, snapshot)).toEqual([]);
+  });
+});

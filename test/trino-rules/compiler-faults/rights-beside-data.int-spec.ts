@@ -1,0 +1,96 @@
+import { stopsEach } from './faulty-compilers.js';
+
+const RIGHTS = 'trino-rules/compile/engine-rights.js';
+
+stopsEach({
+  'leaves out the denies on the engine': {
+    file: RIGHTS,
+    from: 'left.minus(principals.resolvePolicy(policy))',
+    to: 'left',
+    found: /bo may not view other people's queries \(deny \d+ takes it\)/,
+  },
+  'takes a deny on the engine for one of everything there': {
+    file: RIGHTS,
+    from: "policy.kind === 'deny' && policy.privileges.includes(privilege)",
+    to: "policy.kind === 'deny'",
+    found: /bo .*may kill other people's queries by grant \d+/,
+  },
+  'takes ended grants on the engine for live ones': {
+    file: RIGHTS,
+    from: ' && hasEffect(grant, at)',
+    to: '',
+    found: /dee .*may not (?:view|kill) other people's queries/,
+  },
+  'gives all rights over the engine alike': {
+    file: RIGHTS,
+    from: '.filter(({ privileges }) => privileges.includes(privilege))',
+    to: '',
+    found: /ana .*may not kill other people's queries/,
+  },
+  'means one holder of each grant on the engine': {
+    file: RIGHTS,
+    from: 'all.or(principals.resolvePrincipal(principal))',
+    to: 'principals.resolvePrincipal(principal)',
+    found: /bo .*may kill other people's queries by grant \d+/,
+  },
+  'takes viewing for killing': {
+    file: RIGHTS,
+    from: "kill: holders('KILL_QUERIES')",
+    to: "kill: holders('VIEW_QUERIES')",
+    found: /ana may not kill other people's queries/,
+  },
+  'takes reading system information for writing it': {
+    file: RIGHTS,
+    from: "write: holders('WRITE_SYSTEM_INFORMATION')",
+    to: "write: holders('READ_SYSTEM_INFORMATION')",
+    found: /eve .*may not write system information/,
+  },
+  'writes no rule for who has two rights': {
+    file: RIGHTS,
+    from: '{ allow: [...allow, right], users: users.and(held) },',
+    to: '',
+    found: /ana may view other people's queries by grant \d+/,
+  },
+  'forgets the procedure that kills': {
+    file: 'trino-rules/compile/compile.js',
+    from: 'killingRules(intent.engine, intent.principals)',
+    to: '[]',
+    found: /may EXECUTE the procedure system\.runtime\.kill_query by grant \d+/,
+  },
+  'gives every procedure of the engine': {
+    file: RIGHTS,
+    from: ", procedure: 'kill_query' }",
+    to: ' }',
+    found: /may not EXECUTE the procedure system\.runtime\.\(any other (?:procedure|routine)\)/,
+  },
+  'gives the procedure that kills to all who execute': {
+    file: 'trino-rules/compile/compile.js',
+    from: 'killingRules(intent.engine, intent.principals)',
+    to: 'killingRules({ ...intent.engine, kill: intent.reachesSomething }, intent.principals)',
+    found: /ana .*may not EXECUTE the procedure system\.runtime\.kill_query/,
+  },
+  'lets those who kill pass it on': {
+    file: RIGHTS,
+    from: "privileges: ['EXECUTE'] }",
+    to: "privileges: ['GRANT_EXECUTE'] }",
+    found: /may not GRANT_EXECUTE the procedure system\.runtime\.kill_query/,
+  },
+  'lets those who kill execute nothing': {
+    file: 'trino-rules/compile/intent-sets.js',
+    from: 'principals.serviceAccounts.or(engine.kill)',
+    to: 'principals.serviceAccounts',
+    found: /bo .*may execute queries/,
+  },
+  'lets those who view execute': {
+    file: 'trino-rules/compile/intent-sets.js',
+    from: 'principals.serviceAccounts.or(engine.kill)',
+    to: 'principals.serviceAccounts.or(engine.kill).or(engine.read)',
+    found: /cy .*may not execute queries/,
+  },
+  'leaves system information out': {
+    file: 'trino-rules/compile/rules-text.js',
+    from: "rules.length === 0 && section === 'system_information'",
+    to: "section === 'system_information'",
+    found: /cy .*may write system information by grant \d+/,
+  },
+});
