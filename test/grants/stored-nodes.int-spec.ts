@@ -1,0 +1,90 @@
+import { DataSource } from 'typeorm';
+import { ANY_GRANT, type NewGrant } from '../../src/grants/domain/grant.js';
+import { PostgresGrantStore } from '../../src/grants/infrastructure/postgres-grant-store.js';
+import { PostgresGroupStore } from '../../src/grants/infrastructure/postgres-group-store.js';
+import { DatabaseSession } from '../../src/platform/infrastructure/database-session.js';
+import type { Node } from '../../src/trino-rules/model/node.js';
+import type { PolicyPrincipal } from '../../src/trino-rules/model/principal.js';
+import { freshDatabase, type TestDatabase } from '../support/database/database.js';
+import { NOW } from '../support/snapshots/snapshot-builder.js';
+
+/** What the tables take, whatever the model opens already. */
+describe('grants on nodes of every kind, in the tables,', () => {
+  let database: TestDatabase;
+  let source: DataSource;
+  let grants: PostgresGrantStore;
+  let groups: PostgresGroupStore;
+  let team: number;
+  beforeAll(async () => {
+    database = await freshDatabase();
+    source = await new DataSource({ type: 'postgres', url: database.migrationUrl }).initialize();
+    // Which privileges a node has is no matter here.
+    await source.query('ALTER TABLE grants DROP CONSTRAINT grants_privileges_known');
+    await source.query(`INSERT INTO principal_names (name, holder, claimed_at) VALUES ('bi', 'engine', now())`);
+    const session = new DatabaseSession(source);
+    grants = new PostgresGrantStore(session);
+    groups = new PostgresGroupStore(session);
+    const [made] = await groups.create([{ name: 'team', description: null }], NOW);
+    team = made?.id ?? 0;
+  });
+  afterAll(async () => {
+    await source.destroy();
+    await database.drop();
+  });
+
+  const onNode = (resource: Node, principal: PolicyPrincipal = { type: 'everyone' }): NewGrant => ({
+    ...{ principal, resource, privileges: ['SELECT'], expiresAt: null, description: null },
+  });
+  const nodes = (): Node[] => [
+    {},
+    { catalog: 'a' },
+    { catalog: 'a', schema: 'b', routine: 'c' },
+    { engine: true },
+    { as: { type: 'everyone' } },
+    { as: { type: 'group', id: team } },
+    { as: { type: 'engine', name: 'bi' } },
+  ];
+
+  it('are one each, however often they are given, and read as they were written', async () => {
+    const asked = [
+      ...nodes().map((node) => onNode(node)),
+      ...nodes().map((node) => onNode(node, { type: 'group', id: team })),
+    ];
+
+    const first = await grants.grant([...asked, ...asked], null, NOW);
+    const again = await grants.grant(asked, null, NOW);
+
+    expect(first.map(({ created }) => created)).toEqual([...asked.map(() => true), ...asked.map(() => false)]);
+    expect(again.map(({ created, grant }) => [created, grant.id])).toEqual(
+      first.slice(0, asked.length).map(({ grant }) => [false, grant.id]),
+    );
+    expect(again.map(({ grant }) => grant.resource)).toMatchObject([...nodes(), ...nodes()]);
+    expect(again.at(5)?.grant.resource).toEqual({ as: { type: 'group', id: team, name: 'team' } });
+  });
+
+  it('are listed by the kind of node, and by whom one acts as', async () => {
+    const listed = async (filter: Partial<typeof ANY_GRANT>) => {
+      const asked = { ...ANY_GRANT, ...filter, state: 'live' } as const;
+      return (await grants.list(asked, { limit: 50, after: null }, NOW)).items.map(({ resource }) => resource);
+    };
+    const principal = { type: 'everyone' } as const;
+
+    expect(await listed({ principal, kind: 'everything' })).toEqual([{}]);
+    expect(await listed({ principal, kind: 'engine' })).toEqual([{ engine: true }]);
+    expect(await listed({ principal, kind: 'acting' })).toHaveLength(3);
+    expect(await listed({ principal, as: { type: 'everyone' } })).toEqual([{ as: { type: 'everyone' } }]);
+    expect(await listed({ principal, as: { type: 'engine', name: 'bi' } })).toHaveLength(1);
+    expect(await listed({ principal, routine: 'c' })).toHaveLength(1);
+    expect(await listed({ principal, table: 'c' })).toEqual([]);
+  });
+
+  it('keep a group that one acts as', async () => {
+    const [other] = await groups.create([{ name: 'viewers', description: null }], NOW);
+    const id = other?.id ?? 0;
+    const [given] = await grants.grant([onNode({ as: { type: 'group', id } })], null, NOW);
+
+    expect(await groups.delete(id, NOW)).toBe('in-use');
+    await grants.revoke([given?.grant.id ?? 0], null, NOW);
+    expect(await groups.delete(id, NOW)).toBe('deleted');
+  });
+});
