@@ -43,7 +43,9 @@ function child<T>({ resource, ...below }: TreeNode<T>, level: Level | 'routine',
 
 function sorted<T>(node: TreeNode<T>): TreeNode<T> {
   const byName = (nodes: Map<string, TreeNode<T>>) =>
-    new Map([...nodes].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, below]) => [name, sorted(below)]));
+    nodes.size === 0
+      ? nodes
+      : new Map([...nodes].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, below]) => [name, sorted(below)]));
   return { ...node, children: byName(node.children), routines: byName(node.routines) };
 }
 
