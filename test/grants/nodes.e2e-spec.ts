@@ -86,6 +86,33 @@ describe('nodes of every kind', () => {
     });
   });
 
+  it('the engine: granted once, listed, explained, found by who, and denied', async () => {
+    const asked = toAlice({ engine: true }, ['KILL_QUERIES', 'VIEW_QUERIES']);
+    const given = await admin.post(GRANTS, asked);
+    expect(given).toMatchObject({ status: 201, body: { resource: { engine: true } } });
+    expect(await admin.post(GRANTS, asked)).toMatchObject({ status: 200, body: { id: given.body?.['id'] } });
+    expect(items(await admin.get(`${GRANTS}?engine=true`))).toMatchObject([{ id: given.body?.['id'] }]);
+
+    const question = 'engine=true&privilege=VIEW_QUERIES';
+    const why = await admin.get(`${ACCESS}/explain?principal=user:${ids.alice}&${question}`);
+    expect(why.body).toMatchObject({ allowed: true, grants: [given.body?.['id']] });
+    expect(items(await admin.get(`${ACCESS}/who?${question}`))).toMatchObject([{ principal: { name: 'alice' } }]);
+    expect(items(await admin.get(`${ACCESS}/effective?principal=user:${ids.alice}`))).toContainEqual(
+      expect.objectContaining({ resource: { engine: true }, privileges: ['VIEW_QUERIES', 'KILL_QUERIES'] }),
+    );
+    const toAll = { ...toAlice({ engine: true }, ['WRITE_SYSTEM_INFORMATION']), principal: { type: 'everyone' } };
+    expect(await admin.post(GRANTS, toAll)).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
+
+    const deny = {
+      kind: 'deny',
+      principal: { type: 'everyone' },
+      resource: { engine: true },
+      privileges: ['VIEW_QUERIES'],
+    };
+    expect((await admin.post('/api/admin/policies', deny)).status).toBe(201);
+    expect(items(await admin.get(`${ACCESS}/who?${question}`))).toEqual([]);
+  });
+
   it.each([
     ['a routine beside a table', { ...QUERY, table: 't' }, ['EXECUTE_FUNCTION'], 'resource.routine'],
     ['a routine without its schema', { catalog: 'sales', routine: 'query' }, ['EXECUTE_FUNCTION'], 'resource.schema'],
