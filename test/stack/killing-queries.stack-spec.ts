@@ -1,0 +1,65 @@
+import { compile } from '../../src/trino-rules/compile/compile.js';
+import { aSnapshot } from '../support/snapshots/snapshot-builder.js';
+import { runStatement } from './loop/statement.js';
+import { emptyRules } from './running/config-map.js';
+import { until } from './running/until.js';
+import { kubectlOf, openStack } from './stack.js';
+
+const stack = openStack(process.env);
+const engine = stack.engines.insecure;
+const ENDLESS = 'SELECT count(*) FROM tpch.sf100.lineitem a CROSS JOIN tpch.sf100.lineitem b';
+
+interface Page {
+  id: string;
+  nextUri?: string;
+  error?: { errorName: string };
+}
+
+describe('killing the queries of others, on the engine', () => {
+  beforeAll(async () => {
+    const granted = aSnapshot().user('ana').may('KILL_QUERIES', { engine: true }).user('bo').may('SELECT', 'tpch');
+    const { text } = compile(granted.user('cy').may('SELECT', 'tpch').snapshot());
+    const patch = `--patch=${JSON.stringify({ data: { 'rules.json': text } })}`;
+    await kubectlOf(stack)('patch', 'configmap', 'trino-access-control', '--namespace=engine', '--type=merge', patch);
+    await until('the rules are in force', 30_000, async () =>
+      (await asked('ana', 'SELECT 1')).kind === 'rows' ? true : undefined,
+    );
+  });
+  afterAll(() => emptyRules(kubectlOf(stack)));
+
+  it('is for those who hold KILL_QUERIES, by statement', async () => {
+    const { id, error } = await begun('bo');
+    const kill = `CALL system.runtime.kill_query(query_id => '${id}', message => 'enough')`;
+    expect(await asked('cy', kill)).toMatchObject({ kind: 'failed', errorName: 'PERMISSION_DENIED' });
+    expect(await asked('ana', kill)).toMatchObject({ kind: 'rows' });
+    expect(await error).toBe('ADMINISTRATIVELY_KILLED');
+  });
+
+  it('is for them by the API of queries, too', async () => {
+    const { id, error } = await begun('bo');
+    const killed = async (user: string) =>
+      (await fetch(`${engine}/v1/query/${id}`, { method: 'DELETE', headers: { 'X-Trino-User': user } })).status;
+    expect(await killed('cy')).toBe(403);
+    expect(await killed('ana')).toBe(204);
+    expect(await error).toBe('USER_CANCELED');
+  });
+});
+
+function asked(user: string, sql: string) {
+  return runStatement(engine, { mode: 'insecure', family: 'X-Trino', user }, sql);
+}
+
+/** A query that does not end by itself: its id, and the name of the error that ends it. */
+async function begun(user: string): Promise<{ id: string; error: Promise<string | undefined> }> {
+  const headers = { 'X-Trino-User': user };
+  const answer = await fetch(`${engine}/v1/statement`, { method: 'POST', body: ENDLESS, headers });
+  let page = (await answer.json()) as Page;
+  const ended = async (): Promise<string | undefined> => {
+    while (page.nextUri !== undefined) {
+      const next = await fetch(`${engine}${new URL(page.nextUri).pathname}`, { headers });
+      page = (await next.json()) as Page;
+    }
+    return page.error?.errorName;
+  };
+  return { id: page.id, error: ended() };
+}
