@@ -67,6 +67,12 @@ describe('acl import', () => {
     }`;
     const users = '# people of sales\nana: analysts, staff\n\nben\n';
     const granted = [
+      // The file has no section about schemas: everybody owns those that they may enter.
+      {
+        resource: { catalog: 'sales' },
+        principal: { type: 'user', name: 'ana' },
+        privileges: ['SCHEMA_OWNERSHIP'],
+      },
       {
         resource: { catalog: 'sales', schema: 'eu' },
         principal: { type: 'user', name: 'ana' },

@@ -4,6 +4,7 @@ import { anySnapshot } from '../support/snapshots/any-snapshot.js';
 import { withinBudget } from '../support/rules/within-budget.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
 import { PatternCache } from '../../src/trino-rules/document/pattern-cache.js';
+import { PRIVILEGE_TERMS } from '../../src/trino-rules/model/privilege.js';
 import { type RulesDocument, TABLE_PRIVILEGES } from '../../src/trino-rules/document/rules-document.js';
 import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
 import { conjuncts } from '../../src/trino-rules/engine/actual-access.js';
@@ -139,7 +140,7 @@ function intended(snapshot: Snapshot): Held {
     const { privileges, filters, hidden, masks } = intentAt(snapshot, principal, table);
     if (catalogMode(snapshot, principal, table.catalog) === 'none') return [];
     return [
-      ...privileges,
+      ...privileges.flatMap((privilege) => PRIVILEGE_TERMS[privilege].onTables ?? []),
       ...filters.map((expression) => `filter (${expression})`),
       ...hidden.map((column) => `hidden ${JSON.stringify(column)}`),
       ...masks.map(({ column, expression }) => `mask ${JSON.stringify(column)} ${expression}`),

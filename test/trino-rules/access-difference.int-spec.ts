@@ -21,6 +21,11 @@ const facts = (access: Access) => ({
     ...access.masks.map(({ column, expression }) => `mask ${column} ${expression}`),
   ],
 });
+/** OWNERSHIP is that of schemas and of tables; that of schemas is nothing on a table. */
+const rightsAt = ({ table }: Node, given: readonly string[]) => {
+  const rights = given.flatMap((fact) => (fact === 'OWNERSHIP' ? ['SCHEMA_OWNERSHIP', 'TABLE_OWNERSHIP'] : [fact]));
+  return rights.filter((fact) => table === undefined || fact !== 'SCHEMA_OWNERSHIP').sort();
+};
 const only = (one: readonly string[], other: readonly string[]) => one.filter((fact) => !other.includes(fact)).sort();
 const expected = (was: Access, is: Access) => {
   const [before, after] = [facts(was), facts(is)];
@@ -77,7 +82,9 @@ describe('what a draft changes', () => {
               // Nothing changes here, or what changes at the node above.
               const above = parent === null ? [] : [at(principal, parent)].map((each) => heldAt(node, each));
               const unsaid = [{ gained: [], lost: [] }, ...above];
-              const isUnsaid = unsaid.some((each) => JSON.stringify(each) === JSON.stringify({ gained, lost }));
+              const saidHere = (each: { gained: string[]; lost: string[] }) =>
+                JSON.stringify([each.gained, each.lost].map((given) => rightsAt(node, given)));
+              const isUnsaid = unsaid.some((each) => saidHere(each) === saidHere({ gained, lost }));
               return isUnsaid ? [] : [{ principal, node, gained, lost }];
             }
             const same =

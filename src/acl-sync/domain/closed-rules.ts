@@ -71,7 +71,14 @@ function withDenials(published: RulesDocument, { nodes, routines, withoutAccess 
   const impersonated = withoutAccess.filter(canBeImpersonated);
   return {
     catalogs: [...inFront([...whole, ...catalogs], { allow: 'none' as const }), ...published.catalogs],
-    schemas: [...inFront(schemas, { owner: false }), ...published.schemas],
+    // Whoever owns the schema of a table could drop it, or rename it away from what restricts it.
+    schemas: [
+      ...inFront(
+        below.map(({ table: _table, ...schema }) => schema),
+        { owner: false },
+      ),
+      ...published.schemas,
+    ],
     tables: [...inFront(below, { privileges: [] }), ...published.tables],
     queries: [
       ...inFront([...whole, ...others], { allow: [] }),
@@ -125,8 +132,9 @@ function hasNothingAt(evaluator: Evaluator, user: string, { resource }: RevokedN
   if (resource.routine !== undefined) return runsNothingAt(evaluator, user, resource);
   const deciding = evaluator.tableRule(user, { catalog, schema, table });
   if (deciding !== null && (evaluator.rules.tables[deciding]?.privileges.length ?? 0) > 0) return false;
+  if (evaluator.ownsSchema(user, { catalog, schema })) return false;
   if (resource.table !== undefined) return true;
-  return !evaluator.ownsSchema(user, { catalog, schema }) && runsNothingAt(evaluator, user, { catalog, schema });
+  return runsNothingAt(evaluator, user, { catalog, schema });
 }
 
 function runsNothingAt(evaluator: Evaluator, user: string, resource: Node): boolean {

@@ -44,8 +44,8 @@ export class OutcomeReader {
     this.patterns.budget.spend(STEPS_PER_RULE * (index ?? this.rules.tables.length));
     if (rule === undefined || this.isRefused(rule)) return NO_OUTCOME;
     const privileges = PRIVILEGES.filter((privilege) => {
-      const { onTables } = PRIVILEGE_TERMS[privilege];
-      return onTables !== null && this.evaluator.mayUse(user, onTables, table);
+      const { onTables, parts } = PRIVILEGE_TERMS[privilege];
+      return onTables !== null && parts.length === 0 && this.evaluator.mayUse(user, onTables, table);
     });
     return privileges.length === 0 ? NO_OUTCOME : { privileges: new Set(privileges), ...restrictionsOf(rule) };
   }
@@ -57,16 +57,18 @@ export class OutcomeReader {
    * @param isNamed whether the schema is a name of the file
    */
   unnamed(user: string, node: TableName, isNamed: boolean): NodeOutcome {
+    const inTables = this.unnamedTables(user, node, isNamed);
+    if (!this.evaluator.ownsSchema(user, node)) return inTables;
+    return { ...inTables, privileges: new Set<Privilege>([...inTables.privileges, 'SCHEMA_OWNERSHIP']) };
+  }
+
+  private unnamedTables(user: string, node: TableName, isNamed: boolean): NodeOutcome {
     const outcome = this.table(user, node);
     const deciding = this.evaluator.tableRule(user, node);
     const rules = deciding === null ? [] : this.rules.tables.slice(0, deciding + 1);
     const last = rules.at(-1);
     if (outcome.privileges.size === 0 || last === undefined || this.isPartial(last, isNamed)) return NO_OUTCOME;
-    // On a schema, OWNERSHIP is ownership of the schema and of its tables: one of the two cannot be granted.
-    const ownsSchema = this.evaluator.ownsSchema(user, node);
-    let privileges = [...outcome.privileges].filter(
-      (privilege) => ownsSchema || !PRIVILEGE_TERMS[privilege].ownsSchemas,
-    );
+    let privileges = [...outcome.privileges];
     for (const rule of rules) {
       if (!this.isPartial(rule, isNamed)) continue;
       if (!this.patterns.matches(rule.user, user) || !this.patterns.matches(rule.catalog, node.catalog)) continue;

@@ -1,4 +1,4 @@
-import { PRIVILEGES, type Privilege, taken } from '../../trino-rules/model/privilege.js';
+import { combined, type Privilege, PRIVILEGE_TERMS, privilegesOn, taken } from '../../trino-rules/model/privilege.js';
 import type { Node } from '../../trino-rules/model/node.js';
 import { NO_OUTCOME, type NodeOutcome } from './node-outcome.js';
 
@@ -64,12 +64,35 @@ function descendants(node: OutcomeNode): OutcomeNode[] {
   return [node, ...node.below.flatMap(descendants)];
 }
 
+/** Whether something is filtered, masked, hidden or denied that is inherited. */
+function restricts({ privileges, filters, hidden, masks }: NodeOutcome, inherited: NodeOutcome): boolean {
+  const isDenied = [...inherited.privileges].some(
+    (privilege) => !privileges.has(privilege) && !PRIVILEGE_TERMS[privilege].yieldsToRestrictions,
+  );
+  return isDenied || filters.size + hidden.size + masks.size > 0;
+}
+
+function isDeniedOwnership({ resource, outcome }: OutcomeNode, inherited: NodeOutcome): boolean {
+  const open = privilegesOn(resource);
+  return open.some((privilege) => inherited.privileges.has(privilege) && !outcome.privileges.has(privilege));
+}
+
 function state({ resource, outcome, below }: OutcomeNode, inherited: NodeOutcome, access: UserAccess): void {
   const { privileges } = outcome;
-  const more = PRIVILEGES.filter((privilege) => privileges.has(privilege) && !inherited.privileges.has(privilege));
-  const less = PRIVILEGES.filter((privilege) => !privileges.has(privilege) && inherited.privileges.has(privilege));
-  if (more.length > 0) access.grants.push({ resource, privileges: more });
-  if (less.length > 0) access.denies.push({ resource, privileges: less });
+  const open = privilegesOn(resource);
+  const more = open.filter((privilege) => privileges.has(privilege) && !inherited.privileges.has(privilege));
+  const lacking = open.filter((privilege) => !privileges.has(privilege) && inherited.privileges.has(privilege));
+  // Ownership yields to what restricts the node or, of a schema, its tables: no deny says so once more.
+  const isRestricted = restricts(outcome, inherited);
+  const isRestrictedBelow = below.some(
+    (table) => restricts(table.outcome, outcome) || isDeniedOwnership(table, outcome),
+  );
+  const less = lacking.filter((privilege) => {
+    const { yieldsToRestrictions, ownsSchemas } = PRIVILEGE_TERMS[privilege];
+    return !(yieldsToRestrictions && (isRestricted || (ownsSchemas && isRestrictedBelow)));
+  });
+  if (more.length > 0) access.grants.push({ resource, privileges: combined(more) });
+  if (less.length > 0) access.denies.push({ resource, privileges: combined(less) });
   for (const expression of outcome.filters)
     if (!inherited.filters.has(expression)) access.filters.push({ resource, expression });
   for (const column of outcome.hidden)

@@ -3,7 +3,7 @@ import { type Access, intentAt } from '../model/intent.js';
 import { compareNames, compareNodes, type Node, nodeKey, nodeOf, parentOf, pathTo } from '../model/node.js';
 import { type NamedPrincipal, type Principal, principalText } from '../model/principal.js';
 import { type Member, Principals } from '../model/principals.js';
-import { isOverData, type Privilege, privilegesOn } from '../model/privilege.js';
+import { isOverData, type Privilege, PRIVILEGE_TERMS, privilegesOn, withContained } from '../model/privilege.js';
 import type { Snapshot, SnapshotPolicy } from '../model/snapshot.js';
 import { AccessIndex } from './access-index.js';
 import type { Touched } from './draft.js';
@@ -151,11 +151,13 @@ type Parts = Pick<AccessDifference, 'gained' | 'lost'>;
 
 const NO_DIFFERENCE: Parts = { gained: null, lost: null };
 
-/** What a difference comes to at a node below: nobody runs a table, and a routine has no rows. */
+/** What a difference comes to at a node below: nobody runs a table or owns schemas there, and a routine has no rows. */
 function textAt(node: Node, { gained, lost }: Parts): string {
   const open = privilegesOn(node);
   const held = (part: AccessPart | null): AccessPart | null => {
-    const privileges = part?.privileges.filter((privilege) => open.includes(privilege)) ?? [];
+    const privileges = [...withContained(part?.privileges ?? [])]
+      .filter((privilege) => open.includes(privilege) && PRIVILEGE_TERMS[privilege].parts.length === 0)
+      .sort();
     const restrictions = part === null || !open.some(isOverData) ? NO_RESTRICTIONS : part;
     const kept = { ...restrictions, privileges };
     return Object.values(kept).some((list) => list.length > 0) ? kept : null;

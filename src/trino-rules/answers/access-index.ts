@@ -1,8 +1,8 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { type Principal, principalText } from '../model/principal.js';
-import { type Node, nodeKey, nodeOf, pathTo } from '../model/node.js';
+import { type Node, nodeKey, nodeOf, parentOf, pathTo } from '../model/node.js';
 import { Principals } from '../model/principals.js';
-import { isOverRoutines } from '../model/privilege.js';
+import { isOverRoutines, type Privilege, PRIVILEGE_TERMS } from '../model/privilege.js';
 import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from '../model/snapshot.js';
 
 interface Entries {
@@ -63,11 +63,11 @@ export class AccessIndex {
     return this.narrowed(entries, { users: user ? [user] : [], groups });
   }
 
-  /** With the entries that name this node or one above it, and the policies that a right given there is outweighed by. */
+  /** With the entries that name this node or one above it, and the policies elsewhere that a right given there yields to. */
   onPath(node: Node): Snapshot {
     const path = pathTo(node).map((each) => this.byNode.get(nodeKey(each)) ?? noEntries());
-    const isOutweighed = path.some(({ grants }) => grants.some(({ privileges }) => privileges.some(isOverRoutines)));
-    return this.narrowed(isOutweighed ? [...path, this.below(node, path)] : path, this.snapshot);
+    const yields = path.some(({ grants }) => grants.some(({ privileges }) => privileges.some(yieldsElsewhere)));
+    return this.narrowed(yields ? [...path, this.below(node, path)] : path, this.snapshot);
   }
 
   /** Policies of the node's catalog that are not on the path. */
@@ -77,12 +77,15 @@ export class AccessIndex {
     return { grants: [], policies: policies.filter((policy) => !known.has(policy)) };
   }
 
-  /** Nodes that grants and policies name, each once. */
+  /** Nodes that grants and policies name, and schemas of which policies name a table, each once. */
   nodes(): Node[] {
-    const named = [...this.byNode.values()].flatMap(
-      ({ grants, policies }) => (grants[0] ?? policies[0])?.resource ?? [],
-    );
-    return named.map((resource) => nodeOf(resource));
+    const found = new Map<string, Node>();
+    for (const { grants, policies } of this.byNode.values()) {
+      const [named] = [...policies, ...grants];
+      const nodes = named === undefined ? [] : policies.length > 0 ? whereRestricted(named.resource) : [named.resource];
+      for (const node of nodes) found.set(nodeKey(node), nodeOf(node));
+    }
+    return [...found.values()];
   }
 
   /** Groups that a principal is in, or the group itself. */
@@ -98,6 +101,17 @@ export class AccessIndex {
     const policies = entries.flatMap((each) => each.policies).sort(byId);
     return { users, groups, grants, policies, settings, at };
   }
+}
+
+/** Whether policies on nodes that it is not held at can take it. */
+function yieldsElsewhere(privilege: Privilege): boolean {
+  return isOverRoutines(privilege) || PRIVILEGE_TERMS[privilege].ownsSchemas;
+}
+
+/** Nodes where a policy on a node can change access beside those below it: on a table, the ownership of its schema. */
+export function whereRestricted(node: Node): Node[] {
+  const schema = node.table === undefined ? null : parentOf(node);
+  return schema === null ? [node] : [schema, node];
 }
 
 function onlyMember(principal: Exclude<Principal, { type: 'group' }>): Pick<SnapshotGroup, 'members' | 'engines'> {

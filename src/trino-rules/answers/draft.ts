@@ -3,6 +3,7 @@ import { type GroupMember, type PolicyPrincipal, type Principal, principalText }
 import type { Node } from '../model/node.js';
 import { isOverRoutines } from '../model/privilege.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../model/snapshot.js';
+import { whereRestricted } from './access-index.js';
 
 /** Changes that are not made yet. New grants and policies have ids of their own that no other has. */
 export interface Draft {
@@ -76,7 +77,8 @@ export function touchedBy(before: Snapshot, draft: Draft): Touched[] {
     const { catalog } = entry.resource;
     // Where something can be run, a policy anywhere in the catalog takes or leaves that.
     const isWide = 'except' in entry && catalog !== undefined && (runs.has(catalog) || runs.has(undefined));
-    return isWide ? [entry.resource, { catalog }] : [entry.resource];
+    const nodes = whereRestricted(entry.resource);
+    return isWide ? [...nodes, { catalog }] : nodes;
   };
   const members = new Map<string, Touched & { subjects: Principal[] }>();
   for (const { group, member } of [...draft.joined, ...draft.left]) {

@@ -67,7 +67,7 @@ function namedNodes(own: AccessIndex, principal: Principal): Node[] {
 function hasEntry(own: Snapshot, principal: Principal, node: Node, intent: DataIntent): boolean {
   if (intent.standing !== null) return intent.privileges.length > 0;
   if (givingGrants(intent).some(namesThisNode)) return true;
-  if (!intent.policies.some(namesThisNode)) return false;
+  if (intent.below.length === 0 && !intent.policies.some(namesThisNode)) return false;
   const here = new Set(intent.policies.filter(namesThisNode).map(({ source }) => source));
   const but = (policies: readonly Origin<SnapshotPolicy>[]): SnapshotPolicy[] =>
     policies.flatMap(({ source }) => (here.has(source) ? [] : [source]));

@@ -1,9 +1,10 @@
-import { decide, readsColumns, takes } from '../model/decision.js';
+import { decide, readsColumns, takes, yieldsToRestrictions } from '../model/decision.js';
 import type { Intent } from '../model/intent.js';
 import { depth } from '../model/node.js';
 import type { Principal } from '../model/principal.js';
 import { grantedOnEngine } from '../model/granted-right.js';
 import { type DataQuestion, isAboutData, isAtNode, type Question } from '../model/question.js';
+import { restrictsData } from '../model/restrictions.js';
 import type { SnapshotGrant, SnapshotPolicy } from '../model/snapshot.js';
 import type { AccessIndex } from './access-index.js';
 
@@ -30,10 +31,11 @@ export function explain(index: AccessIndex, principal: Principal, question: Ques
   return { allowed, grants: grants.map(({ source }) => source), policies };
 }
 
-/** The policies that take it, or hide the column from those who read it. */
-export function obstacles(intent: Intent, question: DataQuestion): SnapshotPolicy[] {
+/** The policies that take it, that it yields to, or that hide the column from those who read it. */
+export function obstacles({ policies: applied, below }: Intent, question: DataQuestion): SnapshotPolicy[] {
   const { column } = question;
-  const policies = intent.policies.map(({ source }) => source);
+  const policies = applied.map(({ source }) => source);
+  if (yieldsToRestrictions(question)) return [...policies.filter(restrictsData), ...below];
   const denies = policies.filter((policy) => policy.kind === 'deny' && takes(policy.privileges, question));
   if (column === undefined || !readsColumns(question)) return denies;
   return [...denies, ...hidingPolicies(policies, column), ...contradictoryMasks(policies, column)];

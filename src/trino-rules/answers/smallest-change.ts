@@ -1,4 +1,4 @@
-import { decide, type Decision, privilegesFor, readsColumns } from '../model/decision.js';
+import { decide, type Decision, privilegesFor, readsColumns, yieldsToRestrictions } from '../model/decision.js';
 import { OPEN_SYSTEM_SCHEMAS, type Origin } from '../model/intent.js';
 import type { Principal } from '../model/principal.js';
 import { isServiceAccount, Principals } from '../model/principals.js';
@@ -56,11 +56,21 @@ export function smallestChange(index: AccessIndex, principal: Principal, questio
   const isCarried = isKnown && then.grants.length > 0;
   if (!isCarried && holderProblem(privileges, principal) !== null) return null;
   const granting: Change[] = isCarried ? [] : [{ kind: 'grant', principal, resource, privileges }];
-  const excepting = inTheWay(then, question).map(({ id }): Change => ({ kind: 'except', policy: id, principal }));
+  // What ownership yields to shows where it is granted.
+  const isYielding = isAboutData(question) && yieldsToRestrictions(question);
+  const given = isYielding ? [{ ...UNWRITTEN, principal, resource, privileges }] : [];
+  const owning = decide({ ...active, grants: [...active.grants, ...given] }, principal, question, known);
+  const excepting = inTheWay(isYielding ? owning : then, question).map(({ id }): Change => ({
+    kind: 'except',
+    policy: id,
+    principal,
+  }));
   return [...activate, ...granting, ...excepting];
 }
 
-/** A node, and the privileges each of which, granted there, is what is asked about. */
+const UNWRITTEN = { id: 0, expiresAt: null, revokedAt: null };
+
+/** A node, and the privilege that is what is asked about where it is granted there, and nothing else: a sum stands behind its parts. */
 interface GrantFor {
   resource: Node;
   privileges: Privilege[];
@@ -70,13 +80,14 @@ interface GrantFor {
 function grantFor(question: Question): GrantFor | null {
   const granted = grantedOnEngine(question);
   if (granted !== null) return { resource: granted.resource, privileges: [granted.privilege] };
-  return isAtNode(question) ? { resource: question.resource, privileges: privilegesFor(question) } : null;
+  return isAtNode(question) ? { resource: question.resource, privileges: privilegesFor(question).slice(0, 1) } : null;
 }
 
 /** The policies that take it, less the masks of one expression, which then is the column's only one. */
 function inTheWay({ intent, denies }: Decision, question: Question): SnapshotPolicy[] {
   if (!isAboutData(question)) return denies.map(({ source }) => source);
   const policies = obstacles(intent, question);
+  if (yieldsToRestrictions(question)) return policies;
   const masks = nearestMasks(policies, question.column ?? '');
   const count = (expression: string): number => masks.filter((mask) => mask.expression === expression).length;
   const [kept] = [...masks].sort((a, b) => count(b.expression) - count(a.expression));
@@ -107,7 +118,7 @@ function withdrawing(
   if (isAboutData(question) && question.column !== undefined && readsColumns(question)) {
     return [{ kind: 'hidden_column', principal, resource: { ...resource, column: question.column } }];
   }
-  const revoked = onlyGrant(grants, privileges);
+  const revoked = onlyGrant(grants, privileges, resource);
   if (revoked !== null) return [{ kind: 'revoke', grant: revoked }];
   return [{ kind: 'deny', principal, resource, privileges }];
 }
@@ -116,11 +127,14 @@ function withdrawing(
 function onlyGrant(
   [grant, ...others]: readonly Origin<SnapshotGrant>[],
   privileges: readonly Privilege[],
+  node: Node,
 ): number | null {
   if (grant === undefined || others.length > 0 || grant.through !== 'directly' || grant.inheritedFrom !== null)
     return null;
   const lost = taken(privileges);
-  return [...withContained(grant.source.privileges)].every((privilege) => lost.has(privilege)) ? grant.source.id : null;
+  const open = privilegesOn(node);
+  const given = [...withContained(grant.source.privileges)].filter((privilege) => open.includes(privilege));
+  return given.every((privilege) => lost.has(privilege)) ? grant.source.id : null;
 }
 
 function isUsedByStatements(privilege: Privilege): boolean {

@@ -58,9 +58,15 @@ export class AccessState {
   }
 
   /** The mode of the catalog that it takes to use what is held; null: nothing is. */
-  get mode(): 'all' | 'read-only' | null {
-    if (this.held === 0) return null;
-    return (this.held & ~FOR_READERS) === 0 ? 'read-only' : 'all';
+  mode({ ownsSchema }: { ownsSchema: boolean }): 'all' | 'read-only' | null {
+    const used = ownsSchema ? this.held : this.held & ~bit('owner');
+    if (used === 0) return null;
+    return (used & ~FOR_READERS) === 0 ? 'read-only' : 'all';
+  }
+
+  /** Whether a filter, a mask, a hidden column or a deny applies. */
+  get isRestricted(): boolean {
+    return (this.taken & OVER_DATA) !== 0 || !this.restrictions.isEmpty;
   }
 
   /** Equal effects of one snapshot are one object. */
@@ -73,8 +79,14 @@ export class AccessState {
     return (this.held & OVER_DATA) === 0 ? [] : this.restrictions.restricting.conflicts;
   }
 
+  /** Whether ownership is given, and something other than a deny of it takes it. */
+  get isOwnershipLost(): boolean {
+    return this.isRestricted && (this.given & ~this.taken & OWNERSHIP) !== 0;
+  }
+
+  /** An owner would rename what a restriction is bound to, and read past it (seen on 483). */
   private get held(): number {
-    return this.given & ~this.taken;
+    return this.given & ~this.taken & (this.isRestricted ? ~OWNERSHIP : ~0);
   }
 
   private static of(restrictions: Restrictions, given: number, taken: number): AccessState {
@@ -106,6 +118,10 @@ class Restrictions {
     private readonly last: Restriction | null,
   ) {
     this.interned = above?.interned ?? new Map<string, RuleEffect>();
+  }
+
+  get isEmpty(): boolean {
+    return this.last === null;
   }
 
   and(restriction: Restriction): Restrictions {
@@ -194,3 +210,4 @@ function bit(right: DataRight | RoutineRight): number {
 const OVER_DATA = DATA_RIGHTS.reduce((all, right) => all | bit(right), 0);
 /** The engine lets those run functions and procedures who may enter the catalog at all (seen on 483). */
 const FOR_READERS = ROUTINE_RIGHTS.reduce((all, right) => all | bit(right), bit('SELECT'));
+const OWNERSHIP = bit('OWNERSHIP') | bit('owner');

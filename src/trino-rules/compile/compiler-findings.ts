@@ -2,7 +2,14 @@ import { foldedName } from '../../kernel/name.js';
 import type { Finding } from '../document/finding.js';
 import type { Subject } from '../model/principal.js';
 import type { Snapshot } from '../model/snapshot.js';
-import { hasEffect, isReplacementSafe, ROUTINE_PRIVILEGES } from './engine-terms.js';
+import {
+  type DataRight,
+  hasEffect,
+  isReplacementSafe,
+  ROUTINE_PRIVILEGES,
+  type RoutineRight,
+  WRITTEN,
+} from './engine-terms.js';
 import { getOrInsert } from './get-or-insert.js';
 import type { IntentSets, NamedNode } from './intent-sets.js';
 import { pathText } from './resource-tree.js';
@@ -16,6 +23,7 @@ export function compilerFindings(snapshot: Snapshot, intent: IntentSets): Findin
     ...openQueries(snapshot),
     ...unwritableNames(snapshot, intent),
     ...conflictsOfMasks(snapshot, intent),
+    ...lostOwnership(snapshot, intent),
   ];
 }
 
@@ -103,6 +111,36 @@ function unwritableNames({ settings }: Snapshot, { principals, reachesSomething 
     }));
 }
 
+/** Ownership that a filter, a mask, a hidden column or a deny takes (access model, section 1), at the nodes where these begin. */
+function lostOwnership({ grants, policies }: Snapshot, { root, principals }: IntentSets): Finding[] {
+  const isGranted = grants.some(({ privileges }) => privileges.some((each) => WRITTEN[each].gives.some(isOwnership)));
+  if (!isGranted || policies.length === 0) return [];
+  const places: string[] = [];
+  const names = new Set<string>();
+  note(root);
+  if (places.length === 0) return [];
+  const message =
+    `ownership has no effect on ${listed(places)}: a filter, a mask, a hidden column or a deny applies there or below for ` +
+    `${listed([...names])}, who would lead around it as owners`;
+  return [{ code: 'ownership-restricted', severity: 'warning', message }];
+
+  function note({ resource, access, children }: NamedNode): void {
+    const here = access.changes.filter(({ from, to }) => to.isOwnershipLost && !from.isOwnershipLost);
+    if (here.length > 0) places.push(pathText(resource) || 'everything');
+    for (const { position } of here) names.add(principals.subjects[position]?.name ?? '');
+    for (const child of children()) note(child);
+  }
+}
+
+function isOwnership(right: DataRight | RoutineRight): boolean {
+  return right === 'owner' || right === 'OWNERSHIP';
+}
+
+/** The first three, and how many there are besides. */
+function listed(names: readonly string[]): string {
+  return names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ');
+}
+
 /** Looks at nodes with two masks of one column: a conflict begins nowhere else. */
 function conflictsOfMasks({ policies }: Snapshot, intent: IntentSets): Finding[] {
   const claimed = new Set<string>();
@@ -128,8 +166,7 @@ function maskConflicts({ resource, access, children }: NamedNode, intent: Intent
     }
   }
   const here = [...claimed].map(([column, names]): Finding => {
-    const whom = names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ');
-    const message = `two masks at the same distance claim column ${column} of ${pathText(resource)} for ${whom}: it is hidden from them`;
+    const message = `two masks at the same distance claim column ${column} of ${pathText(resource)} for ${listed(names)}: it is hidden from them`;
     return { code: 'mask-conflict', severity: 'warning', message };
   });
   return [...here, ...[...children()].flatMap((child) => maskConflicts(child, intent))];

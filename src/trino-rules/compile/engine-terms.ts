@@ -39,6 +39,8 @@ export const WRITTEN: Readonly<Record<Privilege, Written>> = {
   INSERT: { gives: ['INSERT'], takes: ['INSERT'] },
   DELETE: { gives: ['DELETE'], takes: ['DELETE'] },
   UPDATE: { gives: ['UPDATE'], takes: ['UPDATE'] },
+  SCHEMA_OWNERSHIP: { gives: ['owner'], takes: ['owner'] },
+  TABLE_OWNERSHIP: { gives: ['OWNERSHIP'], takes: ['OWNERSHIP'] },
   OWNERSHIP: { gives: ['OWNERSHIP', 'owner'], takes: ['OWNERSHIP', 'owner'] },
   GRANT_SELECT: { gives: ['SELECT', 'GRANT_SELECT'], takes: ['GRANT_SELECT'] },
   EXECUTE_FUNCTION: { gives: ['function'], takes: ['function'] },

@@ -8,8 +8,7 @@ import { PRIVILEGE_TERMS } from '../model/privilege.js';
 import { catalogMode } from '../model/rights.js';
 import type { Snapshot } from '../model/snapshot.js';
 import { DATA_RIGHTS } from './engine-terms.js';
-import { intentSets, type IntentSets, type NamedNode } from './intent-sets.js';
-import type { NodeAccess } from './node-access.js';
+import { intentSets, type IntentSets, type NamedNode, newlyRestricted } from './intent-sets.js';
 
 describe('the intent as sets of people', () => {
   it('equals the plain intent for every user on every named node and on fresh names below', () => {
@@ -61,9 +60,9 @@ describe('the intent as sets of people', () => {
 function expectToSayThePlainIntent(snapshot: Snapshot): NamedNode[] {
   const sets = intentSets(snapshot);
   const nodes = everyNode(sets);
-  const places = nodes.flatMap(({ resource, access }) => {
-    const people = entriesOf(sets, access);
-    return [resource, ...freshBelow(resource)].map((place) => ({ place, people }));
+  const places = nodes.flatMap((node) => {
+    const { resource } = node;
+    return [resource, ...freshBelow(resource)].map((place) => ({ place, people: entriesOf(sets, node, place) }));
   });
   expect(places).toEqual(places.map(({ place }) => ({ place, people: toldPlainly(sets, snapshot, place) })));
   return nodes;
@@ -79,13 +78,16 @@ function freshBelow(node: Node): Node[] {
   return pathTo(fresh).slice(depth(node) + 1);
 }
 
-function entriesOf(sets: IntentSets, { states }: NodeAccess): object[] {
+function entriesOf(sets: IntentSets, { resource, access: { states }, children }: NamedNode, place: Node): object[] {
+  const inTables = depth(resource) === 2 ? [...children()].flatMap(({ access }) => newlyRestricted(access)) : [];
   return sets.principals.subjects.map(({ name }, position) => {
     const state = states[position];
     const columns = state?.effect.columns ?? [];
     return {
       name,
-      rights: DATA_RIGHTS.filter((right) => state?.has(right)),
+      rights: DATA_RIGHTS.filter(
+        (right) => state?.has(right) && (right !== 'owner' || (depth(place) < 3 && !inTables.includes(position))),
+      ),
       filter: state?.effect.filter === undefined ? [] : [state.effect.filter],
       hidden: columns.filter(({ allow }) => allow === false).map((column) => column.name),
       conflicts: state?.conflicts,
@@ -98,7 +100,8 @@ function toldPlainly(sets: IntentSets, snapshot: Snapshot, node: Node): object[]
   return sets.principals.subjects.map((subject) => {
     const { privileges, filters, hidden, conflicts, masks } = intentAt(snapshot, principalOf(subject), node);
     const terms = privileges.map((privilege) => PRIVILEGE_TERMS[privilege]);
-    const rights = [...terms.map(({ onTables }) => onTables), terms.some(({ ownsSchemas }) => ownsSchemas) && 'owner'];
+    const owns = depth(node) < 3 && terms.some(({ ownsSchemas }) => ownsSchemas);
+    const rights = [...terms.map(({ onTables }) => onTables), owns && 'owner'];
     const maskTexts = masks.map(({ column, expression }) => `${column}: ${expression}`).sort();
     return {
       name: subject.name,

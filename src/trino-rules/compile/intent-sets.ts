@@ -156,15 +156,27 @@ function modesIn(
   const needing = (mode: 'all' | 'read-only'): Bitset => Bitset.where(count, (position) => needed[position] === mode);
   return { all: needing('all'), readOnly: needing('read-only') };
 
-  function note(nodes: Iterable<TreeNode<AccessEntry>>, above: NodeAccess): void {
-    for (const { entries, children, routines } of nodes) {
+  /** @returns those to whom a restriction begins to apply on one of the nodes */
+  function note(nodes: Iterable<TreeNode<AccessEntry>>, above: NodeAccess): Set<number> {
+    const restricted = new Set<number>();
+    for (const { resource, entries, children, routines } of nodes) {
       const access = above.below(entries);
-      for (const { position, to } of access.changes)
-        if (to.mode === 'all' || needed[position] === null) needed[position] = to.mode;
-      note(children.values(), access);
+      const inTables = note(children.values(), access);
       note(routines.values(), access);
+      const level = depthOf(resource);
+      for (const { position, to } of access.changes) {
+        const mode = to.mode({ ownsSchema: level === 1 || (level === 2 && !inTables.has(position)) });
+        if (mode === 'all' || needed[position] === null) needed[position] = mode;
+      }
+      for (const position of newlyRestricted(access)) restricted.add(position);
     }
+    return restricted;
   }
+}
+
+/** Those to whom a filter, a mask, a hidden column or a deny applies at a node and not above it. */
+export function newlyRestricted({ changes }: NodeAccess): number[] {
+  return changes.flatMap(({ position, from, to }) => (to.isRestricted && !from.isRestricted ? [position] : []));
 }
 
 function addSystem(tree: TreeNode<AccessEntry>, members: Bitset): void {

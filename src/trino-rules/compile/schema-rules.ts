@@ -1,26 +1,34 @@
 import type { SchemaRule } from '../document/rules-document.js';
 import { Bitset } from './bitset.js';
 import type { RoutineRight } from './engine-terms.js';
-import type { IntentSets, NamedNode } from './intent-sets.js';
+import { type IntentSets, type NamedNode, newlyRestricted } from './intent-sets.js';
 import { literal } from './name-pattern.js';
 import type { PrincipalIndex } from './principal-index.js';
 import type { Sibling } from './rectangles.js';
 import type { SiblingRules } from './sibling-rules.js';
 
-/** Owners of schemas: users with ownership of the schema or its catalog. Schemas first, then catalogs. */
+/**
+ * Owners of schemas: users with ownership of the schema or its catalog, unless a table of the schema is restricted to them: they
+ * would drop it with the schema. Schemas first, then catalogs.
+ */
 export function schemaRules({ principals, ...intent }: IntentSets, write: SiblingRules): SchemaRule[] {
   const narrow: SchemaRule[] = [];
   const wide: Sibling<Owner>[] = [];
   for (const catalog of intent.root.children()) {
-    const above = sibling(catalog, principals.none);
-    const schemas = [...catalog.children()].map((schema) => sibling(schema, above.holders));
+    const above = sibling(catalog, principals.none, principals.none);
+    const schemas = [...catalog.children()].map((schema) => sibling(schema, above.holders, restrictedIn(schema)));
     narrow.push(...write.of(schemas, 'schema', { catalog: literal(catalog.name) }));
     wide.push(above);
   }
   return [...narrow, ...write.of(wide, 'catalog', {})];
 
-  function sibling(node: NamedNode, above: Bitset): Sibling<Owner> {
-    return withRight('owner', node, above, principals, (owner) => ({ owner }));
+  function restrictedIn(schema: NamedNode): Bitset {
+    const tables = [...schema.children()].flatMap(({ access }) => newlyRestricted(access));
+    return tables.length === 0 ? principals.none : Bitset.of(principals.none.size, tables);
+  }
+
+  function sibling(node: NamedNode, above: Bitset, restricted: Bitset): Sibling<Owner> {
+    return withRight('owner', node, above, principals, (owner) => ({ owner }), restricted);
   }
 }
 
@@ -30,6 +38,7 @@ type Owner = Pick<SchemaRule, 'owner'>;
  * Users who gain or lose a right at a node, service accounts left out.
  * @param above holders at the node above
  * @param effect of having it
+ * @param without users who cannot have it here
  */
 export function withRight<Effect>(
   right: 'owner' | RoutineRight,
@@ -37,6 +46,7 @@ export function withRight<Effect>(
   above: Bitset,
   { none, serviceAccounts }: PrincipalIndex,
   effect: (has: boolean) => Effect,
+  without = none,
 ): Sibling<Effect> {
   const changed = (has: boolean): Bitset => {
     const those = changes.filter(({ from, to }) => from.has(right) !== has && to.has(right) === has);
@@ -45,7 +55,7 @@ export function withRight<Effect>(
       those.map(({ position }) => position),
     ).minus(serviceAccounts);
   };
-  const [gained, lost] = [changed(true), changed(false)];
+  const [gained, lost] = [changed(true).minus(without), changed(false).or(above.and(without))];
   const holders = above.minus(lost).or(gained);
   const parts = [
     { effect: effect(true), rank: 1, must: gained, may: holders },

@@ -86,6 +86,11 @@ export function takes(privileges: readonly Privilege[], question: NodeQuestion):
   return asked.length > 0 && asked.every((privilege) => denied.has(privilege));
 }
 
+/** Whether it yields to everything that restricts data. */
+export function yieldsToRestrictions(question: NodeQuestion): boolean {
+  return privilegesFor(question).every((privilege) => PRIVILEGE_TERMS[privilege].yieldsToRestrictions);
+}
+
 /** Whether the engine checks columns for it. */
 export function readsColumns(question: NodeQuestion): boolean {
   return privilegesFor(question).some((privilege) => PRIVILEGE_TERMS[privilege].readsColumns);

@@ -71,6 +71,22 @@ describe('what people may', () => {
     expect(may(snapshot, 'bo')).toEqual(['SELECT', 'INSERT']);
   });
 
+  it('is not the ownership of what is restricted there or above, nor of a schema with a restricted table', () => {
+    const owner = () => aSnapshot().user('ana').may('SELECT, OWNERSHIP', 'sales');
+    const eu = { catalog: 'sales', schema: 'eu' };
+    const on = (snapshot: Snapshot) => [{ catalog: 'sales' }, eu, orders].map((node) => may(snapshot, 'ana', node));
+    const [whole, tables, none] = [['SELECT', 'OWNERSHIP'], ['SELECT', 'TABLE_OWNERSHIP'], ['SELECT']];
+
+    expect(on(owner().snapshot())).toEqual([whole, whole, whole]);
+    expect(on(owner().seesOnly('sales.eu.orders', 'true').snapshot())).toEqual([whole, tables, none]);
+    expect(on(owner().seesMasked('sales.eu.orders', 'card', 'NULL').snapshot())).toEqual([whole, tables, none]);
+    expect(on(owner().doesNotSee('sales.eu', 'card').snapshot())).toEqual([whole, none, none]);
+    expect(on(owner().mayNot('sales', 'INSERT').snapshot())).toEqual([none, none, none]);
+    expect(on(owner().everyone().mayNot('sales.eu.items').snapshot())).toEqual([whole, tables, whole]);
+    const spared = owner().everyone().seesOnly('sales.eu.orders', 'true', { type: 'user', id: 1 });
+    expect(on(spared.snapshot())).toEqual([whole, whole, whole]);
+  });
+
   it('contains SELECT in GRANT_SELECT, and a deny of SELECT takes both', () => {
     const holder = aSnapshot().user('ana').may('GRANT_SELECT', 'sales');
 

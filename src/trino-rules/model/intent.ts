@@ -1,11 +1,11 @@
-import { covers, depth, isInTree, type Node } from './node.js';
+import { covers, depth, isInTree, kindOf, type Node } from './node.js';
 import type { Principal } from './principal.js';
 import { isServiceAccount, Principals, type Through } from './principals.js';
 import {
+  combined,
   isOverData,
   isOverRoutines,
   PRIVILEGE_TERMS,
-  PRIVILEGES,
   privilegesOn,
   taken,
   withContained,
@@ -40,6 +40,8 @@ export interface Access {
 export interface Intent {
   grants: Origin<SnapshotGrant>[];
   policies: Origin<SnapshotPolicy>[];
+  /** The policies below the node that take something of what is granted: restrictions on a schema's tables, its ownership. */
+  below: SnapshotPolicy[];
   /** Where it is no grant. */
   standing: 'service-account' | 'reaches-something' | null;
 }
@@ -77,7 +79,41 @@ export function intentAt(
     applied,
     around.map(({ source }) => source),
   );
-  return { ...access, grants, policies, standing: null };
+  if (kindOf(node) === 'table') return { ...onTable(access), grants, policies, below: [], standing: null };
+  const below = given.some((privilege) => PRIVILEGE_TERMS[privilege].ownsSchemas)
+    ? restrictionsIn(snapshot, principal, node, principals)
+    : [];
+  return { ...(below.length > 0 ? withoutSchemaOwnership(access) : access), grants, policies, below, standing: null };
+}
+
+/** Who owns a schema drops and renames it with all tables in it: one that is restricted there takes its ownership. */
+function restrictionsIn(
+  { policies }: Snapshot,
+  principal: Principal,
+  schema: Node,
+  principals: Principals,
+): SnapshotPolicy[] {
+  if (kindOf(schema) !== 'schema') return [];
+  return policies.filter(
+    (policy) =>
+      restrictsData(policy) &&
+      policy.resource.table !== undefined &&
+      covers(schema, policy.resource) &&
+      principals.throughPolicy(policy, principal) !== null,
+  );
+}
+
+/** Who owns a schema has nothing on its tables by that. */
+function onTable(access: Access): Access {
+  const privileges = access.privileges.filter((privilege) => PRIVILEGE_TERMS[privilege].onTables !== null);
+  return privileges.length === 0 ? NO_ACCESS : { ...access, privileges };
+}
+
+/** Access in a schema in which some table is restricted. */
+export function withoutSchemaOwnership(access: Access): Access {
+  const tables = withContained(access.privileges);
+  const privileges = combined([...tables].filter((privilege) => !PRIVILEGE_TERMS[privilege].ownsSchemas));
+  return privileges.length === 0 ? NO_ACCESS : { ...access, privileges };
 }
 
 /** The privileges of these grants that can be held at a node: a grant above may be about other kinds of nodes, too. */
@@ -111,7 +147,12 @@ export function accessOf(
 ): Access {
   const held = withContained(given);
   const denied = taken(policies.flatMap((policy) => (policy.kind === 'deny' ? policy.privileges : [])));
-  const left = PRIVILEGES.filter((privilege) => held.has(privilege) && !denied.has(privilege));
+  const isRestricted = policies.some(restrictsData);
+  const left = combined(
+    [...held].filter(
+      (privilege) => !denied.has(privilege) && !(isRestricted && PRIVILEGE_TERMS[privilege].yieldsToRestrictions),
+    ),
+  );
   const isOutweighed = left.some(isOverRoutines) && [...policies, ...around].some(restrictsData);
   const privileges = isOutweighed ? left.filter((privilege) => !isOverRoutines(privilege)) : left;
   // Nothing restricts the rows and columns of who has nothing to do with them.
@@ -184,12 +225,22 @@ function systemIntent(snapshot: Snapshot, principal: Principal, node: Node): Dat
     : NOTHING;
 }
 
+/** Of service accounts in writable catalogs: all six of the engine's, and the ownership of schemas. */
+export const SERVICE_ACCOUNT_PRIVILEGES: Privilege[] = [
+  'SELECT',
+  'INSERT',
+  'DELETE',
+  'UPDATE',
+  'OWNERSHIP',
+  'GRANT_SELECT',
+];
+
 /** Service accounts follow the settings alone; no grant and no policy touches them. */
 function serviceAccountIntent({ settings }: Snapshot, node: Node): DataIntent {
   const { catalog } = node;
   if (catalog === undefined || !isInTree(node)) return NOTHING;
   if (settings.writableCatalogs.includes(catalog)) {
-    return { ...NOTHING, privileges: PRIVILEGES.filter(isOverData), standing: 'service-account' };
+    return { ...NOTHING, privileges: SERVICE_ACCOUNT_PRIVILEGES, standing: 'service-account' };
   }
   if (settings.readableCatalogs.includes(catalog)) {
     return { ...NOTHING, privileges: ['SELECT'], standing: 'service-account' };
@@ -203,5 +254,5 @@ function origin<T extends { resource: Node }>(source: T, through: Through, node:
 }
 
 export const NO_ACCESS: Access = { privileges: [], filters: [], hidden: [], masks: [], conflicts: [] };
-export const NO_ENTRIES = { grants: [], policies: [] };
+export const NO_ENTRIES = { grants: [], policies: [], below: [] };
 const NOTHING: DataIntent = { ...NO_ACCESS, ...NO_ENTRIES, standing: null };

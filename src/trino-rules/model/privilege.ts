@@ -1,5 +1,5 @@
 import type { TablePrivilege } from '../document/rules-document.js';
-import { kindOf, LEVELS, type Node, type NodeKind } from './node.js';
+import { kindOf, LEVELS, nodeOf, type Node, type NodeKind } from './node.js';
 import type { PolicyPrincipal } from './principal.js';
 import type { Question, RoutineQuestion } from './question.js';
 
@@ -9,6 +9,8 @@ export const PRIVILEGES = [
   'INSERT',
   'DELETE',
   'UPDATE',
+  'SCHEMA_OWNERSHIP',
+  'TABLE_OWNERSHIP',
   'OWNERSHIP',
   'GRANT_SELECT',
   'EXECUTE_FUNCTION',
@@ -29,6 +31,8 @@ export interface PrivilegeTerms {
   family: PrivilegeFamily;
   /** The kinds of nodes on which it can be granted and denied. */
   on: readonly NodeKind[];
+  /** What it is the sum of: whoever has all of these has it, and nothing else. */
+  parts: readonly Privilege[];
   /** The types of principals that it can be granted to; a deny may name any. */
   to: readonly PolicyPrincipal['type'][];
   /** All that a grant of it gives besides. */
@@ -41,6 +45,11 @@ export interface PrivilegeTerms {
   ownsSchemas: boolean;
   /** What its holders run; null: nothing. */
   runs: RoutineQuestion['kind'] | null;
+  /**
+   * Whether it would lead around a filter, a mask, a hidden column or a deny, so that these take it: an owner renames what they are
+   * bound to, or drops the schema above it (seen on 483).
+   */
+  yieldsToRestrictions: boolean;
   /** The catalog mode without which the engine does not let it be used; null: no catalog is needed. */
   mode: 'read-only' | 'all' | null;
   /** Whether a statement uses it, so that its holders execute queries (access model, section 1). */
@@ -60,10 +69,12 @@ function onTables(privilege: TablePrivilege, phrase: string) {
     family: 'table',
     on: LEVELS,
     to: ANYBODY,
+    parts: [],
     contains: [],
     takes: [],
     onTables: privilege,
     ownsSchemas: false,
+    yieldsToRestrictions: false,
     runs: null,
     mode: 'all',
     usedByStatements: true,
@@ -79,10 +90,12 @@ function onRoutines(kind: RoutineQuestion['kind'], phrase: string) {
     family: 'routine',
     on: ['everything', 'catalog', 'schema', 'routine'],
     to: ANYBODY,
+    parts: [],
     contains: [],
     takes: [],
     onTables: null,
     ownsSchemas: false,
+    yieldsToRestrictions: false,
     runs: kind,
     mode: 'read-only',
     usedByStatements: true,
@@ -98,10 +111,12 @@ function onEngine(question: Question, phrase: string) {
     family: 'engine',
     on: ['engine'],
     to: ANYBODY,
+    parts: [],
     contains: [],
     takes: [],
     onTables: null,
     ownsSchemas: false,
+    yieldsToRestrictions: false,
     runs: null,
     mode: null,
     usedByStatements: false,
@@ -117,9 +132,32 @@ export const PRIVILEGE_TERMS: Readonly<Record<Privilege, PrivilegeTerms>> = {
   INSERT: onTables('INSERT', 'INSERT into'),
   DELETE: onTables('DELETE', 'DELETE from'),
   UPDATE: onTables('UPDATE', 'UPDATE'),
+  SCHEMA_OWNERSHIP: {
+    ...onTables('OWNERSHIP', 'have OWNERSHIP of the schema'),
+    family: 'schema',
+    on: ['catalog', 'schema'],
+    takes: ['OWNERSHIP'],
+    onTables: null,
+    ownsSchemas: true,
+    yieldsToRestrictions: true,
+    asks: ({ catalog, schema }, column) => ({
+      about: 'schema-ownership',
+      resource: nodeOf({ catalog, schema }),
+      column,
+    }),
+  },
+  TABLE_OWNERSHIP: {
+    ...onTables('OWNERSHIP', 'have OWNERSHIP of'),
+    takes: ['OWNERSHIP'],
+    yieldsToRestrictions: true,
+  },
   OWNERSHIP: {
     ...onTables('OWNERSHIP', 'have OWNERSHIP of'),
+    parts: ['SCHEMA_OWNERSHIP', 'TABLE_OWNERSHIP'],
+    contains: ['SCHEMA_OWNERSHIP', 'TABLE_OWNERSHIP'],
+    takes: ['SCHEMA_OWNERSHIP', 'TABLE_OWNERSHIP'],
     ownsSchemas: true,
+    yieldsToRestrictions: true,
     asks: (resource, column) =>
       resource.table === undefined
         ? { about: 'schema-ownership', resource, column }
@@ -200,6 +238,18 @@ export function isOverRoutines(privilege: Privilege): boolean {
 /** What a grant of these gives: GRANT_SELECT contains SELECT. */
 export function withContained(privileges: readonly Privilege[]): Set<Privilege> {
   return new Set(privileges.flatMap((privilege) => [privilege, ...PRIVILEGE_TERMS[privilege].contains]));
+}
+
+/** In the order of `PRIVILEGES`: those that are the sum of others in place of these, where all of these are held. */
+export function combined(held: readonly Privilege[]): Privilege[] {
+  const isHeld = (privilege: Privilege): boolean => held.includes(privilege);
+  const sums = PRIVILEGES.filter((sum) => isSum(sum) && PRIVILEGE_TERMS[sum].parts.every(isHeld));
+  const said = new Set(sums.flatMap((sum) => PRIVILEGE_TERMS[sum].parts));
+  return PRIVILEGES.filter((each) => (isSum(each) ? sums.includes(each) : isHeld(each) && !said.has(each)));
+}
+
+function isSum(privilege: Privilege): boolean {
+  return PRIVILEGE_TERMS[privilege].parts.length > 0;
 }
 
 /** What a deny of these takes: one of SELECT takes GRANT_SELECT too. */

@@ -199,7 +199,7 @@ describe('a snapshot file', () => {
     [grant({ privileges: [] }), 'grants[0].privileges: must name at least one privilege'],
     [
       grant({ privileges: ['select'] }),
-      'grants[0].privileges[0]: must be one of SELECT, INSERT, DELETE, UPDATE, OWNERSHIP, GRANT_SELECT, EXECUTE_FUNCTION, CALL_PROCEDURE',
+      'grants[0].privileges[0]: must be one of SELECT, INSERT, DELETE, UPDATE, SCHEMA_OWNERSHIP, TABLE_OWNERSHIP, OWNERSHIP, GRANT_SELECT, EXECUTE_FUNCTION, CALL_PROCEDURE',
     ],
     [
       grant({ expires_at: '2026-02-30T00:00:00.000Z' }),

@@ -1,7 +1,7 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
-import { OPEN_SYSTEM_SCHEMAS } from '../model/intent.js';
+import { OPEN_SYSTEM_SCHEMAS, SERVICE_ACCOUNT_PRIVILEGES } from '../model/intent.js';
 import { isInTree, namesOf, type Node } from '../model/node.js';
-import { isOverData, PRIVILEGES, type Privilege } from '../model/privilege.js';
+import { isOverData, type Privilege } from '../model/privilege.js';
 import { isLive, type Snapshot } from '../model/snapshot.js';
 import type { EntrySource } from './interned-access.js';
 import type { PrincipalIndex } from './principal-index.js';
@@ -31,7 +31,7 @@ export function entriesByNode(snapshot: Snapshot, principals: PrincipalIndex): M
   };
   const giving = sharedGivings();
   for (const catalog of settings.writableCatalogs)
-    add({ catalog }, { source: giving(PRIVILEGES.filter(isOverData)), members: principals.serviceAccounts });
+    add({ catalog }, { source: giving(SERVICE_ACCOUNT_PRIVILEGES), members: principals.serviceAccounts });
   for (const catalog of settings.readableCatalogs)
     add({ catalog }, { source: giving(['SELECT']), members: principals.serviceAccounts });
   for (const grant of grants) {

@@ -13,13 +13,15 @@ const snapshot = aSnapshot()
   .group('writers', ['bo', 'cy'])
   .may('INSERT', 'sales.eu.orders')
   .user('cy')
-  .may('OWNERSHIP, SELECT', 'sales.us')
+  .may('INSERT, SELECT', 'sales.us')
   .mayNot('sales.us.salaries', 'SELECT')
   .user('dee')
   .may('SELECT', 'hr', { expiresAt: new Date(0) })
   .deactivated('eve')
   .engine('etl.1')
   .may('SELECT', 'sales.us.orders')
+  .user('cy')
+  .may('OWNERSHIP', 'sales.jp')
   .snapshot();
 
 const product: TableRule = {
@@ -137,7 +139,7 @@ describe('a counterexample', () => {
     [
       'no schema owner',
       (rules) => ({ ...rules, schemas: [] }),
-      /^cy may have OWNERSHIP of the schema sales[.]us by grant 3, but no rule gives it/m,
+      /^cy may have OWNERSHIP of the schema sales[.]jp by grant 6, but no rule gives it/m,
     ],
     [
       'a schema owner too many',

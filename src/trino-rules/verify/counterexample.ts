@@ -14,6 +14,7 @@ import { Evaluator } from '../engine/evaluator.js';
 import { decide, type Decision } from '../model/decision.js';
 import type { Subject } from '../model/principal.js';
 import { isAtNode, type Question } from '../model/question.js';
+import { restrictsData } from '../model/restrictions.js';
 import type { Snapshot } from '../model/snapshot.js';
 import type { Difference } from './differences.js';
 
@@ -118,6 +119,8 @@ function byGrants({ grants, denies, intent }: Decision, isGiven: boolean): strin
   if (deny && !isGiven && (deny.source.kind === 'deny' || grants.length > 0))
     return ` (${deny.source.kind === 'deny' ? 'deny' : 'policy'} ${deny.source.id} takes it)`;
   const [grant, ...more] = grants;
+  const restricting = [...intent.policies.map(({ source }) => source), ...intent.below].find(restrictsData);
+  if (grant !== undefined && !isGiven && restricting) return ` (policy ${restricting.id} restricts the owner)`;
   if (grant === undefined || !isGiven) return ' (no grant gives it)';
   const through = typeof grant.through === 'object' ? ` (group ${grant.through.group.name})` : '';
   return ` by grant ${grant.source.id}${through}${more.length > 0 ? ` and ${more.length} more` : ''}`;

@@ -1,8 +1,9 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import type { SchemaAccess } from '../engine/schema-comparison.js';
 import { addWord, bitset, sparseBitset, wordAt, type Bitset, type WordMarks } from '../engine/sparse-bitset.js';
-import type { Access } from '../model/intent.js';
+import { type Access, withoutSchemaOwnership } from '../model/intent.js';
 import { PRIVILEGE_TERMS } from '../model/privilege.js';
+import { restrictsData } from '../model/restrictions.js';
 import type { EntryNode } from './access-entries.js';
 import { ExpectedAccess } from './expected-access.js';
 import { InternedAccess } from './interned-access.js';
@@ -21,12 +22,15 @@ export class ExpectedScope implements SchemaAccess {
     private readonly node: EntryNode | undefined,
     above: readonly InternedAccess[],
     inherited?: ExpectedAccess,
+    /** Of a schema: those to whom one of its tables is restricted. */
+    private readonly restricted: ReadonlySet<number> = new Set(),
   ) {
     const own = internedByPosition(node, above);
     this.interned = own.size === 0 ? above : above.map((each, position) => own.get(position) ?? each);
     this.everywhere = own.size === 0 && inherited ? inherited : new ExpectedAccess(reach.width);
     this.here = new ExpectedAccess(reach.width);
-    for (const [position, access] of own) reach.note(position, access);
+    for (const [position, { access }] of own)
+      reach.note(position, this.restricted.has(position) ? withoutSchemaOwnership(access) : access);
     if (this.everywhere === inherited) return;
     addAlike(this.everywhere, this.interned.entries());
   }
@@ -38,8 +42,12 @@ export class ExpectedScope implements SchemaAccess {
     return new ExpectedScope(reach, node, nobody);
   }
 
+  /** Whoever owned the schema could drop a table in it that is restricted. */
   get owners(): Bitset {
-    return this.everywhere.owners;
+    const { everywhere, restricted, reach } = this;
+    if (restricted.size === 0) return everywhere.owners;
+    const without = bitset(reach.width, restricted);
+    return everywhere.owners.map((word, index) => word & ~wordAt(without, index));
   }
 
   /** Children that have an entry, or a descendant with one, sorted. */
@@ -48,7 +56,8 @@ export class ExpectedScope implements SchemaAccess {
   }
 
   child(name: string): ExpectedScope {
-    return new ExpectedScope(this.reach, this.node?.children.get(name), this.interned, this.everywhere);
+    const schema = this.node?.children.get(name);
+    return new ExpectedScope(this.reach, schema, this.interned, this.everywhere, restrictedBelow(schema));
   }
 
   mark(name: string, marks: WordMarks): void {
@@ -61,7 +70,7 @@ export class ExpectedScope implements SchemaAccess {
     this.dirty = active;
     if (active.length === 0) return this.here;
     addAlike(this.here, interned);
-    for (const [position, access] of interned) this.reach.note(position, access);
+    for (const [position, { access }] of interned) this.reach.note(position, withoutSchemaOwnership(access));
     this.here.inherit(this.everywhere, active, bitset(this.reach.width, interned.keys()));
     return this.here;
   }
@@ -86,7 +95,7 @@ export class ExpectedReach {
     return this.any.map((word, index) => word & ~wordAt(this.beyondReading, index));
   }
 
-  note(position: number, { access: { privileges } }: InternedAccess): void {
+  note(position: number, { privileges }: Access): void {
     const [index, bit] = [position >>> 5, 1 << (position & 31)];
     if (privileges.length > 0) addWord(this.any, index, bit);
     if (privileges.some((privilege) => PRIVILEGE_TERMS[privilege].mode === 'all'))
@@ -107,6 +116,17 @@ function internedByPosition(
     }
   }
   return interned;
+}
+
+/** Users to whom a policy on a child of the node applies. */
+function restrictedBelow(node: EntryNode | undefined): Set<number> {
+  const restricted = new Set<number>();
+  for (const { entries } of node?.children.values() ?? []) {
+    for (const { source, members } of entries) {
+      if ('policy' in source && restrictsData(source.policy)) for (const position of members) restricted.add(position);
+    }
+  }
+  return restricted;
 }
 
 const NOWHERE = new Uint32Array(0);

@@ -69,10 +69,20 @@ export function snapshotOfSimilarTables(): Snapshot {
   builder.everyone().mayNot('shop.eu.closed').mayNot('shop.eu.closed_but_one', 'SELECT', group(1));
   builder.everyone().mayNot('shop.eu.closed_but_ana', 'SELECT', { type: 'user', id: 1 });
   builder.user('gil').may('GRANT_SELECT', 'shop.us').mayNot('shop.us', 'GRANT_SELECT');
-  builder.user('hal').may('SELECT, OWNERSHIP', 'shop').mayNot('shop.us', 'OWNERSHIP').may('OWNERSHIP', 'shop.eu');
+  builder.user('hal').may('SELECT, OWNERSHIP', 'shop').mayNot('shop.us', 'OWNERSHIP').may('UPDATE', 'shop.eu');
   builder.user('ida').may('OWNERSHIP', 'shop.us').user('ana').may('SELECT', 'shop.us').may('INSERT', 'shop.us.orders');
   builder.engine('service-account-etl').may('SELECT', 'shop.us').engine('bi-tool').may('INSERT', 'shop.us.orders');
   builder.group('closers', ['bo', 'cy', 'hal']).may('SELECT', 'shop').mayNot('shop.eu.orders').mayNot('shop.us.orders');
+  return builder.snapshot();
+}
+
+/** Owners, some of whom a restriction applies to. */
+export function snapshotOfOwners(): Snapshot {
+  const builder = aSnapshot();
+  builder.group('owners', ['una', 'vic']).may('OWNERSHIP', 'yard').user('wim').may('SCHEMA_OWNERSHIP', 'yard.east');
+  builder.user('xia').may('TABLE_OWNERSHIP, SELECT', 'yard.east').may('SCHEMA_OWNERSHIP', 'yard.west');
+  builder.user('una').seesOnly('yard.east.gates', 'open').user('vic').doesNotSee('yard.west', 'key');
+  builder.user('wim').mayNot('yard.east.walls', 'SELECT').user('xia').seesMasked('yard.east.gates', 'key', 'NULL');
   return builder.snapshot();
 }
 

@@ -7,6 +7,7 @@ import {
   snapshotOfEveryFeature,
   snapshotOfRights,
   snapshotOfRoutines,
+  snapshotOfOwners,
   snapshotOfSimilarTables,
 } from '../../support/snapshots/rich-snapshots.js';
 import { plant, type PlantedFault } from '../../support/rules/planted-fault.js';
@@ -33,6 +34,7 @@ const SNAPSHOTS = [
   snapshotOfEveryFeature(),
   snapshotOfSimilarTables(),
   snapshotOfRoutines(),
+  snapshotOfOwners(),
   snapshotOfRights(),
   skewedSnapshot(scaled(SIZES.enterprise, 0.04), 'real-like'),
 ];

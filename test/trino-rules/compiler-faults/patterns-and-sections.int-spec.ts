@@ -72,7 +72,7 @@ stopsEach({
     file: 'trino-rules/compile/sibling-rules.js',
     from: 'const user = people && { user: anyOf(this.intent.principals.namesOf(people)) };',
     to: 'const user = people && people.count() > 1 && { user: anyOf(this.intent.principals.namesOf(people)) };',
-    found: /Zed .*may not have OWNERSHIP of the schema hr\.staff/,
+    found: /Zed .*may not have GRANT_SELECT on hr\.staff\.people/,
   },
   'writes numbers of people as seven classes': {
     file: 'trino-rules/compile/sibling-rules.js',
@@ -91,7 +91,7 @@ stopsEach({
     file: 'trino-rules/compile/catalog-rules.js',
     from: 'rank: 1, must: readOnly',
     to: 'rank: 3, must: readOnly.or(all)',
-    found: /fay .*may have OWNERSHIP of the schema hr\.staff/,
+    found: /vic .*may have OWNERSHIP of the schema yard\.east/,
   },
   'closes system to readers': {
     file: 'trino-rules/compile/catalog-rules.js',
@@ -103,19 +103,19 @@ stopsEach({
     file: 'trino-rules/compile/schema-rules.js',
     from: 'must: gained, may: holders',
     to: 'must: none, may: none',
-    found: /fay .*may have OWNERSHIP of the schema hr\.staff/,
+    found: /vic .*may have OWNERSHIP of the schema yard\.east/,
   },
   'takes users that lost a schema for owners': {
     file: 'trino-rules/compile/schema-rules.js',
     from: 'effect: effect(false)',
     to: 'effect: effect(true)',
-    found: /fay .*may not have OWNERSHIP of the schema hr\.vault \(deny \d+ takes it\)/,
+    found: /hal .*may not have OWNERSHIP of the schema shop\.us \(deny \d+ takes it\)/,
   },
   'names those behind each of an audience': {
     file: 'trino-rules/compile/principal-index.js',
     from: 'subjects[position]?.name',
     to: 'subjects[position + 1]?.name',
-    found: /gus .*may not have OWNERSHIP of the schema hr\.staff \(the account is deactivated\)/,
+    found: /gus .*may not INSERT into hr\.staff\.\(any other table\) \(the account is deactivated\)/,
   },
   'forgets the last user of a rule': {
     file: 'trino-rules/compile/sibling-rules.js',
@@ -127,7 +127,7 @@ stopsEach({
     file: 'trino-rules/compile/compile.js',
     from: '[...accounts.schemas, ...schemaRules(intent, write)]',
     to: 'accounts.schemas',
-    found: /fay .*may have OWNERSHIP of the schema hr\.staff/,
+    found: /vic .*may have OWNERSHIP of the schema yard\.east/,
   },
   'impersonates all known users': {
     file: 'trino-rules/compile/compile.js',
@@ -175,7 +175,7 @@ stopsEach({
     file: 'trino-rules/compile/rules-text.js',
     from: "['user', 'catalog', 'schema', 'owner']",
     to: "['user', 'catalog', 'owner']",
-    found: /fay .*may have OWNERSHIP of the schema hr\.staff/,
+    found: /vic .*may have OWNERSHIP of the schema yard\.east/,
   },
   'writes masks without their text': {
     file: 'trino-rules/compile/rules-text.js',

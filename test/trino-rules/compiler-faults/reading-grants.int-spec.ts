@@ -30,8 +30,8 @@ stopsEach({
   // Denies and exceptions
   'ignores denies': {
     file: 'trino-rules/compile/access-state.js',
-    from: 'this.given & ~this.taken',
-    to: 'this.given',
+    from: 'return this.given & ~this.taken &',
+    to: 'return this.given &',
     found: /may not SELECT from hr\.vault\..* \(deny \d+ takes it\)/,
   },
   'lets nothing reach further than its node': {
@@ -98,7 +98,7 @@ stopsEach({
   'judges a catalog by what is given on it alone': {
     file: 'trino-rules/compile/intent-sets.js',
     from: 'note(children.values(), access);',
-    to: '',
+    to: 'new Set();',
     found: /ivy may SELECT from hr\.staff\.people by grant 1, .* in the mode none/,
   },
   // Catalogs that are closed

@@ -14,6 +14,36 @@ stopsEach({
     to: '63',
     found: /fay .*may INSERT into hr\.staff\.salaries/,
   },
+  'leaves an owner what is filtered': {
+    file: 'trino-rules/compile/access-state.js',
+    from: '(this.taken & OVER_DATA) !== 0 || !this.restrictions.isEmpty',
+    to: '(this.taken & OVER_DATA) !== 0',
+    found: /una .*may not have OWNERSHIP of yard\.east\.gates/,
+  },
+  'leaves an owner what is denied in part': {
+    file: 'trino-rules/compile/access-state.js',
+    from: '(this.taken & OVER_DATA) !== 0 || !this.restrictions.isEmpty',
+    to: '!this.restrictions.isEmpty',
+    found: /wim .*may not have OWNERSHIP of the schema yard\.east \(policy 3 restricts the owner\)/,
+  },
+  'lets owners of a schema drop a restricted table': {
+    file: 'trino-rules/compile/schema-rules.js',
+    from: 'tables.length === 0 ? principals.none : Bitset.of(principals.none.size, tables)',
+    to: 'principals.none',
+    found: /una .*may not have OWNERSHIP of the schema yard\.east/,
+  },
+  'opens a catalog to an owner of nothing': {
+    file: 'trino-rules/compile/intent-sets.js',
+    from: 'level === 2 && !inTables.has(position)',
+    to: 'level === 2',
+    found: /wim may not enter the catalog yard in the mode all/,
+  },
+  'gives tables to owners of schemas': {
+    file: 'trino-rules/compile/engine-terms.js',
+    from: "SCHEMA_OWNERSHIP: { gives: ['owner']",
+    to: "SCHEMA_OWNERSHIP: { gives: ['owner', 'OWNERSHIP']",
+    found: /xia .*may not have OWNERSHIP of yard\.west/,
+  },
   'gives back what an earlier deny took': {
     file: 'trino-rules/compile/access-state.js',
     from: "given | rights(statement.privileges, 'gives'), taken)",
@@ -83,15 +113,15 @@ stopsEach({
   },
   'needs the mode all for reading': {
     file: 'trino-rules/compile/access-state.js',
-    from: "(this.held & ~FOR_READERS) === 0 ? 'read-only' : 'all'",
+    from: "(used & ~FOR_READERS) === 0 ? 'read-only' : 'all'",
     to: "'all'",
     found: /ivy .*may not enter the catalog hr in the mode all \(nothing there needs it\)/,
   },
   'needs no more than reading for inserting': {
     file: 'trino-rules/compile/access-state.js',
-    from: "(this.held & ~FOR_READERS) === 0 ? 'read-only' : 'all'",
+    from: "(used & ~FOR_READERS) === 0 ? 'read-only' : 'all'",
     to: "'read-only'",
-    found: /fay .*may have OWNERSHIP of the schema hr\.staff/,
+    found: /vic .*may have OWNERSHIP of the schema yard\.east/,
   },
   'writes GRANT_SELECT instead of SELECT': {
     file: 'trino-rules/compile/access-state.js',
@@ -119,9 +149,9 @@ stopsEach({
   },
   'lets the least need decide the mode': {
     file: 'trino-rules/compile/intent-sets.js',
-    from: "if (to.mode === 'all' || needed[position] === null)",
+    from: "if (mode === 'all' || needed[position] === null)",
     to: 'if (true)',
-    found: /fay .*may have OWNERSHIP of the schema hr\.staff/,
+    found: /ivy may SELECT from hr\.staff\.people by grant 1, .* in the mode none/,
   },
   'opens system to service accounts alone': {
     file: 'trino-rules/compile/intent-sets.js',
@@ -199,7 +229,7 @@ stopsEach({
     file: 'trino-rules/compile/resource-tree.js',
     from: 'if (name === undefined)',
     to: "if (name === undefined || (level === 'schema' && item.resource.table === undefined))",
-    found: /fay .*may have OWNERSHIP of the schema hr\.staff/,
+    found: /vic .*may have OWNERSHIP of the schema yard\.east/,
   },
   'forgets the last child of each node': {
     file: 'trino-rules/compile/resource-tree.js',

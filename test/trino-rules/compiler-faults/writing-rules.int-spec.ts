@@ -13,7 +13,7 @@ stopsEach({
     file: 'trino-rules/compile/schema-rules.js',
     from: "return [...narrow, ...write.of(wide, 'catalog', {})];",
     to: "return [...write.of(wide, 'catalog', {}), ...narrow];",
-    found: /fay may not have OWNERSHIP of the schema hr\.vault \(deny \d+ takes it\)/,
+    found: /hal .*may not have OWNERSHIP of the schema shop\.us \(deny \d+ takes it\)/,
   },
   'closes a node before the rules of users with access': {
     file: 'trino-rules/compile/rectangles.js',
@@ -167,7 +167,7 @@ stopsEach({
     file: 'trino-rules/compile/schema-rules.js',
     from: 'must: lost, may: lost',
     to: 'must: none, may: none',
-    found: /fay may not have OWNERSHIP of the schema hr\.vault \(deny \d+ takes it\)/,
+    found: /hal .*may not have OWNERSHIP of the schema shop\.us \(deny \d+ takes it\)/,
   },
   // Service accounts, impersonation, session properties
   'lets service accounts write where they may read': {
