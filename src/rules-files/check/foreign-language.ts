@@ -13,9 +13,22 @@ export function languageOf(text: string | undefined): ForeignLanguage {
     const options = text.split('|').map((name): PatternPiece[] => [{ kind: 'literal', text: name }]);
     return { kind: 'regular', pattern: { options, isFinite: true } };
   }
+  const known = lookingAround.get(text);
+  if (known !== undefined) return known;
+  const language = judged(text);
+  if (text.includes('(?') && lookingAround.size < MOST_KEPT) lookingAround.set(text, language);
+  return language;
+}
+
+/** Patterns that may look around, which take a thousand times as long as others: the same few of a file are asked about over and over. */
+const lookingAround = new Map<string, ForeignLanguage>();
+const MOST_KEPT = 1_000;
+
+function judged(text: string): ForeignLanguage {
   const reading = readJavaPattern(text);
   if (reading.kind === 'refused') return reading;
-  return reading.pattern === null ? { kind: 'opaque' } : { kind: 'regular', pattern: reading.pattern };
+  const { pattern } = reading;
+  return pattern === null ? { kind: 'opaque' } : { kind: 'regular', pattern };
 }
 
 /** For patterns that are judged. @throws RangeError for others */

@@ -196,8 +196,8 @@ function matchedText({ section, patterns }: ForeignRule, field: string): string 
   return newUserPattern(text, patterns.has('original_user')) ?? `${NOT_JUDGED}${text}`;
 }
 
-/** A look-ahead that changes nothing. */
-const NOT_JUDGED = '(?=)';
+/** A look-behind that changes nothing. */
+const NOT_JUDGED = '(?<=)';
 const STEPS_PER_LOOKUP = 20;
 /** Names of each open pattern are tried on each other one, which costs by its length. */
 const STEPS_PER_OPEN_PAIR = 200;

@@ -1,9 +1,25 @@
+import type { Pattern } from './pattern.js';
+
 /** A construct that JavaScript's regular expressions refuse or read differently. */
 export interface PatternDifference {
   kind: 'refused-by-javascript' | 'read-differently';
   /** As it is written. */
   construct: string;
 }
+
+export type JavaPatternReading =
+  | {
+      kind: 'read';
+      /** Null: it needs look-behind, back-references or the like, so its language is not judged here. */
+      readonly pattern: Pattern | null;
+      /** How many capturing groups it has. */
+      groups: number;
+      /** Constructs that JavaScript's regular expressions refuse or read differently. */
+      differences: readonly PatternDifference[];
+      /** It has `\N{…}`, which Java refuses where no character has that name; the names are not known here. */
+      namesCharacter: boolean;
+    }
+  | { kind: 'refused'; reason: string; /** In characters. */ at: number };
 
 export class JavaPatternRefused extends Error {
   constructor(

@@ -15,30 +15,17 @@ import {
   type Extent,
 } from './java-extent.js';
 import { readFlags } from './java-flags.js';
-import { isEndless, NOTHING, readRepetition, repeated } from './java-repetition.js';
+import { withoutLookAhead } from './java-look-ahead.js';
+import { NOTHING, readRepetition, repeated } from './java-repetition.js';
 import {
   JavaPatternRefused,
   MAX_DEPTH,
   MAX_JUDGED_DEPTH,
   PatternSource,
   type JavaFlag,
-  type PatternDifference,
+  type JavaPatternReading,
 } from './java-pattern-source.js';
-import type { Pattern, PatternPiece } from './pattern.js';
-
-export type JavaPatternReading =
-  | {
-      kind: 'read';
-      /** Null: it needs look-around, back-references or the like, so its language is not judged here. */
-      pattern: Pattern | null;
-      /** How many capturing groups it has. */
-      groups: number;
-      /** Constructs that JavaScript's regular expressions refuse or read differently. */
-      differences: readonly PatternDifference[];
-      /** It has `\N{…}`, which Java refuses where no character has that name; the names are not known here. */
-      namesCharacter: boolean;
-    }
-  | { kind: 'refused'; reason: string; /** In characters. */ at: number };
+import type { JavaPiece, Pattern } from './pattern.js';
 
 /**
  * Reads a whole-string pattern as java.util.regex does (JDK 25: `Pattern.compile` without flags), and refuses what it refuses.
@@ -50,9 +37,18 @@ export function readJavaPattern(text: string): JavaPatternReading {
     const { options } = new JavaPatternReader(source).alternatives(0, true);
     if (source.peek() === ')') throw new JavaPatternRefused('a closing parenthesis without an opening one', source.at);
     if (!source.isAtEnd || source.isBeyondEnd) throw new JavaPatternRefused('it ends in the middle', source.at);
-    const pattern = source.isOpaque ? null : { options, isFinite: !options.some((option) => option.some(isEndless)) };
-    const { groups, differences, namesCharacter } = source;
-    return { kind: 'read', pattern, groups, differences, namesCharacter };
+    const { groups, differences, namesCharacter, isOpaque } = source;
+    let pattern: Pattern | null | undefined;
+    return {
+      kind: 'read',
+      // Of a look-ahead an automaton is made, which not everybody needs.
+      get pattern() {
+        return (pattern ??= isOpaque ? null : withoutLookAhead(options));
+      },
+      groups,
+      differences,
+      namesCharacter,
+    };
   } catch (error) {
     if (error instanceof JavaPatternRefused) return { kind: 'refused', reason: error.message, at: error.at };
     throw error;
@@ -61,7 +57,7 @@ export function readJavaPattern(text: string): JavaPatternReading {
 
 /** A part of a pattern, and what it means for a look-behind around it. */
 interface Part {
-  piece: PatternPiece;
+  piece: JavaPiece;
   extent: Extent;
   /** One character or class. */
   isSet?: true;
@@ -74,7 +70,7 @@ class JavaPatternReader {
   constructor(private readonly source: PatternSource) {}
 
   /** @param isAtStart nothing stands before it in the whole pattern */
-  alternatives(depth: number, isAtStart: boolean): { options: PatternPiece[][]; extent: Extent } {
+  alternatives(depth: number, isAtStart: boolean): { options: JavaPiece[][]; extent: Extent } {
     const { source } = this;
     if (depth > MAX_DEPTH) throw new JavaPatternRefused('it is nested too deeply', source.at);
     if (depth > MAX_JUDGED_DEPTH) source.isOpaque = true;
@@ -87,9 +83,9 @@ class JavaPatternReader {
     };
   }
 
-  private sequence(depth: number, isAtStart: boolean): { pieces: PatternPiece[]; extent: Extent } {
+  private sequence(depth: number, isAtStart: boolean): { pieces: JavaPiece[]; extent: Extent } {
     const { source } = this;
-    const pieces: PatternPiece[] = [];
+    const pieces: JavaPiece[] = [];
     const extents: Extent[] = [];
     for (;;) {
       const sign = source.peek();
@@ -135,8 +131,9 @@ class JavaPatternReader {
         source.at++;
         if (sign === '^') this.carets++;
         const isLast = depth === 0 && ['', '|'].includes(source.peek());
-        if (sign === '^' ? !isFirst || source.has('m') : !isLast) source.isOpaque = true;
-        return { piece: NOTHING, extent: NO_CHARACTER };
+        if (source.has('m') ? sign === '^' || !isLast : sign === '^' && !isFirst) source.isOpaque = true;
+        const piece: JavaPiece = sign === '^' || isLast ? NOTHING : { kind: 'end', isUnix: source.has('d') };
+        return { piece, extent: NO_CHARACTER };
       }
       case '\\':
         return this.escaped();
@@ -168,7 +165,7 @@ class JavaPatternReader {
   /** Null: it is not judged. */
   private set(characters: CharSet | null): Part {
     if (characters === null) this.source.isOpaque = true;
-    const piece: PatternPiece = characters === null ? NOTHING : { kind: 'set', characters };
+    const piece: JavaPiece = characters === null ? NOTHING : { kind: 'set', characters };
     return { piece, extent: CHARACTER, isSet: true };
   }
 
@@ -191,9 +188,10 @@ class JavaPatternReader {
       case ':':
         return this.rest(start, depth, isFirst, flags);
       case '=':
-      case '!':
-        source.isOpaque = true;
-        return this.assertion(start, depth, flags);
+      case '!': {
+        const { options } = this.body(start, depth, false, flags);
+        return this.repeatedAssertion(NO_CHARACTER, { kind: 'ahead', isNegative: sign === '!', options });
+      }
       case '>': {
         source.differs('refused-by-javascript', '(?>…)');
         source.isOpaque = true;
@@ -219,26 +217,22 @@ class JavaPatternReader {
       return this.rest(start, depth, isFirst, flags);
     }
     source.isOpaque = true;
-    return this.assertion(start, depth, flags, true);
-  }
-
-  private assertion(start: number, depth: number, flags: ReadonlySet<JavaFlag>, looksBehind = false): Part {
     const { extent } = this.body(start, depth, false, flags);
-    if (looksBehind && !isObvious(extent))
-      throw new JavaPatternRefused('a look-behind has no obvious maximum length', start);
+    if (!isObvious(extent)) throw new JavaPatternRefused('a look-behind has no obvious maximum length', start);
     return this.repeatedAssertion(NO_CHARACTER);
   }
 
-  private repeatedAssertion(extent: Extent): Part {
+  private repeatedAssertion(extent: Extent, piece: JavaPiece = NOTHING): Part {
     const repetition = readRepetition(this.source);
-    return { piece: NOTHING, extent: repetition === null ? extent : repeatedExtent(extent, repetition, false) };
+    if (repetition === null) return { piece, extent };
+    return { piece: repeated(piece, repetition), extent: repeatedExtent(extent, repetition, false) };
   }
 
   private rest(start: number, depth: number, isFirst: boolean, flags: ReadonlySet<JavaFlag>): Part {
     const { carets, source } = this;
     const { options, extent } = this.body(start, depth, isFirst, flags);
     const [only = []] = options;
-    const piece: PatternPiece = options.length === 1 && only.length === 0 ? NOTHING : { kind: 'choice', options };
+    const piece: JavaPiece = options.length === 1 && only.length === 0 ? NOTHING : { kind: 'choice', options };
     const repetition = readRepetition(source);
     if (repetition === null) return { piece, extent };
     // The start of the name is the start of the first repetition alone.

@@ -1,10 +1,10 @@
 import { DOT } from './java-characters.js';
 import type { Repetition } from './java-extent.js';
 import { JavaPatternRefused, type PatternSource } from './java-pattern-source.js';
-import type { PatternPiece } from './pattern.js';
+import type { JavaPiece, PatternPiece } from './pattern.js';
 
 /** The empty text, and whatever a pattern that is not judged has here. */
-export const NOTHING: PatternPiece = { kind: 'choice', options: [[]] };
+export const NOTHING = { kind: 'choice', options: [[]] } satisfies PatternPiece;
 
 /**
  * What repeats the piece before it; null: nothing does.
@@ -48,7 +48,7 @@ function readCount(source: PatternSource): [number, number] {
 
 const MAX_COUNT = 2 ** 31 - 1;
 
-export function repeated(piece: PatternPiece, { min, max }: Repetition): PatternPiece {
+export function repeated(piece: JavaPiece, { min, max }: Repetition): JavaPiece {
   if (piece === NOTHING) return NOTHING;
   if (piece.kind === 'set' && piece.characters === DOT && min === 0 && max === Infinity) return { kind: 'rest' };
   return min === 0 && max === 1 ? { kind: 'optional', piece } : { kind: 'repeated', piece, min, max };

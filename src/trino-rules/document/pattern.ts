@@ -3,15 +3,25 @@ import type { CharSet } from 'refa';
 /**
  * One piece of a pattern. `oneOf` holds the characters of a class, `rest` is `.*`. Sets of code points and repetitions
  * are outside the common subset; only `readJavaPattern` makes them.
+ * @typeParam Assertion what else there is while a pattern is read
  */
-export type PatternPiece =
+export type PatternPiece<Assertion = never> =
   | { kind: 'literal'; text: string }
   | { kind: 'class'; oneOf: string }
   | { kind: 'set'; characters: CharSet }
-  | { kind: 'repeated'; piece: PatternPiece; min: number; max: number }
-  | { kind: 'choice'; options: PatternPiece[][] }
-  | { kind: 'optional'; piece: PatternPiece }
-  | { kind: 'rest' };
+  | { kind: 'repeated'; piece: PatternPiece<Assertion>; min: number; max: number }
+  | { kind: 'choice'; options: PatternPiece<Assertion>[][] }
+  | { kind: 'optional'; piece: PatternPiece<Assertion> }
+  | { kind: 'rest' }
+  | Assertion;
+
+/** What a pattern asserts between two characters about the rest of the name, without reading any of it. */
+export type LookAhead =
+  | { kind: 'ahead'; isNegative: boolean; options: JavaPiece[][] }
+  /** Nothing stands behind it, or what ends the last line: of Unix alone, or of any kind. */
+  | { kind: 'end'; isUnix: boolean };
+
+export type JavaPiece = PatternPiece<LookAhead>;
 
 /** A pattern of the rules: the alternatives, each a sequence of pieces. It always means the whole string. */
 export interface Pattern {

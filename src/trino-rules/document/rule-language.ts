@@ -72,7 +72,8 @@ function unlessTooLarge<T>(otherwise: T, work: () => T): T {
   }
 }
 
-function namesOf(pattern: Pattern, budget: number): NFA {
+/** @throws TooManyNodesError */
+export function namesOf(pattern: Pick<Pattern, 'options'>, budget: number): NFA {
   return nfaOf([sequence([alternatives(pattern.options)])], budget);
 }
 

@@ -1,0 +1,162 @@
+import {
+  CharSet,
+  DFA,
+  NFA,
+  TooManyNodesError,
+  type Element,
+  type Expression,
+  type NoParent,
+  type TransitionIterable,
+} from 'refa';
+import { LAST_CODE_POINT } from './java-characters.js';
+import { isEndless } from './java-repetition.js';
+import type { JavaPiece, Pattern, PatternPiece } from './pattern.js';
+import { namesOf } from './rule-language.js';
+
+/** Of an automaton, and of the pattern that is made of it again. */
+const MOST_NODES = 400;
+/** A repetition that asserts something is written out so often. */
+const MOST_REPEATED = 4;
+
+/**
+ * The pattern of these alternatives, without look-aheads: what is behind one is cut with what it asserts, and a pattern is made of the
+ * automaton. Null: a look-ahead is repeated without an end, or the automaton outgrows the budget.
+ */
+export function withoutLookAhead(options: JavaPiece[][]): Pattern | null {
+  if (arePlain(options)) return { options, isFinite: !options.some((option) => option.some(isEndless)) };
+  try {
+    const automaton = DFA.fromFA(anyOf(options, nothing()), new DFA.LimitedNodeFactory(MOST_NODES));
+    automaton.minimize();
+    const cut = piecesOf(automaton.toRegex({ maxNodes: MOST_NODES * 10 }));
+    const isFinite = !cut.some((option) => option.some(isEndless));
+    // In one piece: beginnings of the names that it excludes are no names that the pattern spells out.
+    const whole: PatternPiece = { kind: 'repeated', piece: { kind: 'choice', options: cut }, min: 1, max: 1 };
+    return { options: isFinite ? cut : [[whole]], isFinite };
+  } catch (error) {
+    if (error instanceof TooManyNodesError || error instanceof EndlessLookAhead) return null;
+    throw error;
+  }
+}
+
+function arePlain(options: JavaPiece[][]): options is PatternPiece[][] {
+  return options.every((option) => option.every(isPlain));
+}
+
+class EndlessLookAhead extends Error {}
+
+function isPlain(piece: JavaPiece): piece is PatternPiece {
+  switch (piece.kind) {
+    case 'ahead':
+    case 'end':
+      return false;
+    case 'repeated':
+    case 'optional':
+      return isPlain(piece.piece);
+    case 'choice':
+      return arePlain(piece.options);
+    case 'literal':
+    case 'class':
+    case 'set':
+    case 'rest':
+      return true;
+  }
+}
+
+/** Any of these sequences with `behind` after it. */
+function anyOf(options: readonly JavaPiece[][], behind: NFA): NFA {
+  const [first = [], ...others] = options;
+  const names = inSequence(first, behind);
+  for (const option of others) names.union(inSequence(option, behind), nodes());
+  return names;
+}
+
+function inSequence(pieces: readonly JavaPiece[], behind: NFA): NFA {
+  return pieces.reduceRight((names, piece) => before(piece, names), behind);
+}
+
+function before(piece: JavaPiece, behind: NFA): NFA {
+  if (isPlain(piece)) {
+    const names = namesOf({ options: [[piece]] }, MOST_NODES);
+    names.append(behind, nodes());
+    return names;
+  }
+  switch (piece.kind) {
+    case 'ahead': {
+      const asserted = deterministic(anyOf(piece.options, anything()));
+      if (piece.isNegative) asserted.complement();
+      return NFA.fromIntersection(behind, asserted, nodes());
+    }
+    case 'end': {
+      const endings = piece.isUnix ? ['', '\n'] : ['', '\n', '\r\n', '\r', '\u0085', '\u2028', '\u2029'];
+      return NFA.fromIntersection(behind, NFA.fromWords(endings.map(codesOf), CHARACTERS, nodes()), nodes());
+    }
+    case 'choice':
+      return anyOf(piece.options, behind);
+    case 'optional': {
+      const names = before(piece.piece, behind);
+      names.union(behind, nodes());
+      return names;
+    }
+    case 'repeated': {
+      const { piece: inner, min, max } = piece;
+      if (max > MOST_REPEATED) throw new EndlessLookAhead();
+      const times = (count: number): JavaPiece[] => Array.from({ length: count }, () => inner);
+      return anyOf(
+        Array.from({ length: max - min + 1 }, (_, more) => times(min + more)),
+        behind,
+      );
+    }
+  }
+}
+
+const CHARACTERS = { maxCharacter: LAST_CODE_POINT };
+
+function nodes(): NFA.LimitedNodeFactory {
+  return new NFA.LimitedNodeFactory(MOST_NODES);
+}
+
+function nothing(): NFA {
+  return NFA.emptyWord(CHARACTERS, nodes());
+}
+
+function anything(): NFA {
+  return NFA.all(CHARACTERS, nodes());
+}
+
+function deterministic(names: TransitionIterable<NFA.ReadonlyNode>): DFA {
+  return DFA.fromFA(names, new DFA.LimitedNodeFactory(MOST_NODES));
+}
+
+function codesOf(text: string): number[] {
+  return Array.from(text, (character) => character.codePointAt(0) ?? 0);
+}
+
+function piecesOf({ alternatives }: Pick<NoParent<Expression>, 'alternatives'>): PatternPiece[][] {
+  // No name at all: a set without characters.
+  if (alternatives.length === 0) return [[{ kind: 'set', characters: CharSet.empty(LAST_CODE_POINT) }]];
+  return alternatives.map(({ elements }) => elements.map(pieceOf));
+}
+
+function pieceOf(element: NoParent<Element>): PatternPiece {
+  switch (element.type) {
+    case 'CharacterClass':
+      return oneOf(element.characters);
+    case 'Alternation':
+      return { kind: 'choice', options: piecesOf(element) };
+    case 'Quantifier': {
+      const piece: PatternPiece = { kind: 'choice', options: piecesOf(element) };
+      const { min, max } = element;
+      return min === 0 && max === 1 ? { kind: 'optional', piece } : { kind: 'repeated', piece, min, max };
+    }
+    case 'Assertion':
+    case 'Unknown':
+      throw new Error(`an automaton has no ${element.type}`);
+  }
+}
+
+function oneOf(characters: CharSet): PatternPiece {
+  const [first] = characters.ranges;
+  return characters.size === 1 && first !== undefined
+    ? { kind: 'literal', text: String.fromCodePoint(first.min) }
+    : { kind: 'set', characters };
+}
