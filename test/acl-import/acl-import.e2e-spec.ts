@@ -63,7 +63,8 @@ describe('acl import', () => {
   it('reads any file that the engine loads, with the groups that the list gives, out of a manifest too', async () => {
     const foreign = `{
       "catalogs": [{ "group": "analysts", "catalog": "sales", "allow": true }],
-      "tables": [{ "group": "analysts", "catalog": "sales", "schema": "EU|eu", "privileges": ["select"] }]
+      "tables": [{ "group": "analysts", "catalog": "sales", "schema": "EU|eu", "privileges": ["select"] }],
+      "queries": [{ "allow": ["execute"] }]
     }`;
     const users = '# people of sales\nana: analysts, staff\n\nben\n';
     const granted = [

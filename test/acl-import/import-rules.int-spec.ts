@@ -6,6 +6,7 @@ import { withinBudget } from '../support/rules/within-budget.js';
 import { readLeniently } from '../../src/rules-files/check/lenient-reader.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
 import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
+import { nodeText } from '../../src/trino-rules/model/node.js';
 import { readSnapshot, writeSnapshot } from '../../src/trino-rules/model/snapshot-file.js';
 import type { Snapshot, SnapshotSettings } from '../../src/trino-rules/model/snapshot.js';
 import type { ImportFinding } from '../../src/rules-files/import/import-finding.js';
@@ -59,6 +60,7 @@ describe('the import of rules', () => {
         { catalog: 'sales', schema: 'hr', table: 'salaries', privileges: [] },
         { catalog: 'sales', privileges: ['SELECT'] },
       ],
+      queries: [{ allow: ['execute'] }],
     };
     const { snapshot } = imported(JSON.stringify(rules), ['ana', 'bo', 'cy']);
     expect(snapshot.groups).toMatchObject([{ id: 1, name: 'imported-1', members: [1, 2] }]);
@@ -80,10 +82,65 @@ describe('the import of rules', () => {
         { catalog: 'sales', schema: 'eu', table: 'orders', privileges: ['SELECT'] },
         { catalog: 'sales', schema: 'eu', privileges: ['SELECT'] },
       ],
+      queries: [{ allow: ['execute'] }],
     };
     const result = imported(JSON.stringify(rules), ['ana']);
     // Everybody owns the schemas that no section is about.
     expect(nodes(result)).toEqual(['sales', 'sales.eu.orders']);
     expect(brief(result)).toContain('tables[2] import-lost ana: SELECT from sales.eu.(any other table)');
+  });
+
+  it('gives rights to functions and procedures on the widest node, and none beside a restriction', () => {
+    const rules = {
+      catalogs: [{ catalog: 'lake|erp', allow: 'all' }],
+      schemas: [],
+      tables: [
+        { catalog: 'erp', schema: 'hr', privileges: ['SELECT'], filter: 'owner = current_user' },
+        { catalog: 'lake', privileges: ['SELECT'] },
+      ],
+      queries: [{ allow: ['execute'] }],
+      functions: [
+        { catalog: 'lake', schema: 'tools', function: 'secret.*', privileges: [] },
+        { catalog: 'lake', schema: 'tools', function: 'clean', privileges: ['EXECUTE'] },
+        { catalog: 'lake', schema: 'tools', privileges: ['EXECUTE'] },
+        { catalog: 'erp', privileges: ['EXECUTE'] },
+      ],
+      procedures: [{ catalog: 'lake', schema: 'system|audit', privileges: ['EXECUTE'] }],
+    };
+    const result = imported(JSON.stringify(rules), ['ana']);
+    expect(result.snapshot.grants.map(({ resource, privileges }) => [nodeText(resource), ...privileges])).toEqual([
+      ['erp.hr', 'SELECT'],
+      ['lake', 'SELECT'],
+      ['lake.tools.clean', 'EXECUTE_FUNCTION'],
+      ['lake.audit', 'CALL_PROCEDURE'],
+      ['lake.system', 'CALL_PROCEDURE'],
+    ]);
+    expect(result.snapshot.policies).toMatchObject([{ kind: 'row_filter', expression: 'owner = current_user' }]);
+    expect(result.findings.map(({ rule }) => rule)).toEqual(expect.arrayContaining(['functions[2]', 'functions[3]']));
+  });
+
+  it("gives rights over the engine, of all others' queries or none; system information is written by name", () => {
+    const rules = {
+      catalogs: [{ catalog: 'lake', allow: 'all' }],
+      schemas: [],
+      tables: [{ catalog: 'lake', privileges: ['SELECT'] }],
+      queries: [
+        { queryOwner: 'etl_.*', allow: ['view'] },
+        { queryOwner: '.*', allow: ['view', 'kill'] },
+        { allow: ['execute'] },
+      ],
+      system_information: [{ allow: ['read', 'write'] }],
+    };
+    const { snapshot } = imported(JSON.stringify(rules), ['ana', 'bo']);
+    expect(snapshot.grants).toMatchObject([
+      { principal: { type: 'group' }, resource: { catalog: 'lake' } },
+      {
+        principal: { type: 'group' },
+        resource: { engine: true },
+        privileges: ['VIEW_QUERIES', 'READ_SYSTEM_INFORMATION'],
+      },
+      { principal: { type: 'user', id: 1 }, resource: { engine: true }, privileges: ['WRITE_SYSTEM_INFORMATION'] },
+      { principal: { type: 'user', id: 2 }, resource: { engine: true }, privileges: ['WRITE_SYSTEM_INFORMATION'] },
+    ]);
   });
 });

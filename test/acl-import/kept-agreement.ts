@@ -53,6 +53,7 @@ export async function takenOver(kept: Pick<PublishedCase, 'users' | 'rules'>): P
       )
         continue;
       if (canonical(before ?? null) === canonical(now ?? null)) continue;
+      if (isKilling(question) && given.mayWithQueries(user.name, 'kill')) continue;
       if (now === true || isRestriction(question)) result.more.push(question);
       else result.less.push(question);
     }
@@ -148,6 +149,13 @@ function isTakenOver(question: Question, mayExecute: boolean): boolean {
     if (!isRoutine && !isReading) return false;
   }
   return mayExecute || question.ask === 'execute-query';
+}
+
+/** By statement, what the right to kill gives by the engine's API. */
+function isKilling(question: Question): boolean {
+  if (question.ask !== 'procedure') return false;
+  const { catalog, schema, name } = question;
+  return [catalog, schema, name].join('.') === 'system.runtime.kill_query';
 }
 
 function isRestriction(question: Question): question is Extract<Question, { ask: 'mask' | 'filters' }> {

@@ -4,6 +4,7 @@ import { readForeignRulesFile } from '../../src/commands/foreign-rules-file.js';
 import { readUsers, type UserLine } from '../../src/commands/users-file.js';
 import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
 import { type ProvenImport, provenImport } from '../../src/rules-files/import/proven-import.js';
+import { nodeText, type Node } from '../../src/trino-rules/model/node.js';
 import type { PolicyPrincipal } from '../../src/trino-rules/model/principal.js';
 import type { ColumnResource } from '../../src/trino-rules/model/resource.js';
 import type { Snapshot, SnapshotSettings } from '../../src/trino-rules/model/snapshot.js';
@@ -79,8 +80,8 @@ export function snapshotText({ users, groups, grants, policies }: Snapshot): str
     if (principal.type === 'group') return groups.find(({ id }) => id === principal.id)?.name ?? '';
     return principal.type;
   };
-  const path = ({ catalog, schema, table, column }: Partial<ColumnResource>): string =>
-    [catalog, schema, table, column && `(${column})`].filter((name) => name !== undefined).join('.');
+  const path = ({ column, ...node }: Node & Partial<ColumnResource>): string =>
+    column === undefined ? nodeText(node) : `${nodeText(node)}.(${column})`;
   const lines = [
     ...groups.map(({ name, members }) => `group ${name}: ${members.map(userName).join(', ')}`),
     ...grants.map((grant) => `${subject(grant.principal)}: ${grant.privileges.join(', ')} on ${path(grant.resource)}`),

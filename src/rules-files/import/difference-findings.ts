@@ -97,9 +97,11 @@ export class DifferenceFindings {
     const rule = deciding?.section === 'tables' ? this.given.document.tables[deciding.index] : undefined;
     const problem = rule === undefined ? null : this.given.problemOf(rule);
     if (problem !== null) return problem;
-    if (fact.about === 'routine') return 'no grant is about functions and procedures, and built-in ones need none';
-    if (fact.about === 'queries') return "nobody views or kills another user's queries";
-    if (fact.about === 'system-information') return 'no grant is about the engine itself';
+    if (fact.about === 'routine') return limitOfRoutines(fact);
+    if (fact.about === 'queries')
+      return fact.right === 'execute'
+        ? 'queries are executed by those with access to something'
+        : 'a grant is about the queries of all others, or of none';
     if (fact.about === 'impersonation') return 'only service accounts impersonate';
     if (fact.about === 'session-property') return 'session properties are a setting, for everybody alike';
     if (!('resource' in fact)) return 'no grant says it';
@@ -112,6 +114,12 @@ export class DifferenceFindings {
     if (fact.about === 'catalog-mode') return 'a catalog is entered by those with access to something in it';
     return 'what is granted and denied above reaches it, too';
   }
+}
+
+function limitOfRoutines({ resource: { catalog }, privilege }: Extract<AccessFact, { about: 'routine' }>): string {
+  if (privilege === 'GRANT_EXECUTE') return 'nobody passes functions on';
+  if (catalog === 'system') return 'nothing is given in system, where built-in functions need no grant';
+  return 'a filter, a mask, a hidden column or a deny in the catalog wins over it, or a grant would reach other routines, too';
 }
 
 /** The mode `all` alone permits no statement, and built-in functions need no rule. */

@@ -5,7 +5,8 @@ import { NO_RULES, type RulesDocument, type TableRule } from '../../trino-rules/
 import { EngineSets } from '../../trino-rules/engine/engine-sets.js';
 import { UserUniverse } from '../../trino-rules/engine/user-universe.js';
 import type { Principal } from '../../trino-rules/model/principal.js';
-import type { Node } from '../../trino-rules/model/node.js';
+import { levelOf, type Node } from '../../trino-rules/model/node.js';
+import { holderProblem, type Privilege, privilegesOn } from '../../trino-rules/model/privilege.js';
 import { closedProblem } from '../../trino-rules/model/resource.js';
 import type {
   Snapshot,
@@ -17,6 +18,9 @@ import type {
 import type { ListedRules } from './listed-rules.js';
 import { OutcomeReader } from './node-outcome.js';
 import { accessOf, type OutcomeNode, type UserAccess } from './user-access.js';
+import { RightsReader } from './user-rights.js';
+
+const NOTHING: UserAccess = { grants: [], denies: [], filters: [], hidden: [], masks: [] };
 
 /** Access that is not imported, whatever the rules say. */
 export interface Exclusion {
@@ -46,12 +50,23 @@ export function importRules(
   for (const user of users) {
     const own = excluded.filter((each) => each.user === user.name).map(({ catalog }) => catalog);
     const applying = rulesFor(user.name, document, patterns);
-    if (own.includes(null) || !applying.rules.queries[0]?.allow.includes('execute')) continue;
+    const executing = applying.rules.queries.find(({ queryOwner }) => queryOwner === undefined);
+    if (own.includes(null) || !executing?.allow.includes('execute')) continue;
     const access = getOrInsert(accessByRules, [applying.key, ...own].join(' '), () => {
       const reader = new OutcomeReader(applying.rules, patterns, (rule) => problemOf(rule) !== null);
-      return nodes
-        .filter(({ resource }) => !own.includes(resource.catalog))
+      // What is left out of a catalog cannot be given on everything.
+      const roots = own.length === 0 && isOpen({}, settings) ? [{ resource: {}, below: nodes }] : nodes;
+      const data = roots
+        .filter(({ resource }: NamedNode) => !own.includes(resource.catalog ?? null))
         .map((node) => accessOf(outcomes(reader, user.name, node, engine.fresh)));
+      const catalogs = [engine.fresh, ...nodes.flatMap(({ resource: { catalog } }) => catalog ?? [])];
+      const rights = new RightsReader(applying.rules, patterns, settings.metadataCatalog, catalogs);
+      const onRoutines = rights
+        .onRoutines(user.name, data)
+        .filter(({ resource }) =>
+          resource.catalog === undefined ? own.length === 0 : !own.includes(resource.catalog),
+        );
+      return [...data, { ...NOTHING, grants: [...onRoutines, ...rights.onEngine(user.name)] }];
     });
     getOrInsert(alike, JSON.stringify(access), () => ({ access, users: [] })).users.push(user);
   }
@@ -67,17 +82,20 @@ export function importRules(
       groups.push({ id, name: `imported-${id}`, members: members.map((member) => member.id), engines: [] });
       principal = { type: 'group', id };
     }
-    for (const part of access) addRows(part, principal, grants, policies);
+    for (const part of access) addRows(part, principal, members, { grants, policies });
   }
   return { users, groups, grants, policies, settings, at };
 }
 
-type DataRules = Pick<RulesDocument, 'catalogs' | 'schemas' | 'tables' | 'queries'>;
+type OwnRules = Pick<
+  RulesDocument,
+  'catalogs' | 'schemas' | 'tables' | 'queries' | 'functions' | 'procedures' | 'system_information'
+>;
 
-/** The rules about data that are about a user; the key is the same for users whom the same rules are about. */
+/** The rules about rights that can be granted which are about a user; the key is the same for users whom the same rules are about. */
 function rulesFor(
   user: string,
-  { catalogs, schemas, tables, queries }: RulesDocument,
+  { catalogs, schemas, tables, queries, functions, procedures, system_information }: RulesDocument,
   patterns: PatternCache,
 ): { rules: RulesDocument; key: string } {
   const indexes: (number | string)[] = [];
@@ -89,13 +107,16 @@ function rulesFor(
       return isOwn;
     });
   };
-  const data: DataRules = {
+  const found: OwnRules = {
     catalogs: own(catalogs),
     schemas: own(schemas),
     tables: own(tables),
-    queries: own(queries.filter(({ queryOwner }) => queryOwner === undefined)),
+    queries: own(queries),
+    functions: own(functions),
+    procedures: own(procedures),
+    system_information: own(system_information),
   };
-  return { rules: { ...NO_RULES, ...data }, key: indexes.join(',') };
+  return { rules: { ...NO_RULES, ...found }, key: indexes.join(',') };
 }
 
 function catalogsOf({ writableCatalogs, readableCatalogs }: SnapshotSettings): string[] {
@@ -104,7 +125,7 @@ function catalogsOf({ writableCatalogs, readableCatalogs }: SnapshotSettings): s
 
 /** A named node; `null` tables and schemas are the unnamed ones, which every node has. */
 interface NamedNode {
-  resource: Node & { catalog: string };
+  resource: Node;
   below: NamedNode[];
 }
 
@@ -112,9 +133,7 @@ function namedNodes(engine: EngineSets, settings: SnapshotSettings): NamedNode[]
   // An open pattern brings up one of the names that it matches, which nobody named.
   const spelled = new Set([...spelledNames(engine), ...catalogsOf(settings)]);
   const open = (resource: Node, name: string) =>
-    resourceNameProblem(name) === null &&
-    spelled.has(name) &&
-    closedProblem(resource, settings.metadataCatalog) === null;
+    resourceNameProblem(name) === null && spelled.has(name) && isOpen(resource, settings);
   const sorted = (names: Iterable<string>) => [...new Set(names)].sort();
   return sorted([...engine.catalogNames(), ...catalogsOf(settings)]).flatMap((catalog) => {
     if (!open({ catalog }, catalog)) return [];
@@ -128,6 +147,10 @@ function namedNodes(engine: EngineSets, settings: SnapshotSettings): NamedNode[]
     });
     return [{ resource: { catalog }, below: schemas }];
   });
+}
+
+function isOpen(resource: Node, { metadataCatalog }: SnapshotSettings): boolean {
+  return closedProblem(resource, metadataCatalog) === null && privilegesOn(resource).includes('SELECT');
 }
 
 const STEPS_PER_NODE = 1_000;
@@ -145,15 +168,29 @@ function* spelledNames({ rules: { catalogs, schemas, tables }, patterns }: Engin
 function outcomes(reader: OutcomeReader, user: string, { resource, below }: NamedNode, fresh: string): OutcomeNode {
   const { catalog, schema, table } = resource;
   const outcome =
-    schema !== undefined && table !== undefined
+    catalog !== undefined && schema !== undefined && table !== undefined
       ? reader.table(user, { catalog, schema, table })
-      : reader.unnamed(user, { catalog, schema: schema ?? fresh, table: fresh }, schema !== undefined);
+      : reader.unnamed(user, { catalog: catalog ?? fresh, schema: schema ?? fresh, table: fresh }, levelOf(resource));
   return { resource, outcome, below: below.map((node) => outcomes(reader, user, node, fresh)) };
 }
 
-function addRows(access: UserAccess, principal: Principal, grants: SnapshotGrant[], policies: SnapshotPolicy[]): void {
+function addRows(
+  access: UserAccess,
+  principal: Principal,
+  members: Snapshot['users'],
+  { grants, policies }: { grants: SnapshotGrant[]; policies: SnapshotPolicy[] },
+): void {
+  const add = (to: Principal, resource: Node, privileges: readonly Privilege[]): void => {
+    if (privileges.length === 0) return;
+    const id = grants.length + 1;
+    grants.push({ id, principal: to, resource, privileges: [...privileges], expiresAt: null, revokedAt: null });
+  };
   for (const { resource, privileges } of access.grants) {
-    grants.push({ id: grants.length + 1, principal, resource, privileges, expiresAt: null, revokedAt: null });
+    // What no group may hold, its members hold.
+    const alone = privileges.filter((privilege) => holderProblem([privilege], principal) !== null);
+    const together = privileges.filter((privilege) => !alone.includes(privilege));
+    add(principal, resource, together);
+    for (const { id } of members) add({ type: 'user', id }, resource, alone);
   }
   const base = () => ({ id: policies.length + 1, principal, except: [] });
   for (const row of access.denies) policies.push({ ...base(), kind: 'deny', ...row });

@@ -1,10 +1,16 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { resourceNameProblem } from '../../kernel/name.js';
 import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
-import type { RulesDocument, TablePrivilege, TableRule } from '../../trino-rules/document/rules-document.js';
+import type {
+  CatalogRule,
+  RulesDocument,
+  TablePrivilege,
+  TableRule,
+} from '../../trino-rules/document/rules-document.js';
 import { conjuncts } from '../../trino-rules/engine/actual-access.js';
 import { Evaluator, type TableName } from '../../trino-rules/engine/evaluator.js';
-import { PRIVILEGE_TERMS, PRIVILEGES, type Privilege } from '../../trino-rules/model/privilege.js';
+import { PRIVILEGE_TERMS, PRIVILEGES, type Privilege, type PrivilegeTerms } from '../../trino-rules/model/privilege.js';
+import type { Level } from '../../trino-rules/model/node.js';
 import { withoutParentheses } from '../foreign/equal-filters.js';
 
 /** The access of one user at a node and, above tables, at every name below that the file does not spell out. */
@@ -54,25 +60,27 @@ export class OutcomeReader {
    * At all names below a node that the file does not spell out. A rule that is about some of them only can decide any of them, so that
    * only what it gives too counts.
    * @param node with fresh names at the levels that are not named
-   * @param isNamed whether the schema is a name of the file
+   * @param named the deepest level that is a name of the file; null: none
    */
-  unnamed(user: string, node: TableName, isNamed: boolean): NodeOutcome {
-    const inTables = this.unnamedTables(user, node, isNamed);
-    if (!this.evaluator.ownsSchema(user, node)) return inTables;
-    return { ...inTables, privileges: new Set<Privilege>([...inTables.privileges, 'SCHEMA_OWNERSHIP']) };
+  unnamed(user: string, node: TableName, named: Level | null): NodeOutcome {
+    const inTables = this.unnamedTables(user, node, named);
+    const ownsSchemas = this.evaluator.ownsSchema(user, node) && (named !== null || this.ownsEverySchema(user));
+    const had = [...inTables.privileges, ...(ownsSchemas ? (['SCHEMA_OWNERSHIP'] as const) : [])];
+    const privileges = named === null ? this.inEveryCatalog(user, node.catalog, had) : had;
+    return privileges.length === 0 ? NO_OUTCOME : { ...inTables, privileges: new Set<Privilege>(privileges) };
   }
 
-  private unnamedTables(user: string, node: TableName, isNamed: boolean): NodeOutcome {
+  private unnamedTables(user: string, node: TableName, named: Level | null): NodeOutcome {
     const outcome = this.table(user, node);
     const deciding = this.evaluator.tableRule(user, node);
     const rules = deciding === null ? [] : this.rules.tables.slice(0, deciding + 1);
     const last = rules.at(-1);
-    if (outcome.privileges.size === 0 || last === undefined || this.isPartial(last, isNamed)) return NO_OUTCOME;
+    if (outcome.privileges.size === 0 || last === undefined || this.isPartial(last, named)) return NO_OUTCOME;
     let privileges = [...outcome.privileges];
     for (const rule of rules) {
-      if (!this.isPartial(rule, isNamed)) continue;
-      if (!this.patterns.matches(rule.user, user) || !this.patterns.matches(rule.catalog, node.catalog)) continue;
-      if (isNamed && !this.patterns.matches(rule.schema, node.schema)) continue;
+      if (!this.isPartial(rule, named) || !this.patterns.matches(rule.user, user)) continue;
+      if (named !== null && !this.patterns.matches(rule.catalog, node.catalog)) continue;
+      if (named === 'schema' && !this.patterns.matches(rule.schema, node.schema)) continue;
       if (this.isRefused(rule) || !restrictsAsMuch(outcome, restrictionsOf(rule))) return NO_OUTCOME;
       const given = new Set<TablePrivilege | null>(rule.privileges);
       if (given.has('GRANT_SELECT')) given.add('SELECT');
@@ -81,11 +89,30 @@ export class OutcomeReader {
     return privileges.length === 0 ? NO_OUTCOME : { ...outcome, privileges: new Set(privileges) };
   }
 
+  /** Those that the catalog rules let be used in whatever catalog the file does not spell out. */
+  private inEveryCatalog(user: string, fresh: string, privileges: readonly Privilege[]): Privilege[] {
+    const about = this.rules.catalogs.filter((rule) => this.patterns.matches(rule.user, user));
+    const deciding = about.findIndex(({ catalog }) => this.patterns.matches(catalog, fresh));
+    const modes = about.slice(0, deciding + 1).filter(({ catalog }) => isAny(catalog) || this.isOpen(catalog));
+    const lets = ({ allow }: CatalogRule, { mode }: PrivilegeTerms) =>
+      allow === 'all' || (allow === 'read-only' && mode !== 'all');
+    return privileges.filter((privilege) => modes.every((rule) => lets(rule, PRIVILEGE_TERMS[privilege])));
+  }
+
+  /** Also in catalogs that the file does not spell out, whatever the schema. */
+  private ownsEverySchema(user: string): boolean {
+    const about = this.rules.schemas.filter((rule) => this.patterns.matches(rule.user, user));
+    const deciding = about.findIndex(({ catalog, schema }) => isAny(catalog) && isAny(schema));
+    const reaching = about.slice(0, deciding + 1).filter(({ catalog }) => isAny(catalog) || this.isOpen(catalog));
+    return reaching.length > 0 && reaching.every(({ owner }) => owner);
+  }
+
   /** Whether a rule can match some of the names that the file does not spell out, and not all of them. */
-  private isPartial({ schema, table }: TableRule, isNamed: boolean): boolean {
-    if (isNamed) return this.isOpen(table);
+  private isPartial({ catalog, schema, table }: TableRule, named: Level | null): boolean {
+    if (named === 'schema') return this.isOpen(table);
     // The schemas that a finite pattern matches are spelled out; tables with a name are below every schema.
-    return isAny(schema) ? !isAny(table) : this.isOpen(schema);
+    if (named === 'catalog') return isAny(schema) ? !isAny(table) : this.isOpen(schema);
+    return isAny(catalog) ? !(isAny(schema) && isAny(table)) : this.isOpen(catalog);
   }
 
   /** Also where it spells out a name that no grant can. */

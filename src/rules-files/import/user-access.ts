@@ -84,9 +84,9 @@ function state({ resource, outcome, below }: OutcomeNode, inherited: NodeOutcome
   const lacking = open.filter((privilege) => !privileges.has(privilege) && inherited.privileges.has(privilege));
   // Ownership yields to what restricts the node or, of a schema, its tables: no deny says so once more.
   const isRestricted = restricts(outcome, inherited);
-  const isRestrictedBelow = below.some(
-    (table) => restricts(table.outcome, outcome) || isDeniedOwnership(table, outcome),
-  );
+  const isSchema = resource.schema !== undefined;
+  const isRestrictedBelow =
+    isSchema && below.some((table) => restricts(table.outcome, outcome) || isDeniedOwnership(table, outcome));
   const less = lacking.filter((privilege) => {
     const { yieldsToRestrictions, ownsSchemas } = PRIVILEGE_TERMS[privilege];
     return !(yieldsToRestrictions && (isRestricted || (ownsSchemas && isRestrictedBelow)));

@@ -1,0 +1,141 @@
+import { resourceNameProblem } from '../../kernel/name.js';
+import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
+import { type RulesDocument, SYSTEM_INFORMATION_RIGHTS } from '../../trino-rules/document/rules-document.js';
+import { Evaluator } from '../../trino-rules/engine/evaluator.js';
+import { isInTree, nodeOf, type Node } from '../../trino-rules/model/node.js';
+import { orderedPrivileges, type Privilege, privilegesOn } from '../../trino-rules/model/privilege.js';
+import { closedProblem } from '../../trino-rules/model/resource.js';
+import type { UserAccess } from './user-access.js';
+
+type RightsOnNode = UserAccess['grants'][number];
+
+/** A rule about functions, or about procedures. */
+interface RoutineRule {
+  catalog?: string;
+  schema?: string;
+  routine?: string;
+  gives: boolean;
+}
+
+/** The rights of one user that are not about data, by the rules that are about this user alone. */
+export class RightsReader {
+  private readonly evaluator: Evaluator;
+
+  /** @param catalogs all that are named, and a fresh one: who is given something on everything enters them */
+  constructor(
+    private readonly rules: RulesDocument,
+    private readonly patterns: PatternCache,
+    private readonly metadataCatalog: string | null,
+    private readonly catalogs: readonly string[],
+  ) {
+    this.evaluator = new Evaluator(rules, patterns);
+  }
+
+  /** Over the engine itself: over all queries of others, never over those of some, which no grant can say. */
+  onEngine(user: string): RightsOnNode[] {
+    const { queries } = this.rules;
+    const deciding = queries.findIndex(({ queryOwner }) => isAny(queryOwner));
+    const about = queries.slice(0, deciding + 1);
+    const overAll = (right: 'view' | 'kill') => about.length > 0 && about.every(({ allow }) => allow.includes(right));
+    const [reads, writes] = SYSTEM_INFORMATION_RIGHTS.map((right) =>
+      this.evaluator.mayWithSystemInformation(user, right),
+    );
+    const had: Privilege[] = [
+      ...(overAll('view') ? (['VIEW_QUERIES'] as const) : []),
+      ...(overAll('kill') ? (['KILL_QUERIES'] as const) : []),
+      ...(reads ? (['READ_SYSTEM_INFORMATION'] as const) : []),
+      ...(writes ? (['WRITE_SYSTEM_INFORMATION'] as const) : []),
+    ];
+    return had.length === 0 ? [] : [{ resource: { engine: true }, privileges: had }];
+  }
+
+  /**
+   * Functions and procedures, each right on the widest node that the user has all of.
+   * @param data what the same user gets over data: where it restricts, no right to a routine has an effect
+   */
+  onRoutines(user: string, data: readonly UserAccess[]): RightsOnNode[] {
+    const restricted = data.flatMap(({ denies, filters, hidden, masks }) =>
+      [...denies, ...filters, ...hidden, ...masks].map(({ resource }) => resource).filter(isInTree),
+    );
+    const may = (node: Node): boolean => {
+      const { catalog } = node;
+      if (restricted.some((each) => each.catalog === undefined || each.catalog === catalog)) return false;
+      if (catalog !== undefined) return this.evaluator.mayRead(user, catalog);
+      return restricted.length === 0 && this.catalogs.every((name) => this.evaluator.mayRead(user, name));
+    };
+    const { functions, procedures } = this.rules;
+    const byNode = new Map<string, RightsOnNode>();
+    for (const { privilege, rules } of [
+      { privilege: 'EXECUTE_FUNCTION' as const, rules: functions.map((rule) => routineRule(rule, rule.function)) },
+      { privilege: 'CALL_PROCEDURE' as const, rules: procedures.map((rule) => routineRule(rule, rule.procedure)) },
+    ]) {
+      for (const resource of this.widest({}, rules, may)) {
+        if (!privilegesOn(resource).includes(privilege)) continue;
+        const key = JSON.stringify(resource);
+        const privileges = orderedPrivileges([...(byNode.get(key)?.privileges ?? []), privilege]);
+        byNode.set(key, { resource, privileges });
+      }
+    }
+    return [...byNode.values()];
+  }
+
+  /** The nodes, at one and below it, that the first rule gives whole, whatever the names below are. */
+  private *widest(node: Node, rules: readonly RoutineRule[], may: (node: Node) => boolean): Iterable<Node> {
+    const level = node.catalog === undefined ? 'catalog' : node.schema === undefined ? 'schema' : 'routine';
+    const deciding = rules.findIndex((rule) => this.isAboutAll(rule, node));
+    const about = rules.slice(0, deciding + 1).filter((rule) => node.catalog !== undefined || !this.isClosed(rule));
+    if (about.length > 0 && about.every(({ gives }) => gives) && this.isOpen(node) && may(node)) {
+      yield node;
+      return;
+    }
+    if (node.routine !== undefined) return;
+    const spelled = new Set(
+      rules.flatMap((rule) => {
+        const language = this.patterns.language(rule[level]);
+        return language.kind === 'names' ? [...language.names] : language.kind === 'open' ? [...language.spelled] : [];
+      }),
+    );
+    for (const name of [...spelled].sort()) {
+      if (resourceNameProblem(name) !== null) continue;
+      const below = nodeOf({ ...node, [level]: name });
+      yield* this.widest(
+        below,
+        rules.filter((rule) => this.patterns.matches(rule[level], name)),
+        may,
+      );
+    }
+  }
+
+  private isAboutAll(rule: RoutineRule, node: Node): boolean {
+    const levels = ['catalog', 'schema', 'routine'] as const;
+    return levels.every((level) => node[level] !== undefined || isAny(rule[level]));
+  }
+
+  /** Whether a rule is about catalogs alone in which nothing is given, which everything leaves out. */
+  private isClosed({ catalog }: RoutineRule): boolean {
+    const language = this.patterns.language(catalog);
+    return language.kind === 'names' && [...language.names].every((name) => !this.isOpen({ catalog: name }));
+  }
+
+  private isOpen(node: Node): boolean {
+    return closedProblem(node, this.metadataCatalog) === null;
+  }
+}
+
+function isAny(pattern: string | undefined): boolean {
+  return pattern === undefined || pattern === '.*';
+}
+
+function routineRule(
+  { catalog, schema, privileges }: { catalog?: string; schema?: string; privileges: readonly string[] },
+  routine: string | undefined,
+): RoutineRule {
+  // Who may pass it on may execute it.
+  const gives = privileges.length > 0;
+  return {
+    ...(catalog !== undefined && { catalog }),
+    ...(schema !== undefined && { schema }),
+    ...(routine !== undefined && { routine }),
+    gives,
+  };
+}
