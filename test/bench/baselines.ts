@@ -2,6 +2,7 @@ import { Bitset } from '../../src/trino-rules/compile/bitset.js';
 import { intentSets, type IntentSets, type NamedNode } from '../../src/trino-rules/compile/intent-sets.js';
 import { literal } from '../../src/trino-rules/compile/name-pattern.js';
 import { serviceAccountRules } from '../../src/trino-rules/compile/service-account-rules.js';
+import { naming } from '../../src/trino-rules/compile/sibling-rules.js';
 import { siblingNodes } from '../../src/trino-rules/compile/table-rules.js';
 import type { RulesDocument, SchemaRule, TableRule } from '../../src/trino-rules/document/rules-document.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
@@ -64,10 +65,11 @@ function forEachPerson({ user = '', ...rule }: TableRule): TableRule[] {
 }
 
 function* tableRules(intent: IntentSets): Generator<TableRule> {
-  for (const { siblings, level, where } of siblingNodes(intent)) {
+  for (const { siblings, scope, where } of siblingNodes(intent)) {
     for (const { name, parts } of siblings) {
       for (const { must, effect } of parts) {
-        if (!must.isEmpty()) yield { user: inFull(must, intent), ...where, [level]: literal(name), ...effect };
+        const at = { ...where, ...naming(scope, () => literal(name)) };
+        if (!must.isEmpty()) yield { user: inFull(must, intent), ...at, ...effect };
       }
     }
   }

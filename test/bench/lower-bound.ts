@@ -1,6 +1,7 @@
 import type { Bitset } from '../../src/trino-rules/compile/bitset.js';
 import { intentSets } from '../../src/trino-rules/compile/intent-sets.js';
 import { anyOf } from '../../src/trino-rules/compile/name-pattern.js';
+import { naming } from '../../src/trino-rules/compile/sibling-rules.js';
 import { siblingNodes } from '../../src/trino-rules/compile/table-rules.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 
@@ -13,7 +14,7 @@ export function lowerBound(snapshot: Snapshot): { named: number; bytes: number }
   const { subjects } = intent.principals;
   let named = 0;
   let bytes = 0;
-  for (const { siblings, level, where } of siblingNodes(intent)) {
+  for (const { siblings, scope, where } of siblingNodes(intent)) {
     const effects = new Map<string, { people: Bitset; siblings: string[]; effect: object }>();
     for (const { name, parts } of siblings) {
       for (const { effect, must } of parts) {
@@ -26,7 +27,8 @@ export function lowerBound(snapshot: Snapshot): { named: number; bytes: number }
     for (const { people, siblings: names, effect } of effects.values()) {
       named += people.count();
       const user = anyOf(people.members().map((position) => subjects[position]?.name ?? ''));
-      bytes += Buffer.byteLength(JSON.stringify({ user, ...where, [level]: anyOf(names), ...effect })) + 2;
+      bytes +=
+        Buffer.byteLength(JSON.stringify({ user, ...where, ...naming(scope, () => anyOf(names)), ...effect })) + 2;
     }
   }
   return { named, bytes };

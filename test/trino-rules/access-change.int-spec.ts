@@ -16,7 +16,8 @@ describe('the change of access', () => {
         const [had, has] = [new Evaluator(previous), new Evaluator(next)];
         for (const { resource } of snapshot.grants) {
           const { catalog, schema, table } = resource;
-          if (catalog === undefined || schema === undefined || table === undefined || schema === 'information_schema') continue;
+          if (catalog === undefined || schema === undefined || table === undefined || schema === 'information_schema')
+            continue;
           for (const { name } of snapshot.users) {
             const where = { catalog, schema, table };
             const isListed = (changes: readonly ChangedAccess[], ...nodes: string[]): boolean =>

@@ -60,6 +60,11 @@ describe('the check of denials', () => {
   const execute = { user: 'ana', catalog: 'sales', privileges: ['EXECUTE' as const] };
 
   it.each([
+    [
+      'everything that cannot be entered',
+      {},
+      { ...nothing, catalogs: [{ user: 'ana|bo', allow: 'none' as const }, ...nothing.catalogs] },
+    ],
     ['a catalog that cannot be read', { catalog: 'sales' }, { ...nothing, catalogs: [], tables: select }],
     ['a schema without rights', eu, nothing],
     ['a table without privileges', orders, nothing],
@@ -69,6 +74,8 @@ describe('the check of denials', () => {
   });
 
   it.each([
+    ['everything, by a catalog', {}, { ...nothing, catalogs: [...nothing.catalogs, { allow: 'none' as const }] }],
+    ['everything, by the engine itself', {}, { ...nothing, catalogs: [] }],
     ['a catalog', { catalog: 'sales' }, nothing],
     ['a table', orders, { ...nothing, tables: select }],
     ['the tables of a schema', eu, { ...nothing, tables: select }],

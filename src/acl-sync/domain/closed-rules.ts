@@ -9,7 +9,7 @@ import {
 } from '../../trino-rules/document/rules-document.js';
 import { readRules } from '../../trino-rules/document/rules-reader.js';
 import { Evaluator } from '../../trino-rules/engine/evaluator.js';
-import { type Node, withNames } from '../../trino-rules/model/node.js';
+import { kindOf, type Node, withNames } from '../../trino-rules/model/node.js';
 import { canBeImpersonated } from '../../trino-rules/model/rights.js';
 import type { RevokedNode, RevokedAccess } from './revoked-access.js';
 
@@ -123,9 +123,17 @@ function closedAlike<T extends object>(rules: readonly T[], denials: readonly T[
   return rules.length === 0 ? [] : [...denials, ...rules];
 }
 
+/** Whether the first catalog rules for this user shut every catalog, named or not. */
+function entersNothing({ first, rules }: Evaluator, user: string): boolean {
+  const theirs = rules.catalogs.filter((rule) => first.matches(rule, { user }));
+  const end = theirs.findIndex(({ catalog }) => catalog === undefined);
+  return end >= 0 && theirs.slice(0, end + 1).every(({ allow }) => allow === 'none');
+}
+
 /** A level below the node is checked with a name that no rule spells out, as the denial names none there. */
 function hasNothingAt(evaluator: Evaluator, user: string, { resource }: RevokedNode): boolean {
   if (resource.engine === true) return hasNothingOnEngine(evaluator, user);
+  if (kindOf(resource) === 'everything') return entersNothing(evaluator, user);
   const { catalog = 'any catalog', schema = 'any schema', table = 'any table' } = resource;
   if (!evaluator.mayRead(user, catalog)) return true;
   if (resource.schema === undefined) return false;

@@ -20,6 +20,24 @@ describe('revoked access', () => {
     });
   });
 
+  it('leaves a catalog where a grant on everything still gives something, and takes all where that grant is gone', () => {
+    const everything = aSnapshot().user('ana').may('SELECT', '').may('SELECT', 'hr');
+    const before = everything.snapshot();
+    const [onEverything, ...others] = before.grants;
+
+    expect(revokedAccess(before, everything.mayNot('sales.eu').snapshot())).toEqual({
+      nodes: [{ resource: { catalog: 'sales', schema: 'eu' }, names: ['ana'] }],
+      routines: [],
+      withoutAccess: [],
+    });
+    expect(onEverything?.resource).toEqual({});
+    expect(revokedAccess(before, { ...before, grants: others })).toEqual({
+      nodes: [{ resource: {}, names: ['ana'] }],
+      routines: [],
+      withoutAccess: ['ana'],
+    });
+  });
+
   it('is the node of a removed mask for those whom a wider mask of the same column still reaches', () => {
     const readers = () => aSnapshot().group('readers', ['ana', 'bo']).may('SELECT', 'sales');
     const orders = { catalog: 'sales', schema: 'eu', table: 'orders' };

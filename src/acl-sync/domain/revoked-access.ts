@@ -2,7 +2,7 @@ import { grantDetails, policyDetails, sameDetails } from '../../grants/domain/au
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { effective } from '../../trino-rules/model/effective-snapshot.js';
 import { accessOf } from '../../trino-rules/model/intent.js';
-import { covers, nodeKey, nodeOf, type Node } from '../../trino-rules/model/node.js';
+import { covers, kindOf, nodeKey, nodeOf, type Node } from '../../trino-rules/model/node.js';
 import { type Members, Principals } from '../../trino-rules/model/principals.js';
 import { isOverRoutines, PRIVILEGE_TERMS } from '../../trino-rules/model/privilege.js';
 import { isAroundCatalogOf, restrictsData } from '../../trino-rules/model/restrictions.js';
@@ -108,31 +108,38 @@ function deactivated(previous: Snapshot, explained: Snapshot): string[] {
   );
 }
 
-/** For each principal that loses access, the places where it keeps some that statements use: grants outside the nodes, less the denies on them. */
+/**
+ * For each principal that loses access, the places where it keeps some that statements use: grants outside the nodes, less the denies on them. What is
+ * granted on everything is left catalog by catalog.
+ */
 function remainingPlaces(
   nodes: readonly RevokedNode[],
   kept: readonly KeptGrant[],
   policies: readonly AppliedPolicy[],
 ): RemainingPlaces {
   const held: RemainingPlaces = new Map(nodes.flatMap(({ names }) => names.map((name) => [name, new Set()])));
-  for (const { grant, names } of kept) {
-    const closed = nodes.filter((loss) => covers(loss.resource, grant.resource));
+  const catalogs = new Set(nodes.flatMap(({ resource }) => resource.catalog ?? []));
+  const places = (resource: Node): Node[] =>
+    kindOf(resource) === 'everything' ? [resource, ...[...catalogs].map((catalog) => ({ catalog }))] : [resource];
+  for (const { grant, names } of kept) for (const place of places(grant.resource)) addLeft(grant, names, place);
+  return held;
+
+  function addLeft({ privileges }: SnapshotGrant, names: ReadonlySet<string>, place: Node): void {
+    const closed = nodes.filter((loss) => covers(loss.resource, place));
     const gone = new Set(closed.flatMap((loss) => loss.names));
-    const denies = policies.filter(({ policy }) => policy.kind === 'deny' && covers(policy.resource, grant.resource));
-    const restrictions = grant.privileges.some(isOverRoutines)
-      ? policies.filter(({ policy }) => restrictsData(policy) && isAroundCatalogOf(grant.resource, policy))
+    const denies = policies.filter(({ policy }) => policy.kind === 'deny' && covers(policy.resource, place));
+    const restrictions = privileges.some(isOverRoutines)
+      ? policies.filter(({ policy }) => restrictsData(policy) && isAroundCatalogOf(place, policy))
       : [];
     for (const name of names) {
-      const left = held.get(name);
-      if (left === undefined || gone.has(name)) continue;
+      const places = held.get(name);
+      if (places === undefined || gone.has(name)) continue;
       const applied = denies.flatMap(({ policy, names }) => (names.has(name) ? [policy] : []));
       const around = restrictions.flatMap(({ policy, names }) => (names.has(name) ? [policy] : []));
-      const { privileges } = accessOf(grant.privileges, applied, around);
-      if (privileges.some((privilege) => PRIVILEGE_TERMS[privilege].usedByStatements))
-        left.add(placeOf(grant.resource));
+      const left = accessOf(privileges, applied, around).privileges;
+      if (left.some((privilege) => PRIVILEGE_TERMS[privilege].usedByStatements)) places.add(placeOf(place));
     }
   }
-  return held;
 }
 
 /** A grant of both snapshots, and the principals that it applies to in both. */

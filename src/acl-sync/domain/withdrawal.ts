@@ -1,7 +1,14 @@
 import { grantDetails, policyDetails, sameDetails } from '../../grants/domain/audit-details.js';
 import { covers, depth } from '../../trino-rules/model/node.js';
 import type { PolicyPrincipal } from '../../trino-rules/model/principal.js';
-import type { Snapshot, SnapshotGroup, SnapshotPolicy, SnapshotSettings } from '../../trino-rules/model/snapshot.js';
+import { Principals } from '../../trino-rules/model/principals.js';
+import type {
+  Snapshot,
+  SnapshotGrant,
+  SnapshotGroup,
+  SnapshotPolicy,
+  SnapshotSettings,
+} from '../../trino-rules/model/snapshot.js';
 import { joinById } from './join-by-id.js';
 
 /**
@@ -17,7 +24,7 @@ export function withdrawal(previous: Snapshot, explained: Snapshot): Snapshot {
     users: explained.users.map((user) => ({ ...user, isActive: user.isActive && active.get(user.id) === user.name })),
     groups: groups.all(),
     grants: joinById(previous.grants, explained.grants).flatMap(([before, after]) =>
-      before && after && sameDetails(grantDetails(before), grantDetails(after)) ? [after] : [],
+      before && after && sameDetails(grantDetails(before), grantDetails(after)) ? [groups.grantOf(after)] : [],
     ),
     policies: policies(previous, explained, groups).map((policy, i) => ({ ...policy, id: i + 1 })),
     settings: settingsOfBoth(previous.settings, explained.settings),
@@ -40,12 +47,13 @@ function settingsOfBoth(previous: SnapshotSettings, explained: SnapshotSettings)
 
 /**
  * A grant applies to members before and after the change; a policy to members before or after it. Where the two differ, the
- * policies of each snapshot name a copy of the group with that snapshot's members.
+ * policies of each snapshot name a copy of the group with that snapshot's members. Where everyone differs, a group stands for it.
  */
 class ChangedGroups {
   private readonly changed: { before: SnapshotGroup; after: SnapshotGroup }[];
   private readonly both: SnapshotGroup[];
   private readonly firstId: number;
+  private readonly everyone: SnapshotGroup | null;
 
   constructor(previous: Snapshot, explained: Snapshot) {
     const paired = joinById(previous.groups, explained.groups).map(([before, after]) => {
@@ -62,6 +70,12 @@ class ChangedGroups {
       };
     });
     this.firstId = this.both.reduce((highest, { id }) => Math.max(highest, id), 0) + 1;
+    const [were, are] = [knownEngines(previous), knownEngines(explained)];
+    const engines = were.filter((name) => are.includes(name));
+    const id = this.firstId + 2 * this.changed.length;
+    const members = explained.users.map((user) => user.id);
+    const isSame = engines.length === were.length && engines.length === are.length;
+    this.everyone = isSame ? null : { id, name: 'everyone (before and after)', members, engines };
   }
 
   all(): SnapshotGroup[] {
@@ -69,7 +83,12 @@ class ChangedGroups {
       { ...before, id: this.firstId + 2 * i, name: `${before.name} (before)` },
       { ...after, id: this.firstId + 2 * i + 1, name: `${after.name} (after)` },
     ]);
-    return [...this.both, ...copies];
+    return [...this.both, ...copies, ...(this.everyone === null ? [] : [this.everyone])];
+  }
+
+  grantOf(grant: SnapshotGrant): SnapshotGrant {
+    if (grant.principal.type !== 'everyone' || this.everyone === null) return grant;
+    return { ...grant, principal: { type: 'group', id: this.everyone.id } };
   }
 
   /** The policy with its changed groups replaced by their copies. */
@@ -80,6 +99,12 @@ class ChangedGroups {
     };
     return { ...policy, principal: renamed(policy.principal), except: policy.except.map(renamed) };
   }
+}
+
+/** Engine principals among everyone. */
+function knownEngines(snapshot: Snapshot): string[] {
+  const members = [...new Principals(snapshot).members({ type: 'everyone' }).values()];
+  return members.flatMap((member) => (member.type === 'engine' ? [member.name] : []));
 }
 
 function listing({ members, engines }: SnapshotGroup): string {

@@ -7,6 +7,7 @@ import { isOverData, type Privilege, PRIVILEGE_TERMS, privilegesOn, withContaine
 import type { Snapshot, SnapshotPolicy } from '../model/snapshot.js';
 import { AccessIndex } from './access-index.js';
 import type { Touched } from './draft.js';
+import { withCatalogs } from './effective-access.js';
 
 /**
  * What a principal gains or loses at a node, and below it where nothing is named. Restrictions that are dropped are gained access,
@@ -120,7 +121,7 @@ function* differencesOf(
   const touchedKeys = new Set(touched.map(nodeKey));
   const isBelow = (node: Node): boolean => pathTo(node).some((each) => touchedKeys.has(nodeKey(each)));
   const nodes = new Map(
-    [...touched.map((node) => nodeOf(node)), ...had.nodes(), ...has.nodes()]
+    withCatalogs([...touched.map((node) => nodeOf(node)), ...had.nodes(), ...has.nodes()])
       .filter(isBelow)
       .map((node) => [nodeKey(node), node]),
   );

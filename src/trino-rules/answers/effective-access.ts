@@ -7,7 +7,7 @@ import {
   type Origin,
   restrictionsAround,
 } from '../model/intent.js';
-import { compareNames, compareNodes, type Node } from '../model/node.js';
+import { compareNames, compareNodes, kindOf, type Node, nodeKey } from '../model/node.js';
 import type { Principal } from '../model/principal.js';
 import { isServiceAccount } from '../model/principals.js';
 import { isOverRoutines } from '../model/privilege.js';
@@ -54,8 +54,7 @@ export function givingGrants({ privileges, grants }: DataIntent): Origin<Snapsho
 function namedNodes(own: AccessIndex, principal: Principal): Node[] {
   const { settings } = own.snapshot;
   if (!isServiceAccount(own.snapshot, principal)) {
-    return own
-      .nodes()
+    return withCatalogs(own.nodes())
       .filter(({ catalog }) => catalog !== 'system')
       .sort(compareNodes);
   }
@@ -63,16 +62,26 @@ function namedNodes(own: AccessIndex, principal: Principal): Node[] {
   return [...catalogs].sort(compareNames).map((catalog) => ({ catalog }));
 }
 
+/** Where something is said on everything, what is said below a catalog can matter at the catalog. */
+export function withCatalogs(nodes: readonly Node[]): Node[] {
+  if (!nodes.some((node) => kindOf(node) === 'everything')) return [...nodes];
+  const catalogs = nodes.flatMap(({ catalog }) => (catalog === undefined ? [] : [{ catalog }]));
+  return [...new Map([...nodes, ...catalogs].map((node) => [nodeKey(node), node])).values()];
+}
+
 /** Whether a grant gives something at this very node, or a policy on it changes what there is. */
 function hasEntry(own: Snapshot, principal: Principal, node: Node, intent: DataIntent): boolean {
   if (intent.standing !== null) return intent.privileges.length > 0;
   if (givingGrants(intent).some(namesThisNode)) return true;
-  if (intent.below.length === 0 && !intent.policies.some(namesThisNode)) return false;
-  const here = new Set(intent.policies.filter(namesThisNode).map(({ source }) => source));
-  const but = (policies: readonly Origin<SnapshotPolicy>[]): SnapshotPolicy[] =>
-    policies.flatMap(({ source }) => (here.has(source) ? [] : [source]));
   const given = givenAt(node, intent.grants);
   const around = given.some(isOverRoutines) ? restrictionsAround(own, principal, node) : [];
+  // What restricts data anywhere in a catalog takes what is given on everything at the catalog.
+  const below =
+    kindOf(node) === 'catalog' ? around.filter(({ source }) => kindOf(source.resource) !== 'everything') : [];
+  const here = new Set([...intent.policies.filter(namesThisNode), ...below].map(({ source }) => source));
+  if (here.size === 0 && intent.below.length === 0) return false;
+  const but = (policies: readonly Origin<SnapshotPolicy>[]): SnapshotPolicy[] =>
+    policies.flatMap(({ source }) => (here.has(source) ? [] : [source]));
   const without = accessOf(given, but(intent.policies), but(around));
   return !isSameAccess(without, intent);
 }

@@ -107,7 +107,9 @@ function withdrawing(
         ? [node.catalog === undefined ? node : nodeOf({ catalog: node.catalog })]
         : [],
     );
-    return [...new Map(widest.map((node) => [nodeKey(node), node])).values()].map((node) => ({
+    const named = new Map(widest.map((node) => [nodeKey(node), node]));
+    const everything = named.get(nodeKey({}));
+    return (everything ? [everything] : [...named.values()]).map((node) => ({
       kind: 'deny',
       principal,
       resource: node,

@@ -16,6 +16,8 @@ export type RuleEffect = Pick<TableRule, 'privileges' | 'columns' | 'filter'>;
 /** The effect of one grant or policy, whatever its principal; for a mask also the depth of its node. */
 export type Statement =
   | { kind: 'give' | 'take'; privileges: readonly Privilege[] }
+  /** Whatever is said above does not reach the node. */
+  | { kind: 'close' }
   | { kind: 'filter'; expression: string }
   | { kind: 'hide'; column: string }
   | { kind: 'mask'; column: string; expression: string; depth: number };
@@ -46,6 +48,8 @@ export class AccessState {
         return AccessState.of(restrictions, given | rights(statement.privileges, 'gives'), taken);
       case 'take':
         return AccessState.of(restrictions, given, taken | rights(statement.privileges, 'takes'));
+      case 'close':
+        return AccessState.of(restrictions.none, 0, 0);
       case 'filter':
       case 'hide':
       case 'mask':
@@ -95,7 +99,7 @@ export class AccessState {
   }
 }
 
-type Restriction = Exclude<Statement, { kind: 'give' | 'take' }>;
+type Restriction = Extract<Statement, { kind: 'filter' | 'hide' | 'mask' }>;
 
 /** What a list of policies comes to. */
 interface Restricting {
@@ -110,6 +114,8 @@ class Restrictions {
   /** By the rights that are given, then by those that are taken. */
   readonly states = new Map<number, Map<number, AccessState>>();
   private readonly after = new Map<string, Restrictions>();
+  /** The empty list of the same snapshot. */
+  readonly none: Restrictions;
   private readonly interned: Map<string, RuleEffect>;
   private known: Restricting | null = null;
 
@@ -117,6 +123,7 @@ class Restrictions {
     private readonly above: Restrictions | null,
     private readonly last: Restriction | null,
   ) {
+    this.none = above?.none ?? this;
     this.interned = above?.interned ?? new Map<string, RuleEffect>();
   }
 

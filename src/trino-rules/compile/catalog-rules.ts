@@ -1,26 +1,44 @@
 import type { CatalogRule } from '../document/rules-document.js';
-import type { IntentSets } from './intent-sets.js';
-import type { Part } from './rectangles.js';
+import type { CatalogModes, IntentSets } from './intent-sets.js';
+import type { Sibling } from './rectangles.js';
 import type { SiblingRules } from './sibling-rules.js';
 
-/** Catalog modes: only users with access to something in the catalog may enter it, in the narrowest mode that allows it. */
+/**
+ * Catalog modes: only users with access to something in the catalog may enter it, in the narrowest mode that allows it. Named
+ * catalogs come first, then every other one.
+ */
 export function catalogRules(intent: IntentSets, write: SiblingRules): CatalogRule[] {
-  const { serviceAccounts } = intent.principals;
-  const siblings = [...intent.root.children()].map(({ name }) => {
-    const modes = intent.catalogModes(name);
+  const { none, serviceAccounts } = intent.principals;
+  const nobody = { all: none, readOnly: none };
+  const siblings = [...intent.root.children()].map(({ name }) =>
+    // `system` gets explicit rules, whatever is held elsewhere.
+    sibling(name, intent.catalogModes(name), name === SYSTEM ? nobody : intent.otherModes),
+  );
+  const [system, others] = [siblings.filter(isSystem), siblings.filter((each) => !isSystem(each))];
+  return [
+    ...write.of(others, 'catalog', {}),
+    ...write.of(system, 'catalog', {}),
+    ...write.of([sibling('', intent.otherModes, nobody)], 'everything', {}),
+  ];
+
+  /** @param otherwise the modes by the next broader rule */
+  function sibling(name: string, modes: CatalogModes, otherwise: CatalogModes): Sibling<Pick<CatalogRule, 'allow'>> {
     const all = modes.all.minus(serviceAccounts);
     const readOnly = modes.readOnly.minus(serviceAccounts);
-    const parts: Part<Pick<CatalogRule, 'allow'>>[] = [
-      { effect: { allow: 'all' }, rank: 2, must: all, may: all },
-      { effect: { allow: 'read-only' }, rank: 1, must: readOnly, may: readOnly },
-    ];
-    return { name, parts, holders: all.or(readOnly) };
-  });
-  const [system, others] = [siblings.filter(isSystem), siblings.filter((sibling) => !isSystem(sibling))];
-  return [...write.of(others, 'catalog', {}), ...write.of(system, 'catalog', {})];
+    const holders = all.or(readOnly);
+    const shut = otherwise.all.or(otherwise.readOnly).minus(holders);
+    const parts = [
+      { effect: { allow: 'all' }, rank: 2, must: all.minus(otherwise.all), may: all },
+      { effect: { allow: 'read-only' }, rank: 1, must: readOnly.minus(otherwise.readOnly), may: readOnly },
+      { effect: { allow: 'none' }, rank: 0, must: shut, may: shut },
+    ] as const;
+    return { name, parts, holders };
+  }
 }
+
+const SYSTEM = 'system';
 
 /** Gets rules of its own, which are easier to find. */
 function isSystem({ name }: { name: string }): boolean {
-  return name === 'system';
+  return name === SYSTEM;
 }

@@ -59,8 +59,8 @@ function unmarkedDocument({ settings }: Snapshot, intent: IntentSets, size: Text
         ? [{ original_user: anyOf([settings.ownAccount]), new_user: anyOf(impersonated), allow: true }]
         : [],
     // Built-in functions need no rule (seen on 483).
-    functions: functionRules(intent, write, settings),
-    procedures: [...killingRules(intent.engine, intent.principals), ...procedureRules(intent, write, settings)],
+    functions: functionRules(intent, write),
+    procedures: [...killingRules(intent.engine, intent.principals), ...procedureRules(intent, write)],
     system_information: systemInformationRules(intent.engine, intent.principals),
     system_session_properties: [
       { user: anyOf(settings.serviceAccounts), allow: true },

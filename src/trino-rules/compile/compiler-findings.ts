@@ -5,6 +5,7 @@ import type { Snapshot } from '../model/snapshot.js';
 import {
   type DataRight,
   hasEffect,
+  isClosed,
   isReplacementSafe,
   ROUTINE_PRIVILEGES,
   type RoutineRight,
@@ -12,7 +13,7 @@ import {
 } from './engine-terms.js';
 import { getOrInsert } from './get-or-insert.js';
 import type { IntentSets, NamedNode } from './intent-sets.js';
-import { pathText } from './resource-tree.js';
+import { depthOf, pathText } from './resource-tree.js';
 
 /** The compiler's findings about a snapshot. Only a name shared by two principals stops the publication. */
 export function compilerFindings(snapshot: Snapshot, intent: IntentSets): Finding[] {
@@ -21,6 +22,7 @@ export function compilerFindings(snapshot: Snapshot, intent: IntentSets): Findin
     ...closedCatalogs(snapshot),
     ...openRoutines(snapshot),
     ...openQueries(snapshot),
+    ...wideFilters(snapshot),
     ...unwritableNames(snapshot, intent),
     ...conflictsOfMasks(snapshot, intent),
     ...lostOwnership(snapshot, intent),
@@ -43,13 +45,15 @@ function nameClashes({ principals }: IntentSets): Finding[] {
 }
 
 function closedCatalogs({ settings, grants, policies }: Snapshot): Finding[] {
-  const closed = (catalog: string | undefined) => catalog === settings.metadataCatalog || catalog === 'system';
-  const set = [...settings.writableCatalogs, ...settings.readableCatalogs].filter(closed).map((catalog) => ({
-    code: 'closed-catalog',
-    severity: 'error' as const,
-    message: `the settings open catalog ${catalog} to the service accounts, in which nobody may be given anything`,
-  }));
-  const closedRows = [...grants, ...policies].filter(({ resource }) => closed(resource.catalog));
+  const served = [...settings.writableCatalogs, ...settings.readableCatalogs];
+  const set = served
+    .filter((catalog) => isClosed({ catalog }, settings))
+    .map((catalog) => ({
+      code: 'closed-catalog',
+      severity: 'error' as const,
+      message: `the settings open catalog ${catalog} to the service accounts, in which nobody may be given anything`,
+    }));
+  const closedRows = [...grants, ...policies].filter(({ resource }) => isClosed(resource, settings));
   const ignored = [...new Set(closedRows.map(({ resource }) => pathText(resource)))].sort().map((where) => ({
     code: 'closed-catalog',
     severity: 'warning' as const,
@@ -61,9 +65,7 @@ function closedCatalogs({ settings, grants, policies }: Snapshot): Finding[] {
 /** A pass-through routine is as wide as the catalog's connection; entering a catalog opens table procedures (seen on 483). */
 function openRoutines({ grants, settings, at }: Snapshot): Finding[] {
   const running = grants
-    .filter(
-      (grant) => hasEffect(grant, at) && ![settings.metadataCatalog, 'system'].includes(grant.resource.catalog ?? ''),
-    )
+    .filter((grant) => hasEffect(grant, at) && !isClosed(grant.resource, settings))
     .filter(({ privileges }) => privileges.some((privilege) => ROUTINE_PRIVILEGES.includes(privilege)))
     .sort((a, b) => a.id - b.id);
   const wide = running.flatMap(({ id, principal, resource }): Finding[] => {
@@ -97,6 +99,17 @@ function openQueries({ grants, at }: Snapshot): Finding[] {
       `grant ${id} of VIEW_QUERIES to everyone shows everybody the text of everybody's statements, with their literals, and other people's ` +
       'filters and masks in the plans',
   }));
+}
+
+/** The engine refuses to read a table that lacks a column of its row filter. */
+function wideFilters({ settings, policies }: Snapshot): Finding[] {
+  return policies
+    .filter(({ kind, resource }) => kind === 'row_filter' && depthOf(resource) < 2 && !isClosed(resource, settings))
+    .map(({ id, resource }) => {
+      const where = resource.catalog === undefined ? 'everything' : `the catalog ${resource.catalog}`;
+      const message = `row filter ${id} is on ${where}: a table there without the filter's columns cannot be read; put it on the schemas or tables that have them`;
+      return { code: 'wide-row-filter', severity: 'warning', message };
+    });
 }
 
 function unwritableNames({ settings }: Snapshot, { principals, reachesSomething }: IntentSets): Finding[] {
@@ -151,6 +164,7 @@ function conflictsOfMasks({ policies }: Snapshot, intent: IntentSets): Finding[]
     if (claimed.has(key)) suspects.add(resource.catalog ?? '');
     claimed.add(key);
   }
+  if (suspects.has('')) return maskConflicts(intent.root, intent);
   const catalogs = [...intent.root.children()].filter(({ name }) => suspects.has(name));
   return catalogs.flatMap((catalog) => maskConflicts(catalog, intent));
 }

@@ -1,6 +1,7 @@
 import type { TablePrivilege } from '../document/rules-document.js';
 import type { Privilege } from '../model/privilege.js';
-import type { SnapshotGrant } from '../model/snapshot.js';
+import type { Node } from '../model/node.js';
+import type { SnapshotGrant, SnapshotSettings } from '../model/snapshot.js';
 
 // Stated here once more, and not imported from the specification: what one of the two gets wrong, the proof finds.
 
@@ -54,6 +55,11 @@ export const WRITTEN: Readonly<Record<Privilege, Written>> = {
 
 /** The schemas of the catalog `system` that the engine filters per person. */
 export const FILTERED_SYSTEM_SCHEMAS = ['jdbc', 'metadata'];
+
+/** Whether nobody may be given anything there, so that what is said about it has no effect. */
+export function isClosed({ catalog }: Node, { metadataCatalog }: SnapshotSettings): boolean {
+  return catalog === metadataCatalog || catalog === 'system';
+}
 
 /** Whether `new_user` can hold a name: the engine reads it as a replacement text before it is a pattern (seen on 483). */
 export function isReplacementSafe(name: string): boolean {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { anySnapshotWithGrantsToEveryone } from '../../../test/support/snapshots/any-snapshot.js';
+import { anySnapshot } from '../../../test/support/snapshots/any-snapshot.js';
 import { aSnapshot } from '../../../test/support/snapshots/snapshot-builder.js';
 import { intentAt, reachesSomething } from '../model/intent.js';
 import { depth, type Node, pathTo } from '../model/node.js';
@@ -13,7 +13,7 @@ import { intentSets, type IntentSets, type NamedNode, newlyRestricted } from './
 describe('the intent as sets of people', () => {
   it('equals the plain intent for every user on every named node and on fresh names below', () => {
     fc.assert(
-      fc.property(anySnapshotWithGrantsToEveryone(), (snapshot) => {
+      fc.property(anySnapshot(), (snapshot) => {
         expectToSayThePlainIntent(snapshot);
       }),
       { numRuns: 40 },
@@ -32,7 +32,7 @@ describe('the intent as sets of people', () => {
 
   it('has the users of each catalog, and the users with any access', () => {
     fc.assert(
-      fc.property(anySnapshotWithGrantsToEveryone(), (snapshot) => {
+      fc.property(anySnapshot(), (snapshot) => {
         const sets = intentSets(snapshot);
         const catalogs = [...[...sets.root.children()].map(({ name }) => name), 'an unused name'];
         const modes = (mode: (catalog: string) => string) => catalogs.map((catalog) => [catalog, mode(catalog)]);

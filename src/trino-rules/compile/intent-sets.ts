@@ -1,9 +1,10 @@
 import type { Node } from '../model/node.js';
 import type { Privilege } from '../model/privilege.js';
 import type { Snapshot } from '../model/snapshot.js';
+import type { AccessState } from './access-state.js';
 import { Bitset } from './bitset.js';
 import { engineRights, type EngineRights } from './engine-rights.js';
-import { FILTERED_SYSTEM_SCHEMAS, hasEffect, ROUTINE_PRIVILEGES, TABLE_PRIVILEGES } from './engine-terms.js';
+import { FILTERED_SYSTEM_SCHEMAS, hasEffect, isClosed, ROUTINE_PRIVILEGES, TABLE_PRIVILEGES } from './engine-terms.js';
 import { NodeAccess, type AccessEntry } from './node-access.js';
 import { indexPrincipals, type PrincipalIndex } from './principal-index.js';
 import { depthOf, resourceTree, type TreeNode } from './resource-tree.js';
@@ -29,8 +30,15 @@ export interface IntentSets {
   root: NamedNode;
   /** Whether any grant is about functions and procedures. */
   hasRoutines: boolean;
-  /** Users by the mode that they need: disjoint sets. Users in neither may not enter the catalog. */
-  catalogModes(catalog: string): { all: Bitset; readOnly: Bitset };
+  catalogModes(catalog: string): CatalogModes;
+  /** Of a catalog that nothing names. */
+  otherModes: CatalogModes;
+}
+
+/** Users by the mode of a catalog that they need: disjoint sets. Users in neither may not enter it. */
+export interface CatalogModes {
+  all: Bitset;
+  readOnly: Bitset;
 }
 
 /** Computes the access of all users at all nodes. */
@@ -41,12 +49,16 @@ export function intentSets(snapshot: Snapshot): IntentSets {
   const outweighed = outweighedRoutines(entries, principals);
   const tree = resourceTree([...entries, ...outweighed]);
   const root = named(tree, NodeAccess.ofNobody(principals.subjects.length));
-  const modes = new Map([...tree.children].map(([name, node]) => [name, modesIn(node, root.access, principals)]));
-  const reachesSomething = [...modes.values()].reduce(
+  const needed = root.access.states.map((state) => state.mode({ ownsSchema: true }));
+  const otherModes = modesOf(needed);
+  const modes = new Map(
+    [...tree.children].map(([name, node]) => [name, modesOf(neededIn(node, root.access, needed.slice()))]),
+  );
+  const reachesSomething = [otherModes, ...modes.values()].reduce(
     (all, mode) => all.or(mode.all).or(mode.readOnly),
     principals.serviceAccounts.or(engine.kill),
   );
-  addSystem(tree, reachesSomething);
+  addSystem(tree, reachesSomething, principals);
   modes.set('system', { all: principals.none, readOnly: reachesSomething });
 
   return {
@@ -55,7 +67,8 @@ export function intentSets(snapshot: Snapshot): IntentSets {
     engine,
     root,
     hasRoutines: entries.some(givesRoutines),
-    catalogModes: (catalog) => modes.get(catalog) ?? { all: principals.none, readOnly: principals.none },
+    catalogModes: (catalog) => modes.get(catalog) ?? otherModes,
+    otherModes,
   };
 }
 
@@ -72,7 +85,7 @@ function* walk(nodes: Iterable<TreeNode<AccessEntry>>, above: NodeAccess): Gener
   for (const node of nodes) yield named(node, above);
 }
 
-/** The snapshot's entries, settings first; entries in the two closed catalogs are dropped. */
+/** The snapshot's entries, settings first; entries in the two closed catalogs are dropped, and those on everything end there. */
 function accessEntries(snapshot: Snapshot, principals: PrincipalIndex): AccessEntry[] {
   const { writableCatalogs, readableCatalogs, metadataCatalog } = snapshot.settings;
   const members = principals.serviceAccounts;
@@ -107,9 +120,15 @@ function accessEntries(snapshot: Snapshot, principals: PrincipalIndex): AccessEn
         };
     }
   });
-  const isOfData = ({ resource: { catalog, engine } }: { resource: Node }): boolean =>
-    engine === undefined && catalog !== metadataCatalog && catalog !== 'system';
-  return [...writable, ...readable, ...grants, ...policies].filter(isOfData);
+  const open = [...writable, ...readable, ...grants, ...policies].filter(
+    ({ resource }: { resource: Node }) => resource.engine === undefined && !isClosed(resource, snapshot.settings),
+  );
+  return metadataCatalog === null ? open : [...open, closing(metadataCatalog, principals)];
+}
+
+/** What is said on everything ends at this catalog. */
+function closing(catalog: string, { everybody }: PrincipalIndex): AccessEntry {
+  return { kind: 'close', resource: { catalog }, members: everybody };
 }
 
 const READ: readonly Privilege[] = ['SELECT'];
@@ -141,34 +160,35 @@ function givesRoutines(entry: AccessEntry): boolean {
 }
 
 function restrictsData(entry: AccessEntry): boolean {
-  if (entry.kind === 'give') return false;
+  if (entry.kind === 'give' || entry.kind === 'close') return false;
   return entry.kind !== 'take' || entry.privileges.some((privilege) => !ROUTINE_PRIVILEGES.includes(privilege));
 }
 
-/** Users by the catalog mode that they need, from their access anywhere below. Access grows only at nodes with changes. */
-function modesIn(
-  catalog: TreeNode<AccessEntry>,
-  start: NodeAccess,
-  { subjects: { length: count } }: PrincipalIndex,
-): { all: Bitset; readOnly: Bitset } {
-  const needed = new Array<'all' | 'read-only' | null>(count).fill(null);
-  note([catalog], start);
-  const needing = (mode: 'all' | 'read-only'): Bitset => Bitset.where(count, (position) => needed[position] === mode);
-  return { all: needing('all'), readOnly: needing('read-only') };
+type Mode = ReturnType<AccessState['mode']>;
+
+/**
+ * The modes of a catalog that users need, by position, from their access anywhere in it. Access grows only at nodes with changes.
+ * @param needed in a catalog that nothing names; written over
+ */
+function neededIn({ entries, children }: TreeNode<AccessEntry>, above: NodeAccess, needed: Mode[]): readonly Mode[] {
+  const access = above.below(entries);
+  for (const { position, to } of access.changes) needed[position] = to.mode({ ownsSchema: true });
+  note(children.values(), access);
+  return needed;
 
   /** @returns those to whom a restriction begins to apply on one of the nodes */
-  function note(nodes: Iterable<TreeNode<AccessEntry>>, above: NodeAccess): Set<number> {
+  function note(nodes: Iterable<TreeNode<AccessEntry>>, parent: NodeAccess): Set<number> {
     const restricted = new Set<number>();
-    for (const { resource, entries, children, routines } of nodes) {
-      const access = above.below(entries);
-      const inTables = note(children.values(), access);
-      note(routines.values(), access);
-      const level = depthOf(resource);
-      for (const { position, to } of access.changes) {
-        const mode = to.mode({ ownsSchema: level === 1 || (level === 2 && !inTables.has(position)) });
+    for (const node of nodes) {
+      const here = parent.below(node.entries);
+      const inTables = note(node.children.values(), here);
+      note(node.routines.values(), here);
+      const isSchema = depthOf(node.resource) === 2;
+      for (const { position, to } of here.changes) {
+        const mode = to.mode({ ownsSchema: isSchema && !inTables.has(position) });
         if (mode === 'all' || needed[position] === null) needed[position] = mode;
       }
-      for (const position of newlyRestricted(access)) restricted.add(position);
+      for (const position of newlyRestricted(here)) restricted.add(position);
     }
     return restricted;
   }
@@ -179,12 +199,19 @@ export function newlyRestricted({ changes }: NodeAccess): number[] {
   return changes.flatMap(({ position, from, to }) => (to.isRestricted && !from.isRestricted ? [position] : []));
 }
 
-function addSystem(tree: TreeNode<AccessEntry>, members: Bitset): void {
+function modesOf(needed: readonly Mode[]): CatalogModes {
+  const needing = (mode: Mode): Bitset => Bitset.where(needed.length, (position) => needed[position] === mode);
+  return { all: needing('all'), readOnly: needing('read-only') };
+}
+
+/** Follows from all other access; what is said on everything ends here, too. */
+function addSystem(tree: TreeNode<AccessEntry>, members: Bitset, principals: PrincipalIndex): void {
   const open = FILTERED_SYSTEM_SCHEMAS.map((schema): AccessEntry => ({
     kind: 'give',
     privileges: READ,
     resource: { catalog: 'system', schema },
     members,
   }));
-  for (const [name, node] of resourceTree(open).children) tree.children.set(name, node);
+  for (const [name, node] of resourceTree([closing('system', principals), ...open]).children)
+    tree.children.set(name, node);
 }

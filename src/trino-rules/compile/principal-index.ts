@@ -1,7 +1,7 @@
 import type { PolicyPrincipal, Subject } from '../model/principal.js';
 import type { Snapshot, SnapshotPolicy } from '../model/snapshot.js';
 import { Bitset } from './bitset.js';
-import { hasEffect } from './engine-terms.js';
+import { hasEffect, isClosed } from './engine-terms.js';
 import { getOrInsert } from './get-or-insert.js';
 
 /** The principals of a snapshot, numbered; what a grant or a policy names is a set of these numbers. */
@@ -9,6 +9,8 @@ export interface PrincipalIndex {
   /** Sorted by kind, then by name; a position is the bit in every set. */
   subjects: readonly Subject[];
   none: Bitset;
+  /** Service accounts among them. */
+  everybody: Bitset;
   serviceAccounts: Bitset;
   /** People who are active. */
   activePeople: Bitset;
@@ -30,6 +32,7 @@ export function indexPrincipals(snapshot: Snapshot): PrincipalIndex {
       subjects.flatMap((subject, i) => (pick(subject) ? [i] : [])),
     );
   const none = positions(() => false);
+  const everybody = positions(() => true);
   const serviceAccounts = positions(({ kind }) => kind === 'service-account');
   const activePeople = positions((subject) => subject.kind === 'person' && subject.isActive);
   const known = knownEngineNames(snapshot);
@@ -86,12 +89,12 @@ export function indexPrincipals(snapshot: Snapshot): PrincipalIndex {
     const [only] = some;
     return only !== undefined && some.length === 1 ? getOrInsert(singles, only, make) : make();
   };
-  return { subjects, none, serviceAccounts, activePeople, resolvePrincipal, resolvePolicy, namesOf, setOf };
+  return { subjects, none, everybody, serviceAccounts, activePeople, resolvePrincipal, resolvePolicy, namesOf, setOf };
 }
 
-/** Engine principals that a live grant names or that are in a group: being named by a policy makes nobody known. */
-function knownEngineNames({ grants, groups, at }: Snapshot): Set<string> {
-  const live = grants.filter((grant) => hasEffect(grant, at));
+/** Engine principals that a grant with effect names or that are in a group: being named by a policy makes nobody known. */
+function knownEngineNames({ grants, groups, settings, at }: Snapshot): Set<string> {
+  const live = grants.filter((grant) => hasEffect(grant, at) && !isClosed(grant.resource, settings));
   const granted = live.flatMap(({ principal }) => (principal.type === 'engine' ? [principal.name] : []));
   return new Set([...granted, ...groups.flatMap(({ engines }) => engines)]);
 }

@@ -3,6 +3,9 @@ import { getOrInsert } from './get-or-insert.js';
 
 export type Level = 'catalog' | 'schema' | 'table';
 
+/** What a rule is about: some nodes of a level, or everything. */
+export type Scope = Level | 'everything';
+
 /** A node with entries, or an ancestor of one. */
 export interface TreeNode<T> {
   /** Its last name; empty for the root. */

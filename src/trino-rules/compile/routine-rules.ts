@@ -1,21 +1,20 @@
 import type { FunctionRule, ProcedureRule } from '../document/rules-document.js';
-import type { SnapshotSettings } from '../model/snapshot.js';
 import type { Bitset } from './bitset.js';
 import type { RoutineRight } from './engine-terms.js';
 import type { IntentSets, NamedNode } from './intent-sets.js';
-import { anyOf, literal } from './name-pattern.js';
+import { literal } from './name-pattern.js';
 import type { Sibling } from './rectangles.js';
 import { withRight } from './schema-rules.js';
 import type { SiblingRule, SiblingRules } from './sibling-rules.js';
 
 /** What users may run: routines of a schema first, then schemas, then catalogs, then everything. Never GRANT_EXECUTE or OWNERSHIP. */
-export function functionRules(intent: IntentSets, write: SiblingRules, settings: SnapshotSettings): FunctionRule[] {
-  return routineRules('function', intent, write, settings);
+export function functionRules(intent: IntentSets, write: SiblingRules): FunctionRule[] {
+  return routineRules('function', intent, write);
 }
 
 /** The same of procedures. */
-export function procedureRules(intent: IntentSets, write: SiblingRules, settings: SnapshotSettings): ProcedureRule[] {
-  return routineRules('procedure', intent, write, settings);
+export function procedureRules(intent: IntentSets, write: SiblingRules): ProcedureRule[] {
+  return routineRules('procedure', intent, write);
 }
 
 interface Runs {
@@ -26,7 +25,6 @@ function routineRules(
   right: RoutineRight,
   { principals, root, hasRoutines }: IntentSets,
   write: SiblingRules,
-  { metadataCatalog }: SnapshotSettings,
 ): (SiblingRule & Runs)[] {
   if (!hasRoutines) return [];
   const routines: (SiblingRule & Runs)[] = [];
@@ -46,15 +44,5 @@ function routineRules(
     schemas.push(...write.of(below, 'schema', { catalog: literal(catalog.name) }));
     return here;
   });
-  return [...routines, ...schemas, ...write.of(catalogs, 'catalog', {}), ...everywhere(everything.holders)];
-
-  /** Nothing on everything is about the closed catalogs, of which one is entered by all. */
-  function everywhere(people: Bitset): (SiblingRule & Runs)[] {
-    if (people.isEmpty()) return [];
-    const closed = metadataCatalog === null ? ['system'] : ['system', metadataCatalog];
-    return [
-      { catalog: anyOf(closed.sort()), privileges: [] },
-      { user: anyOf(principals.namesOf(people)), privileges: ['EXECUTE'] },
-    ];
-  }
+  return [...routines, ...schemas, ...write.of(catalogs, 'catalog', {}), ...write.of([everything], 'everything', {})];
 }

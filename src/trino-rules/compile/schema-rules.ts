@@ -8,19 +8,20 @@ import type { Sibling } from './rectangles.js';
 import type { SiblingRules } from './sibling-rules.js';
 
 /**
- * Owners of schemas: users with ownership of the schema or its catalog, unless a table of the schema is restricted to them: they
- * would drop it with the schema. Schemas first, then catalogs.
+ * Owners of schemas: users with ownership of the schema or of a node above, unless a table of the schema is restricted to them: they
+ * would drop it with the schema. Schemas first, then catalogs, then everything.
  */
 export function schemaRules({ principals, ...intent }: IntentSets, write: SiblingRules): SchemaRule[] {
   const narrow: SchemaRule[] = [];
   const wide: Sibling<Owner>[] = [];
+  const everything = sibling(intent.root, principals.none, principals.none);
   for (const catalog of intent.root.children()) {
-    const above = sibling(catalog, principals.none, principals.none);
+    const above = sibling(catalog, everything.holders, principals.none);
     const schemas = [...catalog.children()].map((schema) => sibling(schema, above.holders, restrictedIn(schema)));
     narrow.push(...write.of(schemas, 'schema', { catalog: literal(catalog.name) }));
     wide.push(above);
   }
-  return [...narrow, ...write.of(wide, 'catalog', {})];
+  return [...narrow, ...write.of(wide, 'catalog', {}), ...write.of([everything], 'everything', {})];
 
   function restrictedIn(schema: NamedNode): Bitset {
     const tables = [...schema.children()].flatMap(({ access }) => newlyRestricted(access));

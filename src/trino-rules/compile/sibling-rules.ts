@@ -1,6 +1,8 @@
+import type { RoutineRight } from './engine-terms.js';
 import type { IntentSets } from './intent-sets.js';
 import { anyOf, typicalLength } from './name-pattern.js';
 import { rectangles, type Sibling } from './rectangles.js';
+import type { Scope } from './resource-tree.js';
 import type { WideRule } from './table-rule-order.js';
 
 /** The patterns that rules about siblings share: users, and the levels above. */
@@ -13,8 +15,8 @@ export interface SiblingRule {
   procedure?: string;
 }
 
-/** What the siblings are. */
-type SiblingKind = Exclude<keyof SiblingRule, 'user'>;
+/** What the siblings are; everything has none. */
+type SiblingKind = Scope | RoutineRight;
 
 /** Writes the rules of a section for some siblings: few of them, in the order in which the engine must find them. */
 export class SiblingRules {
@@ -26,27 +28,33 @@ export class SiblingRules {
   }
 
   /** @param where the patterns of the levels above. */
-  of<O extends object>(siblings: readonly Sibling<O>[], level: SiblingKind, where: SiblingRule): (SiblingRule & O)[] {
-    return this.about(siblings, level, where).map(({ rule }) => rule);
+  of<O extends object>(siblings: readonly Sibling<O>[], scope: SiblingKind, where: SiblingRule): (SiblingRule & O)[] {
+    return this.about(siblings, scope, where).map(({ rule }) => rule);
   }
 
   /** The same, each with the names of the siblings that it is about. */
   about<O extends object>(
     siblings: readonly Sibling<O>[],
-    level: SiblingKind,
+    scope: SiblingKind,
     where: SiblingRule,
   ): WideRule<SiblingRule & O>[] {
     const uncovered = siblings.filter(({ parts }) => parts.some(({ must }) => !must.isEmpty()));
     const cost = {
       person: this.person,
-      sibling: typicalLength(uncovered.map(({ name }) => name)),
-      rule: (effect: O) => JSON.stringify({ user: '', ...where, [level]: '', ...effect }).length + SEPARATOR,
+      sibling: scope === 'everything' ? 0 : typicalLength(uncovered.map(({ name }) => name)),
+      rule: (effect: O) =>
+        JSON.stringify({ user: '', ...where, ...naming(scope, () => ''), ...effect }).length + SEPARATOR,
     };
     return rectangles(uncovered, cost).map(({ effect, people, names }) => {
       const user = people && { user: anyOf(this.intent.principals.namesOf(people)) };
-      return { names, rule: { ...user, ...where, [level]: anyOf(names), ...effect } };
+      return { names, rule: { ...user, ...where, ...naming(scope, () => anyOf(names)), ...effect } };
     });
   }
+}
+
+/** The pattern of a scope; a rule about everything has none. */
+export function naming(scope: SiblingKind, pattern: () => string): SiblingRule {
+  return scope === 'everything' ? {} : { [scope]: pattern() };
 }
 
 /** A comma and the end of the line. */

@@ -4,18 +4,18 @@ import { Bitset } from './bitset.js';
 import { getOrInsert } from './get-or-insert.js';
 import type { IntentSets, NamedNode } from './intent-sets.js';
 import { literal } from './name-pattern.js';
-import type { NodeAccess } from './node-access.js';
+import { NodeAccess } from './node-access.js';
 import type { PrincipalIndex } from './principal-index.js';
 import type { Sibling } from './rectangles.js';
 import { interleaved, type Block } from './table-rule-order.js';
-import { type Level, pathText } from './resource-tree.js';
+import { type Level, pathText, type Scope } from './resource-tree.js';
 import type { SiblingRule, SiblingRules } from './sibling-rules.js';
 import { type ParentSize, TextSize } from './text-size.js';
 
-/** Nodes with entries under one parent. */
+/** Nodes with entries under one parent, or the root alone. */
 export interface SiblingNodes {
-  level: Level;
-  /** The name of the parent; empty above catalogs. */
+  scope: Scope;
+  /** The name of the parent; empty above catalogs, and for the root. */
   above: string;
   /** With the names above it: `sales.eu`. */
   path: string;
@@ -29,16 +29,17 @@ export function tableRules(intent: IntentSets, write: SiblingRules, size: TextSi
   const schemas: Block<TableRule>[] = [];
   const catalogs: Block<TableRule>[] = [];
   let rules: TableRule[] = [];
-  for (const { above, path, siblings, level, where } of siblingNodes(intent, size)) {
-    const written = write.about(siblings, level, where);
+  for (const { above, path, siblings, scope, where } of siblingNodes(intent, size)) {
+    const written = write.about(siblings, scope, where);
     size.settle(
-      level,
+      scope,
       written.map(({ rule }) => rule),
       path,
     );
-    if (level === 'table') schemas.push({ name: above, rules: written.map(({ rule }) => rule) });
-    else if (level === 'schema') catalogs.push({ name: above, rules: interleaved(schemas.splice(0), written) });
-    else rules = interleaved(catalogs, written);
+    if (scope === 'table') schemas.push({ name: above, rules: written.map(({ rule }) => rule) });
+    else if (scope === 'schema') catalogs.push({ name: above, rules: interleaved(schemas.splice(0), written) });
+    else if (scope === 'catalog') rules = interleaved(catalogs, written);
+    else rules.push(...written.map(({ rule }) => rule));
   }
   return rules;
 }
@@ -52,6 +53,10 @@ export function* siblingNodes(
   size = new TextSize(Infinity),
 ): Generator<SiblingNodes> {
   yield* below(root, 'catalog', {});
+  const least = size.parent('everything', {}, '');
+  const siblings = [sibling(root, NodeAccess.ofNobody(principals.subjects.length), principals, least)];
+  least.addNames(nameOf);
+  yield { scope: 'everything', above: '', path: '', where: {}, siblings };
 
   function* below(parent: NamedNode, level: Level, where: SiblingRule): Generator<SiblingNodes> {
     const siblings: Sibling<RuleEffect>[] = [];
@@ -62,8 +67,12 @@ export function* siblingNodes(
       if (deeper !== null) yield* below(node, deeper, { ...where, [level]: literal(node.name) });
       siblings.push(sibling(node, parent.access, principals, least));
     }
-    least.addNames((position) => principals.subjects[position]?.name ?? '');
-    yield { level, above: parent.name, path, where, siblings };
+    least.addNames(nameOf);
+    yield { scope: level, above: parent.name, path, where, siblings };
+  }
+
+  function nameOf(position: number): string {
+    return principals.subjects[position]?.name ?? '';
   }
 }
 

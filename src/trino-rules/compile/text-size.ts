@@ -1,8 +1,8 @@
 import type { RuleEffect } from './access-state.js';
 import { getOrInsert } from './get-or-insert.js';
 import { anyOf } from './name-pattern.js';
-import type { Level } from './resource-tree.js';
-import type { SiblingRule } from './sibling-rules.js';
+import type { Scope } from './resource-tree.js';
+import { naming, type SiblingRule } from './sibling-rules.js';
 
 /** Table rules under one parent. */
 export interface RulesUnderParent {
@@ -33,28 +33,28 @@ export class TextSize {
   /** The parent with most rules. */
   largest: RulesUnderParent = { where: '', rules: 0 };
   private written = 0;
-  private readonly owed: Record<Level, number> = { catalog: 0, schema: 0, table: 0 };
+  private readonly owed: Record<Scope, number> = { everything: 0, catalog: 0, schema: 0, table: 0 };
   private readonly lengths = new Map<RuleEffect, number>();
 
   constructor(private readonly most: number) {}
 
   /** The outcomes under one parent. */
-  parent(level: Level, where: SiblingRule, path: string): ParentSize {
+  parent(scope: Scope, where: SiblingRule, path: string): ParentSize {
     if (this.most === Infinity) return UNLIMITED;
-    return new LeastSize(level, where, {
+    return new LeastSize(scope, where, {
       lengthOf: (effect) => this.lengthOf(effect),
       owe: (bytes, rules) => {
-        this.owed[level] += bytes;
+        this.owed[scope] += bytes;
         this.check(path, rules);
       },
     });
   }
 
   /** The rules of a parent are written. */
-  settle(level: Level, rules: readonly object[], path: string): void {
+  settle(scope: Scope, rules: readonly object[], path: string): void {
     if (rules.length > this.largest.rules) this.largest = { where: path, rules: rules.length };
     if (this.most === Infinity) return;
-    this.owed[level] = 0;
+    this.owed[scope] = 0;
     for (const rule of rules) this.written += JSON.stringify(rule).length;
     this.check(path, rules.length);
   }
@@ -65,8 +65,8 @@ export class TextSize {
   }
 
   private check(where: string, rules: number): void {
-    const { catalog, schema, table } = this.owed;
-    const atLeast = this.written + catalog + schema + table;
+    const { everything, catalog, schema, table } = this.owed;
+    const atLeast = this.written + everything + catalog + schema + table;
     if (atLeast > this.most) throw new RulesTooLarge(atLeast, { where, rules });
   }
 }
@@ -95,12 +95,13 @@ class LeastSize implements ParentSize {
   private readonly denial: number;
 
   constructor(
-    level: Level,
+    private readonly scope: Scope,
     where: SiblingRule,
     private readonly text: { lengthOf(effect: RuleEffect): number; owe(bytes: number, rules: number): void },
   ) {
-    this.rule = JSON.stringify({ user: '.', ...where, [level]: '.' }).length;
-    this.denial = JSON.stringify({ ...where, [level]: '.' }).length;
+    const about = { ...where, ...naming(scope, () => '.') };
+    this.rule = JSON.stringify({ user: '.', ...about }).length;
+    this.denial = JSON.stringify(about).length;
   }
 
   meet(effect: RuleEffect, people: readonly number[], child: string): void {
@@ -119,7 +120,8 @@ class LeastSize implements ParentSize {
   addNames(nameOf: (position: number) => string): void {
     for (const [{ privileges }, { only, children }] of this.met) {
       if (only === null || privileges.length === 0) continue;
-      const patterns = [anyOf([nameOf(only)]), anyOf(children)];
+      const named = this.scope === 'everything' ? [] : [anyOf(children)];
+      const patterns = [anyOf([nameOf(only)]), ...named];
       this.text.owe(
         patterns.reduce((sum, pattern) => sum + JSON.stringify(pattern).length - '"."'.length, 0),
         this.met.size,

@@ -7,6 +7,7 @@ import {
   type Principal,
   principalText,
 } from './principal.js';
+import { isClosedCatalog } from './resource.js';
 import { isLive, type Snapshot, type SnapshotGrant, type SnapshotGroup, type SnapshotPolicy } from './snapshot.js';
 
 /** How a grant or a policy applies to a principal. */
@@ -28,6 +29,8 @@ export class Principals {
   private readonly resolved = new Map<string, Members>();
   /** Each with a live grant that makes it known; null: only a group does. */
   private readonly known = new Map<string, SnapshotGrant | null>();
+  /** The first live grant of each engine principal, on whatever node. */
+  private readonly naming = new Map<string, SnapshotGrant>();
 
   /** @param assumed engine principals that count as known without a grant, for questions about what would be */
   constructor(
@@ -41,7 +44,10 @@ export class Principals {
     for (const grant of snapshot.grants) {
       const { principal } = grant;
       if (principal.type !== 'engine' || this.known.get(principal.name) || !isLive(grant, snapshot.at)) continue;
-      if (!isServiceAccount(snapshot, principal)) this.known.set(principal.name, grant);
+      if (isServiceAccount(snapshot, principal)) continue;
+      getOrInsert(this.naming, principal.name, () => grant);
+      if (!isClosedCatalog(grant.resource.catalog, snapshot.settings.metadataCatalog))
+        this.known.set(principal.name, grant);
     }
   }
 
@@ -115,7 +121,7 @@ export class Principals {
       [principal, resource.as].some((named) => named?.type === 'everyone'),
     );
     if (!isForAll) return [...grants];
-    return [...new Set([...grants, ...[...this.known.values()].filter((grant) => grant !== null)])];
+    return [...new Set([...grants, ...this.naming.values()])];
   }
 
   private listed(named: PolicyPrincipal): Member[] {

@@ -15,8 +15,8 @@ import {
   withContained,
 } from './privilege.js';
 
-/** One of each kind, from the widest down. */
-const NODES: Node[] = [...['sales', 'sales.eu', 'sales.eu.orders', 'sales.eu.query()'].map(at), { engine: true }];
+/** Everything and one of each kind, from the widest down. */
+const NODES: Node[] = [...['', 'sales', 'sales.eu', 'sales.eu.orders', 'sales.eu.query()'].map(at), { engine: true }];
 const everyOne = NODES.flatMap((node) =>
   privilegesOn(node).map((privilege) => ({ privilege, path: nodeText(node), node })),
 );
@@ -55,7 +55,7 @@ describe('every privilege, on every level', () => {
   });
 
   it.each(PRIVILEGES)('%s is refused on a level that it is not for', (privilege) => {
-    const levels: Node[] = [{}, ...NODES];
+    const levels: Node[] = [{ as: { type: 'everyone' } }, ...NODES];
     const refused = levels.filter((node) => privilegesProblem([privilege], node)?.startsWith(privilege));
     expect(refused.map(kindOf)).toEqual(
       levels.map(kindOf).filter((kind) => !PRIVILEGE_TERMS[privilege].on.includes(kind)),

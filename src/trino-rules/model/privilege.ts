@@ -67,7 +67,7 @@ const ANYBODY: PrivilegeTerms['to'] = ['user', 'group', 'engine', 'everyone'];
 function onTables(privilege: TablePrivilege, phrase: string) {
   return {
     family: 'table',
-    on: LEVELS,
+    on: ['everything', ...LEVELS],
     to: ANYBODY,
     parts: [],
     contains: [],
@@ -135,7 +135,7 @@ export const PRIVILEGE_TERMS: Readonly<Record<Privilege, PrivilegeTerms>> = {
   SCHEMA_OWNERSHIP: {
     ...onTables('OWNERSHIP', 'have OWNERSHIP of the schema'),
     family: 'schema',
-    on: ['catalog', 'schema'],
+    on: ['everything', 'catalog', 'schema'],
     takes: ['OWNERSHIP'],
     onTables: null,
     ownsSchemas: true,

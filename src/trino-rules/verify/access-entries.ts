@@ -19,10 +19,10 @@ export interface EntryNode {
 }
 
 /**
- * The entries about data of a snapshot at their nodes, by catalog, with those that the settings give to service accounts. Entries in the
- * metadata catalog and in `system` are dropped.
+ * The entries about data of a snapshot at their nodes, from the root down, with those that the settings give to service accounts.
+ * Entries in the metadata catalog and in `system` are dropped.
  */
-export function entriesByNode(snapshot: Snapshot, principals: PrincipalIndex): Map<string, EntryNode> {
+export function entriesByNode(snapshot: Snapshot, principals: PrincipalIndex): EntryNode {
   const { grants, policies, settings, at } = snapshot;
   const root = emptyNode();
   const add = (resource: Node, entry: AccessEntry): void => {
@@ -42,7 +42,7 @@ export function entriesByNode(snapshot: Snapshot, principals: PrincipalIndex): M
   }
   for (const policy of policies)
     add(policy.resource, { source: { policy }, members: principals.resolvePolicy(policy) });
-  return root.children;
+  return root;
 }
 
 /** Follows from all other entries: users with access to anything read the open schemas of `system`. */

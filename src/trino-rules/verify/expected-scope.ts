@@ -8,12 +8,14 @@ import type { EntryNode } from './access-entries.js';
 import { ExpectedAccess } from './expected-access.js';
 import { InternedAccess } from './interned-access.js';
 
-/** What the grants give at a catalog or a schema, and right below it: worked out by the proof, from the raw grants. */
+/** What the grants give at the root, a catalog or a schema, and right below it: worked out by the proof, from the raw grants. */
 export class ExpectedScope implements SchemaAccess {
   /** Here, and everywhere below that has no entry of its own. */
   readonly everywhere: ExpectedAccess;
   /** By position. */
   private readonly interned: readonly InternedAccess[];
+  /** Users with an entry at this very node. */
+  private readonly own: readonly number[];
   private readonly here: ExpectedAccess;
   private dirty: Uint32Array = NOWHERE;
 
@@ -26,6 +28,7 @@ export class ExpectedScope implements SchemaAccess {
     private readonly restricted: ReadonlySet<number> = new Set(),
   ) {
     const own = internedByPosition(node, above);
+    this.own = [...own.keys()];
     this.interned = own.size === 0 ? above : above.map((each, position) => own.get(position) ?? each);
     this.everywhere = own.size === 0 && inherited ? inherited : new ExpectedAccess(reach.width);
     this.here = new ExpectedAccess(reach.width);
@@ -35,11 +38,22 @@ export class ExpectedScope implements SchemaAccess {
     addAlike(this.everywhere, this.interned.entries());
   }
 
-  /** @param reach gathers the users that reach anything in the catalog, while its levels are walked */
-  static catalog(reach: ExpectedReach, node: EntryNode | undefined): ExpectedScope {
+  /** Where nothing is inherited. @param reach gathers the users that reach anything, while the levels below are walked */
+  static top(reach: ExpectedReach, node: EntryNode | undefined): ExpectedScope {
     const nothing = new InternedAccess();
     const nobody = Array.from({ length: reach.count }, () => nothing);
     return new ExpectedScope(reach, node, nobody);
+  }
+
+  /** A catalog of this root. @param reach gathers the users that reach anything in it */
+  catalog(name: string, reach: ExpectedReach): ExpectedScope {
+    const catalog = new ExpectedScope(reach, this.node?.children.get(name), this.interned, this.everywhere);
+    for (const position of this.own) {
+      const access = catalog.interned[position];
+      // The catalog has noted those that it changes.
+      if (access !== undefined && access === this.interned[position]) reach.note(position, access.access);
+    }
+    return catalog;
   }
 
   /** Whoever owned the schema could drop a table in it that is restricted. */

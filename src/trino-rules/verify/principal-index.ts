@@ -1,4 +1,5 @@
 import type { PolicyPrincipal, Subject } from '../model/principal.js';
+import { isClosedCatalog } from '../model/resource.js';
 import { isLive, type Snapshot, type SnapshotPolicy } from '../model/snapshot.js';
 
 /**
@@ -10,7 +11,7 @@ export class PrincipalIndex {
   readonly subjects: readonly Subject[];
   readonly serviceAccounts: readonly number[];
   readonly activePeople: readonly number[];
-  /** An engine principal is known by a live grant, or by being in a group. */
+  /** An engine principal is known by a live grant on an open node, or by being in a group. */
   private readonly everyone: readonly number[];
   private readonly byAccount = new Map<number, number>();
   private readonly byEngineName = new Map<string, number>();
@@ -37,6 +38,7 @@ export class PrincipalIndex {
     const known = new Set(inGroups.flatMap((name) => oneOrNone(this.byEngineName.get(name))));
     for (const grant of grants) {
       if (grant.principal.type !== 'engine' || !isLive(grant, at)) continue;
+      if (isClosedCatalog(grant.resource.catalog, settings.metadataCatalog)) continue;
       for (const position of oneOrNone(this.byEngineName.get(grant.principal.name))) known.add(position);
     }
     this.everyone = [...this.activePeople, ...known];

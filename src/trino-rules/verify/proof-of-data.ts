@@ -4,7 +4,7 @@ import { SchemaTables } from '../engine/schema-tables.js';
 import { addWord, bitset, membersOf, wordAt, type Bitset } from '../engine/sparse-bitset.js';
 import { type Privilege, PRIVILEGE_TERMS } from '../model/privilege.js';
 import type { Snapshot } from '../model/snapshot.js';
-import { entriesByNode, systemEntries, type EntryNode } from './access-entries.js';
+import { entriesByNode, systemEntries } from './access-entries.js';
 import type { Differences } from './differences.js';
 import { ExpectedReach, ExpectedScope } from './expected-scope.js';
 import type { ExpectedRoutines } from './expected-routines.js';
@@ -28,7 +28,6 @@ export function proveData(
 ): Bitset {
   const { everyWord, width, people, fresh } = engine;
   const reaching = bitset(width, principals.serviceAccounts);
-  const entries = entriesByNode(snapshot, principals);
   const schemas = new SchemaComparison(engine, {
     compare: (...sets) => differences.compare(...sets),
     // A user that reaches the table on one side alone has been reported before.
@@ -37,24 +36,32 @@ export function proveData(
     comparedEverywhere: () => undefined,
     comparedTable: () => undefined,
   });
-  const named = [...entries.keys(), ...routines.nodes.flatMap((node) => node.catalog ?? [])].sort();
-  for (const catalog of new Set([...named, ...engine.catalogNames(), fresh])) {
+  const root = ExpectedScope.top(newReach(), entriesByNode(snapshot, principals));
+  const { metadataCatalog } = snapshot.settings;
+  const closed = metadataCatalog === null ? [] : [metadataCatalog];
+  const named = [...root.names(), ...routines.nodes.flatMap((node) => node.catalog ?? [])].sort();
+  for (const catalog of new Set([...named, ...engine.catalogNames(), ...closed, fresh])) {
     if (catalog === SYSTEM) continue;
-    const { any } = proveCatalog(catalog, entries.get(catalog));
-    for (const index of everyWord) addWord(reaching, index, wordAt(any, index));
+    const reach = newReach();
+    const isClosed = catalog === metadataCatalog;
+    proveCatalog(catalog, reach, isClosed ? ExpectedScope.top(reach, undefined) : root.catalog(catalog, reach));
+    for (const index of everyWord) addWord(reaching, index, wordAt(reach.any, index));
   }
   for (const [privilege, users] of onEngine)
     if (PRIVILEGE_TERMS[privilege].usedByStatements)
       for (const index of everyWord) addWord(reaching, index, wordAt(users, index));
   // Access to `system` follows from all the rest.
-  proveCatalog(SYSTEM, systemEntries(membersOf(reaching)));
+  const reach = newReach();
+  proveCatalog(SYSTEM, reach, ExpectedScope.top(reach, systemEntries(membersOf(reaching))));
   return reaching;
 
-  function proveCatalog(catalog: string, node: EntryNode | undefined): ExpectedReach {
-    const modes = engine.modes(catalog);
+  function newReach(): ExpectedReach {
     engine.spend(people.count);
-    const reach = new ExpectedReach(people.count, width);
-    const expected = ExpectedScope.catalog(reach, node);
+    return new ExpectedReach(people.count, width);
+  }
+
+  function proveCatalog(catalog: string, reach: ExpectedReach, expected: ExpectedScope): void {
+    const modes = engine.modes(catalog);
     for (const schema of new Set([...expected.names(), ...engine.schemaNames(catalog), fresh]))
       schemas.compare({ catalog, schema }, new SchemaTables(engine, catalog, schema, modes), expected.child(schema));
     const running = routines.reaching(catalog);
@@ -62,7 +69,6 @@ export function proveData(
     const fact = (mode: 'all' | 'read-only') => () => ({ about: 'catalog-mode', resource: { catalog }, mode }) as const;
     differences.compare(fact('all'), everyWord, modes.all, reach.beyondReading);
     differences.compare(fact('read-only'), everyWord, modes.readOnly, reach.onlyReading());
-    return reach;
   }
 }
 

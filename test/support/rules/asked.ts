@@ -5,7 +5,7 @@ import { isInTree, kindOf, nodeOf, type Node } from '../../../src/trino-rules/mo
 import type { Principal } from '../../../src/trino-rules/model/principal.js';
 import { isOverData, PRIVILEGE_TERMS, type Privilege, privilegesOn } from '../../../src/trino-rules/model/privilege.js';
 import type { Snapshot } from '../../../src/trino-rules/model/snapshot.js';
-import { anySnapshotWithGrantsToEveryone } from '../snapshots/any-snapshot.js';
+import { anySnapshot } from '../snapshots/any-snapshot.js';
 
 export const users = ({ users }: Snapshot): Principal[] => users.map(({ id }) => ({ type: 'user', id }));
 const groups = ({ groups }: Snapshot): Principal[] => groups.map(({ id }) => ({ type: 'group', id }));
@@ -20,7 +20,7 @@ export const principals = (snapshot: Snapshot): Principal[] => [
   ...engines(snapshot),
 ];
 
-/** Every named node, one unnamed below each in the tree, and the catalogs that only settings name. */
+/** Everything, every named node, one unnamed below each in the tree, and the catalogs that only settings name. */
 export const nodes = ({ grants, policies, settings }: Snapshot): Node[] => {
   const named = [...grants, ...policies].flatMap(({ resource }): Node[] => {
     const { catalog = 'any', schema, table, routine } = resource;
@@ -37,7 +37,7 @@ export const nodes = ({ grants, policies, settings }: Snapshot): Node[] => {
     ];
   });
   const catalogs = [...settings.writableCatalogs, ...settings.readableCatalogs];
-  const all = [...named, ...catalogs.map((catalog) => ({ catalog }))];
+  const all = [{}, { catalog: 'any' }, ...named, ...catalogs.map((catalog) => ({ catalog }))];
   return [...new Map(all.map((node) => [JSON.stringify(node), node])).values()];
 };
 
@@ -68,7 +68,7 @@ export const accessAt = (node: Node, { privileges, ...restrictions }: Access): A
 };
 
 /** A question to a snapshot, by somebody of it. */
-export const asked = anySnapshotWithGrantsToEveryone().chain((snapshot) =>
+export const asked = anySnapshot().chain((snapshot) =>
   fc.record({
     snapshot: fc.constant(snapshot),
     principal: fc.constantFrom(...principals(snapshot)),

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { PolicyPrincipal, Principal } from '../../../src/trino-rules/model/principal.js';
 import { holderProblem, isOverData, type Privilege, privilegesOn } from '../../../src/trino-rules/model/privilege.js';
-import { nodeOf, type Node } from '../../../src/trino-rules/model/node.js';
+import { kindOf, nodeOf, type Node } from '../../../src/trino-rules/model/node.js';
 import type {
   Snapshot,
   SnapshotGrant,
@@ -101,7 +101,7 @@ interface Parts extends Pick<Vocabulary, 'engines' | 'columns'> {
 
 const EVERY_KIND: readonly SnapshotPolicy['kind'][] = ['row_filter', 'column_mask', 'hidden_column', 'deny'];
 
-/** Small random snapshots in which groups overlap, grants nest, denies have exceptions and some grants have expired. */
+/** Small random snapshots in which groups overlap, grants nest, some to everyone, denies have exceptions and some grants have expired. */
 export function anySnapshot(kinds = EVERY_KIND, vocabulary = VOCABULARY): fc.Arbitrary<Snapshot> {
   const { engines, columns } = vocabulary;
   return fc
@@ -126,21 +126,10 @@ export function anySnapshot(kinds = EVERY_KIND, vocabulary = VOCABULARY): fc.Arb
     });
 }
 
-/** The same, in which every fourth grant is one to everyone: no file and no table holds such yet. */
-export function anySnapshotWithGrantsToEveryone(): fc.Arbitrary<Snapshot> {
-  return anySnapshot().map(({ grants, ...rest }) => ({
-    ...rest,
-    grants: grants.map((grant) =>
-      grant.id % 4 === 0 && holderProblem(grant.privileges, EVERYONE) === null
-        ? { ...grant, principal: EVERYONE }
-        : grant,
-    ),
-  }));
-}
-
-/** The same without rights beside data, which no import says yet. */
+/** The same without what no import says yet: rights beside data, and anything on everything. */
 export function anySnapshotOfData(): fc.Arbitrary<Snapshot> {
-  const isLeft = ({ privileges }: { privileges: readonly Privilege[] }): boolean => privileges.length > 0;
+  const isLeft = ({ privileges, resource }: { privileges: readonly Privilege[]; resource: Node }): boolean =>
+    privileges.length > 0 && kindOf(resource) !== 'everything';
   const left = <T extends { privileges: readonly Privilege[] }>(row: T): T => ({
     ...row,
     privileges: row.privileges.filter(isOverData),
@@ -150,7 +139,7 @@ export function anySnapshotOfData(): fc.Arbitrary<Snapshot> {
     grants: grants.map(left).filter(isLeft),
     policies: policies
       .map((policy) => (policy.kind === 'deny' ? left(policy) : policy))
-      .filter((policy) => policy.kind !== 'deny' || isLeft(policy)),
+      .filter((policy) => (policy.kind === 'deny' ? isLeft(policy) : kindOf(policy.resource) !== 'everything')),
   }));
 }
 
@@ -174,12 +163,17 @@ function anyPrincipal({ people, groups, engines }: Parts): fc.Arbitrary<Principa
   return fc.oneof({ weight: 3, arbitrary: group }, { weight: 3, arbitrary: user }, engine);
 }
 
+function anySubject(stuff: Parts): fc.Arbitrary<PolicyPrincipal> {
+  return fc.oneof({ weight: 3, arbitrary: anyPrincipal(stuff) }, fc.constant(EVERYONE));
+}
+
 function anyResource({ names }: Parts): fc.Arbitrary<Node> {
   const closed = fc.constantFrom('system', 'grantline');
   const catalog = fc.oneof({ weight: 20, arbitrary: fc.constantFrom(...names.slice(0, 2), 'lake') }, closed);
   // The first are named often, so that grants and policies overlap.
   const name = fc.oneof(fc.constantFrom(...names.slice(0, 2)), fc.constantFrom(...names));
   return fc.oneof(
+    fc.constant<Node>({}),
     fc.record({ catalog }),
     { weight: 2, arbitrary: fc.record({ catalog, schema: name }) },
     { weight: 4, arbitrary: fc.record({ catalog, schema: name, table: name }) },
@@ -208,7 +202,7 @@ function anyGrant(stuff: Parts): fc.Arbitrary<SnapshotGrant> {
   const moment = fc.constantFrom(-1, 0, 1).map((millis) => new Date(NOW.getTime() + millis));
   const place = anyNode(stuff).chain((resource) =>
     fc
-      .record({ principal: anyPrincipal(stuff), privileges: privilegesAt(resource) })
+      .record({ principal: anySubject(stuff), privileges: privilegesAt(resource) })
       .filter(({ principal, privileges }) => holderProblem(privileges, principal) === null)
       .map((row) => ({ ...row, resource })),
   );
@@ -220,8 +214,11 @@ function anyGrant(stuff: Parts): fc.Arbitrary<SnapshotGrant> {
 }
 
 function anyPolicy(stuff: Parts): fc.Arbitrary<SnapshotPolicy> {
-  const subject = fc.oneof(anyPrincipal(stuff), fc.constant<PolicyPrincipal>({ type: 'everyone' }));
-  const base = { id: fc.constant(0), principal: subject, except: fc.array(anyPrincipal(stuff), { maxLength: 2 }) };
+  const base = {
+    id: fc.constant(0),
+    principal: anySubject(stuff),
+    except: fc.array(anyPrincipal(stuff), { maxLength: 2 }),
+  };
   const resource = anyResource(stuff);
   const column = fc.tuple(resource, fc.constantFrom(...stuff.columns)).map(([node, column]) => ({ ...node, column }));
   const expression = fc.constantFrom(...stuff.expressions);

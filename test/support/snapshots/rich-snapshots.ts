@@ -100,3 +100,18 @@ export function snapshotOfRights(): Snapshot {
   builder.engine('prometheus').mayNot(engine, 'KILL_QUERIES').engine('unknown').mayNot(engine);
   return builder.snapshot();
 }
+
+/** Grants and policies on everything and to everyone, and what ends them. */
+export function snapshotOfEverything(): Snapshot {
+  const builder = aSnapshot();
+  const cy = { type: 'user', id: 3 } as const;
+  builder.group('analysts', ['ana', 'bo'], ['bi-tool']).may('SELECT', '');
+  builder.user('cy').may('SELECT, INSERT, OWNERSHIP', '').mayNot('hr', 'OWNERSHIP').mayNot('sales.eu', 'OWNERSHIP');
+  builder.user('dee').may('GRANT_SELECT', '');
+  for (const catalog of ['sales', 'hr', 'lake', 'tpch', 'shared']) builder.mayNot(catalog);
+  builder.user('eli').may('INSERT', 'sales.eu.orders').engine('etl').may('OWNERSHIP', 'hr.staff');
+  builder.everyone().may('SELECT', 'shared.open').doesNotSee('', 'ssn', cy).seesMasked('', 'name', "'*'", cy);
+  builder.group('limited', ['bo', 'eli']).seesOnly('', "region = 'EU'").seesMasked('sales', 'name', 'upper(name)');
+  builder.engine('unknown').may('SELECT', 'grantline');
+  return builder.snapshot();
+}

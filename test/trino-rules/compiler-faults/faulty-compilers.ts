@@ -5,6 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import {
   snapshotOfEveryFeature,
+  snapshotOfEverything,
   snapshotOfRights,
   snapshotOfRoutines,
   snapshotOfOwners,
@@ -34,6 +35,7 @@ const SNAPSHOTS = [
   snapshotOfEveryFeature(),
   snapshotOfSimilarTables(),
   snapshotOfRoutines(),
+  snapshotOfEverything(),
   snapshotOfOwners(),
   snapshotOfRights(),
   skewedSnapshot(scaled(SIZES.enterprise, 0.04), 'real-like'),

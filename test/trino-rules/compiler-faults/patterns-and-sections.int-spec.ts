@@ -52,14 +52,14 @@ stopsEach({
   },
   'speaks of any table in a rule about all tables of a schema': {
     file: 'trino-rules/compile/sibling-rules.js',
-    from: '[level]: anyOf(names), ...effect',
-    to: "[level]: level === 'table' ? '.*' : anyOf(names), ...effect",
+    from: '=> anyOf(names))',
+    to: "=> (scope === 'table' ? '.*' : anyOf(names)))",
     found: /the table of rule tables\[\d+\] holds \.\*, so that nothing can be proved/,
   },
   'writes .* for a single schema': {
     file: 'trino-rules/compile/sibling-rules.js',
-    from: '[level]: anyOf(names), ...effect',
-    to: "[level]: level === 'schema' && names.length === 1 ? '.*' : anyOf(names), ...effect",
+    from: '=> anyOf(names))',
+    to: "=> (scope === 'schema' && names.length === 1 ? '.*' : anyOf(names)))",
     found: /the schema of rule schemas\[\d+\] holds \.\*, so that nothing can be proved/,
   },
   'closes for any name': {
@@ -95,7 +95,7 @@ stopsEach({
   },
   'closes system to readers': {
     file: 'trino-rules/compile/catalog-rules.js',
-    from: ", ...write.of(system, 'catalog', {})",
+    from: "...write.of(system, 'catalog', {}),",
     to: '',
     found: /Zed .*may SELECT from system\.jdbc\.\(any other table\) like everybody who reaches something/,
   },

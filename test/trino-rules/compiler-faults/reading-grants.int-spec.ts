@@ -109,9 +109,9 @@ stopsEach({
     found: /may not SELECT from system\.\(any other schema\)/,
   },
   "gives what was granted in the service's own catalog": {
-    file: 'trino-rules/compile/intent-sets.js',
-    from: "catalog !== metadataCatalog && catalog !== 'system'",
-    to: "catalog !== 'system'",
+    file: 'trino-rules/compile/engine-terms.js',
+    from: "catalog === metadataCatalog || catalog === 'system'",
+    to: "catalog === 'system'",
     found: /bo may not SELECT from grantline\..* \(no grant gives it\)/,
   },
   // People

@@ -33,7 +33,7 @@ stopsEach({
   },
   'keeps those out of a catalog who only run one routine there': {
     file: SETS,
-    from: 'note(routines.values(), access);',
+    from: 'note(node.routines.values(), here);',
     to: '',
     found: /etl .*may EXECUTE the procedure pg\.etl\.load by grant \d+/,
   },

@@ -1,0 +1,99 @@
+import { stopsEach } from './faulty-compilers.js';
+
+// Slips about what is said on everything, or to everyone: where it ends, and what a catalog without a name of its own gets.
+stopsEach({
+  "lets what is said on everything into the service's own catalog": {
+    file: 'trino-rules/compile/intent-sets.js',
+    from: 'metadataCatalog === null ? open',
+    to: 'true ? open',
+    found: /catalogs\[\d+\] opens the metadata catalog grantline, in which nobody may be given anything/,
+  },
+  'lets what is said on everything into system': {
+    file: 'trino-rules/compile/intent-sets.js',
+    from: "[closing('system', principals), ...open]",
+    to: 'open',
+    found: /ana .*may not SELECT from system\.\(any other schema\)\.\(any other table\) \(no grant gives it\)/,
+  },
+  'closes a catalog to accounts alone': {
+    file: 'trino-rules/compile/principal-index.js',
+    from: 'const everybody = positions(() => true);',
+    to: "const everybody = positions(({ kind }) => kind === 'person');",
+    found: /bi-tool may not SELECT from grantline\..* \(no grant gives it\)/,
+  },
+  'lifts only the denies of everything at a closed catalog': {
+    file: 'trino-rules/compile/access-state.js',
+    from: 'AccessState.of(restrictions.none, 0, 0)',
+    to: 'AccessState.of(restrictions, given, 0)',
+    found: /dee may not have GRANT_SELECT on grantline\..* \(no grant gives it\)/,
+  },
+  'forgets everything where a catalog is named': {
+    file: 'trino-rules/compile/intent-sets.js',
+    from: 'needed.slice()',
+    to: 'needed.map(() => null)',
+    found:
+      /cy may INSERT into shared\..* by grant \d+, but rule catalogs\[\d+\] lets cy into the catalog in the mode none/,
+  },
+  'lets users into a catalog in which a deny leaves nothing': {
+    file: 'trino-rules/compile/intent-sets.js',
+    from: 'for (const { position, to } of access.changes)\n        needed[position] = to.mode({ ownsSchema: true });',
+    to: '',
+    found: /dee may not enter the catalog lake in the mode all \(nothing there needs it\)/,
+  },
+  'shuts no catalog to holders of everything': {
+    file: 'trino-rules/compile/catalog-rules.js',
+    from: 'must: shut, may: shut',
+    to: 'must: none, may: none',
+    found: /dee may not enter the catalog tpch in the mode all \(nothing there needs it\)/,
+  },
+  'says nothing of catalogs that nobody names': {
+    file: 'trino-rules/compile/catalog-rules.js',
+    from: "...write.of([sibling('', intent.otherModes, nobody)], 'everything', {}),",
+    to: '',
+    found:
+      /ana .*may enter the catalog lake in the mode read-only, but rule catalogs\[\d+\] lets ana into the catalog in the mode none/,
+  },
+  'asks everything before the catalogs': {
+    file: 'trino-rules/compile/table-rules.js',
+    from: 'rules.push(...written',
+    to: 'rules.unshift(...written',
+    found: /cy may not have OWNERSHIP of sales\.eu\.orders \(deny \d+ takes it\)/,
+  },
+  'lets owners of everything keep a schema that they lost': {
+    file: 'trino-rules/compile/schema-rules.js',
+    from: "...write.of(wide, 'catalog', {}), ...write.of([everything], 'everything', {})",
+    to: "...write.of([everything], 'everything', {}), ...write.of(wide, 'catalog', {})",
+    found: /cy may not have OWNERSHIP of the schema hr\..* \(deny \d+ takes it\)/,
+  },
+  'makes nobody an owner of everything': {
+    file: 'trino-rules/compile/schema-rules.js',
+    from: ", ...write.of([everything], 'everything', {})",
+    to: '',
+    found:
+      /cy may have OWNERSHIP of the schema \(any other catalog\)\.\(any other schema\) by grant \d+, but no rule gives it/,
+  },
+  'overlooks users who reach only catalogs without a name': {
+    file: 'trino-rules/compile/intent-sets.js',
+    from: '[otherModes, ...modes.values()]',
+    to: '[...modes.values()]',
+    found: /dee may execute queries, but no rule gives it/,
+  },
+  'counts engine principals of grants without effect among everyone': {
+    file: 'trino-rules/compile/principal-index.js',
+    from: ' && !isClosed(grant.resource, settings)',
+    to: '',
+    found: /unknown may not SELECT from shared\.open\..* \(no grant gives it\)/,
+  },
+  'forgets engine principals in groups': {
+    file: 'trino-rules/compile/principal-index.js',
+    from: 'group.engines.length === 0 ? accounts',
+    to: 'true ? accounts',
+    found: /bi-tool may SELECT from \(any other catalog\)\..* by grant \d+ \(group analysts\)/,
+  },
+  'takes what is said on everything for a catalog without a name': {
+    file: 'trino-rules/compile/sibling-rules.js',
+    from: "scope === 'everything' ? {} :",
+    to: "scope === 'everything' ? { catalog: 'everything' } :",
+    found:
+      /cy may INSERT into sales\.eu\.orders by grant \d+, but rule catalogs\[\d+\] lets cy into the catalog in the mode none/,
+  },
+});
