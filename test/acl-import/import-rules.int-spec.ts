@@ -6,9 +6,10 @@ import { withinBudget } from '../support/rules/within-budget.js';
 import { readLeniently } from '../../src/rules-files/check/lenient-reader.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
 import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
-import { nodeText } from '../../src/trino-rules/model/node.js';
+import { type Node, nodeText } from '../../src/trino-rules/model/node.js';
 import { readSnapshot, writeSnapshot } from '../../src/trino-rules/model/snapshot-file.js';
 import type { Snapshot, SnapshotSettings } from '../../src/trino-rules/model/snapshot.js';
+import { type PolicyPrincipal, principalText } from '../../src/trino-rules/model/principal.js';
 import type { ImportFinding } from '../../src/rules-files/import/import-finding.js';
 import type { ListedUser } from '../../src/rules-files/foreign/audiences.js';
 import { provenImport } from '../../src/rules-files/import/proven-import.js';
@@ -141,6 +142,43 @@ describe('the import of rules', () => {
       },
       { principal: { type: 'user', id: 1 }, resource: { engine: true }, privileges: ['WRITE_SYSTEM_INFORMATION'] },
       { principal: { type: 'user', id: 2 }, resource: { engine: true }, privileges: ['WRITE_SYSTEM_INFORMATION'] },
+    ]);
+  });
+
+  it('gives everything to whom every catalog is open, and takes the catalogs that have less', () => {
+    const rules = {
+      catalogs: [{ catalog: 'vault', allow: 'none' }, { allow: 'all' }],
+      schemas: [{ user: 'root', owner: true }],
+      tables: [
+        { catalog: 'erp', schema: 'hr', privileges: [] },
+        { user: 'root', catalog: 'dev_.*', privileges: ['SELECT', 'INSERT', 'DELETE'] },
+        { user: 'root', privileges: ['SELECT', 'INSERT'] },
+        { user: 'ana', catalog: 'lake', table: 'secret', privileges: [] },
+        { user: 'ana', catalog: 'secret_.*', privileges: [] },
+        { user: 'ana', catalog: 'lake', privileges: ['SELECT'] },
+        { privileges: ['SELECT'] },
+      ],
+      queries: [{ allow: ['execute'] }],
+      functions: [{ user: 'ana', privileges: ['EXECUTE'] }],
+    };
+    const { snapshot } = imported(JSON.stringify(rules), ['root', 'ana']);
+    const written = (rows: readonly { resource: Node; privileges: readonly string[]; principal: PolicyPrincipal }[]) =>
+      rows.map(
+        ({ principal, resource, privileges }) =>
+          `${principalText(principal)} ${nodeText(resource) || 'everything'}: ${privileges.join(' ')}`,
+      );
+    expect(written(snapshot.grants)).toEqual([
+      'user:1 everything: SELECT INSERT SCHEMA_OWNERSHIP',
+      // Any catalog that is added could be one of those that a pattern shuts.
+      'user:2 erp: SELECT',
+      'user:2 tpch: SELECT',
+      'user:2 lake: EXECUTE_FUNCTION',
+      'user:2 tpch: EXECUTE_FUNCTION',
+    ]);
+    expect(written(snapshot.policies.filter((each) => each.kind === 'deny'))).toEqual([
+      'user:1 erp.hr: SELECT INSERT',
+      'user:1 vault: SELECT INSERT',
+      'user:2 erp.hr: SELECT',
     ]);
   });
 });

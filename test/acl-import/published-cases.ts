@@ -81,7 +81,7 @@ export function snapshotText({ users, groups, grants, policies }: Snapshot): str
     return principal.type;
   };
   const path = ({ column, ...node }: Node & Partial<ColumnResource>): string =>
-    column === undefined ? nodeText(node) : `${nodeText(node)}.(${column})`;
+    column === undefined ? nodeText(node) || 'everything' : `${nodeText(node)}.(${column})`;
   const lines = [
     ...groups.map(({ name, members }) => `group ${name}: ${members.map(userName).join(', ')}`),
     ...grants.map((grant) => `${subject(grant.principal)}: ${grant.privileges.join(', ')} on ${path(grant.resource)}`),

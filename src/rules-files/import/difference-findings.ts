@@ -107,7 +107,7 @@ export class DifferenceFindings {
     if (!('resource' in fact)) return 'no grant says it';
     const { catalog, schema, table } = fact.resource;
     if (catalog === 'system') return 'nothing is granted in system, which those with any access may enter';
-    if (isUnnamed(catalog)) return 'a grant names its catalog';
+    if (isUnnamed(catalog)) return 'a grant on everything would also reach catalogs that other rules decide';
     if (fact.about === 'schema-ownership' || (fact.about === 'privilege' && fact.privilege === 'OWNERSHIP'))
       return 'OWNERSHIP of a schema is OWNERSHIP of all its tables';
     if (isUnnamed(schema) || isUnnamed(table)) return 'a grant above would also reach names that other rules decide';

@@ -59,7 +59,8 @@ export function importRules(
       const data = roots
         .filter(({ resource }: NamedNode) => !own.includes(resource.catalog ?? null))
         .map((node) => accessOf(outcomes(reader, user.name, node, engine.fresh)));
-      const catalogs = [engine.fresh, ...nodes.flatMap(({ resource: { catalog } }) => catalog ?? [])];
+      const named = nodes.flatMap(({ resource: { catalog } }) => catalog ?? []);
+      const catalogs = { named, fresh: engine.fresh };
       const rights = new RightsReader(applying.rules, patterns, settings.metadataCatalog, catalogs);
       const onRoutines = rights
         .onRoutines(user.name, data)

@@ -21,12 +21,12 @@ interface RoutineRule {
 export class RightsReader {
   private readonly evaluator: Evaluator;
 
-  /** @param catalogs all that are named, and a fresh one: who is given something on everything enters them */
+  /** @param catalogs the named ones, and a fresh one: who is given something on everything enters them all */
   constructor(
     private readonly rules: RulesDocument,
     private readonly patterns: PatternCache,
     private readonly metadataCatalog: string | null,
-    private readonly catalogs: readonly string[],
+    private readonly catalogs: { named: readonly string[]; fresh: string },
   ) {
     this.evaluator = new Evaluator(rules, patterns);
   }
@@ -61,7 +61,8 @@ export class RightsReader {
       const { catalog } = node;
       if (restricted.some((each) => each.catalog === undefined || each.catalog === catalog)) return false;
       if (catalog !== undefined) return this.evaluator.mayRead(user, catalog);
-      return restricted.length === 0 && this.catalogs.every((name) => this.evaluator.mayRead(user, name));
+      const { named, fresh } = this.catalogs;
+      return restricted.length === 0 && [...named, fresh].every((name) => this.evaluator.mayRead(user, name));
     };
     const { functions, procedures } = this.rules;
     const byNode = new Map<string, RightsOnNode>();
@@ -95,6 +96,7 @@ export class RightsReader {
         return language.kind === 'names' ? [...language.names] : language.kind === 'open' ? [...language.spelled] : [];
       }),
     );
+    if (level === 'catalog') for (const name of this.catalogs.named) spelled.add(name);
     for (const name of [...spelled].sort()) {
       if (resourceNameProblem(name) !== null) continue;
       const below = nodeOf({ ...node, [level]: name });
