@@ -181,4 +181,32 @@ describe('the import of rules', () => {
       'user:2 erp.hr: SELECT',
     ]);
   });
+
+  it('names a group as the list does that has the same members', () => {
+    const rules = {
+      catalogs: [{ allow: 'read-only' }],
+      schemas: [],
+      tables: [
+        { user: 'ana|bo', catalog: 'sales', privileges: ['SELECT'] },
+        { user: 'cy|di', catalog: 'erp', privileges: ['SELECT'] },
+        { user: 'ed|flo', catalog: 'lab', privileges: ['SELECT'] },
+      ],
+      queries: [{ allow: ['execute'] }],
+    };
+    const groups = {
+      ana: ['sellers'],
+      bo: ['sellers'],
+      cy: ['staff'],
+      di: ['staff'],
+      ed: ['staff'],
+      flo: ['imported-1'],
+    };
+    const users = Object.entries(groups).map(([name, of]) => ({ name, groups: of }));
+    const { snapshot } = imported(JSON.stringify(rules), users);
+    expect(snapshot.groups.map(({ name, members }) => [name, ...members])).toEqual([
+      ['sellers', 1, 2],
+      ['imported-1', 3, 4],
+      ['imported-2', 5, 6],
+    ]);
+  });
 });

@@ -15,6 +15,8 @@ import type {
   SnapshotPolicy,
   SnapshotSettings,
 } from '../../trino-rules/model/snapshot.js';
+import type { ListedUser } from '../foreign/audiences.js';
+import { GroupNames } from './group-names.js';
 import type { ListedRules } from './listed-rules.js';
 import { OutcomeReader } from './node-outcome.js';
 import { accessOf, type OutcomeNode, type UserAccess } from './user-access.js';
@@ -31,16 +33,17 @@ export interface Exclusion {
 
 /**
  * Grants, groups and policies that give these users what the rules give them, on every node that the rules name and in every catalog
- * that the settings name. Users who are alike become a group. Never more access than the rules give; where grants cannot say the
+ * that the settings name. Users who are alike become a group, by the name of the engine's group of exactly these where it has one. Never more access than the rules give; where grants cannot say the
  * same, less. A user who may not execute queries gets nothing.
  */
 export function importRules(
   { document, problemOf }: Pick<ListedRules, 'document' | 'problemOf'>,
-  names: readonly string[],
+  listed: readonly ListedUser[],
   patterns: PatternCache,
   { settings, at }: { settings: SnapshotSettings; at: Date },
   excluded: readonly Exclusion[] = [],
 ): Snapshot {
+  const names = listed.map(({ name }) => name);
   const engine = new EngineSets(document, patterns, new UserUniverse(names, [document], patterns));
   patterns.take(catalogsOf(settings));
   const nodes = namedNodes(engine, settings);
@@ -72,6 +75,7 @@ export function importRules(
     getOrInsert(alike, JSON.stringify(access), () => ({ access, users: [] })).users.push(user);
   }
   const groups: SnapshotGroup[] = [];
+  const groupNames = new GroupNames(listed);
   const grants: SnapshotGrant[] = [];
   const policies: SnapshotPolicy[] = [];
   for (const { access, users: members } of alike.values()) {
@@ -80,7 +84,8 @@ export function importRules(
     let principal: Principal = { type: 'user', id: first.id };
     if (others.length > 0) {
       const id = groups.length + 1;
-      groups.push({ id, name: `imported-${id}`, members: members.map((member) => member.id), engines: [] });
+      const name = groupNames.take(members.map((member) => member.name));
+      groups.push({ id, name, members: members.map((member) => member.id), engines: [] });
       principal = { type: 'group', id };
     }
     for (const part of access) addRows(part, principal, members, { grants, policies });

@@ -47,7 +47,7 @@ export function provenImport(
   const isExcluded = new Set([...strangers, ...silent]);
   const judged = new Set(names.filter((name) => !isExcluded.has(name)));
   for (;;) {
-    const snapshot = importRules(given, names, anyPatterns(budget), defaults, excluded);
+    const snapshot = importRules(given, users, anyPatterns(budget), defaults, excluded);
     const after = compile(snapshot).document;
     const differences = diffAccess(comparable(given.document), comparable(after), budget, anyPatterns(budget));
     const gained = ofUsers(differences.gained, judged);
