@@ -63,7 +63,7 @@ export class AccessState {
 
   /** The mode of the catalog that it takes to use what is held; null: nothing is. */
   mode({ ownsSchema }: { ownsSchema: boolean }): 'all' | 'read-only' | null {
-    const used = ownsSchema ? this.held : this.held & ~bit('owner');
+    const used = ownsSchema ? this.held : this.held & ~OWNER;
     if (used === 0) return null;
     return (used & ~FOR_READERS) === 0 ? 'read-only' : 'all';
   }
@@ -205,7 +205,7 @@ function keyOf(restriction: Restriction): string {
 }
 
 function rights(privileges: readonly Privilege[], by: 'gives' | 'takes'): number {
-  return privileges.flatMap((privilege) => WRITTEN[privilege][by]).reduce((all, right) => all | bit(right), 0);
+  return privileges.reduce((all, privilege) => all | (BITS.get(privilege)?.[by] ?? 0), 0);
 }
 
 const RIGHTS = [...DATA_RIGHTS, ...ROUTINE_RIGHTS];
@@ -214,7 +214,17 @@ function bit(right: DataRight | RoutineRight): number {
   return 1 << RIGHTS.indexOf(right);
 }
 
-const OVER_DATA = DATA_RIGHTS.reduce((all, right) => all | bit(right), 0);
+const bits = (rights: readonly (DataRight | RoutineRight)[]): number =>
+  rights.reduce((all, right) => all | bit(right), 0);
+const BITS = new Map<string, Record<'gives' | 'takes', number>>(
+  Object.entries(WRITTEN).map(([privilege, { gives, takes }]) => [
+    privilege,
+    { gives: bits(gives), takes: bits(takes) },
+  ]),
+);
+
+const OVER_DATA = bits(DATA_RIGHTS);
 /** The engine lets those run functions and procedures who may enter the catalog at all (seen on 483). */
-const FOR_READERS = ROUTINE_RIGHTS.reduce((all, right) => all | bit(right), bit('SELECT'));
-const OWNERSHIP = bit('OWNERSHIP') | bit('owner');
+const FOR_READERS = bits(ROUTINE_RIGHTS) | bit('SELECT');
+const OWNER = bit('owner');
+const OWNERSHIP = bit('OWNERSHIP') | OWNER;

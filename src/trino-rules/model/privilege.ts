@@ -242,15 +242,13 @@ export function withContained(privileges: readonly Privilege[]): Set<Privilege> 
 
 /** In the order of `PRIVILEGES`: those that are the sum of others in place of these, where all of these are held. */
 export function combined(held: readonly Privilege[]): Privilege[] {
-  const isHeld = (privilege: Privilege): boolean => held.includes(privilege);
-  const sums = PRIVILEGES.filter((sum) => isSum(sum) && PRIVILEGE_TERMS[sum].parts.every(isHeld));
-  const said = new Set(sums.flatMap((sum) => PRIVILEGE_TERMS[sum].parts));
-  return PRIVILEGES.filter((each) => (isSum(each) ? sums.includes(each) : isHeld(each) && !said.has(each)));
+  const sums = SUMS.filter((sum) => PRIVILEGE_TERMS[sum].parts.every((part) => held.includes(part)));
+  const said = sums.flatMap((sum) => PRIVILEGE_TERMS[sum].parts);
+  const others = held.filter((privilege) => !SUMS.includes(privilege) && !said.includes(privilege));
+  return orderedPrivileges([...others, ...sums]);
 }
 
-function isSum(privilege: Privilege): boolean {
-  return PRIVILEGE_TERMS[privilege].parts.length > 0;
-}
+const SUMS = PRIVILEGES.filter((privilege) => PRIVILEGE_TERMS[privilege].parts.length > 0);
 
 /** What a deny of these takes: one of SELECT takes GRANT_SELECT too. */
 export function taken(privileges: readonly Privilege[]): Set<Privilege> {

@@ -2,7 +2,7 @@ import { getOrInsert } from '../../kernel/get-or-insert.js';
 import type { SchemaAccess } from '../engine/schema-comparison.js';
 import { addWord, bitset, sparseBitset, wordAt, type Bitset, type WordMarks } from '../engine/sparse-bitset.js';
 import { type Access, withoutSchemaOwnership } from '../model/intent.js';
-import { PRIVILEGE_TERMS } from '../model/privilege.js';
+import { type Privilege, PRIVILEGE_TERMS } from '../model/privilege.js';
 import { restrictsData } from '../model/restrictions.js';
 import type { EntryNode } from './access-entries.js';
 import { ExpectedAccess } from './expected-access.js';
@@ -84,7 +84,7 @@ export class ExpectedScope implements SchemaAccess {
     this.dirty = active;
     if (active.length === 0) return this.here;
     addAlike(this.here, interned);
-    for (const [position, { access }] of interned) this.reach.note(position, withoutSchemaOwnership(access));
+    for (const [position, { access }] of interned) this.reach.noteOnTable(position, access);
     this.here.inherit(this.everywhere, active, bitset(this.reach.width, interned.keys()));
     return this.here;
   }
@@ -110,10 +110,18 @@ export class ExpectedReach {
   }
 
   note(position: number, { privileges }: Access): void {
+    for (const privilege of privileges) this.add(position, privilege);
+  }
+
+  /** The same on a table, where owning schemas is nothing. */
+  noteOnTable(position: number, { privileges }: Access): void {
+    for (const privilege of privileges) if (PRIVILEGE_TERMS[privilege].onTables !== null) this.add(position, privilege);
+  }
+
+  private add(position: number, privilege: Privilege): void {
     const [index, bit] = [position >>> 5, 1 << (position & 31)];
-    if (privileges.length > 0) addWord(this.any, index, bit);
-    if (privileges.some((privilege) => PRIVILEGE_TERMS[privilege].mode === 'all'))
-      addWord(this.beyondReading, index, bit);
+    addWord(this.any, index, bit);
+    if (PRIVILEGE_TERMS[privilege].mode === 'all') addWord(this.beyondReading, index, bit);
   }
 }
 
