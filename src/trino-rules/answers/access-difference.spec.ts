@@ -26,6 +26,18 @@ describe('what a draft changes', () => {
     ]);
   });
 
+  it('finds what an engine principal gets as one of everyone by its first group', () => {
+    const before = aSnapshot().group('bots', []).may('INSERT', 'lake').everyone().may('SELECT', 'sales').snapshot();
+    const joined = [{ group: 1, member: { type: 'engine', name: 'etl' } as const }];
+
+    const changed = differences(before, { ...NOTHING, joined });
+
+    expect(changed.map(({ resource, gained }) => [resource, gained?.privileges])).toEqual([
+      [{ catalog: 'lake' }, ['INSERT']],
+      [{ catalog: 'sales' }, ['SELECT']],
+    ]);
+  });
+
   it('finds all that an engine principal gets as one of everyone by its first grant', () => {
     const before = aSnapshot().user('ana').everyone().may('SELECT', 'sales').snapshot();
     const first = aSnapshot()

@@ -110,12 +110,16 @@ function* differencesOf(
   // The same policy spares the members of a group, and the principal is one in one of the snapshots only.
   const isExceptionMoved = ({ except }: SnapshotPolicy): boolean =>
     except.some((spared) => spared.type === 'group' && !had.group(spared.id) !== !has.group(spared.id));
+  const [isKnown, willBeKnown] = [former, next].map(
+    ({ principals }) => principals.through({ type: 'everyone' }, principal) !== null,
+  );
   const known = new Map<string, Parts>();
   const at = (node: Node) =>
     getOrInsert(known, nodeKey(node), () => {
       const [was, is] = [had.onPath(node), has.onPath(node)];
       // Access to the engine's own catalog follows from entries elsewhere.
-      const isSame = node.catalog !== 'system' && sameEntries(was, is) && !was.policies.some(isExceptionMoved);
+      const isAlike = sameEntries(was, is) && isKnown === willBeKnown && !was.policies.some(isExceptionMoved);
+      const isSame = isAlike && node.catalog !== 'system';
       return isSame ? NO_DIFFERENCE : difference(intentAt(was, principal, node), intentAt(is, principal, node));
     });
   const touchedKeys = new Set(touched.map(nodeKey));

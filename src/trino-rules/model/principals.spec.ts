@@ -103,4 +103,19 @@ describe('a policy', () => {
     expect(principals.throughPolicy(deny, user(1))).toBeNull();
     expect(principals.throughPolicy(deny, { type: 'group', id: 1 })).toBeNull();
   });
+
+  it('knows an engine principal by an open grant in each part, whatever closed ones it holds before', () => {
+    const snapshot = aSnapshot()
+      .engine('etl')
+      .may('SELECT', 'grantline')
+      .may('SELECT', 'hr')
+      .everyone()
+      .may('SELECT', 'sales')
+      .snapshot();
+    const index = new AccessIndex(snapshot);
+
+    const who = holders(index, { about: 'privilege', resource: { catalog: 'sales' }, privilege: 'SELECT' });
+
+    expect(who.map(({ principal }) => principal.name)).toEqual(['etl']);
+  });
 });

@@ -29,7 +29,7 @@ export class Principals {
   private readonly resolved = new Map<string, Members>();
   /** Each with a live grant that makes it known; null: only a group does. */
   private readonly known = new Map<string, SnapshotGrant | null>();
-  /** The first live grant of each engine principal, on whatever node. */
+  /** A live grant of each engine principal: one that makes it known, if there is one. */
   private readonly naming = new Map<string, SnapshotGrant>();
 
   /** @param assumed engine principals that count as known without a grant, for questions about what would be */
@@ -46,8 +46,9 @@ export class Principals {
       if (principal.type !== 'engine' || this.known.get(principal.name) || !isLive(grant, snapshot.at)) continue;
       if (isServiceAccount(snapshot, principal)) continue;
       getOrInsert(this.naming, principal.name, () => grant);
-      if (!isClosedCatalog(grant.resource.catalog, snapshot.settings.metadataCatalog))
-        this.known.set(principal.name, grant);
+      if (isClosedCatalog(grant.resource.catalog, snapshot.settings.metadataCatalog)) continue;
+      this.known.set(principal.name, grant);
+      this.naming.set(principal.name, grant);
     }
   }
 
