@@ -3,7 +3,7 @@ import { anyDraft } from '../support/snapshots/any-draft.js';
 import { anySnapshot } from '../support/snapshots/any-snapshot.js';
 import { type Access, intentAt } from '../../src/trino-rules/model/intent.js';
 import { type Node, nodeKey, nodeOf, parentOf } from '../../src/trino-rules/model/node.js';
-import { PRIVILEGES, privilegesOn } from '../../src/trino-rules/model/privilege.js';
+import { isOverData, PRIVILEGES, privilegesOn } from '../../src/trino-rules/model/privilege.js';
 import type { Principal } from '../../src/trino-rules/model/principal.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import { accessDifferences } from '../../src/trino-rules/answers/access-difference.js';
@@ -14,18 +14,16 @@ const differences = (before: Snapshot, draft: Draft) =>
 
 /** Privileges and restrictions as facts, of which each is gained or lost by itself. */
 const facts = (access: Access) => ({
-  given: access.privileges.map(String),
+  given: access.privileges.flatMap((one) => (one === 'OWNERSHIP' ? ['SCHEMA_OWNERSHIP', 'TABLE_OWNERSHIP'] : [one])),
   restrictions: [
     ...access.filters.map((expression) => `filter ${expression}`),
     ...access.hidden.map((column) => `hidden ${column}`),
     ...access.masks.map(({ column, expression }) => `mask ${column} ${expression}`),
   ],
 });
-/** OWNERSHIP is that of schemas and of tables; that of schemas is nothing on a table. */
-const rightsAt = ({ table }: Node, given: readonly string[]) => {
-  const rights = given.flatMap((fact) => (fact === 'OWNERSHIP' ? ['SCHEMA_OWNERSHIP', 'TABLE_OWNERSHIP'] : [fact]));
-  return rights.filter((fact) => table === undefined || fact !== 'SCHEMA_OWNERSHIP').sort();
-};
+/** Owning schemas is nothing on a table. */
+const rightsAt = ({ table }: Node, given: readonly string[]) =>
+  given.filter((fact) => table === undefined || fact !== 'SCHEMA_OWNERSHIP').sort();
 const only = (one: readonly string[], other: readonly string[]) => one.filter((fact) => !other.includes(fact)).sort();
 const expected = (was: Access, is: Access) => {
   const [before, after] = [facts(was), facts(is)];
@@ -42,10 +40,13 @@ const expected = (was: Access, is: Access) => {
   };
 };
 
-/** Without what can only be held at the node above. */
+/** Without what can only be held at the node above; a routine has no rows. */
 const heldAt = (node: Node, { gained, lost }: { gained: string[]; lost: string[] }) => {
-  const others: readonly string[] = PRIVILEGES.filter((privilege) => !privilegesOn(node).includes(privilege));
-  const held = (facts: string[]) => facts.filter((fact) => !others.includes(fact));
+  const open = privilegesOn(node);
+  const all: readonly string[] = PRIVILEGES;
+  const mine: readonly string[] = open;
+  const held = (facts: string[]) =>
+    facts.filter((fact) => (all.includes(fact) ? mine.includes(fact) : open.some(isOverData)));
   return { gained: held(gained), lost: held(lost) };
 };
 

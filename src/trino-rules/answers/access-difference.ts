@@ -3,7 +3,7 @@ import { type Access, intentAt } from '../model/intent.js';
 import { compareNames, compareNodes, type Node, nodeKey, nodeOf, parentOf, pathTo } from '../model/node.js';
 import { type NamedPrincipal, type Principal, principalText } from '../model/principal.js';
 import { type Member, Principals } from '../model/principals.js';
-import { isOverData, type Privilege, PRIVILEGE_TERMS, privilegesOn, withContained } from '../model/privilege.js';
+import { combined, isOverData, type Privilege, PRIVILEGE_TERMS, privilegesOn } from '../model/privilege.js';
 import type { Snapshot, SnapshotPolicy } from '../model/snapshot.js';
 import { AccessIndex } from './access-index.js';
 import type { Touched } from './draft.js';
@@ -160,9 +160,7 @@ const NO_DIFFERENCE: Parts = { gained: null, lost: null };
 function textAt(node: Node, { gained, lost }: Parts): string {
   const open = privilegesOn(node);
   const held = (part: AccessPart | null): AccessPart | null => {
-    const privileges = [...withContained(part?.privileges ?? [])]
-      .filter((privilege) => open.includes(privilege) && PRIVILEGE_TERMS[privilege].parts.length === 0)
-      .sort();
+    const privileges = parted(part?.privileges ?? []).filter((privilege) => open.includes(privilege));
     const restrictions = part === null || !open.some(isOverData) ? NO_RESTRICTIONS : part;
     const kept = { ...restrictions, privileges };
     return Object.values(kept).some((list) => list.length > 0) ? kept : null;
@@ -175,9 +173,18 @@ function difference(was: Access, is: Access): Parts {
   return gained === null && lost === null ? NO_DIFFERENCE : { gained, lost };
 }
 
+/** Sums as their parts: of OWNERSHIP, one half can be gained or lost. */
+function parted(privileges: readonly Privilege[]): Privilege[] {
+  return privileges.flatMap((privilege) => {
+    const { parts } = PRIVILEGE_TERMS[privilege];
+    return parts.length === 0 ? [privilege] : [...parts];
+  });
+}
+
 /** What is had by `one` and not by `other`. */
 function partOnlyIn(one: Access, other: Access): AccessPart | null {
-  const privileges = one.privileges.filter((privilege) => !other.privileges.includes(privilege));
+  const had = parted(other.privileges);
+  const privileges = combined(parted(one.privileges).filter((privilege) => !had.includes(privilege)));
   // Where nothing at all is had on one side, all of it is gained or lost, and restrictions are no difference.
   const both = one.privileges.length > 0 && other.privileges.length > 0;
   const part = { privileges, ...(both ? restrictionsOnlyIn(other, one) : NO_RESTRICTIONS) };

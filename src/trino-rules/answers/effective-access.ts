@@ -10,7 +10,7 @@ import {
 import { compareNames, compareNodes, kindOf, type Node, nodeKey } from '../model/node.js';
 import type { Principal } from '../model/principal.js';
 import { isServiceAccount } from '../model/principals.js';
-import { isOverRoutines } from '../model/privilege.js';
+import { isOverRoutines, withContained } from '../model/privilege.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../model/snapshot.js';
 import { AccessIndex } from './access-index.js';
 
@@ -46,9 +46,8 @@ export function effectiveAccess(
 
 /** The grants that give any of the privileges. */
 export function givingGrants({ privileges, grants }: DataIntent): Origin<SnapshotGrant>[] {
-  return grants.filter(({ source }) =>
-    accessOf(source.privileges, []).privileges.some((one) => privileges.includes(one)),
-  );
+  const held = withContained(privileges);
+  return grants.filter(({ source }) => [...withContained(source.privileges)].some((one) => held.has(one)));
 }
 
 function namedNodes(own: AccessIndex, principal: Principal): Node[] {

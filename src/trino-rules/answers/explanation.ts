@@ -35,7 +35,8 @@ export function explain(index: AccessIndex, principal: Principal, question: Ques
 export function obstacles({ policies: applied, below }: Intent, question: DataQuestion): SnapshotPolicy[] {
   const { column } = question;
   const policies = applied.map(({ source }) => source);
-  if (yieldsToRestrictions(question)) return [...policies.filter(restrictsData), ...below];
+  if (yieldsToRestrictions(question))
+    return [...policies.filter(restrictsData), ...(question.about === 'schema-ownership' ? below : [])];
   const denies = policies.filter((policy) => policy.kind === 'deny' && takes(policy.privileges, question));
   if (column === undefined || !readsColumns(question)) return denies;
   return [...denies, ...hidingPolicies(policies, column), ...contradictoryMasks(policies, column)];

@@ -1,3 +1,4 @@
+import { TABLE_PRIVILEGES } from '../document/rules-document.js';
 import { covers, depth, isInTree, kindOf, type Node } from './node.js';
 import type { Principal } from './principal.js';
 import { isServiceAccount, Principals, type Through } from './principals.js';
@@ -103,9 +104,10 @@ function restrictionsIn(
   );
 }
 
-/** Who owns a schema has nothing on its tables by that. */
+/** Who owns a schema has nothing on its tables by that; on a table, TABLE_OWNERSHIP and OWNERSHIP are one, by the shorter name. */
 function onTable(access: Access): Access {
-  const privileges = access.privileges.filter((privilege) => PRIVILEGE_TERMS[privilege].onTables !== null);
+  const rights = new Set(access.privileges.map((privilege) => PRIVILEGE_TERMS[privilege].onTables));
+  const privileges = TABLE_PRIVILEGES.filter((privilege) => rights.has(privilege));
   return privileges.length === 0 ? NO_ACCESS : { ...access, privileges };
 }
 
