@@ -9,8 +9,10 @@ import { checkMarker } from '../../trino-rules/lint/marker-check.js';
 import { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import { UserUniverse } from '../../trino-rules/engine/user-universe.js';
 import { effective } from '../../trino-rules/model/effective-snapshot.js';
+import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import { closedRules, isClosed } from './closed-rules.js';
 import { type RevokedAccess, revokedAccess } from './revoked-access.js';
+import { withdrawal } from './withdrawal.js';
 
 const ACCOUNT = 'service-account-grantline';
 
@@ -45,6 +47,16 @@ const rightsIn = (engine: Evaluator, user: string, schema: { catalog: string; sc
   ...(engine.mayExecuteProcedure(user, { ...schema, procedure: 'load' }) ? ['procedure'] : []),
 ];
 const EVERYTHING = ['select', 'function', 'procedure'];
+
+/** The schemas and tables that the person owns. */
+function ownedBy(engine: Evaluator, user: string): string[] {
+  const tables = [eu, us].flatMap((schema) => ['orders', 'items'].map((table) => ({ ...schema, table })));
+  const owned = [
+    ...[eu, us].filter((schema) => engine.ownsSchema(user, schema)),
+    ...tables.filter((table) => engine.mayUse(user, 'OWNERSHIP', table)),
+  ];
+  return owned.map((node) => Object.values(node).join('.'));
+}
 
 type Story = ReturnType<typeof aSnapshot>;
 
@@ -125,6 +137,40 @@ describe('the published rules with denials in front', () => {
     const engine = closed(losses, compile(previous).document);
     expect(rightsIn(engine, 'ana', eu).filter((right) => !left.includes(right))).toEqual([]);
     expect(losses.withoutAccess).toEqual([]);
+  });
+
+  it.each<[string, (previous: Snapshot, next: Snapshot) => Evaluator]>([
+    ['denials', (previous, next) => closed(revokedAccess(previous, next), compile(previous).document)],
+    ['a withdrawal', (previous, next) => new Evaluator(compile(withdrawal(previous, next)).document)],
+  ])('take, by %s, the ownership of a newly filtered table and of its schema, and no other', (_, engineOf) => {
+    const story = () => aSnapshot().group('owners', ['ana', 'bo']).may('SELECT, OWNERSHIP', 'sales');
+    const engine = engineOf(story().snapshot(), story().user('ana').seesOnly('sales.eu.orders', 'true').snapshot());
+    expect(ownedBy(engine, 'ana')).toEqual(['sales.us', 'sales.eu.items', 'sales.us.orders', 'sales.us.items']);
+    expect(ownedBy(engine, 'bo')).toEqual([
+      ...['sales.eu', 'sales.us'],
+      ...['sales.eu.orders', 'sales.eu.items', 'sales.us.orders', 'sales.us.items'],
+    ]);
+    expect(engine.maySelect('ana', { ...eu, table: 'items' }, [])).toBe(true);
+  });
+
+  const filtered = (story: Story) => story.seesOnly('sales.eu.orders', 'true');
+  it.each<[string, string, (story: Story) => Story, (story: Story) => Story]>([
+    ['a filter on a table', 'SCHEMA_OWNERSHIP', (story) => story, filtered],
+    ['a deny on a table', 'SCHEMA_OWNERSHIP', (story) => story, (story) => story.mayNot('sales.eu.orders', 'INSERT')],
+    ['a filter of before, and a revoke', 'SCHEMA_OWNERSHIP', (story) => filtered(story).may('SELECT', 'hr'), filtered],
+    [
+      'a filter of before on the schema, and a revoke',
+      'OWNERSHIP',
+      (story) => story.seesOnly('sales.eu', 'true').may('SELECT', 'hr'),
+      (story) => story.seesOnly('sales.eu', 'true'),
+    ],
+  ])('let nobody execute anything who has only ownership that %s takes', (_, ownership, was, is) => {
+    const [previous, next] = [was, is].map((change) =>
+      change(aSnapshot().user('ana').may(ownership, 'sales.eu')).snapshot(),
+    ) as [Snapshot, Snapshot];
+    const losses = revokedAccess(previous, next);
+    expect(losses.withoutAccess).toEqual(['ana']);
+    expect(closed(losses, compile(previous).document).mayWithQueries('ana', 'execute')).toBe(false);
   });
 
   it('shut the catalog to who may run something there in name alone', () => {

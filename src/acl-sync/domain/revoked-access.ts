@@ -1,11 +1,11 @@
 import { grantDetails, policyDetails, sameDetails } from '../../grants/domain/audit-details.js';
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { effective } from '../../trino-rules/model/effective-snapshot.js';
-import { accessOf } from '../../trino-rules/model/intent.js';
+import { accessOf, withoutSchemaOwnership } from '../../trino-rules/model/intent.js';
 import { covers, kindOf, nodeKey, nodeOf, type Node } from '../../trino-rules/model/node.js';
 import { type Members, Principals } from '../../trino-rules/model/principals.js';
 import { isOverRoutines, PRIVILEGE_TERMS } from '../../trino-rules/model/privilege.js';
-import { isAroundCatalogOf, restrictsData } from '../../trino-rules/model/restrictions.js';
+import { isAroundCatalogOf, restrictsData, restrictsTableOf } from '../../trino-rules/model/restrictions.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 import { joinById } from './join-by-id.js';
 
@@ -109,7 +109,7 @@ function deactivated(previous: Snapshot, explained: Snapshot): string[] {
 }
 
 /**
- * For each principal that loses access, the places where it keeps some that statements use: grants outside the nodes, less the denies on them. What is
+ * For each principal that loses access, the places where it keeps some that statements use: grants outside the nodes, less what policies take of them. What is
  * granted on everything is left catalog by catalog.
  */
 function remainingPlaces(
@@ -127,17 +127,19 @@ function remainingPlaces(
   function addLeft({ privileges }: SnapshotGrant, names: ReadonlySet<string>, place: Node): void {
     const closed = nodes.filter((loss) => covers(loss.resource, place));
     const gone = new Set(closed.flatMap((loss) => loss.names));
-    const denies = policies.filter(({ policy }) => policy.kind === 'deny' && covers(policy.resource, place));
+    const reaching = policies.filter(({ policy }) => covers(policy.resource, place));
+    const inTables = policies.filter(({ policy }) => restrictsTableOf(place, policy));
     const restrictions = privileges.some(isOverRoutines)
       ? policies.filter(({ policy }) => restrictsData(policy) && isAroundCatalogOf(place, policy))
       : [];
     for (const name of names) {
       const places = held.get(name);
       if (places === undefined || gone.has(name)) continue;
-      const applied = denies.flatMap(({ policy, names }) => (names.has(name) ? [policy] : []));
+      const applied = reaching.flatMap(({ policy, names }) => (names.has(name) ? [policy] : []));
       const around = restrictions.flatMap(({ policy, names }) => (names.has(name) ? [policy] : []));
-      const left = accessOf(privileges, applied, around).privileges;
-      if (left.some((privilege) => PRIVILEGE_TERMS[privilege].usedByStatements)) places.add(placeOf(place));
+      const access = accessOf(privileges, applied, around);
+      const left = inTables.some(({ names }) => names.has(name)) ? withoutSchemaOwnership(access) : access;
+      if (left.privileges.some((privilege) => PRIVILEGE_TERMS[privilege].usedByStatements)) places.add(placeOf(place));
     }
   }
 }

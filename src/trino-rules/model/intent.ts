@@ -12,7 +12,7 @@ import {
   withContained,
   type Privilege,
 } from './privilege.js';
-import { isAroundCatalogOf, restrictsData } from './restrictions.js';
+import { isAroundCatalogOf, restrictsData, restrictsTableOf } from './restrictions.js';
 import { isLive, type Snapshot, type SnapshotGrant, type SnapshotPolicy } from './snapshot.js';
 
 /** A grant or a policy that reaches a node, how it applies to the principal, and the node that it names. */
@@ -94,13 +94,8 @@ function restrictionsIn(
   schema: Node,
   principals: Principals,
 ): SnapshotPolicy[] {
-  if (kindOf(schema) !== 'schema') return [];
   return policies.filter(
-    (policy) =>
-      restrictsData(policy) &&
-      policy.resource.table !== undefined &&
-      covers(schema, policy.resource) &&
-      principals.throughPolicy(policy, principal) !== null,
+    (policy) => restrictsTableOf(schema, policy) && principals.throughPolicy(policy, principal) !== null,
   );
 }
 

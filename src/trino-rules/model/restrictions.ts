@@ -1,4 +1,4 @@
-import { covers, isInTree, nodeOf, type Node } from './node.js';
+import { covers, isInTree, kindOf, nodeOf, type Node } from './node.js';
 import { isOverData } from './privilege.js';
 import type { SnapshotPolicy } from './snapshot.js';
 
@@ -8,6 +8,12 @@ import type { SnapshotPolicy } from './snapshot.js';
  */
 export function restrictsData(policy: SnapshotPolicy): boolean {
   return isInTree(policy.resource) && (policy.kind !== 'deny' || policy.privileges.some(isOverData));
+}
+
+/** Whether a policy restricts a table of this schema, which its owner would drop or rename with it. Other nodes have no such tables. */
+export function restrictsTableOf(schema: Node, policy: SnapshotPolicy): boolean {
+  if (kindOf(schema) !== 'schema') return false;
+  return policy.resource.table !== undefined && covers(schema, policy.resource) && restrictsData(policy);
 }
 
 /** Whether a policy is on everything, on the catalog of `node`, or anywhere below that; where no catalog is named, on everything. */
