@@ -86,6 +86,63 @@ describe('nodes of every kind', () => {
     });
   });
 
+  it('ownership yields to a restriction: the next run reports it, effective, explain and its smallest change say so', async () => {
+    const [schema, table] = [
+      { catalog: 'own', schema: 'eu' },
+      { catalog: 'own', schema: 'eu', table: 'orders' },
+    ];
+    await admin.post(GRANTS, toAlice({ catalog: 'own' }, ['OWNERSHIP']));
+    const owned = async () =>
+      items(await admin.get(`${ACCESS}/effective?principal=user:${ids.alice}`)).flatMap(({ resource, privileges }) =>
+        (resource as { catalog?: string }).catalog === 'own' ? [[resource, privileges]] : [],
+      );
+    const restrictedOwners = async () =>
+      ((await admin.post('/api/admin/acl/preview')).body?.['checks'] as { code: string; message: string }[]).filter(
+        ({ code }) => code === 'ownership-restricted',
+      );
+    const why = async (privilege: string, query: string) =>
+      (await admin.get(`${ACCESS}/explain?principal=user:${ids.alice}&catalog=own&${query}&privilege=${privilege}`))
+        .body;
+    const questions = [
+      ['SCHEMA_OWNERSHIP', 'schema=eu'],
+      ['TABLE_OWNERSHIP', 'schema=eu&table=orders'],
+    ] as const;
+    expect(await owned()).toEqual([[{ catalog: 'own' }, ['OWNERSHIP']]]);
+    expect(await restrictedOwners()).toEqual([]);
+
+    const filter = {
+      ...{ kind: 'row_filter', principal: { type: 'user', id: ids.alice } },
+      ...{ resource: table, expression: 'id > 1' },
+    };
+    const { body } = await admin.post('/api/admin/policies', filter);
+    const policy = Number(body?.['id']);
+
+    expect(await restrictedOwners()).toEqual([
+      {
+        code: 'ownership-restricted',
+        severity: 'warning',
+        message: expect.stringMatching(/on own[.]eu, own[.]eu[.]orders: .* for alice,/) as string,
+      },
+    ]);
+    expect(await owned()).toEqual([
+      [{ catalog: 'own' }, ['OWNERSHIP']],
+      [schema, ['TABLE_OWNERSHIP']],
+      [table, []],
+    ]);
+    const except = { kind: 'except', policy_id: policy, principal: { type: 'user', id: ids.alice } };
+    for (const [privilege, query] of questions)
+      expect(await why(privilege, query)).toMatchObject({
+        ...{ allowed: false, policies: [policy] },
+        smallest_change: { steps: [except] },
+      });
+    expect(await why('TABLE_OWNERSHIP', 'schema=eu&table=items')).toMatchObject({ allowed: true, policies: [] });
+
+    const excepted = { ...filter, except: [except.principal] };
+    expect((await admin.send('PUT', `/api/admin/policies/${policy}`, excepted)).status).toBe(200);
+    for (const [privilege, query] of questions) expect(await why(privilege, query)).toMatchObject({ allowed: true });
+    expect(await restrictedOwners()).toEqual([]);
+  });
+
   it('the engine: granted once, listed, explained, found by who, and denied', async () => {
     const asked = toAlice({ engine: true }, ['KILL_QUERIES', 'VIEW_QUERIES']);
     const given = await admin.post(GRANTS, asked);

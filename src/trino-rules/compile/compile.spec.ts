@@ -119,6 +119,29 @@ describe('compiled rules', () => {
     ]);
   });
 
+  it.each<[string, string[], (story: ReturnType<typeof aSnapshot>) => ReturnType<typeof aSnapshot>]>([
+    ['a filter on a table', ['sales.eu', 'sales.eu.orders'], (story) => story.seesOnly('sales.eu.orders', 'true')],
+    ['a deny of a table', ['sales.eu'], (story) => story.mayNot('sales.eu.orders')],
+    ['a deny of other rights', ['sales.eu', 'sales.eu.orders'], (story) => story.mayNot('sales.eu.orders', 'SELECT')],
+    ['a mask on a schema', ['sales.eu'], (story) => story.seesMasked('sales.eu', 'card', 'NULL')],
+    ['a column hidden in two tables', ['sales.eu', 'sales.eu.a', 'sales.eu.b'], hidingInTwoTables],
+  ])('report where %s takes more of ownership than it says', (_, places, restrict) => {
+    const owner = aSnapshot().user('bo').may('OWNERSHIP', 'sales').user('ana').may('OWNERSHIP', 'sales');
+    const findings = compile(restrict(owner).snapshot()).findings;
+    expect(findings).toMatchObject([{ code: 'ownership-restricted', severity: 'warning' }]);
+    expect(findings[0]?.message).toContain(`on ${places.join(', ')}: `);
+    expect(findings[0]?.message).toContain('for ana, who');
+  });
+
+  it.each<[string, string, string | undefined, string[]]>([
+    ['of a table, of the owner of its schema', 'SCHEMA_OWNERSHIP', undefined, ['ownership-restricted']],
+    ['of ownership, of the owner of the table', 'TABLE_OWNERSHIP', 'OWNERSHIP', []],
+    ['of a table, of its reader', 'SELECT', undefined, []],
+  ])('report a deny %s: %s', (_, given, denied, codes) => {
+    const story = aSnapshot().user('ana').may(given, 'sales').mayNot('sales.eu.orders', denied);
+    expect(compile(story.snapshot()).findings.map(({ code }) => code)).toEqual(codes);
+  });
+
   it('are the same bytes for the same snapshot in any order', () => {
     fc.assert(
       fc.property(anySnapshot(), fc.nat(), (snapshot, seed) => {
@@ -216,4 +239,8 @@ function inAnyOrder(snapshot: Snapshot, chance: Chance): Snapshot {
     },
     at: snapshot.at,
   };
+}
+
+function hidingInTwoTables(story: ReturnType<typeof aSnapshot>): ReturnType<typeof aSnapshot> {
+  return story.doesNotSee('sales.eu.a', 'card').doesNotSee('sales.eu.b', 'card');
 }

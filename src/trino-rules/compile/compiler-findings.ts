@@ -1,5 +1,6 @@
 import { foldedName } from '../../kernel/name.js';
 import type { Finding } from '../document/finding.js';
+import type { Node } from '../model/node.js';
 import type { Subject } from '../model/principal.js';
 import type { Snapshot } from '../model/snapshot.js';
 import {
@@ -13,6 +14,7 @@ import {
 } from './engine-terms.js';
 import { getOrInsert } from './get-or-insert.js';
 import type { IntentSets, NamedNode } from './intent-sets.js';
+import type { NodeAccess } from './node-access.js';
 import { depthOf, pathText } from './resource-tree.js';
 
 /** The compiler's findings about a snapshot. Only a name shared by two principals stops the publication. */
@@ -124,24 +126,36 @@ function unwritableNames({ settings }: Snapshot, { principals, reachesSomething 
     }));
 }
 
-/** Ownership that a filter, a mask, a hidden column or a deny takes (access model, section 1), at the nodes where these begin. */
+/**
+ * Ownership that a filter, a mask, a hidden column or a deny of something else takes (access model, section 1), at the nodes where these
+ * begin, and on a schema where they begin at one of its tables.
+ */
 function lostOwnership({ grants, policies }: Snapshot, { root, principals }: IntentSets): Finding[] {
   const isGranted = grants.some(({ privileges }) => privileges.some((each) => WRITTEN[each].gives.some(isOwnership)));
   if (!isGranted || policies.length === 0) return [];
-  const places: string[] = [];
+  const places = new Set<string>();
   const names = new Set<string>();
-  note(root);
-  if (places.length === 0) return [];
+  visit(root);
+  if (places.size === 0) return [];
   const message =
-    `ownership has no effect on ${listed(places)}: a filter, a mask, a hidden column or a deny applies there or below for ` +
+    `ownership has no effect on ${listed([...places])}: a filter, a mask, a hidden column or a deny applies there or below for ` +
     `${listed([...names])}, who would lead around it as owners`;
   return [{ code: 'ownership-restricted', severity: 'warning', message }];
 
-  function note({ resource, access, children }: NamedNode): void {
-    const here = access.changes.filter(({ from, to }) => to.isOwnershipLost && !from.isOwnershipLost);
-    if (here.length > 0) places.push(pathText(resource) || 'everything');
-    for (const { position } of here) names.add(principals.subjects[position]?.name ?? '');
-    for (const child of children()) note(child);
+  function visit({ resource, access, children }: NamedNode): void {
+    const isSchema = depthOf(resource) === 2;
+    note(resource, access, ({ from, to }) => to.isOwnershipLost && !from.isOwnershipLost);
+    for (const child of children()) {
+      if (isSchema) note(resource, child.access, ({ from, to }) => from.has('owner') && to.isRestricted);
+      visit(child);
+    }
+  }
+
+  function note(resource: Node, { changes }: NodeAccess, loses: (change: NodeAccess['changes'][number]) => boolean) {
+    for (const change of changes.filter(loses)) {
+      places.add(pathText(resource) || 'everything');
+      names.add(principals.subjects[change.position]?.name ?? '');
+    }
   }
 }
 
