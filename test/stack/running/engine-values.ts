@@ -45,7 +45,7 @@ export function engineValues(mode: Mode): EngineValues {
   return {
     ...common,
     server: { ...CHART_DEFAULTS.server, ...own.server },
-    service: CHART_DEFAULTS.service,
+    service: { ...CHART_DEFAULTS.service },
     coordinator: { ...CHART_DEFAULTS.coordinator, ...common.coordinator },
   };
 }
