@@ -12,6 +12,7 @@ const ENDLESS = 'SELECT count(*) FROM tpch.sf100.lineitem a CROSS JOIN tpch.sf10
 interface Page {
   id: string;
   nextUri?: string;
+  stats: { state: string };
   error?: { errorName: string };
 }
 
@@ -49,16 +50,20 @@ function asked(user: string, sql: string) {
   return runStatement(engine, { mode: 'insecure', family: 'X-Trino', user }, sql);
 }
 
-/** A query that does not end by itself: its id, and the name of the error that ends it. */
+/** A query that runs, and does not end by itself: its id, and the name of the error that ends it. One that waits is nobody's yet. */
 async function begun(user: string): Promise<{ id: string; error: Promise<string | undefined> }> {
   const headers = { 'X-Trino-User': user };
   const answer = await fetch(`${engine}/v1/statement`, { method: 'POST', body: ENDLESS, headers });
   let page = (await answer.json()) as Page;
-  const ended = async (): Promise<string | undefined> => {
-    while (page.nextUri !== undefined) {
+  const follow = async (isAtEnd: () => boolean): Promise<void> => {
+    while (page.nextUri !== undefined && !isAtEnd()) {
       const next = await fetch(`${engine}${new URL(page.nextUri).pathname}`, { headers });
       page = (await next.json()) as Page;
     }
+  };
+  await follow(() => page.stats.state === 'RUNNING');
+  const ended = async (): Promise<string | undefined> => {
+    await follow(() => false);
     return page.error?.errorName;
   };
   return { id: page.id, error: ended() };
