@@ -100,21 +100,23 @@ export function nodeOfQuery({ as, ...fields }: NodeQuery): Node {
   return nodeOf({ ...fields, ...(subject !== null && { as: subject }) });
 }
 
-const NAMED = [[], ['catalog'], ['catalog', 'schema'], ['catalog', 'schema', 'table']];
-
-/** OpenAPI schema of a node: one shape for each kind. @param more columns, which tables have */
+/**
+ * OpenAPI schema of a node: one shape for each kind, each before those whose fields it has too, because generated clients take the
+ * first that fits.
+ * @param more columns, which tables have
+ */
 function nodes(subject: object, more: Record<string, object> = {}) {
   const named = (fields: readonly string[]) => Object.fromEntries(fields.map((field) => [field, NAME]));
+  const inTree = (...fields: string[]) => ({ ...only(named(fields)), properties: { ...named(fields), ...more } });
   return {
     oneOf: [
-      ...NAMED.map((fields) => ({
-        ...only(named(fields)),
-        properties: { ...named(fields), ...more },
-        ...(fields.length === 0 && { description: 'Everything: all data catalogs, later ones too.' }),
-      })),
+      inTree('catalog', 'schema', 'table'),
       { ...only(named(['catalog', 'schema', 'routine'])), description: 'A function or a procedure.' },
+      inTree('catalog', 'schema'),
+      inTree('catalog'),
       { ...only({ engine: { type: 'boolean', enum: [true] } }), description: 'The engine itself.' },
       { ...only({ as: subject }), description: 'Acting as these.' },
+      { ...inTree(), description: 'Everything: all data catalogs, later ones too.' },
     ],
     examples: [{ catalog: 'sales', schema: 'eu', table: 'orders' }, {}, { as: { type: 'group', id: 3 } }],
   };

@@ -12,10 +12,10 @@ from client.models import (
     GrantDtoPrincipalType0,
     GrantDtoPrincipalType0Type,
     GrantDtoPrivilegesItem,
+    GrantDtoResourceType2,
     LoginDto,
     PublishedResponse,
     RegisterDto,
-    ResourceDto,
     UsernameTakenProblem,
 )
 
@@ -32,7 +32,7 @@ grant = create_grant.sync(
     client=admin,
     body=GrantDto(
         principal=user,
-        resource=ResourceDto(catalog="tpch", schema="tiny"),
+        resource=GrantDtoResourceType2(catalog="tpch", schema="tiny"),
         privileges=[GrantDtoPrivilegesItem.SELECT],
     ),
 )
