@@ -9,6 +9,9 @@ const stack = openStack(process.env);
 const engine = stack.engines.insecure;
 const ENDLESS = 'SELECT count(*) FROM tpch.sf100.lineitem a CROSS JOIN tpch.sf100.lineitem b';
 
+/** Ends the queries that a test has begun: a failed one leaves them running. */
+const running: (() => Promise<unknown>)[] = [];
+
 interface Page {
   id: string;
   nextUri?: string;
@@ -26,6 +29,7 @@ describe('killing the queries of others, on the engine', () => {
       (await asked('ana', 'SELECT 1')).kind === 'rows' ? true : undefined,
     );
   });
+  afterEach(() => Promise.all(running.splice(0).map((end) => end())));
   afterAll(() => emptyRules(kubectlOf(stack)));
 
   it('is for those who hold KILL_QUERIES, by statement', async () => {
@@ -61,6 +65,9 @@ async function begun(user: string): Promise<{ id: string; error: Promise<string 
       page = (await next.json()) as Page;
     }
   };
+  running.push(
+    async () => page.nextUri && (await fetch(`${engine}${new URL(page.nextUri).pathname}`, { method: 'DELETE' })),
+  );
   await follow(() => page.stats.state === 'RUNNING');
   const ended = async (): Promise<string | undefined> => {
     await follow(() => false);
