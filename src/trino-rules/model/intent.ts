@@ -223,14 +223,7 @@ function systemIntent(snapshot: Snapshot, principal: Principal, node: Node): Dat
 }
 
 /** Of service accounts in writable catalogs: all six of the engine's, and the ownership of schemas. */
-export const SERVICE_ACCOUNT_PRIVILEGES: Privilege[] = [
-  'SELECT',
-  'INSERT',
-  'DELETE',
-  'UPDATE',
-  'OWNERSHIP',
-  'GRANT_SELECT',
-];
+export const SERVICE_ACCOUNT_PRIVILEGES: Privilege[] = [...TABLE_PRIVILEGES];
 
 /** Service accounts follow the settings alone; no grant and no policy touches them. */
 function serviceAccountIntent({ settings }: Snapshot, node: Node): DataIntent {

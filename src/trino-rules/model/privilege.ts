@@ -64,21 +64,28 @@ export interface PrivilegeTerms {
 
 const ANYBODY: PrivilegeTerms['to'] = ['user', 'group', 'engine', 'everyone'];
 
+/** What most have in common. */
+const TERMS = {
+  to: ANYBODY,
+  parts: [],
+  contains: [],
+  takes: [],
+  onTables: null,
+  ownsSchemas: false,
+  yieldsToRestrictions: false,
+  runs: null,
+  mode: null,
+  usedByStatements: true,
+  readsColumns: false,
+} as const satisfies Partial<PrivilegeTerms>;
+
 function onTables(privilege: TablePrivilege, phrase: string) {
   return {
+    ...TERMS,
     family: 'table',
     on: ['everything', ...LEVELS],
-    to: ANYBODY,
-    parts: [],
-    contains: [],
-    takes: [],
     onTables: privilege,
-    ownsSchemas: false,
-    yieldsToRestrictions: false,
-    runs: null,
     mode: 'all',
-    usedByStatements: true,
-    readsColumns: false,
     asks: (resource, column) => ({ about: 'privilege', resource, privilege, column }),
     phrase,
   } as const satisfies PrivilegeTerms;
@@ -87,19 +94,11 @@ function onTables(privilege: TablePrivilege, phrase: string) {
 /** A pass-through routine is as wide as the catalog's connection; the engine asks for the catalog itself first (seen on 483). */
 function onRoutines(kind: RoutineQuestion['kind'], phrase: string) {
   return {
+    ...TERMS,
     family: 'routine',
     on: ['everything', 'catalog', 'schema', 'routine'],
-    to: ANYBODY,
-    parts: [],
-    contains: [],
-    takes: [],
-    onTables: null,
-    ownsSchemas: false,
-    yieldsToRestrictions: false,
     runs: kind,
     mode: 'read-only',
-    usedByStatements: true,
-    readsColumns: false,
     asks: (resource) => ({ about: 'routine', kind, resource, privilege: 'EXECUTE' }),
     phrase,
   } as const satisfies PrivilegeTerms;
@@ -108,19 +107,10 @@ function onRoutines(kind: RoutineQuestion['kind'], phrase: string) {
 /** Of the engine itself, where it is no right over data. */
 function onEngine(question: Question, phrase: string) {
   return {
+    ...TERMS,
     family: 'engine',
     on: ['engine'],
-    to: ANYBODY,
-    parts: [],
-    contains: [],
-    takes: [],
-    onTables: null,
-    ownsSchemas: false,
-    yieldsToRestrictions: false,
-    runs: null,
-    mode: null,
     usedByStatements: false,
-    readsColumns: false,
     asks: () => question,
     phrase,
   } as const satisfies PrivilegeTerms;
