@@ -64,29 +64,25 @@ function descendants(node: OutcomeNode): OutcomeNode[] {
   return [node, ...node.below.flatMap(descendants)];
 }
 
-/** Whether something is filtered, masked, hidden or denied that is inherited. */
-function restricts({ privileges, filters, hidden, masks }: NodeOutcome, inherited: NodeOutcome): boolean {
-  const isDenied = [...inherited.privileges].some(
-    (privilege) => !privileges.has(privilege) && !PRIVILEGE_TERMS[privilege].yieldsToRestrictions,
-  );
-  return isDenied || filters.size + hidden.size + masks.size > 0;
+/** Of what can be held there: what the second has and the first has not. */
+function lackingAt(resource: Node, { privileges }: NodeOutcome, others: NodeOutcome): Privilege[] {
+  return privilegesOn(resource).filter((privilege) => !privileges.has(privilege) && others.privileges.has(privilege));
 }
 
-function isDeniedOwnership({ resource, outcome }: OutcomeNode, inherited: NodeOutcome): boolean {
-  const open = privilegesOn(resource);
-  return open.some((privilege) => inherited.privileges.has(privilege) && !outcome.privileges.has(privilege));
+function seesLess({ filters, hidden, masks }: NodeOutcome): boolean {
+  return filters.size + hidden.size + masks.size > 0;
 }
 
 function state({ resource, outcome, below }: OutcomeNode, inherited: NodeOutcome, access: UserAccess): void {
   const { privileges } = outcome;
-  const open = privilegesOn(resource);
-  const more = open.filter((privilege) => privileges.has(privilege) && !inherited.privileges.has(privilege));
-  const lacking = open.filter((privilege) => !privileges.has(privilege) && inherited.privileges.has(privilege));
+  const more = lackingAt(resource, inherited, outcome);
+  const lacking = lackingAt(resource, outcome, inherited);
   // Ownership yields to what restricts the node or, of a schema, its tables: no deny says so once more.
-  const isRestricted = restricts(outcome, inherited);
-  const isSchema = resource.schema !== undefined;
+  const isRestricted =
+    seesLess(outcome) || lacking.some((privilege) => !PRIVILEGE_TERMS[privilege].yieldsToRestrictions);
   const isRestrictedBelow =
-    isSchema && below.some((table) => restricts(table.outcome, outcome) || isDeniedOwnership(table, outcome));
+    resource.schema !== undefined &&
+    below.some((table) => seesLess(table.outcome) || lackingAt(table.resource, table.outcome, outcome).length > 0);
   const less = lacking.filter((privilege) => {
     const { yieldsToRestrictions, ownsSchemas } = PRIVILEGE_TERMS[privilege];
     return !(yieldsToRestrictions && (isRestricted || (ownsSchemas && isRestrictedBelow)));
