@@ -1,6 +1,6 @@
 import { nameProblem, resourceNameProblem } from '../kernel/name.js';
 import { type Node, nodeOf } from '../trino-rules/model/node.js';
-import { PRIVILEGE_TERMS, PRIVILEGES } from '../trino-rules/model/privilege.js';
+import { PRIVILEGE_TERMS, PRIVILEGES, type PrivilegeFamily } from '../trino-rules/model/privilege.js';
 import type { Question } from '../trino-rules/model/question.js';
 
 /** What the command line asks about a user; each option is the name of one thing. */
@@ -36,30 +36,29 @@ const ON_ROUTINES = { needs: ['catalog'], takes: ['schema', 'routine'] } as cons
 const ON_QUERIES = { needs: [], takes: ['of'] } as const;
 const ON_ENGINE = { needs: [], takes: [] } as const;
 
-function onRoutines(kind: 'function' | 'procedure', privilege: 'EXECUTE' | 'GRANT_EXECUTE'): Kind {
-  return { ...ON_ROUTINES, asks: (resource) => [{ about: 'routine', kind, resource, privilege }] };
-}
+const OF_FAMILY: Readonly<Record<PrivilegeFamily, Pick<Kind, 'needs' | 'takes'>>> = {
+  table: ON_TABLES,
+  schema: { needs: ['catalog'], takes: ['schema'] },
+  routine: ON_ROUTINES,
+  engine: ON_ENGINE,
+  acting: { needs: ['as'], takes: [] },
+};
 
 /** By what is asked for: the privileges of grants, and what else a rules file decides. */
 const KINDS: Readonly<Record<string, Kind>> = {
   ...Object.fromEntries(
     PRIVILEGES.map((privilege): [string, Kind] => [
       privilege,
-      { ...ON_TABLES, asks: (node, { column }) => [PRIVILEGE_TERMS[privilege].asks(node, column)] },
+      {
+        ...OF_FAMILY[PRIVILEGE_TERMS[privilege].family],
+        asks: (node, { column }) => [PRIVILEGE_TERMS[privilege].asks(node, column)],
+      },
     ]),
   ),
-  SCHEMA_OWNERSHIP: {
-    needs: ['catalog'],
-    takes: ['schema'],
-    asks: (resource) => [{ about: 'schema-ownership', resource }],
+  GRANT_EXECUTE_FUNCTION: {
+    ...ON_ROUTINES,
+    asks: (resource) => [{ about: 'routine', kind: 'function', resource, privilege: 'GRANT_EXECUTE' }],
   },
-  TABLE_OWNERSHIP: {
-    ...ON_TABLES,
-    asks: (resource, { column }) => [{ about: 'privilege', privilege: 'OWNERSHIP', resource, column }],
-  },
-  EXECUTE_FUNCTION: onRoutines('function', 'EXECUTE'),
-  GRANT_EXECUTE_FUNCTION: onRoutines('function', 'GRANT_EXECUTE'),
-  CALL_PROCEDURE: onRoutines('procedure', 'EXECUTE'),
   ENTER_CATALOG: {
     needs: ['catalog'],
     takes: [],
@@ -71,11 +70,8 @@ const KINDS: Readonly<Record<string, Kind>> = {
   EXECUTE_QUERIES: { ...ON_ENGINE, asks: () => [{ about: 'queries', right: 'execute' }] },
   VIEW_QUERIES: { ...ON_QUERIES, asks: (_, { of: owner }) => [{ about: 'queries', right: 'view', owner }] },
   KILL_QUERIES: { ...ON_QUERIES, asks: (_, { of: owner }) => [{ about: 'queries', right: 'kill', owner }] },
-  READ_SYSTEM_INFORMATION: { ...ON_ENGINE, asks: () => [{ about: 'system-information', right: 'read' }] },
-  WRITE_SYSTEM_INFORMATION: { ...ON_ENGINE, asks: () => [{ about: 'system-information', right: 'write' }] },
   IMPERSONATE: {
-    needs: ['as'],
-    takes: [],
+    ...OF_FAMILY.acting,
     asks: (_, { as: newUser = '' }) => [{ about: 'impersonation', newUser }],
   },
   SET_SESSION: {
