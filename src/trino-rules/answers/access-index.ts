@@ -1,8 +1,9 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { type Principal, principalText } from '../model/principal.js';
-import { type Node, nodeKey, nodeOf, parentOf, pathTo } from '../model/node.js';
+import { type Node, nodeKey, nodeOf, pathTo } from '../model/node.js';
 import { Principals } from '../model/principals.js';
 import { isOverRoutines, type Privilege, PRIVILEGE_TERMS } from '../model/privilege.js';
+import { whereRestricted } from '../model/restrictions.js';
 import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from '../model/snapshot.js';
 
 interface Entries {
@@ -106,12 +107,6 @@ export class AccessIndex {
 /** Whether policies on nodes that it is not held at can take it. */
 function yieldsElsewhere(privilege: Privilege): boolean {
   return isOverRoutines(privilege) || PRIVILEGE_TERMS[privilege].ownsSchemas;
-}
-
-/** Nodes where a policy on a node can change access beside those below it: on a table, the ownership of its schema. */
-export function whereRestricted(node: Node): Node[] {
-  const schema = node.table === undefined ? null : parentOf(node);
-  return schema === null ? [node] : [schema, node];
 }
 
 function onlyMember(principal: Exclude<Principal, { type: 'group' }>): Pick<SnapshotGroup, 'members' | 'engines'> {

@@ -2,8 +2,8 @@ import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { type GroupMember, type PolicyPrincipal, type Principal, principalText } from '../model/principal.js';
 import type { Node } from '../model/node.js';
 import { isOverRoutines } from '../model/privilege.js';
+import { whereRestricted } from '../model/restrictions.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../model/snapshot.js';
-import { whereRestricted } from './access-index.js';
 
 /** Changes that are not made yet. New grants and policies have ids of their own that no other has. */
 export interface Draft {

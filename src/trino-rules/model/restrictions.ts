@@ -1,4 +1,4 @@
-import { covers, isInTree, kindOf, nodeOf, type Node } from './node.js';
+import { covers, isInTree, kindOf, nodeOf, parentOf, type Node } from './node.js';
 import { isOverData } from './privilege.js';
 import type { SnapshotPolicy } from './snapshot.js';
 
@@ -20,4 +20,10 @@ export function restrictsTableOf(schema: Node, policy: SnapshotPolicy): boolean 
 export function isAroundCatalogOf(node: Node, { resource }: SnapshotPolicy): boolean {
   const { catalog } = node;
   return covers(resource, nodeOf({ catalog })) || (catalog !== undefined && resource.catalog === catalog);
+}
+
+/** Nodes where a policy on a node can change access beside those below it: on a table, the ownership of its schema. */
+export function whereRestricted(node: Node): Node[] {
+  const schema = node.table === undefined ? null : parentOf(node);
+  return schema === null ? [node] : [schema, node];
 }
