@@ -51,20 +51,16 @@ export function smallestChange(index: AccessIndex, principal: Principal, questio
   const then = decide(active, principal, question, known);
   if (isOpenSystem(resource)) return then.allowed ? activate : null;
   if (closedProblem(resource, snapshot.settings.metadataCatalog) !== null) return null;
-  const privileges = asked.privileges.slice(0, 1);
+  const { privileges } = asked;
   if (privileges.length === 0) return null;
   const isCarried = isKnown && then.grants.length > 0;
   if (!isCarried && holderProblem(privileges, principal) !== null) return null;
   const granting: Change[] = isCarried ? [] : [{ kind: 'grant', principal, resource, privileges }];
   // What ownership yields to shows where it is granted.
   const isYielding = isAboutData(question) && yieldsToRestrictions(question);
-  const given = isYielding ? [{ ...UNWRITTEN, principal, resource, privileges }] : [];
-  const owning = decide({ ...active, grants: [...active.grants, ...given] }, principal, question, known);
-  const excepting = inTheWay(isYielding ? owning : then, question).map(({ id }): Change => ({
-    kind: 'except',
-    policy: id,
-    principal,
-  }));
+  const owning = [...active.grants, { ...UNWRITTEN, principal, resource, privileges }];
+  const granted = isYielding ? decide({ ...active, grants: owning }, principal, question, known) : then;
+  const excepting = inTheWay(granted, question).map(({ id }): Change => ({ kind: 'except', policy: id, principal }));
   return [...activate, ...granting, ...excepting];
 }
 
