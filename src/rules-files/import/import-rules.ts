@@ -33,8 +33,8 @@ export interface Exclusion {
 
 /**
  * Grants, groups and policies that give these users what the rules give them, on every node that the rules name and in every catalog
- * that the settings name. Users who are alike become a group, by the name of the engine's group of exactly these where it has one. Never more access than the rules give; where grants cannot say the
- * same, less. A user who may not execute queries gets nothing.
+ * that the settings name. Users who are alike become a group, by the name of the engine's group of exactly these where it has one.
+ * Never more access than the rules give; where grants cannot say the same, less. A user who may not execute queries gets nothing.
  */
 export function importRules(
   { document, problemOf }: Pick<ListedRules, 'document' | 'problemOf'>,
@@ -55,23 +55,9 @@ export function importRules(
     const applying = rulesFor(user.name, document, patterns);
     const executing = applying.rules.queries.find(({ queryOwner }) => queryOwner === undefined);
     if (own.includes(null) || !executing?.allow.includes('execute')) continue;
-    const access = getOrInsert(accessByRules, [applying.key, ...own].join(' '), () => {
-      const reader = new OutcomeReader(applying.rules, patterns, (rule) => problemOf(rule) !== null);
-      // What is left out of a catalog cannot be given on everything.
-      const roots = own.length === 0 && isOpen({}, settings) ? [{ resource: {}, below: nodes }] : nodes;
-      const data = roots
-        .filter(({ resource }: NamedNode) => !own.includes(resource.catalog ?? null))
-        .map((node) => accessOf(outcomes(reader, user.name, node, engine.fresh)));
-      const named = nodes.flatMap(({ resource: { catalog } }) => catalog ?? []);
-      const catalogs = { named, fresh: engine.fresh };
-      const rights = new RightsReader(applying.rules, patterns, settings.metadataCatalog, catalogs);
-      const onRoutines = rights
-        .onRoutines(user.name, data)
-        .filter(({ resource }) =>
-          resource.catalog === undefined ? own.length === 0 : !own.includes(resource.catalog),
-        );
-      return [...data, { ...NOTHING, grants: [...onRoutines, ...rights.onEngine(user.name)] }];
-    });
+    const access = getOrInsert(accessByRules, [applying.key, ...own].join(' '), () =>
+      accessBy(applying.rules, user.name, own),
+    );
     getOrInsert(alike, JSON.stringify(access), () => ({ access, users: [] })).users.push(user);
   }
   const groups: SnapshotGroup[] = [];
@@ -91,6 +77,20 @@ export function importRules(
     for (const part of access) addRows(part, principal, members, { grants, policies });
   }
   return { users, groups, grants, policies, settings, at };
+
+  /** What rules give one user, without the excluded catalogs. */
+  function accessBy(rules: RulesDocument, user: string, without: readonly (string | null)[]): UserAccess[] {
+    const reader = new OutcomeReader(rules, patterns, (rule) => problemOf(rule) !== null);
+    // What is left out of a catalog cannot be given on everything.
+    const isIncluded = ({ resource: { catalog } }: { resource: Node }): boolean =>
+      catalog === undefined ? without.length === 0 : !without.includes(catalog);
+    const roots = without.length === 0 && isOpen({}, settings) ? [{ resource: {}, below: nodes }] : nodes;
+    const data = roots.filter(isIncluded).map((node) => accessOf(outcomes(reader, user, node, engine.fresh)));
+    const catalogs = { named: nodes.flatMap(({ resource: { catalog } }) => catalog ?? []), fresh: engine.fresh };
+    const rights = new RightsReader(rules, patterns, settings.metadataCatalog, catalogs);
+    const onRoutines = rights.onRoutines(user, data).filter(isIncluded);
+    return [...data, { ...NOTHING, grants: [...onRoutines, ...rights.onEngine(user)] }];
+  }
 }
 
 type OwnRules = Pick<
