@@ -1,8 +1,8 @@
 import { compile } from '../../src/trino-rules/compile/compile.js';
 import { aSnapshot } from '../support/snapshots/snapshot-builder.js';
+import { untilRulesInForce } from './loop/rules-in-force.js';
 import { runStatement } from './loop/statement.js';
-import { emptyRules } from './running/config-map.js';
-import { until } from './running/until.js';
+import { editRules, emptyRules } from './running/config-map.js';
 import { kubectlOf, openStack } from './stack.js';
 
 const stack = openStack(process.env);
@@ -22,12 +22,10 @@ interface Page {
 describe('killing the queries of others, on the engine', () => {
   beforeAll(async () => {
     const granted = aSnapshot().user('ana').may('KILL_QUERIES', { engine: true }).user('bo').may('SELECT', 'tpch');
-    const { text } = compile(granted.user('cy').may('SELECT', 'tpch').snapshot());
-    const patch = `--patch=${JSON.stringify({ data: { 'rules.json': text } })}`;
-    await kubectlOf(stack)('patch', 'configmap', 'trino-access-control', '--namespace=engine', '--type=merge', patch);
-    await until('the rules are in force', 30_000, async () =>
-      (await asked('ana', 'SELECT 1')).kind === 'rows' ? true : undefined,
-    );
+    const snapshot = granted.user('cy').may('SELECT', 'tpch').snapshot();
+    const { text } = compile(snapshot);
+    await editRules(kubectlOf(stack), text);
+    await untilRulesInForce(text, (sql) => asked(snapshot.settings.ownAccount, sql));
   });
   afterEach(() => Promise.all(running.splice(0).map((end) => end())));
   afterAll(() => emptyRules(kubectlOf(stack)));

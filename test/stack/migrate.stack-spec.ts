@@ -3,10 +3,10 @@ import { join } from 'node:path';
 
 import { readUsers } from '../../src/commands/users-file.js';
 import { BuiltCheckout, shellBlocks } from '../support/service/built-checkout.js';
+import { untilRulesInForce } from './loop/rules-in-force.js';
 import { runStatement, type Answer } from './loop/statement.js';
 import { startEngine } from './running/engine.js';
 import { Processes } from './running/processes.js';
-import { until } from './running/until.js';
 import { openStack } from './stack.js';
 
 const BLOCKS = shellBlocks(readFileSync('docs/migrate.md', 'utf8'));
@@ -87,11 +87,7 @@ describe('the walk in docs/migrate.md, on an engine that reads the file and its 
     expect(outputs.join('')).toContain('nobody gains or loses anything, of the 4 accounts');
 
     const published = readFileSync(join(rulesFolder, 'rules.json'), 'utf8');
-    const marker = /grantline_rules_\w+/.exec(published)?.[0] ?? '';
-    await until('the engine runs the published rules', 60_000, async () => {
-      const answer = await ask('grantline', `SET SESSION ${marker} = true`);
-      return answer.kind === 'failed' && answer.errorName === 'INVALID_SESSION_PROPERTY' ? true : undefined;
-    });
+    await untilRulesInForce(published, (sql) => ask('grantline', sql));
     const after = await answers();
     expect(after.filter((each, i) => JSON.stringify(each) !== JSON.stringify(before[i]))).toEqual([]);
   });

@@ -4,9 +4,9 @@ import { compile } from '../../src/trino-rules/compile/compile.js';
 import { PRIVILEGE_TERMS, type Privilege } from '../../src/trino-rules/model/privilege.js';
 import { checkRules } from '../../src/trino-rules/verify/check.js';
 import { at, aSnapshot } from '../support/snapshots/snapshot-builder.js';
+import { untilRulesInForce } from './loop/rules-in-force.js';
 import { type Answer, runStatement } from './loop/statement.js';
 import { editRules, emptyRules } from './running/config-map.js';
-import { until } from './running/until.js';
 import { kubectlOf, openStack } from './stack.js';
 
 const stack = openStack(process.env);
@@ -72,13 +72,10 @@ function refusedBy(user: string, privilege: Privilege, path: string): string[] |
 
 describe('an owner, on the engine', () => {
   beforeAll(async () => {
-    const { text, hash } = compile(snapshot);
+    const { text } = compile(snapshot);
     expect(checkRules(text, snapshot)).toEqual([]);
     await editRules(kubectl, text);
-    await until('the rules are in force', 60_000, async () => {
-      const answer = await ask(snapshot.settings.ownAccount, `SET SESSION grantline_rules_${hash} = true`);
-      return answer.kind === 'failed' && answer.errorName === 'INVALID_SESSION_PROPERTY' ? true : undefined;
-    });
+    await untilRulesInForce(text, (sql) => ask(snapshot.settings.ownAccount, sql));
   });
   beforeEach(async () => {
     const rows = `SELECT * FROM (VALUES (1, 'x'), (2, 'y')) AS t (id, card)`;

@@ -4,6 +4,7 @@ import { compile } from '../../src/trino-rules/compile/compile.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import { checkRules } from '../../src/trino-rules/verify/check.js';
 import { aSnapshot } from '../support/snapshots/snapshot-builder.js';
+import { untilRulesInForce } from './loop/rules-in-force.js';
 import { type Answer, runStatement } from './loop/statement.js';
 import { editRules, emptyRules } from './running/config-map.js';
 import { until } from './running/until.js';
@@ -36,11 +37,12 @@ async function answered(user: string, sql: string, answer: (answer: Answer) => b
 const isRows = ({ kind }: Answer): boolean => kind === 'rows';
 const isDenied = (found: Answer): boolean => found.kind === 'failed' && found.errorName === 'PERMISSION_DENIED';
 
-/** Proves the rules of a snapshot, and publishes them. */
+/** Proves the rules of a snapshot, and publishes them until the engine uses them. */
 async function publish(snapshot: Snapshot): Promise<void> {
   const { text } = compile(snapshot);
   expect(checkRules(text, snapshot)).toEqual([]);
   await editRules(kubectl, text);
+  await untilRulesInForce(text, (sql) => ask(snapshot.settings.ownAccount, sql));
 }
 
 const readers = () =>

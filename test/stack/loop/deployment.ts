@@ -7,6 +7,7 @@ import type { Grantline } from '../running/grantline.js';
 import { serviceToken } from '../running/identity-provider.js';
 import { until } from '../running/until.js';
 import { kubectlOf, type Stack } from '../stack.js';
+import { untilRulesInForce } from './rules-in-force.js';
 import { runStatement, type Answer, type Family } from './statement.js';
 
 export const ADMINISTRATOR = 'ada';
@@ -106,18 +107,9 @@ export class Deployment {
     return editRules(kubectlOf(this.stack), text);
   }
 
-  /**
-   * Waits until the engine runs the rules that the ConfigMap holds. Each version lets the service account set a property of
-   * its own name, which no engine has: only then is the answer that there is no such property.
-   */
+  /** Waits until the engine runs the rules that the ConfigMap holds. */
   async untilLive(): Promise<void> {
-    const rules = (await this.configMap()).data['rules.json'] ?? '';
-    const property = /grantline_rules_\w+/.exec(rules)?.[0];
-    if (property === undefined) throw new Error('the published rules carry no mark of their version');
-    await until('the engine runs the published rules', 60_000, async () => {
-      const answer = await this.onEngine(`SET SESSION ${property} = true`);
-      return answer.kind === 'failed' && answer.errorName === 'INVALID_SESSION_PROPERTY' ? true : undefined;
-    });
+    await untilRulesInForce((await this.configMap()).data['rules.json'] ?? '', (sql) => this.onEngine(sql));
   }
 
   /** Waits until the service reports that the engine uses the last published version. */
