@@ -1,11 +1,19 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn, IsOptional, Matches } from 'class-validator';
+import { principalNameProblem } from '../kernel/name.js';
 import { INTEGER, MOMENT, NULLABLE_TEXT, PageResponse } from '../platform/api-fields.js';
 import { BigPageQuery } from '../platform/page.dto.js';
-import { FieldRule, momentProblem } from '../platform/validation.js';
-import { AUDIT_EVENTS, type AuditEvent, type AuditEventName, type AuditFilter } from './domain/audit-event.js';
+import { absentOr, FieldRule, momentProblem } from '../platform/validation.js';
+import {
+  AUDIT_EVENTS,
+  AUDIT_SUBJECTS,
+  type AuditEvent,
+  type AuditEventName,
+  type AuditFilter,
+  type AuditSubjectType,
+} from './domain/audit-event.js';
 
-const optionalMoment = (value: unknown): string | null => (value === undefined ? null : momentProblem(value));
+const SUBJECT = new RegExp(`^(${AUDIT_SUBJECTS.join('|')}):([^\\0]{1,512})$`, 's');
 
 export class AuditQuery extends BigPageQuery {
   @ApiPropertyOptional({ enum: AUDIT_EVENTS })
@@ -14,19 +22,30 @@ export class AuditQuery extends BigPageQuery {
   event?: AuditEventName;
 
   @ApiPropertyOptional({
-    pattern: '^[a-zA-Z0-9_]{1,64}$',
+    type: String,
+    minLength: 1,
+    maxLength: 128,
     description: 'The actor or the subject: the id of an account, or its name in any case.',
   })
-  @IsOptional()
-  @Matches(/^[a-zA-Z0-9_]{1,64}$/, { message: 'must be an id or a username' })
+  @FieldRule(absentOr(principalNameProblem))
   user?: string;
 
+  @ApiPropertyOptional({
+    type: String,
+    pattern: `^(${AUDIT_SUBJECTS.join('|')}):[^\\u0000]{1,512}$`,
+    example: 'group:3',
+    description: 'The type and the id of the subject, as events show them.',
+  })
+  @IsOptional()
+  @Matches(SUBJECT, { message: `must be ${AUDIT_SUBJECTS.join(', ')}, with an id: group:3` })
+  subject?: string;
+
   @ApiPropertyOptional({ format: 'date-time', description: 'Inclusive.' })
-  @FieldRule(optionalMoment)
+  @FieldRule(absentOr(momentProblem))
   from?: string;
 
   @ApiPropertyOptional({ format: 'date-time', description: 'Exclusive.' })
-  @FieldRule(optionalMoment)
+  @FieldRule(absentOr(momentProblem))
   to?: string;
 }
 
@@ -36,7 +55,7 @@ class AuditActorResponse {
 }
 
 class AuditSubjectResponse {
-  @ApiProperty({ example: 'user' }) type!: string;
+  @ApiProperty({ enum: AUDIT_SUBJECTS }) type!: AuditSubjectType;
   @ApiProperty() id!: string;
   @ApiProperty(NULLABLE_TEXT) name!: string | null;
 }
@@ -61,10 +80,12 @@ export class AuditEventResponse {
 export class AuditPage extends PageResponse(AuditEventResponse) {}
 
 /** A user of digits only is an id: usernames of digits only are found by their id too. */
-export function toFilter({ event, user, from, to }: AuditQuery): AuditFilter {
+export function toFilter({ event, user, subject, from, to }: AuditQuery): AuditFilter {
+  const [, type = '', id = ''] = SUBJECT.exec(subject ?? '') ?? [];
   return {
     event: event ?? null,
     user: user === undefined ? null : /^[1-9][0-9]{0,8}$/.test(user) ? Number(user) : user,
+    subject: subject === undefined ? null : { type, id },
     from: from === undefined ? null : new Date(from),
     to: to === undefined ? null : new Date(to),
   };

@@ -5,6 +5,7 @@ import { type Page, pageOf, type PageRequest } from '../kernel/page.js';
 import { Log } from '../platform/log.js';
 import { Settings } from '../platform/settings.js';
 import {
+  ANY_EVENT,
   type AuditEntry,
   type AuditEvent,
   type AuditEventName,
@@ -52,12 +53,12 @@ export class AuditService {
 
   /** When such an event was last recorded; null: never, or AUDIT_RETENTION_DAYS ago. */
   async lastOf(event: AuditEventName): Promise<Date | null> {
-    const [last] = await this.store.page({ event, user: null, from: null, to: null }, null, 1);
+    const [last] = await this.store.page({ ...ANY_EVENT, event }, null, 1);
     return last?.at ?? null;
   }
 
   /** Newest first. */
-  async page(filter: AuditFilter, { limit, after }: PageRequest): Promise<Page<AuditEvent>> {
-    return pageOf(await this.store.page(filter, after, limit + 1), limit, (event) => event.id);
+  async page(filter: Partial<AuditFilter>, { limit, after }: PageRequest): Promise<Page<AuditEvent>> {
+    return pageOf(await this.store.page({ ...ANY_EVENT, ...filter }, after, limit + 1), limit, (event) => event.id);
   }
 }

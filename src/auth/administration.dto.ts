@@ -2,8 +2,8 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsBoolean, IsIn, IsOptional, ValidateIf } from 'class-validator';
 import { INTEGER, MOMENT, NULLABLE_MOMENT, NULLABLE_TEXT, PageResponse, TEXTS } from '../platform/api-fields.js';
-import { PageQuery } from '../platform/page.dto.js';
-import { FieldRule, TextRule, WITHOUT_NUL } from '../platform/validation.js';
+import { PageQuery, SearchText } from '../platform/page.dto.js';
+import { FieldRule, TextRule } from '../platform/validation.js';
 import { accountNameProblem } from '../users/domain/account-name.js';
 import {
   type Account,
@@ -29,13 +29,7 @@ const NAME = {
 };
 
 export class UserQuery extends PageQuery {
-  @ApiPropertyOptional({
-    maxLength: 254,
-    pattern: WITHOUT_NUL,
-    description: 'Part of the username or the e-mail address, in any case.',
-  })
-  @IsOptional()
-  @TextRule(searchProblem)
+  @SearchText('Part of the username or the e-mail address, in any case.')
   q?: string;
 
   @ApiPropertyOptional({ enum: ROLES })
@@ -147,10 +141,6 @@ export function toNewUserResponse({ account, isEmailTaken, oneTimePassword }: Ma
 
 export function toNewUser({ username, email, role, one_time_password }: NewUserDto): NewUser {
   return { username, email: email ?? null, role: role ?? 'user', withOneTimePassword: one_time_password === true };
-}
-
-function searchProblem(text: string): string | null {
-  return text.length > 254 || text.includes('\0') ? 'must be a text of at most 254 characters, without NUL' : null;
 }
 
 export function toFilter({ q, role, is_active, source }: UserQuery): UserFilter {

@@ -1,28 +1,25 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { ArrayMaxSize, ArrayNotEmpty, IsArray, IsIn, IsOptional } from 'class-validator';
+import { ArrayMaxSize, ArrayNotEmpty, IsArray, IsIn } from 'class-validator';
 import { INTEGER, MOMENT, NULLABLE_MOMENT, NULLABLE_TEXT, PageResponse, TEXTS } from '../platform/api-fields.js';
-import { PageQuery } from '../platform/page.dto.js';
-import { FieldRule, idProblem, momentProblem, NestedArray, NestedObject, WITHOUT_NUL } from '../platform/validation.js';
-import { misplacedField, NODE_KINDS, type NamedNode, type NodeKind } from '../trino-rules/model/node.js';
+import {
+  absentOr,
+  FieldRule,
+  idProblem,
+  momentProblem,
+  NestedArray,
+  NestedObject,
+  WITHOUT_NUL,
+} from '../platform/validation.js';
+import type { NamedNode } from '../trino-rules/model/node.js';
 import type { NamedPolicyPrincipal } from '../trino-rules/model/principal.js';
 import { orderedPrivileges, PRIVILEGES, type Privilege } from '../trino-rules/model/privilege.js';
 import { descriptionProblem } from './domain/description.js';
 import { type Grant, GRANT_STATES, type GrantFilter, type GrantState, type NewGrant, stateOf } from './domain/grant.js';
-import {
-  parseSubject,
-  SUBJECT,
-  SUBJECT_ANSWER,
-  SUBJECT_PARAMETER,
-  SubjectDto,
-  subjectParameterProblem,
-  toSubject,
-} from './principal.dto.js';
+import { SUBJECT, SUBJECT_ANSWER, SubjectDto, toSubject } from './principal.dto.js';
+import { EntryQuery, toEntryFilter } from './entry-filter.dto.js';
 import { RESOURCE, RESOURCE_ANSWER, ResourceDto, toNode } from './resource.dto.js';
-
-const absentOr = (rule: (value: unknown) => string | null) => (value: unknown) =>
-  value === undefined ? null : rule(value);
 
 export class GrantDto {
   @ApiProperty({ type: Object, ...SUBJECT })
@@ -84,45 +81,15 @@ export class GrantBatchDto {
   revoke: number[] = [];
 }
 
-export class GrantQuery extends PageQuery {
-  @ApiPropertyOptional(SUBJECT_PARAMETER)
-  @FieldRule(absentOr(subjectParameterProblem))
-  principal?: string;
-
-  @ApiPropertyOptional({ type: String })
-  @FieldRule(absentOr(oneText))
-  catalog?: string;
-
-  @ApiPropertyOptional({ type: String })
-  @FieldRule(absentOr(oneText))
-  schema?: string;
-
-  @ApiPropertyOptional({ type: String })
-  @FieldRule(absentOr(oneText))
-  table?: string;
-
-  @ApiPropertyOptional({ type: String })
-  @FieldRule(absentOr(oneText))
-  routine?: string;
-
-  @ApiPropertyOptional({ type: Boolean, enum: [true], description: 'On the engine itself.' })
-  @Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value))
-  @FieldRule<GrantQuery>((_, query) => besideProblem('engine', query))
-  engine?: true;
-
-  @ApiPropertyOptional({ ...SUBJECT_PARAMETER, description: 'On acting as these.' })
-  @FieldRule<GrantQuery>((text, query) => absentOr(subjectParameterProblem)(text) ?? besideProblem('as', query))
-  as?: string;
-
-  @ApiPropertyOptional({ enum: NODE_KINDS, description: 'The kind of node that the grant names.' })
-  @IsOptional()
-  @IsIn(NODE_KINDS, { message: `must be ${NODE_KINDS.join(', ')}` })
-  level?: NodeKind;
-
+export class GrantQuery extends EntryQuery {
   @ApiPropertyOptional({ enum: GRANT_STATES, default: 'live' })
   @Transform(({ value }: { value: unknown }) => value ?? 'live')
   @IsIn(GRANT_STATES, { message: `must be ${GRANT_STATES.join(', ')}` })
   state: GrantState = 'live';
+
+  @ApiPropertyOptional({ format: 'date-time', description: 'Those that expire, earlier than this.' })
+  @FieldRule(absentOr(momentProblem))
+  expires_before?: string;
 }
 
 export class ActorResponse {
@@ -171,24 +138,12 @@ export function toNewGrant({ principal, resource, privileges, expires_at, descri
   };
 }
 
-export function toGrantFilter({ principal, as, engine, level, state, ...names }: GrantQuery): GrantFilter {
-  const { catalog = null, schema = null, table = null, routine = null } = names;
+export function toGrantFilter({ state, expires_before, ...query }: GrantQuery): GrantFilter {
   return {
-    principal: principal === undefined ? null : parseSubject(principal),
-    ...{ catalog, schema, table, routine },
-    kind: level ?? (engine === true ? 'engine' : null),
-    as: as === undefined ? null : parseSubject(as),
+    ...toEntryFilter(query),
     state,
+    expiresBefore: expires_before === undefined ? null : new Date(expires_before),
   };
-}
-
-/** A filter by the engine, or by acting as others, that no grant could pass with the other filters. */
-function besideProblem(field: 'engine' | 'as', { engine, as, catalog, schema, table, routine }: GrantQuery) {
-  if (field === 'engine' ? engine === undefined : as === undefined) return null;
-  const other = { engine, as, catalog, schema, table, routine };
-  const problem = misplacedField(other);
-  if (problem === null) return null;
-  return problem.field === field ? problem.message : `cannot be given beside ${problem.field}`;
 }
 
 export function toGrantResponse(grant: Grant, now: Date, warnings: readonly string[] = []): GrantResponse {
@@ -206,9 +161,4 @@ export function toGrantResponse(grant: Grant, now: Date, warnings: readonly stri
     revoked_at: grant.revokedAt?.toISOString() ?? null,
     ...(warnings.length === 0 ? {} : { warnings: [...warnings] }),
   };
-}
-
-/** A query parameter that is given once. PostgreSQL text has no NUL. */
-function oneText(value: unknown): string | null {
-  return typeof value === 'string' && !value.includes('\0') ? null : 'must be given once, without NUL';
 }

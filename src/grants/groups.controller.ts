@@ -5,7 +5,7 @@ import type { AuditContext } from '../audit/domain/audit-event.js';
 import { mapPage } from '../kernel/page.js';
 import { AdministratorsOnly, CurrentAuditContext } from '../platform/access.js';
 import { ApiRoute, NoContent } from '../platform/openapi.js';
-import { NamePageQuery, PageQuery } from '../platform/page.dto.js';
+import { NamePageQuery } from '../platform/page.dto.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
 import type { GroupMember } from '../trino-rules/model/principal.js';
 import { WRITE_REFUSALS } from './grants.dto.js';
@@ -13,9 +13,11 @@ import {
   GroupChangeDto,
   GroupDto,
   GroupPageResponse,
+  GroupQuery,
   GroupResponse,
   MemberPageResponse,
   toGroupChange,
+  toGroupFilter,
   toGroupResponse,
   toMemberResponse,
 } from './groups.dto.js';
@@ -32,8 +34,8 @@ export class GroupsController {
   @ApiRoute('listGroups', 'Groups, a page at a time')
   @Get()
   @ApiOkResponse({ type: GroupPageResponse })
-  async list(@Query() page: PageQuery): Promise<GroupPageResponse> {
-    return mapPage(await this.groups.list(page), toGroupResponse);
+  async list(@Query() query: GroupQuery): Promise<GroupPageResponse> {
+    return mapPage(await this.groups.list(toGroupFilter(query), query), toGroupResponse);
   }
 
   @ApiRoute('createGroup', 'Make a group', 'busy', 'name_taken')

@@ -1,9 +1,11 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { principalNameProblem } from '../kernel/name.js';
 import { INTEGER, MOMENT, NULLABLE_TEXT, PageResponse } from '../platform/api-fields.js';
-import { FieldRule, WITHOUT_NUL } from '../platform/validation.js';
+import { PageQuery, SearchText } from '../platform/page.dto.js';
+import { absentOr, FieldRule, WITHOUT_NUL } from '../platform/validation.js';
 import { descriptionProblem } from './domain/description.js';
-import type { Group, GroupChange, Member } from './domain/group.js';
+import type { Group, GroupChange, GroupFilter, Member } from './domain/group.js';
+import { MEMBER_TEXT, memberParameterProblem, parseMember } from './principal.dto.js';
 
 const NAME = {
   type: String,
@@ -34,6 +36,15 @@ export class GroupChangeDto {
   description?: string | null;
 }
 
+export class GroupQuery extends PageQuery {
+  @SearchText('Part of the name, in any case.')
+  q?: string;
+
+  @ApiPropertyOptional({ ...MEMBER_TEXT.schema, description: `Whose groups: ${MEMBER_TEXT.description}` })
+  @FieldRule(absentOr(memberParameterProblem))
+  member?: string;
+}
+
 export class GroupResponse {
   @ApiProperty(INTEGER) id!: number;
   @ApiProperty() name!: string;
@@ -53,6 +64,10 @@ export class MemberResponse {
 }
 
 export class MemberPageResponse extends PageResponse(MemberResponse) {}
+
+export function toGroupFilter({ q, member }: GroupQuery): GroupFilter {
+  return { text: q ?? null, member: member === undefined ? null : parseMember(member) };
+}
 
 export function toGroupChange({ name, description }: GroupChangeDto): GroupChange {
   return { ...(name === undefined ? {} : { name }), ...(description === undefined ? {} : { description }) };

@@ -8,7 +8,7 @@ import type { GroupMember } from '../trino-rules/model/principal.js';
 import { AccessWritesService } from './access-writes.service.js';
 import { AdmissionService } from './admission.service.js';
 import { groupEvent, memberDetails } from './domain/audit-details.js';
-import { type Group, type GroupChange, GroupStore, type Member } from './domain/group.js';
+import { type Group, type GroupChange, type GroupFilter, GroupStore, type Member } from './domain/group.js';
 
 /** Groups and their members. */
 @Injectable()
@@ -62,8 +62,8 @@ export class GroupsService {
     return found(await this.store.find(id));
   }
 
-  list(page: PageRequest): Promise<Page<Group>> {
-    return this.store.list(page);
+  list(filter: GroupFilter, page: PageRequest): Promise<Page<Group>> {
+    return this.store.list(filter, page);
   }
 
   /** @throws Refused `not_found` */

@@ -5,8 +5,8 @@ import type { AuditContext } from '../audit/domain/audit-event.js';
 import { mapPage } from '../kernel/page.js';
 import { AdministratorsOnly, CurrentAuditContext } from '../platform/access.js';
 import { ApiRoute, NoContent } from '../platform/openapi.js';
-import { PageQuery } from '../platform/page.dto.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
+import { EntryQuery, toEntryFilter } from './entry-filter.dto.js';
 import { WRITE_REFUSALS } from './grants.dto.js';
 import { PolicyDto, PolicyPageResponse, PolicyResponse, toNewPolicy, toPolicyResponse } from './policies.dto.js';
 import { PoliciesService } from './policies.service.js';
@@ -21,8 +21,9 @@ export class PoliciesController {
   @ApiRoute('listPolicies', 'Policies, a page at a time')
   @Get()
   @ApiOkResponse({ type: PolicyPageResponse })
-  async list(@Query() page: PageQuery): Promise<PolicyPageResponse> {
-    return mapPage(await this.policies.list(page), (policy) => toPolicyResponse(policy));
+  async list(@Query() query: EntryQuery): Promise<PolicyPageResponse> {
+    const page = await this.policies.list(toEntryFilter(query), query);
+    return mapPage(page, (policy) => toPolicyResponse(policy));
   }
 
   @ApiRoute('createPolicy', 'Make a row filter, a mask, a hidden column or a deny', 'mask_conflict', ...WRITE_REFUSALS)

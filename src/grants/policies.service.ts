@@ -7,6 +7,7 @@ import type { Page, PageRequest } from '../kernel/page.js';
 import { AccessWritesService } from './access-writes.service.js';
 import { actedAs, AdmissionService } from './admission.service.js';
 import { policyEvent } from './domain/audit-details.js';
+import type { EntryFilter } from './domain/entry-filter.js';
 import { type NewPolicy, type Policy, PolicyStore } from './domain/policy.js';
 
 /** Policies, which restrict access: row filters, column masks, hidden columns, denies. */
@@ -53,8 +54,8 @@ export class PoliciesService {
     return found(await this.store.find(id));
   }
 
-  list(page: PageRequest): Promise<Page<Policy>> {
-    return this.store.list(page);
+  list(filter: EntryFilter, page: PageRequest): Promise<Page<Policy>> {
+    return this.store.list(filter, page);
   }
 
   private async written(

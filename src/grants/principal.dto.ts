@@ -2,7 +2,7 @@ import { IsIn } from 'class-validator';
 import { decimal } from '../kernel/decimal.js';
 import { principalNameProblem } from '../kernel/name.js';
 import { FieldRule, idProblem } from '../platform/validation.js';
-import type { PolicyPrincipal, Principal } from '../trino-rules/model/principal.js';
+import type { GroupMember, PolicyPrincipal, Principal } from '../trino-rules/model/principal.js';
 
 const TYPES = ['user', 'group', 'engine'] as const;
 const SUBJECT_TYPES = [...TYPES, 'everyone'] as const;
@@ -84,6 +84,12 @@ export function parseSubject(text: string): PolicyPrincipal | null {
   return text === 'everyone' ? { type: text } : parsePrincipal(text);
 }
 
+/** Parses a member of a group: `12`, a user's id, or `engine:NAME`; null: none of these. */
+export function parseMember(text: string): GroupMember | null {
+  const member = parsePrincipal(text.startsWith('engine:') ? text : `user:${text}`);
+  return member === null || member.type === 'group' ? null : member;
+}
+
 /** Of principals as text, in JSON Schema. */
 export const PRINCIPAL_PATTERNS = {
   row: '(user|group):[0-9]{1,10}',
@@ -101,6 +107,15 @@ export const SUBJECT_PARAMETER = {
   pattern: `^(${PRINCIPAL_PATTERNS.row}|${PRINCIPAL_PATTERNS.engine}|everyone)$`,
   description: '`user:12`, `group:3`, `engine:NAME` or `everyone`.',
 };
+
+export const MEMBER_TEXT = {
+  schema: { type: 'string', pattern: `^([0-9]{1,10}|${PRINCIPAL_PATTERNS.engine})$` },
+  description: "A user's id, or `engine:NAME`.",
+} as const;
+
+export function memberParameterProblem(text: unknown): string | null {
+  return parameterProblem(text, parseMember, "must be a user's id or engine:NAME");
+}
 
 export function principalParameterProblem(text: unknown): string | null {
   return parameterProblem(text, parsePrincipal, 'must be user:ID, group:ID or engine:NAME');

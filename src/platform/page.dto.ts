@@ -4,6 +4,7 @@ import { Transform } from 'class-transformer';
 import { IsArray, IsInt, IsOptional, Max, Min } from 'class-validator';
 import { decimal } from '../kernel/decimal.js';
 import { keyOfCursor, type NamePageRequest, namesOfCursor, type PageRequest } from '../kernel/page.js';
+import { TextRule, WITHOUT_NUL } from './validation.js';
 
 /** A number of a query, which is text there; what is no number in decimal digits fails as NaN. */
 export function DecimalText(): PropertyDecorator {
@@ -18,6 +19,17 @@ export function Limit(most: number, fallback: number): PropertyDecorator {
     IsInt({ message: 'must be a whole number' }),
     Min(1, { message: 'must be at least 1' }),
     Max(most, { message: `must be at most ${most}` }),
+  );
+}
+
+/** `?q=`: what the items of a list contain. */
+export function SearchText(description: string): PropertyDecorator {
+  return applyDecorators(
+    ApiPropertyOptional({ type: String, maxLength: 254, pattern: WITHOUT_NUL, description }),
+    IsOptional(),
+    TextRule((text) =>
+      text.length > 254 || text.includes('\0') ? 'must be a text of at most 254 characters, without NUL' : null,
+    ),
   );
 }
 

@@ -27,6 +27,10 @@ export function FieldRule<T extends object>(problemOf: FieldProblem<T>, name = '
   });
 }
 
+/** The rule of a field that can be left out. */
+export const absentOr = (rule: (value: unknown) => string | null) => (value: unknown) =>
+  value === undefined ? null : rule(value);
+
 /** An object with rules of its own; never null, never a list. */
 export function NestedObject(type: () => new () => object): PropertyDecorator {
   return applyDecorators(IsObject({ message: 'must be an object' }), ValidateNested(), Type(type));

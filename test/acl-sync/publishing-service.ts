@@ -43,7 +43,7 @@ export class PublishingService {
   readonly sync = async () => (await this.admin.post(`${ACL}/sync`)).body;
   readonly status = async () => (await this.admin.get(`${ACL}/status`)).body;
   readonly audited = async (event: AuditEventName) => {
-    const events = { event, user: null, from: null, to: null };
+    const events = { event };
     return (await this.service.app.get(AuditService).page(events, { limit: 200, after: null })).items;
   };
 }

@@ -20,9 +20,7 @@ describe('groups', () => {
   const idOf = (path: string) => Number(path.split('/').at(-1));
   const names = ({ body }: Answer) => (body?.['items'] as { name: string }[]).map(({ name }) => name);
   const audited = async (event: AuditEventName, path: string) => {
-    const { items } = await service.app
-      .get(AuditService)
-      .page({ event, user: null, from: null, to: null }, { limit: 200, after: null });
+    const { items } = await service.app.get(AuditService).page({ event }, { limit: 200, after: null });
     return items.filter(({ subject }) => subject?.type === 'group' && subject.id === String(idOf(path)));
   };
 

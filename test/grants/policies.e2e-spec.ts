@@ -88,9 +88,7 @@ describe('policies', () => {
       changed_at: '2026-11-20T12:01:00.000Z',
     });
     expect(changed.body).not.toHaveProperty('expression');
-    const { items } = await service.app
-      .get(AuditService)
-      .page({ event: 'policy_changed', user: null, from: null, to: null }, { limit: 1, after: null });
+    const { items } = await service.app.get(AuditService).page({ event: 'policy_changed' }, { limit: 1, after: null });
     expect(items[0]).toMatchObject({ subject: { id: String(body?.['id']) }, details: { kind: 'hidden_column' } });
   });
 

@@ -50,9 +50,12 @@ export interface AuditActor {
   username: string;
 }
 
+export const AUDIT_SUBJECTS = ['user', 'session', 'group', 'grant', 'policy', 'publication', 'principal'] as const;
+export type AuditSubjectType = (typeof AUDIT_SUBJECTS)[number];
+
 /** The object of the action. `name` is for display: its name at that time. */
 export interface AuditSubject {
-  type: 'user' | 'session' | 'group' | 'grant' | 'policy' | 'publication' | 'principal';
+  type: AuditSubjectType;
   id: string;
   name: string | null;
 }
@@ -82,15 +85,19 @@ export function userSubject(account: { id: number; username: string }): AuditSub
   return { type: 'user', id: String(account.id), name: account.username };
 }
 
+/** Which events. Null: any. */
 export interface AuditFilter {
   event: AuditEventName | null;
   /** The actor or the subject: an account's id, or its name in any case. */
   user: number | string | null;
+  subject: { type: string; id: string } | null;
   /** Inclusive. */
   from: Date | null;
   /** Exclusive. */
   to: Date | null;
 }
+
+export const ANY_EVENT: AuditFilter = { event: null, user: null, subject: null, from: null, to: null };
 
 /**
  * A point in the trail, ordered by the database, because the clocks of replicas differ. Opaque outside of the store.

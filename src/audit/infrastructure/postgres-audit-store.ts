@@ -40,7 +40,8 @@ export class PostgresAuditStore extends AuditStore {
     );
   }
 
-  override page({ event, user, from, to }: AuditFilter, after: number | null, limit: number): Promise<AuditEvent[]> {
+  override page(filter: AuditFilter, after: number | null, limit: number): Promise<AuditEvent[]> {
+    const { event, user, subject, from, to } = filter;
     return this.session.manager.query<AuditEvent[]>(
       `${SELECT_EVENTS}
        WHERE ($1::bigint IS NULL OR e.id < $1) AND ($2::text IS NULL OR e.event = $2)
@@ -48,8 +49,12 @@ export class PostgresAuditStore extends AuditStore {
          AND ($5::integer IS NULL OR e.actor_id = $5 OR (e.subject_type = 'user' AND e.subject_id = $5::text))
          AND ($6::text IS NULL
            OR lower($6) IN (lower(e.actor_name), CASE e.subject_type WHEN 'user' THEN lower(e.subject_name) END))
-       ORDER BY e.id DESC LIMIT $7`,
-      [after, event, from, to, typeof user === 'number' ? user : null, typeof user === 'string' ? user : null, limit],
+         AND ($7::text IS NULL OR (e.subject_type = $7 AND e.subject_id = $8))
+       ORDER BY e.id DESC LIMIT $9`,
+      [
+        ...[after, event, from, to, typeof user === 'number' ? user : null, typeof user === 'string' ? user : null],
+        ...[subject?.type ?? null, subject?.id ?? null, limit],
+      ],
     );
   }
 

@@ -1,7 +1,8 @@
 import type { Page, PageRequest } from '../../kernel/page.js';
 import type { NamedPolicyPrincipal, PolicyPrincipal } from '../../trino-rules/model/principal.js';
 import type { Privilege } from '../../trino-rules/model/privilege.js';
-import type { NamedNode, Node, NodeKind } from '../../trino-rules/model/node.js';
+import type { NamedNode, Node } from '../../trino-rules/model/node.js';
+import { ANY_ENTRY, type EntryFilter } from './entry-filter.js';
 
 /** The account that made a change; null: the command line. */
 export type Actor = { id: number; name: string } | null;
@@ -44,29 +45,14 @@ export interface RevokeOutcome {
 export const GRANT_STATES = ['live', 'expired', 'revoked', 'all'] as const;
 export type GrantState = (typeof GRANT_STATES)[number];
 
-/** Null: any. */
-export interface GrantFilter {
-  principal: PolicyPrincipal | null;
-  catalog: string | null;
-  schema: string | null;
-  table: string | null;
-  routine: string | null;
-  /** Of the node. */
-  kind: NodeKind | null;
-  as: PolicyPrincipal | null;
+export interface GrantFilter extends EntryFilter {
   state: GrantState;
+  /** Exclusive; null: whenever, and never. */
+  expiresBefore: Date | null;
 }
 
 /** Of grants on any node to anybody. */
-export const ANY_GRANT: Omit<GrantFilter, 'state'> = {
-  principal: null,
-  catalog: null,
-  schema: null,
-  table: null,
-  routine: null,
-  kind: null,
-  as: null,
-};
+export const ANY_GRANT: Omit<GrantFilter, 'state'> = { ...ANY_ENTRY, expiresBefore: null };
 
 /** Grants. Rows never change, except to be revoked. */
 export abstract class GrantStore {

@@ -11,6 +11,13 @@ export interface Group {
   createdAt: Date;
 }
 
+/** Which groups. Null: any. */
+export interface GroupFilter {
+  /** Part of the name, in any case. */
+  text: string | null;
+  member: GroupMember | null;
+}
+
 export interface Member {
   principal: NamedMember;
   /** Of an account; null: an engine principal. */
@@ -42,7 +49,7 @@ export abstract class GroupStore {
   abstract delete(id: number, at: Date): Promise<'deleted' | 'gone' | 'missing' | 'in-use'>;
   abstract find(id: number): Promise<Group | null>;
   /** By id. */
-  abstract list(page: PageRequest): Promise<Page<Group>>;
+  abstract list(filter: GroupFilter, page: PageRequest): Promise<Page<Group>>;
   /** By name; null: no such group. */
   abstract members(id: number, page: NamePageRequest): Promise<Page<Member> | null>;
   /** The outcome of each, in their order. `missing`: no such group, or no such account. Names of engine principals must be claimed. */

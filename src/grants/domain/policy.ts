@@ -10,6 +10,7 @@ import { type Privilege, privilegesOn, privilegesProblem } from '../../trino-rul
 import type { Node } from '../../trino-rules/model/node.js';
 import { type ColumnResource, restrictionProblem } from '../../trino-rules/model/resource.js';
 import { policyExpressionProblem } from '../../trino-rules/model/sql-expression.js';
+import type { EntryFilter } from './entry-filter.js';
 
 export const POLICY_KINDS = ['row_filter', 'column_mask', 'hidden_column', 'deny'] as const;
 export type PolicyKind = (typeof POLICY_KINDS)[number];
@@ -58,7 +59,7 @@ export abstract class PolicyStore {
   abstract remove(id: number, at: Date): Promise<'removed' | 'gone' | 'missing'>;
   abstract find(id: number): Promise<Policy | null>;
   /** By id. */
-  abstract list(page: PageRequest): Promise<Page<Policy>>;
+  abstract list(filter: EntryFilter, page: PageRequest): Promise<Page<Policy>>;
 }
 
 /** The rule of a draft, or all of its errors. */

@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import { type Page, type PageRequest, pageOf } from '../../kernel/page.js';
 import { columnArrays } from '../../platform/infrastructure/column-arrays.js';
 import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
-import type { PolicyPrincipal } from '../../trino-rules/model/principal.js';
 import {
   type Grant,
   type GrantOutcome,
@@ -11,14 +10,8 @@ import {
   type NewGrant,
   type RevokeOutcome,
 } from '../domain/grant.js';
-import {
-  ENTRY_COLUMNS,
-  ENTRY_TYPES,
-  entryValues,
-  principalForm,
-  principalValues,
-  resourceForm,
-} from './principal-columns.js';
+import { FILTER_PARAMETERS, filterCondition, filterValues } from './entry-filter.js';
+import { ENTRY_COLUMNS, ENTRY_TYPES, entryValues, principalForm, resourceForm } from './principal-columns.js';
 
 /** An Actor out of a joined account. */
 const actor = (alias: string) =>
@@ -112,30 +105,15 @@ export class PostgresGrantStore extends GrantStore {
   }
 
   override async list(filter: GrantFilter, { limit, after }: PageRequest, at: Date): Promise<Page<Grant>> {
-    const { principal, catalog, schema, table, routine, kind, as, state } = filter;
+    const own = (place: number): string => `$${FILTER_PARAMETERS + place}`;
     const rows = await this.session.manager.query<Grant[]>(
       `${SELECT_GRANTS}
-       WHERE g.id > $1
-         AND ($2::integer IS NULL OR g.user_id = $2)
-         AND ($3::integer IS NULL OR g.group_id = $3)
-         AND ($4::text IS NULL OR g.engine_name = $4)
-         AND ($5::boolean IS NULL OR g.is_for_everyone)
-         AND ($6::text IS NULL OR g.catalog_name = $6)
-         AND ($7::text IS NULL OR g.schema_name = $7)
-         AND ($8::text IS NULL OR (g.table_name = $8 AND g.node_kind <> 'routine'))
-         AND ($9::text IS NULL OR (g.table_name = $9 AND g.node_kind = 'routine'))
-         AND ($10::text IS NULL OR node_level(g.node_kind, g.schema_name, g.table_name) = $10)
-         AND ($11::integer IS NULL OR g.as_user_id = $11)
-         AND ($12::integer IS NULL OR g.as_group_id = $12)
-         AND ($13::text IS NULL OR g.as_engine_name = $13)
-         AND ($14::boolean IS NULL OR g.is_as_everyone)
-         AND ($15 = 'all' OR $15 = CASE WHEN g.revoked_at IS NOT NULL THEN 'revoked'
-                                        WHEN g.expires_at <= $16 THEN 'expired' ELSE 'live' END)
-       ORDER BY g.id LIMIT $17`,
-      [
-        ...[after ?? 0, ...wanted(principal), catalog, schema, table, routine, kind, ...wanted(as)],
-        ...[state, at, limit + 1],
-      ],
+       WHERE ${filterCondition('g')} AND g.id > ${own(1)}
+         AND (${own(2)} = 'all' OR ${own(2)} = CASE WHEN g.revoked_at IS NOT NULL THEN 'revoked'
+                                                    WHEN g.expires_at <= ${own(3)} THEN 'expired' ELSE 'live' END)
+         AND (${own(4)}::timestamptz IS NULL OR g.expires_at < ${own(4)})
+       ORDER BY g.id LIMIT ${own(5)}`,
+      [...filterValues(filter), after ?? 0, filter.state, at, filter.expiresBefore, limit + 1],
     );
     return pageOf(rows, limit, ({ id }) => id);
   }
@@ -154,10 +132,4 @@ function principalAndTerms(row: string): string {
 /** The parameters of `ASKED`. */
 function values({ principal, resource, privileges, expiresAt, description }: NewGrant): unknown[] {
   return [...entryValues(principal, resource), `{${privileges.join(',')}}`, expiresAt, description];
-}
-
-/** What a principal's columns must be; null: anything. */
-function wanted(principal: PolicyPrincipal | null): unknown[] {
-  if (principal === null) return [null, null, null, null];
-  return [...principalValues(principal), principal.type === 'everyone' ? true : null];
 }

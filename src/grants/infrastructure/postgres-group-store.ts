@@ -6,6 +6,7 @@ import { type GroupMember, principalText } from '../../trino-rules/model/princip
 import {
   type Group,
   type GroupChange,
+  type GroupFilter,
   GroupStore,
   type Member,
   type Membership,
@@ -80,11 +81,16 @@ export class PostgresGroupStore extends GroupStore {
     return row ?? null;
   }
 
-  override async list({ limit, after }: PageRequest): Promise<Page<Group>> {
-    const rows = await this.session.manager.query<Group[]>(`${SELECT_GROUPS} AND g.id > $1 ORDER BY g.id LIMIT $2`, [
-      after ?? 0,
-      limit + 1,
-    ]);
+  override async list({ text, member }: GroupFilter, { limit, after }: PageRequest): Promise<Page<Group>> {
+    const [userId, engineName] = member === null ? [null, null] : ofMember(member);
+    const rows = await this.session.manager.query<Group[]>(
+      `${SELECT_GROUPS} AND g.id > $1
+         AND ($2::text IS NULL OR strpos(lower(g.name), lower($2)) > 0)
+         AND ($3::integer IS NULL OR g.id IN (SELECT group_id FROM group_members WHERE user_id = $3))
+         AND ($4::text IS NULL OR g.id IN (SELECT group_id FROM group_members WHERE engine_name = $4))
+       ORDER BY g.id LIMIT $5`,
+      [after ?? 0, text, userId, engineName, limit + 1],
+    );
     return pageOf(rows, limit, (group) => group.id);
   }
 

@@ -5,7 +5,9 @@ import { DatabaseSession } from '../../platform/infrastructure/database-session.
 import type { Node } from '../../trino-rules/model/node.js';
 import type { NamedPolicyPrincipal, NamedPrincipal, Principal } from '../../trino-rules/model/principal.js';
 import type { Privilege } from '../../trino-rules/model/privilege.js';
+import type { EntryFilter } from '../domain/entry-filter.js';
 import { type NewPolicy, type Policy, type PolicyKind, type PolicyRule, PolicyStore } from '../domain/policy.js';
+import { FILTER_PARAMETERS, filterCondition, filterValues } from './entry-filter.js';
 import { ENTRY_COLUMNS, entryValues, principalForm, principalValues, resourceForm } from './principal-columns.js';
 
 /** The rule of a policy out of `POLICY_RULE`. */
@@ -90,11 +92,12 @@ export class PostgresPolicyStore extends PolicyStore {
     return policy ?? null;
   }
 
-  override async list({ limit, after }: PageRequest): Promise<Page<Policy>> {
-    const policies = await this.policies(`${SELECT_POLICIES} AND p.id > $1 ORDER BY p.id LIMIT $2`, [
-      after ?? 0,
-      limit + 1,
-    ]);
+  override async list(filter: EntryFilter, { limit, after }: PageRequest): Promise<Page<Policy>> {
+    const own = (place: number): string => `$${FILTER_PARAMETERS + place}`;
+    const policies = await this.policies(
+      `${SELECT_POLICIES} AND ${filterCondition('p')} AND p.id > ${own(1)} ORDER BY p.id LIMIT ${own(2)}`,
+      [...filterValues(filter), after ?? 0, limit + 1],
+    );
     return pageOf(policies, limit, ({ id }) => id);
   }
 

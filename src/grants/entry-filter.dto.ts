@@ -1,0 +1,101 @@
+import { ApiPropertyOptional } from '@nestjs/swagger';
+import { Transform } from 'class-transformer';
+import { IsIn, IsOptional } from 'class-validator';
+import { resourceNameProblem } from '../kernel/name.js';
+import { PageQuery } from '../platform/page.dto.js';
+import { absentOr, FieldRule } from '../platform/validation.js';
+import { LEVELS, misplacedField, NODE_KINDS, type Node, type NodeKind, nodeOf } from '../trino-rules/model/node.js';
+import type { EntryFilter } from './domain/entry-filter.js';
+import { parseSubject, SUBJECT_PARAMETER, subjectParameterProblem } from './principal.dto.js';
+
+/** Which grants, or which policies. */
+export class EntryQuery extends PageQuery {
+  @ApiPropertyOptional(SUBJECT_PARAMETER)
+  @FieldRule(absentOr(subjectParameterProblem))
+  principal?: string;
+
+  @ApiPropertyOptional({ type: String })
+  @FieldRule(absentOr(oneText))
+  catalog?: string;
+
+  @ApiPropertyOptional({ type: String })
+  @FieldRule(absentOr(oneText))
+  schema?: string;
+
+  @ApiPropertyOptional({ type: String })
+  @FieldRule(absentOr(oneText))
+  table?: string;
+
+  @ApiPropertyOptional({ type: String })
+  @FieldRule(absentOr(oneText))
+  routine?: string;
+
+  @ApiPropertyOptional({ type: Boolean, enum: [true], description: 'On the engine itself.' })
+  @Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value))
+  @FieldRule<EntryQuery>((_, query) => besideProblem('engine', query))
+  engine?: true;
+
+  @ApiPropertyOptional({ ...SUBJECT_PARAMETER, description: 'On acting as these.' })
+  @FieldRule<EntryQuery>((text, query) => absentOr(subjectParameterProblem)(text) ?? besideProblem('as', query))
+  as?: string;
+
+  @ApiPropertyOptional({ enum: NODE_KINDS, description: 'The kind of node that it names.' })
+  @IsOptional()
+  @IsIn(NODE_KINDS, { message: `must be ${NODE_KINDS.join(', ')}` })
+  level?: NodeKind;
+
+  @ApiPropertyOptional({
+    type: String,
+    minLength: 1,
+    maxLength: 512,
+    example: 'sales.eu.orders',
+    description:
+      'A catalog, schema or table: entries on it and on what is above it. A name that holds a dot or a quote stands in double quotes.',
+  })
+  @FieldRule(absentOr(coveringProblem))
+  covering?: string;
+}
+
+export function toEntryFilter({ principal, as, engine, level, covering, ...names }: EntryQuery): EntryFilter {
+  const { catalog = null, schema = null, table = null, routine = null } = names;
+  return {
+    principal: principal === undefined ? null : parseSubject(principal),
+    ...{ catalog, schema, table, routine },
+    kind: level ?? (engine === true ? 'engine' : null),
+    as: as === undefined ? null : parseSubject(as),
+    covering: covering === undefined ? null : pathNode(covering),
+  };
+}
+
+/** A filter by the engine, or by acting as others, that no entry could pass with the other filters. */
+function besideProblem(field: 'engine' | 'as', { engine, as, catalog, schema, table, routine }: EntryQuery) {
+  if (field === 'engine' ? engine === undefined : as === undefined) return null;
+  const other = { engine, as, catalog, schema, table, routine };
+  const problem = misplacedField(other);
+  if (problem === null) return null;
+  return problem.field === field ? problem.message : `cannot be given beside ${problem.field}`;
+}
+
+/** A query parameter that is given once. PostgreSQL text has no NUL. */
+function oneText(value: unknown): string | null {
+  return typeof value === 'string' && !value.includes('\0') ? null : 'must be given once, without NUL';
+}
+
+function coveringProblem(value: unknown): string | null {
+  return typeof value === 'string' && pathNode(value) !== null
+    ? null
+    : 'must be like sales, sales.eu or sales.eu.orders';
+}
+
+/** A node of the tree by its path, as SQL writes one; null: it is none. */
+function pathNode(path: string): Node | null {
+  const name = /\.(?:"((?:[^"]|"")+)"|([^".]+))/y;
+  const names: string[] = [];
+  for (const whole = `.${path}`; name.lastIndex < whole.length;) {
+    const [, quoted, plain] = name.exec(whole) ?? [];
+    const found = plain ?? quoted?.replaceAll('""', '"') ?? '';
+    if (resourceNameProblem(found) !== null || names.push(found) > LEVELS.length) return null;
+  }
+  const [catalog, schema, table] = names;
+  return nodeOf({ catalog, schema, table });
+}

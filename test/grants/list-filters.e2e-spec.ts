@@ -1,0 +1,121 @@
+import { people, sharedAdministrator } from '../support/service/administrator.js';
+import { sharedService } from '../support/service/service.js';
+
+const GRANTS = '/api/admin/grants';
+const POLICIES = '/api/admin/policies';
+const GROUPS = '/api/admin/groups';
+const ORDERS = { catalog: 'sales', schema: 'eu', table: 'orders' };
+
+describe('lists', () => {
+  const service = sharedService();
+  const admin = sharedAdministrator(service);
+  let ids: Record<'alice' | 'bob', number>;
+  const idOf = async (path: string, body: object) => Number((await admin.post(path, body)).body?.['id']);
+  const found = async (path: string): Promise<unknown[]> => {
+    const { status, body } = await admin.get(path);
+    return status === 200 ? (body?.['items'] as { id: unknown }[]).map(({ id }) => id) : [body?.['errors']];
+  };
+  const problemOf = async (path: string) =>
+    ((await admin.get(path)).body?.['errors'] as { field: string }[]).map(({ field }) => field);
+
+  beforeAll(async () => {
+    ids = await people(service, 'alice', 'bob');
+  });
+
+  describe('of grants and policies', () => {
+    const nodes = [
+      {},
+      { catalog: 'sales' },
+      { catalog: 'sales', schema: 'eu' },
+      ORDERS,
+      { ...ORDERS, table: 'lines' },
+      { catalog: 'sales', schema: 'us' },
+      { catalog: 'hr' },
+      { catalog: 'sales', schema: 'eu', table: 'a.b"c' },
+    ];
+    const made: Record<string, number[]> = {};
+    beforeAll(async () => {
+      const principal = { type: 'user', id: ids.alice };
+      made[GRANTS] = [];
+      made[POLICIES] = [];
+      for (const resource of nodes) {
+        made[GRANTS].push(await idOf(GRANTS, { principal, resource, privileges: ['SELECT'] }));
+        made[POLICIES].push(await idOf(POLICIES, { principal, resource, kind: 'deny', privileges: ['INSERT'] }));
+      }
+      await idOf(GRANTS, {
+        principal,
+        resource: { catalog: 'sales', schema: 'eu', routine: 'orders' },
+        privileges: ['CALL_PROCEDURE'],
+      });
+      await idOf(GRANTS, { principal, resource: { engine: true }, privileges: ['VIEW_QUERIES'] });
+    });
+    const at = (path: string, ...places: number[]) => places.map((place) => made[path]?.[place]);
+
+    it.each([GRANTS, POLICIES])('%s: what covers a node is what stands on it and above it', async (path) => {
+      expect(await found(`${path}?covering=sales.eu.orders`)).toEqual(at(path, 0, 1, 2, 3));
+      expect(await found(`${path}?covering=sales.eu`)).toEqual(at(path, 0, 1, 2));
+      expect(await found(`${path}?covering=hr`)).toEqual(at(path, 0, 6));
+      expect(await found(`${path}?covering=sales.eu.%22a.b%22%22c%22`)).toEqual(at(path, 0, 1, 2, 7));
+      expect(await found(`${path}?covering=sales.eu.orders&level=table`)).toEqual(at(path, 3));
+    });
+
+    it.each(['', '.', 'sales.', 'sales..orders', 'a.b.c.d', 'Sales', 'sales.eu.a"b', '"sales', 'a%00'])(
+      'refuse to cover %j',
+      async (covering) => {
+        const asked = covering.includes('%') ? covering : encodeURIComponent(covering);
+        expect(await problemOf(`${GRANTS}?covering=${asked}`)).toEqual(['covering']);
+      },
+    );
+
+    it('of policies are by principal, names and level, too', async () => {
+      const everyones = await idOf(POLICIES, {
+        ...{ principal: { type: 'everyone' }, resource: { ...ORDERS, column: 'card' }, kind: 'hidden_column' },
+      });
+      expect(await found(`${POLICIES}?principal=everyone`)).toEqual([everyones]);
+      expect(await found(`${POLICIES}?principal=user:${ids.bob}`)).toEqual([]);
+      expect(await found(`${POLICIES}?catalog=sales&schema=eu&table=orders`)).toEqual([...at(POLICIES, 3), everyones]);
+      expect(await found(`${POLICIES}?principal=user:${ids.alice}&level=catalog&limit=1`)).toEqual(at(POLICIES, 1));
+      expect(await problemOf(`${POLICIES}?principal=alice`)).toEqual(['principal']);
+    });
+
+    it('of grants are by when they expire', async () => {
+      const until = async (expires_at: string) =>
+        idOf(GRANTS, {
+          ...{ principal: { type: 'user', id: ids.bob }, resource: ORDERS, privileges: ['SELECT'], expires_at },
+        });
+      const [soon, later] = [await until('2026-11-21T00:00:00Z'), await until('2027-11-21T00:00:00Z')];
+
+      expect(await found(`${GRANTS}?expires_before=2026-12-01T00:00:00Z`)).toEqual([soon]);
+      expect(await found(`${GRANTS}?expires_before=2028-01-01T00:00:00Z&catalog=sales`)).toEqual([soon, later]);
+      expect(await found(`${GRANTS}?expires_before=2026-11-21T00:00:00Z`)).toEqual([]);
+      expect(await problemOf(`${GRANTS}?expires_before=soon`)).toEqual(['expires_before']);
+    });
+  });
+
+  it('of groups are by a part of the name, and by who is in them', async () => {
+    const [north, south] = [await idOf(GROUPS, { name: 'North_sales' }), await idOf(GROUPS, { name: 'South sales' })];
+    await admin.send('PUT', `${GROUPS}/${south}/members/${ids.bob}`);
+    await admin.send('PUT', `${GROUPS}/${north}/members/engine:bi`);
+
+    expect(await found(`${GROUPS}?q=SALES`)).toEqual([north, south]);
+    expect(await found(`${GROUPS}?q=h_s`)).toEqual([north]);
+    expect(await found(`${GROUPS}?q=sales&member=${ids.bob}`)).toEqual([south]);
+    expect(await found(`${GROUPS}?member=engine:bi`)).toEqual([north]);
+    expect(await found(`${GROUPS}?q=sales&limit=1`)).toEqual([north]);
+    expect(await problemOf(`${GROUPS}?member=bob`)).toEqual(['member']);
+  });
+
+  it('of events are by their subject, and by an account of any name', async () => {
+    const made = await admin.post('/api/admin/users', { username: 'dee@example.org' });
+    const id = String((made.body?.['user'] as { id: number } | undefined)?.id ?? made.body?.['id']);
+    const events = async (query: string) =>
+      ((await admin.get(`/api/admin/audit?${query}`)).body?.['items'] as { subject: { id: string } }[]).map(
+        ({ subject }) => subject.id,
+      );
+
+    expect(await events(`subject=user:${id}`)).toEqual([id]);
+    expect(await events('user=DEE@example.org')).toEqual([id]);
+    expect(await events(`subject=group:${id}&event=account_created`)).toEqual([]);
+    expect(await problemOf('/api/admin/audit?subject=dee')).toEqual(['subject']);
+  });
+});
