@@ -5,7 +5,7 @@ import { NO_RULES, type RulesDocument, type TableRule } from '../../trino-rules/
 import { EngineSets } from '../../trino-rules/engine/engine-sets.js';
 import { UserUniverse } from '../../trino-rules/engine/user-universe.js';
 import type { Principal } from '../../trino-rules/model/principal.js';
-import { levelOf, type Node } from '../../trino-rules/model/node.js';
+import { levelOf, SYSTEM, type Node } from '../../trino-rules/model/node.js';
 import { holderProblem, type Privilege, privilegesOn } from '../../trino-rules/model/privilege.js';
 import { closedProblem } from '../../trino-rules/model/resource.js';
 import type {
@@ -156,7 +156,8 @@ function namedNodes(engine: EngineSets, settings: SnapshotSettings): NamedNode[]
 }
 
 function isOpen(resource: Node, { metadataCatalog }: SnapshotSettings): boolean {
-  return closedProblem(resource, metadataCatalog) === null && privilegesOn(resource).includes('SELECT');
+  const isClosed = resource.catalog === SYSTEM || closedProblem(resource, metadataCatalog) !== null;
+  return !isClosed && privilegesOn(resource).includes('SELECT');
 }
 
 const STEPS_PER_NODE = 1_000;

@@ -2,7 +2,7 @@ import { resourceNameProblem } from '../../kernel/name.js';
 import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import { type RulesDocument, SYSTEM_INFORMATION_RIGHTS } from '../../trino-rules/document/rules-document.js';
 import { Evaluator } from '../../trino-rules/engine/evaluator.js';
-import { isInTree, nodeOf, type Node } from '../../trino-rules/model/node.js';
+import { isInTree, nodeOf, SYSTEM, type Node } from '../../trino-rules/model/node.js';
 import { orderedPrivileges, type Privilege, privilegesOn } from '../../trino-rules/model/privilege.js';
 import { closedProblem } from '../../trino-rules/model/resource.js';
 import type { UserAccess } from './user-access.js';
@@ -120,7 +120,7 @@ export class RightsReader {
   }
 
   private isOpen(node: Node): boolean {
-    return closedProblem(node, this.metadataCatalog) === null;
+    return node.catalog !== SYSTEM && closedProblem(node, this.metadataCatalog) === null;
   }
 }
 

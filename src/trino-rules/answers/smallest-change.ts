@@ -1,22 +1,14 @@
 import { decide, type Decision, privilegesFor, readsColumns, yieldsToRestrictions } from '../model/decision.js';
-import { OPEN_SYSTEM_SCHEMAS, type Origin } from '../model/intent.js';
+import { isOpenSystem, type Origin } from '../model/intent.js';
 import type { Principal } from '../model/principal.js';
 import { isServiceAccount, Principals } from '../model/principals.js';
-import {
-  holderProblem,
-  type Privilege,
-  PRIVILEGE_TERMS,
-  privilegesOn,
-  taken,
-  withContained,
-} from '../model/privilege.js';
+import { holderProblem, type Privilege, privilegesOn, taken, withContained } from '../model/privilege.js';
 import { grantedOnEngine } from '../model/granted-right.js';
 import { isAboutData, isAtNode, type Question } from '../model/question.js';
-import { nodeKey, nodeOf, type Node } from '../model/node.js';
+import { type Node, nodeOf, SYSTEM } from '../model/node.js';
 import { type ColumnResource, closedProblem } from '../model/resource.js';
 import type { SnapshotGrant, SnapshotPolicy } from '../model/snapshot.js';
 import { AccessIndex } from './access-index.js';
-import { effectiveAccess } from './effective-access.js';
 import { nearestMasks, obstacles } from './explanation.js';
 
 /** A change that an administrator can make. */
@@ -34,13 +26,16 @@ export type Change =
  * needed. Null: the answer follows from the settings or from other access, the node is closed to grants, or the principal can hold
  * no such right.
  */
-export function smallestChange(index: AccessIndex, principal: Principal, question: Question): Change[] | null {
+export function smallestChange(index: AccessIndex, principal: Principal, about: Question): Change[] | null {
   const snapshot = index.of(principal);
+  const question = askedOfSchema(about);
   const asked = grantFor(question);
   if (isServiceAccount(snapshot, principal) || asked === null) return null;
-  const { resource } = asked;
+  const { resource, privileges } = asked;
+  if (closedProblem(resource, snapshot.settings.metadataCatalog) !== null) return null;
+  if (privileges.length === 0) return null;
   const decision = decide(snapshot, principal, question);
-  if (decision.allowed) return withdrawing(index, principal, question, asked, decision);
+  if (decision.allowed) return withdrawing(principal, question, asked, decision);
 
   const activate: Change[] = snapshot.users.flatMap(({ id, isActive }) =>
     isActive ? [] : [{ kind: 'activate', user: id }],
@@ -49,11 +44,7 @@ export function smallestChange(index: AccessIndex, principal: Principal, questio
   const isKnown = principal.type !== 'engine' || index.principals.through({ type: 'everyone' }, principal) !== null;
   const known = new Principals(active, isKnown ? [] : [principal.name]);
   const then = decide(active, principal, question, known);
-  if (isOpenSystem(resource)) return then.allowed ? activate : null;
-  if (closedProblem(resource, snapshot.settings.metadataCatalog) !== null) return null;
-  const { privileges } = asked;
-  if (privileges.length === 0) return null;
-  const isCarried = isKnown && then.grants.length > 0;
+  const isCarried = isKnown && (then.grants.length > 0 || then.intent.standing !== null);
   if (!isCarried && holderProblem(privileges, principal) !== null) return null;
   const granting: Change[] = isCarried ? [] : [{ kind: 'grant', principal, resource, privileges }];
   // What ownership yields to shows where it is granted.
@@ -66,6 +57,13 @@ export function smallestChange(index: AccessIndex, principal: Principal, questio
 
 const UNWRITTEN = { id: 0, expiresAt: null, revokedAt: null };
 
+/** In `system`, schemas are the narrowest that can be named. */
+function askedOfSchema(question: Question): Question {
+  if (!isAboutData(question) || question.resource.catalog !== SYSTEM) return question;
+  const { catalog, schema } = question.resource;
+  return { ...question, resource: nodeOf({ catalog, schema }), column: undefined };
+}
+
 /** A node, and the privilege that is what is asked about where it is granted there, and nothing else: a sum stands behind its parts. */
 interface GrantFor {
   resource: Node;
@@ -76,7 +74,11 @@ interface GrantFor {
 function grantFor(question: Question): GrantFor | null {
   const granted = grantedOnEngine(question);
   if (granted !== null) return { resource: granted.resource, privileges: [granted.privilege] };
-  return isAtNode(question) ? { resource: question.resource, privileges: privilegesFor(question).slice(0, 1) } : null;
+  if (!isAtNode(question)) return null;
+  const { resource } = question;
+  const isOpen = (privilege: Privilege): boolean =>
+    resource.catalog !== SYSTEM || privilegesOn(resource).includes(privilege);
+  return { resource, privileges: privilegesFor(question).filter(isOpen).slice(0, 1) };
 }
 
 /** The policies that take it, less the masks of one expression, which then is the column's only one. */
@@ -91,32 +93,16 @@ function inTheWay({ intent, denies }: Decision, question: Question): SnapshotPol
 }
 
 function withdrawing(
-  index: AccessIndex,
   principal: Principal,
   question: Question,
   { resource, privileges }: GrantFor,
   { grants }: Decision,
-): Change[] | null {
-  if (isOpenSystem(resource)) {
-    const widest = effectiveAccess(index, principal).flatMap(({ resource: node, access }) =>
-      access.privileges.some(isUsedByStatements)
-        ? [node.catalog === undefined ? node : nodeOf({ catalog: node.catalog })]
-        : [],
-    );
-    const named = new Map(widest.map((node) => [nodeKey(node), node]));
-    const everything = named.get(nodeKey({}));
-    return (everything ? [everything] : [...named.values()]).map((node) => ({
-      kind: 'deny',
-      principal,
-      resource: node,
-      privileges: privilegesOn(node).filter(isUsedByStatements),
-    }));
-  }
-  if (closedProblem(resource, index.snapshot.settings.metadataCatalog) !== null) return null;
+): Change[] {
   if (isAboutData(question) && question.column !== undefined && readsColumns(question)) {
     return [{ kind: 'hidden_column', principal, resource: { ...resource, column: question.column } }];
   }
-  const revoked = onlyGrant(grants, privileges, resource);
+  // Access to anything else opens it again.
+  const revoked = isOpenSystem(resource) ? null : onlyGrant(grants, privileges, resource);
   if (revoked !== null) return [{ kind: 'revoke', grant: revoked }];
   return [{ kind: 'deny', principal, resource, privileges }];
 }
@@ -133,12 +119,4 @@ function onlyGrant(
   const open = privilegesOn(node);
   const given = [...withContained(grant.source.privileges)].filter((privilege) => open.includes(privilege));
   return given.every((privilege) => lost.has(privilege)) ? grant.source.id : null;
-}
-
-function isUsedByStatements(privilege: Privilege): boolean {
-  return PRIVILEGE_TERMS[privilege].usedByStatements;
-}
-
-function isOpenSystem({ catalog, schema }: Node): boolean {
-  return catalog === 'system' && schema !== undefined && OPEN_SYSTEM_SCHEMAS.includes(schema);
 }

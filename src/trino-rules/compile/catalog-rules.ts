@@ -1,4 +1,5 @@
 import type { CatalogRule } from '../document/rules-document.js';
+import { SYSTEM } from './engine-terms.js';
 import type { CatalogModes, IntentSets } from './intent-sets.js';
 import type { Sibling } from './rectangles.js';
 import type { SiblingRules } from './sibling-rules.js';
@@ -26,7 +27,7 @@ export function catalogRules(intent: IntentSets, write: SiblingRules): CatalogRu
     const all = modes.all.minus(serviceAccounts);
     const readOnly = modes.readOnly.minus(serviceAccounts);
     const holders = all.or(readOnly);
-    const shut = otherwise.all.or(otherwise.readOnly).minus(holders);
+    const shut = intent.otherModes.all.or(intent.otherModes.readOnly).minus(holders);
     const parts = [
       { effect: { allow: 'all' }, rank: 2, must: all.minus(otherwise.all), may: all },
       { effect: { allow: 'read-only' }, rank: 1, must: readOnly.minus(otherwise.readOnly), may: readOnly },
@@ -35,8 +36,6 @@ export function catalogRules(intent: IntentSets, write: SiblingRules): CatalogRu
     return { name, parts, holders };
   }
 }
-
-const SYSTEM = 'system';
 
 /** Gets rules of its own, which are easier to find. */
 function isSystem({ name }: { name: string }): boolean {

@@ -10,6 +10,7 @@ import {
   isReplacementSafe,
   ROUTINE_PRIVILEGES,
   type RoutineRight,
+  SYSTEM,
   WRITTEN,
 } from './engine-terms.js';
 import { getOrInsert } from './get-or-insert.js';
@@ -24,6 +25,7 @@ export function compilerFindings(snapshot: Snapshot, intent: IntentSets): Findin
     ...closedCatalogs(snapshot),
     ...openRoutines(snapshot),
     ...openQueries(snapshot),
+    ...openRuntime(snapshot),
     ...wideFilters(snapshot),
     ...unwritableNames(snapshot, intent),
     ...conflictsOfMasks(snapshot, intent),
@@ -49,7 +51,7 @@ function nameClashes({ principals }: IntentSets): Finding[] {
 function closedCatalogs({ settings, grants, policies }: Snapshot): Finding[] {
   const served = [...settings.writableCatalogs, ...settings.readableCatalogs];
   const set = served
-    .filter((catalog) => isClosed({ catalog }, settings))
+    .filter((catalog) => catalog === SYSTEM || isClosed({ catalog }, settings))
     .map((catalog) => ({
       code: 'closed-catalog',
       severity: 'error' as const,
@@ -100,6 +102,22 @@ function openQueries({ grants, at }: Snapshot): Finding[] {
     message:
       `grant ${id} of VIEW_QUERIES to everyone shows everybody the text of everybody's statements, with their literals, and other people's ` +
       'filters and masks in the plans',
+  }));
+}
+
+/** The engine filters `queries` there for each reader, and none of the other tables (seen on 483). */
+function openRuntime({ grants, at }: Snapshot): Finding[] {
+  const open = grants.filter(
+    (grant) =>
+      grant.principal.type === 'everyone' &&
+      grant.resource.catalog === SYSTEM &&
+      [undefined, 'runtime'].includes(grant.resource.schema) &&
+      hasEffect(grant, at),
+  );
+  return open.map(({ id, resource }) => ({
+    code: 'runtime-open-to-everyone',
+    severity: 'warning',
+    message: `grant ${id} of SELECT on ${pathText(resource)} to everyone shows everybody the tasks and transactions of everybody, and the nodes`,
   }));
 }
 

@@ -2,7 +2,7 @@ import type { ProcedureRule, QueryRule, SystemInformationRule } from '../documen
 import type { Privilege } from '../model/privilege.js';
 import type { Snapshot } from '../model/snapshot.js';
 import type { Bitset } from './bitset.js';
-import { hasEffect } from './engine-terms.js';
+import { hasEffect, SYSTEM } from './engine-terms.js';
 import { anyOf } from './name-pattern.js';
 import type { PrincipalIndex } from './principal-index.js';
 
@@ -62,7 +62,7 @@ export function systemInformationRules(
 /** `CALL system.runtime.kill_query` needs the procedure besides the right (seen on 483). */
 export function killingRules({ kill }: EngineRights, { namesOf }: PrincipalIndex): ProcedureRule[] {
   if (kill.isEmpty()) return [];
-  const where = { catalog: 'system', schema: 'runtime', procedure: 'kill_query' };
+  const where = { catalog: SYSTEM, schema: 'runtime', procedure: 'kill_query' };
   return [{ user: anyOf(namesOf(kill)), ...where, privileges: ['EXECUTE'] }];
 }
 

@@ -56,9 +56,12 @@ export const WRITTEN: Readonly<Record<Privilege, Written>> = {
 /** The schemas of the catalog `system` that the engine filters per person. */
 export const FILTERED_SYSTEM_SCHEMAS = ['jdbc', 'metadata'];
 
+/** The engine's own catalog: what is said on everything ends there. */
+export const SYSTEM = 'system';
+
 /** Whether nobody may be given anything there, so that what is said about it has no effect. */
 export function isClosed({ catalog }: Node, { metadataCatalog }: SnapshotSettings): boolean {
-  return catalog === metadataCatalog || catalog === 'system';
+  return catalog === metadataCatalog;
 }
 
 /** Whether `new_user` can hold a name: the engine reads it as a replacement text before it is a pattern (seen on 483). */

@@ -4,7 +4,14 @@ import type { Snapshot } from '../model/snapshot.js';
 import type { AccessState } from './access-state.js';
 import { Bitset } from './bitset.js';
 import { engineRights, type EngineRights } from './engine-rights.js';
-import { FILTERED_SYSTEM_SCHEMAS, hasEffect, isClosed, ROUTINE_PRIVILEGES, TABLE_PRIVILEGES } from './engine-terms.js';
+import {
+  FILTERED_SYSTEM_SCHEMAS,
+  hasEffect,
+  isClosed,
+  ROUTINE_PRIVILEGES,
+  SYSTEM,
+  TABLE_PRIVILEGES,
+} from './engine-terms.js';
 import { NodeAccess, type AccessEntry } from './node-access.js';
 import { indexPrincipals, type PrincipalIndex } from './principal-index.js';
 import { depthOf, resourceTree, type TreeNode } from './resource-tree.js';
@@ -45,7 +52,8 @@ export interface CatalogModes {
 export function intentSets(snapshot: Snapshot): IntentSets {
   const principals = indexPrincipals(snapshot);
   const engine = engineRights(snapshot, principals);
-  const entries = accessEntries(snapshot, principals);
+  const all = accessEntries(snapshot, principals);
+  const [entries, inSystem] = [all.filter((entry) => !isInSystem(entry)), all.filter(isInSystem)];
   const outweighed = outweighedRoutines(entries, principals);
   const tree = resourceTree([...entries, ...outweighed]);
   const root = named(tree, NodeAccess.ofNobody(principals.subjects.length));
@@ -55,11 +63,15 @@ export function intentSets(snapshot: Snapshot): IntentSets {
     [...tree.children].map(([name, node]) => [name, modesOf(neededIn(node, root.access, needed.slice()))]),
   );
   const reachesSomething = [otherModes, ...modes.values()].reduce(
-    (all, mode) => all.or(mode.all).or(mode.readOnly),
-    principals.serviceAccounts.or(engine.kill),
+    (some, mode) => some.or(mode.all).or(mode.readOnly),
+    principals.serviceAccounts.or(engine.kill).or(readersOf(inSystem, principals)),
   );
-  addSystem(tree, reachesSomething, principals);
-  modes.set('system', { all: principals.none, readOnly: reachesSomething });
+  const system = [...inSystem, ...openSchemas(reachesSomething)];
+  // What is said on everything ends here, too.
+  for (const [name, node] of resourceTree([closing(SYSTEM, principals), ...system]).children)
+    tree.children.set(name, node);
+  // Killing goes by a procedure of `system`, whatever is denied there.
+  modes.set(SYSTEM, { all: principals.none, readOnly: readersOf(system, principals).or(engine.kill) });
 
   return {
     principals,
@@ -85,16 +97,21 @@ function* walk(nodes: Iterable<TreeNode<AccessEntry>>, above: NodeAccess): Gener
   for (const node of nodes) yield named(node, above);
 }
 
-/** The snapshot's entries, settings first; entries in the two closed catalogs are dropped, and those on everything end there. */
+function isInSystem({ resource }: AccessEntry): boolean {
+  return resource.catalog === SYSTEM;
+}
+
+/** The snapshot's entries, settings first; entries in the metadata catalog are dropped, and those on everything end there. */
 function accessEntries(snapshot: Snapshot, principals: PrincipalIndex): AccessEntry[] {
   const { writableCatalogs, readableCatalogs, metadataCatalog } = snapshot.settings;
   const members = principals.serviceAccounts;
-  const writable = writableCatalogs.map(
-    (catalog) => ({ kind: 'give', privileges: TABLE_PRIVILEGES, resource: { catalog }, members }) as const,
-  );
-  const readable = readableCatalogs.map(
-    (catalog) => ({ kind: 'give', privileges: READ, resource: { catalog }, members }) as const,
-  );
+  const isServed = (catalog: string): boolean => catalog !== SYSTEM;
+  const writable = writableCatalogs
+    .filter(isServed)
+    .map((catalog) => ({ kind: 'give', privileges: TABLE_PRIVILEGES, resource: { catalog }, members }) as const);
+  const readable = readableCatalogs
+    .filter(isServed)
+    .map((catalog) => ({ kind: 'give', privileges: READ, resource: { catalog }, members }) as const);
   const grants = snapshot.grants
     .filter((grant) => hasEffect(grant, snapshot.at))
     .map(
@@ -204,14 +221,18 @@ function modesOf(needed: readonly Mode[]): CatalogModes {
   return { all: needing('all'), readOnly: needing('read-only') };
 }
 
-/** Follows from all other access; what is said on everything ends here, too. */
-function addSystem(tree: TreeNode<AccessEntry>, members: Bitset, principals: PrincipalIndex): void {
-  const open = FILTERED_SYSTEM_SCHEMAS.map((schema): AccessEntry => ({
+/** What everybody reads in `system` who reaches something. */
+function openSchemas(members: Bitset): AccessEntry[] {
+  return FILTERED_SYSTEM_SCHEMAS.map((schema) => ({
     kind: 'give',
     privileges: READ,
-    resource: { catalog: 'system', schema },
+    resource: { catalog: SYSTEM, schema },
     members,
   }));
-  for (const [name, node] of resourceTree([closing('system', principals), ...open]).children)
-    tree.children.set(name, node);
+}
+
+/** Users to whom these entries leave something in the catalog that they are about; all that can be given in `system` is reading. */
+function readersOf(entries: readonly AccessEntry[], { subjects }: PrincipalIndex): Bitset {
+  const nobody = NodeAccess.ofNobody(subjects.length);
+  return modesOf(neededIn(resourceTree(entries), nobody, new Array<Mode>(subjects.length).fill(null))).readOnly;
 }

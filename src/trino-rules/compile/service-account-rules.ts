@@ -1,6 +1,6 @@
 import type { RulesDocument } from '../document/rules-document.js';
 import type { SnapshotSettings } from '../model/snapshot.js';
-import { FILTERED_SYSTEM_SCHEMAS, TABLE_PRIVILEGES } from './engine-terms.js';
+import { FILTERED_SYSTEM_SCHEMAS, SYSTEM, TABLE_PRIVILEGES } from './engine-terms.js';
 import { anyOf } from './name-pattern.js';
 
 type ServiceAccountRules = Pick<RulesDocument, 'catalogs' | 'schemas' | 'tables' | 'catalog_session_properties'>;
@@ -11,7 +11,7 @@ type ServiceAccountRules = Pick<RulesDocument, 'catalogs' | 'schemas' | 'tables'
  */
 export function serviceAccountRules(settings: SnapshotSettings): ServiceAccountRules {
   const user = anyOf(settings.serviceAccounts);
-  const open = (catalog: string) => catalog !== settings.metadataCatalog && catalog !== 'system';
+  const open = (catalog: string) => catalog !== settings.metadataCatalog && catalog !== SYSTEM;
   const writable = settings.writableCatalogs.filter(open);
   const readable = settings.readableCatalogs.filter((catalog) => open(catalog) && !writable.includes(catalog));
   const rule = <T extends object>(catalogs: string[], gives: T) =>
@@ -20,17 +20,17 @@ export function serviceAccountRules(settings: SnapshotSettings): ServiceAccountR
     catalogs: [
       ...rule(writable, { allow: 'all' } as const),
       ...rule(readable, { allow: 'read-only' } as const),
-      ...rule(['system'], { allow: 'read-only' } as const),
+      ...rule([SYSTEM], { allow: 'read-only' } as const),
     ],
     schemas: [
       ...rule(writable, { owner: true }),
       ...rule(readable, { owner: false }),
-      ...rule(['system'], { owner: false }),
+      ...rule([SYSTEM], { owner: false }),
     ],
     tables: [
       ...rule(writable, { privileges: [...TABLE_PRIVILEGES] }),
       ...rule(readable, { privileges: ['SELECT' as const] }),
-      ...rule(['system'], { schema: anyOf(FILTERED_SYSTEM_SCHEMAS), privileges: ['SELECT' as const] }),
+      ...rule([SYSTEM], { schema: anyOf(FILTERED_SYSTEM_SCHEMAS), privileges: ['SELECT' as const] }),
     ],
     catalog_session_properties: rule([...writable, ...readable], { allow: true }),
   };

@@ -1,5 +1,5 @@
 import { TABLE_PRIVILEGES } from '../document/rules-document.js';
-import { covers, depth, isInTree, kindOf, type Node } from './node.js';
+import { covers, depth, isInTree, kindOf, SYSTEM, type Node } from './node.js';
 import type { Principal } from './principal.js';
 import { isServiceAccount, Principals, type Through } from './principals.js';
 import {
@@ -43,7 +43,7 @@ export interface Intent {
   policies: Origin<SnapshotPolicy>[];
   /** The policies below the node that take something of what is granted: restrictions on a schema's tables, its ownership. */
   below: SnapshotPolicy[];
-  /** Where it is no grant. */
+  /** Where it is no grant, also where a deny takes it. */
   standing: 'service-account' | 'reaches-something' | null;
 }
 
@@ -57,8 +57,19 @@ export function intentAt(
   node: Node,
   principals = new Principals(snapshot),
 ): DataIntent {
+  const intent = intentByEntries(snapshot, principal, node, principals);
+  const isOpen = isOpenSystem(node) && intent.privileges.length === 0;
+  if (!isOpen || !reachesSomething(snapshot, principal, principals)) return intent;
+  const access = accessOf(
+    ['SELECT'],
+    intent.policies.map(({ source }) => source),
+  );
+  return { ...intent, ...access, standing: 'reaches-something' };
+}
+
+/** What the settings, or grants and policies, say of the node. */
+function intentByEntries(snapshot: Snapshot, principal: Principal, node: Node, principals: Principals): DataIntent {
   if (node.catalog === snapshot.settings.metadataCatalog) return NOTHING;
-  if (node.catalog === 'system') return systemIntent(snapshot, principal, node);
   if (isServiceAccount(snapshot, principal)) return serviceAccountIntent(snapshot, node);
   if (principal.type === 'user' && principals.user(principal.id)?.isActive !== true) return NOTHING;
 
@@ -158,16 +169,17 @@ export function accessOf(
 }
 
 /** Basic access: executing queries, reading `system.jdbc` and `system.metadata`. Service accounts always may. */
-export function reachesSomething(snapshot: Snapshot, principal: Principal): boolean {
+export function reachesSomething(
+  snapshot: Snapshot,
+  principal: Principal,
+  principals = new Principals(snapshot),
+): boolean {
   if (isServiceAccount(snapshot, principal)) return true;
-  const principals = new Principals(snapshot);
   // A deny reaches down, so what is left of a grant anywhere is left on the node that it names.
-  return snapshot.grants.some(
-    ({ resource }) =>
-      resource.catalog !== 'system' &&
-      intentAt(snapshot, principal, resource, principals).privileges.some(
-        (privilege) => PRIVILEGE_TERMS[privilege].usedByStatements,
-      ),
+  return snapshot.grants.some(({ resource }) =>
+    intentByEntries(snapshot, principal, resource, principals).privileges.some(
+      (privilege) => PRIVILEGE_TERMS[privilege].usedByStatements,
+    ),
   );
 }
 
@@ -214,12 +226,10 @@ function columns(policies: readonly SnapshotPolicy[]): Pick<Access, 'hidden' | '
 /** Of the catalog `system`: the engine filters these per person, and BI tools need them. */
 export const OPEN_SYSTEM_SCHEMAS = ['jdbc', 'metadata'];
 
-/** Every user with any access reads the two open schemas; there is no other access there. */
-function systemIntent(snapshot: Snapshot, principal: Principal, node: Node): DataIntent {
-  const open = node.schema !== undefined && OPEN_SYSTEM_SCHEMAS.includes(node.schema);
-  return open && reachesSomething(snapshot, principal)
-    ? { ...NOTHING, privileges: ['SELECT'], standing: 'reaches-something' }
-    : NOTHING;
+/** Whether every user with any access reads it, less what a deny takes. */
+export function isOpenSystem(node: Node): boolean {
+  const { catalog, schema } = node;
+  return catalog === SYSTEM && schema !== undefined && OPEN_SYSTEM_SCHEMAS.includes(schema) && isInTree(node);
 }
 
 /** Of service accounts in writable catalogs: all six of the engine's, and the ownership of schemas. */
@@ -228,7 +238,7 @@ export const SERVICE_ACCOUNT_PRIVILEGES: Privilege[] = [...TABLE_PRIVILEGES];
 /** Service accounts follow the settings alone; no grant and no policy touches them. */
 function serviceAccountIntent({ settings }: Snapshot, node: Node): DataIntent {
   const { catalog } = node;
-  if (catalog === undefined || !isInTree(node)) return NOTHING;
+  if (catalog === undefined || catalog === SYSTEM || !isInTree(node)) return NOTHING;
   if (settings.writableCatalogs.includes(catalog)) {
     return { ...NOTHING, privileges: SERVICE_ACCOUNT_PRIVILEGES, standing: 'service-account' };
   }

@@ -27,6 +27,9 @@ export interface NodeInCatalog extends Node {
   catalog: string;
 }
 
+/** The engine's own catalog: nothing said on everything touches it. */
+export const SYSTEM = 'system';
+
 /** From the widest down. */
 export const LEVELS = ['catalog', 'schema', 'table'] as const;
 
@@ -121,9 +124,10 @@ export function depth({ catalog, schema, table, routine }: Node): number {
   return table !== undefined || routine !== undefined ? 3 : schema !== undefined ? 2 : catalog !== undefined ? 1 : 0;
 }
 
-/** The node directly above; null for the root, and for the engine and acting as others, which nothing is above. */
+/** The node directly above; null for the root, and for `system`, the engine and acting as others, which nothing is above. */
 export function parentOf(node: Node): Node | null {
   const { catalog, schema, routine } = node;
+  if (catalog === SYSTEM && schema === undefined) return null;
   if (routine !== undefined) return nodeOf({ catalog, schema });
   const level = levelOf(node);
   return level === null ? null : nodeOf({ ...node, [level]: null });
@@ -139,7 +143,7 @@ export function pathTo(node: Node): Node[] {
 export function covers(wide: Node, node: Node): boolean {
   if (isBeside(wide) || isBeside(node)) return nodeKey(wide) === nodeKey(node);
   return (
-    (wide.catalog === undefined || wide.catalog === node.catalog) &&
+    (wide.catalog === undefined ? node.catalog !== SYSTEM : wide.catalog === node.catalog) &&
     (wide.schema === undefined || wide.schema === node.schema) &&
     (wide.table === undefined || wide.table === node.table) &&
     (wide.routine === undefined || wide.routine === node.routine)

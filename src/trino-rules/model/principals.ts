@@ -7,7 +7,6 @@ import {
   type Principal,
   principalText,
 } from './principal.js';
-import { isClosedCatalog } from './resource.js';
 import { isLive, type Snapshot, type SnapshotGrant, type SnapshotGroup, type SnapshotPolicy } from './snapshot.js';
 
 /** How a grant or a policy applies to a principal. */
@@ -46,7 +45,7 @@ export class Principals {
       if (principal.type !== 'engine' || this.known.get(principal.name) || !isLive(grant, snapshot.at)) continue;
       if (isServiceAccount(snapshot, principal)) continue;
       getOrInsert(this.naming, principal.name, () => grant);
-      if (isClosedCatalog(grant.resource.catalog, snapshot.settings.metadataCatalog)) continue;
+      if (grant.resource.catalog === snapshot.settings.metadataCatalog) continue;
       this.known.set(principal.name, grant);
       this.naming.set(principal.name, grant);
     }

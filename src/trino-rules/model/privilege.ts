@@ -1,5 +1,5 @@
 import type { TablePrivilege } from '../document/rules-document.js';
-import { kindOf, LEVELS, nodeOf, type Node, type NodeKind } from './node.js';
+import { kindOf, LEVELS, nodeOf, SYSTEM, type Node, type NodeKind } from './node.js';
 import type { PolicyPrincipal } from './principal.js';
 import type { Question, RoutineQuestion } from './question.js';
 
@@ -31,6 +31,8 @@ export interface PrivilegeTerms {
   family: PrivilegeFamily;
   /** The kinds of nodes on which it can be granted and denied. */
   on: readonly NodeKind[];
+  /** Whether that holds in the catalog `system`, too. */
+  inSystem: boolean;
   /** What it is the sum of: whoever has all of these has it, and nothing else. */
   parts: readonly Privilege[];
   /** The types of principals that it can be granted to; a deny may name any. */
@@ -50,7 +52,7 @@ export interface PrivilegeTerms {
    * bound to, or drops the schema above it (seen on 483).
    */
   yieldsToRestrictions: boolean;
-  /** The catalog mode without which the engine does not let it be used; null: no catalog is needed. */
+  /** The catalog mode without which the engine does not let it be used, of `system` for its own rights; null: none is needed. */
   mode: 'read-only' | 'all' | null;
   /** Whether a statement uses it, so that its holders execute queries (access model, section 1). */
   usedByStatements: boolean;
@@ -67,6 +69,7 @@ const ANYBODY: PrivilegeTerms['to'] = ['user', 'group', 'engine', 'everyone'];
 /** What most have in common. */
 const TERMS = {
   to: ANYBODY,
+  inSystem: false,
   parts: [],
   contains: [],
   takes: [],
@@ -118,7 +121,13 @@ function onEngine(question: Question, phrase: string) {
 
 /** The access model's table of privileges (section 1). */
 export const PRIVILEGE_TERMS: Readonly<Record<Privilege, PrivilegeTerms>> = {
-  SELECT: { ...onTables('SELECT', 'SELECT from'), takes: ['GRANT_SELECT'], mode: 'read-only', readsColumns: true },
+  SELECT: {
+    ...onTables('SELECT', 'SELECT from'),
+    inSystem: true,
+    takes: ['GRANT_SELECT'],
+    mode: 'read-only',
+    readsColumns: true,
+  },
   INSERT: onTables('INSERT', 'INSERT into'),
   DELETE: onTables('DELETE', 'DELETE from'),
   UPDATE: onTables('UPDATE', 'UPDATE'),
@@ -161,6 +170,7 @@ export const PRIVILEGE_TERMS: Readonly<Record<Privilege, PrivilegeTerms>> = {
   KILL_QUERIES: {
     ...onEngine({ about: 'queries', right: 'kill' }, "kill other people's queries on"),
     usedByStatements: true,
+    mode: 'read-only',
   },
   READ_SYSTEM_INFORMATION: onEngine({ about: 'system-information', right: 'read' }, 'read the system information of'),
   // It shuts nodes down.
@@ -177,7 +187,10 @@ export function orderedPrivileges(privileges: readonly Privilege[]): Privilege[]
 
 /** What can be granted and denied on a node. */
 export function privilegesOn(node: Node): Privilege[] {
-  return PRIVILEGES.filter((privilege) => PRIVILEGE_TERMS[privilege].on.includes(kindOf(node)));
+  return PRIVILEGES.filter((privilege) => {
+    const { on, inSystem } = PRIVILEGE_TERMS[privilege];
+    return on.includes(kindOf(node)) && (inSystem || node.catalog !== SYSTEM);
+  });
 }
 
 /** Why these cannot be granted or denied together on a node; null: they can. */
@@ -185,7 +198,8 @@ export function privilegesProblem(privileges: readonly Privilege[], node: Node):
   const open = privilegesOn(node);
   const misplaced = privileges.filter((privilege) => !open.includes(privilege));
   if (misplaced.length === 0) return null;
-  return `${misplaced.join(', ')} cannot be given on ${KIND_TEXTS[kindOf(node)]}${open.length > 0 ? `, which has ${open.join(', ')}` : ''}`;
+  const where = node.catalog === SYSTEM ? 'in the catalog system' : `on ${KIND_TEXTS[kindOf(node)]}`;
+  return `${misplaced.join(', ')} cannot be given ${where}${open.length > 0 ? `, which has ${open.join(', ')}` : ''}`;
 }
 
 /** Why a grant of these cannot name a principal; null: it can. */

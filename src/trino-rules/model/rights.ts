@@ -2,6 +2,7 @@ import { MARKER } from '../document/rules-document.js';
 import { intentAt, NO_ENTRIES, OPEN_SYSTEM_SCHEMAS, reachesSomething, type Intent } from './intent.js';
 import type { Principal } from './principal.js';
 import { isServiceAccount, Principals } from './principals.js';
+import { type Node, SYSTEM } from './node.js';
 import { PRIVILEGE_TERMS, taken, withContained } from './privilege.js';
 import type { GrantedRight } from './granted-right.js';
 import type { RightQuestion } from './question.js';
@@ -50,8 +51,8 @@ export function grantedIntent(
 /** The widest thing that a principal may do anywhere in a catalog decides in which mode it is entered. */
 export function catalogMode(snapshot: Snapshot, principal: Principal, catalog: string): 'all' | 'read-only' | 'none' {
   const named = snapshot.grants.map(({ resource }) => resource).filter((resource) => resource.catalog === catalog);
-  const system = OPEN_SYSTEM_SCHEMAS.map((schema) => ({ catalog, schema }));
-  const nodes = [{ catalog }, ...named, ...system];
+  const system: Node[] = [...OPEN_SYSTEM_SCHEMAS.map((schema) => ({ catalog, schema })), { engine: true }];
+  const nodes = [{ catalog }, ...named, ...(catalog === SYSTEM ? system : [])];
   const principals = new Principals(snapshot);
   const modes = nodes
     .flatMap((node) => intentAt(snapshot, principal, node, principals).privileges)
@@ -88,7 +89,7 @@ function systemProperty(snapshot: Snapshot, principal: Principal, property: stri
 /** Whether the settings give service accounts something in a catalog. */
 function isServed({ settings }: Snapshot, catalog: string): boolean {
   const { writableCatalogs, readableCatalogs, metadataCatalog } = settings;
-  return [...writableCatalogs, ...readableCatalogs].includes(catalog) && ![metadataCatalog, 'system'].includes(catalog);
+  return [...writableCatalogs, ...readableCatalogs].includes(catalog) && ![metadataCatalog, SYSTEM].includes(catalog);
 }
 
 function held(isHeld: boolean, standing: Intent['standing']): RightIntent {

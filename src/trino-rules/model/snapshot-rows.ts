@@ -47,7 +47,7 @@ export class SnapshotRows {
         return {
           ...base,
           kind,
-          resource: this.restricted(row.resource, `${path}.resource`),
+          resource: this.withData(() => this.resource(row.resource, `${path}.resource`), `${path}.resource`),
           expression: this.form.text(row.expression, `${path}.expression`, expressionProblem),
         };
       case 'column_mask':
@@ -72,10 +72,10 @@ export class SnapshotRows {
     return this.node(this.form.object(value, path, NODE_FIELDS), path);
   }
 
-  /** A node for which a filter can be written. */
-  private restricted(value: unknown, path: string): Node {
+  /** A node on which filters, masks and hidden columns can be. */
+  private withData(read: () => Node, path: string): Node {
     const known = this.form.problems.length;
-    const node = this.resource(value, path);
+    const node = read();
     const problem = restrictionProblem(node);
     if (problem !== null && this.form.problems.length === known) this.form.refuse(path, problem);
     return node;
@@ -83,7 +83,7 @@ export class SnapshotRows {
 
   private column(value: unknown, path: string): ColumnResource {
     const { column, ...node } = this.form.object(value, path, [...LEVELS, 'column']);
-    return { ...this.node(node, path), column: this.name(column, `${path}.column`) };
+    return { ...this.withData(() => this.node(node, path), path), column: this.name(column, `${path}.column`) };
   }
 
   private node(fields: NodeFields, path: string): Node {

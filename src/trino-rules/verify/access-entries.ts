@@ -1,7 +1,7 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { OPEN_SYSTEM_SCHEMAS, SERVICE_ACCOUNT_PRIVILEGES } from '../model/intent.js';
-import { isInTree, namesOf, type Node } from '../model/node.js';
-import { isOverData, type Privilege } from '../model/privilege.js';
+import { isInTree, namesOf, SYSTEM, type Node } from '../model/node.js';
+import { isOverData, privilegesOn, type Privilege } from '../model/privilege.js';
 import { isLive, type Snapshot } from '../model/snapshot.js';
 import type { EntrySource } from './interned-access.js';
 import type { PrincipalIndex } from './principal-index.js';
@@ -18,40 +18,50 @@ export interface EntryNode {
   children: Map<string, EntryNode>;
 }
 
+/** The nodes of all data; those of the catalog `system`, which nothing said on everything touches, stand for themselves. */
+export interface EntryNodes {
+  root: EntryNode;
+  system: EntryNode;
+}
+
 /**
  * The entries about data of a snapshot at their nodes, from the root down, with those that the settings give to service accounts.
- * Entries in the metadata catalog and in `system` are dropped.
+ * Entries in the metadata catalog are dropped.
  */
-export function entriesByNode(snapshot: Snapshot, principals: PrincipalIndex): EntryNode {
+export function entriesByNode(snapshot: Snapshot, principals: PrincipalIndex): EntryNodes {
   const { grants, policies, settings, at } = snapshot;
   const root = emptyNode();
+  const above = emptyNode();
   const add = (resource: Node, entry: AccessEntry): void => {
-    if (resource.catalog === settings.metadataCatalog || resource.catalog === 'system' || !isInTree(resource)) return;
-    nodeAt(root, resource).entries.push(entry);
+    if (resource.catalog === settings.metadataCatalog || !isInTree(resource)) return;
+    nodeAt(resource.catalog === SYSTEM ? above : root, resource).entries.push(entry);
   };
   const giving = sharedGivings();
-  for (const catalog of settings.writableCatalogs)
+  const served = (catalogs: readonly string[]) => catalogs.filter((catalog) => catalog !== SYSTEM);
+  for (const catalog of served(settings.writableCatalogs))
     add({ catalog }, { source: giving(SERVICE_ACCOUNT_PRIVILEGES), members: principals.serviceAccounts });
-  for (const catalog of settings.readableCatalogs)
+  for (const catalog of served(settings.readableCatalogs))
     add({ catalog }, { source: giving(['SELECT']), members: principals.serviceAccounts });
   for (const grant of grants) {
     if (!isLive(grant, at)) continue;
-    const privileges = grant.privileges.filter(isOverData);
+    const open = grant.resource.catalog === SYSTEM ? privilegesOn(grant.resource) : grant.privileges;
+    const privileges = grant.privileges.filter((each) => isOverData(each) && open.includes(each));
     if (privileges.length === 0) continue;
     add(grant.resource, { source: giving(privileges), members: principals.resolvePrincipal(grant.principal) });
   }
   for (const policy of policies)
     add(policy.resource, { source: { policy }, members: principals.resolvePolicy(policy) });
-  return root;
+  return { root, system: above.children.get(SYSTEM) ?? emptyNode() };
 }
 
-/** Follows from all other entries: users with access to anything read the open schemas of `system`. */
-export function systemEntries(reaching: readonly number[]): EntryNode {
-  const entries = [{ source: { gives: ['SELECT'] as const }, members: reaching }];
-  return {
-    entries: [],
-    children: new Map(OPEN_SYSTEM_SCHEMAS.map((schema) => [schema, { entries, children: new Map() }])),
-  };
+/** Follows from all other entries: users with access to anything read the open schemas of `system`, less what is denied. */
+export function withOpenSchemas(system: EntryNode, reaching: readonly number[]): EntryNode {
+  const children = new Map(system.children);
+  for (const schema of OPEN_SYSTEM_SCHEMAS) {
+    const { entries, ...said } = children.get(schema) ?? emptyNode();
+    children.set(schema, { ...said, entries: [...entries, { source: { gives: ['SELECT'] }, members: reaching }] });
+  }
+  return { ...system, children };
 }
 
 /** Equal privileges as one source, so that users who have them by different grants share an interned access. */

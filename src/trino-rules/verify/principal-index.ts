@@ -1,5 +1,4 @@
 import type { PolicyPrincipal, Subject } from '../model/principal.js';
-import { isClosedCatalog } from '../model/resource.js';
 import { isLive, type Snapshot, type SnapshotPolicy } from '../model/snapshot.js';
 
 /**
@@ -38,7 +37,7 @@ export class PrincipalIndex {
     const known = new Set(inGroups.flatMap((name) => oneOrNone(this.byEngineName.get(name))));
     for (const grant of grants) {
       if (grant.principal.type !== 'engine' || !isLive(grant, at)) continue;
-      if (isClosedCatalog(grant.resource.catalog, settings.metadataCatalog)) continue;
+      if (grant.resource.catalog === settings.metadataCatalog) continue;
       for (const position of oneOrNone(this.byEngineName.get(grant.principal.name))) known.add(position);
     }
     this.everyone = [...this.activePeople, ...known];

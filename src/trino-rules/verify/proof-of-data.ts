@@ -2,9 +2,10 @@ import type { EngineSets } from '../engine/engine-sets.js';
 import { SchemaComparison } from '../engine/schema-comparison.js';
 import { SchemaTables } from '../engine/schema-tables.js';
 import { addWord, bitset, membersOf, wordAt, type Bitset } from '../engine/sparse-bitset.js';
+import { SYSTEM } from '../model/node.js';
 import { type Privilege, PRIVILEGE_TERMS } from '../model/privilege.js';
 import type { Snapshot } from '../model/snapshot.js';
-import { entriesByNode, systemEntries } from './access-entries.js';
+import { entriesByNode, withOpenSchemas } from './access-entries.js';
 import type { Differences } from './differences.js';
 import { ExpectedReach, ExpectedScope } from './expected-scope.js';
 import type { ExpectedRoutines } from './expected-routines.js';
@@ -36,7 +37,8 @@ export function proveData(
     comparedEverywhere: () => undefined,
     comparedTable: () => undefined,
   });
-  const root = ExpectedScope.top(newReach(), entriesByNode(snapshot, principals));
+  const said = entriesByNode(snapshot, principals);
+  const root = ExpectedScope.top(newReach(), said.root);
   const { metadataCatalog } = snapshot.settings;
   const closed = metadataCatalog === null ? [] : [metadataCatalog];
   const named = [...root.names(), ...routines.nodes.flatMap((node) => node.catalog ?? [])].sort();
@@ -45,15 +47,24 @@ export function proveData(
     const reach = newReach();
     const isClosed = catalog === metadataCatalog;
     proveCatalog(catalog, reach, isClosed ? ExpectedScope.top(reach, undefined) : root.catalog(catalog, reach));
-    for (const index of everyWord) addWord(reaching, index, wordAt(reach.any, index));
+    add(reaching, reach.any);
   }
-  for (const [privilege, users] of onEngine)
-    if (PRIVILEGE_TERMS[privilege].usedByStatements)
-      for (const index of everyWord) addWord(reaching, index, wordAt(users, index));
-  // Access to `system` follows from all the rest.
+  const granted = newReach();
+  const inSystem = ExpectedScope.top(granted, said.system);
+  for (const schema of inSystem.names()) inSystem.child(schema);
+  add(reaching, granted.any);
   const reach = newReach();
-  proveCatalog(SYSTEM, reach, ExpectedScope.top(reach, systemEntries(membersOf(reaching))));
+  for (const [privilege, users] of onEngine) {
+    if (PRIVILEGE_TERMS[privilege].usedByStatements) add(reaching, users);
+    if (PRIVILEGE_TERMS[privilege].mode !== null) add(reach.any, users);
+  }
+  // The rest of the access to `system` follows from all other.
+  proveCatalog(SYSTEM, reach, ExpectedScope.top(reach, withOpenSchemas(said.system, membersOf(reaching))));
   return reaching;
+
+  function add(into: Bitset, users: Bitset): void {
+    for (const index of everyWord) addWord(into, index, wordAt(users, index));
+  }
 
   function newReach(): ExpectedReach {
     engine.spend(people.count);
@@ -64,12 +75,9 @@ export function proveData(
     const modes = engine.modes(catalog);
     for (const schema of new Set([...expected.names(), ...engine.schemaNames(catalog), fresh]))
       schemas.compare({ catalog, schema }, new SchemaTables(engine, catalog, schema, modes), expected.child(schema));
-    const running = routines.reaching(catalog);
-    for (const index of everyWord) addWord(reach.any, index, wordAt(running, index));
+    add(reach.any, routines.reaching(catalog));
     const fact = (mode: 'all' | 'read-only') => () => ({ about: 'catalog-mode', resource: { catalog }, mode }) as const;
     differences.compare(fact('all'), everyWord, modes.all, reach.beyondReading);
     differences.compare(fact('read-only'), everyWord, modes.readOnly, reach.onlyReading());
   }
 }
-
-const SYSTEM = 'system';

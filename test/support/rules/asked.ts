@@ -38,8 +38,11 @@ export const nodes = ({ grants, policies, settings }: Snapshot): Node[] => {
   });
   const catalogs = [...settings.writableCatalogs, ...settings.readableCatalogs];
   const all = [{}, { catalog: 'any' }, ...named, ...catalogs.map((catalog) => ({ catalog }))];
-  return [...new Map(all.map((node) => [JSON.stringify(node), node])).values()];
+  return [...new Map(all.map((node) => [JSON.stringify(node), node])).values()].filter(hasPrivileges);
 };
+
+/** No routine of `system` has. */
+const hasPrivileges = (node: Node): boolean => privilegesOn(node).length > 0;
 
 /** A question about what can be held at a node, with a column or without. */
 export interface Asked {

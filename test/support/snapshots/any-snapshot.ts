@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import type { PolicyPrincipal, Principal } from '../../../src/trino-rules/model/principal.js';
 import { holderProblem, isOverData, type Privilege, privilegesOn } from '../../../src/trino-rules/model/privilege.js';
-import { kindOf, nodeOf, type Node } from '../../../src/trino-rules/model/node.js';
+import { kindOf, nodeOf, SYSTEM, type Node } from '../../../src/trino-rules/model/node.js';
+import { SYSTEM_SCHEMAS } from '../../../src/trino-rules/model/resource.js';
 import type {
   Snapshot,
   SnapshotGrant,
@@ -126,10 +127,10 @@ export function anySnapshot(kinds = EVERY_KIND, vocabulary = VOCABULARY): fc.Arb
     });
 }
 
-/** The same without what no import says yet: rights beside data, and anything on everything. */
+/** The same without what no import says yet: rights beside data, anything on everything, and in `system`. */
 export function anySnapshotOfData(): fc.Arbitrary<Snapshot> {
   const isLeft = ({ privileges, resource }: { privileges: readonly Privilege[]; resource: Node }): boolean =>
-    privileges.length > 0 && kindOf(resource) !== 'everything';
+    privileges.length > 0 && kindOf(resource) !== 'everything' && resource.catalog !== SYSTEM;
   const left = <T extends { privileges: readonly Privilege[] }>(row: T): T => ({
     ...row,
     privileges: row.privileges.filter(isOverData),
@@ -168,7 +169,7 @@ function anySubject(stuff: Parts): fc.Arbitrary<PolicyPrincipal> {
 }
 
 function anyResource({ names }: Parts): fc.Arbitrary<Node> {
-  const closed = fc.constantFrom('system', 'grantline');
+  const closed = fc.constant('grantline');
   const catalog = fc.oneof({ weight: 20, arbitrary: fc.constantFrom(...names.slice(0, 2), 'lake') }, closed);
   // The first are named often, so that grants and policies overlap.
   const name = fc.oneof(fc.constantFrom(...names.slice(0, 2)), fc.constantFrom(...names));
@@ -181,16 +182,20 @@ function anyResource({ names }: Parts): fc.Arbitrary<Node> {
 }
 
 /** On which grants and denies can stand, and no other policy. */
-const BESIDE_TREE: fc.Arbitrary<Node> = fc.constant({ engine: true });
+const BESIDE_DATA: fc.Arbitrary<Node> = fc.oneof(
+  fc.constant({ engine: true } as const),
+  fc.constant({ catalog: SYSTEM }),
+  fc.constantFrom(...SYSTEM_SCHEMAS).map((schema) => ({ catalog: SYSTEM, schema })),
+);
 
-/** A table's, a routine beside it, or what is beside the tree. */
+/** A table's, a routine beside it, or what is beside people's data. */
 function anyNode(stuff: Parts): fc.Arbitrary<Node> {
   const inCatalog = fc
     .tuple(anyResource(stuff), fc.nat(5))
     .map(([{ catalog, schema, table }, chance]) =>
       nodeOf(chance === 0 ? { catalog, schema, routine: table } : { catalog, schema, table }),
     );
-  return fc.oneof({ weight: 7, arbitrary: inCatalog }, BESIDE_TREE);
+  return fc.oneof({ weight: 7, arbitrary: inCatalog }, BESIDE_DATA);
 }
 
 function privilegesAt(node: Node, maxLength = Infinity): fc.Arbitrary<Privilege[]> {

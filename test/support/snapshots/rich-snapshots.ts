@@ -101,6 +101,20 @@ export function snapshotOfRights(): Snapshot {
   return builder.snapshot();
 }
 
+/** Reading `system`: by grants on it and on its schemas, and by reaching something elsewhere; and what denies take of either. */
+export function snapshotOfSystem(): Snapshot {
+  const builder = aSnapshot().user('ana').may('SELECT', 'system.runtime');
+  builder.group('watchers', ['bo', 'cy', 'eve']).may('SELECT', 'system').user('cy').mayNot('system.runtime');
+  builder.user('eve').mayNot('system').user('joe').may('SELECT', 'system.jdbc', { expiresAt: NOW });
+  builder.user('dee').may('SELECT, OWNERSHIP', '').user('fay').may('SELECT', 'system.metadata').mayNot('');
+  builder.user('kai').may('SELECT', '').mayNot('system').user('gus').may('SELECT', 'sales').mayNot('system.jdbc');
+  builder.user('hal').may('SELECT', 'zoo').mayNot('system');
+  builder.user('ida').may('KILL_QUERIES', { engine: true }).mayNot('system').user('lea').mayNot('system.jdbc');
+  builder.engine('bot').may('SELECT', 'system.runtime').everyone().may('SELECT', 'shared').mayNot('shared', 'INSERT');
+  builder.group('nobody', ['ana', 'fay', 'joe', 'eve', 'ida', 'lea']).mayNot('shared');
+  return builder.snapshot();
+}
+
 /** Grants and policies on everything and to everyone, and what ends them. */
 export function snapshotOfEverything(): Snapshot {
   const builder = aSnapshot();

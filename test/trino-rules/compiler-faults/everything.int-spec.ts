@@ -10,8 +10,8 @@ stopsEach({
   },
   'lets what is said on everything into system': {
     file: 'trino-rules/compile/intent-sets.js',
-    from: "[closing('system', principals), ...open]",
-    to: 'open',
+    from: '[closing(SYSTEM, principals), ...system]',
+    to: 'system',
     found: /ana .*may not SELECT from system\.\(any other schema\)\.\(any other table\) \(no grant gives it\)/,
   },
   'closes a catalog to accounts alone': {

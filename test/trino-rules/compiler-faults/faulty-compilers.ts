@@ -10,6 +10,7 @@ import {
   snapshotOfRoutines,
   snapshotOfOwners,
   snapshotOfSimilarTables,
+  snapshotOfSystem,
 } from '../../support/snapshots/rich-snapshots.js';
 import { plant, type PlantedFault } from '../../support/rules/planted-fault.js';
 import { scaled, SIZES, skewedSnapshot } from '../../support/snapshots/skewed-snapshot.js';
@@ -38,6 +39,7 @@ const SNAPSHOTS = [
   snapshotOfEverything(),
   snapshotOfOwners(),
   snapshotOfRights(),
+  snapshotOfSystem(),
   skewedSnapshot(scaled(SIZES.enterprise, 0.04), 'real-like'),
 ];
 

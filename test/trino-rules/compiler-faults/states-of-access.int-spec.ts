@@ -155,8 +155,8 @@ stopsEach({
   },
   'opens system to service accounts alone': {
     file: 'trino-rules/compile/intent-sets.js',
-    from: 'addSystem(tree, reachesSomething, principals);',
-    to: 'addSystem(tree, principals.serviceAccounts, principals);',
+    from: 'openSchemas(reachesSomething)',
+    to: 'openSchemas(principals.serviceAccounts)',
     found: /Zed .*may SELECT from system\.jdbc\.\(any other table\) like everybody who reaches something/,
   },
   'reads a deny as a gift': {
