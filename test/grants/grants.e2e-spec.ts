@@ -107,7 +107,8 @@ describe('grants', () => {
 
   it.each([
     ['the service’s own catalog', { resource: { catalog: 'grantline' } }, 'resource'],
-    ['the catalog system', { resource: { catalog: 'system', schema: 'runtime' } }, 'resource'],
+    ['a table of system', { resource: { catalog: 'system', schema: 'runtime', table: 'queries' } }, 'resource'],
+    ['another schema of system', { resource: { catalog: 'system', schema: 'builtin' } }, 'resource'],
     ['an upper-case name', { resource: { catalog: 'Sales' } }, 'resource.catalog'],
     ['a name with a line break', { resource: { catalog: 'a\nb' } }, 'resource.catalog'],
     ['a name with a line separator', { resource: { catalog: 'a', schema: 'b\u2028c' } }, 'resource.schema'],
@@ -213,7 +214,7 @@ describe('grants', () => {
     const { body: old } = await admin.post(GRANTS, toAlice({ resource: { catalog: 'whole' } }));
     const grant = [
       toAlice({ resource: { catalog: 'whole', schema: 's' } }),
-      toAlice({ resource: { catalog: 'system' } }),
+      toAlice({ resource: { catalog: 'grantline' } }),
     ];
 
     expect((await admin.post(`${GRANTS}/batch`, { grant, revoke: [old?.['id']] })).body).toMatchObject({

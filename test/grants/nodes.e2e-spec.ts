@@ -182,6 +182,8 @@ describe('nodes of every kind', () => {
     ['acting as a user by name', { as: { type: 'user', name: 'alice' } }, ['IMPERSONATE'], 'resource.as.id'],
     ['SELECT on a routine', QUERY, ['SELECT'], 'privileges'],
     ['a function on a table', { catalog: 'a', schema: 'b', table: 'c' }, ['EXECUTE_FUNCTION'], 'privileges'],
+    ['writing to system', { catalog: 'system', schema: 'runtime' }, ['SELECT', 'INSERT'], 'privileges'],
+    ['functions of system', { catalog: 'system' }, ['EXECUTE_FUNCTION'], 'privileges'],
     ['a column', { catalog: 'sales', column: 'c' }, ['SELECT'], 'resource.column'],
   ])('are refused as %s', async (_, resource, privileges, field) => {
     const refused = await admin.post(GRANTS, toAlice(resource, privileges));
@@ -191,10 +193,12 @@ describe('nodes of every kind', () => {
   });
 
   it('carry no filter and no mask but in the tree', async () => {
-    const policy = { principal: { type: 'everyone' }, resource: QUERY, expression: 'true' };
-    const refused = await admin.post('/api/admin/policies', { kind: 'row_filter', ...policy });
+    for (const resource of [QUERY, { catalog: 'system' }, { catalog: 'system', schema: 'runtime' }]) {
+      const policy = { principal: { type: 'everyone' }, resource, expression: 'true' };
+      const refused = await admin.post('/api/admin/policies', { kind: 'row_filter', ...policy });
 
-    expect(fields(refused)).toEqual(['resource']);
+      expect(fields(refused)).toEqual(['resource']);
+    }
   });
 
   it.each([
