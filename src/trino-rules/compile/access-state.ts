@@ -27,6 +27,12 @@ export type Statement =
  * state, so that what it comes to is worked out once for all of them, however many nodes lie below.
  */
 export class AccessState {
+  /** Whether a filter, a mask, a hidden column or a deny applies. */
+  readonly isRestricted: boolean;
+  /** Whether ownership is given, and something other than a deny of it takes it. */
+  readonly isOwnershipLost: boolean;
+  /** An owner would rename what a restriction is bound to, and read past it (seen on 483). */
+  private readonly held: number;
   private knownEffect: RuleEffect | null = null;
 
   /** @param given rights, one bit each; so are those `taken` */
@@ -34,7 +40,12 @@ export class AccessState {
     private readonly restrictions: Restrictions,
     private readonly given: number,
     private readonly taken: number,
-  ) {}
+  ) {
+    const left = given & ~taken;
+    this.isRestricted = (taken & OVER_DATA) !== 0 || !restrictions.isEmpty;
+    this.isOwnershipLost = this.isRestricted && (left & OWNERSHIP) !== 0;
+    this.held = this.isRestricted ? left & ~OWNERSHIP : left;
+  }
 
   /** Without any entry. */
   static nothing(): AccessState {
@@ -68,11 +79,6 @@ export class AccessState {
     return (used & ~FOR_READERS) === 0 ? 'read-only' : 'all';
   }
 
-  /** Whether a filter, a mask, a hidden column or a deny applies. */
-  get isRestricted(): boolean {
-    return (this.taken & OVER_DATA) !== 0 || !this.restrictions.isEmpty;
-  }
-
   /** Equal effects of one snapshot are one object. */
   get effect(): RuleEffect {
     return (this.knownEffect ??= this.restrictions.effect(this.held & OVER_DATA));
@@ -81,16 +87,6 @@ export class AccessState {
   /** Columns that two masks at the same distance claim; none for those who have nothing here. */
   get conflicts(): readonly string[] {
     return (this.held & OVER_DATA) === 0 ? [] : this.restrictions.restricting.conflicts;
-  }
-
-  /** Whether ownership is given, and something other than a deny of it takes it. */
-  get isOwnershipLost(): boolean {
-    return this.isRestricted && (this.given & ~this.taken & OWNERSHIP) !== 0;
-  }
-
-  /** An owner would rename what a restriction is bound to, and read past it (seen on 483). */
-  private get held(): number {
-    return this.given & ~this.taken & (this.isRestricted ? ~OWNERSHIP : ~0);
   }
 
   private static of(restrictions: Restrictions, given: number, taken: number): AccessState {

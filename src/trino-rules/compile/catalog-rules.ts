@@ -1,6 +1,7 @@
 import type { CatalogRule } from '../document/rules-document.js';
+import type { CatalogModes } from './catalog-walk.js';
 import { SYSTEM } from './engine-terms.js';
-import type { CatalogModes, IntentSets } from './intent-sets.js';
+import type { IntentSets } from './intent-sets.js';
 import type { Sibling } from './rectangles.js';
 import type { SiblingRules } from './sibling-rules.js';
 

@@ -1,21 +1,10 @@
 import { foldedName } from '../../kernel/name.js';
 import type { Finding } from '../document/finding.js';
-import type { Node } from '../model/node.js';
 import type { Subject } from '../model/principal.js';
 import type { Snapshot } from '../model/snapshot.js';
-import {
-  type DataRight,
-  hasEffect,
-  isClosed,
-  isReplacementSafe,
-  ROUTINE_PRIVILEGES,
-  type RoutineRight,
-  SYSTEM,
-  WRITTEN,
-} from './engine-terms.js';
+import { hasEffect, isClosed, isReplacementSafe, ROUTINE_PRIVILEGES, SYSTEM } from './engine-terms.js';
 import { getOrInsert } from './get-or-insert.js';
 import type { IntentSets, NamedNode } from './intent-sets.js';
-import type { NodeAccess } from './node-access.js';
 import { depthOf, pathText } from './resource-tree.js';
 
 /** The compiler's findings about a snapshot. Only a name shared by two principals stops the publication. */
@@ -29,7 +18,7 @@ export function compilerFindings(snapshot: Snapshot, intent: IntentSets): Findin
     ...wideFilters(snapshot),
     ...unwritableNames(snapshot, intent),
     ...conflictsOfMasks(snapshot, intent),
-    ...lostOwnership(snapshot, intent),
+    ...lostOwnership(intent),
   ];
 }
 
@@ -148,37 +137,14 @@ function unwritableNames({ settings }: Snapshot, { principals, reachesSomething 
  * Ownership that a filter, a mask, a hidden column or a deny of something else takes (access model, section 1), at the nodes where these
  * begin, and on a schema where they begin at one of its tables.
  */
-function lostOwnership({ grants, policies }: Snapshot, { root, principals }: IntentSets): Finding[] {
-  const isGranted = grants.some(({ privileges }) => privileges.some((each) => WRITTEN[each].gives.some(isOwnership)));
-  if (!isGranted || policies.length === 0) return [];
-  const places = new Set<string>();
-  const names = new Set<string>();
-  visit(root);
-  if (places.size === 0) return [];
+function lostOwnership({ lostOwnership: { nodes, positions }, principals }: IntentSets): Finding[] {
+  if (nodes.size === 0) return [];
+  const places = [...nodes].map((node) => pathText(node) || 'everything');
+  const names = new Set([...positions].flatMap((position) => principals.subjects[position]?.name ?? []));
   const message =
-    `ownership has no effect on ${listed([...places])}: a filter, a mask, a hidden column or a deny applies there or below for ` +
+    `ownership has no effect on ${listed(places)}: a filter, a mask, a hidden column or a deny applies there or below for ` +
     `${listed([...names])}, who would lead around it as owners`;
   return [{ code: 'ownership-restricted', severity: 'warning', message }];
-
-  function visit({ resource, access, children }: NamedNode): void {
-    const isSchema = depthOf(resource) === 2;
-    note(resource, access, ({ from, to }) => to.isOwnershipLost && !from.isOwnershipLost);
-    for (const child of children()) {
-      if (isSchema) note(resource, child.access, ({ from, to }) => from.has('owner') && to.isRestricted);
-      visit(child);
-    }
-  }
-
-  function note(resource: Node, { changes }: NodeAccess, loses: (change: NodeAccess['changes'][number]) => boolean) {
-    for (const change of changes.filter(loses)) {
-      places.add(pathText(resource) || 'everything');
-      names.add(principals.subjects[change.position]?.name ?? '');
-    }
-  }
-}
-
-function isOwnership(right: DataRight | RoutineRight): boolean {
-  return right === 'owner' || right === 'OWNERSHIP';
 }
 
 /** The first three, and how many there are besides. */

@@ -8,7 +8,7 @@ import { PRIVILEGE_TERMS } from '../model/privilege.js';
 import { catalogMode } from '../model/rights.js';
 import type { Snapshot } from '../model/snapshot.js';
 import { DATA_RIGHTS } from './engine-terms.js';
-import { intentSets, type IntentSets, type NamedNode, newlyRestricted } from './intent-sets.js';
+import { intentSets, type IntentSets, type NamedNode } from './intent-sets.js';
 
 describe('the intent as sets of people', () => {
   it('equals the plain intent for every user on every named node and on fresh names below', () => {
@@ -78,15 +78,14 @@ function freshBelow(node: Node): Node[] {
   return pathTo(fresh).slice(depth(node) + 1);
 }
 
-function entriesOf(sets: IntentSets, { resource, access: { states }, children }: NamedNode, place: Node): object[] {
-  const inTables = depth(resource) === 2 ? [...children()].flatMap(({ access }) => newlyRestricted(access)) : [];
+function entriesOf(sets: IntentSets, { access: { states }, restrictedBelow }: NamedNode, place: Node): object[] {
   return sets.principals.subjects.map(({ name }, position) => {
     const state = states[position];
     const columns = state?.effect.columns ?? [];
     return {
       name,
       rights: DATA_RIGHTS.filter(
-        (right) => state?.has(right) && (right !== 'owner' || (depth(place) < 3 && !inTables.includes(position))),
+        (right) => state?.has(right) && (right !== 'owner' || (depth(place) < 3 && !restrictedBelow.has(position))),
       ),
       filter: state?.effect.filter === undefined ? [] : [state.effect.filter],
       hidden: columns.filter(({ allow }) => allow === false).map((column) => column.name),

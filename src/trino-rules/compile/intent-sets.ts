@@ -1,8 +1,8 @@
 import type { Node } from '../model/node.js';
 import type { Privilege } from '../model/privilege.js';
 import type { Snapshot } from '../model/snapshot.js';
-import type { AccessState } from './access-state.js';
-import { Bitset } from './bitset.js';
+import type { Bitset } from './bitset.js';
+import { CatalogWalk, type CatalogModes, type LostOwnership } from './catalog-walk.js';
 import { engineRights, type EngineRights } from './engine-rights.js';
 import {
   FILTERED_SYSTEM_SCHEMAS,
@@ -25,6 +25,8 @@ export interface NamedNode {
   children: () => Iterable<NamedNode>;
   /** Of a schema: its functions and procedures. */
   routines: () => Iterable<NamedNode>;
+  /** Of a schema: those to whom a restriction begins to apply on one of its tables. */
+  restrictedBelow: Bitset;
 }
 
 /** The intent for all users at once: the same answers as `intentAt`, as sets. */
@@ -40,12 +42,7 @@ export interface IntentSets {
   catalogModes(catalog: string): CatalogModes;
   /** Of a catalog that nothing names. */
   otherModes: CatalogModes;
-}
-
-/** Users by the mode of a catalog that they need: disjoint sets. Users in neither may not enter it. */
-export interface CatalogModes {
-  all: Bitset;
-  readOnly: Bitset;
+  lostOwnership: LostOwnership;
 }
 
 /** Computes the access of all users at all nodes. */
@@ -56,12 +53,10 @@ export function intentSets(snapshot: Snapshot): IntentSets {
   const [entries, inSystem] = [all.filter((entry) => !isInSystem(entry)), all.filter(isInSystem)];
   const outweighed = outweighedRoutines(entries, principals);
   const tree = resourceTree([...entries, ...outweighed]);
-  const root = named(tree, NodeAccess.ofNobody(principals.subjects.length));
-  const needed = root.access.states.map((state) => state.mode({ ownsSchema: true }));
-  const otherModes = modesOf(needed);
-  const modes = new Map(
-    [...tree.children].map(([name, node]) => [name, modesOf(neededIn(node, root.access, needed.slice()))]),
-  );
+  const everything = NodeAccess.ofNobody(principals.subjects.length).below(tree.entries);
+  const catalogs = new CatalogWalk(everything);
+  const modes = new Map([...tree.children].map(([name, node]) => [name, catalogs.modes(node)]));
+  const { otherModes } = catalogs;
   const reachesSomething = [otherModes, ...modes.values()].reduce(
     (some, mode) => some.or(mode.all).or(mode.readOnly),
     principals.serviceAccounts.or(engine.kill).or(readersOf(inSystem, principals)),
@@ -77,24 +72,26 @@ export function intentSets(snapshot: Snapshot): IntentSets {
     principals,
     reachesSomething,
     engine,
-    root,
+    root: named(tree, everything, catalogs),
     hasRoutines: entries.some(givesRoutines),
     catalogModes: (catalog) => modes.get(catalog) ?? otherModes,
     otherModes,
+    lostOwnership: catalogs.lost,
   };
 }
 
-function named({ name, resource, entries, ...below }: TreeNode<AccessEntry>, above: NodeAccess): NamedNode {
-  const access = above.below(entries);
+function named(node: TreeNode<AccessEntry>, access: NodeAccess, catalogs: CatalogWalk): NamedNode {
+  function* walk(nodes: Iterable<TreeNode<AccessEntry>>): Generator<NamedNode> {
+    for (const below of nodes) yield named(below, access.below(below.entries), catalogs);
+  }
   return {
-    ...{ name, resource, access },
-    children: () => walk(below.children.values(), access),
-    routines: () => walk(below.routines.values(), access),
+    name: node.name,
+    resource: node.resource,
+    access,
+    children: () => walk(node.children.values()),
+    routines: () => walk(node.routines.values()),
+    restrictedBelow: catalogs.restrictedIn(node),
   };
-}
-
-function* walk(nodes: Iterable<TreeNode<AccessEntry>>, above: NodeAccess): Generator<NamedNode> {
-  for (const node of nodes) yield named(node, above);
 }
 
 function isInSystem({ resource }: AccessEntry): boolean {
@@ -181,46 +178,6 @@ function restrictsData(entry: AccessEntry): boolean {
   return entry.kind !== 'take' || entry.privileges.some((privilege) => !ROUTINE_PRIVILEGES.includes(privilege));
 }
 
-type Mode = ReturnType<AccessState['mode']>;
-
-/**
- * The modes of a catalog that users need, by position, from their access anywhere in it. Access grows only at nodes with changes.
- * @param needed in a catalog that nothing names; written over
- */
-function neededIn({ entries, children }: TreeNode<AccessEntry>, above: NodeAccess, needed: Mode[]): readonly Mode[] {
-  const access = above.below(entries);
-  for (const { position, to } of access.changes) needed[position] = to.mode({ ownsSchema: true });
-  note(children.values(), access);
-  return needed;
-
-  /** @returns those to whom a restriction begins to apply on one of the nodes */
-  function note(nodes: Iterable<TreeNode<AccessEntry>>, parent: NodeAccess): Set<number> {
-    const restricted = new Set<number>();
-    for (const node of nodes) {
-      const here = parent.below(node.entries);
-      const inTables = note(node.children.values(), here);
-      note(node.routines.values(), here);
-      const isSchema = depthOf(node.resource) === 2;
-      for (const { position, to } of here.changes) {
-        const mode = to.mode({ ownsSchema: isSchema && !inTables.has(position) });
-        if (mode === 'all' || needed[position] === null) needed[position] = mode;
-      }
-      for (const position of newlyRestricted(here)) restricted.add(position);
-    }
-    return restricted;
-  }
-}
-
-/** Those to whom a filter, a mask, a hidden column or a deny applies at a node and not above it. */
-export function newlyRestricted({ changes }: NodeAccess): number[] {
-  return changes.flatMap(({ position, from, to }) => (to.isRestricted && !from.isRestricted ? [position] : []));
-}
-
-function modesOf(needed: readonly Mode[]): CatalogModes {
-  const needing = (mode: Mode): Bitset => Bitset.where(needed.length, (position) => needed[position] === mode);
-  return { all: needing('all'), readOnly: needing('read-only') };
-}
-
 /** What everybody reads in `system` who reaches something. */
 function openSchemas(members: Bitset): AccessEntry[] {
   return FILTERED_SYSTEM_SCHEMAS.map((schema) => ({
@@ -231,8 +188,8 @@ function openSchemas(members: Bitset): AccessEntry[] {
   }));
 }
 
-/** Users to whom these entries leave something in the catalog that they are about; all that can be given in `system` is reading. */
-function readersOf(entries: readonly AccessEntry[], { subjects }: PrincipalIndex): Bitset {
-  const nobody = NodeAccess.ofNobody(subjects.length);
-  return modesOf(neededIn(resourceTree(entries), nobody, new Array<Mode>(subjects.length).fill(null))).readOnly;
+/** Users to whom these entries leave something in `system`; all that can be given there is reading. */
+function readersOf(entries: readonly AccessEntry[], { subjects, none }: PrincipalIndex): Bitset {
+  const system = resourceTree(entries).children.get(SYSTEM);
+  return system === undefined ? none : new CatalogWalk(NodeAccess.ofNobody(subjects.length)).modes(system).readOnly;
 }

@@ -1,7 +1,7 @@
 import type { SchemaRule } from '../document/rules-document.js';
 import { Bitset } from './bitset.js';
 import type { RoutineRight } from './engine-terms.js';
-import { type IntentSets, type NamedNode, newlyRestricted } from './intent-sets.js';
+import type { IntentSets, NamedNode } from './intent-sets.js';
 import { literal } from './name-pattern.js';
 import type { PrincipalIndex } from './principal-index.js';
 import type { Sibling } from './rectangles.js';
@@ -14,22 +14,17 @@ import type { SiblingRules } from './sibling-rules.js';
 export function schemaRules({ principals, ...intent }: IntentSets, write: SiblingRules): SchemaRule[] {
   const narrow: SchemaRule[] = [];
   const wide: Sibling<Owner>[] = [];
-  const everything = sibling(intent.root, principals.none, principals.none);
+  const everything = sibling(intent.root, principals.none);
   for (const catalog of intent.root.children()) {
-    const above = sibling(catalog, everything.holders, principals.none);
-    const schemas = [...catalog.children()].map((schema) => sibling(schema, above.holders, restrictedIn(schema)));
+    const above = sibling(catalog, everything.holders);
+    const schemas = [...catalog.children()].map((schema) => sibling(schema, above.holders));
     narrow.push(...write.of(schemas, 'schema', { catalog: literal(catalog.name) }));
     wide.push(above);
   }
   return [...narrow, ...write.of(wide, 'catalog', {}), ...write.of([everything], 'everything', {})];
 
-  function restrictedIn(schema: NamedNode): Bitset {
-    const tables = [...schema.children()].flatMap(({ access }) => newlyRestricted(access));
-    return tables.length === 0 ? principals.none : Bitset.of(principals.none.size, tables);
-  }
-
-  function sibling(node: NamedNode, above: Bitset, restricted: Bitset): Sibling<Owner> {
-    return withRight('owner', node, above, principals, (owner) => ({ owner }), restricted);
+  function sibling(node: NamedNode, above: Bitset): Sibling<Owner> {
+    return withRight('owner', node, above, principals, (owner) => ({ owner }), node.restrictedBelow);
   }
 }
 

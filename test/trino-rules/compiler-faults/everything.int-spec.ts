@@ -27,15 +27,15 @@ stopsEach({
     found: /dee may not have GRANT_SELECT on grantline\..* \(no grant gives it\)/,
   },
   'forgets everything where a catalog is named': {
-    file: 'trino-rules/compile/intent-sets.js',
+    file: 'trino-rules/compile/catalog-walk.js',
     from: 'needed.slice()',
     to: 'needed.map(() => null)',
     found:
       /cy may INSERT into shared\..* by grant \d+, but rule catalogs\[\d+\] lets cy into the catalog in the mode none/,
   },
   'lets users into a catalog in which a deny leaves nothing': {
-    file: 'trino-rules/compile/intent-sets.js',
-    from: 'for (const { position, to } of access.changes)\n        needed[position] = to.mode({ ownsSchema: true });',
+    file: 'trino-rules/compile/catalog-walk.js',
+    from: 'for (const { position, to } of access.changes)\n            needed[position] = to.mode({ ownsSchema: true });',
     to: '',
     found: /dee may not enter the catalog lake in the mode all \(nothing there needs it\)/,
   },

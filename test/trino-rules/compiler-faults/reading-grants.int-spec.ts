@@ -30,8 +30,8 @@ stopsEach({
   // Denies and exceptions
   'ignores denies': {
     file: 'trino-rules/compile/access-state.js',
-    from: 'return this.given & ~this.taken &',
-    to: 'return this.given &',
+    from: 'given & ~taken',
+    to: 'given',
     found: /may not SELECT from hr\.vault\..* \(deny \d+ takes it\)/,
   },
   'lets nothing reach further than its node': {
@@ -96,9 +96,9 @@ stopsEach({
     found: /may not SELECT the column phone of hr\.staff/,
   },
   'judges a catalog by what is given on it alone': {
-    file: 'trino-rules/compile/intent-sets.js',
-    from: 'note(children.values(), access);',
-    to: 'new Set();',
+    file: 'trino-rules/compile/catalog-walk.js',
+    from: 'this.schema(schema, access, needed);',
+    to: ';',
     found: /ivy may SELECT from hr\.staff\.people by grant 1, .* in the mode none/,
   },
   // Catalogs that are closed

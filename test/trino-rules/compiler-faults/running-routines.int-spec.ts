@@ -32,9 +32,9 @@ stopsEach({
     found: /may EXECUTE the function pg.* by grant 1/,
   },
   'keeps those out of a catalog who only run one routine there': {
-    file: SETS,
-    from: 'note(node.routines.values(), here);',
-    to: '',
+    file: 'trino-rules/compile/catalog-walk.js',
+    from: 'schema.routines.values()',
+    to: '[]',
     found: /etl .*may EXECUTE the procedure pg\.etl\.load by grant \d+/,
   },
   'writes no such rule at all': {
