@@ -1,7 +1,9 @@
 import {
   FUNCTION_PRIVILEGES,
+  type FunctionRule,
   MARKER,
   patternOf,
+  type ProcedureRule,
   QUERY_RIGHTS,
   SYSTEM_INFORMATION_RIGHTS,
 } from '../document/rules-document.js';
@@ -84,7 +86,7 @@ export function holders(engine: EngineSets, right: Right): Bitset {
     case 'routine': {
       const { catalog = fresh, schema = fresh, routine = fresh } = right.resource;
       const path = [catalog, schema, routine];
-      const about =
+      const about: readonly (FunctionRule | ProcedureRule)[] =
         right.kind === 'function'
           ? engine.functions.at(path).flatMap((index) => rules.functions[index] ?? [])
           : engine.procedures.at(path).flatMap((index) => rules.procedures[index] ?? []);
