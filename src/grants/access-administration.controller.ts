@@ -10,6 +10,7 @@ import {
   toWhoPage,
   WhoPageResponse,
 } from './access.response.js';
+import { nodeOfQuery } from './resource.dto.js';
 import { AccessService } from './access.service.js';
 import { explanationForm } from './domain/explanation-form.js';
 import { DraftDto, DraftQuery, toDraftRequest } from './drafts.dto.js';
@@ -42,7 +43,8 @@ export class AccessAdministrationController {
   @Get('explain')
   @ApiOkResponse({ type: ExplanationResponse })
   async explain(@Query() query: ExplainOfQuery): Promise<ExplanationResponse> {
-    return explanationForm(await this.access.explain(principalOf(query), toQuestion(query)), false);
+    const question = toQuestion(query, await this.access.named(nodeOfQuery(query)));
+    return explanationForm(await this.access.explain(principalOf(query), question), false);
   }
 
   @ApiRoute('listAccessHolders', 'Who may do something on a resource', 'too_many_requests')
@@ -51,7 +53,8 @@ export class AccessAdministrationController {
   @ApiOkResponse({ type: WhoPageResponse })
   async who(@Query() query: WhoQuery): Promise<WhoPageResponse> {
     const page = { limit: query.limit + 1, after: query.after?.[0] ?? null };
-    return toWhoPage(await this.access.holders(toQuestion(query), page), query.limit);
+    const question = toQuestion(query, await this.access.named(nodeOfQuery(query)));
+    return toWhoPage(await this.access.holders(question, page), query.limit);
   }
 
   /** The access that these changes would give and take; nothing is written. */

@@ -4,6 +4,7 @@ import { type AuthenticatedUser, CurrentUser } from '../platform/access.js';
 import { ApiRoute } from '../platform/openapi.js';
 import { EffectiveQuery, ExplainQuery, nodeOfCursor, toQuestion } from './access.dto.js';
 import { EffectivePageResponse, ExplanationResponse, toEffectivePage } from './access.response.js';
+import { nodeOfQuery } from './resource.dto.js';
 import { AccessService } from './access.service.js';
 import { explanationForm } from './domain/explanation-form.js';
 import { CountsWork } from '../platform/work.guard.js';
@@ -32,6 +33,8 @@ export class AccessController {
   @Get('explain')
   @ApiOkResponse({ type: ExplanationResponse })
   async explain(@Query() query: ExplainQuery, @CurrentUser() { id }: AuthenticatedUser): Promise<ExplanationResponse> {
-    return explanationForm(await this.access.explain({ type: 'user', id }, toQuestion(query)), true);
+    // An account acts as nobody, and learns nothing of whom others act as.
+    const { as: _, ...node } = nodeOfQuery(query);
+    return explanationForm(await this.access.explain({ type: 'user', id }, toQuestion(query, node)), true);
   }
 }

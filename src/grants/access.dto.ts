@@ -3,7 +3,7 @@ import { IsIn, IsOptional } from 'class-validator';
 import { AfterNames, Limit, NamePageQuery } from '../platform/page.dto.js';
 import { FieldRule } from '../platform/validation.js';
 import type { HolderQuestion } from '../trino-rules/answers/holders.js';
-import { misplacedField, nodeKey, nodeOf, type Node } from '../trino-rules/model/node.js';
+import { misplacedField, nodeKey, nodeOf, type NamedNode, type Node } from '../trino-rules/model/node.js';
 import type { Principal } from '../trino-rules/model/principal.js';
 import { PRIVILEGE_TERMS, PRIVILEGES, type Privilege, privilegesProblem } from '../trino-rules/model/privilege.js';
 import type { Question } from '../trino-rules/model/question.js';
@@ -56,11 +56,10 @@ export function principalOf({ principal }: { principal: string }): Principal {
   return parsed;
 }
 
-export function toQuestion(query: ExplainQuery): Question;
-export function toQuestion(query: WhoQuery): HolderQuestion;
-export function toQuestion(query: ExplainQuery | WhoQuery): HolderQuestion {
-  const { column, privilege } = query;
-  const resource = nodeOfQuery(query);
+/** @param resource the node of the query, named */
+export function toQuestion(query: ExplainQuery, resource: NamedNode): Question;
+export function toQuestion(query: WhoQuery, resource: NamedNode): HolderQuestion;
+export function toQuestion({ column, privilege }: ExplainQuery | WhoQuery, resource: NamedNode): HolderQuestion {
   return privilege === undefined
     ? { about: 'anything', resource, column }
     : PRIVILEGE_TERMS[privilege].asks(resource, column);
@@ -84,5 +83,9 @@ export function nodeOfCursor(names: readonly string[] | null): Node | null {
 /** A privilege that can be given on the node that is asked about. */
 function placed(privilege: unknown, query: NodeQuery): string | null {
   const asked = PRIVILEGES.find((one) => one === privilege);
-  return asked === undefined || misplacedField(query) !== null ? null : privilegesProblem([asked], nodeOfQuery(query));
+  if (asked === undefined || misplacedField(query) !== null) return null;
+  const node = nodeOfQuery(query);
+  if (node.as?.type === 'group' || node.as?.type === 'everyone')
+    return 'is asked about acting as one user or one engine principal';
+  return privilegesProblem([asked], node);
 }

@@ -31,6 +31,18 @@ export class AccessService {
     private readonly users: UsersService,
   ) {}
 
+  /**
+   * A node that is asked about, with the names of those whom it names.
+   * @throws Refused `validation_failed`: no such account
+   */
+  async named({ as, ...node }: Node): Promise<NamedNode> {
+    if (as === undefined) return node;
+    if (as.type === 'engine' || as.type === 'everyone') return { as };
+    const found = as.type === 'user' ? (await this.users.find(as.id))?.username : '';
+    if (found !== undefined) return { as: { ...as, name: found } };
+    throw new Refused('validation_failed', { errors: [{ field: 'as', message: 'there is no such user' }] });
+  }
+
   /** @throws Refused `not_found`: no such account or group, or an account where an engine principal is asked for */
   async effective(principal: Principal, page: { after: Node | null; limit: number }): Promise<NamedAccess[]> {
     const index = await this.indexFor(principal, null, await this.closedName(principal));
@@ -49,7 +61,8 @@ export class AccessService {
   /** Grants and policies above and below a node. */
   private async around(question: HolderQuestion): Promise<Snapshot> {
     const node = areaAsked(question);
-    if (node === null) return this.snapshots.read();
+    // Whom somebody acts as depends on who else does.
+    if (node?.as !== undefined || node === null) return this.snapshots.read();
     const touched = await this.snapshots.readTouched({ nodes: [node], groups: [] }, Infinity);
     return touched ?? this.snapshots.read();
   }
@@ -59,7 +72,10 @@ export class AccessService {
     refuseKept(question);
     const node = nodeAsked(question);
     const closed = await this.closedName(principal);
-    const [index, rules] = await Promise.all([this.indexFor(principal, node, closed), this.published.current()]);
+    const [index, rules] = await Promise.all([
+      this.indexFor(principal, node, closed, question.about === 'impersonation'),
+      this.published.current(),
+    ]);
     return {
       ...explain(index, principal, question),
       smallestChange: closed === null ? smallestChange(index, principal, question) : null,
@@ -68,8 +84,16 @@ export class AccessService {
     };
   }
 
-  private async indexFor(principal: Principal, node: Node | null, closed: string | null): Promise<AccessIndex> {
-    const index = new AccessIndex(await this.snapshots.readFor(principal, node));
+  /** @param isWhole the answer depends on others */
+  private async indexFor(
+    principal: Principal,
+    node: Node | null,
+    closed: string | null,
+    isWhole = false,
+  ): Promise<AccessIndex> {
+    const part = await this.snapshots.readFor(principal, node);
+    const isActing = part.grants.some(({ resource }) => resource.as !== undefined);
+    const index = new AccessIndex(isWhole || isActing ? await this.snapshots.read() : part);
     const exists =
       principal.type === 'engine'
         ? closed !== principal.name

@@ -3,8 +3,10 @@ import { type FieldError, Refused } from '../kernel/errors.js';
 import { Settings } from '../platform/settings.js';
 import { MaskConflicts } from '../trino-rules/model/mask-conflicts.js';
 import { type PolicyPrincipal, principalText } from '../trino-rules/model/principal.js';
-import { holderProblem, privilegesProblem } from '../trino-rules/model/privilege.js';
+import { holderProblem } from '../trino-rules/model/holder.js';
+import { privilegesProblem } from '../trino-rules/model/privilege.js';
 import type { Node } from '../trino-rules/model/node.js';
+import { Principals } from '../trino-rules/model/principals.js';
 import { closedProblem } from '../trino-rules/model/resource.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { UsersService } from '../users/users.service.js';
@@ -77,6 +79,28 @@ export class AdmissionService {
       return problem === null ? [] : [{ field: `${fieldPrefix}principal`, message: problem }];
     });
     return [...this.nodeErrors(nodes), ...misplaced, ...unholdable, ...past];
+  }
+
+  /** Grants that name an engine principal as whom nobody acts, because it acts as others. */
+  actingErrors(asked: readonly GrantRequest[], actors: ReadonlySet<string>): FieldError[] {
+    return asked.flatMap(({ fieldPrefix, grant: { resource } }): FieldError[] => {
+      if (resource.as?.type !== 'engine' || !actors.has(resource.as.name)) return [];
+      const message = 'holds IMPERSONATE itself, and the engine follows chains: nobody acts as it';
+      return [{ field: `${fieldPrefix}resource.as.name`, message }];
+    });
+  }
+
+  /**
+   * Checks grants that the transaction has written.
+   * @throws Refused `validation_failed` as `actingErrors`
+   */
+  async admitActing(asked: readonly GrantRequest[]): Promise<void> {
+    const named = asked.filter(({ grant }) => grant.resource.as?.type === 'engine');
+    if (named.length === 0) return;
+    const nodes = named.map(({ grant }) => grant.resource);
+    const snapshot = await this.snapshots.readTouched({ nodes, groups: [] }, Infinity);
+    const errors = snapshot === null ? [] : this.actingErrors(named, new Principals(snapshot).actors);
+    if (errors.length > 0) throw new Refused('validation_failed', { errors });
   }
 
   /** Principals that do not exist, and service accounts. */

@@ -8,7 +8,7 @@ import { touchedBy, withDraft } from '../trino-rules/answers/draft.js';
 import type { PolicyPrincipal } from '../trino-rules/model/principal.js';
 import { Principals } from '../trino-rules/model/principals.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
-import { actedAs, AdmissionService } from './admission.service.js';
+import { actedAs, AdmissionService, type GrantRequest } from './admission.service.js';
 import type { Forecast } from './domain/admission-ports.js';
 import { rowErrors } from './domain/draft-errors.js';
 import {
@@ -81,6 +81,8 @@ export class DraftsService {
     if (errors.length > 0) throw new Refused('validation_failed', { errors });
     const draft = numbered(request);
     const after = withDraft(before, draft);
+    const chained = this.admission.actingErrors(grantRequests(request), new Principals(after).actors);
+    if (chained.length > 0) throw new Refused('validation_failed', { errors: chained });
     const touched = touchedBy(before, draft);
     const nodes = touched.flatMap((each) => each.nodes);
     const gives = draft.grants.length + draft.policies.length + draft.joined.length > 0;
@@ -138,10 +140,7 @@ export class DraftsService {
       member.type === 'engine' ? [{ field: `members.add.${i}`, named: member }] : [],
     );
     return [
-      ...this.admission.grantErrors(
-        grants.map((grant, i) => ({ fieldPrefix: `grant.${i}.`, grant })),
-        this.clock.now(),
-      ),
+      ...this.admission.grantErrors(grantRequests(request), this.clock.now()),
       ...this.admission.nodeErrors(
         policies.map(({ policy }, i) => ({ field: `policies.put.${i}.resource`, named: policy.rule.resource })),
       ),
@@ -149,6 +148,10 @@ export class DraftsService {
       ...rowErrors(before, request),
     ];
   }
+}
+
+function grantRequests({ grants }: DraftRequest): GrantRequest[] {
+  return grants.map((grant, i) => ({ fieldPrefix: `grant.${i}.`, grant }));
 }
 
 function checksOf({ size, unprovable }: { size: Forecast | null; unprovable: string | null }): DraftCheck[] {

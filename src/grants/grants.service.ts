@@ -61,6 +61,7 @@ export class GrantsService {
         by,
         now,
       );
+      await this.admission.admitActing(asked);
       return { given, taken, room: await this.admit(given) };
     });
     const unknown = await this.admission.nameWarnings(given.map(({ grant }) => grant.resource));

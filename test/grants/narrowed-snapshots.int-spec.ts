@@ -12,7 +12,7 @@ import { PostgresSnapshotStore } from '../../src/grants/infrastructure/postgres-
 import { DatabaseSession } from '../../src/platform/infrastructure/database-session.js';
 import { covers, nodeOf, type Node } from '../../src/trino-rules/model/node.js';
 import type { PolicyPrincipal, Principal } from '../../src/trino-rules/model/principal.js';
-import { holderProblem } from '../../src/trino-rules/model/privilege.js';
+import { holderProblem } from '../../src/trino-rules/model/holder.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../../src/trino-rules/model/snapshot.js';
 import { anySnapshot } from '../support/snapshots/any-snapshot.js';
 import { freshDatabase, type TestDatabase, testPostgres } from '../support/database/database.js';
@@ -58,7 +58,8 @@ describe('a part of a snapshot, read by its own statement,', () => {
     const url = testPostgres().superuserUrl.replace(/\/[^/]+$/, new URL(database.url).pathname);
     source = await new DataSource({ type: 'postgres', url }).initialize();
     // Which privileges a row has is no matter here.
-    await source.query('ALTER TABLE grants DROP CONSTRAINT grants_privileges_known');
+    for (const known of ['privileges_known', 'acting_held_by_engine_principals'])
+      await source.query(`ALTER TABLE grants DROP CONSTRAINT grants_${known}`);
     await source.query('ALTER TABLE policies DROP CONSTRAINT policies_parts_of_kind');
     session = new DatabaseSession(source);
     store = new PostgresSnapshotStore(session);

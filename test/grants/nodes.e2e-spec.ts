@@ -170,6 +170,89 @@ describe('nodes of every kind', () => {
     expect(items(await admin.get(`${ACCESS}/who?${question}`))).toEqual([]);
   });
 
+  describe('acting as others', () => {
+    const actor = { type: 'engine', name: 'dash' };
+    const act = (as: object, principal: object = actor) => ({
+      principal,
+      resource: { as },
+      privileges: ['IMPERSONATE'],
+    });
+    const explained = async (name: string, as: string) =>
+      (await admin.get(`${ACCESS}/explain?principal=engine:${name}&as=${as}&privilege=IMPERSONATE`)).body;
+
+    it('is granted once, listed, explained, found by who, an entry of effective, and denied', async () => {
+      const alice = { type: 'user', id: ids.alice };
+      const given = await admin.post(GRANTS, act(alice));
+      expect(given).toMatchObject({ status: 201, body: { resource: { as: { ...alice, name: 'alice' } } } });
+      const id = given.body?.['id'];
+      expect(await admin.post(GRANTS, act(alice))).toMatchObject({ status: 200, body: { id } });
+
+      expect(items(await admin.get(`${GRANTS}?as=user:${ids.alice}`))).toMatchObject([{ id }]);
+      expect(await explained('dash', `user:${ids.alice}`)).toMatchObject({ allowed: true, grants: [id] });
+      expect(await explained('dash', `user:${ids.bob}`)).toMatchObject({
+        allowed: false,
+        smallest_change: { steps: [{ kind: 'grant', resource: { as: { name: 'bob' } }, privileges: ['IMPERSONATE'] }] },
+      });
+      const question = `as=user:${ids.alice}&privilege=IMPERSONATE`;
+      const acting = items(await admin.get(`${ACCESS}/who?${question}`)).map(({ principal }) => principal);
+      expect(acting).toContainEqual(expect.objectContaining({ name: 'dash' }));
+      expect(items(await admin.get(`${ACCESS}/effective?principal=engine:dash`))).toMatchObject([
+        { resource: { as: { name: 'alice' } }, privileges: ['IMPERSONATE'] },
+      ]);
+
+      const deny = { kind: 'deny', principal: actor, resource: { as: { type: 'everyone' } } };
+      const denied = await admin.post('/api/admin/policies', deny);
+      expect(denied.body).toMatchObject({ privileges: ['IMPERSONATE'] });
+      expect(await explained('dash', `user:${ids.alice}`)).toMatchObject({
+        ...{ allowed: false, policies: [denied.body?.['id']] },
+        smallest_change: { steps: [{ kind: 'except', policy_id: denied.body?.['id'] }] },
+      });
+      expect((await admin.send('DELETE', `/api/admin/policies/${String(denied.body?.['id'])}`)).status).toBe(204);
+    });
+
+    it('is previewed: a new holder is lost to those who act as it', async () => {
+      await admin.post('/api/admin/grants', {
+        principal: { type: 'engine', name: 'bot' },
+        resource: { catalog: 'a' },
+        privileges: ['SELECT'],
+      });
+      await admin.post(GRANTS, act({ type: 'everyone' }));
+      expect(await explained('dash', 'engine:bot')).toMatchObject({ allowed: true });
+      const draft = { grant: [act({ type: 'user', id: ids.bob }, { type: 'engine', name: 'bot' })] };
+      const preview = await admin.post(`${ACCESS}/preview`, draft);
+      expect(preview.body).toMatchObject({
+        gains: [{ principal: { name: 'bot' }, resource: { as: { name: 'bob' } }, privileges: ['IMPERSONATE'] }],
+        loses: [{ principal: { name: 'dash' }, resource: { as: { name: 'bot' } }, privileges: ['IMPERSONATE'] }],
+      });
+      expect((await admin.post(GRANTS, draft.grant[0])).status).toBe(201);
+      expect(await explained('dash', 'engine:bot')).toMatchObject({ allowed: false, smallest_change: null });
+    });
+
+    it.each([
+      ['an account', { type: 'everyone' }, () => ({ type: 'user', id: ids.bob }), 'principal'],
+      ['everyone', { type: 'everyone' }, () => ({ type: 'everyone' }), 'principal'],
+      ['as no account', { type: 'user', id: 999_999 }, () => actor, 'resource.as.id'],
+      [
+        'as one that acts as others',
+        { type: 'engine', name: 'dash' },
+        () => ({ type: 'engine', name: 'bot2' }),
+        'resource.as.name',
+      ],
+      ['as itself', { type: 'engine', name: 'bot3' }, () => ({ type: 'engine', name: 'bot3' }), 'resource.as.name'],
+    ])('is refused to %s', async (_, as, principal, field) => {
+      const refused = await admin.post(GRANTS, act(as, principal()));
+      expect(refused).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
+      expect(fields(refused)).toEqual([field]);
+      expect(fields(await admin.post(`${ACCESS}/preview`, { grant: [act(as, principal())] }))).toEqual([
+        `grant.0.${field}`,
+      ]);
+    });
+
+    it.each(['group:1', 'everyone'])('is asked about one at a time, not about %s', async (as) => {
+      expect(fields(await admin.get(`${ACCESS}/who?as=${as}&privilege=IMPERSONATE`))).toEqual(['privilege']);
+    });
+  });
+
   it.each([
     ['a routine beside a table', { ...QUERY, table: 't' }, ['EXECUTE_FUNCTION'], 'resource.routine'],
     ['a routine without its schema', { catalog: 'sales', routine: 'query' }, ['EXECUTE_FUNCTION'], 'resource.schema'],

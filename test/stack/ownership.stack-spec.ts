@@ -3,6 +3,7 @@ import { explain } from '../../src/trino-rules/answers/explanation.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
 import { PRIVILEGE_TERMS, type Privilege } from '../../src/trino-rules/model/privilege.js';
 import { checkRules } from '../../src/trino-rules/verify/check.js';
+import { namedNode } from '../support/rules/named-node.js';
 import { at, aSnapshot } from '../support/snapshots/snapshot-builder.js';
 import { untilRulesInForce } from './loop/rules-in-force.js';
 import { type Answer, runStatement } from './loop/statement.js';
@@ -65,7 +66,7 @@ const ran = async (user: string, ...statements: string[]): Promise<void> =>
 /** The kinds of policies by which the explanation refuses it; null: it is allowed. */
 function refusedBy(user: string, privilege: Privilege, path: string): string[] | null {
   const id = snapshot.users.find(({ name }) => name === user)?.id ?? 0;
-  const question = PRIVILEGE_TERMS[privilege].asks(at(path), undefined);
+  const question = PRIVILEGE_TERMS[privilege].asks(namedNode(snapshot, at(path)));
   const { allowed, policies } = explain(new AccessIndex(snapshot), { type: 'user', id }, question);
   return allowed ? null : policies.map(({ kind }) => kind);
 }

@@ -82,7 +82,7 @@ describe('the trace of a question through the rules', () => {
         const name = nameOf(snapshot, principal);
         const { document, findings } = compile(snapshot);
         if (findings.some(({ severity }) => severity === 'error')) return;
-        const { allowed, rule, considered } = traceRules(new Evaluator(document), name, questionOf(at));
+        const { allowed, rule, considered } = traceRules(new Evaluator(document), name, questionOf(snapshot, at));
         expect(allowed).toBe(answer(snapshot, principal, at));
         if (rule !== null) {
           const later = considered.filter(({ section, index }) => section === rule.section && index >= rule.index);

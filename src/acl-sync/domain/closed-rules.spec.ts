@@ -29,6 +29,7 @@ const published = (): RulesDocument => {
 const losing = (nodes: RevokedAccess['nodes'], withoutAccess: string[] = []): RevokedAccess => ({
   nodes,
   routines: [],
+  acting: [],
   withoutAccess,
 });
 const eu = { catalog: 'sales', schema: 'eu' };

@@ -10,7 +10,7 @@ import {
 import { readRules } from '../../trino-rules/document/rules-reader.js';
 import { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import { kindOf, type Node, withNames } from '../../trino-rules/model/node.js';
-import { canBeImpersonated } from '../../trino-rules/model/rights.js';
+import { canBeImpersonated } from '../../trino-rules/model/acting.js';
 import type { RevokedNode, RevokedAccess } from './revoked-access.js';
 
 export interface ClosedRules {
@@ -40,6 +40,7 @@ export function isClosed(rules: RulesDocument, losses: RevokedAccess): boolean {
   return (
     losses.routines.every((loss) => loss.names.every((name) => runsNothingAt(evaluator, name, loss.resource))) &&
     losses.nodes.every((loss) => loss.names.every((name) => hasNothingAt(evaluator, name, loss))) &&
+    losses.acting.every(({ actor, names }) => names.every((name) => !evaluator.mayImpersonate(actor, name))) &&
     losses.withoutAccess.every(
       (name) =>
         !evaluator.mayWithQueries(name, 'execute') &&
@@ -53,7 +54,10 @@ function withoutMarker({ system_session_properties: properties, ...document }: R
 }
 
 /** Every section is named, so that a new one does not compile before it is closed here, too. */
-function withDenials(published: RulesDocument, { nodes, routines, withoutAccess }: RevokedAccess): RulesDocument {
+function withDenials(
+  published: RulesDocument,
+  { nodes, routines, acting, withoutAccess }: RevokedAccess,
+): RulesDocument {
   const ofData = nodes.filter(({ resource }) => resource.engine === undefined);
   const denied = ofData.map(({ resource, names }) => ({ user: anyOf(names), ...withNames(resource, literal) }));
   const run = denied.flatMap(({ routine: name, ...where }) => (name === undefined ? [] : [{ where, name }]));
@@ -87,6 +91,7 @@ function withDenials(published: RulesDocument, { nodes, routines, withoutAccess 
     ],
     impersonation: [
       ...(impersonated.length === 0 ? [] : [{ new_user: anyOf(impersonated), allow: false }]),
+      ...acting.map(({ actor, names }) => ({ original_user: anyOf([actor]), new_user: anyOf(names), allow: false })),
       ...published.impersonation,
     ],
     functions: closedAlike(published.functions, [

@@ -1,3 +1,5 @@
+import type { Snapshot } from '../../trino-rules/model/snapshot.js';
+import type { PolicyPrincipal } from '../../trino-rules/model/principal.js';
 import { aSnapshot } from '../../../test/support/snapshots/snapshot-builder.js';
 import { revokedAccess } from './revoked-access.js';
 
@@ -16,6 +18,7 @@ describe('revoked access', () => {
     expect(revokedAccess(snapshot, next)).toEqual({
       nodes: [{ resource: { catalog: 'sales' }, names: ['bo'] }],
       routines: [],
+      acting: [],
       withoutAccess: ['bo'],
     });
   });
@@ -28,12 +31,14 @@ describe('revoked access', () => {
     expect(revokedAccess(before, everything.mayNot('sales.eu').snapshot())).toEqual({
       nodes: [{ resource: { catalog: 'sales', schema: 'eu' }, names: ['ana'] }],
       routines: [],
+      acting: [],
       withoutAccess: [],
     });
     expect(onEverything?.resource).toEqual({});
     expect(revokedAccess(before, { ...before, grants: others })).toEqual({
       nodes: [{ resource: {}, names: ['ana'] }],
       routines: [],
+      acting: [],
       withoutAccess: ['ana'],
     });
   });
@@ -51,5 +56,42 @@ describe('revoked access', () => {
     expect(lost(readers().user('ana').seesMasked('sales', 'iban', 'NULL'))).toEqual([]);
     expect(lost(readers().user('ana').seesMasked('hr', 'ssn', 'NULL'))).toEqual([]);
     expect(lost(readers().user('ana').doesNotSee('sales', 'ssn'))).toEqual([]);
+  });
+
+  it('of acting as others is lost by revoke, deactivation, a deny and a new holder, and by nothing else', () => {
+    const as = (named: PolicyPrincipal) => ({ as: named });
+    const rows = () =>
+      aSnapshot()
+        .group('viewers', ['ana', 'bo'], ['bot'])
+        .engine('dash')
+        .may('IMPERSONATE', as({ type: 'group', id: 1 }));
+    const before = rows().snapshot();
+    const lost = (after: Snapshot) => revokedAccess(before, after).acting.flatMap(({ names }) => names);
+
+    expect(lost({ ...before, grants: [] })).toEqual(['ana', 'bo', 'bot']);
+    expect(lost(rows().deactivated('bo').snapshot())).toEqual(['bo']);
+    expect(
+      lost(
+        rows()
+          .mayNot(as({ type: 'user', id: 1 }))
+          .snapshot(),
+      ),
+    ).toEqual(['ana']);
+    expect(
+      lost(
+        rows()
+          .engine('bot')
+          .may('IMPERSONATE', as({ type: 'user', id: 1 }))
+          .snapshot(),
+      ),
+    ).toEqual(['bot']);
+    expect(
+      lost(
+        rows()
+          .engine('dash')
+          .may('IMPERSONATE', as({ type: 'everyone' }))
+          .snapshot(),
+      ),
+    ).toEqual([]);
   });
 });

@@ -1,5 +1,6 @@
 import { grantDetails, policyDetails, sameDetails } from '../../grants/domain/audit-details.js';
 import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { actingPairs } from '../../trino-rules/model/acting.js';
 import { effective } from '../../trino-rules/model/effective-snapshot.js';
 import { accessOf, withoutSchemaOwnership } from '../../trino-rules/model/intent.js';
 import { covers, kindOf, nodeKey, nodeOf, type Node } from '../../trino-rules/model/node.js';
@@ -24,6 +25,8 @@ export interface RevokedAccess {
   nodes: RevokedNode[];
   /** Catalogs, or everything, where a restriction of data takes functions and procedures alone. */
   routines: RevokedNode[];
+  /** Those who act as others, and as whom they no longer do. */
+  acting: { actor: string; names: readonly string[] }[];
   /** Those of them that have no access left at all, and all deactivated users: a found text may give them more. */
   withoutAccess: string[];
 }
@@ -42,7 +45,7 @@ export function revokedAccess(previous: Snapshot, explained: Snapshot): RevokedA
   });
   const keptById = new Map(kept.map((each) => [each.grant.id, each.names]));
   const granted = given.flatMap(([was]): RevokedNode[] => {
-    if (was === undefined) return [];
+    if (was === undefined || was.resource.as !== undefined) return [];
     const names = keptById.get(was.id) ?? NO_NAMES;
     const lost = [...namesOf(before.members(was.principal))].filter((name) => !names.has(name));
     if (lost.length === 0) return [];
@@ -51,7 +54,7 @@ export function revokedAccess(previous: Snapshot, explained: Snapshot): RevokedA
   });
   const restricted = joinById(previous.policies, explained.policies).flatMap(
     ([was, is]): (RevokedNode & { policy: SnapshotPolicy })[] => {
-      if (is === undefined) return [];
+      if (is === undefined || is.resource.as !== undefined) return [];
       const known =
         was !== undefined && sameDetails(policyDetails(was), policyDetails(is))
           ? namesOf(before.membersOf(was))
@@ -98,8 +101,19 @@ export function revokedAccess(previous: Snapshot, explained: Snapshot): RevokedA
   return {
     nodes: merged([...nodes, ...catalogs]),
     routines: merged(outweighed),
+    acting: lostActing(actingPairs(previous, before), actingPairs(explained, after)),
     withoutAccess: [...new Set([...bereft, ...deactivated(previous, explained)])].sort(),
   };
+}
+
+function lostActing(
+  was: ReadonlyMap<string, ReadonlySet<string>>,
+  is: ReadonlyMap<string, ReadonlySet<string>>,
+): RevokedAccess['acting'] {
+  return [...was].flatMap(([actor, targets]) => {
+    const names = [...targets].filter((name) => is.get(actor)?.has(name) !== true).sort();
+    return names.length === 0 ? [] : [{ actor, names }];
+  });
 }
 
 function deactivated(previous: Snapshot, explained: Snapshot): string[] {

@@ -1,5 +1,4 @@
 import { kindOf, type Node } from '../../trino-rules/model/node.js';
-import type { PolicyPrincipal } from '../../trino-rules/model/principal.js';
 import { Principals } from '../../trino-rules/model/principals.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 
@@ -45,7 +44,8 @@ export function touchedPart(snapshot: Snapshot, nodes: readonly Node[]): Snapsho
   const ids = (type: 'user' | 'group') =>
     new Set(named.flatMap((subject) => (subject.type === type ? [subject.id] : [])));
   const groupIds = ids('group');
-  const isForAll = grants.some(({ principal, resource }) => isEveryone(principal) || isEveryone(resource.as));
+  // Whoever can be acted as is one of everyone, whatever names it.
+  const isForAll = grants.some(({ principal, resource }) => principal.type === 'everyone' || resource.as !== undefined);
   // Engine principals in any group are among everyone.
   const groups = snapshot.groups.filter(({ id, engines }) => groupIds.has(id) || (isForAll && engines.length > 0));
   const userIds = new Set([...ids('user'), ...groups.flatMap(({ members }) => members)]);
@@ -55,8 +55,4 @@ export function touchedPart(snapshot: Snapshot, nodes: readonly Node[]): Snapsho
 
 function keyOf({ catalog, schema }: Area): string {
   return JSON.stringify([catalog, schema]);
-}
-
-function isEveryone(named: PolicyPrincipal | undefined): boolean {
-  return named?.type === 'everyone';
 }

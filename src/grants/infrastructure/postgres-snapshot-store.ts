@@ -68,7 +68,7 @@ const TOUCHED = `WITH
   policies_there AS (SELECT * FROM policies p WHERE p.removed_at IS NULL AND ${onTouchedNode('p')})`;
 const TOUCHED_ROWS = `${TOUCHED} SELECT count(*)::int AS count FROM grants_there`;
 const TOUCHED_SNAPSHOT = `${TOUCHED},
-  is_for_all AS (SELECT EXISTS (SELECT FROM grants_there WHERE is_for_everyone OR is_as_everyone) AS is_for_all),
+  is_for_all AS (SELECT EXISTS (SELECT FROM grants_there WHERE is_for_everyone OR node_kind = 'acting') AS is_for_all),
   touched_grants AS (
     SELECT * FROM grants_there
     UNION (SELECT DISTINCT ON (engine_name) * FROM grants

@@ -6,7 +6,8 @@ import { EngineSets } from '../../trino-rules/engine/engine-sets.js';
 import { UserUniverse } from '../../trino-rules/engine/user-universe.js';
 import type { Principal } from '../../trino-rules/model/principal.js';
 import { levelOf, SYSTEM, type Node } from '../../trino-rules/model/node.js';
-import { holderProblem, type Privilege, privilegesOn } from '../../trino-rules/model/privilege.js';
+import { holderProblem } from '../../trino-rules/model/holder.js';
+import { type Privilege, privilegesOn } from '../../trino-rules/model/privilege.js';
 import { closedProblem } from '../../trino-rules/model/resource.js';
 import type {
   Snapshot,

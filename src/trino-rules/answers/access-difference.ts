@@ -7,7 +7,7 @@ import { combined, isOverData, type Privilege, PRIVILEGE_TERMS, privilegesOn } f
 import type { Snapshot, SnapshotPolicy } from '../model/snapshot.js';
 import { AccessIndex } from './access-index.js';
 import type { Touched } from './draft.js';
-import { withCatalogs } from './effective-access.js';
+import { withCatalogs, withDeniedMembers } from './effective-access.js';
 
 /**
  * What a principal gains or loses at a node, and below it where nothing is named. Restrictions that are dropped are gained access,
@@ -90,8 +90,11 @@ function relatedTo(nodes: readonly Node[]): (snapshot: Snapshot) => Snapshot {
   const exact = new Map(nodes.map((node) => [nodeKey(node), nodeOf(node)]));
   const above = new Set([...exact.values()].flatMap((node) => pathTo(node).map(nodeKey)));
   const isRelated = ({ resource }: { resource: Node }): boolean =>
-    above.has(nodeKey(resource)) || pathTo(resource).some((node) => exact.has(nodeKey(node)));
+    (isActing && resource.as !== undefined) ||
+    above.has(nodeKey(resource)) ||
+    pathTo(resource).some((node) => exact.has(nodeKey(node)));
   const catalogs = new Set(nodes.map(({ catalog }) => catalog));
+  const isActing = nodes.some(({ as }) => as !== undefined);
   return (snapshot) => ({
     ...snapshot,
     grants: new Principals(snapshot).part(snapshot.grants.filter(isRelated)),
@@ -116,6 +119,8 @@ function* differencesOf(
   const known = new Map<string, Parts>();
   const at = (node: Node) =>
     getOrInsert(known, nodeKey(node), () => {
+      // Whom one acts as depends on others.
+      if (node.as !== undefined) return difference(actingAt(former, principal, node), actingAt(next, principal, node));
       const [was, is] = [had.onPath(node), has.onPath(node)];
       // Access to the engine's own catalog follows from entries elsewhere.
       const isAlike = sameEntries(was, is) && isKnown === willBeKnown && !was.policies.some(isExceptionMoved);
@@ -123,9 +128,15 @@ function* differencesOf(
       return isSame ? NO_DIFFERENCE : difference(intentAt(was, principal, node), intentAt(is, principal, node));
     });
   const touchedKeys = new Set(touched.map(nodeKey));
-  const isBelow = (node: Node): boolean => pathTo(node).some((each) => touchedKeys.has(nodeKey(each)));
+  const isActing = touched.some(({ as }) => as !== undefined);
+  const isBelow = (node: Node): boolean =>
+    (isActing && node.as !== undefined) || pathTo(node).some((each) => touchedKeys.has(nodeKey(each)));
   const nodes = new Map(
-    withCatalogs([...touched.map((node) => nodeOf(node)), ...had.nodes(), ...has.nodes()])
+    withCatalogs([
+      ...touched.map((node) => nodeOf(node)),
+      ...withDeniedMembers(had, former.principals),
+      ...withDeniedMembers(has, next.principals),
+    ])
       .filter(isBelow)
       .map((node) => [nodeKey(node), node]),
   );
@@ -145,6 +156,10 @@ function* differencesOf(
 
 /** A node takes some tens of microseconds. */
 const NODES_PER_STEP = 10;
+
+function actingAt({ snapshot, principals }: AccessIndex, principal: Principal, node: Node): Access {
+  return intentAt(snapshot, principal, node, principals);
+}
 
 function sameEntries(one: Snapshot, other: Snapshot): boolean {
   const isAlike = <T>(some: readonly T[], others: readonly T[]): boolean =>

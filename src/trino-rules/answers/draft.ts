@@ -102,7 +102,23 @@ export function touchedBy(before: Snapshot, draft: Draft): Touched[] {
   const toEveryone = [...before.grants, ...draft.grants].filter(({ principal }) => principal.type === 'everyone');
   for (const { subjects, nodes } of touched)
     if (subjects.some(({ type }) => type === 'engine')) nodes.push(...toEveryone.map(({ resource }) => resource));
-  return touched;
+  return [...touched, ...touchedByActing(before, draft)];
+}
+
+/** Those who act as others do so as whom the draft makes one that can be acted as, or no longer: by a group, a first grant, or acting itself. */
+function touchedByActing(before: Snapshot, draft: Draft): Touched[] {
+  const revoked = new Set(draft.revoked);
+  const acting = [...before.grants, ...draft.grants].filter(({ resource }) => resource.as !== undefined);
+  if (acting.length === 0) return [];
+  const named = [...before.grants.filter(({ id }) => revoked.has(id)), ...draft.grants].map(
+    ({ principal }) => principal,
+  );
+  const moved: PolicyPrincipal[] = [...draft.joined, ...draft.left].map(({ member }) => member);
+  const targets = new Map([...named, ...moved].map((each) => [principalText(each), each]));
+  const nodes = [...targets.values()].flatMap((as): Node[] =>
+    as.type === 'engine' || moved.includes(as) ? [{ as }] : [],
+  );
+  return nodes.length === 0 ? [] : [{ subjects: acting.map(({ principal }) => principal), nodes }];
 }
 
 function catalogsWithRoutines(grants: readonly SnapshotGrant[]): ReadonlySet<string | undefined> {

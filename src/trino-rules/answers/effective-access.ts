@@ -7,9 +7,10 @@ import {
   type Origin,
   restrictionsAround,
 } from '../model/intent.js';
+import { deniedMembers } from '../model/acting.js';
 import { compareNames, compareNodes, kindOf, type Node, nodeKey } from '../model/node.js';
 import type { Principal } from '../model/principal.js';
-import { isServiceAccount } from '../model/principals.js';
+import { isServiceAccount, type Principals } from '../model/principals.js';
 import { isOverRoutines, withContained } from '../model/privilege.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../model/snapshot.js';
 import { AccessIndex } from './access-index.js';
@@ -34,11 +35,15 @@ export function effectiveAccess(
 ): EffectiveAccess[] {
   const own = new AccessIndex(index.of(principal));
   const found: EffectiveAccess[] = [];
-  for (const resource of namedNodes(own, principal)) {
+  for (const resource of namedNodes(own, principal, index.principals)) {
     if (found.length >= limit) break;
     if (after !== null && compareNodes(resource, after) <= 0) continue;
-    const intent = intentAt(own.onPath(resource), principal, resource);
-    if (hasEntry(own.snapshot, principal, resource, intent))
+    // Whom one acts as depends on others.
+    const intent =
+      resource.as === undefined
+        ? intentAt(own.onPath(resource), principal, resource)
+        : intentAt(index.snapshot, principal, resource, index.principals);
+    if (resource.as === undefined ? hasEntry(own.snapshot, principal, resource, intent) : hasActingEntry(intent))
       found.push({ resource, access: intent, origins: givingGrants(intent) });
   }
   return found;
@@ -50,10 +55,10 @@ export function givingGrants({ privileges, grants }: DataIntent): Origin<Snapsho
   return grants.filter(({ source }) => [...withContained(source.privileges)].some((one) => held.has(one)));
 }
 
-function namedNodes(own: AccessIndex, principal: Principal): Node[] {
+function namedNodes(own: AccessIndex, principal: Principal, principals: Principals): Node[] {
   const { settings } = own.snapshot;
   if (!isServiceAccount(own.snapshot, principal)) {
-    return withCatalogs(own.nodes())
+    return withCatalogs(withDeniedMembers(own, principals))
       .filter(({ catalog }) => catalog !== 'system')
       .sort(compareNodes);
   }
@@ -61,11 +66,22 @@ function namedNodes(own: AccessIndex, principal: Principal): Node[] {
   return [...catalogs].sort(compareNames).map((catalog) => ({ catalog }));
 }
 
+/** Nodes that entries name, and of acting as others those at which a deny takes a part of what is granted. */
+export function withDeniedMembers(own: AccessIndex, principals: Principals): Node[] {
+  const nodesOf = (rows: readonly { resource: Node }[]) => rows.map(({ resource }) => resource).filter(({ as }) => as);
+  const members = deniedMembers(principals, nodesOf(own.snapshot.grants), nodesOf(own.snapshot.policies));
+  return members.length === 0 ? own.nodes() : distinct([...own.nodes(), ...members]);
+}
+
 /** Where something is said on everything, what is said below a catalog can matter at the catalog. */
 export function withCatalogs(nodes: readonly Node[]): Node[] {
   if (!nodes.some((node) => kindOf(node) === 'everything')) return [...nodes];
   const catalogs = nodes.flatMap(({ catalog }) => (catalog === undefined ? [] : [{ catalog }]));
-  return [...new Map([...nodes, ...catalogs].map((node) => [nodeKey(node), node])).values()];
+  return distinct([...nodes, ...catalogs]);
+}
+
+function distinct(nodes: readonly Node[]): Node[] {
+  return [...new Map(nodes.map((node) => [nodeKey(node), node])).values()];
 }
 
 /** Whether a grant gives something at this very node, or a policy on it changes what there is. */
@@ -83,6 +99,11 @@ function hasEntry(own: Snapshot, principal: Principal, node: Node, intent: DataI
     policies.flatMap(({ source }) => (here.has(source) ? [] : [source]));
   const without = accessOf(given, but(intent.policies), but(around));
   return !isSameAccess(without, intent);
+}
+
+/** Whether a grant lets somebody act here as named, or a deny takes it. */
+function hasActingEntry({ privileges, grants, policies }: DataIntent): boolean {
+  return privileges.length > 0 ? grants.some(namesThisNode) : grants.length > 0 && policies.length > 0;
 }
 
 function namesThisNode({ inheritedFrom }: Origin<SnapshotGrant | SnapshotPolicy>): boolean {

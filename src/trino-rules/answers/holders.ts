@@ -40,8 +40,8 @@ export function holders(
 ): Holder[] {
   const granted = question.about === 'anything' ? null : grantedOnEngine(question);
   const node = granted?.resource ?? (isAtNode(question) ? question.resource : null);
-  // Reading the catalog `system` follows from access anywhere else, as rights do that are not granted.
-  const isLocal = node !== null && node.catalog !== 'system';
+  // Reading the catalog `system` follows from access anywhere else, as rights do that are not granted; acting as somebody, from others.
+  const isLocal = node !== null && node.catalog !== 'system' && node.as === undefined;
   const relevant = isLocal ? new AccessIndex(index.onPath(node)) : index;
   const found: Holder[] = [];
   for (const principal of candidates(relevant)) {
@@ -59,15 +59,17 @@ export function holders(
 type Held = Omit<Holder, 'principal'> | null;
 
 function holderOfData(index: AccessIndex, principal: Member, question: NodeQuestion): Held {
-  const intent = intentAt(index.of(principal), principal, question.resource);
+  const isActing = question.resource.as !== undefined;
+  const [snapshot, principals] = isActing ? [index.snapshot, index.principals] : [index.of(principal)];
+  const intent = intentAt(snapshot, principal, question.resource, principals);
   const access = accessToColumn(intent, question.about === 'anything' ? question.column : columnOf(question));
   const asked = question.about === 'anything' ? PRIVILEGES : privilegesFor(question);
   const privileges = access.privileges.filter((privilege) => asked.includes(privilege));
   return privileges.length === 0 ? null : { access, origins: givingGrants({ ...intent, privileges }) };
 }
 
-function holderOfRight({ snapshot }: AccessIndex, principal: Member, question: Question): Held {
-  const { allowed, grants } = decide(snapshot, principal, question);
+function holderOfRight({ snapshot, principals }: AccessIndex, principal: Member, question: Question): Held {
+  const { allowed, grants } = decide(snapshot, principal, question, principals);
   return allowed ? { access: NO_ACCESS, origins: grants } : null;
 }
 

@@ -1,8 +1,10 @@
 import { decide, type Decision, privilegesFor, readsColumns, yieldsToRestrictions } from '../model/decision.js';
+import { actingNode, canBeActedAs } from '../model/acting.js';
 import { isOpenSystem, type Origin } from '../model/intent.js';
-import type { Principal } from '../model/principal.js';
+import { type Principal, principalText } from '../model/principal.js';
 import { isServiceAccount, Principals } from '../model/principals.js';
-import { holderProblem, type Privilege, privilegesOn, taken, withContained } from '../model/privilege.js';
+import { holderProblem } from '../model/holder.js';
+import { type Privilege, privilegesOn, taken, withContained } from '../model/privilege.js';
 import { grantedOnEngine } from '../model/granted-right.js';
 import { isAboutData, isAtNode, type Question } from '../model/question.js';
 import { type Node, nodeOf, SYSTEM } from '../model/node.js';
@@ -27,9 +29,10 @@ export type Change =
  * no such right.
  */
 export function smallestChange(index: AccessIndex, principal: Principal, about: Question): Change[] | null {
-  const snapshot = index.of(principal);
+  const isActing = about.about === 'impersonation';
+  const snapshot = isActing ? index.snapshot : index.of(principal);
   const question = askedOfSchema(about);
-  const asked = grantFor(question);
+  const asked = grantFor(question, index.principals);
   if (isServiceAccount(snapshot, principal) || asked === null) return null;
   const { resource, privileges } = asked;
   if (closedProblem(resource, snapshot.settings.metadataCatalog) !== null) return null;
@@ -37,13 +40,16 @@ export function smallestChange(index: AccessIndex, principal: Principal, about: 
   const decision = decide(snapshot, principal, question);
   if (decision.allowed) return withdrawing(principal, question, asked, decision);
 
-  const activate: Change[] = snapshot.users.flatMap(({ id, isActive }) =>
-    isActive ? [] : [{ kind: 'activate', user: id }],
-  );
-  const active = { ...snapshot, users: snapshot.users.map((user) => ({ ...user, isActive: true })) };
+  const needed = snapshot.users.filter(({ id, isActive }) => !isActive && (!isActing || isUser(resource.as, id)));
+  const activate = needed.map(({ id }): Change => ({ kind: 'activate', user: id }));
+  const active = {
+    ...snapshot,
+    users: snapshot.users.map((user) => (needed.includes(user) ? { ...user, isActive: true } : user)),
+  };
   const isKnown = principal.type !== 'engine' || index.principals.through({ type: 'everyone' }, principal) !== null;
   const known = new Principals(active, isKnown ? [] : [principal.name]);
   const then = decide(active, principal, question, known);
+  if (isActing && !isOpenToActing(known, principal, resource)) return null;
   const isCarried = isKnown && (then.grants.length > 0 || then.intent.standing !== null);
   if (!isCarried && holderProblem(privileges, principal) !== null) return null;
   const granting: Change[] = isCarried ? [] : [{ kind: 'grant', principal, resource, privileges }];
@@ -71,7 +77,9 @@ interface GrantFor {
 }
 
 /** Null: it is not granted. */
-function grantFor(question: Question): GrantFor | null {
+function grantFor(question: Question, principals: Principals): GrantFor | null {
+  if (question.about === 'impersonation')
+    return { resource: actingNode(principals, question.newUser), privileges: ['IMPERSONATE'] };
   const granted = grantedOnEngine(question);
   if (granted !== null) return { resource: granted.resource, privileges: [granted.privilege] };
   if (!isAtNode(question)) return null;
@@ -119,4 +127,14 @@ function onlyGrant(
   const open = privilegesOn(node);
   const given = [...withContained(grant.source.privileges)].filter((privilege) => open.includes(privilege));
   return given.every((privilege) => lost.has(privilege)) ? grant.source.id : null;
+}
+
+function isUser(named: Node['as'], id: number): boolean {
+  return named?.type === 'user' && named.id === id;
+}
+
+/** Whether a grant makes `principal` act as the one that is named: never as itself, nor as one that acts as others. */
+function isOpenToActing(principals: Principals, principal: Principal, { as }: Node): boolean {
+  if (as === undefined || as.type === 'everyone' || principalText(as) === principalText(principal)) return false;
+  return canBeActedAs(principals, as);
 }

@@ -1,6 +1,7 @@
 import type { Finding } from '../document/finding.js';
 import type { RulesDocument } from '../document/rules-document.js';
 import type { Snapshot } from '../model/snapshot.js';
+import { actingRules } from './acting-rules.js';
 import { catalogRules } from './catalog-rules.js';
 import { compilerFindings } from './compiler-findings.js';
 import { killingRules, queryRules, systemInformationRules } from './engine-rights.js';
@@ -54,10 +55,12 @@ function unmarkedDocument({ settings }: Snapshot, intent: IntentSets, size: Text
     schemas: [...accounts.schemas, ...schemaRules(intent, write)],
     tables: [...accounts.tables, ...tableRules(intent, write, size)],
     queries: queryRules(intent.reachesSomething, intent.engine, intent.principals),
-    impersonation:
-      impersonated.length > 0
+    impersonation: [
+      ...(impersonated.length > 0
         ? [{ original_user: anyOf([settings.ownAccount]), new_user: anyOf(impersonated), allow: true }]
-        : [],
+        : []),
+      ...actingRules(intent.acting, intent.principals),
+    ],
     // Built-in functions need no rule (seen on 483).
     functions: functionRules(intent, write),
     procedures: [...killingRules(intent.engine, intent.principals), ...procedureRules(intent, write)],

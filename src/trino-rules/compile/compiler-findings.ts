@@ -17,6 +17,7 @@ export function compilerFindings(snapshot: Snapshot, intent: IntentSets): Findin
     ...openRuntime(snapshot),
     ...wideFilters(snapshot),
     ...unwritableNames(snapshot, intent),
+    ...leftOutOfActing(intent),
     ...conflictsOfMasks(snapshot, intent),
     ...lostOwnership(intent),
   ];
@@ -131,6 +132,20 @@ function unwritableNames({ settings }: Snapshot, { principals, reachesSomething 
       severity: 'warning',
       message: `${name} cannot run queries through the service: the engine's impersonation rules cannot hold a name with $, \\, ^, [ or ]`,
     }));
+}
+
+/** Of whom engine principals would act as; and grants that name nobody who can be acted as. */
+function leftOutOfActing({ acting: { unwritable, idle }, principals }: IntentSets): Finding[] {
+  return [
+    ...principals.namesOf(unwritable).map((name): Finding => {
+      const message = `nobody acts as ${name}: the engine's impersonation rules cannot hold a name with $, \\, ^, [ or ]`;
+      return { code: 'acting-name', severity: 'warning', message };
+    }),
+    ...idle.map((id): Finding => {
+      const message = `grant ${id} of IMPERSONATE has no effect: it names no active account and no known engine principal that could be acted as; one that holds IMPERSONATE is acted as by nobody`;
+      return { code: 'acting-as-nobody', severity: 'warning', message };
+    }),
+  ];
 }
 
 /**

@@ -51,6 +51,8 @@ export const WRITTEN: Readonly<Record<Privilege, Written>> = {
   KILL_QUERIES: { gives: [], takes: [] },
   READ_SYSTEM_INFORMATION: { gives: [], takes: [] },
   WRITE_SYSTEM_INFORMATION: { gives: [], takes: [] },
+  // Acting as others: see `acting-rules.ts`.
+  IMPERSONATE: { gives: [], takes: [] },
 };
 
 /** The schemas of the catalog `system` that the engine filters per person. */

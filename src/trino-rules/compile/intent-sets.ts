@@ -1,6 +1,7 @@
 import type { Node } from '../model/node.js';
 import type { Privilege } from '../model/privilege.js';
 import type { Snapshot } from '../model/snapshot.js';
+import { acting, type Acting } from './acting-rules.js';
 import type { Bitset } from './bitset.js';
 import { CatalogWalk, type CatalogModes, type LostOwnership } from './catalog-walk.js';
 import { engineRights, type EngineRights } from './engine-rights.js';
@@ -35,6 +36,7 @@ export interface IntentSets {
   /** Service accounts, and every principal with any access that statements use. */
   reachesSomething: Bitset;
   engine: EngineRights;
+  acting: Acting;
   /** Above every named catalog, `system` among them; the nodes below are computed while they are walked, and not kept. */
   root: NamedNode;
   /** Whether any grant is about functions and procedures. */
@@ -72,6 +74,7 @@ export function intentSets(snapshot: Snapshot): IntentSets {
     principals,
     reachesSomething,
     engine,
+    acting: acting(snapshot, principals),
     root: named(tree, everything, catalogs),
     hasRoutines: entries.some(givesRoutines),
     catalogModes: (catalog) => modes.get(catalog) ?? otherModes,
@@ -135,7 +138,8 @@ function accessEntries(snapshot: Snapshot, principals: PrincipalIndex): AccessEn
     }
   });
   const open = [...writable, ...readable, ...grants, ...policies].filter(
-    ({ resource }: { resource: Node }) => resource.engine === undefined && !isClosed(resource, snapshot.settings),
+    ({ resource }: { resource: Node }) =>
+      resource.engine === undefined && resource.as === undefined && !isClosed(resource, snapshot.settings),
   );
   return metadataCatalog === null ? open : [...open, closing(metadataCatalog, principals)];
 }

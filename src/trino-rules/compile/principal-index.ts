@@ -1,5 +1,5 @@
 import type { PolicyPrincipal, Subject } from '../model/principal.js';
-import type { Snapshot, SnapshotPolicy } from '../model/snapshot.js';
+import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../model/snapshot.js';
 import { Bitset } from './bitset.js';
 import { hasEffect, isClosed } from './engine-terms.js';
 import { getOrInsert } from './get-or-insert.js';
@@ -93,10 +93,20 @@ export function indexPrincipals(snapshot: Snapshot): PrincipalIndex {
 }
 
 /** Engine principals that a grant with effect names or that are in a group: being named by a policy makes nobody known. */
-function knownEngineNames({ grants, groups, settings, at }: Snapshot): Set<string> {
-  const live = grants.filter((grant) => hasEffect(grant, at) && !isClosed(grant.resource, settings));
+function knownEngineNames(snapshot: Snapshot): Set<string> {
+  const { grants, groups, settings, at } = snapshot;
+  const live = grants.filter(
+    (grant) => hasEffect(grant, at) && !isClosed(grant.resource, settings) && isOfSomebody(grant, snapshot),
+  );
   const granted = live.flatMap(({ principal }) => (principal.type === 'engine' ? [principal.name] : []));
   return new Set([...granted, ...groups.flatMap(({ engines }) => engines)]);
+}
+
+/** Whether a grant of acting as others names a row or an engine principal; one that does not has no effect at all. */
+export function isOfSomebody({ resource: { as } }: SnapshotGrant, { users, groups, settings }: Snapshot): boolean {
+  if (as === undefined || as.type === 'everyone') return true;
+  if (as.type === 'engine') return !settings.serviceAccounts.includes(as.name);
+  return (as.type === 'user' ? users : groups).some(({ id }) => id === as.id);
 }
 
 function listSubjects({ users, groups, grants, policies, settings }: Snapshot): Subject[] {

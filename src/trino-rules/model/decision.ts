@@ -28,7 +28,7 @@ export function decide(
 ): Decision {
   const granted = grantedOnEngine(question);
   if (granted !== null) return decisionOf(grantedIntent(snapshot, principal, granted, principals));
-  if (!isAtNode(question)) return decisionOf(rightIntent(snapshot, principal, question));
+  if (!isAtNode(question)) return decisionOf(rightIntent(snapshot, principal, question, principals));
   const intent = intentAt(snapshot, principal, question.resource, principals);
   const held = accessToColumn(intent, columnOf(question)).privileges;
   return {

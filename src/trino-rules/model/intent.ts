@@ -1,5 +1,6 @@
 import { TABLE_PRIVILEGES } from '../document/rules-document.js';
-import { covers, depth, isInTree, kindOf, SYSTEM, type Node } from './node.js';
+import { actingTargets, coversIn } from './acting.js';
+import { depth, isInTree, kindOf, nodeKey, SYSTEM, type Node } from './node.js';
 import type { Principal } from './principal.js';
 import { isServiceAccount, Principals, type Through } from './principals.js';
 import {
@@ -12,7 +13,7 @@ import {
   withContained,
   type Privilege,
 } from './privilege.js';
-import { isAroundCatalogOf, restrictsData, restrictsTableOf } from './restrictions.js';
+import { isAroundCatalogOf, restrictionsIn, restrictsData } from './restrictions.js';
 import { isLive, type Snapshot, type SnapshotGrant, type SnapshotPolicy } from './snapshot.js';
 
 /** A grant or a policy that reaches a node, how it applies to the principal, and the node that it names. */
@@ -74,16 +75,17 @@ function intentByEntries(snapshot: Snapshot, principal: Principal, node: Node, p
   if (principal.type === 'user' && principals.user(principal.id)?.isActive !== true) return NOTHING;
 
   const grants = snapshot.grants.flatMap((grant) => {
-    const applies = isLive(grant, snapshot.at) && covers(grant.resource, node);
+    const applies = isLive(grant, snapshot.at) && coversIn(principals, grant.resource, node);
     const through = applies && principals.through(grant.principal, principal);
     return through ? [origin(grant, through, node)] : [];
   });
   const policies = snapshot.policies.flatMap((policy) => {
-    const through = covers(policy.resource, node) && principals.throughPolicy(policy, principal);
+    const through = coversIn(principals, policy.resource, node) && principals.throughPolicy(policy, principal);
     return through ? [origin(policy, through, node)] : [];
   });
 
-  const given = givenAt(node, grants);
+  const isNobody = node.as !== undefined && actingTargets(principals, node.as).length === 0;
+  const given = isNobody ? [] : givenAt(node, grants);
   const applied = policies.map(({ source }) => source);
   const around = given.some(isOverRoutines) ? restrictionsAround(snapshot, principal, node, principals) : [];
   const access = accessOf(
@@ -96,18 +98,6 @@ function intentByEntries(snapshot: Snapshot, principal: Principal, node: Node, p
     ? restrictionsIn(snapshot, principal, node, principals)
     : [];
   return { ...(below.length > 0 ? withoutSchemaOwnership(access) : access), grants, policies, below, standing: null };
-}
-
-/** Who owns a schema drops and renames it with all tables in it: one that is restricted there takes its ownership. */
-function restrictionsIn(
-  { policies }: Snapshot,
-  principal: Principal,
-  schema: Node,
-  principals: Principals,
-): SnapshotPolicy[] {
-  return policies.filter(
-    (policy) => restrictsTableOf(schema, policy) && principals.throughPolicy(policy, principal) !== null,
-  );
 }
 
 /** Who owns a schema has nothing on its tables by that; on a table, TABLE_OWNERSHIP and OWNERSHIP are one, by the shorter name. */
@@ -176,10 +166,12 @@ export function reachesSomething(
 ): boolean {
   if (isServiceAccount(snapshot, principal)) return true;
   // A deny reaches down, so what is left of a grant anywhere is left on the node that it names.
-  return snapshot.grants.some(({ resource }) =>
-    intentByEntries(snapshot, principal, resource, principals).privileges.some(
-      (privilege) => PRIVILEGE_TERMS[privilege].usedByStatements,
-    ),
+  return snapshot.grants.some(
+    ({ resource }) =>
+      resource.as === undefined &&
+      intentByEntries(snapshot, principal, resource, principals).privileges.some(
+        (privilege) => PRIVILEGE_TERMS[privilege].usedByStatements,
+      ),
   );
 }
 
@@ -249,8 +241,11 @@ function serviceAccountIntent({ settings }: Snapshot, node: Node): DataIntent {
 }
 
 function origin<T extends { resource: Node }>(source: T, through: Through, node: Node): Origin<T> {
-  const inherited = depth(source.resource) < depth(node);
-  return { source, through, inheritedFrom: inherited ? source.resource : null };
+  return { source, through, inheritedFrom: isAbove(source.resource, node) ? source.resource : null };
+}
+
+function isAbove(wide: Node, node: Node): boolean {
+  return node.as === undefined ? depth(wide) < depth(node) : nodeKey(wide) !== nodeKey(node);
 }
 
 export const NO_ACCESS: Access = { privileges: [], filters: [], hidden: [], masks: [], conflicts: [] };

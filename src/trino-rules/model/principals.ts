@@ -30,6 +30,8 @@ export class Principals {
   private readonly known = new Map<string, SnapshotGrant | null>();
   /** A live grant of each engine principal: one that makes it known, if there is one. */
   private readonly naming = new Map<string, SnapshotGrant>();
+  /** Engine principals that act as others by a live grant. */
+  readonly actors: ReadonlySet<string>;
 
   /** @param assumed engine principals that count as known without a grant, for questions about what would be */
   constructor(
@@ -40,10 +42,14 @@ export class Principals {
     this.groups = new Map(snapshot.groups.map((group) => [group.id, group]));
     for (const name of snapshot.groups.flatMap(({ engines }) => engines))
       if (!isServiceAccount(snapshot, { type: 'engine', name })) this.known.set(name, null);
+    const actors = new Set<string>();
+    this.actors = actors;
     for (const grant of snapshot.grants) {
       const { principal } = grant;
-      if (principal.type !== 'engine' || this.known.get(principal.name) || !isLive(grant, snapshot.at)) continue;
-      if (isServiceAccount(snapshot, principal)) continue;
+      if (principal.type !== 'engine' || !isLive(grant, snapshot.at) || isServiceAccount(snapshot, principal)) continue;
+      const { as } = grant.resource;
+      if (as !== undefined && this.exists(as)) actors.add(principal.name);
+      if (this.known.get(principal.name) || (as !== undefined && !this.exists(as))) continue;
       getOrInsert(this.naming, principal.name, () => grant);
       if (grant.resource.catalog === snapshot.settings.metadataCatalog) continue;
       this.known.set(principal.name, grant);
@@ -57,6 +63,12 @@ export class Principals {
 
   group(id: number): SnapshotGroup | undefined {
     return this.groups.get(id);
+  }
+
+  /** The account of this name, also a deactivated one. */
+  userNamed(name: string): Principal | null {
+    const user = this.snapshot.users.find((each) => each.name === name);
+    return user === undefined ? null : { type: 'user', id: user.id };
   }
 
   /** Active accounts and engine principals; never a service account, which follows the settings alone. */
@@ -117,8 +129,9 @@ export class Principals {
 
   /** Some grants of the snapshot as a part of it in which everyone is the same principals. */
   part(grants: readonly SnapshotGrant[]): SnapshotGrant[] {
-    const isForAll = grants.some(({ principal, resource }) =>
-      [principal, resource.as].some((named) => named?.type === 'everyone'),
+    // Whoever can be acted as is one of everyone, whatever names it.
+    const isForAll = grants.some(
+      ({ principal, resource }) => principal.type === 'everyone' || resource.as !== undefined,
     );
     if (!isForAll) return [...grants];
     return [...new Set([...grants, ...this.naming.values()])];

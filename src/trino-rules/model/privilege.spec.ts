@@ -3,41 +3,61 @@ import { compile } from '../compile/compile.js';
 import { Evaluator } from '../engine/evaluator.js';
 import { checkRules } from '../verify/check.js';
 import { decide } from './decision.js';
-import { kindOf, type Node, nodeText } from './node.js';
+import { kindOf, type NamedNode, type Node, nodeText } from './node.js';
 import {
   isOverData,
   isOverRoutines,
   PRIVILEGE_TERMS,
   PRIVILEGES,
+  type Privilege,
   privilegesOn,
   privilegesProblem,
   taken,
   withContained,
 } from './privilege.js';
 
+const inTree = (path: string): NamedNode => {
+  const { as: _, ...node } = at(path);
+  return node;
+};
+const BO = { type: 'user', id: 1, name: 'bo' } as const;
+
 /** Everything and one of each kind, from the widest down. */
-const NODES: Node[] = [...['', 'sales', 'sales.eu', 'sales.eu.orders', 'sales.eu.query()'].map(at), { engine: true }];
+const NODES: NamedNode[] = [
+  ...['', 'sales', 'sales.eu', 'sales.eu.orders', 'sales.eu.query()'].map(inTree),
+  { engine: true },
+  { as: BO },
+];
 const everyOne = NODES.flatMap((node) =>
   privilegesOn(node).map((privilege) => ({ privilege, path: nodeText(node), node })),
 );
 const EXECUTE = { about: 'queries', right: 'execute' } as const;
-const ana = { type: 'user', id: 1 } as const;
+const ana = { type: 'user', id: 2 } as const;
+const bi = { type: 'engine', name: 'bi' } as const;
+
+/** One that can hold the privilege, and its name. */
+const holderOf = (privilege: Privilege) =>
+  PRIVILEGE_TERMS[privilege].to.includes('user') ? ([ana, 'ana'] as const) : ([bi, bi.name] as const);
+const granting = (privilege: Privilege) =>
+  holderOf(privilege)[0] === bi ? aSnapshot().user('bo').engine(bi.name) : aSnapshot().user('bo').user('ana');
 
 // Decision, compiler and proof each know privileges by themselves: one that any of them leaves out shows here.
 describe('every privilege, on every level', () => {
   it.each(everyOne)('$privilege on $path, granted alone, is what it asks about', ({ privilege, node }) => {
-    const snapshot = aSnapshot().user('ana').may(privilege, node).snapshot();
+    const [holder, name] = holderOf(privilege);
+    const snapshot = granting(privilege).may(privilege, node).snapshot();
     const question = PRIVILEGE_TERMS[privilege].asks(node);
     const { document, text } = compile(snapshot);
 
-    expect(decide(snapshot, ana, question)).toMatchObject({ allowed: true, grants: [{ source: { id: 1 } }] });
-    expect(new Evaluator(document).allows('ana', question)).toBe(true);
-    expect(new Evaluator(document).allows('ana', EXECUTE)).toBe(decide(snapshot, ana, EXECUTE).allowed);
+    expect(decide(snapshot, holder, question)).toMatchObject({ allowed: true, grants: [{ source: { id: 1 } }] });
+    expect(new Evaluator(document).allows(name, question)).toBe(true);
+    expect(new Evaluator(document).allows(name, EXECUTE)).toBe(decide(snapshot, holder, EXECUTE).allowed);
     expect(checkRules(text, snapshot)).toEqual([]);
   });
 
   it.each(everyOne)('$privilege on $path, denied, is lost with what it takes', ({ privilege, node }) => {
-    const snapshot = aSnapshot().user('ana').may(privilegesOn(node).join(), node).mayNot(node, privilege).snapshot();
+    const [holder, name] = holderOf(privilege);
+    const snapshot = granting(privilege).may(privilegesOn(node).join(), node).mayNot(node, privilege).snapshot();
     // A deny of a right over data takes routines, too: restrictions win.
     const lost = new Set([...taken([privilege]), ...(isOverData(privilege) ? PRIVILEGES.filter(isOverRoutines) : [])]);
     const evaluator = new Evaluator(compile(snapshot).document);
@@ -46,7 +66,7 @@ describe('every privilege, on every level', () => {
       const question = PRIVILEGE_TERMS[other].asks(node);
       const isYielding = isOverData(privilege) && PRIVILEGE_TERMS[other].yieldsToRestrictions;
       const isLeft = !lost.has(other) && !isYielding;
-      expect([decide(snapshot, ana, question).allowed, evaluator.allows('ana', question)]).toEqual([isLeft, isLeft]);
+      expect([decide(snapshot, holder, question).allowed, evaluator.allows(name, question)]).toEqual([isLeft, isLeft]);
     }
   });
 

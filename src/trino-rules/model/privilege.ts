@@ -1,5 +1,5 @@
 import type { TablePrivilege } from '../document/rules-document.js';
-import { kindOf, LEVELS, nodeOf, SYSTEM, type Node, type NodeKind } from './node.js';
+import { kindOf, LEVELS, nodeOf, SYSTEM, type NamedNode, type Node, type NodeKind } from './node.js';
 import type { PolicyPrincipal } from './principal.js';
 import type { Question, RoutineQuestion } from './question.js';
 
@@ -19,6 +19,7 @@ export const PRIVILEGES = [
   'KILL_QUERIES',
   'READ_SYSTEM_INFORMATION',
   'WRITE_SYSTEM_INFORMATION',
+  'IMPERSONATE',
 ] as const;
 
 export type Privilege = (typeof PRIVILEGES)[number];
@@ -58,8 +59,8 @@ export interface PrivilegeTerms {
   usedByStatements: boolean;
   /** Whether the engine checks columns: reading them, also for the readers of one's views. */
   readsColumns: boolean;
-  /** What is asked about who has it at a node, or at a column in its tables. */
-  asks: (resource: Node, column?: string) => Question;
+  /** What is asked about who has it at a node, or at a column in its tables; of acting as others, as one of this name. */
+  asks: (resource: NamedNode, column?: string) => Question;
   /** In a sentence, before the node. */
   phrase: string;
 }
@@ -178,6 +179,16 @@ export const PRIVILEGE_TERMS: Readonly<Record<Privilege, PrivilegeTerms>> = {
     ...onEngine({ about: 'system-information', right: 'write' }, 'write the system information of'),
     to: ['user', 'engine'],
   },
+  // People do not become other people. What such a session may do are the rights of the one who is acted as.
+  IMPERSONATE: {
+    ...TERMS,
+    family: 'acting',
+    on: ['acting'],
+    to: ['engine'],
+    usedByStatements: false,
+    asks: ({ as }) => ({ about: 'impersonation', newUser: as !== undefined && 'name' in as ? as.name : '' }),
+    phrase: 'act',
+  },
 };
 
 /** In the order of `PRIVILEGES`, each once. */
@@ -201,22 +212,6 @@ export function privilegesProblem(privileges: readonly Privilege[], node: Node):
   const where = node.catalog === SYSTEM ? 'in the catalog system' : `on ${KIND_TEXTS[kindOf(node)]}`;
   return `${misplaced.join(', ')} cannot be given ${where}${open.length > 0 ? `, which has ${open.join(', ')}` : ''}`;
 }
-
-/** Why a grant of these cannot name a principal; null: it can. */
-export function holderProblem(privileges: readonly Privilege[], { type }: PolicyPrincipal): string | null {
-  const refused = privileges.filter((privilege) => !PRIVILEGE_TERMS[privilege].to.includes(type));
-  const [first] = refused;
-  if (first === undefined) return null;
-  const holders = PRIVILEGE_TERMS[first].to.map((each) => HOLDER_TEXTS[each]);
-  return `${refused.join(', ')} can be granted to ${holders.join(' or ')} alone`;
-}
-
-const HOLDER_TEXTS: Readonly<Record<PolicyPrincipal['type'], string>> = {
-  user: 'a user',
-  group: 'a group',
-  engine: 'an engine principal',
-  everyone: 'everyone',
-};
 
 const KIND_TEXTS: Readonly<Record<NodeKind, string>> = {
   everything: 'everything',

@@ -20,8 +20,7 @@ export const SYSTEM_SCHEMAS = ['jdbc', 'metadata', 'runtime'];
  */
 export function closedProblem(node: Node, metadataCatalog: string | null): string | null {
   const { catalog, schema, table, routine } = node;
-  if (node.engine === true) return null;
-  if (!(isInTree(node) || node.routine !== undefined)) return `nothing can be given on ${nodeText(node)} yet`;
+  if (node.engine === true || node.as !== undefined) return null;
   if (catalog === metadataCatalog) return `nobody may be given anything in ${catalog}, the service's own catalog`;
   if (catalog === SYSTEM)
     return table === undefined && routine === undefined && (schema === undefined || SYSTEM_SCHEMAS.includes(schema))

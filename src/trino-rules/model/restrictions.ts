@@ -1,6 +1,8 @@
 import { covers, isInTree, kindOf, nodeOf, parentOf, type Node } from './node.js';
 import { isOverData } from './privilege.js';
-import type { SnapshotPolicy } from './snapshot.js';
+import type { Principal } from './principal.js';
+import type { Principals } from './principals.js';
+import type { Snapshot, SnapshotPolicy } from './snapshot.js';
 
 /**
  * Whether a policy restricts data for those whom it applies to: a filter, a mask, a hidden column, or a deny of any right over data.
@@ -14,6 +16,18 @@ export function restrictsData(policy: SnapshotPolicy): boolean {
 export function restrictsTableOf(schema: Node, policy: SnapshotPolicy): boolean {
   if (kindOf(schema) !== 'schema') return false;
   return policy.resource.table !== undefined && covers(schema, policy.resource) && restrictsData(policy);
+}
+
+/** Who owns a schema drops and renames it with all tables in it: one that is restricted there takes its ownership. */
+export function restrictionsIn(
+  { policies }: Snapshot,
+  principal: Principal,
+  schema: Node,
+  principals: Principals,
+): SnapshotPolicy[] {
+  return policies.filter(
+    (policy) => restrictsTableOf(schema, policy) && principals.throughPolicy(policy, principal) !== null,
+  );
 }
 
 /** Whether a policy is on everything, on the catalog of `node`, or anywhere below that; where no catalog is named, on everything. */

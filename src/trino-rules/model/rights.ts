@@ -4,6 +4,7 @@ import type { Principal } from './principal.js';
 import { isServiceAccount, Principals } from './principals.js';
 import { type Node, SYSTEM } from './node.js';
 import { PRIVILEGE_TERMS, taken, withContained } from './privilege.js';
+import { actingNode, canBeImpersonated } from './acting.js';
 import type { GrantedRight } from './granted-right.js';
 import type { RightQuestion } from './question.js';
 import type { Snapshot } from './snapshot.js';
@@ -14,14 +15,21 @@ export interface RightIntent extends Intent {
 }
 
 /** Everything that holds for `principal` about a right that is not granted: it follows from the settings, or from other access. */
-export function rightIntent(snapshot: Snapshot, principal: Principal, question: RightQuestion): RightIntent {
+export function rightIntent(
+  snapshot: Snapshot,
+  principal: Principal,
+  question: RightQuestion,
+  principals: Principals,
+): RightIntent {
   switch (question.about) {
     case 'catalog-mode':
       return held(catalogMode(snapshot, principal, question.resource.catalog) === question.mode, null);
     case 'queries':
       return held(reachesSomething(snapshot, principal), 'reaches-something');
     case 'impersonation':
-      return held(becomes(snapshot, principal, question.newUser), 'service-account');
+      return becomes(snapshot, principal, question.newUser)
+        ? held(true, 'service-account')
+        : actsAs(snapshot, principal, question.newUser, principals);
     case 'system-information':
       return NOT_HELD;
     case 'session-property':
@@ -60,7 +68,14 @@ export function catalogMode(snapshot: Snapshot, principal: Principal, catalog: s
   return modes.includes('all') ? 'all' : modes.includes('read-only') ? 'read-only' : 'none';
 }
 
-/** Only Grantline's own account becomes somebody else: active people who reach something. */
+/** By grants. */
+function actsAs(snapshot: Snapshot, principal: Principal, newUser: string, principals: Principals): RightIntent {
+  if (principals.actors.size === 0) return NOT_HELD;
+  const right = { resource: actingNode(principals, newUser), privilege: 'IMPERSONATE' } as const;
+  return grantedIntent(snapshot, principal, right, principals);
+}
+
+/** Grantline's own account becomes active people who reach something. */
 function becomes(snapshot: Snapshot, principal: Principal, newUser: string): boolean {
   const { impersonation, ownAccount } = snapshot.settings;
   const isOwn = principal.type === 'engine' && principal.name === ownAccount;
@@ -70,11 +85,6 @@ function becomes(snapshot: Snapshot, principal: Principal, newUser: string): boo
     canBeImpersonated(newUser) &&
     snapshot.users.some(({ id, name }) => name === newUser && reachesSomething(snapshot, { type: 'user', id }))
   );
-}
-
-/** The engine reads `new_user` as a replacement text before it is a pattern: `$` throws there and a backslash is eaten (seen on 483). */
-export function canBeImpersonated(name: string): boolean {
-  return !/[$\\^[\]]/.test(name);
 }
 
 /** Service accounts set everything, everybody else who reaches something what the settings list. */

@@ -1,6 +1,7 @@
 import { resourceNameProblem } from '../../kernel/name.js';
 import { type Level, LEVELS, misplacedField, NODE_FIELDS, type NodeFields, nodeOf, type Node } from './node.js';
-import { holderProblem, orderedPrivileges, privilegesOn, type Privilege } from './privilege.js';
+import { holderProblem } from './holder.js';
+import { orderedPrivileges, privilegesOn, type Privilege } from './privilege.js';
 import { closedProblem, type ColumnResource, restrictionProblem } from './resource.js';
 import type { SnapshotDecoder } from './snapshot-decoder.js';
 import type { SnapshotNames } from './snapshot-names.js';

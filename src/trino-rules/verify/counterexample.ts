@@ -88,7 +88,8 @@ export class Counterexamples {
 /** Why a user has not what no grant and no deny is about. */
 const REASON: Record<Question['about'], string> = {
   queries: "only those who reach something may execute, and no grant gives another's queries",
-  impersonation: "only the service's own account becomes others, and only active people who reach something",
+  impersonation:
+    "no grant gives it, and only the service's own account becomes others without one: active people who reach something",
   routine: 'no grant gives it',
   'system-information': 'no grant gives it',
   'session-property': 'the settings do not say so',

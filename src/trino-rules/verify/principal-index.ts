@@ -12,14 +12,17 @@ export class PrincipalIndex {
   readonly activePeople: readonly number[];
   /** An engine principal is known by a live grant on an open node, or by being in a group. */
   private readonly everyone: readonly number[];
+  private readonly accounts: ReadonlySet<string>;
   private readonly byAccount = new Map<number, number>();
   private readonly byEngineName = new Map<string, number>();
+  private readonly rows: ReadonlySet<string>;
   private readonly byGroup: ReadonlyMap<number, readonly number[]>;
 
   constructor({ users, groups, grants, policies, settings, at }: Snapshot) {
     const list: Subject[] = [];
     const enter = (subject: Subject): number => list.push(subject) - 1;
     const accounts = new Set(settings.serviceAccounts);
+    this.accounts = accounts;
     for (const { id, name, isActive } of [...users].sort((a, b) => (a.name < b.name ? -1 : 1))) {
       const position = enter({ kind: 'person', name, userId: id, isActive });
       if (isActive) this.byAccount.set(id, position);
@@ -34,10 +37,11 @@ export class PrincipalIndex {
     this.serviceAccounts = [...accounts].map((name) => enter({ kind: 'service-account', name }));
     this.subjects = list;
     this.activePeople = [...this.byAccount.values()];
+    this.rows = new Set([...users.map(({ id }) => `user:${id}`), ...groups.map(({ id }) => `group:${id}`)]);
     const known = new Set(inGroups.flatMap((name) => oneOrNone(this.byEngineName.get(name))));
     for (const grant of grants) {
       if (grant.principal.type !== 'engine' || !isLive(grant, at)) continue;
-      if (grant.resource.catalog === settings.metadataCatalog) continue;
+      if (grant.resource.catalog === settings.metadataCatalog || !this.exists(grant.resource.as)) continue;
       for (const position of oneOrNone(this.byEngineName.get(grant.principal.name))) known.add(position);
     }
     this.everyone = [...this.activePeople, ...known];
@@ -70,6 +74,12 @@ export class PrincipalIndex {
   resolvePolicy({ principal, except }: SnapshotPolicy): readonly number[] {
     const excepted = new Set(except.flatMap((each) => this.resolvePrincipal(each)));
     return this.resolvePrincipal(principal).filter((position) => !excepted.has(position));
+  }
+
+  /** Whether somebody can be meant: a grant of acting as a row that is none, or as a service account, is no grant. */
+  exists(as: PolicyPrincipal | undefined): boolean {
+    if (as === undefined || as.type === 'everyone') return true;
+    return as.type === 'engine' ? !this.accounts.has(as.name) : this.rows.has(`${as.type}:${as.id}`);
   }
 
   private account(id: number): readonly number[] {

@@ -5,7 +5,7 @@ import { wordAt, bitset, type Bitset } from '../engine/sparse-bitset.js';
 import { onlyFreshName } from '../engine/unnamed.js';
 import type { Privilege } from '../model/privilege.js';
 import { isKilling } from '../model/granted-right.js';
-import { canBeImpersonated } from '../model/rights.js';
+import { canBeImpersonated } from '../model/acting.js';
 import type { Snapshot } from '../model/snapshot.js';
 import type { Differences } from './differences.js';
 import type { ExpectedRoutines } from './expected-routines.js';
@@ -35,6 +35,8 @@ interface RightSources {
   routines: ExpectedRoutines;
   /** By their privileges on the engine. */
   onEngine: ReadonlyMap<Privilege, Bitset>;
+  /** Those who act as a user by the grants, by the user's position. */
+  acting: ReadonlyMap<number, Bitset>;
 }
 
 /** Asked about also where no rule names it: it can be granted. */
@@ -44,6 +46,7 @@ class ExpectedRights {
   private readonly reaching: Bitset;
   private readonly routines: ExpectedRoutines;
   private readonly onEngine: ReadonlyMap<Privilege, Bitset>;
+  private readonly acting: ReadonlyMap<number, Bitset>;
   private readonly own: Bitset;
   private readonly serviceAccounts: Bitset;
   private readonly activePeople: Bitset;
@@ -55,11 +58,12 @@ class ExpectedRights {
     private readonly engine: EngineSets,
     private readonly snapshot: Snapshot,
     principals: PrincipalIndex,
-    { reaching, routines, onEngine }: RightSources,
+    { reaching, routines, onEngine, acting }: RightSources,
   ) {
     this.reaching = reaching;
     this.routines = routines;
     this.onEngine = onEngine;
+    this.acting = acting;
     const { width, people, rules } = engine;
     const { ownAccount, writableCatalogs, readableCatalogs, metadataCatalog } = snapshot.settings;
     this.own = bitset(width, people.named(ownAccount));
@@ -79,7 +83,7 @@ class ExpectedRights {
       case 'queries':
         return right.right === 'execute' ? this.reaching : this.holding(OF_QUERIES[right.right]);
       case 'impersonation':
-        return this.mayBecome(right.newUser) ? this.own : null;
+        return this.actingAs(right.newUser);
       case 'routine':
         if (isKilling(right)) return this.holding('KILL_QUERIES');
         // Nobody passes on a right to execute, or owns a function.
@@ -99,7 +103,15 @@ class ExpectedRights {
     return this.onEngine.get(privilege) ?? null;
   }
 
-  /** Only Grantline's own account impersonates: an active user with any access. */
+  /** Two users of one name, which a finding refuses, are acted as by the same. */
+  private actingAs(newUser: string): Bitset | null {
+    const own = this.mayBecome(newUser) ? this.own : null;
+    if (this.acting.size === 0) return own;
+    const sets = this.engine.people.named(newUser).flatMap((position) => this.acting.get(position) ?? []);
+    return [...(own === null ? [] : [own]), ...sets].reduce<Bitset | null>(union, null);
+  }
+
+  /** Without a grant, Grantline's own account becomes active users with any access. */
   private mayBecome(newUser: string): boolean {
     const isPerson = this.engine.people
       .named(newUser)
@@ -118,6 +130,10 @@ class ExpectedRights {
 
 const OF_QUERIES = { view: 'VIEW_QUERIES', kill: 'KILL_QUERIES' } as const;
 const OF_SYSTEM_INFORMATION = { read: 'READ_SYSTEM_INFORMATION', write: 'WRITE_SYSTEM_INFORMATION' } as const;
+
+function union(some: Bitset | null, others: Bitset): Bitset {
+  return some === null ? others : some.map((word, index) => word | wordAt(others, index));
+}
 
 function has(words: Bitset, position: number): boolean {
   return (wordAt(words, position >>> 5) & (1 << (position & 31))) !== 0;

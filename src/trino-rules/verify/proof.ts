@@ -9,6 +9,7 @@ import { namesOf } from '../model/node.js';
 import type { Snapshot } from '../model/snapshot.js';
 import { Counterexamples } from './counterexample.js';
 import { Differences } from './differences.js';
+import { expectedActing } from './expected-acting.js';
 import { expectedOnEngine } from './expected-engine.js';
 import { ExpectedRoutines } from './expected-routines.js';
 import { PrincipalIndex } from './principal-index.js';
@@ -30,7 +31,8 @@ export function prove(engine: EngineSets, snapshot: Snapshot, principals: Princi
   const routines = new ExpectedRoutines(snapshot, principals, engine.width);
   const onEngine = expectedOnEngine(snapshot, principals, engine.width);
   const reaching = proveData(engine, snapshot, principals, routines, onEngine, differences);
-  proveRights(engine, snapshot, principals, { reaching, routines, onEngine }, differences);
+  const acting = expectedActing(snapshot, principals, engine.width);
+  proveRights(engine, snapshot, principals, { reaching, routines, onEngine, acting }, differences);
   return findingsOf(differences, engine, snapshot);
 }
 

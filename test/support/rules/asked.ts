@@ -6,6 +6,7 @@ import type { Principal } from '../../../src/trino-rules/model/principal.js';
 import { isOverData, PRIVILEGE_TERMS, type Privilege, privilegesOn } from '../../../src/trino-rules/model/privilege.js';
 import type { Snapshot } from '../../../src/trino-rules/model/snapshot.js';
 import { anySnapshot } from '../snapshots/any-snapshot.js';
+import { namedNode } from './named-node.js';
 
 export const users = ({ users }: Snapshot): Principal[] => users.map(({ id }) => ({ type: 'user', id }));
 const groups = ({ groups }: Snapshot): Principal[] => groups.map(({ id }) => ({ type: 'group', id }));
@@ -51,7 +52,8 @@ export interface Asked {
   privilege: Privilege;
 }
 
-export const questionOf = ({ resource, column, privilege }: Asked) => PRIVILEGE_TERMS[privilege].asks(resource, column);
+export const questionOf = (snapshot: Snapshot, { resource, column, privilege }: Asked) =>
+  PRIVILEGE_TERMS[privilege].asks(namedNode(snapshot, resource), column);
 
 const anyAsked = (snapshot: Snapshot): fc.Arbitrary<Asked> =>
   fc
@@ -81,4 +83,4 @@ export const asked = anySnapshot().chain((snapshot) =>
 
 /** By the specification. */
 export const answer = (snapshot: Snapshot, principal: Principal, at: Asked): boolean =>
-  decide(snapshot, principal, questionOf(at)).allowed;
+  decide(snapshot, principal, questionOf(snapshot, at)).allowed;

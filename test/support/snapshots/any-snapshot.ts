@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import type { PolicyPrincipal, Principal } from '../../../src/trino-rules/model/principal.js';
-import { holderProblem, isOverData, type Privilege, privilegesOn } from '../../../src/trino-rules/model/privilege.js';
+import { holderProblem } from '../../../src/trino-rules/model/holder.js';
+import { isOverData, type Privilege, privilegesOn } from '../../../src/trino-rules/model/privilege.js';
 import { kindOf, nodeOf, SYSTEM, type Node } from '../../../src/trino-rules/model/node.js';
 import { SYSTEM_SCHEMAS } from '../../../src/trino-rules/model/resource.js';
 import type {
@@ -182,11 +183,14 @@ function anyResource({ names }: Parts): fc.Arbitrary<Node> {
 }
 
 /** On which grants and denies can stand, and no other policy. */
-const BESIDE_DATA: fc.Arbitrary<Node> = fc.oneof(
-  fc.constant({ engine: true } as const),
-  fc.constant({ catalog: SYSTEM }),
-  fc.constantFrom(...SYSTEM_SCHEMAS).map((schema) => ({ catalog: SYSTEM, schema })),
-);
+function besideData(stuff: Parts): fc.Arbitrary<Node> {
+  return fc.oneof(
+    fc.constant<Node>({ engine: true }),
+    fc.constant<Node>({ catalog: SYSTEM }),
+    fc.constantFrom(...SYSTEM_SCHEMAS).map((schema): Node => ({ catalog: SYSTEM, schema })),
+    anySubject(stuff).map((as): Node => ({ as })),
+  );
+}
 
 /** A table's, a routine beside it, or what is beside people's data. */
 function anyNode(stuff: Parts): fc.Arbitrary<Node> {
@@ -195,7 +199,7 @@ function anyNode(stuff: Parts): fc.Arbitrary<Node> {
     .map(([{ catalog, schema, table }, chance]) =>
       nodeOf(chance === 0 ? { catalog, schema, routine: table } : { catalog, schema, table }),
     );
-  return fc.oneof({ weight: 7, arbitrary: inCatalog }, BESIDE_DATA);
+  return fc.oneof({ weight: 7, arbitrary: inCatalog }, besideData(stuff));
 }
 
 function privilegesAt(node: Node, maxLength = Infinity): fc.Arbitrary<Privilege[]> {

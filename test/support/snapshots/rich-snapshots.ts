@@ -1,3 +1,4 @@
+import type { PolicyPrincipal } from '../../../src/trino-rules/model/principal.js';
 import type { Snapshot } from '../../../src/trino-rules/model/snapshot.js';
 import { aSnapshot, NOW } from './snapshot-builder.js';
 
@@ -112,6 +113,53 @@ export function snapshotOfSystem(): Snapshot {
   builder.user('ida').may('KILL_QUERIES', { engine: true }).mayNot('system').user('lea').mayNot('system.jdbc');
   builder.engine('bot').may('SELECT', 'system.runtime').everyone().may('SELECT', 'shared').mayNot('shared', 'INSERT');
   builder.group('nobody', ['ana', 'fay', 'joe', 'eve', 'ida', 'lea']).mayNot('shared');
+  return builder.snapshot();
+}
+
+/** Engine principals that act as others; those who are left out, and what takes it. */
+export function snapshotOfActing(): Snapshot {
+  const as = (named: PolicyPrincipal) => ({ as: named });
+  const [everyone, viewers] = [as({ type: 'everyone' }), as({ type: 'group', id: 1 })];
+  const builder = aSnapshot()
+    .group('viewers', ['ana', 'bo', 'cy', 'x$y'], ['bot'])
+    .deactivated('cy')
+    .may('SELECT', 'sales');
+  builder
+    .user('dee')
+    .user('eve')
+    .user('fay')
+    .may('EXECUTE_FUNCTION', 'sales')
+    .engine('dash')
+    .may('IMPERSONATE', viewers);
+  builder
+    .engine('board')
+    .may('IMPERSONATE', everyone)
+    .may('IMPERSONATE', as({ type: 'engine', name: 'dash' }));
+  builder
+    .mayNot(as({ type: 'user', id: 1 }))
+    .engine('twin')
+    .may('IMPERSONATE', viewers);
+  builder
+    .engine('past')
+    .may('IMPERSONATE', everyone, { expiresAt: NOW })
+    .may('IMPERSONATE', viewers, { revokedAt: NOW });
+  builder
+    .engine('etl')
+    .may('INSERT', 'lake')
+    .engine('muted')
+    .may('IMPERSONATE', as({ type: 'user', id: 5 }))
+    .mayNot(everyone);
+  builder
+    .engine('named')
+    .mayNot(viewers)
+    .engine('list')
+    .may('IMPERSONATE', as({ type: 'user', id: 2 }));
+  builder
+    .engine('list')
+    .may('IMPERSONATE', as({ type: 'user', id: 6 }))
+    .engine('alone')
+    .may('IMPERSONATE', as({ type: 'engine', name: 'named' }));
+  builder.everyone().mayNot(as({ type: 'engine', name: 'bot' }), undefined, { type: 'engine', name: 'dash' });
   return builder.snapshot();
 }
 

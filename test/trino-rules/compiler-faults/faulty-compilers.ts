@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import {
+  snapshotOfActing,
   snapshotOfEveryFeature,
   snapshotOfEverything,
   snapshotOfRights,
@@ -39,6 +40,7 @@ const SNAPSHOTS = [
   snapshotOfEverything(),
   snapshotOfOwners(),
   snapshotOfRights(),
+  snapshotOfActing(),
   snapshotOfSystem(),
   skewedSnapshot(scaled(SIZES.enterprise, 0.04), 'real-like'),
 ];

@@ -1,0 +1,67 @@
+import type { ImpersonationRule } from '../document/rules-document.js';
+import type { PolicyPrincipal } from '../model/principal.js';
+import type { Snapshot } from '../model/snapshot.js';
+import type { Bitset } from './bitset.js';
+import { hasEffect, isReplacementSafe } from './engine-terms.js';
+import { getOrInsert } from './get-or-insert.js';
+import { anyOf } from './name-pattern.js';
+import { isOfSomebody, type PrincipalIndex } from './principal-index.js';
+
+/** Engine principals that act as others. */
+export interface Acting {
+  /** Those who act as the same, and whom. */
+  groups: { actors: Bitset; targets: Bitset }[];
+  /** Whom they would act as, if a rule could hold the name. */
+  unwritable: Bitset;
+  /** Ids of grants by which nobody is acted as, whatever is denied. */
+  idle: number[];
+}
+
+/**
+ * By the grants, less the denies. Whoever acts as others is acted as by nobody: the engine follows chains (seen on 483), and a deny
+ * opens no chain.
+ */
+export function acting(snapshot: Snapshot, principals: PrincipalIndex): Acting {
+  const { none, subjects } = principals;
+  const resolve = (named: PolicyPrincipal): Bitset => principals.resolvePrincipal(named);
+  const given = snapshot.grants.flatMap((grant) => {
+    const { id, principal, resource } = grant;
+    if (resource.as === undefined || principal.type !== 'engine') return [];
+    const isHeld = hasEffect(grant, snapshot.at) && isOfSomebody(grant, snapshot);
+    return isHeld ? [{ id, actors: resolve(principal), as: resource.as }] : [];
+  });
+  if (given.length === 0) return { groups: [], unwritable: none, idle: [] };
+  const actors = given.reduce((all, grant) => all.or(grant.actors), none);
+  const others = resolve({ type: 'everyone' }).minus(actors);
+  const writable = others.members().filter((position) => isReplacementSafe(subjects[position]?.name ?? ''));
+  const open = principals.setOf(writable);
+  const denies = snapshot.policies.flatMap((policy) =>
+    policy.kind === 'deny' && policy.resource.as !== undefined && policy.privileges.includes('IMPERSONATE')
+      ? [{ actors: principals.resolvePolicy(policy), as: policy.resource.as }]
+      : [],
+  );
+  const named = (rows: readonly { actors: Bitset; as: PolicyPrincipal }[], actor: number): Bitset =>
+    rows.filter((row) => row.actors.has(actor)).reduce((all, { as }) => all.or(resolve(as)), none);
+  const byTargets = new Map<string, { positions: number[]; targets: Bitset }>();
+  let unwritable = none;
+  for (const actor of actors.members()) {
+    const theirs = named(given, actor).and(others).minus(named(denies, actor));
+    unwritable = unwritable.or(theirs.minus(open));
+    const targets = theirs.and(open);
+    if (!targets.isEmpty())
+      getOrInsert(byTargets, targets.key(), () => ({ positions: [], targets })).positions.push(actor);
+  }
+  return {
+    groups: [...byTargets.values()].map(({ positions, targets }) => ({ actors: principals.setOf(positions), targets })),
+    unwritable,
+    idle: given.filter(({ as }) => !resolve(as).meets(open)).map(({ id }) => id),
+  };
+}
+
+export function actingRules({ groups }: Acting, { namesOf }: PrincipalIndex): ImpersonationRule[] {
+  return groups.map(({ actors, targets }) => ({
+    original_user: anyOf(namesOf(actors)),
+    new_user: anyOf(namesOf(targets)),
+    allow: true,
+  }));
+}
