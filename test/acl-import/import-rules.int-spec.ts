@@ -169,11 +169,13 @@ describe('the import of rules', () => {
       );
     expect(written(snapshot.grants)).toEqual([
       'user:1 everything: SELECT INSERT SCHEMA_OWNERSHIP',
+      'user:1 system: SELECT',
       // Any catalog that is added could be one of those that a pattern shuts.
       'user:2 erp: SELECT',
       'user:2 tpch: SELECT',
       'user:2 lake: EXECUTE_FUNCTION',
       'user:2 tpch: EXECUTE_FUNCTION',
+      'user:2 system: SELECT',
     ]);
     expect(written(snapshot.policies.filter((each) => each.kind === 'deny'))).toEqual([
       'user:1 erp.hr: SELECT INSERT',

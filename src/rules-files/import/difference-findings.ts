@@ -2,6 +2,7 @@ import { getOrInsert } from '../../kernel/get-or-insert.js';
 import type { ForeignRules } from '../check/foreign-rules.js';
 import type { AccessDifference } from '../../trino-rules/diff/access-diff.js';
 import { accessDiffLines } from '../../trino-rules/diff/access-diff-form.js';
+import { SYSTEM } from '../../trino-rules/model/node.js';
 import type { OtherRight } from '../../trino-rules/diff/other-right.js';
 import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import { FRESH_PREFIX } from '../../trino-rules/document/open-names.js';
@@ -106,7 +107,7 @@ export class DifferenceFindings {
     if (fact.about === 'session-property') return 'session properties are a setting, for everybody alike';
     if (!('resource' in fact)) return 'no grant says it';
     const { catalog, schema, table } = fact.resource;
-    if (catalog === 'system') return 'nothing is granted in system, which those with any access may enter';
+    if (catalog === SYSTEM) return limitOfSystem(fact);
     if (isUnnamed(catalog)) return 'a grant on everything would also reach catalogs that other rules decide';
     if (fact.about === 'schema-ownership' || (fact.about === 'privilege' && fact.privilege === 'OWNERSHIP'))
       return 'OWNERSHIP of a schema is OWNERSHIP of all its tables';
@@ -114,6 +115,13 @@ export class DifferenceFindings {
     if (fact.about === 'catalog-mode') return 'a catalog is entered by those with access to something in it';
     return 'what is granted and denied above reaches it, too';
   }
+}
+
+function limitOfSystem(fact: AccessFact): string {
+  const isReading = fact.about === 'privilege' && fact.privilege === 'SELECT';
+  return isReading
+    ? 'in system, whole schemas are read: runtime, metadata and jdbc'
+    : 'in system, nothing but SELECT is granted';
 }
 
 function limitOfRoutines({ resource: { catalog }, privilege }: Extract<AccessFact, { about: 'routine' }>): string {

@@ -21,9 +21,13 @@ import { GroupNames } from './group-names.js';
 import type { ListedRules } from './listed-rules.js';
 import { OutcomeReader } from './node-outcome.js';
 import { accessOf, type OutcomeNode, type UserAccess } from './user-access.js';
+import { systemTables } from './system-tables.js';
 import { RightsReader } from './user-rights.js';
 
 const NOTHING: UserAccess = { grants: [], denies: [], filters: [], hidden: [], masks: [] };
+
+/** The one schema of `system` that is not read by everybody who reaches something. */
+const OF_PEOPLE = 'runtime';
 
 /** Access that is not imported, whatever the rules say. */
 export interface Exclusion {
@@ -90,7 +94,13 @@ export function importRules(
     const catalogs = { named: nodes.flatMap(({ resource: { catalog } }) => catalog ?? []), fresh: engine.fresh };
     const rights = new RightsReader(rules, patterns, settings.metadataCatalog, catalogs);
     const onRoutines = rights.onRoutines(user, data).filter(isIncluded);
-    return [...data, { ...NOTHING, grants: [...onRoutines, ...rights.onEngine(user)] }];
+    const ofSystem = { tables: engine.tables, fresh: engine.fresh, schemaNames: [...engine.schemaNames(SYSTEM)] };
+    const reaching = [...data.flatMap(({ grants }) => grants), ...onRoutines];
+    const inSystem = systemTables(reader, user, ofSystem).filter(isIncluded);
+    // Who reaches anything else reads the rest anyway.
+    const isNeeded = ({ resource }: { resource: Node }): boolean =>
+      reaching.length === 0 || resource.schema === undefined || resource.schema === OF_PEOPLE;
+    return [...data, { ...NOTHING, grants: [...onRoutines, ...inSystem.filter(isNeeded), ...rights.onEngine(user)] }];
   }
 }
 
@@ -163,8 +173,15 @@ function isOpen(resource: Node, { metadataCatalog }: SnapshotSettings): boolean 
 
 const STEPS_PER_NODE = 1_000;
 
-function* spelledNames({ rules: { catalogs, schemas, tables }, patterns }: EngineSets): Generator<string> {
-  const rules: readonly Pick<TableRule, 'catalog' | 'schema' | 'table'>[] = [...catalogs, ...schemas, ...tables];
+function* spelledNames({ rules: document, patterns }: EngineSets): Generator<string> {
+  const { catalogs, schemas, tables, functions, procedures } = document;
+  const onData: readonly Pick<TableRule, 'catalog' | 'schema' | 'table'>[] = [...catalogs, ...schemas, ...tables];
+  const onRoutines = [...functions, ...procedures].map(({ catalog, schema }) => ({
+    catalog,
+    schema,
+    table: undefined,
+  }));
+  const rules = [...onData, ...onRoutines];
   const texts = new Set(rules.flatMap(({ catalog, schema, table }) => [catalog, schema, table]));
   for (const text of texts) {
     const language = patterns.language(text);

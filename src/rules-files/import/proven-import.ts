@@ -5,6 +5,7 @@ import type { RulesDocument } from '../../trino-rules/document/rules-document.js
 import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
 import { conjuncts } from '../../trino-rules/engine/actual-access.js';
 import { Evaluator } from '../../trino-rules/engine/evaluator.js';
+import { SYSTEM } from '../../trino-rules/model/node.js';
 import type { Snapshot, SnapshotSettings } from '../../trino-rules/model/snapshot.js';
 import { anyPatterns, groupPattern, ListedUsers, ruleForGroups, type ListedUser } from '../foreign/audiences.js';
 import { isPossible } from '../foreign/foreign-diff.js';
@@ -75,9 +76,14 @@ export function provenImport(
 
 const MAX_EXCLUSIONS = 1_000_000;
 
-/** Access that comes with any other, whatever the rules say: `system.jdbc`, `system.metadata`, and the session properties of the settings. */
+/**
+ * Access that comes with any other, whatever the rules say: `system.jdbc`, `system.metadata`, and the session properties of the
+ * settings; with the right to kill queries, the procedure that does.
+ */
 function isBasic({ fact }: AccessDifference): boolean {
-  return fact.about === 'session-property' || ('resource' in fact && fact.resource.catalog === 'system');
+  if (fact.about === 'session-property') return true;
+  if (!('resource' in fact) || fact.resource.catalog !== SYSTEM) return false;
+  return fact.about !== 'privilege' || fact.resource.schema !== 'runtime';
 }
 
 function ofUsers(differences: readonly AccessDifference[], names: ReadonlySet<string>): AccessDifference[] {
