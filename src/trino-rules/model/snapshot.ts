@@ -50,7 +50,7 @@ export type SnapshotPolicy =
 
 /** The settings that shape the rules; names as in `.env.example`. */
 export interface SnapshotSettings {
-  /** Grantline's own account on the engine, the only one that may impersonate. */
+  /** Grantline's own account on the engine, the only service account that may impersonate. */
   ownAccount: string;
   /** Every service account, the own one among them. */
   serviceAccounts: readonly string[];
