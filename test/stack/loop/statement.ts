@@ -11,6 +11,8 @@ export interface Asker {
   /** The authenticated user: the engine checks that it may impersonate `user`. */
   originalUser?: string;
   token?: string;
+  /** Who signs in by name, without a password: the engine checks each step from here to `user`. */
+  signedIn?: string;
 }
 
 export type Answer =
@@ -45,11 +47,12 @@ export async function runStatement(engine: string, asker: Asker, sql: string): P
   }
 }
 
-function headersOf({ mode, family, user, originalUser, token }: Asker): Record<string, string> {
+function headersOf({ mode, family, user, originalUser, token, signedIn }: Asker): Record<string, string> {
   return {
     [`${family}-User`]: user,
     ...(originalUser === undefined ? {} : { [`${family}-Original-User`]: originalUser }),
     ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
+    ...(signedIn === undefined ? {} : { Authorization: `Basic ${Buffer.from(`${signedIn}:`).toString('base64')}` }),
     ...(mode === 'verified' ? { 'X-Forwarded-Proto': 'https' } : {}),
   };
 }
