@@ -5,6 +5,7 @@ import { compile } from '../../trino-rules/compile/compile.js';
 import { compareAccess } from '../../trino-rules/diff/access-change.js';
 import { effective } from '../../trino-rules/model/effective-snapshot.js';
 import type { PolicyPrincipal } from '../../trino-rules/model/principal.js';
+import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import { withdrawal } from './withdrawal.js';
 
 describe('a withdrawal', () => {
@@ -39,6 +40,19 @@ describe('a withdrawal', () => {
       }),
       { numRuns: 20 },
     );
+  });
+
+  it('lets nobody act as who is known, or acts as others, in one of the two snapshots only', () => {
+    const everyone = { as: { type: 'everyone' } } as const;
+    const story = () => aSnapshot().user('ana').engine('board').may('IMPERSONATE', everyone).group('bots', [], ['etl']);
+    const relay = story().engine('relay').may('IMPERSONATE', everyone);
+    const actedAs = (previous: Snapshot, next: Snapshot) =>
+      compile(withdrawal(previous, next)).document.impersonation.map(({ new_user }) => new_user);
+
+    const grown = story().group('more', [], ['new', 'relay']).snapshot();
+    expect(actedAs(story().snapshot(), grown)).toEqual(['ana|etl']);
+    expect(actedAs(relay.snapshot(), grown)).toEqual(['ana|etl']);
+    expect(actedAs(grown, relay.group('more', [], ['new', 'relay']).snapshot())).toEqual(['ana|etl|new']);
   });
 
   it('hides a column when the nearer of two masks was added or removed', () => {

@@ -9,6 +9,7 @@ import type {
   SnapshotPolicy,
   SnapshotSettings,
 } from '../../trino-rules/model/snapshot.js';
+import { ActingOfBoth } from './acting-of-both.js';
 import { joinById } from './join-by-id.js';
 
 /**
@@ -20,12 +21,16 @@ export function withdrawal(previous: Snapshot, explained: Snapshot): Snapshot {
   // A renamed user is in neither: the new name had nothing before, and the former one has nothing now.
   const active = new Map(previous.users.flatMap(({ id, name, isActive }) => (isActive ? [[id, name] as const] : [])));
   const groups = new ChangedGroups(previous, explained);
+  const acting = new ActingOfBoth(previous, explained, groups.nextId);
+  const grants = joinById(previous.grants, explained.grants).flatMap(([before, after]) =>
+    before && after && sameDetails(grantDetails(before), grantDetails(after))
+      ? [acting.grantOf(groups.grantOf(after))]
+      : [],
+  );
   return {
     users: explained.users.map((user) => ({ ...user, isActive: user.isActive && active.get(user.id) === user.name })),
-    groups: groups.all(),
-    grants: joinById(previous.grants, explained.grants).flatMap(([before, after]) =>
-      before && after && sameDetails(grantDetails(before), grantDetails(after)) ? [groups.grantOf(after)] : [],
-    ),
+    groups: [...groups.all(), ...acting.groups()],
+    grants,
     policies: policies(previous, explained, groups).map((policy, i) => ({ ...policy, id: i + 1 })),
     settings: settingsOfBoth(previous.settings, explained.settings),
     at: explained.at,
@@ -54,6 +59,8 @@ class ChangedGroups {
   private readonly both: SnapshotGroup[];
   private readonly firstId: number;
   private readonly everyone: SnapshotGroup | null;
+  /** Above those of all groups. */
+  readonly nextId: number;
 
   constructor(previous: Snapshot, explained: Snapshot) {
     const paired = joinById(previous.groups, explained.groups).map(([before, after]) => {
@@ -75,6 +82,7 @@ class ChangedGroups {
     const id = this.firstId + 2 * this.changed.length;
     const members = explained.users.map((user) => user.id);
     const isSame = engines.length === were.length && engines.length === are.length;
+    this.nextId = id + 1;
     this.everyone = isSame ? null : { id, name: 'everyone (before and after)', members, engines };
   }
 
@@ -97,7 +105,9 @@ class ChangedGroups {
       const i = subject.type === 'group' ? this.changed.findIndex(({ before: { id } }) => id === subject.id) : -1;
       return i < 0 ? subject : { ...subject, id: this.firstId + 2 * i + (when === 'before' ? 0 : 1) };
     };
-    return { ...policy, principal: renamed(policy.principal), except: policy.except.map(renamed) };
+    const { as } = policy.resource;
+    const changed = { ...policy, principal: renamed(policy.principal), except: policy.except.map(renamed) };
+    return changed.kind === 'deny' && as !== undefined ? { ...changed, resource: { as: renamed(as) } } : changed;
   }
 }
 
