@@ -20,8 +20,11 @@ import { wrongDocuments, wronged } from '../support/rules/wrong-documents.js';
 import { Oracle } from './engine-oracle/oracle.js';
 import { openStack } from './stack.js';
 
-const SAMPLES = 250;
+/** Random snapshots or documents of each test. */
+const SAMPLES = Number(process.env['GRANTLINE_ORACLE_SAMPLES'] ?? 250);
 const QUESTIONS_PER_SAMPLE = 60;
+/** Of each test, in milliseconds. */
+const DEADLINE = Math.max(60_000, SAMPLES * 400);
 
 describe("the engine's own access control", () => {
   let oracle: Oracle;
@@ -31,32 +34,44 @@ describe("the engine's own access control", () => {
   });
   afterAll(() => oracle.stop());
 
-  it('decides as the intent and as our evaluator, with what the compiler makes of random snapshots', async () => {
-    const answered = new Map<string, Set<boolean>>();
-    let decisions = 0;
-    for (const snapshot of fc.sample(anySnapshot(), SAMPLES)) {
-      const answers = await askAsMeant(snapshot);
-      decisions += answers.length;
-      for (const { question, engine } of answers)
-        answered.set(question.ask, (answered.get(question.ask) ?? new Set()).add(isYes(engine)));
-    }
-    expect(decisions).toBeGreaterThanOrEqual(10_000);
-    // Agreement on nothing but refusals would show little.
-    expect([...answered].filter(([ask, answers]) => !NEVER.includes(ask) && answers.size < 2)).toEqual([]);
-  });
+  it(
+    'decides as the intent and as our evaluator, with what the compiler makes of random snapshots',
+    async () => {
+      const answered = new Map<string, Set<boolean>>();
+      let decisions = 0;
+      for (const snapshot of fc.sample(anySnapshot(), SAMPLES)) {
+        const answers = await askAsMeant(snapshot);
+        decisions += answers.length;
+        for (const { question, engine } of answers)
+          answered.set(question.ask, (answered.get(question.ask) ?? new Set()).add(isYes(engine)));
+      }
+      expect(decisions).toBeGreaterThanOrEqual(10_000);
+      // Agreement on nothing but refusals would show little.
+      expect([...answered].filter(([ask, answers]) => !NEVER.includes(ask) && answers.size < 2)).toEqual([]);
+    },
+    DEADLINE,
+  );
 
-  it('decides so with the strangest names and expressions that can be written down, none of which a run refuses', async () => {
-    for (const snapshot of fc.sample(anyHostileSnapshot(), SAMPLES)) {
-      expect({ snapshot, refusal: refusalOf(snapshot) }).toEqual({ snapshot, refusal: null });
-      await askAsMeant(snapshot);
-    }
-  });
+  it(
+    'decides so with the strangest names and expressions that can be written down, none of which a run refuses',
+    async () => {
+      for (const snapshot of fc.sample(anyHostileSnapshot(), SAMPLES)) {
+        expect({ snapshot, refusal: refusalOf(snapshot) }).toEqual({ snapshot, refusal: null });
+        await askAsMeant(snapshot);
+      }
+    },
+    DEADLINE,
+  );
 
-  it('decides as our evaluator, with random rules', async () => {
-    for (const rules of fc.sample(anyRules(), SAMPLES)) {
-      await askAll(JSON.stringify(rules), fc.sample(anyQuestion(RULE_WORDS), QUESTIONS_PER_SAMPLE));
-    }
-  });
+  it(
+    'decides as our evaluator, with random rules',
+    async () => {
+      for (const rules of fc.sample(anyRules(), SAMPLES)) {
+        await askAll(JSON.stringify(rules), fc.sample(anyQuestion(RULE_WORDS), QUESTIONS_PER_SAMPLE));
+      }
+    },
+    DEADLINE,
+  );
 
   it.each(Object.entries(wrongDocuments()))(
     'opens what the grants do not, where the proof refuses a document: %s',
