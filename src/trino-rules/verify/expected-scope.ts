@@ -2,7 +2,7 @@ import { getOrInsert } from '../../kernel/get-or-insert.js';
 import type { SchemaAccess } from '../engine/schema-comparison.js';
 import { addWord, bitset, sparseBitset, wordAt, type Bitset, type WordMarks } from '../engine/sparse-bitset.js';
 import { type Access, withoutSchemaOwnership } from '../model/intent.js';
-import { type Privilege, PRIVILEGE_TERMS } from '../model/privilege.js';
+import { PRIVILEGE_TERMS } from '../model/privilege.js';
 import { restrictsData } from '../model/restrictions.js';
 import type { EntryNode } from './access-entries.js';
 import { ExpectedAccess } from './expected-access.js';
@@ -25,17 +25,21 @@ export class ExpectedScope implements SchemaAccess {
     above: readonly InternedAccess[],
     inherited?: ExpectedAccess,
     /** Of a schema: those to whom one of its tables is restricted. */
-    private readonly restricted: ReadonlySet<number> = new Set(),
+    private readonly restricted: ReadonlySet<number> = NOBODY,
   ) {
     const own = internedByPosition(node, above);
     this.own = [...own.keys()];
     this.interned = own.size === 0 ? above : above.map((each, position) => own.get(position) ?? each);
     this.everywhere = own.size === 0 && inherited ? inherited : new ExpectedAccess(reach.width);
     this.here = new ExpectedAccess(reach.width);
-    for (const [position, { access }] of own)
-      reach.note(position, this.restricted.has(position) ? withoutSchemaOwnership(access) : access);
+    for (const [access, positions] of alike(own)) {
+      const without = positions.filter((position) => restricted.has(position));
+      reach.note(without.length === 0 ? positions : positions.filter((position) => !restricted.has(position)), access);
+      if (without.length > 0) reach.note(without, withoutSchemaOwnership(access));
+    }
     if (this.everywhere === inherited) return;
-    addAlike(this.everywhere, this.interned.entries());
+    for (const [access, positions] of alike(this.interned.entries()))
+      this.everywhere.add(sparseBitset(positions), access);
   }
 
   /** Where nothing is inherited. @param reach gathers the users that reach anything, while the levels below are walked */
@@ -51,7 +55,7 @@ export class ExpectedScope implements SchemaAccess {
     for (const position of this.own) {
       const access = catalog.interned[position];
       // The catalog has noted those that it changes.
-      if (access !== undefined && access === this.interned[position]) reach.note(position, access.access);
+      if (access !== undefined && access === this.interned[position]) reach.note([position], access.access);
     }
     return catalog;
   }
@@ -83,8 +87,11 @@ export class ExpectedScope implements SchemaAccess {
     this.here.clear(this.dirty);
     this.dirty = active;
     if (active.length === 0) return this.here;
-    addAlike(this.here, interned);
-    for (const [position, { access }] of interned) this.reach.noteOnTable(position, access);
+    for (const [access, positions] of alike(interned)) {
+      this.here.add(sparseBitset(positions), access);
+      // On a table, owning schemas is nothing.
+      this.reach.note(positions, withoutSchemaOwnership(access));
+    }
     this.here.inherit(this.everywhere, active, bitset(this.reach.width, interned.keys()));
     return this.here;
   }
@@ -109,19 +116,14 @@ export class ExpectedReach {
     return this.any.map((word, index) => word & ~wordAt(this.beyondReading, index));
   }
 
-  note(position: number, { privileges }: Access): void {
-    for (const privilege of privileges) this.add(position, privilege);
-  }
-
-  /** The same on a table, where owning schemas is nothing. */
-  noteOnTable(position: number, { privileges }: Access): void {
-    for (const privilege of privileges) if (PRIVILEGE_TERMS[privilege].onTables !== null) this.add(position, privilege);
-  }
-
-  private add(position: number, privilege: Privilege): void {
-    const [index, bit] = [position >>> 5, 1 << (position & 31)];
-    addWord(this.any, index, bit);
-    if (PRIVILEGE_TERMS[privilege].mode === 'all') addWord(this.beyondReading, index, bit);
+  note(positions: readonly number[], { privileges }: Access): void {
+    if (privileges.length === 0) return;
+    const isBeyond = privileges.some((privilege) => PRIVILEGE_TERMS[privilege].mode === 'all');
+    for (const position of positions) {
+      const [index, bit] = [position >>> 5, 1 << (position & 31)];
+      addWord(this.any, index, bit);
+      if (isBeyond) addWord(this.beyondReading, index, bit);
+    }
   }
 }
 
@@ -152,12 +154,11 @@ function restrictedBelow(node: EntryNode | undefined): Set<number> {
 }
 
 const NOWHERE = new Uint32Array(0);
+const NOBODY: ReadonlySet<number> = new Set();
 
 /** Users with the same access are added together: a hundred hidden columns are a hundred sets, not as many for each user. */
-function addAlike(access: ExpectedAccess, interned: Iterable<[number, InternedAccess]>): void {
-  const alike = new Map<Access, number[]>();
-  for (const [position, { access: granted }] of interned) {
-    getOrInsert(alike, granted, () => []).push(position);
-  }
-  for (const [granted, positions] of alike) access.add(sparseBitset(positions), granted);
+function alike(interned: Iterable<[number, InternedAccess]>): Map<Access, number[]> {
+  const positions = new Map<Access, number[]>();
+  for (const [position, { access }] of interned) getOrInsert(positions, access, () => []).push(position);
+  return positions;
 }
