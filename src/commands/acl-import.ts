@@ -6,6 +6,7 @@ import type { ImportFinding } from '../rules-files/import/import-finding.js';
 import { type ProvenImport, provenImport } from '../rules-files/import/proven-import.js';
 import { exportSnapshot } from '../trino-rules/model/snapshot-export.js';
 import { readSnapshot } from '../trino-rules/model/snapshot-file.js';
+import { readListingFile } from './catalog-listing.js';
 import { type Place, readForeignRulesFile } from './foreign-rules-file.js';
 import { bytesOf } from './given-file.js';
 import { print, printable, remark, remarkPlaced } from './output.js';
@@ -15,6 +16,7 @@ import { readUserList, readUsers } from './users-file.js';
 
 interface Options {
   users: string;
+  catalog?: string;
   out?: string;
   json?: true;
 }
@@ -30,11 +32,12 @@ const STEPS_PER_CHARACTER = 10_000;
  * An existing rules file as a snapshot that means the same for the users of a list, proved by comparison. Exit code 0: it does; 1:
  * something cannot be said in grants, and is listed; 2: a file cannot be read, or is refused by the engine, and nothing is written.
  */
-export async function importRulesFile(path: string, { users, out, json }: Options): Promise<number> {
+export async function importRulesFile(path: string, { users, catalog, out, json }: Options): Promise<number> {
   const settings = await loadSettings('acl import');
   const defaults = { settings: snapshotSettings(settings), at: new SystemClock().now() };
   const [bytes, list] = [bytesOf(path), readUserList(users)];
-  if (bytes === null || list === null) return 2;
+  const listing = catalog === undefined ? [] : readListingFile(catalog);
+  if (bytes === null || list === null || listing === null) return 2;
   const listed = readUsers(list);
   const accounts = readSnapshot({ version: 1, users: listed.map(({ name }) => ({ name })) }, defaults);
   const rules = await readForeignRulesFile(bytes);
@@ -53,6 +56,7 @@ export async function importRulesFile(path: string, { users, out, json }: Option
       listed,
       defaults,
       new WorkBudget(STEPS_AT_LEAST + STEPS_PER_CHARACTER * rules.text.length),
+      listing,
     );
   } catch (error) {
     if (!(error instanceof BudgetExceeded)) throw error;

@@ -38,6 +38,7 @@ export function addRulesCommands(parent: Command): void {
     .argument('<rules>', 'an existing rules file, or a manifest with one')
     .description('make a snapshot file that means the same for the users of a list, proved by comparison')
     .requiredOption('--users <file>', 'one user a line, with groups behind a colon: ana: analysts, sales')
+    .option('--catalog <file>', 'what the engine has, for patterns of names: catalog.schema.table a line, or CSV')
     .option('--out <file>', 'JSON, or YAML by its name; default: standard output')
     .option('--json', 'print the snapshot and what grants cannot say as JSON')
     .action(loaded(async () => (await import('./acl-import.js')).importRulesFile));

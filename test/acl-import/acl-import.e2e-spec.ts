@@ -71,6 +71,22 @@ describe('acl import', () => {
     );
   });
 
+  it('resolves patterns of names over a listing, and says which those are', async () => {
+    const secret = '{"schema":"eu","table":"secret_.*","privileges":[]}';
+    const changed = rules.replace('"tables":[', `"tables":[${secret},`);
+    const listing = join(folder, 'listing.csv');
+    await writeFile(listing, 'table_cat,table_schem,table_name\n"sales","eu","orders"\n"sales","eu","secret_deals"\n');
+    const { code, stdout } = await importRules(changed, 'ana\n', '--catalog', listing, '--json');
+    const { snapshot, findings } = JSON.parse(stdout) as { snapshot: object; findings: object[] };
+    expect(code).toBe(1);
+    expect(snapshot).toMatchObject({ grants: [{ resource: { catalog: 'sales', schema: 'eu', table: 'orders' } }] });
+    expect(findings).toMatchObject([{ code: 'import-pattern-resolved', people: ['ana'] }]);
+    await writeFile(listing, 'sales.eu.orders\na.b.c.d\n');
+    const refused = await importRules(changed, 'ana\n', '--catalog', listing);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain('listing.csv:2:1 ');
+  });
+
   it('reads any file that the engine loads, with the groups that the list gives, out of a manifest too', async () => {
     const foreign = `{
       "catalogs": [{ "group": "analysts", "catalog": "sales", "allow": true }],

@@ -1,7 +1,9 @@
+import { readListing } from '../../src/commands/catalog-listing.js';
 import { readForeignRulesFile } from '../../src/commands/foreign-rules-file.js';
 import { readUsers } from '../../src/commands/users-file.js';
 import { anyPatterns, AskedUser, type Audiences, ListedUsers } from '../../src/rules-files/foreign/audiences.js';
 import { foreignDocument } from '../../src/rules-files/foreign/foreign-document.js';
+import type { ListedName } from '../../src/rules-files/import/known-names.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
 import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
 import { Evaluator } from '../../src/trino-rules/engine/evaluator.js';
@@ -29,17 +31,25 @@ export interface TakenOver {
  * Asks our evaluator with both, which answers as the engine does. Left out is what is a setting or comes with any access: session
  * properties, and of the catalog `system` all but `runtime` and routines; and, of who may not execute queries, everything but that.
  */
-export async function takenOver(kept: Pick<PublishedCase, 'users' | 'rules'>): Promise<TakenOver> {
-  const [{ snapshot, users }, file] = [await importCase(kept), await readForeignRulesFile(Buffer.from(kept.rules))];
+export async function takenOver(kept: Pick<PublishedCase, 'users' | 'rules' | 'catalog'>): Promise<TakenOver> {
+  const [{ snapshot, findings, users }, file] = [
+    await importCase(kept),
+    await readForeignRulesFile(Buffer.from(kept.rules)),
+  ];
   if (file.kind === 'refused') throw new Error(JSON.stringify(file.problems));
   const patterns = anyPatterns(new WorkBudget(Infinity));
   const { document } = foreignDocument(file.rules, new ListedUsers(users, patterns), ({ text }) => text);
   const [given, after] = [document, compile(snapshot).document].map((rules) => new Evaluator(rules, patterns));
   if (given === undefined || after === undefined) throw new Error('two documents are compared');
   const names = users.map(({ name }) => name);
-  const words = wordsFor(file.text, names, FEWER_NAMES);
+  const listing = readListing(kept.catalog).names;
+  const words = withListed(wordsFor(file.text, names, FEWER_NAMES), listing);
+  const resolvedFor = new Set(
+    findings.filter(({ code }) => code === 'import-pattern-resolved').flatMap(({ people }) => people),
+  );
   const result: TakenOver = { asked: 0, less: [], more: [] };
   for (const user of users) {
+    const reached = new Set<string>();
     const mayExecute = given.mayWithQueries(user.name, 'execute');
     const questions = [...questionsOf(user, words), ...systemInformation(user)].filter(isAboutRules);
     for (const question of questions.filter((each) => isTakenOver(each, mayExecute))) {
@@ -52,11 +62,14 @@ export async function takenOver(kept: Pick<PublishedCase, 'users' | 'rules'>): P
         !(given.maySelect(user.name, question, []) && after.maySelect(user.name, question, []))
       )
         continue;
+      if (before === true && 'catalog' in question && question.ask !== 'catalog') reached.add(question.catalog);
       if (canonical(before ?? null) === canonical(now ?? null)) continue;
       if (isKilling(question) && given.mayWithQueries(user.name, 'kill')) continue;
       if (now === true || isRestriction(question)) result.more.push(question);
-      else result.less.push(question);
+      else if (!resolvedFor.has(user.name) || isListed(question, listing)) result.less.push(question);
     }
+    // Who enters a catalog and may do nothing in it sees no name of it.
+    result.less = result.less.filter((each) => !(each.user === user.name && isEntering(each, reached)));
   }
   return result;
 }
@@ -129,6 +142,28 @@ function wordsFor(text: string, users: readonly string[], most: number): RuleWor
   };
 }
 
+function withListed(words: RuleWords, listing: readonly ListedName[]): RuleWords {
+  if (listing.length === 0) return words;
+  const beside = (names: readonly string[], listed: readonly (string | undefined)[]): string[] => [
+    ...new Set([...names, ...listed.filter((name) => name !== undefined)]),
+  ];
+  return {
+    ...words,
+    catalogs: beside(
+      words.catalogs,
+      listing.map(({ catalog }) => catalog),
+    ),
+    schemas: beside(
+      words.schemas,
+      listing.map(({ schema }) => schema),
+    ),
+    tables: beside(
+      words.tables,
+      listing.map(({ table }) => table),
+    ),
+  };
+}
+
 function systemInformation({ name: user, groups }: { name: string; groups: readonly string[] }): AskedQuestion[] {
   return [
     { ask: 'read-system', user, groups },
@@ -156,6 +191,19 @@ function isKilling(question: Question): boolean {
   if (question.ask !== 'procedure') return false;
   const { catalog, schema, name } = question;
   return [catalog, schema, name].join('.') === 'system.runtime.kill_query';
+}
+
+/** Whether the engine has what it is about; of the rest, a pattern gives nothing, which is a finding. */
+function isListed(question: Question, listing: readonly ListedName[]): boolean {
+  const asked: Partial<ListedName> = { ...(question as object) };
+  return (['catalog', 'schema', 'table'] as const).every((level, i, levels) => {
+    const path = levels.slice(0, i + 1);
+    return asked[level] === undefined || listing.some((each) => path.every((name) => each[name] === asked[name]));
+  });
+}
+
+function isEntering(question: AskedQuestion, reached: ReadonlySet<string>): boolean {
+  return question.ask === 'catalog' && !reached.has(question.catalog);
 }
 
 function isRestriction(question: Question): question is Extract<Question, { ask: 'mask' | 'filters' }> {

@@ -2,7 +2,7 @@ import { takenOver } from './kept-agreement.js';
 import { keptCases } from './published-cases.js';
 
 /** Only ever raised: as many are taken over whole. */
-const WHOLE = 13;
+const WHOLE = 18;
 
 describe('the import of rules files as people keep them', () => {
   it(`gives nobody more, and everybody the same with at least ${WHOLE} of them`, async () => {

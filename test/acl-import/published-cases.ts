@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readListing } from '../../src/commands/catalog-listing.js';
 import { readForeignRulesFile } from '../../src/commands/foreign-rules-file.js';
 import { readUsers, type UserLine } from '../../src/commands/users-file.js';
 import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
@@ -15,6 +16,8 @@ export interface PublishedCase {
   name: string;
   users: string;
   rules: string;
+  /** What the engine has; empty: no listing is given. */
+  catalog: string;
   /** Groups, grants and policies, one a line. */
   snapshot: string;
   /** One finding a line: `line:column code rule users: what; what`. */
@@ -36,7 +39,7 @@ export function publishedCases(): PublishedCase[] {
 }
 
 /** Files of the kinds that people keep, written without a look at what the import can say: nothing is expected of each. */
-export function keptCases(): Pick<PublishedCase, 'name' | 'users' | 'rules'>[] {
+export function keptCases(): Pick<PublishedCase, 'name' | 'users' | 'rules' | 'catalog'>[] {
   return casesIn('kept');
 }
 
@@ -55,6 +58,7 @@ function casesIn(folder: string): PublishedCase[] {
       name: file.replace(/[.]txt$/, ''),
       users: part('users'),
       rules: part('rules'),
+      catalog: part('catalog'),
       snapshot: part('snapshot'),
       report: part('report'),
     };
@@ -66,10 +70,15 @@ export interface ImportedCase extends ProvenImport {
   placeOf: (offset: number) => { line: number; column: number };
 }
 
-export async function importCase({ users, rules }: Pick<PublishedCase, 'users' | 'rules'>): Promise<ImportedCase> {
+export async function importCase({
+  users,
+  rules,
+  catalog = '',
+}: Pick<PublishedCase, 'users' | 'rules'> & Partial<PublishedCase>): Promise<ImportedCase> {
   const [listed, read] = [readUsers(users), await readForeignRulesFile(Buffer.from(rules))];
   if (read.kind === 'refused') throw new Error(JSON.stringify(read.problems));
-  const imported = provenImport(read, listed, { settings: SETTINGS, at: NOW }, new WorkBudget(2_000_000_000));
+  const defaults = { settings: SETTINGS, at: NOW };
+  const imported = provenImport(read, listed, defaults, new WorkBudget(2_000_000_000), readListing(catalog).names);
   return { ...imported, users: listed, placeOf: (offset) => read.placeOf(offset) };
 }
 

@@ -2,7 +2,7 @@ import { getOrInsert } from '../../kernel/get-or-insert.js';
 import type { ForeignRules } from '../check/foreign-rules.js';
 import type { AccessDifference } from '../../trino-rules/diff/access-diff.js';
 import { accessDiffLines } from '../../trino-rules/diff/access-diff-form.js';
-import { SYSTEM } from '../../trino-rules/model/node.js';
+import { SYSTEM, type Node } from '../../trino-rules/model/node.js';
 import type { OtherRight } from '../../trino-rules/diff/other-right.js';
 import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import { FRESH_PREFIX } from '../../trino-rules/document/open-names.js';
@@ -24,8 +24,14 @@ export class DifferenceFindings {
     private readonly patterns: PatternCache,
   ) {}
 
-  lost(differences: readonly AccessDifference[]): ImportFinding[] {
-    return this.findings('import-lost', differences, (fact, user) => this.reason(fact, user));
+  /** @param isListed whether patterns were resolved over a listing: then what is lost of other names is a finding of its own */
+  lost(differences: readonly AccessDifference[], isListed: boolean): ImportFinding[] {
+    const isOfOthers = ({ fact }: AccessDifference): boolean => isListed && isOfPattern(fact);
+    const named = differences.filter((each) => !isOfOthers(each));
+    return [
+      ...this.findings('import-lost', named, (fact, user) => this.reason(fact, user)),
+      ...this.findings('import-pattern-resolved', differences.filter(isOfOthers), () => OF_PATTERN),
+    ];
   }
 
   basicAccess(differences: readonly AccessDifference[]): ImportFinding[] {
@@ -136,6 +142,15 @@ export function isWithoutEffect(fact: AccessFact | OtherRight): boolean {
   return fact.about === 'catalog-mode' && fact.mode === 'all';
 }
 
+const OF_PATTERN = 'a pattern is granted as the names that the listing has, and not as those that come later';
+
+/** Whether it is about names of data that no rule spells out. */
+function isOfPattern(fact: AccessFact): boolean {
+  if (!('resource' in fact) || fact.about === 'routine' || fact.resource.catalog === SYSTEM) return false;
+  const { catalog, schema, table }: Node = fact.resource;
+  return [catalog, schema, table].some(isUnnamed);
+}
+
 function isUnnamed(name: string | undefined): boolean {
   return name?.includes(FRESH_PREFIX) === true;
 }
@@ -143,7 +158,7 @@ function isUnnamed(name: string | undefined): boolean {
 /** Without the line of the users. The catalog `system` is read; what else its rules give is one line. */
 function linesOf(code: ImportCode, differences: readonly AccessDifference[]): string[] {
   const listed = differences.filter(({ fact }) => !isWriteToSystem(fact));
-  const [gained, lost] = code === 'import-lost' ? [[], listed] : [listed, []];
+  const [gained, lost] = code === 'import-basic-access' ? [listed, []] : [[], listed];
   const lines = accessDiffLines({ gained, lost })
     .slice(1)
     .map((line) => line.trim());

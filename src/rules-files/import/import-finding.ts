@@ -17,6 +17,7 @@ export type ImportCode = keyof typeof CHOSEN;
 /** By code, what is chosen instead. */
 const CHOSEN = {
   'import-lost': 'it is not granted',
+  'import-pattern-resolved': 'it is granted on the names of the listing alone',
   'import-basic-access': 'it is given',
   'import-right': 'nobody gets it',
   'import-pattern-not-judged': 'nothing that the rule may match is granted',

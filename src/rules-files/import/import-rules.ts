@@ -5,7 +5,7 @@ import { NO_RULES, type RulesDocument, type TableRule } from '../../trino-rules/
 import { EngineSets } from '../../trino-rules/engine/engine-sets.js';
 import { UserUniverse } from '../../trino-rules/engine/user-universe.js';
 import type { Principal } from '../../trino-rules/model/principal.js';
-import { levelOf, SYSTEM, type Node } from '../../trino-rules/model/node.js';
+import { type Level, levelOf, SYSTEM, type Node } from '../../trino-rules/model/node.js';
 import { holderProblem } from '../../trino-rules/model/holder.js';
 import { type Privilege, privilegesOn } from '../../trino-rules/model/privilege.js';
 import { closedProblem } from '../../trino-rules/model/resource.js';
@@ -18,6 +18,7 @@ import type {
 } from '../../trino-rules/model/snapshot.js';
 import type { ListedUser } from '../foreign/audiences.js';
 import { GroupNames } from './group-names.js';
+import { KnownNames, type ListedName } from './known-names.js';
 import type { ListedRules } from './listed-rules.js';
 import { OutcomeReader } from './node-outcome.js';
 import { accessOf, type OutcomeNode, type UserAccess } from './user-access.js';
@@ -47,11 +48,12 @@ export function importRules(
   patterns: PatternCache,
   { settings, at }: { settings: SnapshotSettings; at: Date },
   excluded: readonly Exclusion[] = [],
+  listing: readonly ListedName[] = [],
 ): Snapshot {
   const names = listed.map(({ name }) => name);
   const engine = new EngineSets(document, patterns, new UserUniverse(names, [document], patterns));
   patterns.take(catalogsOf(settings));
-  const nodes = namedNodes(engine, settings);
+  const nodes = namedNodes(engine, settings, new KnownNames(listing, document, patterns));
   const users = [...new Set(names)].map((name, i) => ({ id: i + 1, name, isActive: true }));
   const alike = new Map<string, { access: UserAccess[]; users: Snapshot['users'][number][] }>();
   const accessByRules = new Map<string, UserAccess[]>();
@@ -146,23 +148,36 @@ interface NamedNode {
   below: NamedNode[];
 }
 
-function namedNodes(engine: EngineSets, settings: SnapshotSettings): NamedNode[] {
+function namedNodes(engine: EngineSets, settings: SnapshotSettings, known: KnownNames): NamedNode[] {
   // An open pattern brings up one of the names that it matches, which nobody named.
-  const spelled = new Set([...spelledNames(engine), ...catalogsOf(settings)]);
-  const open = (resource: Node, name: string) =>
-    resourceNameProblem(name) === null && spelled.has(name) && isOpen(resource, settings);
-  const sorted = (names: Iterable<string>) => [...new Set(names)].sort();
-  return sorted([...engine.catalogNames(), ...catalogsOf(settings)]).flatMap((catalog) => {
-    if (!open({ catalog }, catalog)) return [];
-    const schemas = sorted(engine.schemaNames(catalog)).flatMap((schema): NamedNode[] => {
-      if (!open({ catalog, schema }, schema)) return [];
-      const tables = sorted(engine.tables.branch([catalog, schema]).names()).flatMap((table): NamedNode[] =>
-        open({ catalog, schema, table }, table) ? [{ resource: { catalog, schema, table }, below: [] }] : [],
-      );
-      engine.spend(STEPS_PER_NODE * (tables.length + 1));
-      return [{ resource: { catalog, schema }, below: tables }];
+  const spelled = new Set(spelledNames(engine));
+  const nodesOf = (
+    above: Node,
+    level: Level,
+    { ruled, listed }: { ruled: Iterable<string>; listed: Iterable<string> },
+    below: (node: Node, name: string) => NamedNode[],
+  ): NamedNode[] => {
+    const names = new Set([...[...ruled].filter((name) => spelled.has(name)), ...listed]);
+    return [...names].sort().flatMap((name) => {
+      const resource = { ...above, [level]: name };
+      if (resourceNameProblem(name) !== null || !isOpen(resource, settings)) return [];
+      return [{ resource, below: below(resource, name) }];
     });
-    return [{ resource: { catalog }, below: schemas }];
+  };
+  const { functions, procedures } = engine;
+  const routines = [functions, procedures].flatMap((trie) => [...trie.branch([]).names()]);
+  const catalogs = {
+    ruled: [...engine.catalogNames(), ...routines],
+    listed: [...known.catalogs(), ...catalogsOf(settings)],
+  };
+  return nodesOf({}, 'catalog', catalogs, (inCatalog, catalog) => {
+    const schemas = { ruled: engine.schemaNames(catalog), listed: known.schemas(catalog) };
+    return nodesOf(inCatalog, 'schema', schemas, (inSchema, schema) => {
+      const ruled = [...engine.tables.branch([catalog, schema]).names()];
+      const tables = nodesOf(inSchema, 'table', { ruled, listed: known.tables(catalog, schema) }, () => []);
+      engine.spend(STEPS_PER_NODE * (tables.length + 1));
+      return tables;
+    });
   });
 }
 

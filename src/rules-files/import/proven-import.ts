@@ -11,6 +11,7 @@ import { anyPatterns, groupPattern, ListedUsers, ruleForGroups, type ListedUser 
 import { isPossible } from '../foreign/foreign-diff.js';
 import { importFinding, type ImportFinding } from './import-finding.js';
 import { type Exclusion, importRules } from './import-rules.js';
+import type { ListedName } from './known-names.js';
 import { listedRules } from './listed-rules.js';
 import { DifferenceFindings, isWithoutEffect } from './difference-findings.js';
 import { withoutParentheses } from '../foreign/equal-filters.js';
@@ -26,6 +27,7 @@ export interface ProvenImport {
  * Imports rules of any file that the engine loads, compiles what came out, and compares both for these users on every node that either
  * names. Nobody gains anything but what comes with any access, which is a finding.
  * @param file what `readLeniently` made of a text, without refusals
+ * @param listing what the engine has, over which patterns are resolved
  * @throws BudgetExceeded
  */
 export function provenImport(
@@ -33,6 +35,7 @@ export function provenImport(
   users: readonly ListedUser[],
   defaults: { settings: SnapshotSettings; at: Date },
   budget: WorkBudget,
+  listing: readonly ListedName[] = [],
 ): ProvenImport {
   const { rules, at } = file;
   const listed = new ListedUsers(users, anyPatterns(budget));
@@ -48,7 +51,7 @@ export function provenImport(
   const isExcluded = new Set([...strangers, ...silent]);
   const judged = new Set(names.filter((name) => !isExcluded.has(name)));
   for (;;) {
-    const snapshot = importRules(given, users, anyPatterns(budget), defaults, excluded);
+    const snapshot = importRules(given, users, anyPatterns(budget), defaults, excluded, listing);
     const after = compile(snapshot).document;
     const differences = diffAccess(comparable(given.document), comparable(after), budget, anyPatterns(budget));
     const gained = ofUsers(differences.gained, judged);
@@ -60,7 +63,7 @@ export function provenImport(
       findings.push(
         ...principalFindings(rules, at, names, strangers.filter(losing)),
         ...queryFindings(rules, at, silent.filter(losing)),
-        ...reported.lost(ofUsers(lost, judged)),
+        ...reported.lost(ofUsers(lost, judged), listing.length > 0),
         ...reported.basicAccess(gained),
       );
       return { snapshot, findings: findings.sort((a, b) => a.at - b.at) };
