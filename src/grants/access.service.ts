@@ -8,6 +8,7 @@ import { traceRules } from '../trino-rules/answers/rule-trace.js';
 import { smallestChange } from '../trino-rules/answers/smallest-change.js';
 import { INFORMATION_SCHEMA } from '../trino-rules/engine/evaluator.js';
 import { textOfRule } from '../trino-rules/engine/deciding-rule.js';
+import { isOpenSystem } from '../trino-rules/model/intent.js';
 import type { Principal } from '../trino-rules/model/principal.js';
 import type { Question } from '../trino-rules/model/question.js';
 import type { NamedNode, Node } from '../trino-rules/model/node.js';
@@ -110,9 +111,9 @@ export class AccessService {
   }
 }
 
-/** Null: the answer follows from what is granted anywhere, as rights and reading `system` do. */
+/** Null: the answer follows from what is granted anywhere, as rights do, and what all read in `system`. */
 function nodeAsked(question: HolderQuestion): Node | null {
-  return isAtNode(question) && question.resource.catalog !== 'system' ? question.resource : null;
+  return isAtNode(question) && !isOpenSystem(question.resource) ? question.resource : null;
 }
 
 /** The node above all that the answer follows from: a restriction anywhere in a catalog outweighs a right to its routines. */

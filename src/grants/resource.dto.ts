@@ -3,7 +3,8 @@ import { Transform } from 'class-transformer';
 import { ValidateIf } from 'class-validator';
 import { resourceNameProblem } from '../kernel/name.js';
 import { FieldRule, NestedObject } from '../platform/validation.js';
-import { misplacedField, type NodeFields, type Node, nodeOf } from '../trino-rules/model/node.js';
+import { misplacedField, type NodeFields, type Node, nodeOf, SYSTEM } from '../trino-rules/model/node.js';
+import { SYSTEM_SCHEMAS } from '../trino-rules/model/resource.js';
 import {
   only,
   parseSubject,
@@ -113,7 +114,10 @@ function nodes(subject: object, more: Record<string, object> = {}) {
       inTree('catalog', 'schema', 'table'),
       { ...only(named(['catalog', 'schema', 'routine'])), description: 'A function or a procedure.' },
       inTree('catalog', 'schema'),
-      inTree('catalog'),
+      {
+        ...inTree('catalog'),
+        description: `Of ${SYSTEM}, this and its schemas ${SYSTEM_SCHEMAS.join(', ')} take SELECT alone.`,
+      },
       { ...only({ engine: { type: 'boolean', enum: [true] } }), description: 'The engine itself.' },
       { ...only({ as: subject }), description: 'Acting as these.' },
       { ...inTree(), description: 'Everything: all data catalogs, later ones too.' },

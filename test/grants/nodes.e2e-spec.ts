@@ -170,6 +170,42 @@ describe('nodes of every kind', () => {
     expect(items(await admin.get(`${ACCESS}/who?${question}`))).toEqual([]);
   });
 
+  it('system: granted once, explained with what would change it, found by who, previewed and denied', async () => {
+    const [system, runtime] = [{ catalog: 'system' }, { catalog: 'system', schema: 'runtime' }];
+    const reading = (node: string) => `catalog=system&schema=${node}&privilege=SELECT`;
+    const why = async (id: number, node: string) =>
+      (await admin.get(`${ACCESS}/explain?principal=user:${id}&${reading(node)}`)).body;
+    const queries = 'runtime&table=queries';
+    const bob = { type: 'user', id: ids.bob };
+    expect(await why(ids.bob, queries)).toMatchObject({
+      allowed: false,
+      smallest_change: { steps: [{ kind: 'grant', principal: bob, resource: runtime, privileges: ['SELECT'] }] },
+    });
+    const asked = { principal: bob, resource: runtime, privileges: ['SELECT'] };
+    const given = await admin.post(GRANTS, asked);
+    expect(given).toMatchObject({ status: 201, body: { resource: runtime } });
+    expect(await admin.post(GRANTS, asked)).toMatchObject({ status: 200, body: { id: given.body?.['id'] } });
+    expect(items(await admin.get(`${GRANTS}?catalog=system`))).toMatchObject([{ id: given.body?.['id'] }]);
+    expect(await why(ids.bob, queries)).toMatchObject({ allowed: true, grants: [given.body?.['id']] });
+    expect(items(await admin.get(`${ACCESS}/effective?principal=user:${ids.bob}`))).toMatchObject([
+      { resource: runtime, privileges: ['SELECT'] },
+    ]);
+    // It is something that one reaches.
+    expect(await why(ids.bob, 'jdbc')).toMatchObject({ allowed: true, grants: [] });
+    expect(items(await admin.get(`${ACCESS}/who?${reading('runtime')}`))).toMatchObject([
+      { principal: { name: 'bob' }, via: [{ level: 'schema' }] },
+    ]);
+
+    const deny = { kind: 'deny', principal: bob, resource: system };
+    const preview = await admin.post('/api/admin/access/preview', { policies: { put: [deny] } });
+    const lost = (schema: string) => ({ principal: bob, resource: { ...system, schema }, privileges: ['SELECT'] });
+    expect(preview.body).toMatchObject({ gains: [], loses: ['jdbc', 'metadata', 'runtime'].map(lost) });
+    const denied = await admin.post('/api/admin/policies', deny);
+    expect(denied).toMatchObject({ status: 201, body: { privileges: ['SELECT'] } });
+    expect(await why(ids.bob, queries)).toMatchObject({ allowed: false, policies: [denied.body?.['id']] });
+    expect(items(await admin.get(`${ACCESS}/effective?principal=user:${ids.bob}`))).toEqual([]);
+  });
+
   describe('acting as others', () => {
     const actor = { type: 'engine', name: 'dash' };
     const act = (as: object, principal: object = actor) => ({

@@ -79,6 +79,31 @@ describe('grants on nodes of every kind, in the tables,', () => {
     expect(await listed({ principal, table: 'c' })).toEqual([]);
   });
 
+  it('are none in the catalog system but reading all of it, or one of its schemas', async () => {
+    const onSystem = (resource: Node, privileges: NewGrant['privileges'] = ['SELECT']): NewGrant => ({
+      ...onNode({ catalog: 'system', ...resource }),
+      privileges,
+    });
+    const open = [{}, { schema: 'jdbc' }, { schema: 'metadata' }, { schema: 'runtime' }].map((node) => onSystem(node));
+    expect(await grants.grant(open, null, NOW)).toHaveLength(4);
+    for (const refused of [
+      onSystem({ schema: 'builtin' }),
+      onSystem({ schema: 'runtime', table: 'queries' }),
+      onSystem({ schema: 'runtime', routine: 'kill_query' }, ['CALL_PROCEDURE']),
+      onSystem({}, ['SELECT', 'INSERT']),
+    ])
+      await expect(grants.grant([refused], null, NOW)).rejects.toThrow('grants_in_system');
+    const policy = (kind: string, column: string, value: unknown) =>
+      source.query(
+        `INSERT INTO policies (kind, is_for_everyone, catalog_name, created_at, changed_at, ${column})
+         VALUES ($1, true, 'system', now(), now(), $2)`,
+        [kind, value],
+      );
+    await policy('deny', 'privileges', ['SELECT']);
+    await expect(policy('row_filter', 'expression', 'true')).rejects.toThrow('policies_in_system');
+    await expect(policy('deny', 'privileges', ['INSERT'])).rejects.toThrow('policies_in_system');
+  });
+
   it('keep a group that one acts as', async () => {
     const [other] = await groups.create([{ name: 'viewers', description: null }], NOW);
     const id = other?.id ?? 0;

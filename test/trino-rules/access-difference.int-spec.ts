@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { anyDraft } from '../support/snapshots/any-draft.js';
 import { anySnapshot } from '../support/snapshots/any-snapshot.js';
-import { type Access, intentAt } from '../../src/trino-rules/model/intent.js';
+import { type Access, intentAt, isOpenSystem } from '../../src/trino-rules/model/intent.js';
 import { type Node, nodeKey, nodeOf, parentOf } from '../../src/trino-rules/model/node.js';
 import { isOverData, PRIVILEGES, privilegesOn } from '../../src/trino-rules/model/privilege.js';
 import type { Principal } from '../../src/trino-rules/model/principal.js';
@@ -69,7 +69,7 @@ describe('what a draft changes', () => {
           ]),
         );
         const entries = [...before.grants, ...before.policies, ...after.grants, ...after.policies];
-        const nodes = entries.map(({ resource }) => nodeOf(resource)).filter(({ catalog }) => catalog !== 'system');
+        const nodes = entries.map(({ resource }) => nodeOf(resource)).filter((node) => !isOpenSystem(node));
         const engines = entries.flatMap(({ principal }) => (principal.type === 'engine' ? [principal] : []));
         const people = before.users.map(({ id, name }) => ({ type: 'user' as const, id, name }));
         const at = (principal: Principal, node: Node) =>

@@ -3,7 +3,7 @@ import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { actingPairs } from '../../trino-rules/model/acting.js';
 import { effective } from '../../trino-rules/model/effective-snapshot.js';
 import { accessOf, withoutSchemaOwnership } from '../../trino-rules/model/intent.js';
-import { covers, kindOf, nodeKey, nodeOf, type Node } from '../../trino-rules/model/node.js';
+import { covers, kindOf, nodeKey, nodeOf, SYSTEM, type Node } from '../../trino-rules/model/node.js';
 import { type Members, Principals } from '../../trino-rules/model/principals.js';
 import { isOverRoutines, PRIVILEGE_TERMS } from '../../trino-rules/model/privilege.js';
 import { isAroundCatalogOf, restrictsData, restrictsTableOf } from '../../trino-rules/model/restrictions.js';
@@ -92,7 +92,8 @@ export function revokedAccess(previous: Snapshot, explained: Snapshot): RevokedA
     ...explained.policies.map(under(after)),
   ]);
   const catalogs = nodes
-    .filter(({ resource }) => resource.engine === undefined)
+    // Access to anything else keeps `system` open.
+    .filter(({ resource }) => resource.engine === undefined && resource.catalog !== SYSTEM)
     .map(({ resource, names }) => ({
       resource: nodeOf({ catalog: resource.catalog }),
       names: names.filter((name) => held.get(name)?.has(placeOf(resource)) !== true),
@@ -133,6 +134,7 @@ function remainingPlaces(
 ): RemainingPlaces {
   const held: RemainingPlaces = new Map(nodes.flatMap(({ names }) => names.map((name) => [name, new Set()])));
   const catalogs = new Set(nodes.flatMap(({ resource }) => resource.catalog ?? []));
+  catalogs.delete(SYSTEM);
   const places = (resource: Node): Node[] =>
     kindOf(resource) === 'everything' ? [resource, ...[...catalogs].map((catalog) => ({ catalog }))] : [resource];
   for (const { grant, names } of kept) for (const place of places(grant.resource)) addLeft(grant, names, place);

@@ -1,13 +1,13 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
-import { type Access, intentAt } from '../model/intent.js';
-import { compareNames, compareNodes, type Node, nodeKey, nodeOf, parentOf, pathTo } from '../model/node.js';
+import { type Access, intentAt, isOpenSystem } from '../model/intent.js';
+import { compareNames, compareNodes, type Node, nodeKey, nodeOf, parentOf, pathTo, SYSTEM } from '../model/node.js';
 import { type NamedPrincipal, type Principal, principalText } from '../model/principal.js';
 import { type Member, Principals } from '../model/principals.js';
 import { combined, isOverData, type Privilege, PRIVILEGE_TERMS, privilegesOn } from '../model/privilege.js';
 import type { Snapshot, SnapshotPolicy } from '../model/snapshot.js';
 import { AccessIndex } from './access-index.js';
 import type { Touched } from './draft.js';
-import { withCatalogs, withDeniedMembers } from './effective-access.js';
+import { withCatalogs, withDeniedMembers, withOpenSystem } from './effective-access.js';
 
 /**
  * What a principal gains or loses at a node, and below it where nothing is named. Restrictions that are dropped are gained access,
@@ -85,8 +85,9 @@ function likenessIn(
   };
 }
 
-/** Keeps the entries on the way to one of the nodes, or below one. */
+/** Keeps the entries on the way to one of the nodes, or below one; all of them for `system`, where what all read follows from them. */
 function relatedTo(nodes: readonly Node[]): (snapshot: Snapshot) => Snapshot {
+  if (nodes.some(({ catalog }) => catalog === SYSTEM)) return (snapshot) => snapshot;
   const exact = new Map(nodes.map((node) => [nodeKey(node), nodeOf(node)]));
   const above = new Set([...exact.values()].flatMap((node) => pathTo(node).map(nodeKey)));
   const isRelated = ({ resource }: { resource: Node }): boolean =>
@@ -121,22 +122,23 @@ function* differencesOf(
     getOrInsert(known, nodeKey(node), () => {
       // Whom one acts as depends on others.
       if (node.as !== undefined) return difference(actingAt(former, principal, node), actingAt(next, principal, node));
-      const [was, is] = [had.onPath(node), has.onPath(node)];
-      // Access to the engine's own catalog follows from entries elsewhere.
+      // What all read in `system` follows from entries elsewhere.
+      const [was, is] = isOpenSystem(node) ? [had.snapshot, has.snapshot] : [had.onPath(node), has.onPath(node)];
       const isAlike = sameEntries(was, is) && isKnown === willBeKnown && !was.policies.some(isExceptionMoved);
-      const isSame = isAlike && node.catalog !== 'system';
-      return isSame ? NO_DIFFERENCE : difference(intentAt(was, principal, node), intentAt(is, principal, node));
+      return isAlike ? NO_DIFFERENCE : difference(intentAt(was, principal, node), intentAt(is, principal, node));
     });
   const touchedKeys = new Set(touched.map(nodeKey));
   const isActing = touched.some(({ as }) => as !== undefined);
   const isBelow = (node: Node): boolean =>
     (isActing && node.as !== undefined) || pathTo(node).some((each) => touchedKeys.has(nodeKey(each)));
   const nodes = new Map(
-    withCatalogs([
-      ...touched.map((node) => nodeOf(node)),
-      ...withDeniedMembers(had, former.principals),
-      ...withDeniedMembers(has, next.principals),
-    ])
+    withOpenSystem(
+      withCatalogs([
+        ...touched.map((node) => nodeOf(node)),
+        ...withDeniedMembers(had, former.principals),
+        ...withDeniedMembers(has, next.principals),
+      ]),
+    )
       .filter(isBelow)
       .map((node) => [nodeKey(node), node]),
   );

@@ -4,11 +4,13 @@ import {
   type DataIntent,
   givenAt,
   intentAt,
+  isOpenSystem,
+  OPEN_SYSTEM_SCHEMAS,
   type Origin,
   restrictionsAround,
 } from '../model/intent.js';
 import { deniedMembers } from '../model/acting.js';
-import { compareNames, compareNodes, kindOf, type Node, nodeKey } from '../model/node.js';
+import { compareNames, compareNodes, kindOf, type Node, nodeKey, SYSTEM } from '../model/node.js';
 import type { Principal } from '../model/principal.js';
 import { isServiceAccount, type Principals } from '../model/principals.js';
 import { isOverRoutines, withContained } from '../model/privilege.js';
@@ -38,10 +40,10 @@ export function effectiveAccess(
   for (const resource of namedNodes(own, principal, index.principals)) {
     if (found.length >= limit) break;
     if (after !== null && compareNodes(resource, after) <= 0) continue;
-    // Whom one acts as depends on others.
+    // Whom one acts as depends on others, and so does what all read in `system`.
     const intent =
       resource.as === undefined
-        ? intentAt(own.onPath(resource), principal, resource)
+        ? intentAt(isOpenSystem(resource) ? own.snapshot : own.onPath(resource), principal, resource)
         : intentAt(index.snapshot, principal, resource, index.principals);
     if (resource.as === undefined ? hasEntry(own.snapshot, principal, resource, intent) : hasActingEntry(intent))
       found.push({ resource, access: intent, origins: givingGrants(intent) });
@@ -58,9 +60,7 @@ export function givingGrants({ privileges, grants }: DataIntent): Origin<Snapsho
 function namedNodes(own: AccessIndex, principal: Principal, principals: Principals): Node[] {
   const { settings } = own.snapshot;
   if (!isServiceAccount(own.snapshot, principal)) {
-    return withCatalogs(withDeniedMembers(own, principals))
-      .filter(({ catalog }) => catalog !== 'system')
-      .sort(compareNodes);
+    return withOpenSystem(withCatalogs(withDeniedMembers(own, principals))).sort(compareNodes);
   }
   const catalogs = new Set([...settings.writableCatalogs, ...settings.readableCatalogs]);
   return [...catalogs].sort(compareNames).map((catalog) => ({ catalog }));
@@ -71,6 +71,13 @@ export function withDeniedMembers(own: AccessIndex, principals: Principals): Nod
   const nodesOf = (rows: readonly { resource: Node }[]) => rows.map(({ resource }) => resource).filter(({ as }) => as);
   const members = deniedMembers(principals, nodesOf(own.snapshot.grants), nodesOf(own.snapshot.policies));
   return members.length === 0 ? own.nodes() : distinct([...own.nodes(), ...members]);
+}
+
+/** What is said on `system` can matter where all read. */
+export function withOpenSystem(nodes: Node[]): Node[] {
+  if (!nodes.some(({ catalog, schema }) => catalog === SYSTEM && schema === undefined)) return nodes;
+  const open = OPEN_SYSTEM_SCHEMAS.map((schema) => ({ catalog: SYSTEM, schema }));
+  return distinct([...nodes, ...open]);
 }
 
 /** Where something is said on everything, what is said below a catalog can matter at the catalog. */
@@ -84,9 +91,10 @@ function distinct(nodes: readonly Node[]): Node[] {
   return [...new Map(nodes.map((node) => [nodeKey(node), node])).values()];
 }
 
-/** Whether a grant gives something at this very node, or a policy on it changes what there is. */
+/** Whether a grant gives something at this very node, or a policy on it changes what there is; what all read is no entry. */
 function hasEntry(own: Snapshot, principal: Principal, node: Node, intent: DataIntent): boolean {
-  if (intent.standing !== null) return intent.privileges.length > 0;
+  if (intent.standing === 'service-account') return intent.privileges.length > 0;
+  if (intent.standing === 'reaches-something') return intent.privileges.length === 0;
   if (givingGrants(intent).some(namesThisNode)) return true;
   const given = givenAt(node, intent.grants);
   const around = given.some(isOverRoutines) ? restrictionsAround(own, principal, node) : [];

@@ -1,5 +1,5 @@
 import { decide, privilegesFor } from '../model/decision.js';
-import { type Access, accessToColumn, intentAt, NO_ACCESS, type Origin } from '../model/intent.js';
+import { type Access, accessToColumn, intentAt, isOpenSystem, NO_ACCESS, type Origin } from '../model/intent.js';
 import { compareNames, type Node } from '../model/node.js';
 import { type NamedPrincipal, principalText } from '../model/principal.js';
 import type { Member } from '../model/principals.js';
@@ -40,8 +40,8 @@ export function holders(
 ): Holder[] {
   const granted = question.about === 'anything' ? null : grantedOnEngine(question);
   const node = granted?.resource ?? (isAtNode(question) ? question.resource : null);
-  // Reading the catalog `system` follows from access anywhere else, as rights do that are not granted; acting as somebody, from others.
-  const isLocal = node !== null && node.catalog !== 'system' && node.as === undefined;
+  // What all read in `system` follows from access anywhere else, as rights do that are not granted; acting as somebody, from others.
+  const isLocal = node !== null && !isOpenSystem(node) && node.as === undefined;
   const relevant = isLocal ? new AccessIndex(index.onPath(node)) : index;
   const found: Holder[] = [];
   for (const principal of candidates(relevant)) {

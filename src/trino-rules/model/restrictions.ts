@@ -1,4 +1,4 @@
-import { covers, isInTree, kindOf, nodeOf, parentOf, type Node } from './node.js';
+import { covers, isInTree, kindOf, nodeOf, parentOf, SYSTEM, type Node } from './node.js';
 import { isOverData } from './privilege.js';
 import type { Principal } from './principal.js';
 import type { Principals } from './principals.js';
@@ -6,10 +6,13 @@ import type { Snapshot, SnapshotPolicy } from './snapshot.js';
 
 /**
  * Whether a policy restricts data for those whom it applies to: a filter, a mask, a hidden column, or a deny of any right over data.
- * Restrictions win over ownership and over routines (access model, section 1), whether they bite or not.
+ * The catalog `system` has none. Restrictions win over ownership and over routines (access model, section 1), whether they bite or not.
  */
 export function restrictsData(policy: SnapshotPolicy): boolean {
-  return isInTree(policy.resource) && (policy.kind !== 'deny' || policy.privileges.some(isOverData));
+  const { resource } = policy;
+  return (
+    isInTree(resource) && resource.catalog !== SYSTEM && (policy.kind !== 'deny' || policy.privileges.some(isOverData))
+  );
 }
 
 /** Whether a policy restricts a table of this schema, which its owner would drop or rename with it. Other nodes have no such tables. */

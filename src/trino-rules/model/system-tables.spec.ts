@@ -1,8 +1,17 @@
 import { aSnapshot, at } from '../../../test/support/snapshots/snapshot-builder.js';
+import { accessDifferences } from '../answers/access-difference.js';
+import { AccessIndex } from '../answers/access-index.js';
+import { touchedBy, withDraft } from '../answers/draft.js';
+import { effectiveAccess } from '../answers/effective-access.js';
+import { explain } from '../answers/explanation.js';
+import { holders } from '../answers/holders.js';
+import { smallestChange } from '../answers/smallest-change.js';
 import { compile } from '../compile/compile.js';
 import { Evaluator } from '../engine/evaluator.js';
 import { checkRules } from '../verify/check.js';
 import { decide } from './decision.js';
+import { nodeText } from './node.js';
+import type { Principal } from './principal.js';
 import { privilegesOn, privilegesProblem } from './privilege.js';
 import type { Snapshot } from './snapshot.js';
 
@@ -92,6 +101,53 @@ describe('SELECT in the catalog system', () => {
     expect(findings('system.jdbc')).toEqual([]);
     for (const node of ['system', 'system.runtime'])
       expect(findings(node)).toMatchObject([{ code: 'runtime-open-to-everyone', severity: 'warning' }]);
+  });
+
+  it('is answered for: what somebody has, who has it, why, and what would change it', () => {
+    const builder = aSnapshot().user('ana').may('SELECT', 'system.runtime').user('bo').may('SELECT', 'sales');
+    const index = new AccessIndex(builder.mayNot('system').snapshot());
+    const [ana, bo]: [Principal, Principal] = [
+      { type: 'user', id: 1 },
+      { type: 'user', id: 2 },
+    ];
+    const reading = (path: string) => ({ about: 'privilege', privilege: 'SELECT', resource: at(path) }) as const;
+    const has = (principal: Principal) =>
+      effectiveAccess(index, principal).map(({ resource, access }) => [nodeText(resource), access.privileges]);
+    const who = (path: string) => holders(index, reading(path)).map(({ principal }) => principal.name);
+
+    expect(has(ana)).toEqual([['system.runtime', ['SELECT']]]);
+    expect(has(bo)).toEqual([
+      ['sales', ['SELECT']],
+      ['system.jdbc', []],
+      ['system.metadata', []],
+    ]);
+    expect([who(QUERIES), who(JDBC)]).toEqual([['ana'], ['ana', 'service-account-grantline']]);
+    expect(explain(index, bo, reading(JDBC))).toMatchObject({ allowed: false, grants: [], policies: [{ id: 1 }] });
+    const step = (kind: 'deny' | 'grant', principal: Principal, path: string) => ({
+      ...{ kind, principal, privileges: ['SELECT'] },
+      resource: at(path),
+    });
+    expect(smallestChange(index, bo, reading(JDBC))).toEqual([{ kind: 'except', policy: 1, principal: bo }]);
+    expect(smallestChange(index, bo, reading(QUERIES))).toEqual([
+      step('grant', bo, 'system.runtime'),
+      { kind: 'except', policy: 1, principal: bo },
+    ]);
+    expect(smallestChange(index, ana, reading(QUERIES))).toEqual([{ kind: 'revoke', grant: 1 }]);
+    expect(smallestChange(index, ana, reading(JDBC))).toEqual([step('deny', ana, 'system.jdbc')]);
+    expect(smallestChange(index, ana, { ...reading(QUERIES), privilege: 'INSERT' })).toBeNull();
+    expect(smallestChange(index, ana, reading('system.builtin.x'))).toBeNull();
+  });
+
+  it('is gained and lost by drafts where they say something of it', () => {
+    const before = aSnapshot().user('ana').may('SELECT', 'sales').may('SELECT', 'system.runtime').snapshot();
+    const deny = aSnapshot().user('ana').mayNot('system').snapshot().policies;
+    const draft = { ...{ grants: [], revoked: [], deleted: [], joined: [], left: [] }, policies: deny };
+    const differences = [...accessDifferences(before, withDraft(before, draft), touchedBy(before, draft))].flat();
+    expect(differences.map(({ resource, gained, lost }) => [nodeText(resource), gained, lost?.privileges])).toEqual([
+      ['system.jdbc', null, ['SELECT']],
+      ['system.metadata', null, ['SELECT']],
+      ['system.runtime', null, ['SELECT']],
+    ]);
   });
 
   it('leaves no trace in the rules where nothing is said of it', () => {

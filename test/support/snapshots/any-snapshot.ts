@@ -171,7 +171,8 @@ function anySubject(stuff: Parts): fc.Arbitrary<PolicyPrincipal> {
 
 function anyResource({ names }: Parts): fc.Arbitrary<Node> {
   const closed = fc.constant('grantline');
-  const catalog = fc.oneof({ weight: 20, arbitrary: fc.constantFrom(...names.slice(0, 2), 'lake') }, closed);
+  const open = names.slice(0, 2).filter((name) => name !== SYSTEM);
+  const catalog = fc.oneof({ weight: 20, arbitrary: fc.constantFrom(...open, 'lake') }, closed);
   // The first are named often, so that grants and policies overlap.
   const name = fc.oneof(fc.constantFrom(...names.slice(0, 2)), fc.constantFrom(...names));
   return fc.oneof(
