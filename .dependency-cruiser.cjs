@@ -10,6 +10,7 @@ const MODULES = [
   'auth',
   'grants',
   'query-engine',
+  'identity',
   'acl-sync',
 ];
 
@@ -22,7 +23,7 @@ const moduleOrder = MODULES.slice(0, -1).map((name, position) => ({
 }));
 
 // Decisions: plain data in, plain data out.
-const PURE = '^src/(trino-rules/|rules-files/|[^/]+/domain/)';
+const PURE = '^src/(trino-rules/|rules-files/|[^/]+/domain/|identity/[^/]+/domain/)';
 
 // What a finding rests on. Nothing of the compiler can be reached from here.
 const JUDGING = '^src/(trino-rules/(engine|answers|diff|lint|verify)|rules-files/check)/';
@@ -111,7 +112,7 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/([^/]+)/' },
       to: {
-        path: '^src/(audit|users|auth|grants|query-engine|acl-sync)/',
+        path: '^src/(audit|users|auth|grants|query-engine|identity|acl-sync)/',
         pathNot: ['^src/$1/', PURE, '[.](service|module)[.]ts$'],
       },
     },

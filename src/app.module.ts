@@ -5,6 +5,7 @@ import { PublishingModule } from './acl-sync/publishing.module.js';
 import { AuditModule } from './audit/audit.module.js';
 import { AuthModule } from './auth/auth.module.js';
 import { GrantsModule } from './grants/grants.module.js';
+import { ScimModule } from './identity/scim/scim.module.js';
 import { type Foundation, PlatformModule } from './platform/platform.module.js';
 import { QueryEngineModule } from './query-engine/query-engine.module.js';
 import { UsersModule } from './users/users.module.js';
@@ -14,6 +15,7 @@ import { UsersModule } from './users/users.module.js';
 export class AppModule {
   static with(foundation: Foundation): DynamicModule {
     const publishing = PublishingModule.with(foundation.settings);
+    const grants = GrantsModule.with(QueryEngineModule, publishing);
     return {
       module: AppModule,
       imports: [
@@ -22,8 +24,9 @@ export class AppModule {
         AuditModule,
         UsersModule,
         AuthModule,
-        GrantsModule.with(QueryEngineModule, publishing),
+        grants,
         QueryEngineModule,
+        ScimModule.with(grants),
         AclSyncModule.with(foundation.settings, publishing),
       ],
     };

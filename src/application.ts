@@ -7,6 +7,7 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Registry } from 'prom-client';
 import { AppModule } from './app.module.js';
+import { SCIM_ERRORS } from './identity/scim/scim-error-form.js';
 import type { Database } from './platform/database.js';
 import { HealthRegistry } from './platform/health.js';
 import { AllowedMethods } from './platform/infrastructure/allowed-methods.js';
@@ -46,7 +47,7 @@ export async function createApplication(
 ): Promise<Application> {
   const methods = new AllowedMethods();
   const records = new RequestRecords(log);
-  const problems = new ProblemFilter(methods, records, log);
+  const problems = new ProblemFilter(methods, records, log, [SCIM_ERRORS]);
   const connections = new Connections(settings.http, log);
   const adapter = new FastifyAdapter({
     logger: false,

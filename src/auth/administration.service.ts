@@ -67,15 +67,23 @@ export class AdministrationService {
     });
   }
 
-  /** A deactivated account's sessions end for good: activating it again does not bring them back. */
-  async change(id: number, change: AccountEdit, by: AuditContext): Promise<AccountChange> {
+  /**
+   * A deactivated account's sessions end for good: activating it again does not bring them back.
+   * @param more for the audit events
+   */
+  async change(
+    id: number,
+    change: AccountEdit,
+    by: AuditContext,
+    more: Record<string, string> = {},
+  ): Promise<AccountChange> {
     const done = await this.transaction.run(async () => {
       const outcome = await this.users.change(id, change);
       if (outcome.kind !== 'changed') return outcome;
       const { before, account } = outcome;
       if (before.isActive && !account.isActive) await this.sessions.endAllOf(id, this.clock.now(), null);
       for (const [event, details] of eventsOf(before, account)) {
-        await this.audit.record({ event, ...by, subject: userSubject(account), details });
+        await this.audit.record({ event, ...by, subject: userSubject(account), details: { ...details, ...more } });
       }
       return outcome;
     });

@@ -46,6 +46,6 @@ import { TokensService } from './tokens.service.js';
     AccessTokenStrategy,
     { provide: SessionStore, useClass: PostgresSessionStore },
   ],
-  exports: [SessionsService],
+  exports: [SessionsService, AdministrationService],
 })
 export class AuthModule {}

@@ -14,6 +14,7 @@ import { GroupsController } from './groups.controller.js';
 import { GroupsService } from './groups.service.js';
 import { PoliciesController } from './policies.controller.js';
 import { PoliciesService } from './policies.service.js';
+import { PrincipalRemovalService } from './principal-removal.service.js';
 
 /** Access that administrators record: grants, groups, policies; and the answers that follow from it. */
 @Module({})
@@ -38,7 +39,9 @@ export class GrantsModule {
         AdmissionService,
         AccessService,
         DraftsService,
+        PrincipalRemovalService,
       ],
+      exports: [AccessWritesService, PrincipalRemovalService],
     };
   }
 }

@@ -9,12 +9,14 @@ export type ErrorKind =
   | 'method-not-allowed'
   | 'conflict'
   | 'gone'
+  | 'precondition-failed'
   | 'too-large'
   | 'unsupported-media-type'
   | 'too-many'
   | 'busy'
   | 'unavailable'
-  | 'internal';
+  | 'internal'
+  | 'not-implemented';
 
 /** Every public error code, with its kind and default text. Codes are stable; the texts may change. */
 export const ERRORS = {
@@ -39,6 +41,7 @@ export const ERRORS = {
   account_has_password: { kind: 'conflict', text: 'Account has a password' },
   last_administrator: { kind: 'conflict', text: 'Last administrator' },
   group_in_use: { kind: 'conflict', text: 'Group in use' },
+  managed_elsewhere: { kind: 'conflict', text: 'Managed by the identity provider' },
   mask_conflict: { kind: 'conflict', text: 'Two masks on one column' },
   rules_too_large: { kind: 'conflict', text: 'Rules would not fit their target' },
   rules_unprovable: { kind: 'conflict', text: 'Rules could not be proved' },
@@ -47,6 +50,7 @@ export const ERRORS = {
   query_failed: { kind: 'conflict', text: 'Query failed' },
   query_cancelled: { kind: 'conflict', text: 'Query cancelled' },
   page_gone: { kind: 'gone', text: 'Page gone' },
+  precondition_failed: { kind: 'precondition-failed', text: 'The resource was changed meanwhile' },
   payload_too_large: { kind: 'too-large', text: 'Payload too large' },
   unsupported_media_type: { kind: 'unsupported-media-type', text: 'Unsupported media type' },
   too_many_requests: { kind: 'too-many', text: 'Too many requests' },
@@ -57,6 +61,7 @@ export const ERRORS = {
   target_unavailable: { kind: 'unavailable', text: 'Rules target unavailable' },
   database_unavailable: { kind: 'unavailable', text: 'Database unavailable' },
   internal_error: { kind: 'internal', text: 'Internal error' },
+  not_implemented: { kind: 'not-implemented', text: 'Not implemented' },
 } as const satisfies Record<string, { kind: ErrorKind; text: string }>;
 
 export type ErrorCode = keyof typeof ERRORS;

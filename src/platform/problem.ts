@@ -10,12 +10,14 @@ export const STATUS: Record<ErrorKind, number> = {
   'method-not-allowed': 405,
   conflict: 409,
   gone: 410,
+  'precondition-failed': 412,
   'too-large': 413,
   'unsupported-media-type': 415,
   'too-many': 429,
   busy: 503,
   unavailable: 503,
   internal: 500,
+  'not-implemented': 501,
 };
 
 /** An error body (RFC 9457), `application/problem+json`. */
@@ -44,6 +46,13 @@ export function toProblem({ code, details }: Refused, requestId: string): Proble
     ...(errors === undefined ? {} : { errors: firstErrors(errors) }),
     request_id: requestId,
   };
+}
+
+/** The errors of the routes below a path, where a standard has a form of its own. */
+export interface ErrorForm {
+  path: string;
+  type: string;
+  of: (problem: Problem) => object;
 }
 
 /** Errors in one answer. */

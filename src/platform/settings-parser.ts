@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path';
 import { resourceNameProblem, sessionPropertyProblem } from '../kernel/name.js';
 import { Secret } from '../kernel/secret.js';
+import { readScim } from './scim-settings.js';
 import { readSecretKey } from './secret-key.js';
 import { type Environment, type Problem, type ReadFile, SettingsReader } from './settings-reader.js';
 import type { Settings } from './settings.js';
@@ -32,6 +33,7 @@ export function parseSettings(
     ...readHttp(read.for('http'), production),
     ...readDatabase(read.for('database'), production),
     auth: readAuth(read, production),
+    scim: readScim(read.for('sessions')),
     engine,
     queries: readQueries(read.for('engine')),
     acl: readAcl(read.for('rules'), read.for('publishing'), directory, engine.user),

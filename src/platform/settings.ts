@@ -34,6 +34,8 @@ export abstract class Settings {
       registerPerHour: number;
     };
   };
+  /** Tokens that open the routes of SCIM, two while one is replaced; none: there are no such routes. */
+  abstract readonly scim: { tokens: readonly Secret[] };
   abstract readonly audit: { retentionDays: number };
   abstract readonly engine: {
     /** `http://host:port`; null: no engine is configured. */

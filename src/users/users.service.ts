@@ -14,6 +14,7 @@ import {
   type NewHash,
   type NewRegistration,
   type Registration,
+  type Source,
   type Taken,
   type UserFilter,
   UserStore,
@@ -23,6 +24,9 @@ import {
 
 /** Rows of one statement, which must end far below the statement timeout. */
 const CHUNK = 1_000;
+
+/** Characters of a name. */
+const MAX_NAME = 128;
 
 /** Accounts, and the names that they and engine principals hold. */
 @Injectable()
@@ -115,6 +119,21 @@ export class UsersService {
 
   page(filter: UserFilter, after: number | null, limit: number): Promise<Account[]> {
     return this.store.page(filter, after, limit);
+  }
+
+  /** The account of a name, in any case, becomes one of the source `to`; null: there is none of these sources without a password. */
+  takeOver(username: string, from: readonly Source[], to: Source): Promise<Account | null> {
+    return this.store.takeOver(username, from, to);
+  }
+
+  /** Frees the name of an account that is gone for good: whoever has it later is somebody else. @returns the name that it has now */
+  async releaseName({ id, username }: Pick<Account, 'id' | 'username'>): Promise<string> {
+    const suffix = ` (deleted ${id})`;
+    const next = `${Array.from(username)
+      .slice(0, MAX_NAME - suffix.length)
+      .join('')}${suffix}`;
+    await this.names.release(username, next);
+    return next;
   }
 
   async change(id: number, change: AccountEdit): Promise<AccountChange> {

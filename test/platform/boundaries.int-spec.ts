@@ -43,6 +43,10 @@ const BREACHES: Record<string, [file: string, text: string]> = {
     'src/query-engine/order.ts',
     `import type { Planted } from '../acl-sync/planted.service.js'; export type A = Planted;`,
   ],
+  'module-order-identity': [
+    'src/identity/order.ts',
+    `import type { Planted } from '../acl-sync/planted.service.js'; export type A = Planted;`,
+  ],
   'modules-know-nothing-of-the-roots': [
     'src/users/root.ts',
     `import type { AppModule } from '../app.module.js'; export type A = AppModule;`,

@@ -4,6 +4,7 @@ export const AUDIT_EVENTS = [
   'administrator_created',
   'account_created',
   'account_renamed',
+  'account_adopted',
   'users_imported',
   'login_succeeded',
   'login_failed',

@@ -2,7 +2,7 @@ import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Refused } from '../../kernel/errors.js';
 import type { Log } from '../log.js';
-import { problemHeaders, toProblem } from '../problem.js';
+import { type ErrorForm, problemHeaders, toProblem } from '../problem.js';
 import type { AllowedMethods } from './allowed-methods.js';
 import { isDatabaseOutage } from './database-outage.js';
 import type { RequestRecords } from './request-records.js';
@@ -14,6 +14,7 @@ export class ProblemFilter implements ExceptionFilter {
     private readonly methods: AllowedMethods,
     private readonly records: RequestRecords,
     private readonly log: Log,
+    private readonly forms: readonly ErrorForm[],
   ) {}
 
   catch(error: unknown, host: ArgumentsHost): void {
@@ -37,11 +38,12 @@ export class ProblemFilter implements ExceptionFilter {
     if (refused.code === 'method_not_allowed' && !reply.hasHeader('Allow')) {
       void reply.header('Allow', (this.methods.of(request.url) ?? []).join(', '));
     }
+    const form = this.forms.find(({ path }) => request.url.startsWith(path));
     void reply
       .status(problem.status)
       .headers(problemHeaders(refused))
-      .type('application/problem+json; charset=utf-8')
-      .send(JSON.stringify(problem));
+      .type(form?.type ?? 'application/problem+json; charset=utf-8')
+      .send(JSON.stringify(form?.of(problem) ?? problem));
   }
 
   private refused(error: unknown, request: FastifyRequest): Refused {

@@ -121,6 +121,32 @@ export interface AccountEdit {
   isActive?: boolean;
   role?: Role;
   username?: string;
+  /** Null: none. Of another account's address the account gets none. */
+  email?: string | null;
+  /** Who changes it; absent: an administrator. */
+  by?: Deactivator;
+}
+
+/** Who can deactivate an account. What one of them did, SCIM alone does not undo. */
+export type Deactivator = 'administrator' | 'scim';
+
+/** Whether an account is active, and if not, by whom; null: by somebody of the time before that was recorded, an administrator. */
+export interface Activation {
+  isActive: boolean;
+  deactivatedBy: Deactivator | null;
+}
+
+/** Deactivation wins: SCIM activates only what it deactivated itself; an administrator activates any account. */
+export function activationAfter(
+  before: Activation,
+  { isActive = before.isActive, by = 'administrator' }: Pick<AccountEdit, 'isActive' | 'by'>,
+): Activation {
+  if (isActive) {
+    const mayActivate = by === 'administrator' || before.deactivatedBy === 'scim';
+    return before.isActive || mayActivate ? { isActive: true, deactivatedBy: null } : before;
+  }
+  const isStronger = before.isActive || (by === 'administrator' && before.deactivatedBy === 'scim');
+  return isStronger ? { isActive: false, deactivatedBy: by } : before;
 }
 
 export type AccountChange =
@@ -148,6 +174,8 @@ export abstract class UserStore {
   abstract changeEmail(id: number, email: string, checkedHash: string): Promise<EmailChange>;
   /** By rising id, beginning above `after` (null: at the first), at most `limit`. */
   abstract page(filter: UserFilter, after: number | null, limit: number): Promise<Account[]>;
+  /** The account of a name, in any case, becomes one of the source `to`. @returns null: it is of another source than `from`, or has a password. */
+  abstract takeOver(username: string, from: readonly Source[], to: Source): Promise<Account | null>;
   /** The last active administrator cannot be taken away, by any number of changes at once. */
   abstract change(id: number, change: AccountEdit, at: Date): Promise<AccountChange>;
 }
@@ -188,6 +216,8 @@ export abstract class PrincipalNames {
    * respells its name. @returns the holder of the name; null: it is the account's.
    */
   abstract rename(account: Pick<Account, 'id' | 'username'>, next: string, at: Date): Promise<NameHolder | null>;
+  /** Gives an account another name in the place of its own, which is free then: for one that is gone for good. */
+  abstract release(username: string, next: string): Promise<void>;
   /**
    * Claims names for engine principals, all that are free or held by engine principals in the same spelling already.
    * @returns those that are not: held by an account, or spelled otherwise. Empty: all are claimed.

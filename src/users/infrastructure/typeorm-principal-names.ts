@@ -35,6 +35,14 @@ export class TypeormPrincipalNames extends PrincipalNames {
     return null;
   }
 
+  override async release(username: string, next: string): Promise<void> {
+    await this.session.manager.query('UPDATE principal_names SET name = $2, account_key = $3 WHERE name = $1', [
+      username,
+      next,
+      accountKey(next),
+    ]);
+  }
+
   /** The account's own name in other case, or one that it had before. False: it is neither, or an engine principal has that spelling. */
   private async respelled(id: number, username: string, next: string): Promise<boolean> {
     try {

@@ -4,6 +4,7 @@ import { columnArrays } from '../../platform/infrastructure/column-arrays.js';
 import { DatabaseSession, violatedConstraint } from '../../platform/infrastructure/database-session.js';
 import {
   type Account,
+  activationAfter,
   type AccountChange,
   type AccountEdit,
   type AccountToProve,
@@ -13,6 +14,7 @@ import {
   type NewRegistration,
   PrincipalNames,
   type Registration,
+  type Source,
   takesLastAdministrator,
   type Taken,
   type UserFilter,
@@ -127,7 +129,32 @@ export class TypeormUserStore extends UserStore {
     return (await filtered(query, filter).getMany()).map(toAccount);
   }
 
-  override change(id: number, { username, ...edit }: AccountEdit, at: Date): Promise<AccountChange> {
+  override async takeOver(username: string, from: readonly Source[], to: Source): Promise<Account | null> {
+    const [[account = null]] = await this.session.manager.query<[Account[], number]>(
+      `UPDATE users u SET source = $3
+         FROM principal_names p
+        WHERE p.name = u.username AND p.account_key = $1 AND u.source = ANY ($2) AND u.password_hash IS NULL
+       RETURNING ${ACCOUNT}`,
+      [accountKey(username), from, to],
+    );
+    return account;
+  }
+
+  /** Null: none, or another account has it. */
+  private async setEmail(id: number, email: string | null): Promise<string | null> {
+    const set = (value: string | null) =>
+      this.session.manager.transaction((tx) => tx.update(UserRow, { id }, { email: value }));
+    try {
+      await set(email);
+      return email;
+    } catch (error) {
+      if (violatedConstraint(error) !== 'users_email_in_any_case') throw error;
+      await set(null);
+      return null;
+    }
+  }
+
+  override change(id: number, { username, email, ...edit }: AccountEdit, at: Date): Promise<AccountChange> {
     return this.session.run(async () => {
       const tx = this.session.manager;
       // Every change that could take an administrator away locks all of them, in one order: the second of two sees the first one's result.
@@ -140,7 +167,8 @@ export class TypeormUserStore extends UserStore {
       const row = await tx.findOne(UserRow, { where: { id }, lock: { mode: 'pessimistic_write' } });
       if (row === null) return { kind: 'unknown' };
       const before = toAccount(row);
-      const account = { ...before, ...edit, username: username ?? before.username };
+      const { isActive, deactivatedBy } = activationAfter(row, edit);
+      const account = { ...before, role: edit.role ?? before.role, isActive, username: username ?? before.username };
       const ids = administrators.map((administrator) => administrator.id);
       if (takesLastAdministrator(ids, account)) return { kind: 'last-administrator' };
       if (account.username !== before.username) {
@@ -148,7 +176,8 @@ export class TypeormUserStore extends UserStore {
         const holder = await this.names.rename(before, account.username, at);
         if (holder !== null) return { kind: 'name-taken', holder };
       }
-      await tx.update(UserRow, { id }, { username: account.username, role: account.role, isActive: account.isActive });
+      await tx.update(UserRow, { id }, { username: account.username, role: account.role, isActive, deactivatedBy });
+      if (email !== undefined) account.email = await this.setEmail(id, email);
       return { kind: 'changed', before, account };
     });
   }
@@ -163,7 +192,8 @@ async function insertAccount(tx: EntityManager, registration: NewRegistration): 
   // The name first: if both are taken, the name is reported.
   const name = { name: username, accountKey: accountKey(username) };
   await tx.insert(PrincipalNameRow, { ...name, holder: 'account', claimedAt: createdAt });
-  const row = tx.create(UserRow, { ...registration, source: 'local', oneTimeUntil: null, isActive: true });
+  const fields = { source: 'local', oneTimeUntil: null, isActive: true, deactivatedBy: null } as const;
+  const row = tx.create(UserRow, { ...registration, ...fields });
   await tx.insert(UserRow, row);
   return toAccount(row);
 }

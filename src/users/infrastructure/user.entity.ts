@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm';
-import type { Role, Source } from '../domain/account.js';
+import type { Deactivator, Role, Source } from '../domain/account.js';
 
 @Entity('users')
 export class UserRow {
@@ -30,6 +30,9 @@ export class UserRow {
 
   @Column('boolean', { name: 'is_active' })
   isActive!: boolean;
+
+  @Column('text', { name: 'deactivated_by', nullable: true })
+  deactivatedBy!: Deactivator | null;
 
   @Column('timestamptz', { name: 'created_at' })
   createdAt!: Date;

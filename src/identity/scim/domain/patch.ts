@@ -1,0 +1,64 @@
+import { attributePath, isCoreSchema } from './attribute-path.js';
+import { parsePatchPath, type PatchPath } from './filter.js';
+import { invalid, shown } from './scim-refusal.js';
+import { membersOf } from './values.js';
+
+/** One change of one attribute. `isExplicit`: its path was given, and not the key of a value. */
+export interface Operation {
+  op: 'add' | 'replace' | 'remove';
+  path: PatchPath;
+  value: unknown;
+  isExplicit: boolean;
+}
+
+const MAX_OPERATIONS = 10_000;
+const OPERATIONS = ['add', 'replace', 'remove'] as const;
+
+/**
+ * The operations of a PATCH (RFC 7644 section 3.5.2) in the spellings of Okta and of Microsoft Entra: any case of `op`, values without a
+ * path, keys with dots, brackets and URNs. Those without a path become one operation for each key.
+ * @throws Refused 400
+ */
+export function operationsOf(body: unknown): Operation[] {
+  const operations = membersOf(body, 'the body').get('operations');
+  if (!Array.isArray(operations)) throw invalid('invalidSyntax', 'Operations must be a list.');
+  if (operations.length > MAX_OPERATIONS) throw invalid('tooMany', `There are more than ${MAX_OPERATIONS} operations.`);
+  return operations.flatMap((each: unknown) => operationOf(membersOf(each, 'an operation')));
+}
+
+/** The attributes of a whole resource, each as a replacement. @throws Refused 400 */
+export function attributesOf(body: unknown): Operation[] {
+  return expanded('replace', membersWithCase(body));
+}
+
+function operationOf(members: ReadonlyMap<string, unknown>): Operation[] {
+  const named = members.get('op');
+  const op = OPERATIONS.find((each) => typeof named === 'string' && each === named.toLowerCase());
+  if (op === undefined) throw invalid('invalidSyntax', `${shown(named)} is no operation: add, replace or remove.`);
+  const path = members.get('path') ?? null;
+  const value = members.get('value');
+  if (path !== null && typeof path !== 'string') throw invalid('invalidPath', 'A path must be a string.');
+  if (path !== null && path !== '') return [{ op, path: parsePatchPath(path), value, isExplicit: true }];
+  if (op === 'remove') throw invalid('noTarget', 'An operation that removes must have a path.');
+  return expanded(op, membersWithCase(value));
+}
+
+function expanded(op: 'add' | 'replace', entries: readonly [string, unknown][]): Operation[] {
+  return entries.flatMap(([key, value]): Operation[] => {
+    if (isCoreSchema(key)) return expanded(op, membersWithCase(value));
+    const path = pathOfKey(key);
+    return path === null ? [] : [{ op, path, value, isExplicit: false }];
+  });
+}
+
+/** Null: a key that is no path is an attribute that nobody knows, and those are dropped. */
+function pathOfKey(key: string): PatchPath | null {
+  if (key.includes('[')) return parsePatchPath(key);
+  const path = attributePath(key);
+  return path && { ...path, filter: null };
+}
+
+function membersWithCase(value: unknown): [string, unknown][] {
+  membersOf(value, 'the value');
+  return Object.entries(value as object);
+}

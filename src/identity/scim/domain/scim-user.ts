@@ -1,0 +1,28 @@
+import type { Filter } from './filter.js';
+import type { ListResult } from './list-request.js';
+import type { UserAttributes } from './user-attributes.js';
+
+/** An account as SCIM manages it. */
+export interface ScimUser extends UserAttributes {
+  id: number;
+  groups: readonly { id: number; name: string }[];
+  createdAt: Date;
+  changedAt: Date;
+}
+
+/** What is kept of a user beside the account. */
+export type UserProfile = Omit<UserAttributes, 'userName' | 'active'>;
+
+/** The accounts that SCIM manages. A deleted one is gone from here. */
+export abstract class ScimUserStore {
+  abstract find(id: number): Promise<ScimUser | null>;
+  /** The same; until the transaction ends nobody else changes it. */
+  abstract lock(id: number): Promise<ScimUser | null>;
+  /** By id. */
+  abstract list(filter: Filter | null, offset: number, count: number): Promise<ListResult<ScimUser>>;
+  /** Makes the account `id` one of SCIM's, or changes it. False: another one has the external id. */
+  abstract put(id: number, profile: UserProfile, at: Date): Promise<boolean>;
+  abstract remove(id: number): Promise<void>;
+  /** Those of the ids that are users of SCIM's, until the transaction ends. */
+  abstract known(ids: readonly number[]): Promise<ReadonlySet<number>>;
+}

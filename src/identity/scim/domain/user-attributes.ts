@@ -1,0 +1,172 @@
+import { accountNameProblem } from '../../../users/domain/account-name.js';
+import { entryMatches } from './entry-filter.js';
+import type { Filter } from './filter.js';
+import { attributesOf, type Operation } from './patch.js';
+import { invalid, shown } from './scim-refusal.js';
+import { booleanOf, entriesOf, identifierOf, membersOf, textOf } from './values.js';
+
+export interface UserEmail {
+  value: string;
+  type: string | null;
+  primary: boolean | null;
+}
+
+export interface UserName {
+  formatted: string | null;
+  familyName: string | null;
+  givenName: string | null;
+}
+
+/** What a client of SCIM may say about a user. Null: unset. */
+export interface UserAttributes {
+  userName: string;
+  externalId: string | null;
+  name: UserName;
+  displayName: string | null;
+  emails: readonly UserEmail[];
+  active: boolean;
+}
+
+const MAX_EMAILS = 100;
+const NOTHING = { externalId: null, name: { formatted: null, familyName: null, givenName: null }, displayName: null };
+
+/**
+ * The attributes of a user who is made or replaced: what a body does not name is unset.
+ * @param present of the user who is replaced: without `active` in the body that stays as it is; null: a new one
+ * @throws Refused 400
+ */
+export function wholeUser(body: unknown, present: { id: string; active: boolean } | null): UserAttributes {
+  const empty = { ...NOTHING, userName: '', emails: [], active: present?.active ?? true };
+  const user = changedUser(empty, present?.id ?? null, attributesOf(body));
+  if (user.userName === '') throw invalid('invalidValue', 'userName is required.');
+  return user;
+}
+
+/**
+ * The attributes after the operations, in their order. Attributes that are not kept are dropped.
+ * @param id that may be in the body; null: of a new user, whose id is nobody's to choose
+ * @throws Refused 400
+ */
+export function changedUser(user: UserAttributes, id: string | null, operations: readonly Operation[]): UserAttributes {
+  return operations.reduce((changed, operation) => after(changed, id, operation), user);
+}
+
+function after(user: UserAttributes, id: string | null, operation: Operation): UserAttributes {
+  const { path, op, isExplicit } = operation;
+  const value = op === 'remove' ? null : operation.value;
+  switch (path.attribute) {
+    case 'username':
+      return { ...user, userName: userNameOf(value) };
+    case 'externalid':
+      return { ...user, externalId: identifierOf(value) };
+    case 'displayname':
+      return { ...user, displayName: textOf(value, 'displayName') };
+    case 'active':
+      if (op === 'remove') throw invalid('invalidValue', 'active cannot be removed.');
+      return { ...user, active: booleanOf(value, 'active') ?? user.active };
+    case 'name':
+      return { ...user, name: nameAfter(user.name, operation) };
+    case 'emails':
+      return { ...user, emails: withOnePrimary(user.emails, emailsAfter(user.emails, operation)) };
+    case 'id':
+      refuseOtherId(value, id);
+      return user;
+    case 'groups':
+      if (isExplicit) throw invalid('mutability', 'groups is read-only: members are changed in the group.');
+      return user;
+    default:
+      return user;
+  }
+}
+
+/** @throws Refused 400 `mutability` for an id that is not the resource's own */
+export function refuseOtherId(value: unknown, id: string | null): void {
+  if (id !== null && value !== null && value !== undefined && value !== id) {
+    throw invalid('mutability', `id is ${id} and cannot become ${shown(value)}.`);
+  }
+}
+
+function userNameOf(value: unknown): string {
+  const name = textOf(value, 'userName') ?? '';
+  const problem = name === '' ? 'is required' : accountNameProblem(name);
+  if (problem !== null) throw invalid('invalidValue', `userName ${problem}.`);
+  return name;
+}
+
+const NAME_PARTS = new Map<string, keyof UserName>([
+  ['formatted', 'formatted'],
+  ['familyname', 'familyName'],
+  ['givenname', 'givenName'],
+]);
+
+/** The parts that a value names; others stay, as RFC 7644 section 3.5.2.3 has it of complex attributes. */
+function nameAfter(name: UserName, { op, path, value }: Operation): UserName {
+  if (path.sub === null) {
+    if (op === 'remove' || value === null || value === undefined) return NOTHING.name;
+    return [...membersOf(value, 'name')].reduce((changed, [key, part]) => withPart(changed, key, part), name);
+  }
+  return withPart(name, path.sub, op === 'remove' ? null : value);
+}
+
+function withPart(name: UserName, key: string, value: unknown): UserName {
+  const part = NAME_PARTS.get(key);
+  return part === undefined ? name : { ...name, [part]: textOf(value, `name.${part}`) };
+}
+
+function emailsAfter(emails: readonly UserEmail[], { op, path, value }: Operation): UserEmail[] {
+  const { filter, sub } = path;
+  if (filter === null && sub === null) {
+    const given = entriesOf(value).map(emailOf);
+    if (op === 'replace') return given;
+    if (op === 'add') return [...emails, ...given.filter((email) => !emails.some((each) => isSame(each, email)))];
+    // Without values, all of them.
+    return emails.filter((each) => given.length > 0 && !given.some((email) => email.value === each.value));
+  }
+  const isMeant = (email: UserEmail): boolean => filter === null || entryMatches(filter, email);
+  if (op === 'remove') {
+    return emails.flatMap((email) => (isMeant(email) ? partRemoved(email, sub) : [email]));
+  }
+  if (!emails.some(isMeant)) return [...emails, newEntry(op, filter, sub, value)];
+  return emails.map((email) => (isMeant(email) ? emailOf(sub === null ? value : { ...email, [sub]: value }) : email));
+}
+
+/** Microsoft Entra adds to the entry of a type that is not there yet. */
+function newEntry(op: Operation['op'], filter: Filter | null, sub: string | null, value: unknown): UserEmail {
+  const isOfType = filter?.kind === 'compare' && filter.comparison === 'eq' && filter.path.attribute === 'type';
+  if (op !== 'add' || !isOfType) throw invalid('noTarget', 'No entry of emails is the one that the path names.');
+  return emailOf({
+    type: filter.value,
+    ...(sub === null ? Object.fromEntries(membersOf(value, 'an entry of emails')) : { [sub]: value }),
+  });
+}
+
+function partRemoved(email: UserEmail, sub: string | null): UserEmail[] {
+  if (sub === 'type' || sub === 'primary') return [{ ...email, [sub]: null }];
+  return sub === null || sub === 'value' ? [] : [email];
+}
+
+function emailOf(entry: unknown): UserEmail {
+  const members = typeof entry === 'string' ? new Map([['value', entry]]) : membersOf(entry, 'an entry of emails');
+  const value = textOf(members.get('value'), 'emails.value');
+  if (value === null) throw invalid('invalidValue', 'An entry of emails needs a value.');
+  const [type, primary] = [members.get('type'), members.get('primary')];
+  return { value, type: textOf(type, 'emails.type'), primary: booleanOf(primary, 'emails.primary') };
+}
+
+function isSame(a: UserEmail, b: UserEmail): boolean {
+  return a.value === b.value && a.type === b.type && a.primary === b.primary;
+}
+
+/** A new primary one takes the place of the former (RFC 7644 section 3.5.2). */
+function withOnePrimary(before: readonly UserEmail[], emails: UserEmail[]): UserEmail[] {
+  if (emails.length > MAX_EMAILS) throw invalid('invalidValue', `There are more than ${MAX_EMAILS} emails.`);
+  const primary = emails.filter((email) => email.primary === true);
+  if (primary.length < 2) return emails;
+  const next = primary.find((email) => !before.includes(email)) ?? primary[0];
+  return emails.map((email) => (email.primary === true && email !== next ? { ...email, primary: false } : email));
+}
+
+/** The address that the account gets: the primary one, else the first. */
+export function accountEmail(emails: readonly UserEmail[]): string | null {
+  return (emails.find(({ primary }) => primary === true) ?? emails[0])?.value ?? null;
+}

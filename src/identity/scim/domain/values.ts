@@ -1,0 +1,42 @@
+import { invalid, shown } from './scim-refusal.js';
+
+/** Characters of one text. */
+const MAX_TEXT = 1_024;
+
+/** A text, or null where it is unset (RFC 7643 section 2.5). @throws Refused 400 `invalidValue` */
+export function textOf(value: unknown, attribute: string): string | null {
+  if (value === null || value === undefined) return null;
+  if (typeof value !== 'string') throw invalid('invalidValue', `${attribute} must be a string, not ${shown(value)}.`);
+  if (value.length > MAX_TEXT) throw invalid('invalidValue', `${attribute} has more than ${MAX_TEXT} characters.`);
+  // PostgreSQL keeps no such text.
+  if (value.includes('\u0000')) throw invalid('invalidValue', `${attribute} holds a character that none may hold.`);
+  return value;
+}
+
+/** Microsoft Entra sends `"True"` and `"False"`. Null: unset. @throws Refused 400 `invalidValue` */
+export function booleanOf(value: unknown, attribute: string): boolean | null {
+  if (value === null || value === undefined || typeof value === 'boolean') return value ?? null;
+  const text = typeof value === 'string' ? value.toLowerCase() : null;
+  if (text === 'true' || text === 'false') return text === 'true';
+  throw invalid('invalidValue', `${attribute} must be true or false, not ${shown(value)}.`);
+}
+
+/** The members of an object, by their names in lower case; of equal ones the last. @throws Refused 400 `invalidValue` */
+export function membersOf(value: unknown, attribute: string): Map<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw invalid('invalidValue', `${attribute} must be an object, not ${shown(value)}.`);
+  }
+  return new Map(Object.entries(value).map(([key, member]): [string, unknown] => [key.toLowerCase(), member]));
+}
+
+/** The entries of a list; one alone counts as a list of it, and an unset one as empty. */
+export function entriesOf(value: unknown): unknown[] {
+  if (value === null || value === undefined) return [];
+  return Array.isArray(value) ? (value as unknown[]) : [value];
+}
+
+/** An external id; an empty text is none. @throws Refused 400 `invalidValue` */
+export function identifierOf(value: unknown): string | null {
+  const text = textOf(value, 'externalId');
+  return text === '' ? null : text;
+}

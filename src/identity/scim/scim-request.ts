@@ -1,0 +1,56 @@
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { AuditContext } from '../../audit/domain/audit-event.js';
+import { Refused } from '../../kernel/errors.js';
+import { clientAddress } from '../../platform/domain/client-address.js';
+import { parametersOf } from './domain/list-request.js';
+import type { ResourceForm } from './domain/resource-form.js';
+import { SCIM_PATH } from './scim-error-form.js';
+import { selected, type Selection, selectionOf } from './domain/selection.js';
+
+/** A request of the identity provider. Its body is whatever JSON object it sent. */
+export interface ScimRequest {
+  /** Address of the routes, as the client has it. */
+  base: string;
+  parameters: ReadonlyMap<string, string>;
+  selection: Selection;
+  body: unknown;
+  by: AuditContext;
+  /** @throws Refused `precondition_failed` where the client knows another version of the resource */
+  check: (resource: ResourceForm) => void;
+  /** A resource as it is answered, with its ETag; a made one with its address. */
+  answer: (resource: ResourceForm, status?: 200 | 201) => object;
+}
+
+/** The parameter that holds a ScimRequest. */
+export const CurrentScimRequest = createParamDecorator((_: unknown, context: ExecutionContext): ScimRequest => {
+  const http = context.switchToHttp();
+  return scimRequestOf(http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>());
+});
+
+function scimRequestOf(request: FastifyRequest, reply: FastifyReply): ScimRequest {
+  const parameters = parametersOf(request.query);
+  const selection = selectionOf(parameters.get('attributes'), parameters.get('excludedattributes'));
+  return {
+    base: `${request.protocol}://${request.host}${SCIM_PATH}`,
+    parameters,
+    selection,
+    body: request.body,
+    by: { actor: null, origin: { address: clientAddress(request.ip), requestId: request.id } },
+    check: (resource) => checkVersion(request.headers['if-match'], resource),
+    answer: (resource, status = 200) => {
+      const { location, version } = resource.meta;
+      void reply.status(status).header('ETag', version);
+      if (status === 201) void reply.header('Location', location);
+      return selected(resource, selection);
+    },
+  };
+}
+
+/** Versions are weak: they are compared without the mark of that (RFC 7644 section 3.14). */
+function checkVersion(known: string | undefined, { meta: { version } }: ResourceForm): void {
+  if (known === undefined) return;
+  const opaque = (tag: string): string => tag.trim().replace(/^W\//, '');
+  if (known.split(',').some((tag) => opaque(tag) === '*' || opaque(tag) === opaque(version))) return;
+  throw new Refused('precondition_failed', { detail: `The resource has another version: ${version}.` });
+}

@@ -1,0 +1,53 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Refused } from '../../kernel/errors.js';
+import { readJsonBody } from '../../platform/infrastructure/json-body.guard.js';
+import { Settings } from '../../platform/settings.js';
+import { WorkBudgets } from '../../platform/work-budgets.js';
+
+const WITH_BODY = ['POST', 'PUT', 'PATCH'];
+
+/**
+ * Opens the routes to the identity provider's token, and reads the bodies of those who show it alone. Without such a setting
+ * there are no routes.
+ */
+@Injectable()
+export class ScimGuard implements CanActivate {
+  private readonly digests: readonly Buffer[];
+
+  constructor(
+    settings: Settings,
+    private readonly budgets: WorkBudgets,
+  ) {
+    this.digests = settings.scim.tokens.map((token) => digestOf(token.reveal()));
+  }
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    if (this.digests.length === 0) throw new Refused('not_found');
+    const http = context.switchToHttp();
+    const request = http.getRequest<FastifyRequest>();
+    const token = bearerToken(request);
+    if (token === null) throw new Refused('token_missing', { detail: 'The token of SCIM is missing.' });
+    const shown = digestOf(token);
+    // Each is compared: which one it is takes no other time.
+    const isOurs = this.digests.map((digest) => timingSafeEqual(digest, shown)).includes(true);
+    if (!isOurs) throw new Refused('token_invalid', { detail: 'The token of SCIM is another one.', reason: 'scim' });
+    const { raw } = http.getResponse<FastifyReply>().type('application/scim+json; charset=utf-8');
+    if (!WITH_BODY.includes(request.method)) return true;
+    if (request.headers.expect?.toLowerCase() === '100-continue') raw.writeContinue();
+    request.body = await readJsonBody(request, this.budgets);
+    return true;
+  }
+}
+
+/** Of equal length, whatever was sent. */
+function digestOf(token: string): Buffer {
+  return createHash('sha256').update(token).digest();
+}
+
+/** Null: none, or several. */
+function bearerToken({ raw: { headers, rawHeaders } }: FastifyRequest): string | null {
+  const sent = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'authorization').length;
+  return sent === 1 ? (/^bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1] ?? null) : null;
+}

@@ -1,0 +1,463 @@
+import { DataSource } from 'typeorm';
+import { sharedAdministrator } from '../support/service/administrator.js';
+import { ApiClient, signedUp, signIn } from '../support/service/api-client.js';
+import { idOf, SCIM_TOKEN, ScimClient, scimUser, URN } from '../support/service/scim-client.js';
+import { sharedService } from '../support/service/service.js';
+
+describe('users by SCIM', () => {
+  const service = sharedService({ SCIM_TOKEN: `the-former-token-which-is-being-replaced,${SCIM_TOKEN}` });
+  const boss = sharedAdministrator(service);
+  const scim = new ScimClient(service);
+  const anonymous = new ApiClient(service);
+  const accountOf = async (path: string) => (await boss.get(`/api/admin/users/${idOf(path)}`)).body;
+  const eventsOf = async (path: string) => {
+    const { body } = await boss.get(`/api/admin/audit?subject=user:${idOf(path)}`);
+    return (body?.['items'] as { event: string; details: object; actor: unknown }[]).reverse();
+  };
+  const statusOf = async (answer: Promise<{ status: number; body: Record<string, unknown> | null }>) => {
+    const { status, body } = await answer;
+    return [status, body?.['scimType'] ?? null];
+  };
+
+  it('are open to the token alone, with refusals in the form of SCIM', async () => {
+    const refused = {
+      schemas: ['urn:ietf:params:scim:api:messages:2.0:Error'],
+      status: '401',
+      detail: expect.any(String) as string,
+    };
+    for (const client of [new ScimClient(service, 'x'.repeat(43)), new ScimClient(service, boss.token)]) {
+      const { status, body, headers } = await client.get('/Users');
+      expect([status, headers.get('content-type')]).toEqual([401, 'application/scim+json; charset=utf-8']);
+      expect(body).toMatchObject(refused);
+    }
+    expect((await anonymous.get('/api/scim/v2/Users')).body).toMatchObject(refused);
+    expect((await new ScimClient(service, 'the-former-token-which-is-being-replaced').get('/Users')).status).toBe(200);
+    expect((await anonymous.as(SCIM_TOKEN).get('/api/auth/me')).status).toBe(401);
+    expect((await scim.get('/Nobody')).body).toMatchObject({ ...refused, status: '404' });
+    expect((await scim.get('/Users/17000')).body).toMatchObject({ ...refused, status: '404' });
+    expect((await scim.get('/Users/x')).status).toBe(404);
+  });
+
+  it('do not say more to who has no token: bodies are not read', async () => {
+    const { status } = await new ScimClient(service, 'x'.repeat(43)).post('/Users', '{');
+    expect(status).toBe(401);
+    expect(await statusOf(scim.post('/Users', '{'))).toEqual([400, 'invalidSyntax']);
+    expect(await statusOf(scim.post('/Users', '[]'))).toEqual([400, 'invalidSyntax']);
+    const { headers } = await scim.send('POST', '/Users', '<a/>', { 'Content-Type': 'text/xml' });
+    expect(headers.get('content-type')).toBe('application/scim+json; charset=utf-8');
+  });
+
+  it('have bodies of up to 8 MiB and 200,000 values', async () => {
+    const wide = (values: number) =>
+      JSON.stringify({ ...scimUser('wide'), unknown: new Array<number>(values).fill(1) });
+    expect((await scim.post('/Users', wide(200_001))).status).toBe(413);
+    const long = JSON.stringify({ ...scimUser('long'), unknown: 'x'.repeat(8 * 1024 * 1024) });
+    expect((await scim.post('/Users', long)).status).toBe(413);
+    expect((await scim.post('/Users', wide(199_990))).status).toBe(201);
+  });
+
+  it('live as Okta has it', async () => {
+    const okta = new ScimClient(service, SCIM_TOKEN, 'application/json');
+    expect((await scim.get('/Users?startIndex=1&count=2')).body).toMatchObject({
+      startIndex: 1,
+      itemsPerPage: expect.any(Number) as number,
+    });
+    expect(await scim.found('/Users', 'userName eq "ada@example.org"')).toEqual([]);
+    const person = {
+      schemas: [URN.user],
+      userName: 'ada@example.org',
+      name: { givenName: 'Ada', familyName: 'Byron' },
+      emails: [{ primary: true, value: 'ada@example.org', type: 'work' }],
+      displayName: 'Ada Byron',
+      locale: 'en-US',
+      externalId: '00ujl29u0le5T6Aj10h7',
+      groups: [],
+      password: '1mz050nq',
+      active: true,
+    };
+    const made = await okta.post('/Users', person);
+    expect(made.status).toBe(201);
+    const path = `/Users/${String(made.body?.['id'])}`;
+    expect(made.headers.get('location')).toBe(`${service.url}/api/scim/v2${path}`);
+    const { password, locale, groups, ...kept } = person;
+    expect(made.body).toEqual({
+      ...kept,
+      id: idOf(path),
+      meta: expect.objectContaining({ resourceType: 'User' }) as object,
+    });
+    expect(await statusOf(okta.post('/Users', person))).toEqual([409, 'uniqueness']);
+    expect((await scim.found('/Users', 'userName eq "ADA@example.org"')).map(({ id }) => id)).toEqual([idOf(path)]);
+
+    // Profiles are put whole, as they were read.
+    const read = (await okta.get(path)).body;
+    const put = await okta.put(path, {
+      ...read,
+      name: { ...(read?.['name'] as object), familyName: 'Lovelace' },
+      nickName: '',
+    });
+    expect([put.status, put.body?.['name']]).toEqual([200, { givenName: 'Ada', familyName: 'Lovelace' }]);
+    const off = await okta.patch(path, { op: 'replace', value: { active: false } });
+    expect([off.status, off.body?.['active']]).toEqual([200, false]);
+    expect(await accountOf(path)).toMatchObject({
+      is_active: false,
+      source: 'scim',
+      has_password: false,
+      email: 'ada@example.org',
+    });
+    const on = await okta.put(path, { ...read, active: true });
+    expect([on.status, (await accountOf(path))?.['is_active']]).toEqual([200, true]);
+    expect((await eventsOf(path)).map(({ event, actor }) => [event, actor])).toEqual([
+      ['account_created', null],
+      ['account_deactivated', null],
+      ['account_activated', null],
+    ]);
+    expect((await eventsOf(path))[1]?.details).toMatchObject({ external_id: '00ujl29u0le5T6Aj10h7' });
+  });
+
+  it.each([
+    ['without its flag', 'Add', 'Replace', 'Remove', '"False"', '"True"'],
+    ['with its flag', 'add', 'replace', 'remove', 'false', 'true'],
+  ])('live as Microsoft Entra has it, %s', async (flag, add, replace, remove, no, yes) => {
+    const name = `grace ${flag}`;
+    expect(await scim.found('/Users', `userName eq "${name}"`)).toEqual([]);
+    const path = await scim.made('/Users', {
+      schemas: [URN.user, URN.enterprise],
+      ...{ externalId: `oid ${flag}`, userName: name, active: true, roles: [], meta: { resourceType: 'User' } },
+      ...{ displayName: null, emails: null, name: { formatted: 'Grace', familyName: null, givenName: 'Grace' } },
+      [URN.enterprise]: { department: 'Navy', manager: null },
+    });
+    expect((await scim.get(path)).body).toMatchObject({ name: { formatted: 'Grace', givenName: 'Grace' } });
+    const patched = async (...operations: object[]) => {
+      const { status, body } = await scim.patch(path, ...operations);
+      if (status !== 200) throw new Error(JSON.stringify(body));
+      return body;
+    };
+    await patched({ op: add, path: 'emails[type eq "work"].value', value: `${flag}@example.org` });
+    await patched(
+      { op: replace, path: 'emails[type eq "work"].value', value: `${flag}2@example.org` },
+      { op: replace, path: 'name.familyName', value: 'Hopper' },
+      { op: replace, path: `${URN.enterprise}:department`, value: 'Computing' },
+      { op: add, path: `${URN.enterprise}:manager`, value: [{ $ref: '../Users/1', value: '1' }] },
+    );
+    const whole = await patched({
+      op: replace,
+      value: {
+        displayName: 'Grace Hopper',
+        'name.givenName': 'Grace B.',
+        [`${URN.enterprise}:department`]: 'Navy',
+        [`${URN.user}:nickName`]: 'x',
+      },
+    });
+    expect(whole).toMatchObject({
+      ...{ displayName: 'Grace Hopper', name: { formatted: 'Grace', familyName: 'Hopper', givenName: 'Grace B.' } },
+      emails: [{ type: 'work', value: `${flag}2@example.org` }],
+    });
+    expect(await scim.found('/Users', `emails[type eq "work"].value eq "${flag}2@EXAMPLE.org"`)).toHaveLength(1);
+    expect(await patched({ op: remove, path: 'name.familyName' })).not.toMatchObject({
+      name: { familyName: 'Hopper' },
+    });
+    await patched({ op: replace, path: 'userName', value: `${name} renamed` });
+    expect(await accountOf(path)).toMatchObject({ username: `${name} renamed` });
+    expect(await patched({ op: replace, path: 'active', value: JSON.parse(no) as unknown })).toMatchObject({
+      active: false,
+    });
+    expect(await scim.found('/Users', `externalId eq "oid ${flag}" and active eq false`)).toHaveLength(1);
+    expect(await patched({ op: replace, path: 'active', value: JSON.parse(yes) as unknown })).toMatchObject({
+      active: true,
+    });
+    expect(await patched()).toMatchObject({ active: true });
+    expect((await scim.delete(path)).status).toBe(204);
+    expect((await scim.get(path)).status).toBe(404);
+  });
+
+  it('keep their id, their groups and what the service is made of', async () => {
+    const made = await scim.post('/Users', scimUser('trapped', { id: '1' }));
+    const path = `/Users/${String(made.body?.['id'])}`;
+    expect([made.status, idOf(path) === '1']).toEqual([201, false]);
+    const { status } = await scim.patch(path, { op: 'replace', value: { id: idOf(path), displayName: 'Same' } });
+    expect(status).toBe(200);
+    expect(await statusOf(scim.patch(path, { op: 'replace', value: { id: '1' } }))).toEqual([400, 'mutability']);
+    expect(await statusOf(scim.put(path, scimUser('trapped', { id: '1' })))).toEqual([400, 'mutability']);
+    expect(await statusOf(scim.patch(path, { op: 'add', path: 'groups', value: [{ value: '1' }] }))).toEqual([
+      400,
+      'mutability',
+    ]);
+    expect(await statusOf(scim.patch(path, { op: 'remove', path: 'userName' }))).toEqual([400, 'invalidValue']);
+    expect(await statusOf(scim.patch(path, { op: 'jump', path: 'userName' }))).toEqual([400, 'invalidSyntax']);
+    expect(await statusOf(scim.patch(path, { op: 'remove' }))).toEqual([400, 'noTarget']);
+    expect(await statusOf(scim.patch(path, { op: 'replace', path: 'emails[type eq', value: 1 }))).toEqual([
+      400,
+      'invalidPath',
+    ]);
+    const nobody = { op: 'replace', path: 'emails[type eq "home"].value', value: 'x@example.org' };
+    expect(await statusOf(scim.patch(path, nobody))).toEqual([400, 'noTarget']);
+    for (const target of [
+      '__proto__.polluted',
+      'constructor.prototype.polluted',
+      '__proto__',
+      'emails[type eq "work"].__proto__',
+    ]) {
+      await scim.patch(path, { op: 'add', path: target, value: 'yes' });
+      await scim.patch(path, {
+        op: 'replace',
+        value: JSON.parse(`{${JSON.stringify(target)}: {"polluted": "yes"}}`) as unknown,
+      });
+    }
+    expect('polluted' in {}).toBe(false);
+    expect(await statusOf(scim.patch(path, { op: 'replace', path: 'displayName', value: 'a\u0000b' }))).toEqual([
+      400,
+      'invalidValue',
+    ]);
+    expect((await scim.get(path)).body).toMatchObject({ displayName: 'Same' });
+  });
+
+  it('have names that nobody else has: password accounts are invisible and not taken over', async () => {
+    await signedUp(anonymous, 'with_password');
+    expect(await scim.found('/Users', 'userName eq "with_password"')).toEqual([]);
+    expect(await statusOf(scim.post('/Users', scimUser('With_Password')))).toEqual([409, 'uniqueness']);
+    const path = await scim.made('/Users', scimUser('unique', { externalId: 'only one' }));
+    expect(await statusOf(scim.post('/Users', scimUser('unique two', { externalId: 'only one' })))).toEqual([
+      409,
+      'uniqueness',
+    ]);
+    expect((await scim.found('/Users', 'userName eq "unique two"')).length).toBe(0);
+    expect(await statusOf(scim.patch(path, { op: 'replace', path: 'userName', value: 'with_password' }))).toEqual([
+      409,
+      'uniqueness',
+    ]);
+    expect(await statusOf(scim.post('/Users', scimUser('service-account-grantline')))).toEqual([400, 'invalidValue']);
+    expect(await statusOf(scim.post('/Users', scimUser('zero\u200bwidth')))).toEqual([400, 'invalidValue']);
+    expect(await statusOf(scim.post('/Users', { schemas: [URN.user] }))).toEqual([400, 'invalidValue']);
+  });
+
+  it('have an address that another account has for SCIM alone', async () => {
+    await signedUp(anonymous, 'address_owner');
+    const emails = [{ value: 'address_owner@example.org', type: 'work', primary: true }];
+    const path = await scim.made('/Users', scimUser('second of the address', { emails }));
+    expect((await scim.get(path)).body).toMatchObject({ emails });
+    expect(await accountOf(path)).toMatchObject({ email: null });
+    await scim.patch(path, { op: 'replace', path: 'emails', value: [{ value: 'own@example.org', type: 'work' }] });
+    expect(await accountOf(path)).toMatchObject({ email: 'own@example.org' });
+    await scim.patch(path, { op: 'replace', path: 'emails', value: emails });
+    expect(await accountOf(path)).toMatchObject({ email: null });
+  });
+
+  it('are adopted from an import or a sign-in, by a filter or by being made, and listed only then', async () => {
+    const source = service.app.get(DataSource);
+    for (const [name, origin] of [
+      ['imported one', 'import'],
+      ['Imported Two', 'oidc'],
+      ['by hand', 'local'],
+    ] as const) {
+      const { body } = await boss.post('/api/admin/users', { username: name });
+      await source.query('UPDATE users SET source = $2 WHERE id = $1', [body?.['id'], origin]);
+    }
+    const listed = async () =>
+      ((await scim.get('/Users')).body?.['Resources'] as { userName: string }[]).map(({ userName }) => userName);
+    expect((await listed()).filter((name) => /imported|by hand/i.test(name))).toEqual([]);
+    const [found] = await scim.found('/Users', 'userName eq "Imported ONE"');
+    expect(found).toMatchObject({ userName: 'imported one', active: true });
+    const path = `/Users/${String(found?.['id'])}`;
+    expect(await accountOf(path)).toMatchObject({ source: 'scim' });
+    expect((await eventsOf(path)).map(({ event }) => event)).toEqual(['account_created', 'account_adopted']);
+    const two = await scim.made('/Users', scimUser('imported two', { displayName: 'Two' }));
+    expect(await accountOf(two)).toMatchObject({ source: 'scim', username: 'imported two' });
+    expect(await statusOf(scim.post('/Users', scimUser('by hand')))).toEqual([409, 'uniqueness']);
+    expect((await listed()).filter((name) => /imported|by hand/i.test(name))).toEqual(['imported one', 'imported two']);
+  });
+
+  it('that an administrator deactivated are made active by an administrator alone', async () => {
+    const path = await scim.made('/Users', scimUser('deactivated by hand'));
+    const admin = `/api/admin/users/${idOf(path)}`;
+    const activate = async (value: boolean) =>
+      (await scim.patch(path, { op: 'replace', path: 'active', value })).body?.['active'];
+    await boss.patch(admin, { is_active: false });
+    expect([await activate(true), await activate(false), await activate(true)]).toEqual([false, false, false]);
+    await boss.patch(admin, { is_active: true });
+    expect([await activate(false), await activate(true)]).toEqual([false, true]);
+    expect(await activate(false)).toBe(false);
+    await boss.patch(admin, { is_active: false });
+    expect(await activate(true)).toBe(false);
+    expect((await scim.put(path, { ...scimUser('deactivated by hand'), active: undefined })).body).toMatchObject({
+      active: false,
+    });
+  });
+
+  it('lose sessions, grants and groups when they are deleted, and the name is somebody else’s later', async () => {
+    const path = await scim.made('/Users', scimUser('leaver'));
+    const user = { type: 'user', id: Number(idOf(path)) };
+    await boss.post(`/api/admin/users/${idOf(path)}/one-time-password`);
+    const granted = await boss.post('/api/admin/grants', {
+      principal: user,
+      resource: { catalog: 'sales' },
+      privileges: ['SELECT'],
+    });
+    const group = await boss.post('/api/admin/groups', { name: 'of the leaver' });
+    await boss.send('PUT', `/api/admin/groups/${String(group.body?.['id'])}/members/user:${idOf(path)}`);
+    expect((await scim.delete(path)).status).toBe(204);
+    expect((await scim.delete(path)).status).toBe(404);
+    expect(await scim.found('/Users', 'userName eq "leaver"')).toEqual([]);
+    expect((await boss.get(`/api/admin/grants/${String(granted.body?.['id'])}`)).body?.['revoked_at']).toEqual(
+      expect.any(String),
+    );
+    expect((await boss.get(`/api/admin/groups/${String(group.body?.['id'])}/members`)).body?.['items']).toEqual([]);
+    expect(await accountOf(path)).toMatchObject({ is_active: false, username: `leaver (deleted ${idOf(path)})` });
+    const again = await scim.made('/Users', scimUser('leaver'));
+    expect(again).not.toBe(path);
+    expect(await accountOf(again)).toMatchObject({ is_active: true, has_password: false, username: 'leaver' });
+    const access = await boss.get(`/api/admin/users/${idOf(again)}/access`);
+    expect(JSON.stringify(access.body)).not.toContain('sales');
+  });
+
+  it('end sessions at once when they are made inactive', async () => {
+    const path = await scim.made('/Users', scimUser('signed_in'));
+    const { body } = await boss.post(`/api/admin/users/${idOf(path)}/one-time-password`);
+    const { access_token } = await signIn(anonymous, 'signed_in', String(body?.['one_time_password']));
+    expect((await anonymous.as(access_token).get('/api/auth/me')).status).toBe(200);
+    await scim.patch(path, { op: 'Replace', path: 'active', value: 'False' });
+    expect((await anonymous.as(access_token).get('/api/auth/me')).status).toBe(401);
+    // It has a password now: only whoever has it renames it.
+    expect(await statusOf(scim.patch(path, { op: 'Replace', path: 'userName', value: 'other' }))).toEqual([
+      409,
+      'mutability',
+    ]);
+  });
+
+  it('change only where the client knows the present version', async () => {
+    const path = await scim.made('/Users', scimUser('versioned'));
+    const { headers, body } = await scim.get(path);
+    const tag = headers.get('etag') ?? '';
+    expect((body?.['meta'] as { version: string }).version).toBe(tag);
+    const renamed = (displayName: string, known: string) =>
+      scim.send('PATCH', path, { Operations: [{ op: 'replace', value: { displayName } }] }, { 'If-Match': known });
+    const first = await renamed('One', tag);
+    expect([first.status, first.headers.get('etag') === tag]).toEqual([200, false]);
+    expect((await renamed('Two', tag)).body).toMatchObject({ status: '412' });
+    expect((await scim.send('DELETE', path, undefined, { 'If-Match': tag })).status).toBe(412);
+    expect((await scim.send('PUT', path, scimUser('versioned'), { 'If-Match': tag })).status).toBe(412);
+    expect((await renamed('Three', '*')).status).toBe(200);
+  });
+
+  it('are answered a page at a time, in one order, with the attributes that are asked for', async () => {
+    for (const number of [1, 2, 3])
+      await scim.made('/Users', scimUser(`page ${number}`, { displayName: `Page ${number}` }));
+    const page = async (query: string) =>
+      (await scim.get(`/Users?filter=${encodeURIComponent('userName sw "page "')}&${query}`)).body;
+    expect(await page('startIndex=2&count=1&attributes=displayName')).toMatchObject({
+      ...{ totalResults: 3, startIndex: 2, itemsPerPage: 1 },
+      Resources: [{ schemas: [URN.user], id: expect.any(String) as string, displayName: 'Page 2' }],
+    });
+    const [only] = (await page('attributes=displayName'))?.['Resources'] as object[];
+    expect(Object.keys(only ?? {}).sort()).toEqual(['displayName', 'id', 'schemas']);
+    const [without] = (await page('excludedAttributes=displayName,meta'))?.['Resources'] as object[];
+    expect(Object.keys(without ?? {}).sort()).toEqual(['active', 'externalId', 'id', 'schemas', 'userName']);
+    expect(await page('count=0')).toMatchObject({ totalResults: 3, Resources: [] });
+    expect(await page('startIndex=4')).toMatchObject({ totalResults: 3, Resources: [] });
+    expect(await page('startIndex=-7')).toMatchObject({ startIndex: 1, itemsPerPage: 3 });
+    expect(await page('count=x')).toMatchObject({ status: '400' });
+  });
+
+  it('are found by every operator', async () => {
+    const more = {
+      displayName: "Filtered O'Neil",
+      name: { familyName: 'Neil' },
+      emails: [
+        { value: 'a@f.org', type: 'work' },
+        { value: 'b@f.org', type: 'home' },
+      ],
+    };
+    const path = await scim.made('/Users', scimUser('filtered', more));
+    const is = async (filter: string) =>
+      (await scim.found('/Users', `userName eq "filtered" and (${filter})`)).length === 1;
+    const yes = [
+      'displayName eq "filtered o\'NEIL"',
+      'displayName co "O\'N"',
+      'displayName sw "filt"',
+      'displayName ew "neil"',
+      'name.familyName pr',
+      'not (name.givenName pr)',
+      'name.givenName ne "x"',
+      'name.givenName eq null',
+      'active eq "True"',
+      'active eq true and externalId eq "ext-filtered"',
+      'meta.created gt "2020-01-01T00:00:00Z"',
+      'displayName ge "filtered"',
+      'emails eq "a@f.org"',
+      'emails[type eq "work" and value eq "a@f.org"]',
+      'emails.type eq "home"',
+      'emails pr',
+      `id eq "${idOf(path)}"`,
+      `${URN.user}:displayName pr`,
+      'NOT(groups pr) AND userName PR',
+      'not (displayName eq "x")',
+    ];
+    for (const filter of yes) expect([filter, await is(filter)]).toEqual([filter, true]);
+    const no = [
+      'externalId eq "EXT-filtered"',
+      'emails[type eq "work" and value eq "b@f.org"]',
+      'id eq "x"',
+      'groups.value eq "1"',
+      'meta.lastModified lt "2020-01-01T00:00:00Z"',
+      'displayName co "%"',
+      'userName eq "a" or userName eq "b"',
+    ];
+    for (const filter of no) expect([filter, await is(filter)]).toEqual([filter, false]);
+    const invalid = [
+      'userName eq "a" and',
+      'title pr',
+      'emails.display eq "x"',
+      'userName',
+      'userName eq',
+      '('.repeat(5_000),
+      'active gt true',
+      'meta.created eq "x"',
+      `${URN.enterprise}:department eq "x"`,
+      'userName eq "a\\u0000"',
+    ];
+    for (const filter of invalid) {
+      expect([filter, ...(await statusOf(scim.get(`/Users?filter=${encodeURIComponent(filter)}`)))]).toEqual([
+        filter,
+        400,
+        'invalidFilter',
+      ]);
+    }
+  });
+
+  it('of one name that many make at once are one', async () => {
+    const answers = await Promise.all(Array.from({ length: 8 }, () => scim.post('/Users', scimUser('raced'))));
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409, 409, 409, 409]);
+  });
+
+  it('say what they are, and refuse what they do not have', async () => {
+    const { body: config } = await scim.get('/ServiceProviderConfig');
+    expect(config).toMatchObject({
+      patch: { supported: true },
+      bulk: { supported: false },
+      sort: { supported: false },
+      etag: { supported: true },
+    });
+    const { body: schema } = await scim.get(`/Schemas/${URN.user}`);
+    const names = (schema?.['attributes'] as { name: string; required: boolean }[]).map(
+      ({ name, required }) => `${name} ${required}`,
+    );
+    expect(names).toContain('active true');
+    expect(names.join()).not.toContain('password');
+    expect((await scim.get('/Schemas')).body).toMatchObject({ totalResults: 2 });
+    expect((await scim.get('/ResourceTypes/User')).body).toMatchObject({ endpoint: '/Users' });
+    for (const path of ['/Schemas', '/ResourceTypes', '/ServiceProviderConfig']) {
+      for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+        expect((await scim.send(method, path)).body).toMatchObject({ status: '405' });
+      }
+    }
+    for (const path of ['/.search', '/Users/.search'])
+      expect((await scim.post(path, {})).body).toMatchObject({ status: '501' });
+  });
+});
+
+describe('without a token in the settings', () => {
+  const service = sharedService();
+
+  it('there are no routes of SCIM', async () => {
+    expect((await new ScimClient(service).get('/Users')).body).toMatchObject({ status: '404' });
+  });
+});
