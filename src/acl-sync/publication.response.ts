@@ -80,6 +80,14 @@ export class PublicationSummaryResponse {
   })
   restored!: RestoredResponse | null;
 
+  @ApiProperty({ ...INTEGER, description: 'Things that somebody gained against the version before.' })
+  gained_in_all!: number;
+
+  @ApiProperty(INTEGER) lost_in_all!: number;
+
+  @ApiProperty({ ...INTEGER, description: 'Pairs of a principal and a node for which anything changed.' })
+  changed_pairs!: number;
+
   @ApiProperty({ type: [FindingResponse] }) checks!: Finding[];
   @ApiProperty(MOMENT) published_at!: string;
 
@@ -108,7 +116,7 @@ export class PublicationResponse extends PublicationSummaryResponse {
 export class PublicationPageResponse extends PageResponse(PublicationSummaryResponse) {}
 
 export function toSummaryResponse(publication: PublicationSummary): PublicationSummaryResponse {
-  const { restored } = publication;
+  const { restored, access } = publication;
   return {
     version: publication.version,
     hash: publication.hash,
@@ -120,6 +128,9 @@ export function toSummaryResponse(publication: PublicationSummary): PublicationS
     is_withdrawal: publication.isWithdrawal,
     is_found: publication.isFound,
     restored: restored && { ...restored, until: restored.until.toISOString() },
+    gained_in_all: access?.gainedInAll ?? 0,
+    lost_in_all: access?.lostInAll ?? 0,
+    changed_pairs: access?.changedPairs ?? 0,
     checks: publication.checks,
     published_at: publication.publishedAt.toISOString(),
     live_at: publication.liveAt?.toISOString() ?? null,

@@ -225,5 +225,9 @@ describe('the preview of a draft', () => {
       people: ['bob'],
       others: 0,
     });
+    const listed = await admin.get('/api/admin/acl/publications?limit=1');
+    const { gained_in_all, lost_in_all, changed_pairs } = access as Record<string, unknown>;
+    expect(listed.body).toMatchObject({ items: [{ version, gained_in_all, lost_in_all, changed_pairs }] });
+    expect(gained_in_all).toBeGreaterThan(0);
   });
 });

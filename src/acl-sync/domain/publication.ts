@@ -47,8 +47,10 @@ export interface Publication {
   brokenAt: Date | null;
 }
 
-/** A publication in a list, without its text, which can be a mebibyte. */
-export type PublicationSummary = Omit<Publication, 'text' | 'diff' | 'access'>;
+/** A publication in a list, without its text, which can be a mebibyte, and of access the counts alone. */
+export interface PublicationSummary extends Omit<Publication, 'text' | 'diff' | 'access'> {
+  access: Pick<AccessChange, 'gainedInAll' | 'lostInAll' | 'changedPairs'> | null;
+}
 
 export interface RunFailure {
   reason: TargetFailure | PreparationExceeded['reason'] | 'moved' | 'lease-lost' | 'internal';

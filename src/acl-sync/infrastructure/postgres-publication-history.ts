@@ -17,7 +17,7 @@ import {
   PUBLISHED,
   restorable,
   type RunRow,
-  SUMMARY,
+  LISTED,
   type SummaryRow,
   toRun,
   type UnreportedRow,
@@ -138,7 +138,7 @@ export class PostgresPublicationHistory extends PublicationHistory {
 
   override async list({ limit, after }: PageRequest): Promise<Page<PublicationSummary>> {
     const rows = await this.session.manager.query<SummaryRow[]>(
-      `SELECT ${SUMMARY} ${PUBLISHED} AND ($1::integer IS NULL OR p.version < $1) ORDER BY p.version DESC LIMIT $2`,
+      `SELECT ${LISTED} ${PUBLISHED} AND ($1::integer IS NULL OR p.version < $1) ORDER BY p.version DESC LIMIT $2`,
       [after, limit + 1],
     );
     return pageOf(rows.map(restorable), limit, ({ version }) => version);

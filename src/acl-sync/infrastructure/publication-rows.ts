@@ -28,7 +28,7 @@ export interface RunRow {
   waiting: { hash: string; since: string; reasons?: Finding[] } | null;
 }
 
-export const SUMMARY = `p.version, p.hash, p.rules, p.bytes, p.checks, p.trigger, p.compiler, p.snapshot_hash AS "snapshotHash",
+const SUMMARY = `p.version, p.hash, p.rules, p.bytes, p.checks, p.trigger, p.compiler, p.snapshot_hash AS "snapshotHash",
   p.snapshot_at AS "snapshotAt", p.is_withdrawal AS "isWithdrawal", p.is_found AS "isFound", p.changed_at AS "changedAt",
   p.published_at AS "publishedAt", p.live_at AS "liveAt", p.broken_at AS "brokenAt",
   CASE WHEN p.triggered_by IS NOT NULL
@@ -36,10 +36,15 @@ export const SUMMARY = `p.version, p.hash, p.rules, p.bytes, p.checks, p.trigger
   CASE WHEN p.edit IS NOT NULL THEN json_build_object('textHash', p.edit->>'text_hash') END AS edit,
   p.restored_version, p.restored_until, p.restore_reason, p.restore_ended`;
 
-/** Beside it, the columns of a whole version. */
+/** The columns of a version in a list. */
+export const LISTED = `${SUMMARY}, CASE WHEN p.access IS NOT NULL
+  THEN json_build_object('gainedInAll', p.access->'gainedInAll', 'lostInAll', p.access->'lostInAll', 'changedPairs', p.access->'changedPairs')
+  END AS access`;
+
+/** The columns of a whole version. */
 export const WHOLE = `${SUMMARY}, p.text, p.diff, p.access`;
 
-/** Where `SUMMARY` is read from. */
+/** Where these are read from. */
 export const PUBLISHED = `FROM acl_publications p LEFT JOIN users u ON u.id = p.triggered_by WHERE p.state = 'published'`;
 
 /** The columns of a version that begins. */

@@ -86,7 +86,7 @@ export class FakePublicationHistory extends PublicationHistory {
 
   override list({ limit, after }: PageRequest): Promise<Page<PublicationSummary>> {
     const rows = this.published().filter(({ version }) => after === null || version < after);
-    const summaries = rows.map(({ text, diff, access, ...summary }): PublicationSummary => summary);
+    const summaries = rows.map(({ text, diff, ...summary }): PublicationSummary => summary);
     return Promise.resolve(pageOf(summaries.slice(0, limit + 1), limit, ({ version }) => version));
   }
 
