@@ -100,7 +100,11 @@ export class AccessIndex {
     const { settings, at } = this.snapshot;
     const grants = this.principals.part(entries.flatMap((each) => each.grants)).sort(byId);
     const policies = entries.flatMap((each) => each.policies).sort(byId);
-    return { users, groups, grants, policies, settings, at };
+    // A grant of acting as somebody makes its holder known where there is such a row.
+    const named = grants.flatMap(({ resource: { as } }) => as ?? []);
+    const actedAs = named.flatMap((as) => (as.type === 'user' ? (this.user(as.id) ?? []) : []));
+    const groupsOfThem = named.flatMap((as) => (as.type === 'group' ? (this.group(as.id) ?? []) : []));
+    return { users: joined(users, actedAs), groups: joined(groups, groupsOfThem), grants, policies, settings, at };
   }
 }
 
@@ -113,6 +117,12 @@ function onlyMember(principal: Exclude<Principal, { type: 'group' }>): Pick<Snap
   return principal.type === 'user'
     ? { members: [principal.id], engines: [] }
     : { members: [], engines: [principal.name] };
+}
+
+/** Those that are there already stay as they are. */
+function joined<T extends { id: number }>(rows: readonly T[], more: readonly T[]): readonly T[] {
+  if (more.length === 0) return rows;
+  return [...new Map([...more, ...rows].map((row) => [row.id, row])).values()];
 }
 
 function noEntries(): Entries {

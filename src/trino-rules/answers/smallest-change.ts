@@ -40,7 +40,9 @@ export function smallestChange(index: AccessIndex, principal: Principal, about: 
   const decision = decide(snapshot, principal, question);
   if (decision.allowed) return withdrawing(principal, question, asked, decision);
 
-  const needed = snapshot.users.filter(({ id, isActive }) => !isActive && (!isActing || isUser(resource.as, id)));
+  const needed = snapshot.users.filter(
+    ({ id, isActive }) => !isActive && isUser(isActing ? resource.as : principal, id),
+  );
   const activate = needed.map(({ id }): Change => ({ kind: 'activate', user: id }));
   const active = {
     ...snapshot,
