@@ -24,13 +24,8 @@ const snapshot = aSnapshot()
   .may('OWNERSHIP', 'sales.jp')
   .snapshot();
 
-const product: TableRule = {
-  user: 'etl[.]1',
-  catalog: 'sales',
-  schema: 'us|eu',
-  table: 'orders|extra',
-  privileges: ['SELECT'],
-};
+const where = { catalog: 'sales', schema: 'us|eu', table: 'orders|extra' };
+const product: TableRule = { user: 'etl[.]1', ...where, privileges: ['SELECT'] };
 
 describe('a counterexample', () => {
   it.each<[string, (rules: RulesDocument) => RulesDocument, RegExp]>([
