@@ -68,4 +68,14 @@ describe('the check of a text', () => {
 
     expect(checkRules(compile(snapshot).text, snapshot)).toEqual([]);
   });
+
+  it('reads more exceptions than a call can have arguments', () => {
+    const builder = aSnapshot().user('ana');
+    const snapshot = builder.everyone().may('SELECT', 'lake').mayNot('lake.eu', 'SELECT').snapshot();
+    const ana = snapshot.users.map(({ id }) => ({ type: 'user', id }) as const);
+    const except = Array.from({ length: 200_000 }, () => ana).flat();
+    const excepting = { ...snapshot, policies: snapshot.policies.map((policy) => ({ ...policy, except })) };
+
+    expect(checkRules(compile(excepting).text, excepting)).toEqual([]);
+  });
 });

@@ -27,8 +27,8 @@ export class PrincipalIndex {
       const position = enter({ kind: 'person', name, userId: id, isActive });
       if (isActive) this.byAccount.set(id, position);
     }
-    const named: PolicyPrincipal[] = [...grants, ...policies].map(({ principal }) => principal);
-    named.push(...policies.flatMap(({ except }) => except));
+    const principals: PolicyPrincipal[] = [...grants, ...policies].map(({ principal }) => principal);
+    const named = [...principals, ...policies.flatMap(({ except }) => except)];
     const inGroups = groups.flatMap((group) => group.engines);
     for (const name of [...named.flatMap((each) => (each.type === 'engine' ? [each.name] : [])), ...inGroups]) {
       if (accounts.has(name) || this.byEngineName.has(name)) continue;
