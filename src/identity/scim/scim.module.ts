@@ -8,7 +8,7 @@ import { ScimDiscoveryController } from './scim-discovery.controller.js';
 import { ScimUsersController } from './scim-users.controller.js';
 import { ScimUsersService } from './scim-users.service.js';
 
-/** People and groups of the company's identity provider, which pushes them (RFC 7643, 7644). */
+/** People of the company's identity provider, which pushes them (RFC 7643, 7644). */
 @Module({})
 export class ScimModule {
   /** @param grants the module of recorded access, which is made with its ports */

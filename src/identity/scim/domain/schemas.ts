@@ -5,7 +5,7 @@ interface Traits {
   required?: true;
   multiValued?: true;
   caseExact?: true;
-  mutability?: 'readOnly' | 'immutable';
+  mutability?: 'readOnly';
   uniqueness?: 'server';
   referenceTypes?: string[];
   canonicalValues?: string[];
@@ -69,43 +69,23 @@ const USER = [
   }),
 ];
 
-const GROUP = [
-  attribute('displayName', "The group's name, unique in any case.", { required: true, uniqueness: 'server' }),
-  EXTERNAL_ID,
-  attribute('members', 'The members: users.', {
-    type: 'complex',
-    multiValued: true,
-    subAttributes: [
-      attribute('value', "The user's id.", { mutability: 'immutable', caseExact: true }),
-      attribute('$ref', "The user's address.", {
-        ...{ type: 'reference', referenceTypes: ['User'], mutability: 'immutable', caseExact: true },
-      }),
-      attribute('type', 'User.', { mutability: 'immutable', canonicalValues: ['User'] }),
-    ],
-  }),
-];
-
 const SCHEMA = 'urn:ietf:params:scim:schemas:core:2.0:Schema';
 const RESOURCE_TYPE = 'urn:ietf:params:scim:schemas:core:2.0:ResourceType';
 
 /** RFC 7643 section 7. @param base address of the routes */
 export function schemas(base: string): { id: string }[] {
-  return [
-    { name: 'User', description: 'An account', attributes: USER },
-    { name: 'Group', description: 'A group of accounts', attributes: GROUP },
-  ].map(({ name, description, attributes }) => {
-    const id = CORE_SCHEMAS[name === 'User' ? 'User' : 'Group'];
-    const meta = { resourceType: 'Schema', location: `${base}/Schemas/${id}` };
-    return { schemas: [SCHEMA], id, name, description, attributes, meta };
-  });
+  const id = CORE_SCHEMAS.User;
+  const meta = { resourceType: 'Schema', location: `${base}/Schemas/${id}` };
+  const schema = { schemas: [SCHEMA], id, name: 'User', description: 'An account', attributes: USER, meta };
+  return [schema];
 }
 
 /** RFC 7643 section 6. */
 export function resourceTypes(base: string): { id: string }[] {
-  return (['User', 'Group'] as const).map((id) => ({
-    ...{ schemas: [RESOURCE_TYPE], id, name: id, endpoint: `/${id}s`, schema: CORE_SCHEMAS[id] },
-    meta: { resourceType: 'ResourceType', location: `${base}/ResourceTypes/${id}` },
-  }));
+  const meta = { resourceType: 'ResourceType', location: `${base}/ResourceTypes/User` };
+  const named = { id: 'User', name: 'User', endpoint: '/Users' };
+  const type = { schemas: [RESOURCE_TYPE], ...named, schema: CORE_SCHEMAS.User, meta };
+  return [type];
 }
 
 /** RFC 7643 section 5. */

@@ -23,6 +23,4 @@ export abstract class ScimUserStore {
   /** Makes the account `id` one of SCIM's, or changes it. False: another one has the external id. */
   abstract put(id: number, profile: UserProfile, at: Date): Promise<boolean>;
   abstract remove(id: number): Promise<void>;
-  /** Those of the ids that are users of SCIM's, until the transaction ends. */
-  abstract known(ids: readonly number[]): Promise<ReadonlySet<number>>;
 }

@@ -7,8 +7,6 @@ export interface Selection {
   without: ReadonlySet<string>;
 }
 
-export const EVERYTHING: Selection = { only: null, without: new Set() };
-
 /** Always returned (RFC 7643 section 3.1 and 7). */
 const ALWAYS = new Set(['id', 'schemas']);
 

@@ -124,12 +124,4 @@ export class PostgresScimUserStore extends ScimUserStore {
   override async remove(id: number): Promise<void> {
     await this.session.manager.query('DELETE FROM scim_users WHERE user_id = $1', [id]);
   }
-
-  override async known(ids: readonly number[]): Promise<ReadonlySet<number>> {
-    const rows = await this.session.manager.query<{ id: number }[]>(
-      'SELECT user_id AS id FROM scim_users WHERE user_id = ANY ($1) ORDER BY user_id FOR SHARE',
-      [ids],
-    );
-    return new Set(rows.map(({ id }) => id));
-  }
 }
