@@ -1,0 +1,238 @@
+import { DataSource } from 'typeorm';
+import { sharedAdministrator } from '../support/service/administrator.js';
+import { ApiClient, signedUp, signIn } from '../support/service/api-client.js';
+import { idOf, SCIM_TOKEN, ScimClient, scimUser, URN } from '../support/service/scim-client.js';
+import { sharedService } from '../support/service/service.js';
+
+describe('accounts by SCIM', () => {
+  const service = sharedService({ SCIM_TOKEN: `the-former-token-which-is-being-replaced,${SCIM_TOKEN}` });
+  const boss = sharedAdministrator(service);
+  const scim = new ScimClient(service);
+  const anonymous = new ApiClient(service);
+  const accountOf = async (path: string) => (await boss.get(`/api/admin/users/${idOf(path)}`)).body;
+  const eventsOf = async (path: string) => {
+    const { body } = await boss.get(`/api/admin/audit?subject=user:${idOf(path)}`);
+    return (body?.['items'] as { event: string; details: object; actor: unknown }[]).reverse();
+  };
+  const statusOf = async (answer: Promise<{ status: number; body: Record<string, unknown> | null }>) => {
+    const { status, body } = await answer;
+    return [status, body?.['scimType'] ?? null];
+  };
+
+  it('have names that nobody else has: password accounts are invisible and not taken over', async () => {
+    await signedUp(anonymous, 'with_password');
+    expect(await scim.found('/Users', 'userName eq "with_password"')).toEqual([]);
+    expect(await statusOf(scim.post('/Users', scimUser('With_Password')))).toEqual([409, 'uniqueness']);
+    const path = await scim.made('/Users', scimUser('unique', { externalId: 'only one' }));
+    expect(await statusOf(scim.post('/Users', scimUser('unique two', { externalId: 'only one' })))).toEqual([
+      409,
+      'uniqueness',
+    ]);
+    expect((await scim.found('/Users', 'userName eq "unique two"')).length).toBe(0);
+    expect(await statusOf(scim.patch(path, { op: 'replace', path: 'userName', value: 'with_password' }))).toEqual([
+      409,
+      'uniqueness',
+    ]);
+    expect(await statusOf(scim.post('/Users', scimUser('service-account-grantline')))).toEqual([400, 'invalidValue']);
+    expect(await statusOf(scim.post('/Users', scimUser('zero\u200bwidth')))).toEqual([400, 'invalidValue']);
+    expect(await statusOf(scim.post('/Users', { schemas: [URN.user] }))).toEqual([400, 'invalidValue']);
+  });
+
+  it('have an address that another account has for SCIM alone', async () => {
+    await signedUp(anonymous, 'address_owner');
+    const emails = [{ value: 'address_owner@example.org', type: 'work', primary: true }];
+    const path = await scim.made('/Users', scimUser('second of the address', { emails }));
+    expect((await scim.get(path)).body).toMatchObject({ emails });
+    expect(await accountOf(path)).toMatchObject({ email: null });
+    await scim.patch(path, { op: 'replace', path: 'emails', value: [{ value: 'own@example.org', type: 'work' }] });
+    expect(await accountOf(path)).toMatchObject({ email: 'own@example.org' });
+    await scim.patch(path, { op: 'replace', path: 'emails', value: emails });
+    expect(await accountOf(path)).toMatchObject({ email: null });
+  });
+
+  it('are adopted from an import or a sign-in, by a filter or by being made, and listed only then', async () => {
+    const source = service.app.get(DataSource);
+    for (const [name, origin] of [
+      ['imported one', 'import'],
+      ['Imported Two', 'oidc'],
+      ['by hand', 'local'],
+    ] as const) {
+      const { body } = await boss.post('/api/admin/users', { username: name });
+      await source.query('UPDATE users SET source = $2 WHERE id = $1', [body?.['id'], origin]);
+    }
+    const listed = async () =>
+      ((await scim.get('/Users')).body?.['Resources'] as { userName: string }[]).map(({ userName }) => userName);
+    expect((await listed()).filter((name) => /imported|by hand/i.test(name))).toEqual([]);
+    const [found] = await scim.found('/Users', 'userName eq "Imported ONE"');
+    expect(found).toMatchObject({ userName: 'imported one', active: true });
+    const path = `/Users/${String(found?.['id'])}`;
+    expect(await accountOf(path)).toMatchObject({ source: 'scim' });
+    expect((await eventsOf(path)).map(({ event }) => event)).toEqual(['account_created', 'account_adopted']);
+    const two = await scim.made('/Users', scimUser('imported two', { displayName: 'Two' }));
+    expect(await accountOf(two)).toMatchObject({ source: 'scim', username: 'imported two' });
+    expect(await statusOf(scim.post('/Users', scimUser('by hand')))).toEqual([409, 'uniqueness']);
+    expect((await listed()).filter((name) => /imported|by hand/i.test(name))).toEqual(['imported one', 'imported two']);
+  });
+
+  it('that an administrator deactivated are made active by an administrator alone', async () => {
+    const path = await scim.made('/Users', scimUser('deactivated by hand'));
+    const admin = `/api/admin/users/${idOf(path)}`;
+    const activate = async (value: boolean) =>
+      (await scim.patch(path, { op: 'replace', path: 'active', value })).body?.['active'];
+    await boss.patch(admin, { is_active: false });
+    expect([await activate(true), await activate(false), await activate(true)]).toEqual([false, false, false]);
+    await boss.patch(admin, { is_active: true });
+    expect([await activate(false), await activate(true)]).toEqual([false, true]);
+    expect(await activate(false)).toBe(false);
+    await boss.patch(admin, { is_active: false });
+    expect(await activate(true)).toBe(false);
+    expect((await scim.put(path, { ...scimUser('deactivated by hand'), active: undefined })).body).toMatchObject({
+      active: false,
+    });
+  });
+
+  it('lose sessions, grants and groups when they are deleted, and the name is somebody else’s later', async () => {
+    const path = await scim.made('/Users', scimUser('leaver'));
+    const user = { type: 'user', id: Number(idOf(path)) };
+    await boss.post(`/api/admin/users/${idOf(path)}/one-time-password`);
+    const granted = await boss.post('/api/admin/grants', {
+      principal: user,
+      resource: { catalog: 'sales' },
+      privileges: ['SELECT'],
+    });
+    const group = await boss.post('/api/admin/groups', { name: 'of the leaver' });
+    await boss.send('PUT', `/api/admin/groups/${String(group.body?.['id'])}/members/user:${idOf(path)}`);
+    expect((await scim.delete(path)).status).toBe(204);
+    expect((await scim.delete(path)).status).toBe(404);
+    expect(await scim.found('/Users', 'userName eq "leaver"')).toEqual([]);
+    expect((await boss.get(`/api/admin/grants/${String(granted.body?.['id'])}`)).body?.['revoked_at']).toEqual(
+      expect.any(String),
+    );
+    expect((await boss.get(`/api/admin/groups/${String(group.body?.['id'])}/members`)).body?.['items']).toEqual([]);
+    expect(await accountOf(path)).toMatchObject({ is_active: false, username: `leaver (deleted ${idOf(path)})` });
+    const again = await scim.made('/Users', scimUser('leaver'));
+    expect(again).not.toBe(path);
+    expect(await accountOf(again)).toMatchObject({ is_active: true, has_password: false, username: 'leaver' });
+    const access = await boss.get(`/api/admin/users/${idOf(again)}/access`);
+    expect(JSON.stringify(access.body)).not.toContain('sales');
+  });
+
+  it('end sessions at once when they are made inactive', async () => {
+    const path = await scim.made('/Users', scimUser('signed_in'));
+    const { body } = await boss.post(`/api/admin/users/${idOf(path)}/one-time-password`);
+    const { access_token } = await signIn(anonymous, 'signed_in', String(body?.['one_time_password']));
+    expect((await anonymous.as(access_token).get('/api/auth/me')).status).toBe(200);
+    await scim.patch(path, { op: 'Replace', path: 'active', value: 'False' });
+    expect((await anonymous.as(access_token).get('/api/auth/me')).status).toBe(401);
+    // It has a password now: only whoever has it renames it.
+    expect(await statusOf(scim.patch(path, { op: 'Replace', path: 'userName', value: 'other' }))).toEqual([
+      409,
+      'mutability',
+    ]);
+  });
+
+  it('change only where the client knows the present version', async () => {
+    const path = await scim.made('/Users', scimUser('versioned'));
+    const { headers, body } = await scim.get(path);
+    const tag = headers.get('etag') ?? '';
+    expect((body?.['meta'] as { version: string }).version).toBe(tag);
+    const renamed = (displayName: string, known: string) =>
+      scim.send('PATCH', path, { Operations: [{ op: 'replace', value: { displayName } }] }, { 'If-Match': known });
+    const first = await renamed('One', tag);
+    expect([first.status, first.headers.get('etag') === tag]).toEqual([200, false]);
+    expect((await renamed('Two', tag)).body).toMatchObject({ status: '412' });
+    expect((await scim.send('DELETE', path, undefined, { 'If-Match': tag })).status).toBe(412);
+    expect((await scim.send('PUT', path, scimUser('versioned'), { 'If-Match': tag })).status).toBe(412);
+    expect((await renamed('Three', '*')).status).toBe(200);
+  });
+
+  it('are answered a page at a time, in one order, with the attributes that are asked for', async () => {
+    for (const number of [1, 2, 3])
+      await scim.made('/Users', scimUser(`page ${number}`, { displayName: `Page ${number}` }));
+    const page = async (query: string) =>
+      (await scim.get(`/Users?filter=${encodeURIComponent('userName sw "page "')}&${query}`)).body;
+    expect(await page('startIndex=2&count=1&attributes=displayName')).toMatchObject({
+      ...{ totalResults: 3, startIndex: 2, itemsPerPage: 1 },
+      Resources: [{ schemas: [URN.user], id: expect.any(String) as string, displayName: 'Page 2' }],
+    });
+    const [only] = (await page('attributes=displayName'))?.['Resources'] as object[];
+    expect(Object.keys(only ?? {}).sort()).toEqual(['displayName', 'id', 'schemas']);
+    const [without] = (await page('excludedAttributes=displayName,meta'))?.['Resources'] as object[];
+    expect(Object.keys(without ?? {}).sort()).toEqual(['active', 'externalId', 'id', 'schemas', 'userName']);
+    expect(await page('count=0')).toMatchObject({ totalResults: 3, Resources: [] });
+    expect(await page('startIndex=4')).toMatchObject({ totalResults: 3, Resources: [] });
+    expect(await page('startIndex=-7')).toMatchObject({ startIndex: 1, itemsPerPage: 3 });
+    expect(await page('count=x')).toMatchObject({ status: '400' });
+  });
+
+  it('are found by every operator', async () => {
+    const more = {
+      displayName: "Filtered O'Neil",
+      name: { familyName: 'Neil' },
+      emails: [
+        { value: 'a@f.org', type: 'work' },
+        { value: 'b@f.org', type: 'home' },
+      ],
+    };
+    const path = await scim.made('/Users', scimUser('filtered', more));
+    const is = async (filter: string) =>
+      (await scim.found('/Users', `userName eq "filtered" and (${filter})`)).length === 1;
+    const yes = [
+      'displayName eq "filtered o\'NEIL"',
+      'displayName co "O\'N"',
+      'displayName sw "filt"',
+      'displayName ew "neil"',
+      'name.familyName pr',
+      'not (name.givenName pr)',
+      'name.givenName ne "x"',
+      'name.givenName eq null',
+      'active eq "True"',
+      'active eq true and externalId eq "ext-filtered"',
+      'meta.created gt "2020-01-01T00:00:00Z"',
+      'displayName ge "filtered"',
+      'emails eq "a@f.org"',
+      'emails[type eq "work" and value eq "a@f.org"]',
+      'emails.type eq "home"',
+      'emails pr',
+      `id eq "${idOf(path)}"`,
+      `${URN.user}:displayName pr`,
+      'NOT(groups pr) AND userName PR',
+      'not (displayName eq "x")',
+    ];
+    for (const filter of yes) expect([filter, await is(filter)]).toEqual([filter, true]);
+    const no = [
+      'externalId eq "EXT-filtered"',
+      'emails[type eq "work" and value eq "b@f.org"]',
+      'id eq "x"',
+      'groups.value eq "1"',
+      'meta.lastModified lt "2020-01-01T00:00:00Z"',
+      'displayName co "%"',
+      'userName eq "a" or userName eq "b"',
+    ];
+    for (const filter of no) expect([filter, await is(filter)]).toEqual([filter, false]);
+    const invalid = [
+      'userName eq "a" and',
+      'title pr',
+      'emails.display eq "x"',
+      'userName',
+      'userName eq',
+      '('.repeat(5_000),
+      'active gt true',
+      'meta.created eq "x"',
+      `${URN.enterprise}:department eq "x"`,
+      'userName eq "a\\u0000"',
+    ];
+    for (const filter of invalid) {
+      expect([filter, ...(await statusOf(scim.get(`/Users?filter=${encodeURIComponent(filter)}`)))]).toEqual([
+        filter,
+        400,
+        'invalidFilter',
+      ]);
+    }
+  });
+
+  it('of one name that many make at once are one', async () => {
+    const answers = await Promise.all(Array.from({ length: 8 }, () => scim.post('/Users', scimUser('raced'))));
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409, 409, 409, 409]);
+  });
+});
