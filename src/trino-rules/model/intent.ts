@@ -116,6 +116,7 @@ export function withoutSchemaOwnership(access: Access): Access {
 
 /** The privileges of these grants that can be held at a node: a grant above may be about other kinds of nodes, too. */
 export function givenAt(node: Node, grants: readonly Origin<SnapshotGrant>[]): Privilege[] {
+  if (grants.length === 0) return [];
   const open = privilegesOn(node);
   return grants.flatMap(({ source }) => source.privileges).filter((privilege) => open.includes(privilege));
 }

@@ -198,9 +198,10 @@ export function orderedPrivileges(privileges: readonly Privilege[]): Privilege[]
 
 /** What can be granted and denied on a node. */
 export function privilegesOn(node: Node): Privilege[] {
+  const kind = kindOf(node);
   return PRIVILEGES.filter((privilege) => {
     const { on, inSystem } = PRIVILEGE_TERMS[privilege];
-    return on.includes(kindOf(node)) && (inSystem || node.catalog !== SYSTEM);
+    return on.includes(kind) && (inSystem || node.catalog !== SYSTEM);
   });
 }
 
@@ -236,7 +237,9 @@ export function isOverRoutines(privilege: Privilege): boolean {
 
 /** What a grant of these gives: GRANT_SELECT contains SELECT. */
 export function withContained(privileges: readonly Privilege[]): Set<Privilege> {
-  return new Set(privileges.flatMap((privilege) => [privilege, ...PRIVILEGE_TERMS[privilege].contains]));
+  const all = new Set(privileges);
+  for (const privilege of privileges) for (const contained of PRIVILEGE_TERMS[privilege].contains) all.add(contained);
+  return all;
 }
 
 /** In the order of `PRIVILEGES`: those that are the sum of others in place of these, where all of these are held. */
