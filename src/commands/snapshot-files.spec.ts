@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { stringify } from 'yaml';
 import { anySnapshot } from '../../test/support/snapshots/any-snapshot.js';
 import { readYamlText } from './yaml-text.js';
+import { structuredText } from './structured-file.js';
 import { effective } from '../trino-rules/model/effective-snapshot.js';
 import { exportSnapshot } from '../trino-rules/model/snapshot-export.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
@@ -60,7 +60,7 @@ describe('an exported snapshot', () => {
     [
       'YAML',
       (file: unknown): unknown => {
-        const { value, faults } = readYamlText(stringify(file, { aliasDuplicateObjects: false, lineWidth: 0 }));
+        const { value, faults } = readYamlText(structuredText(file, 'yaml'));
         expect(faults).toEqual([]);
         return value;
       },
@@ -97,3 +97,17 @@ function withoutEqualGrants(snapshot: Snapshot): Snapshot {
   const byTerms = snapshot.grants.map((grant) => [JSON.stringify({ ...grant, id: 0 }), grant] as const);
   return { ...snapshot, grants: [...new Map(byTerms).values()] };
 }
+
+describe('a text in YAML', () => {
+  it.each([' \n', '\n', ' ', ' \n \n', 'a\n', '  a\nb', 'a\n b\n\n', '\t\n'])(
+    '%j is read as it is written, last or not',
+    (text) => {
+      for (const file of [{ text }, { text, more: 1 }, [text]])
+        expect(readYamlText(structuredText(file, 'yaml'))).toEqual({ value: file, faults: [] });
+    },
+  );
+
+  it('of several lines stays a block', () => {
+    expect(structuredText({ text: 'a\nb' }, 'yaml')).toBe('text: |-\n  a\n  b');
+  });
+});

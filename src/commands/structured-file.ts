@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { stringify } from 'yaml';
+import { Document, visit } from 'yaml';
 import { readJson } from '../kernel/json-reader.js';
 import { TextPositions } from '../trino-rules/document/finding.js';
 import type { SnapshotProblem } from '../trino-rules/model/snapshot-decoder.js';
@@ -54,7 +54,14 @@ export function formatNamed(file: string | undefined): 'json' | 'yaml' {
 /** The text of a value, as `readStructured` reads it; remarks where it is too large to be read again. */
 export function structuredText(value: unknown, format: 'json' | 'yaml', report = remark): string {
   if (format === 'json') return JSON.stringify(value, null, 2);
-  const text = stringify(value, { aliasDuplicateObjects: false, lineWidth: 0 }).trimEnd();
+  const document = new Document(value, { aliasDuplicateObjects: false });
+  // A block of blanks alone would be read with fewer of them, and the last line is written without its end.
+  visit(document, {
+    Scalar: (_, scalar) => {
+      if (typeof scalar.value === 'string' && /^\s*$|\n$/.test(scalar.value)) scalar.type = 'QUOTE_DOUBLE';
+    },
+  });
+  const text = document.toString({ lineWidth: 0 }).trimEnd();
   if (Buffer.byteLength(text) > LIMITS.YAML.most) report('snapshot apply reads no YAML of this size: write it as JSON');
   return text;
 }
