@@ -1,4 +1,5 @@
 import type { ListedName } from '../rules-files/import/known-names.js';
+import { entryLines } from './entry-lines.js';
 import { remark } from './output.js';
 import { readUserList } from './users-file.js';
 
@@ -15,19 +16,14 @@ const HEADER = /^(?:table_cat|table_catalog|catalog_name)$/i;
 export function readListing(text: string): { names: ListedName[]; problems: { line: number; message: string }[] } {
   const names: ListedName[] = [];
   const problems: { line: number; message: string }[] = [];
-  text
-    .replace(/^\ufeff/, '')
-    .split(/\r?\n/)
-    .forEach((written, i) => {
-      const line = written.trim();
-      if (line === '' || line.startsWith('#')) return;
-      const parts = /[",]/.test(line) ? fieldsOf(line) : line.split('.');
-      if (parts !== null && HEADER.test(parts[0] ?? '')) return;
-      const [catalog = '', schema, table, ...more] = (parts ?? []).map((part) => part.toLowerCase());
-      if (catalog === '' || schema === '' || table === '' || more.length > 0)
-        problems.push({ line: i + 1, message: 'is neither catalog.schema.table nor a row of these three' });
-      else names.push({ catalog, ...(schema !== undefined && { schema }), ...(table !== undefined && { table }) });
-    });
+  for (const { text: written, line } of entryLines(text)) {
+    const parts = /[",]/.test(written) ? fieldsOf(written) : written.split('.');
+    if (parts !== null && HEADER.test(parts[0] ?? '')) continue;
+    const [catalog = '', schema, table, ...more] = (parts ?? []).map((part) => part.toLowerCase());
+    if (catalog === '' || schema === '' || table === '' || more.length > 0)
+      problems.push({ line, message: 'is neither catalog.schema.table nor a row of these three' });
+    else names.push({ catalog, ...(schema !== undefined && { schema }), ...(table !== undefined && { table }) });
+  }
   return { names, problems };
 }
 

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { ListedUser } from '../rules-files/foreign/audiences.js';
+import { entryLines } from './entry-lines.js';
 import { bytesOf } from './given-file.js';
 import { remark } from './output.js';
 
@@ -18,22 +19,15 @@ export interface UserEntry extends UserLine {
  * space: `ana <ana@example.org>: analysts, sales`. Blank lines and lines that begin with `#` are skipped.
  */
 export function readUserEntries(text: string): UserEntry[] {
-  const entries: UserEntry[] = [];
-  text
-    .replace(/^\ufeff/, '')
-    .split(/\r?\n/)
-    .forEach((written, i) => {
-      const line = written.trim();
-      if (line === '' || line.startsWith('#')) return;
-      const [, head = line, list = ''] = /^(.*?)\s*:(?:\s+(.*))?$/.exec(line) ?? [];
-      const [, name = head, email = null] = /^(.*?)\s*<([^<>]*)>$/.exec(head) ?? [];
-      const groups = list
-        .split(',')
-        .map((group) => group.trim())
-        .filter((group) => group !== '');
-      entries.push({ name, email, groups, line: i + 1 });
-    });
-  return entries;
+  return entryLines(text).map(({ text: written, line }) => {
+    const [, head = written, list = ''] = /^(.*?)\s*:(?:\s+(.*))?$/.exec(written) ?? [];
+    const [, name = head, email = null] = /^(.*?)\s*<([^<>]*)>$/.exec(head) ?? [];
+    const groups = list
+      .split(',')
+      .map((group) => group.trim())
+      .filter((group) => group !== '');
+    return { name, email, groups, line };
+  });
 }
 
 /** The users of a list, without their addresses. A user on several lines has the groups of all of them. */
