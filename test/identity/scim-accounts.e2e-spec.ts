@@ -1,7 +1,16 @@
 import { DataSource } from 'typeorm';
 import { sharedAdministrator } from '../support/service/administrator.js';
 import { ApiClient, signedUp, signIn } from '../support/service/api-client.js';
-import { idOf, SCIM_TOKEN, ScimClient, scimUser, URN } from '../support/service/scim-client.js';
+import {
+  accountBehind,
+  eventsAbout,
+  idOf,
+  SCIM_TOKEN,
+  ScimClient,
+  scimUser,
+  statusOf,
+  URN,
+} from '../support/service/scim-client.js';
 import { sharedService } from '../support/service/service.js';
 
 describe('accounts by SCIM', () => {
@@ -9,15 +18,8 @@ describe('accounts by SCIM', () => {
   const boss = sharedAdministrator(service);
   const scim = new ScimClient(service);
   const anonymous = new ApiClient(service);
-  const accountOf = async (path: string) => (await boss.get(`/api/admin/users/${idOf(path)}`)).body;
-  const eventsOf = async (path: string) => {
-    const { body } = await boss.get(`/api/admin/audit?subject=user:${idOf(path)}`);
-    return (body?.['items'] as { event: string; details: object; actor: unknown }[]).reverse();
-  };
-  const statusOf = async (answer: Promise<{ status: number; body: Record<string, unknown> | null }>) => {
-    const { status, body } = await answer;
-    return [status, body?.['scimType'] ?? null];
-  };
+  const accountOf = (path: string) => accountBehind(boss, path);
+  const eventsOf = (path: string) => eventsAbout(boss, path);
 
   it('have names that nobody else has: password accounts are invisible and not taken over', async () => {
     await signedUp(anonymous, 'with_password');

@@ -1,6 +1,15 @@
 import { sharedAdministrator } from '../support/service/administrator.js';
 import { ApiClient } from '../support/service/api-client.js';
-import { idOf, SCIM_TOKEN, ScimClient, scimUser, URN } from '../support/service/scim-client.js';
+import {
+  accountBehind,
+  eventsAbout,
+  idOf,
+  SCIM_TOKEN,
+  ScimClient,
+  scimUser,
+  statusOf,
+  URN,
+} from '../support/service/scim-client.js';
 import { sharedService } from '../support/service/service.js';
 
 describe('users by SCIM', () => {
@@ -8,15 +17,8 @@ describe('users by SCIM', () => {
   const boss = sharedAdministrator(service);
   const scim = new ScimClient(service);
   const anonymous = new ApiClient(service);
-  const accountOf = async (path: string) => (await boss.get(`/api/admin/users/${idOf(path)}`)).body;
-  const eventsOf = async (path: string) => {
-    const { body } = await boss.get(`/api/admin/audit?subject=user:${idOf(path)}`);
-    return (body?.['items'] as { event: string; details: object; actor: unknown }[]).reverse();
-  };
-  const statusOf = async (answer: Promise<{ status: number; body: Record<string, unknown> | null }>) => {
-    const { status, body } = await answer;
-    return [status, body?.['scimType'] ?? null];
-  };
+  const accountOf = (path: string) => accountBehind(boss, path);
+  const eventsOf = (path: string) => eventsAbout(boss, path);
 
   it('are open to the token alone, with refusals in the form of SCIM', async () => {
     const refused = {

@@ -68,3 +68,25 @@ export function scimUser(userName: string, more: object = {}): object {
 }
 
 export const idOf = (path: string): string => path.split('/').at(-1) ?? '';
+
+type Getting = Pick<ApiClient, 'get'>;
+
+/** The account of a SCIM user, as administrators see it. */
+export async function accountBehind(administrator: Getting, path: string): Promise<Record<string, unknown> | null> {
+  return (await administrator.get(`/api/admin/users/${idOf(path)}`)).body;
+}
+
+/** What the audit trail has about it, the oldest first. */
+export async function eventsAbout(
+  administrator: Getting,
+  path: string,
+): Promise<{ event: string; details: object; actor: unknown }[]> {
+  const { body } = await administrator.get(`/api/admin/audit?subject=user:${idOf(path)}`);
+  return (body?.['items'] as { event: string; details: object; actor: unknown }[]).reverse();
+}
+
+/** The status of an answer, and SCIM's word for what is wrong. */
+export async function statusOf(answer: Promise<{ status: number; body: Record<string, unknown> | null }>) {
+  const { status, body } = await answer;
+  return [status, body?.['scimType'] ?? null];
+}
