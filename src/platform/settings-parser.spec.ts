@@ -1,3 +1,4 @@
+import { TestAuthority } from '../../test/support/fakes/test-authority.js';
 import { parseSettings as parse } from './settings-parser.js';
 
 const SECRET = 'a-secret-of-32-bytes-0123456789-abc';
@@ -109,6 +110,41 @@ describe('settings', () => {
   ])('reads the file mode %j', (text, mode) => {
     const { settings } = parseSettings({ AUTH_SECRET_KEY: SECRET, ACL_FILE_MODE: text });
     expect(settings.acl.fileMode).toBe(mode);
+  });
+
+  it('takes TLS for the engine and the provider, each with its authorities', () => {
+    const authority = new TestAuthority().pem;
+    const { settings, problems } = parse(
+      {
+        AUTH_SECRET_KEY: SECRET,
+        SERVICE_QUERY_HOST: 'trino.engine.svc',
+        SERVICE_QUERY_PORT: '8443',
+        SERVICE_QUERY_SCHEME: 'https',
+        SERVICE_QUERY_CA_FILE: '/etc/engine.crt',
+        SERVICE_QUERY_JWT_ENABLED: 'true',
+        SERVICE_QUERY_JWT_ISSUER_URL: 'https://idp.example.org/realms/data',
+        SERVICE_QUERY_JWT_CLIENT_ID: 'grantline',
+        SERVICE_QUERY_JWT_CLIENT_SECRET: 'x',
+        SERVICE_QUERY_JWT_CA_FILE: '/etc/provider.crt',
+      },
+      () => authority,
+    );
+    expect(problems).toEqual([]);
+    expect(settings.engine).toMatchObject({
+      origin: 'https://trino.engine.svc:8443',
+      caFile: '/etc/engine.crt',
+      jwt: { caFile: '/etc/provider.crt' },
+    });
+  });
+
+  it.each([
+    ['http', 'SERVICE_QUERY_CA_FILE', 'any', 'is of no use without https'],
+    ['https', 'SERVICE_QUERY_CA_FILE', null, 'points at a file that cannot be read'],
+    ['https', 'SERVICE_QUERY_CA_FILE', 'no certificate', 'points at a file that holds no certificate in PEM'],
+    ['https', 'SERVICE_QUERY_JWT_CA_FILE', 'any', 'is of no use without https'],
+  ])('refuses with scheme %s a %s that holds %j', (scheme, name, content, problem) => {
+    const given = { AUTH_SECRET_KEY: SECRET, SERVICE_QUERY_SCHEME: scheme, [name]: '/etc/ca.crt' };
+    expect(parse(given, () => content).problems.map(({ text }) => text)).toEqual([`${name} ${problem}`]);
   });
 
   it('is frozen to the bottom', () => {

@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path';
 import { resourceNameProblem, sessionPropertyProblem } from '../kernel/name.js';
 import { Secret } from '../kernel/secret.js';
+import { readEngine, readQueries } from './engine-settings.js';
 import { readScim } from './scim-settings.js';
 import { readSecretKey } from './secret-key.js';
 import { type Environment, type Problem, type ReadFile, SettingsReader } from './settings-reader.js';
@@ -8,8 +9,6 @@ import type { Settings } from './settings.js';
 
 /** Where a pod finds its own API server and account (Kubernetes, "Accessing the API from a Pod"). */
 const POD = '/var/run/secrets/kubernetes.io/serviceaccount';
-
-const MIB = 1_048_576;
 
 /** Where development data lies, made absolute. */
 export function dataDir(environment: Environment): string {
@@ -113,67 +112,6 @@ function readAuth(reader: SettingsReader, production: boolean): Settings['auth']
       perAddress: read.integer('AUTH_THROTTLE_PER_ADDRESS', 100, 1, 1000000),
       registerPerHour: read.integer('AUTH_THROTTLE_REGISTER_PER_HOUR', 200, 1, 1000000),
     },
-  };
-}
-
-/** @param rules for the settings that determine the service's name in the rules */
-function readEngine(read: SettingsReader, rules: SettingsReader): Settings['engine'] {
-  const host = read.text('SERVICE_QUERY_HOST');
-  const port = read.integer('SERVICE_QUERY_PORT', 8080, 1, 65535);
-  if (host !== null && !URL.canParse(`http://${host}:${port}`)) read.problem('SERVICE_QUERY_HOST', 'is no host name');
-  const enabled = rules.flag('SERVICE_QUERY_JWT_ENABLED', false);
-  const user = rules.name('SERVICE_QUERY_USER');
-  const issuerUrl = read.url('SERVICE_QUERY_JWT_ISSUER_URL', ['http:', 'https:']);
-  const clientId = read.text('SERVICE_QUERY_JWT_CLIENT_ID');
-  const clientSecret = read.secret('SERVICE_QUERY_JWT_CLIENT_SECRET');
-  const tokenUrl = read.url('SERVICE_QUERY_JWT_TOKEN_URL', ['http:', 'https:']);
-  const scope = read.text('SERVICE_QUERY_JWT_SCOPE');
-  const audience = read.text('SERVICE_QUERY_JWT_AUDIENCE');
-  if (enabled) {
-    const needed = {
-      SERVICE_QUERY_JWT_ISSUER_URL: issuerUrl,
-      ...(user !== null && { SERVICE_QUERY_JWT_CLIENT_ID: clientId }),
-      SERVICE_QUERY_JWT_CLIENT_SECRET: clientSecret,
-      SERVICE_QUERY_HOST: host,
-    };
-    for (const [name, value] of Object.entries(needed)) {
-      if (value === null) read.problem(name, REQUIRED_WITH_JWT);
-    }
-    if (user === null && clientId === null) rules.problem('SERVICE_QUERY_JWT_CLIENT_ID', REQUIRED_WITH_JWT);
-  }
-  return {
-    origin: host === null ? null : `http://${host}:${port}`,
-    jwt: enabled
-      ? {
-          issuerUrl: issuerUrl ?? '',
-          tokenUrl: tokenUrl ?? `${issuerUrl ?? ''}/protocol/openid-connect/token`, // source document 4.5
-          clientId: clientId ?? '',
-          clientSecret: new Secret(clientSecret ?? ''),
-          scope,
-          audience,
-        }
-      : null,
-    user: user ?? (enabled ? `service-account-${clientId ?? ''}` : 'grantline'),
-    headerPrefix: read.choice('SERVICE_QUERY_HEADER_PREFIX', 'X-Query', ['X-Query', 'X-Trino']),
-    forwardedProto: read.choice<'' | 'https'>('SERVICE_QUERY_FORWARDED_PROTO', '', ['', 'https']) || null,
-    compression: read.choice('SERVICE_QUERY_COMPRESSION', 'none', ['none', 'gzip']),
-    impersonation: rules.flag('SERVICE_QUERY_IMPERSONATION_ENABLED', true),
-  };
-}
-
-const REQUIRED_WITH_JWT = 'is required while SERVICE_QUERY_JWT_ENABLED is true';
-
-function readQueries(read: SettingsReader): Settings['queries'] {
-  const maxPageBytes = read.integer('QUERY_MAX_PAGE_BYTES', 32 * MIB, 2 * MIB, 128 * MIB);
-  const maxHeldBytes = read.integer('QUERY_MAX_HELD_BYTES', 256 * MIB, 2 * MIB, 999_999_999);
-  if (maxHeldBytes < maxPageBytes) read.problem('QUERY_MAX_HELD_BYTES', 'must be at least QUERY_MAX_PAGE_BYTES');
-  return {
-    maxRunningPerUser: read.integer('QUERY_MAX_RUNNING_PER_USER', 5, 1, 1000),
-    maxSeconds: read.integer('QUERY_MAX_SECONDS', 3600, 1, 604800),
-    maxRows: read.integer('QUERY_MAX_ROWS', 0, 0, 999999999),
-    maxPageBytes,
-    maxHeldBytes,
-    retentionDays: read.integer('QUERY_RETENTION_DAYS', 7, 1, 3650),
   };
 }
 

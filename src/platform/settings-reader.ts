@@ -1,3 +1,5 @@
+import { X509Certificate } from 'node:crypto';
+import { resolve } from 'node:path';
 import { decimal } from '../kernel/decimal.js';
 import { nameProblem } from '../kernel/name.js';
 
@@ -123,7 +125,27 @@ export class SettingsReader {
     return null;
   }
 
+  /** The path of a file with certificates in PEM, for a connection that is encrypted or not. */
+  certificates(name: string, encrypted: boolean): string | null {
+    const file = this.text(name);
+    if (file === null) return null;
+    const content = this.readFile(file);
+    if (!encrypted) this.problem(name, 'is of no use without https');
+    else if (content === null) this.problem(name, 'points at a file that cannot be read');
+    else if (!isCertificate(content)) this.problem(name, 'points at a file that holds no certificate in PEM');
+    return resolve(file);
+  }
+
   problem(name: string, what: string): void {
     this.problems.push({ part: this.part, text: `${name} ${what}` });
+  }
+}
+
+/** Of several certificates the first one counts. */
+function isCertificate(pem: string): boolean {
+  try {
+    return pem.includes('-----BEGIN CERTIFICATE-----') && new X509Certificate(pem).raw.length > 0;
+  } catch {
+    return false;
   }
 }

@@ -38,12 +38,16 @@ export abstract class Settings {
   abstract readonly scim: { tokens: readonly Secret[] };
   abstract readonly audit: { retentionDays: number };
   abstract readonly engine: {
-    /** `http://host:port`; null: no engine is configured. */
+    /** `http://host:port` or `https://host:port`; null: no engine is configured. */
     origin: string | null;
+    /** The engine's certificate authorities in PEM, read again when they change; null: the platform's own. */
+    caFile: string | null;
     jwt: {
       issuerUrl: string;
       /** Where the client-credentials grant is asked for. */
       tokenUrl: string;
+      /** Of the provider, as `caFile` of the engine. */
+      caFile: string | null;
       clientId: string;
       clientSecret: Secret;
       /** Of that request; null: none. */

@@ -29,6 +29,7 @@ describe('the DB-API', () => {
       origin: await engine.listen(),
       user: 'service-account-grantline',
       headerPrefix: 'X-Query',
+      caFile: null,
       forwardedProto: null,
       compression: 'none',
       largestPage: 2 ** 25,

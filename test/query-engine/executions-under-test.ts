@@ -56,6 +56,7 @@ export class ExecutionsUnderTest {
       origin,
       user: 'sa',
       headerPrefix: 'X-Query',
+      caFile: null,
       forwardedProto: null,
       compression: 'none',
       largestPage: 2 ** 25,

@@ -27,6 +27,7 @@ describe('OAuthServiceTokenSource', () => {
     registry = new Registry();
     const client = {
       tokenUrl: `${await keycloak.listen()}/protocol/openid-connect/token`,
+      caFile: null,
       clientId: 'grantline',
       clientSecret: new Secret('grantline-secret'),
       scope: null,

@@ -39,6 +39,7 @@ export class StatementClientUnderTest {
   client(given: Partial<TrinoAddress> = {}): TrinoStatementClient {
     const address: TrinoAddress = {
       origin: this.origin,
+      caFile: null,
       user: 'service-account-grantline',
       headerPrefix: 'X-Query',
       forwardedProto: null,

@@ -8,6 +8,7 @@ import {
   OversizedReply,
   type Question,
   type Reply,
+  UnreadableAuthorities,
 } from '../../platform/infrastructure/axios-exchange.js';
 import type { Settings } from '../../platform/settings.js';
 import { RulesTargetUnavailable } from '../domain/rules-target.js';
@@ -43,14 +44,16 @@ const ANSWER_MAX_BYTES = 8 * 1024 * 1024;
  * token read from its file each time, because a kubelet replaces it.
  */
 export class KubernetesApi {
-  private connections: { ca: string; exchange: AxiosExchange } | null = null;
+  private readonly exchange: AxiosExchange;
 
   /** @param callMs for one call; a server that is silent for so long twice is down */
   constructor(
     private readonly settings: Pick<ConfigMapTarget, 'apiUrl' | 'caFile' | 'tokenFile'>,
     private readonly timers: Timers,
     private readonly callMs = CALL_MS,
-  ) {}
+  ) {
+    this.exchange = new AxiosExchange(ANSWER_MAX_BYTES, { maxSockets: 2, caFile: settings.caFile });
+  }
 
   get(path: string, signal: AbortSignal): Promise<KubernetesAnswer> {
     return this.call({ method: 'GET', path }, signal);
@@ -84,7 +87,7 @@ export class KubernetesApi {
 
   private async once(request: KubernetesRequest, signal: AbortSignal): Promise<Reply | NoAnswer> {
     const { path, type, ...asked } = request;
-    const [token, exchange] = await Promise.all([this.token(), this.exchange()]);
+    const token = await this.token();
     const headers = {
       Authorization: `Bearer ${token}`,
       Accept: 'application/json',
@@ -92,9 +95,10 @@ export class KubernetesApi {
     };
     const url = this.settings.apiUrl.replace(/\/$/, '') + path;
     try {
-      return await exchange.ask({ ...asked, url, headers, timeout: this.callMs, signal });
+      return await this.exchange.ask({ ...asked, url, headers, timeout: this.callMs, signal });
     } catch (failure) {
       if (signal.aborted) throw outOfTime();
+      if (failure instanceof UnreadableAuthorities) throw misconfigured(`${failure.message} cannot be read`);
       if (failure instanceof LateAnswer) return 'silent';
       if (failure instanceof LostConnection || failure instanceof OversizedReply) return 'lost';
       throw failure;
@@ -102,29 +106,13 @@ export class KubernetesApi {
   }
 
   private async token(): Promise<string> {
-    const token = (await this.file(this.settings.tokenFile)).trim();
+    const { tokenFile } = this.settings;
+    const token = await readFile(tokenFile, 'utf8').catch(() => {
+      throw misconfigured(`${tokenFile} cannot be read`);
+    });
     // The alphabet of RFC 6750: with any other character, axios throws an error that quotes the token.
-    if (!/^[\w.~+/-]+=*$/.test(token)) throw misconfigured(`${this.settings.tokenFile} holds no token`);
-    return token;
-  }
-
-  private async exchange(): Promise<AxiosExchange> {
-    const { apiUrl, caFile } = this.settings;
-    const ca = apiUrl.startsWith('https:') ? await this.file(caFile) : '';
-    if (this.connections?.ca !== ca) {
-      this.connections?.exchange.close();
-      const exchange = new AxiosExchange(ANSWER_MAX_BYTES, { maxSockets: 2, ...(ca === '' ? {} : { ca }) });
-      this.connections = { ca, exchange };
-    }
-    return this.connections.exchange;
-  }
-
-  private async file(path: string): Promise<string> {
-    try {
-      return await readFile(path, 'utf8');
-    } catch {
-      throw misconfigured(`${path} cannot be read`);
-    }
+    if (!/^[\w.~+/-]+=*$/.test(token.trim())) throw misconfigured(`${tokenFile} holds no token`);
+    return token.trim();
   }
 }
 

@@ -1,4 +1,5 @@
-import { Agent as HttpAgent } from 'node:http';
+import { readFile } from 'node:fs/promises';
+import { Agent as HttpAgent, type AgentOptions } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { addAbortSignal, type Readable } from 'node:stream';
 import axios, { type AxiosInstance } from 'axios';
@@ -31,8 +32,17 @@ export class LostConnection extends NamedError {}
 /** The time for the exchange was over first. */
 export class LateAnswer extends LostConnection {}
 
+/** The file with the certificate authorities cannot be read. The message is its path. */
+export class UnreadableAuthorities extends LostConnection {}
+
 /** An answer beyond the limit. */
 export class OversizedReply extends NamedError {}
+
+interface ConnectionOptions {
+  maxSockets?: number;
+  /** A file in PEM: https trusts its certificate authorities and no others. Absent or null: the platform's own. */
+  caFile?: string | null;
+}
 
 /**
  * One HTTP exchange: kept-alive connections, a deadline on the whole, no redirects, no proxies from the environment, any
@@ -40,19 +50,21 @@ export class OversizedReply extends NamedError {}
  */
 @Opaque
 export class AxiosExchange {
-  private readonly agents: { http: HttpAgent; https: HttpsAgent };
+  private readonly http: HttpAgent;
+  private https: HttpsAgent;
+  /** What the file of authorities held when it was read last. */
+  private authorities: string | null = null;
   private readonly client: AxiosInstance;
 
   /** @param largestReply bytes, after decompression; counted while they come. */
   constructor(
     private readonly largestReply: number,
-    connections: { ca?: string; maxSockets?: number } = {},
+    private readonly connections: ConnectionOptions = {},
   ) {
-    const options = { keepAlive: true, ...connections };
-    this.agents = { http: new HttpAgent(options), https: new HttpsAgent(options) };
+    this.http = new HttpAgent(this.agentOptions());
+    this.https = this.secureAgent();
     this.client = axios.create({
-      httpAgent: this.agents.http,
-      httpsAgent: this.agents.https,
+      httpAgent: this.http,
       proxy: false,
       maxRedirects: 0,
       maxBodyLength: Infinity,
@@ -75,10 +87,12 @@ export class AxiosExchange {
     signal?.addEventListener('abort', end, { once: true });
     try {
       signal?.throwIfAborted();
+      if (url.startsWith('https:')) await this.renewAuthorities();
       const answer = await this.client.request<Readable>({
         method,
         url,
         headers,
+        httpsAgent: this.https,
         ...(body === undefined ? {} : { data: body }),
         signal: ending.signal,
       });
@@ -111,16 +125,52 @@ export class AxiosExchange {
     return Buffer.concat(chunks, bytes);
   }
 
+  /** Whoever replaces the file expects the new authorities to count from the next request on. */
+  private async renewAuthorities(): Promise<void> {
+    const { caFile } = this.connections;
+    if (caFile === undefined || caFile === null) return;
+    const authorities = await readFile(caFile, 'utf8').catch(() => {
+      throw new UnreadableAuthorities(caFile);
+    });
+    if (authorities === this.authorities) return;
+    const former = this.https;
+    this.authorities = authorities;
+    this.https = this.secureAgent();
+    retire(former);
+  }
+
+  /** Set here so that no variable of Node's (NODE_TLS_REJECT_UNAUTHORIZED, NODE_OPTIONS) weakens it. */
+  private secureAgent(): HttpsAgent {
+    return new HttpsAgent({
+      ...this.agentOptions(),
+      minVersion: 'TLSv1.2',
+      rejectUnauthorized: true,
+      // In a list, because an empty text alone would mean Node's own authorities.
+      ...(this.authorities === null ? {} : { ca: [this.authorities] }),
+    });
+  }
+
+  private agentOptions(): AgentOptions {
+    const { maxSockets } = this.connections;
+    return { keepAlive: true, ...(maxSockets === undefined ? {} : { maxSockets }) };
+  }
+
   /** Closes the connections that are kept. */
   close(): void {
-    this.agents.http.destroy();
-    this.agents.https.destroy();
+    this.http.destroy();
+    this.https.destroy();
   }
+}
+
+/** Ends idle connections now, and each of the others behind its request. */
+function retire(agent: HttpsAgent): void {
+  agent.maxFreeSockets = 0;
+  for (const socket of Object.values(agent.freeSockets).flatMap((sockets) => sockets ?? [])) socket.destroy();
 }
 
 function translated(error: unknown, timedOut: boolean): Error {
   if (timedOut) return new LateAnswer('no answer in time');
-  if (error instanceof OversizedReply) return error;
+  if (error instanceof OversizedReply || error instanceof UnreadableAuthorities) return error;
   const code = error instanceof Error && 'code' in error ? error.code : null;
   return new LostConnection(typeof code === 'string' ? code : 'unknown');
 }

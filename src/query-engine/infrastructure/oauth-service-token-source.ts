@@ -23,7 +23,10 @@ import {
 import { ServiceTokenSource, TokenUnavailable } from '../domain/service-token-source.js';
 
 /** `scope` null: the request names none, and the provider gives its default. */
-type OAuthClient = Pick<NonNullable<Settings['engine']['jwt']>, 'tokenUrl' | 'clientId' | 'clientSecret' | 'scope'>;
+type OAuthClient = Pick<
+  NonNullable<Settings['engine']['jwt']>,
+  'tokenUrl' | 'caFile' | 'clientId' | 'clientSecret' | 'scope'
+>;
 
 interface Failure {
   kind: TokenFailure;
@@ -43,7 +46,7 @@ const SHORTEST_REST = 1_000;
  */
 @Opaque
 export class OAuthServiceTokenSource extends ServiceTokenSource {
-  private readonly exchange = new AxiosExchange(LARGEST_ANSWER);
+  private readonly exchange: AxiosExchange;
   private readonly expiry: Gauge;
   private readonly renewed: Counter;
   private readonly failed: Counter<'reason'>;
@@ -62,6 +65,7 @@ export class OAuthServiceTokenSource extends ServiceTokenSource {
     registry: Registry,
   ) {
     super();
+    this.exchange = new AxiosExchange(LARGEST_ANSWER, { caFile: client.caFile });
     const expiry = 'When the service-account token expires; 0: there was none yet.';
     this.expiry = gauge(registry, 'grantline_service_token_expiry_timestamp_seconds', expiry);
     const renewed = 'Service-account tokens that the identity provider gave.';

@@ -20,9 +20,9 @@ import { PageTooHeavy, readStatementPage } from '../domain/statement-page.js';
 /** `user`: sent beside every user as the original user. */
 export interface TrinoAddress extends Pick<
   Settings['engine'],
-  'user' | 'headerPrefix' | 'forwardedProto' | 'compression'
+  'caFile' | 'user' | 'headerPrefix' | 'forwardedProto' | 'compression'
 > {
-  /** `http://host:port`; no request goes to another. */
+  /** `http://host:port` or `https://host:port`; no request goes to another. */
   origin: string;
   /** Bytes of the largest page that is taken. */
   largestPage: number;
@@ -52,7 +52,7 @@ export class TrinoStatementClient extends StatementClient {
     private readonly log: Log,
   ) {
     super();
-    this.exchange = new AxiosExchange(engine.largestPage);
+    this.exchange = new AxiosExchange(engine.largestPage, { caFile: engine.caFile });
   }
 
   override async submit(sql: string, session: EngineSession, limits: RequestLimits): Promise<StatementAnswer> {
