@@ -3,20 +3,20 @@ import { join } from 'node:path';
 
 import { only, podsIn } from './chart/manifest.js';
 import { render } from './chart/rendering.js';
-import { launchNode, MODES, untilStarted } from './running/engine.js';
+import { type EngineMode, launchNode, MODES, untilStarted } from './running/engine.js';
 import { coordinatorConfig, engineValues, rulesMount, workerConfig } from './running/engine-values.js';
 import { freePort } from './running/free-port.js';
 import { Processes } from './running/processes.js';
 import { openStack } from './stack.js';
 
 const stack = openStack(process.env);
-const FOLDER = { insecure: 'in-cluster', verified: 'verified' };
+const FOLDER = { insecure: 'in-cluster', verified: 'verified', tls: 'tls' };
 
 /** What the public chart itself (trino 1.42.2, Helm 3.17.3) made of `helm/engine`. */
-const reference = (mode: (typeof MODES)[number], file: string): string =>
+const reference = (mode: EngineMode, file: string): string =>
   readFileSync(join(import.meta.dirname, 'engine-values', FOLDER[mode], file), 'utf8');
 
-describe.each(MODES)('the values for the engine, %s', (mode) => {
+describe.each<EngineMode>([...MODES, 'tls'])('the values for the engine, %s', (mode) => {
   it('are rendered here as the public chart renders them', () => {
     const values = engineValues(mode);
     expect(coordinatorConfig(values)).toBe(reference(mode, 'coordinator.config.properties'));

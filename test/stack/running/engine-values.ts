@@ -3,10 +3,14 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 
 import { only } from '../chart/manifest.js';
-import type { Mode } from './engine.js';
+import type { EngineMode } from './engine.js';
 
 const FOLDER = join(import.meta.dirname, '..', '..', '..', 'helm', 'engine');
-const FILES: Record<Mode, string> = { insecure: 'in-cluster.yaml', verified: 'verified.yaml' };
+const FILES: Record<EngineMode, string> = {
+  insecure: 'in-cluster.yaml',
+  verified: 'verified.yaml',
+  tls: 'tls.yaml',
+};
 
 /** Of the public chart's values, those that shape what we render. */
 export interface EngineValues {
@@ -14,7 +18,11 @@ export interface EngineValues {
   env: { name: string; value: string }[];
   additionalConfigProperties: string[];
   accessControl: { type: string; properties: string };
-  server: { coordinatorExtraConfig: string; authenticationType: string | null };
+  server: {
+    coordinatorExtraConfig: string;
+    authenticationType: string | null;
+    config?: { https: { enabled: boolean; port: number; keystore: { path: string } } };
+  };
   service: { port: number };
   networkPolicy: { ingress: { from: { podSelector: { matchLabels: Record<string, string> } }[] }[] };
   coordinator: {
@@ -39,7 +47,7 @@ const CHART_DEFAULTS = {
 };
 
 /** The values of one mode, as an installation has them that names both files. */
-export function engineValues(mode: Mode): EngineValues {
+export function engineValues(mode: EngineMode): EngineValues {
   const common = read('values.yaml');
   const own = read(FILES[mode]);
   return {
@@ -77,8 +85,25 @@ export function coordinatorConfig(values: EngineValues): string {
     `discovery.uri=http://localhost:${service.port}`,
     ...(server.authenticationType === null ? [] : [`http-server.authentication.type=${server.authenticationType}`]),
     ...additionalConfigProperties,
+    ...(server.config === undefined ? [] : secured(server.config.https)),
     server.coordinatorExtraConfig.trimEnd(),
   );
+}
+
+function secured({
+  enabled,
+  port,
+  keystore,
+}: {
+  enabled: boolean;
+  port: number;
+  keystore: { path: string };
+}): string[] {
+  return [
+    `http-server.https.enabled=${String(enabled)}`,
+    `http-server.https.port=${port}`,
+    `http-server.https.keystore.path=${keystore.path}`,
+  ];
 }
 
 /** A worker's, as `configmap-worker.yaml` makes it. */

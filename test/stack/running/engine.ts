@@ -15,18 +15,23 @@ import { until } from './until.js';
 export type Mode = 'insecure' | 'verified';
 export const MODES: readonly Mode[] = ['insecure', 'verified'];
 
+/** `tls`: every request needs a valid token, over TLS; no run has such an engine from its start. */
+export type EngineMode = Mode | 'tls';
+
 const START_DEADLINE = 300_000;
 
 /** Of the nodes of a run's engines; in a cluster it comes out of a Secret. */
 const SHARED_SECRET = 'between-the-nodes-of-the-engines-of-one-run';
 
 interface EngineSettings {
-  mode: Mode;
+  mode: EngineMode;
   issuer: string;
   /** Where the ConfigMap is projected to; the rules must be there before the engine starts. */
   rulesFolder: string;
   /** For the engine's own group provider: `group:user,user` a line. */
   groups?: string;
+  /** Certificate and key in one PEM file, read again when it changes; for `tls` alone. */
+  keystore?: string;
 }
 
 /**
@@ -34,12 +39,19 @@ interface EngineSettings {
  * @returns its URL
  */
 export async function startEngine(processes: Processes, parts: Parts, settings: EngineSettings): Promise<string> {
-  const { mode, issuer, rulesFolder, groups } = settings;
-  const port = await freePort();
+  const { mode, issuer, rulesFolder, groups, keystore } = settings;
+  const [port, securePort] = [await freePort(), await freePort()];
   const values = engineValues(mode);
   // What a node of its own, of 1 GB, on a port of its own, needs otherwise; and new rules are loaded within a minute.
   values.service.port = port;
   values.coordinator = { ...values.coordinator, includeCoordinator: true, maxMemoryPerNode: '300MB' };
+  if (keystore !== undefined) {
+    values.server.config = { https: { enabled: true, port: securePort, keystore: { path: keystore } } };
+    values.additionalConfigProperties = [
+      ...values.additionalConfigProperties,
+      'http-server.https.ssl-context.refresh-time=1s',
+    ];
+  }
   const accessControl = values.accessControl.properties
     .replace(rulesMount(values).mountPath, rulesFolder)
     .replace('refresh-period=60s', 'refresh-period=1s');
@@ -52,7 +64,7 @@ export async function startEngine(processes: Processes, parts: Parts, settings: 
   });
   const url = `http://127.0.0.1:${port}`;
   await untilStarted(trino, url);
-  return url;
+  return keystore === undefined ? url : `https://127.0.0.1:${securePort}`;
 }
 
 /** What a node of the engine is started with. */
