@@ -5,6 +5,7 @@ import { PublishingModule } from './acl-sync/publishing.module.js';
 import { AuditModule } from './audit/audit.module.js';
 import { AuthModule } from './auth/auth.module.js';
 import { GrantsModule } from './grants/grants.module.js';
+import { OidcModule } from './identity/oidc/oidc.module.js';
 import { ScimModule } from './identity/scim/scim.module.js';
 import { type Foundation, PlatformModule } from './platform/platform.module.js';
 import { QueryEngineModule } from './query-engine/query-engine.module.js';
@@ -26,6 +27,7 @@ export class AppModule {
         AuthModule,
         grants,
         QueryEngineModule,
+        OidcModule,
         ScimModule.with(grants),
         AclSyncModule.with(foundation.settings, publishing),
       ],

@@ -5,20 +5,12 @@ import { Refused } from '../kernel/errors.js';
 import { BeforePasswordChange, type Client, CurrentClient, Public, UntilClientGone } from '../platform/access.js';
 import { ApiRoute } from '../platform/openapi.js';
 import type { Account } from '../users/domain/account.js';
-import {
-  LoginDto,
-  PASSWORD_REFUSALS,
-  RefreshDto,
-  RegisterDto,
-  TokenResponse,
-  toTokenResponse,
-  toUserResponse,
-  UserResponse,
-} from './auth.dto.js';
+import { LoginDto, PASSWORD_REFUSALS, RefreshDto, RegisterDto, toUserResponse, UserResponse } from './auth.dto.js';
 import { CurrentAccount } from './current-account.decorator.js';
 import { RegistrationService } from './registration.service.js';
 import { SessionsService } from './sessions.service.js';
 import { SignInService } from './sign-in.service.js';
+import { TokenResponse, toTokenResponse } from './token.response.js';
 
 @ApiTags('auth')
 @Controller('api/auth')

@@ -4,7 +4,6 @@ import { TextRule, WITHOUT_NUL, anyText } from '../platform/validation.js';
 import { type Account, type Role, ROLES, emailProblem } from '../users/domain/account.js';
 import { usernameProblem } from '../users/domain/account-name.js';
 import { passwordCharacterProblem, passwordProblem } from './domain/password.js';
-import type { TokenPair } from './tokens.service.js';
 
 /** Codes of requests with a password that are refused. */
 export const PASSWORD_REFUSALS = ['invalid_credentials', 'too_many_requests', 'busy'] as const;
@@ -47,20 +46,6 @@ export class RefreshDto {
   @ApiProperty()
   @TextRule(anyText)
   refresh_token!: string;
-}
-
-/** Source document 2.4. */
-export class TokenResponse {
-  @ApiProperty() access_token!: string;
-  @ApiProperty() refresh_token!: string;
-  @ApiProperty({ enum: ['bearer'] }) token_type!: 'bearer';
-
-  @ApiProperty({ type: 'integer', description: 'Seconds until the access token expires (RFC 6749 section 5.1).' })
-  expires_in!: number;
-}
-
-export function toTokenResponse({ accessToken, refreshToken, expiresIn }: TokenPair): TokenResponse {
-  return { access_token: accessToken, refresh_token: refreshToken, token_type: 'bearer', expires_in: expiresIn };
 }
 
 export class PasswordChangeDto {

@@ -8,7 +8,7 @@ import { Transaction } from '../platform/transaction.js';
 import type { TokenFault } from './domain/claims.js';
 import type { Account } from '../users/domain/account.js';
 import { judgeRotation } from './domain/refresh-rotation.js';
-import { type PresentedRefresh, type SessionView, SessionStore } from './domain/session.js';
+import { type PresentedRefresh, type Session, type SessionView, SessionStore } from './domain/session.js';
 import { storedId, type TokenPair, TokensService } from './tokens.service.js';
 
 export type Refresh =
@@ -30,13 +30,30 @@ export class SessionsService {
    * @param checkedHash the stored hash that the password was checked against
    * @returns null: the account was deactivated or its hash changed meanwhile
    */
-  async open(account: Account, checkedHash: string, client: Client): Promise<TokenPair | null> {
-    const session = this.tokens.nextSession(account.id, client);
+  open(account: Account, checkedHash: string, client: Client): Promise<TokenPair | null> {
+    return this.begin(account, this.tokens.nextSession(account.id, client), { checkedHash, client, details: {} });
+  }
+
+  /**
+   * Opens a session for an account that the identity provider vouched for.
+   * @param longest milliseconds
+   * @returns null: the account is not active
+   */
+  openVouched(account: Account, longest: number, client: Client): Promise<TokenPair | null> {
+    const session = this.tokens.nextSession(account.id, client, longest);
+    return this.begin(account, session, { checkedHash: null, client, details: { by: 'oidc' } });
+  }
+
+  private async begin(
+    account: Account,
+    session: Session,
+    { checkedHash, client, details }: { checkedHash: string | null; client: Client; details: Record<string, string> },
+  ): Promise<TokenPair | null> {
     const refresh = this.tokens.nextRefresh();
     return this.transaction.run(async () => {
       if (!(await this.sessions.begin(session, refresh.stored, checkedHash))) return null;
       const subject = userSubject(account);
-      await this.audit.record({ event: 'login_succeeded', actor: account, subject, origin: client, details: {} });
+      await this.audit.record({ event: 'login_succeeded', actor: account, subject, origin: client, details });
       return this.tokens.issue(session, refresh);
     });
   }

@@ -35,14 +35,15 @@ export class TokensService {
     private readonly settings: Settings,
   ) {}
 
-  /** A session before it is stored. */
-  nextSession(userId: number, client: Client): Session {
+  /** A session before it is stored. @param longest milliseconds, where it lives shorter than others */
+  nextSession(userId: number, client: Client, longest = Infinity): Session {
     const createdAt = this.clock.now();
+    const lifetime = Math.min(this.settings.auth.sessionMaxDays * DAY_MS, longest);
     return {
       id: this.ids.uuid(),
       userId,
       createdAt,
-      expiresAt: new Date(createdAt.getTime() + this.settings.auth.sessionMaxDays * DAY_MS),
+      expiresAt: new Date(createdAt.getTime() + lifetime),
       userAgent: client.userAgent?.slice(0, 256) ?? null,
       address: client.address,
     };

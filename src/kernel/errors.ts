@@ -27,6 +27,7 @@ export const ERRORS = {
   token_invalid: { kind: 'unauthenticated', text: 'Token invalid' },
   token_expired: { kind: 'unauthenticated', text: 'Token expired' },
   invalid_credentials: { kind: 'unauthenticated', text: 'Invalid credentials' },
+  code_invalid: { kind: 'unauthenticated', text: 'Sign-in code invalid' },
   account_deactivated: { kind: 'forbidden', text: 'Account deactivated' },
   registration_closed: { kind: 'forbidden', text: 'Registration closed' },
   password_change_required: { kind: 'forbidden', text: 'Password change required' },

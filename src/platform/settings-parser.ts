@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path';
 import { resourceNameProblem, sessionPropertyProblem } from '../kernel/name.js';
 import { Secret } from '../kernel/secret.js';
 import { readEngine, readQueries } from './engine-settings.js';
+import { readOidc } from './oidc-settings.js';
 import { readScim } from './scim-settings.js';
 import { readSecretKey } from './secret-key.js';
 import { type Environment, type Problem, type ReadFile, SettingsReader } from './settings-reader.js';
@@ -32,6 +33,7 @@ export function parseSettings(
     ...readHttp(read.for('http'), production),
     ...readDatabase(read.for('database'), production),
     auth: readAuth(read, production),
+    oidc: readOidc(read.for('sessions'), production),
     scim: readScim(read.for('sessions')),
     engine,
     queries: readQueries(read.for('engine')),
@@ -51,7 +53,7 @@ function readHttp(read: SettingsReader, production: boolean): Pick<Settings, 'ht
       host,
       port: read.integer('PORT', 3000, 0, 65535),
       trustedProxyHops: read.integer('TRUSTED_PROXY_HOPS', 0, 0, 16),
-      corsOrigins: readOrigins(read),
+      corsOrigins: read.origins('CORS_ORIGINS'),
       requestSeconds: read.integer('HTTP_REQUEST_TIMEOUT_SECONDS', 30, 1, 3600),
       sendSeconds: read.integer('HTTP_SEND_TIMEOUT_SECONDS', 60, 1, 3600),
     },
@@ -60,19 +62,6 @@ function readHttp(read: SettingsReader, production: boolean): Pick<Settings, 'ht
       port: read.integer('OPERATIONS_PORT', 9464, 0, 65535),
     },
   };
-}
-
-function readOrigins(read: SettingsReader): string[] {
-  const origins = read.list('CORS_ORIGINS');
-  for (const origin of origins) {
-    if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
-      read.problem(
-        'CORS_ORIGINS',
-        `holds ${JSON.stringify(origin)}, which is no origin such as https://app.example.org`,
-      );
-    }
-  }
-  return origins;
 }
 
 function readDatabase(read: SettingsReader, production: boolean): Pick<Settings, 'database' | 'audit'> {

@@ -101,6 +101,16 @@ export class SettingsReader {
       .filter((entry) => entry !== '');
   }
 
+  /** A comma-separated list of origins of web pages. */
+  origins(setting: string): string[] {
+    const origins = this.list(setting);
+    for (const origin of origins) {
+      if (URL.canParse(origin) && new URL(origin).origin === origin) continue;
+      this.problem(setting, `holds ${JSON.stringify(origin)}, which is no origin such as https://app.example.org`);
+    }
+    return origins;
+  }
+
   /** A name on the engine. */
   name(setting: string, problemOf = nameProblem): string | null {
     return this.named(setting, this.text(setting), problemOf);

@@ -34,6 +34,28 @@ export abstract class Settings {
       registerPerHour: number;
     };
   };
+  /** The identity provider at which people sign in; null: there is none. */
+  abstract readonly oidc: {
+    /** As in its discovery document, to the letter. */
+    issuer: string;
+    discoveryUrl: string;
+    clientId: string;
+    clientSecret: Secret;
+    /** As `caFile` of the engine. */
+    caFile: string | null;
+    scopes: readonly string[];
+    /** The claim that names people as the engine does. */
+    usernameClaim: string;
+    /** The claim that tells people apart for good. */
+    subjectClaim: string;
+    /** False: only people with an account sign in. */
+    createAccounts: boolean;
+    sessionHours: number;
+    /** Of web clients that people come back to. */
+    returnOrigins: readonly string[];
+    /** Where people reach this service, without a slash at its end. */
+    publicUrl: string;
+  } | null;
   /** Tokens that open the routes of SCIM, two while one is replaced; none: there are no such routes. */
   abstract readonly scim: { tokens: readonly Secret[] };
   abstract readonly audit: { retentionDays: number };

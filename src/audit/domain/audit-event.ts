@@ -5,6 +5,7 @@ export const AUDIT_EVENTS = [
   'account_created',
   'account_renamed',
   'account_adopted',
+  'account_linked',
   'users_imported',
   'login_succeeded',
   'login_failed',

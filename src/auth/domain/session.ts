@@ -42,9 +42,10 @@ export interface PresentedRefresh {
 export abstract class SessionStore {
   /**
    * Begins a session if the account is active and still has the hash that its password was checked against, and keeps both so
-   * until the transaction ends. @returns false: one of them changed meanwhile, and nothing was stored.
+   * until the transaction ends. @param checkedHash null: no password was checked, the identity provider vouched
+   * @returns false: one of them changed meanwhile, and nothing was stored.
    */
-  abstract begin(session: Session, token: NewRefreshToken, checkedHash: string): Promise<boolean>;
+  abstract begin(session: Session, token: NewRefreshToken, checkedHash: string | null): Promise<boolean>;
   /** The account, if it is active and the session is its own and lives; one query by two primary keys. */
   abstract admit(sessionId: string, userId: number, now: Date): Promise<Account | null>;
   /** Null: no such token, or its session does not live, or its account is not active. */

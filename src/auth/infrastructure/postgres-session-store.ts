@@ -17,13 +17,13 @@ export class PostgresSessionStore extends SessionStore {
     super();
   }
 
-  override async begin(session: Session, token: NewRefreshToken, checkedHash: string): Promise<boolean> {
+  override async begin(session: Session, token: NewRefreshToken, checkedHash: string | null): Promise<boolean> {
     const { id, userId, createdAt, expiresAt, userAgent, address } = session;
     // FOR SHARE: a change that is under way is waited for, and read; one that comes later waits, and then finds the session.
     const stored = await this.session.prepared(
       'begin',
       `WITH account AS (
-         SELECT id FROM users WHERE id = $2 AND password_hash = $3 AND is_active FOR SHARE
+         SELECT id FROM users WHERE id = $2 AND ($3::text IS NULL OR password_hash = $3) AND is_active FOR SHARE
        ), session AS (
          INSERT INTO sessions (id, user_id, created_at, expires_at, user_agent, address)
          SELECT $1, id, $4, $5, $6, $7 FROM account

@@ -82,6 +82,11 @@ export const FAULTS: Scenario[] = [
     fires: { GrantlineServiceTokenFailing: 60, GrantlineDegraded: 330, GrantlineEngineIdentity: 330 },
   },
   {
+    fault: 'the provider at which people sign in is gone',
+    series: degraded('sign_in_provider'),
+    fires: { GrantlineDegraded: 330 },
+  },
+  {
     fault: 'the engine is gone',
     series: {
       ...degraded('engine'),

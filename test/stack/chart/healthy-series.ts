@@ -52,7 +52,16 @@ export function sinceFailure(secondsAfterFailure: number): Samples {
   return `0x${LAST_HEALTHY + unseen} ${first}x${AFTERWARDS - unseen}`;
 }
 
-const PARTS = ['database', 'migrations', 'password hashing', 'engine', 'identity_provider', 'rules', 'target'];
+const PARTS = [
+  'database',
+  'migrations',
+  'password hashing',
+  'engine',
+  'identity_provider',
+  'sign_in_provider',
+  'rules',
+  'target',
+];
 
 const ofEach = (pod: string): Series => ({
   [`up{pod="${pod}"}`]: always(1),

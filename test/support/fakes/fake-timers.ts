@@ -18,6 +18,7 @@ export class FakeTimers extends Timers {
   override wait(milliseconds: number, signal?: AbortSignal): Promise<void> {
     this.waits.push(milliseconds);
     return new Promise((wake, reject) => {
+      signal?.throwIfAborted();
       const sleeper = { until: this.instant + milliseconds, wake };
       this.sleepers.push(sleeper);
       signal?.addEventListener('abort', () => {

@@ -1,0 +1,26 @@
+import type { SignInFailure } from './sign-in-failure.js';
+
+/** Secrets of one sign-in, which the browser keeps sealed until it comes back (RFC 7636, OpenID Connect Core 3.1.2.1). */
+export interface FlowSecrets {
+  nonce: string;
+  verifier: string;
+}
+
+/** What the provider vouched for by its signature, or why it was not taken. `reason` is for logs: never the provider's prose. */
+export type Vouched = { kind: 'vouched'; claims: Claims } | { kind: 'failed'; code: SignInFailure; reason: string };
+
+export type Claims = Readonly<Record<string, unknown>>;
+
+/** The company's identity provider. */
+export abstract class IdentityProvider {
+  /** Where people sign in; null: the provider does not say. */
+  abstract authorizationUrl(state: string, secrets: FlowSecrets): Promise<string | null>;
+  /** Exchanges what people bring back from there. @param answer the parameters of the address, as they came */
+  abstract redeem(answer: URLSearchParams, state: string, secrets: FlowSecrets): Promise<Vouched>;
+  /** Whether it answered when it was last asked; null: it was not asked yet. */
+  abstract isReachable(): boolean | null;
+  /** Asks for its discovery document, whether or not that is needed. */
+  abstract probe(): Promise<void>;
+  /** Closes connections. */
+  abstract close(): void;
+}

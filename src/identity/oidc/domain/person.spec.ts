@@ -1,0 +1,74 @@
+import type { Account } from '../../../users/domain/account.js';
+import { decidePerson, type Person, personOf, type Present } from './person.js';
+
+const CLAIMS = { issuer: 'https://sso.example.org', subjectClaim: 'sub', usernameClaim: 'preferred_username' };
+
+const account = (overrides: Partial<Account> = {}): Account => ({
+  ...{ id: 7, username: 'erin.test', email: null, role: 'user', source: 'import', hasPassword: false, isActive: true },
+  ...{ createdAt: new Date(0), oneTimeUntil: null },
+  ...overrides,
+});
+const free = (overrides: Partial<Account> = {}) => ({ account: account(overrides), isLinked: false });
+
+describe('whose account somebody has', () => {
+  const off = { isActive: false };
+  const password = { hasPassword: true };
+  it.each<[string, Partial<Present>, unknown, boolean, string]>([
+    ['a known person', { linked: account() }, 'erin.test', true, 'sign-in'],
+    ['a known person of another name', { linked: account(), named: free() }, 'erin.married', true, 'sign-in'],
+    ['a known person without a name', { linked: account() }, undefined, false, 'sign-in'],
+    ['a known person who was deactivated', { linked: account(off) }, 'erin.test', true, 'account_deactivated'],
+    ['the name of an account without a password', { named: free() }, 'erin.test', false, 'link'],
+    ['that of a deactivated one', { named: free(off) }, 'erin.test', true, 'account_deactivated'],
+    ['that of one with a password', { named: free(password) }, 'erin.test', true, 'name_taken'],
+    [
+      'that of a deactivated one with a password',
+      { named: free({ ...off, ...password }) },
+      'erin.test',
+      true,
+      'name_taken',
+    ],
+    ['that of another person’s', { named: { account: account(), isLinked: true } }, 'erin.test', true, 'name_taken'],
+    ['a new name', {}, 'erin.test', true, 'create'],
+    ['a new name, where accounts are made by others', {}, 'erin.test', false, 'account_missing'],
+    ['an address as a name', {}, 'erin@example.org', true, 'create'],
+    ['no name', {}, undefined, true, 'name_missing'],
+    ['null', {}, null, true, 'name_missing'],
+    ['an object', {}, {}, true, 'name_invalid'],
+    ['a decomposed letter', {}, 'jose\u0301', true, 'name_invalid'],
+    ['a service account’s name in another case', {}, 'Service-Account-x', true, 'name_invalid'],
+  ])('%s', (_, present, name, createAccounts, outcome) => {
+    const person: Person = { issuer: CLAIMS.issuer, subject: 'f0a1', name, email: null };
+    const decision = decidePerson(person, { linked: null, named: null, ...present }, { createAccounts });
+    expect(decision.kind === 'refuse' ? decision.code : decision.kind).toBe(outcome);
+  });
+});
+
+describe('a person out of claims', () => {
+  it('has subject and name of the settings’ claims', () => {
+    const claims = { sub: 'of this client', oid: 'of the company', upn: 'erin@example.org' };
+    expect(personOf(claims, { ...CLAIMS, subjectClaim: 'oid', usernameClaim: 'upn' })).toEqual({
+      issuer: CLAIMS.issuer,
+      subject: 'of the company',
+      name: 'erin@example.org',
+      email: null,
+    });
+  });
+
+  it.each([
+    ['erin@example.org', true, 'erin@example.org'],
+    ['erin@example.org', undefined, 'erin@example.org'],
+    ['erin@example.org', false, null],
+    ['Erin <erin@example.org>', true, null],
+    [['erin@example.org'], true, null],
+  ])('has the address %j, if verified is not false (%j)', (email, email_verified, kept) => {
+    expect(personOf({ sub: 'f0a1', email, email_verified }, CLAIMS)?.email).toBe(kept);
+  });
+
+  it.each([undefined, null, '', 7, ['f0a1'], 'x'.repeat(256), 'é', 'a\u0000b'])(
+    'is none with the subject %j',
+    (sub) => {
+      expect(personOf({ sub }, CLAIMS)).toBeNull();
+    },
+  );
+});

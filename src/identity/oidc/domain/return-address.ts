@@ -1,0 +1,24 @@
+/** Characters of an address that people come back to; it travels to the provider and back. */
+const LONGEST = 1000;
+
+/** The problem of an address at which a web client takes people back; null: none. */
+export function returnProblem(address: string, origins: readonly string[]): string | null {
+  if (address.length > LONGEST) return `must have at most ${LONGEST} characters`;
+  if (!URL.canParse(address)) return 'must be an address such as https://app.example.org/signed-in';
+  const { origin, username, password, hash } = new URL(address);
+  if (!origins.includes(origin)) return 'must be at one of the origins of AUTH_OIDC_RETURN_ORIGINS';
+  if (username !== '' || password !== '') return 'must not name a user';
+  return hash === '' ? null : 'must have no fragment';
+}
+
+/** The address with these parameters, each in the place of one that it had. */
+export function addressWith(address: string, parameters: Readonly<Record<string, string>>): string {
+  const url = new URL(address);
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+  return url.href;
+}
+
+/** A challenge of a web client's own (RFC 7636 section 4.2, S256). */
+export function challengeProblem(text: string): string | null {
+  return /^[\w-]{43}$/.test(text) ? null : 'must be the SHA-256 of the verifier in base64url, without padding';
+}

@@ -1,0 +1,157 @@
+import {
+  allowInsecureRequests,
+  AuthorizationResponseError,
+  authorizationCodeGrant,
+  buildAuthorizationUrl,
+  calculatePKCECodeChallenge,
+  ClientError,
+  clockTolerance,
+  Configuration,
+  customFetch,
+  ResponseBodyError,
+  type ServerMetadata,
+} from 'openid-client';
+import type { Clock } from '../../../kernel/clock.js';
+import { Opaque } from '../../../kernel/secret.js';
+import type { Timers } from '../../../kernel/timers.js';
+import type { Settings } from '../../../platform/settings.js';
+import { type FlowSecrets, IdentityProvider, type Vouched } from '../domain/identity-provider.js';
+import type { SignInFailure } from '../domain/sign-in-failure.js';
+import { LastGood } from './last-good.js';
+import { ProviderTokens } from './provider-tokens.js';
+import { ProviderTransport, ProviderUnavailable } from './provider-transport.js';
+
+const HOUR = 3_600_000;
+/** In milliseconds; the last good document serves for as long as there is no other. */
+const DISCOVERY = { fresh: HOUR, stale: Infinity, pause: 10_000 };
+
+/** Seconds. The library judges times by this machine's clock, and late: ProviderTokens judges them by the one that is handed in. */
+const ANY_TIME = 3_000_000_000;
+
+/** The path of the route that people are sent back to. */
+export const CALLBACK_PATH = '/api/auth/oidc/callback';
+
+/** OpenID Connect Core's authorization code flow with PKCE, and nothing asked for before it is needed. */
+@Opaque
+export class OpenidProvider extends IdentityProvider {
+  private readonly transport: ProviderTransport;
+  private readonly discovery: LastGood<Configuration>;
+  private readonly tokens: ProviderTokens;
+  private readonly redirectUri: string;
+
+  constructor(
+    private readonly settings: NonNullable<Settings['oidc']>,
+    timers: Timers,
+    clock: Clock,
+  ) {
+    super();
+    this.transport = new ProviderTransport(settings.caFile);
+    this.discovery = new LastGood(() => this.discover(), DISCOVERY, timers);
+    this.tokens = new ProviderTokens(settings.issuer, () => this.keySet(), timers, clock);
+    this.redirectUri = settings.publicUrl + CALLBACK_PATH;
+  }
+
+  override async authorizationUrl(state: string, { nonce, verifier }: FlowSecrets): Promise<string | null> {
+    const configuration = await this.discovery.get().catch((error: unknown) => {
+      if (error instanceof ProviderUnavailable) return null;
+      throw error;
+    });
+    if (configuration === null) return null;
+    return buildAuthorizationUrl(configuration, {
+      redirect_uri: this.redirectUri,
+      scope: this.settings.scopes.join(' '),
+      state,
+      nonce,
+      code_challenge: await calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+    }).href;
+  }
+
+  override async redeem(answer: URLSearchParams, state: string, { nonce, verifier }: FlowSecrets): Promise<Vouched> {
+    try {
+      const configuration = await this.discovery.get();
+      if (!this.isOfIssuer(answer, configuration)) return failed('wrong_issuer', 'iss');
+      // From the settings, never from the Host header: the provider compares it.
+      const address = new URL(`${this.redirectUri}?${answer.toString()}`);
+      const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, idTokenExpected: true };
+      const { id_token } = await authorizationCodeGrant(configuration, address, checks);
+      // The library trusts the connection, and looks at no signature.
+      const verified = await this.tokens.verify(id_token ?? '', this.settings.clientId);
+      if (verified.kind === 'verified') return { kind: 'vouched', claims: verified.claims };
+      return failed(verified.kind === 'untimely' ? 'clocks_differ' : 'answer_invalid', verified.reason);
+    } catch (error) {
+      return failureOf(error);
+    }
+  }
+
+  override isReachable(): boolean | null {
+    return this.transport.isReachable();
+  }
+
+  override async probe(): Promise<void> {
+    await this.discovery.renewed().catch(() => undefined);
+  }
+
+  override close(): void {
+    this.transport.close();
+  }
+
+  /** RFC 9207: an answer of another provider must not be redeemed at this one. */
+  private isOfIssuer(answer: URLSearchParams, configuration: Configuration): boolean {
+    const named = answer.getAll('iss');
+    const isPromised = configuration.serverMetadata().authorization_response_iss_parameter_supported === true;
+    return named.every((issuer) => issuer === this.settings.issuer) && (named.length === 1 || !isPromised);
+  }
+
+  private async discover(): Promise<Configuration> {
+    const { discoveryUrl, issuer, clientId, clientSecret } = this.settings;
+    const document = await this.transport.document(discoveryUrl);
+    // http is for loopback, outside production: the settings refuse it elsewhere.
+    const isInsecure = new URL(discoveryUrl).protocol === 'http:';
+    const isEndpoint = (url: unknown): boolean =>
+      typeof url === 'string' && URL.canParse(url) && (isInsecure || new URL(url).protocol === 'https:');
+    if (document['issuer'] !== issuer) throw new ProviderUnavailable('another issuer in the discovery document');
+    if (!['authorization_endpoint', 'token_endpoint', 'jwks_uri'].every((name) => isEndpoint(document[name]))) {
+      throw new ProviderUnavailable('an incomplete discovery document');
+    }
+    const configuration = new Configuration(document as unknown as ServerMetadata, clientId, {
+      client_secret: clientSecret.reveal(),
+      [clockTolerance]: ANY_TIME,
+    });
+    configuration[customFetch] = this.transport.fetch;
+    // eslint-disable-next-line @typescript-eslint/no-deprecated -- marked so to stand out
+    if (isInsecure) allowInsecureRequests(configuration);
+    return configuration;
+  }
+
+  private async keySet(): Promise<Readonly<Record<string, unknown>>> {
+    const { jwks_uri } = (await this.discovery.get()).serverMetadata();
+    return this.transport.document(jwks_uri ?? '');
+  }
+}
+
+function failed(code: SignInFailure, reason: string): Vouched {
+  return { kind: 'failed', code, reason };
+}
+
+/** Words of the libraries and codes of RFC 6749; never the provider's prose. */
+function failureOf(error: unknown): Vouched {
+  if (error instanceof AuthorizationResponseError) {
+    const isCancelled = error.error === 'access_denied';
+    return failed(isCancelled ? 'sign_in_cancelled' : 'provider_refused', plain(error.error));
+  }
+  if (error instanceof ResponseBodyError) return failed('provider_refused', plain(error.error));
+  const unavailable = causeOf(error);
+  if (unavailable !== null) return failed('provider_unavailable', unavailable.message);
+  if (error instanceof ClientError) return failed('answer_invalid', error.code ?? 'unknown');
+  throw error;
+}
+
+function plain(code: string): string {
+  return /^\w{1,64}$/.test(code) ? code : 'unknown';
+}
+
+function causeOf(error: unknown): ProviderUnavailable | null {
+  if (error instanceof ProviderUnavailable) return error;
+  return error instanceof Error && error.cause !== undefined ? causeOf(error.cause) : null;
+}

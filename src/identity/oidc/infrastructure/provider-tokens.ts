@@ -1,0 +1,68 @@
+import { createLocalJWKSet, errors, type JSONWebKeySet, jwtVerify, type JWTHeaderParameters } from 'jose';
+import type { Clock } from '../../../kernel/clock.js';
+import type { Timers } from '../../../kernel/timers.js';
+import type { Claims } from '../domain/identity-provider.js';
+import { LastGood } from './last-good.js';
+
+/** Signatures by a key that the provider alone has. */
+const ALGORITHMS = [
+  ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
+  ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
+];
+
+/**
+ * In seconds. A token is of the last ten minutes (Microsoft Entra dates its own five minutes back), and clocks may differ by one.
+ * Without maxTokenAge a token of next year would pass.
+ */
+const TIMES = { maxTokenAge: 600, clockTolerance: 60, requiredClaims: ['iat', 'exp'] };
+
+const MINUTE = 60_000;
+const LIFETIME = { fresh: 10 * MINUTE, stale: 24 * 60 * MINUTE, pause: 10_000 };
+
+/** `untimely`: expired, too old, or of the future. */
+export type Verified =
+  { kind: 'verified'; claims: Claims; header: JWTHeaderParameters } | { kind: 'refused' | 'untimely'; reason: string };
+
+/** Judges tokens by the keys that the provider publishes. */
+export class ProviderTokens {
+  private readonly keys: LastGood<ReturnType<typeof createLocalJWKSet>>;
+
+  /** @param fetch the provider's key set (RFC 7517) */
+  constructor(
+    private readonly issuer: string,
+    fetch: () => Promise<Readonly<Record<string, unknown>>>,
+    timers: Timers,
+    private readonly clock: Clock,
+  ) {
+    // createLocalJWKSet checks the form.
+    const read = async () => createLocalJWKSet((await fetch()) as unknown as JSONWebKeySet);
+    this.keys = new LastGood(read, LIFETIME, timers);
+  }
+
+  /** Signature, issuer, audience and times of a token that came from the provider itself. @throws ProviderUnavailable where no keys are known */
+  async verify(token: string, audience: string): Promise<Verified> {
+    const verify = async (keys: Awaited<ReturnType<typeof this.keys.get>>): Promise<Verified> => {
+      const expected = { algorithms: ALGORITHMS, issuer: this.issuer, audience, currentDate: this.clock.now() };
+      const { payload, protectedHeader } = await jwtVerify(token, keys, { ...expected, ...TIMES });
+      return { kind: 'verified', claims: payload, header: protectedHeader };
+    };
+    const known = await this.keys.get();
+    try {
+      return await verify(known).catch(async (error: unknown) => {
+        // The provider gave it a moment ago, so its key is newer than those: worth a wait of some seconds.
+        if (error instanceof errors.JWKSNoMatchingKey) return verify(await this.keys.newer());
+        throw error;
+      });
+    } catch (error) {
+      if (!(error instanceof errors.JOSEError)) throw error;
+      return refusal(error);
+    }
+  }
+}
+
+function refusal(error: errors.JOSEError): Verified {
+  if (error instanceof errors.JWTExpired) return { kind: 'untimely', reason: `${error.code} ${error.claim}` };
+  if (!(error instanceof errors.JWTClaimValidationFailed)) return { kind: 'refused', reason: error.code };
+  const isTime = error.reason === 'check_failed' && ['iat', 'nbf'].includes(error.claim);
+  return { kind: isTime ? 'untimely' : 'refused', reason: `${error.code} ${error.claim}` };
+}

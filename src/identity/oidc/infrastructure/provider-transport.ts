@@ -1,0 +1,85 @@
+import { NamedError } from '../../../kernel/named-error.js';
+import { Opaque } from '../../../kernel/secret.js';
+import { AxiosExchange, type Reply } from '../../../platform/infrastructure/axios-exchange.js';
+
+/** The provider gave no answer that could be used. The message is a short code. */
+export class ProviderUnavailable extends NamedError {}
+
+/** Milliseconds for a whole answer, for which somebody waits. */
+const DEADLINE = 5_000;
+const LARGEST_ANSWER = 256 * 1024;
+
+/** The options with which openid-client calls its `customFetch`. */
+interface FetchOptions {
+  method: string;
+  headers: Record<string, string>;
+  body?: unknown;
+}
+
+/** Requests to the provider: few bytes, soon, and from there alone: a redirect is an answer like any other. */
+@Opaque
+export class ProviderTransport {
+  private readonly exchange: AxiosExchange;
+  private reachable: boolean | null = null;
+
+  constructor(caFile: string | null) {
+    this.exchange = new AxiosExchange(LARGEST_ANSWER, { caFile });
+  }
+
+  /** In the form of `fetch`, for libraries. @throws ProviderUnavailable */
+  readonly fetch = async (url: string, { method, headers, body }: FetchOptions): Promise<Response> => {
+    const text = body instanceof URLSearchParams ? body.toString() : typeof body === 'string' ? body : null;
+    const reply = await this.ask({
+      method: method === 'POST' ? 'POST' : 'GET',
+      url,
+      headers: { ...headers },
+      ...(text !== null && { body: text }),
+    });
+    // A Response takes no other statuses, and no body with some of them.
+    if (reply.status < 200 || [204, 205, 304].includes(reply.status)) throw this.failure(`status ${reply.status}`);
+    return new Response(new Uint8Array(reply.body), { status: reply.status, headers: { ...reply.headers } });
+  };
+
+  /** A document by GET. @throws ProviderUnavailable for anything but a JSON object with status 200 */
+  async document(url: string): Promise<Readonly<Record<string, unknown>>> {
+    const { status, body } = await this.ask({ method: 'GET', url, headers: { Accept: 'application/json' } });
+    if (status !== 200) throw this.failure(`status ${status}`);
+    try {
+      const document: unknown = JSON.parse(body.toString());
+      if (typeof document === 'object' && document !== null && !Array.isArray(document)) return { ...document };
+    } catch {
+      // No JSON.
+    }
+    throw this.failure('no JSON');
+  }
+
+  /** Whether the last request was answered as it should; null: there was none. */
+  isReachable(): boolean | null {
+    return this.reachable;
+  }
+
+  close(): void {
+    this.exchange.close();
+  }
+
+  private async ask(question: {
+    method: 'GET' | 'POST';
+    url: string;
+    headers: Record<string, string>;
+    body?: string;
+  }): Promise<Reply> {
+    try {
+      const reply = await this.exchange.ask({ ...question, timeout: DEADLINE });
+      if (reply.status >= 500) throw new ProviderUnavailable(`status ${reply.status}`);
+      this.reachable = true;
+      return reply;
+    } catch (error) {
+      throw this.failure(error instanceof Error ? error.message : 'unknown');
+    }
+  }
+
+  private failure(code: string): ProviderUnavailable {
+    this.reachable = false;
+    return new ProviderUnavailable(code);
+  }
+}

@@ -1,0 +1,50 @@
+import { createHash } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { SessionsService } from '../../auth/sessions.service.js';
+import type { TokenPair } from '../../auth/tokens.service.js';
+import { Clock } from '../../kernel/clock.js';
+import type { Client } from '../../platform/access.js';
+import { UsersService } from '../../users/users.service.js';
+import { OidcStore, type SignInCode } from './domain/oidc-store.js';
+import { OidcMetrics } from './oidc.metrics.js';
+import { OidcSettings } from './oidc-settings.js';
+import { digestOf } from './oidc-sign-in.service.js';
+
+/** `reason` is for the log alone: all three look the same to who guesses. */
+export type Redemption =
+  | { kind: 'signed-in'; tokens: TokenPair }
+  | { kind: 'invalid'; reason: 'unknown' | 'expired' | 'verifier' }
+  | { kind: 'deactivated' };
+
+const HOUR_MS = 3_600_000;
+
+/** Gives web clients tokens for the codes that people bring back to them. */
+@Injectable()
+export class OidcCodesService {
+  constructor(
+    private readonly settings: OidcSettings,
+    private readonly store: OidcStore,
+    private readonly users: UsersService,
+    private readonly sessions: SessionsService,
+    private readonly clock: Clock,
+    private readonly metrics: OidcMetrics,
+  ) {}
+
+  /** Once: a code that is shown with another verifier is gone, too. */
+  async redeem(code: string, verifier: string, client: Client): Promise<Redemption> {
+    const { sessionHours } = this.settings.given;
+    const taken = await this.store.takeCode(digestOf(code));
+    if (taken === null) return { kind: 'invalid', reason: 'unknown' };
+    if (taken.expiresAt <= this.clock.now()) return { kind: 'invalid', reason: 'expired' };
+    if (!isVerifierOf(taken, verifier)) return { kind: 'invalid', reason: 'verifier' };
+    const account = await this.users.find(taken.userId);
+    const tokens = account === null ? null : await this.sessions.openVouched(account, sessionHours * HOUR_MS, client);
+    if (tokens === null) return { kind: 'deactivated' };
+    this.metrics.signedIn();
+    return { kind: 'signed-in', tokens };
+  }
+}
+
+function isVerifierOf({ challenge }: SignInCode, verifier: string): boolean {
+  return createHash('sha256').update(verifier).digest('base64url') === challenge;
+}

@@ -1,0 +1,93 @@
+import { Body, Controller, Get, HttpCode, Post, Query, Req, Res } from '@nestjs/common';
+import { ApiFoundResponse, ApiOkResponse, ApiResponse, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { TokenResponse, toTokenResponse } from '../../auth/token.response.js';
+import { Refused } from '../../kernel/errors.js';
+import { type Client, CurrentClient, Public } from '../../platform/access.js';
+import { ApiRoute } from '../../platform/openapi.js';
+import { cookiesOf } from './domain/cookies.js';
+import { returnProblem } from './domain/return-address.js';
+import { OidcCodesService } from './oidc-codes.service.js';
+import { OidcSettings } from './oidc-settings.js';
+import { type Onward, OidcSignInService } from './oidc-sign-in.service.js';
+import { CodeDto, ProviderResponse, StartQuery } from './oidc.dto.js';
+
+const START_PATH = '/api/auth/oidc/start';
+
+@ApiTags('auth')
+@Public()
+@Controller('api/auth/oidc')
+export class OidcController {
+  constructor(
+    private readonly settings: OidcSettings,
+    private readonly signIn: OidcSignInService,
+    private readonly codes: OidcCodesService,
+  ) {}
+
+  @ApiRoute('getIdentityProvider', 'The identity provider at which people sign in')
+  @Get()
+  @ApiOkResponse({ type: ProviderResponse })
+  provider(): ProviderResponse {
+    if (!this.settings.isOn) return { enabled: false, name: null, start_url: null, password_sign_in: true };
+    const { issuer, publicUrl } = this.settings.given;
+    return { enabled: true, name: new URL(issuer).host, start_url: publicUrl + START_PATH, password_sign_in: true };
+  }
+
+  @ApiRoute('startSignIn', 'Go to the identity provider (a page of a browser goes there)', 'not_found')
+  @Get('start')
+  @HttpCode(302)
+  @ApiFoundResponse({ description: 'To the provider; or back at once with error= and request_id=.' })
+  async start(
+    @Query() { return_to, code_challenge }: StartQuery,
+    @Req() { headers }: FastifyRequest,
+    @CurrentClient() client: Client,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<void> {
+    const problem = returnProblem(return_to, this.settings.given.returnOrigins);
+    if (problem !== null) {
+      throw new Refused('validation_failed', { errors: [{ field: 'return_to', message: problem }] });
+    }
+    const cookies = cookiesOf(headers.cookie);
+    goOn(reply, await this.signIn.begin({ returnTo: return_to, challenge: code_challenge }, cookies, client));
+  }
+
+  @ApiRoute('finishSignIn', 'Come back from the identity provider', 'not_found')
+  @Get('callback')
+  @HttpCode(303)
+  @ApiResponse({ status: 303, description: 'To return_to, with code=, or with error= and request_id=.' })
+  async callback(
+    @Req() { headers, url }: FastifyRequest,
+    @CurrentClient() client: Client,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<void> {
+    this.settings.demand();
+    const answer = new URL(url, 'http://localhost').searchParams;
+    goOn(reply, await this.signIn.finish(answer, cookiesOf(headers.cookie), client));
+  }
+
+  @ApiRoute(
+    'redeemSignInCode',
+    'Tokens for a code that somebody brought back',
+    'not_found',
+    'code_invalid',
+    'account_deactivated',
+  )
+  @Post('tokens')
+  @HttpCode(200)
+  @ApiOkResponse({ type: TokenResponse })
+  async tokens(@Body() { code, code_verifier }: CodeDto, @CurrentClient() client: Client): Promise<TokenResponse> {
+    const redemption = await this.codes.redeem(code, code_verifier, client);
+    switch (redemption.kind) {
+      case 'signed-in':
+        return toTokenResponse(redemption.tokens);
+      case 'invalid':
+        throw new Refused('code_invalid', { reason: redemption.reason });
+      case 'deactivated':
+        throw new Refused('account_deactivated');
+    }
+  }
+}
+
+function goOn(reply: FastifyReply, { location, cookies }: Onward): void {
+  void reply.header('Location', location).header('Set-Cookie', cookies);
+}

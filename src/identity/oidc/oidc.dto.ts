@@ -1,0 +1,45 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { NULLABLE_TEXT } from '../../platform/api-fields.js';
+import { anyText, TextRule } from '../../platform/validation.js';
+import { challengeProblem } from './domain/return-address.js';
+
+export class StartQuery {
+  @ApiProperty({
+    format: 'uri',
+    maxLength: 1000,
+    description: 'An address at one of the origins of AUTH_OIDC_RETURN_ORIGINS, without a fragment.',
+  })
+  @TextRule(anyText)
+  return_to!: string;
+
+  @ApiProperty({
+    pattern: '^[A-Za-z0-9_-]{43}$',
+    description: "The web client's own challenge: the SHA-256 of its verifier in base64url (RFC 7636, S256).",
+  })
+  @TextRule(challengeProblem)
+  code_challenge!: string;
+}
+
+export class CodeDto {
+  @ApiProperty({ description: 'Out of the address that people came back to: for 60 seconds, once.' })
+  @TextRule(anyText)
+  code!: string;
+
+  @ApiProperty({ minLength: 43, maxLength: 128, pattern: '^[A-Za-z0-9._~-]+$', description: 'RFC 7636 section 4.1.' })
+  @TextRule((text) => (/^[\w.~-]{43,128}$/.test(text) ? null : 'must be a verifier of 43 to 128 characters (RFC 7636)'))
+  code_verifier!: string;
+}
+
+/** What a page for signing in shows. */
+export class ProviderResponse {
+  @ApiProperty() enabled!: boolean;
+  @ApiProperty({
+    ...NULLABLE_TEXT,
+    example: 'sso.example.org',
+    description: 'Host of the provider. Null: there is none.',
+  })
+  name!: string | null;
+  @ApiProperty({ ...NULLABLE_TEXT, description: 'Where people are sent, with return_to and code_challenge.' })
+  start_url!: string | null;
+  @ApiProperty({ description: 'Whether people sign in here with a password, too.' }) password_sign_in!: boolean;
+}

@@ -1,0 +1,43 @@
+import { Module } from '@nestjs/common';
+import { AuditModule } from '../../audit/audit.module.js';
+import { AuthModule } from '../../auth/auth.module.js';
+import { Clock } from '../../kernel/clock.js';
+import { Timers } from '../../kernel/timers.js';
+import { Settings } from '../../platform/settings.js';
+import { UsersModule } from '../../users/users.module.js';
+import { IdentityProvider } from './domain/identity-provider.js';
+import { OidcStore } from './domain/oidc-store.js';
+import { OpenidProvider } from './infrastructure/openid-provider.js';
+import { PostgresOidcStore } from './infrastructure/postgres-oidc-store.js';
+import { ProviderWatchService } from './provider-watch.service.js';
+import { OidcCodesService } from './oidc-codes.service.js';
+import { OidcSettings } from './oidc-settings.js';
+import { OidcSignInService } from './oidc-sign-in.service.js';
+import { OidcController } from './oidc.controller.js';
+import { OidcMetrics } from './oidc.metrics.js';
+import { PeopleService } from './people.service.js';
+import { SealService } from './seal.service.js';
+
+/** People who sign in at the company's identity provider (OpenID Connect). */
+@Module({
+  imports: [AuditModule, UsersModule, AuthModule],
+  controllers: [OidcController],
+  providers: [
+    OidcSettings,
+    OidcSignInService,
+    OidcCodesService,
+    PeopleService,
+    SealService,
+    OidcMetrics,
+    ProviderWatchService,
+    { provide: OidcStore, useClass: PostgresOidcStore },
+    {
+      provide: IdentityProvider,
+      // Without a provider no route reaches it.
+      useFactory: (settings: Settings, timers: Timers, clock: Clock) =>
+        settings.oidc === null ? null : new OpenidProvider(settings.oidc, timers, clock),
+      inject: [Settings, Timers, Clock],
+    },
+  ],
+})
+export class OidcModule {}
