@@ -1,4 +1,5 @@
 import { SystemClock } from '../../src/kernel/clock.js';
+import type { Timers } from '../../src/kernel/timers.js';
 import { sessionFor } from '../../src/query-engine/domain/engine-session.js';
 import type { RequestLimits, StatementAnswer } from '../../src/query-engine/domain/statement-client.js';
 import {
@@ -36,7 +37,7 @@ export class StatementClientUnderTest {
     await this.engine.close();
   }
 
-  client(given: Partial<TrinoAddress> = {}): TrinoStatementClient {
+  client(given: Partial<TrinoAddress> = {}, timers: Timers = this.timers): TrinoStatementClient {
     const address: TrinoAddress = {
       origin: this.origin,
       caFile: null,
@@ -47,7 +48,7 @@ export class StatementClientUnderTest {
       largestPage: 2 ** 25,
       ...given,
     };
-    const made = new TrinoStatementClient(address, this.tokens, this.timers, FIXED_RANDOM, new SystemClock(), this.log);
+    const made = new TrinoStatementClient(address, this.tokens, timers, FIXED_RANDOM, new SystemClock(), this.log);
     this.open.push(made);
     return made;
   }

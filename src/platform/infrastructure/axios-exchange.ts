@@ -6,6 +6,7 @@ import axios, { type AxiosInstance } from 'axios';
 import { NamedError } from '../../kernel/named-error.js';
 import { Opaque } from '../../kernel/secret.js';
 import { USER_AGENT } from '../version.js';
+import { JoinedChunks } from './joined-chunks.js';
 
 export interface Question {
   method: 'GET' | 'POST' | 'PATCH' | 'HEAD' | 'DELETE';
@@ -37,6 +38,9 @@ export class UnreadableAuthorities extends LostConnection {}
 
 /** An answer beyond the limit. */
 export class OversizedReply extends NamedError {}
+
+/** Its headers are beyond Node's limit (`--max-http-header-size`). */
+export class OversizedHeaders extends OversizedReply {}
 
 interface ConnectionOptions {
   maxSockets?: number;
@@ -114,15 +118,14 @@ export class AxiosExchange {
 
   /** Reads a body into memory up to the limit, whatever its Content-Length. */
   private async read(stream: Readable, onBytes: Question['onBytes']): Promise<Buffer> {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
+    const chunks = new JoinedChunks();
     for await (const chunk of stream as AsyncIterable<Buffer>) {
-      bytes += chunk.length;
+      const bytes = chunks.length + chunk.length;
       if (bytes > this.largestReply) throw new OversizedReply('larger than the limit');
       onBytes?.(bytes);
-      chunks.push(chunk);
+      chunks.add(chunk);
     }
-    return Buffer.concat(chunks, bytes);
+    return chunks.whole();
   }
 
   /** Whoever replaces the file expects the new authorities to count from the next request on. */
@@ -172,5 +175,6 @@ function translated(error: unknown, timedOut: boolean): Error {
   if (timedOut) return new LateAnswer('no answer in time');
   if (error instanceof OversizedReply || error instanceof UnreadableAuthorities) return error;
   const code = error instanceof Error && 'code' in error ? error.code : null;
+  if (code === 'HPE_HEADER_OVERFLOW') return new OversizedHeaders('headers larger than the limit');
   return new LostConnection(typeof code === 'string' ? code : 'unknown');
 }

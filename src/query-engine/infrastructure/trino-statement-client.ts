@@ -2,6 +2,7 @@ import type { Clock } from '../../kernel/clock.js';
 import {
   AxiosExchange,
   LostConnection,
+  OversizedHeaders,
   OversizedReply,
   type Reply,
 } from '../../platform/infrastructure/axios-exchange.js';
@@ -166,6 +167,7 @@ export class TrinoStatementClient extends StatementClient {
       return { kind: 'reply', reply };
     } catch (error) {
       if (error instanceof LostConnection) return { kind: 'lost', reason: error.message };
+      if (error instanceof OversizedHeaders) throw new EngineFault('protocol', error.message);
       if (error instanceof OversizedReply) throw new EngineFault('too-large', 'larger than QUERY_MAX_PAGE_BYTES');
       throw error;
     }
