@@ -19,12 +19,19 @@ export class FakeTimers extends Timers {
     this.waits.push(milliseconds);
     return new Promise((wake, reject) => {
       signal?.throwIfAborted();
-      const sleeper = { until: this.instant + milliseconds, wake };
-      this.sleepers.push(sleeper);
-      signal?.addEventListener('abort', () => {
+      const sleeper = {
+        until: this.instant + milliseconds,
+        wake: () => {
+          signal?.removeEventListener('abort', leave);
+          wake();
+        },
+      };
+      const leave = (): void => {
         this.sleepers.splice(this.sleepers.indexOf(sleeper), 1);
-        reject(signal.reason instanceof Error ? signal.reason : new Error('aborted'));
-      });
+        reject(signal?.reason instanceof Error ? signal.reason : new Error('aborted'));
+      };
+      this.sleepers.push(sleeper);
+      signal?.addEventListener('abort', leave, { once: true });
       for (const arrival of this.arrivals.splice(0)) arrival();
     });
   }
