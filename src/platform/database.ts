@@ -93,7 +93,9 @@ export class PooledClient extends Client {
         const result: unknown = Reflect.apply(target, self, parameters);
         if (result instanceof Promise) {
           result.catch((error: unknown) => {
-            if (error instanceof Error && error.message === READ_TIMEOUT) this.connection.stream.destroy();
+            if (!(error instanceof Error) || error.message !== READ_TIMEOUT) return;
+            void this.end(); // from now on the pool takes it for closed, and gives it to nobody
+            this.connection.stream.destroy();
           });
         }
         return result;

@@ -1,3 +1,4 @@
+import { Pool } from 'pg';
 import { PooledClient, postgresConnection } from '../../src/platform/database.js';
 import { asSuperuser, freshDatabase, type TestDatabase } from '../support/database/database.js';
 import { inFastMotion } from '../support/fakes/fast-motion.js';
@@ -38,5 +39,16 @@ describe('a connection to a database', () => {
     const answer = await inFastMotion(() => client.query('SELECT pg_sleep(0.5)'));
 
     expect(answer.rowCount).toBe(1);
+  });
+
+  it('whose statement took too long is never given to the next who asks the pool', async () => {
+    const pool = new Pool({ ...postgresConnection(proxy.url), max: 1, query_timeout: 200, Client: PooledClient });
+    const late = await pool.connect();
+    const next = pool.query('SELECT 1');
+    await expect(late.query('SELECT pg_sleep(60)')).rejects.toThrow('Query read timeout');
+    late.release(); // without the error, as TypeORM does
+
+    expect((await next).rowCount).toBe(1);
+    await pool.end();
   });
 });
