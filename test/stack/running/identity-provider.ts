@@ -4,13 +4,14 @@ import { join } from 'node:path';
 import type { Parts } from '../parts/install.js';
 import { freePort } from './free-port.js';
 import type { Processes } from './processes.js';
+import { peopleImport } from './people-realm.js';
 import { realmImport, type Realm, type ServiceClient } from './realm.js';
 import { until } from './until.js';
 
 const START_DEADLINE = 300_000;
 
 /**
- * Starts Keycloak with the realm and an empty database in memory.
+ * Starts Keycloak with both realms and an empty database in memory.
  * @returns the issuer's URL. All clients must use this URL: the provider puts the requested host into its tokens.
  */
 export async function startIdentityProvider(processes: Processes, parts: Parts, realm: Realm): Promise<string> {
@@ -43,7 +44,9 @@ async function layOut(home: string, installed: string, realm: Realm): Promise<vo
   await cp(join(installed, 'bin', 'kc.sh'), join(home, 'bin', 'kc.sh'));
   await cp(join(installed, 'conf'), join(home, 'conf'), { recursive: true });
   for (const folder of ['lib', 'themes']) await symlink(join(installed, folder), join(home, folder));
-  await writeFile(join(home, 'data', 'import', 'realm.json'), JSON.stringify(realmImport(realm)), { mode: 0o600 });
+  for (const [name, content] of Object.entries({ realm: realmImport(realm), people: peopleImport(realm.people) })) {
+    await writeFile(join(home, 'data', 'import', `${name}.json`), JSON.stringify(content), { mode: 0o600 });
+  }
 }
 
 /** A service-account token, by the client-credentials grant. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { newPeopleRealm, type PeopleRealm } from './people-realm.js';
 
 export interface ServiceClient {
   id: string;
@@ -16,6 +17,8 @@ export interface Realm {
   shortLived: ServiceClient;
   /** Another tool of the same realm; its tokens have another audience than the engine. */
   otherTool: ServiceClient;
+  /** A realm beside it, of the people who sign in. */
+  people: PeopleRealm;
 }
 
 export function newRealm(): Realm {
@@ -25,6 +28,7 @@ export function newRealm(): Realm {
     grantline: client('grantline'),
     shortLived: client('grantline-short-lived'),
     otherTool: client('other-tool'),
+    people: newPeopleRealm(),
   };
 }
 

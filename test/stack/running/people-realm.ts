@@ -1,0 +1,56 @@
+import { randomUUID } from 'node:crypto';
+import type { ServiceClient } from './realm.js';
+
+/** The realm of the people who sign in, with secrets that live as long as one run. */
+export interface PeopleRealm {
+  name: string;
+  /** Where people sign in for the service. */
+  signIn: ServiceClient;
+  /** What changes the realm. */
+  administrator: ServiceClient;
+  /** Everybody's. */
+  password: string;
+}
+
+/** Where the service is, as the provider knows it. */
+export const PUBLIC_URL = 'http://127.0.0.1:3000';
+
+export function newPeopleRealm(): PeopleRealm {
+  const client = (id: string): ServiceClient => ({ id, secret: randomUUID() });
+  return { name: 'people', signIn: client('grantline'), administrator: client('operator'), password: randomUUID() };
+}
+
+/** The realm in the provider's own import format, with the client that docs/identity.md describes. */
+export function peopleImport({ name, signIn, administrator, password }: PeopleRealm): object {
+  const client = ({ id, secret }: ServiceClient): object => ({ clientId: id, secret, publicClient: false });
+  return {
+    realm: name,
+    enabled: true,
+    sslRequired: 'none',
+    groups: [{ name: 'analysts' }, { name: 'engineers' }],
+    clients: [
+      {
+        ...client(signIn),
+        standardFlowEnabled: true,
+        directAccessGrantsEnabled: false,
+        redirectUris: [`${PUBLIC_URL}/api/auth/oidc/callback`],
+        webOrigins: [],
+      },
+      { ...client(administrator), standardFlowEnabled: false, serviceAccountsEnabled: true },
+    ],
+    users: [
+      ...['erin', 'frank', 'grace'].map((username) => ({
+        username,
+        enabled: true,
+        ...{ email: `${username}@example.org`, emailVerified: true, firstName: username, lastName: 'Test' },
+        credentials: [{ type: 'password', value: password, temporary: false }],
+      })),
+      {
+        username: `service-account-${administrator.id}`,
+        enabled: true,
+        serviceAccountClientId: administrator.id,
+        clientRoles: { 'realm-management': ['realm-admin'] },
+      },
+    ],
+  };
+}

@@ -1,0 +1,153 @@
+import { TestClock } from '../support/fakes/test-clock.js';
+import { administrator } from '../support/service/administrator.js';
+import { type Answer, ApiClient, passwordOf, signIn, tokensOf } from '../support/service/api-client.js';
+import { OidcBrowser } from '../support/service/oidc-browser.js';
+import { startService, type TestService } from '../support/service/service.js';
+import { TcpProxy } from '../support/service/tcp-proxy.js';
+import { PUBLIC_URL } from './running/people-realm.js';
+import { KeycloakAdmin } from './sign-in/keycloak-admin.js';
+import { KeycloakPage } from './sign-in/keycloak-page.js';
+import { openStack } from './stack.js';
+
+const { issuer, realm } = openStack(process.env);
+const { people } = realm;
+
+/** The time of this machine, as the provider's tokens have it, and how far a spec is beyond it. */
+class AdvancedClock extends TestClock {
+  private seconds = 0;
+
+  override now(): Date {
+    return new Date(Date.now() + this.seconds * 1000);
+  }
+
+  override advance(seconds: number): void {
+    this.seconds += seconds;
+  }
+}
+
+describe('people who sign in at Keycloak', () => {
+  const clock = new AdvancedClock();
+  let provider: TcpProxy;
+  let keycloak: KeycloakAdmin;
+  let service: TestService;
+  let client: ApiClient;
+  let boss: ApiClient;
+
+  beforeAll(async () => {
+    provider = await TcpProxy.to(new URL(people.name, issuer).href);
+    keycloak = new KeycloakAdmin(provider.url, people);
+    const environment = {
+      AUTH_OIDC_ISSUER: provider.url,
+      AUTH_OIDC_CLIENT_ID: people.signIn.id,
+      AUTH_OIDC_CLIENT_SECRET: people.signIn.secret,
+      AUTH_OIDC_RETURN_ORIGINS: 'https://app.example.org',
+      PUBLIC_URL,
+    };
+    service = await startService(environment, { clock });
+    client = new ApiClient(service);
+    boss = await administrator(service);
+  });
+  afterAll(async () => {
+    await service.stop();
+    await provider.down();
+  });
+
+  /** From the web client to the provider, as far as the provider lets somebody go. */
+  const atProvider = async (username: string, browser: OidcBrowser, page = new KeycloakPage(people.password)) =>
+    page.signIn(await browser.start(), username);
+  /** And back to the web client. */
+  const back = async (username: string, browser: OidcBrowser) => {
+    const answer = await atProvider(username, browser);
+    if (typeof answer === 'string') throw new Error(answer);
+    return browser.finish(answer);
+  };
+  const redeem = (code: string | undefined, verifier: string): Promise<Answer> =>
+    client.post('/api/auth/oidc/tokens', { code, code_verifier: verifier });
+  const signedIn = async (username: string) => {
+    const browser = new OidcBrowser(service);
+    const { code } = await back(username, browser);
+    return tokensOf(await redeem(code, browser.verifier));
+  };
+  const me = async (token: string) => client.as(token).get('/api/auth/me');
+
+  it('get an account of their own, the same each time', async () => {
+    const { access_token, refresh_token } = await signedIn('erin');
+    const { body } = await me(access_token);
+    expect(body).toMatchObject({ username: 'erin', email: 'erin@example.org', role: 'user', is_active: true });
+    expect((await client.post('/api/auth/refresh', { refresh_token })).status).toBe(200);
+    expect((await me((await signedIn('erin')).access_token)).body?.['id']).toBe(body?.['id']);
+    expect((await boss.get('/api/admin/users?source=oidc')).body?.['items']).toHaveLength(1);
+  });
+
+  it('are asked for no password in a browser that is signed in already', async () => {
+    const page = new KeycloakPage(people.password);
+    for (const browser of [new OidcBrowser(service), new OidcBrowser(service)]) {
+      const answer = (await atProvider('erin', browser, page)) as URLSearchParams;
+      expect(Object.keys(await browser.finish(answer))).toEqual(['code']);
+    }
+  });
+
+  it('get tokens for a code once, in the client that began, within a minute', async () => {
+    const refusal = { status: 401, body: { code: 'code_invalid' } };
+    const browser = new OidcBrowser(service);
+    const { code } = await back('erin', browser);
+    expect((await redeem(code, browser.verifier)).status).toBe(200);
+    expect(await redeem(code, browser.verifier)).toMatchObject(refusal);
+    expect(await redeem((await back('erin', browser))['code'], 'x'.repeat(43))).toMatchObject(refusal);
+    const late = await back('erin', browser);
+    clock.advance(61);
+    expect(await redeem(late['code'], browser.verifier)).toMatchObject(refusal);
+    clock.advance(-61);
+  });
+
+  it('cannot use an answer twice, late, or in another browser', async () => {
+    const browser = new OidcBrowser(service);
+    const answer = (await atProvider('erin', browser)) as URLSearchParams;
+    const cookies = [...browser.cookies];
+    expect((await new OidcBrowser(service).finish(answer))['error']).toBe('other_browser');
+    expect(Object.keys(await browser.finish(answer))).toEqual(['code']);
+    for (const [name, value] of cookies) browser.cookies.set(name, value);
+    expect((await browser.finish(answer))['error']).toBe('sign_in_replayed');
+
+    const late = (await atProvider('erin', browser)) as URLSearchParams;
+    clock.advance(601);
+    expect((await browser.finish(late))['error']).toBe('sign_in_expired');
+    clock.advance(-601);
+  });
+
+  it('cannot bring a code of another sign-in: the provider refuses it', async () => {
+    const [browser, other] = [new OidcBrowser(service), new OidcBrowser(service)];
+    const answer = (await atProvider('erin', browser)) as URLSearchParams;
+    const stolen = (await atProvider('frank', other)) as URLSearchParams;
+    answer.set('code', stolen.get('code') ?? '');
+    expect((await browser.finish(answer))['error']).toBe('provider_refused');
+  });
+
+  it('who are disabled there are not sent back', async () => {
+    await keycloak.setEnabled('frank', false);
+    expect(await atProvider('frank', new OidcBrowser(service))).toMatch(/Account is disabled/);
+    await keycloak.setEnabled('frank', true);
+    expect((await me((await signedIn('frank')).access_token)).body).toMatchObject({ username: 'frank' });
+  });
+
+  it('sign in while the provider changes its key', async () => {
+    await signedIn('erin');
+    await keycloak.rotateKeys();
+    expect((await me((await signedIn('erin')).access_token)).status).toBe(200);
+  });
+
+  it('wait for the provider while it is down; passwords, sessions and tokens do not', async () => {
+    const { access_token, refresh_token } = await signedIn('erin');
+    const browser = new OidcBrowser(service);
+    const answer = (await atProvider('erin', browser)) as URLSearchParams;
+    await provider.down();
+    expect((await browser.finish(answer))['error']).toBe('provider_unavailable');
+    expect(await service.ready()).toMatchObject({ status: 200, body: { parts: { sign_in_provider: 'degraded' } } });
+    expect((await me(access_token)).status).toBe(200);
+    expect((await client.post('/api/auth/refresh', { refresh_token })).status).toBe(200);
+    expect((await signIn(client, 'admin', passwordOf('admin'))).access_token).toMatch(/./);
+    await provider.up();
+    expect((await me((await signedIn('erin')).access_token)).status).toBe(200);
+    expect(await service.ready()).toMatchObject({ body: { parts: { sign_in_provider: 'up' } } });
+  });
+});

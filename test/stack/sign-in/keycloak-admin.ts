@@ -1,0 +1,47 @@
+import type { PeopleRealm } from '../running/people-realm.js';
+import { serviceToken } from '../running/identity-provider.js';
+
+/** What an administrator of the realm does there. */
+export class KeycloakAdmin {
+  private readonly url: string;
+
+  constructor(
+    private readonly issuer: string,
+    private readonly realm: PeopleRealm,
+  ) {
+    this.url = issuer.replace('/realms/', '/admin/realms/');
+  }
+
+  async setEnabled(username: string, enabled: boolean): Promise<void> {
+    await this.send('PUT', `/users/${await this.userId(username)}`, { enabled });
+  }
+
+  /** A new key, which signs from now on; the former one stays in the key set. */
+  async rotateKeys(): Promise<void> {
+    const { id } = await this.send<{ id: string }>('GET', '');
+    await this.send('POST', '/components', {
+      ...{ name: 'next-key', providerId: 'rsa-generated', providerType: 'org.keycloak.keys.KeyProvider', parentId: id },
+      config: { priority: ['200'], enabled: ['true'], active: ['true'], algorithm: ['RS256'] },
+    });
+  }
+
+  private async userId(username: string): Promise<string> {
+    const [user] = await this.send<{ id: string }[]>('GET', `/users?exact=true&username=${username}`);
+    if (user === undefined) throw new Error(`nobody is called ${username}`);
+    return user.id;
+  }
+
+  private async send<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const answer = await fetch(this.url + path, {
+      method,
+      headers: {
+        Authorization: `Bearer ${await serviceToken(this.issuer, this.realm.administrator)}`,
+        'Content-Type': 'application/json',
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+    return (text === '' ? null : JSON.parse(text)) as T;
+  }
+}
