@@ -58,7 +58,7 @@ export class GroupsController {
     return toGroupResponse(await this.groups.find(id));
   }
 
-  @ApiRoute('changeGroup', 'Rename or describe a group', 'busy', 'name_taken')
+  @ApiRoute('changeGroup', 'Rename or describe a group', 'busy', 'name_taken', 'managed_elsewhere')
   @Patch(':id')
   @ApiOkResponse({ type: GroupResponse })
   async change(
@@ -83,7 +83,7 @@ export class GroupsController {
     return mapPage(await this.groups.members(id, page), toMemberResponse);
   }
 
-  @ApiRoute('addGroupMember', 'Add a member to a group', ...WRITE_REFUSALS)
+  @ApiRoute('addGroupMember', 'Add a member to a group', ...WRITE_REFUSALS, 'managed_elsewhere')
   @Put(':id/members/:member')
   @ApiParam(MEMBER_PARAMETER)
   @NoContent()
@@ -95,7 +95,7 @@ export class GroupsController {
     return this.groups.addMember(id, member, by);
   }
 
-  @ApiRoute('removeGroupMember', 'Remove a member from a group', 'busy')
+  @ApiRoute('removeGroupMember', 'Remove a member from a group', 'busy', 'managed_elsewhere')
   @Delete(':id/members/:member')
   @ApiParam(MEMBER_PARAMETER)
   @NoContent()

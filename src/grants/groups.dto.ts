@@ -4,7 +4,14 @@ import { INTEGER, MOMENT, NULLABLE_TEXT, PageResponse } from '../platform/api-fi
 import { PageQuery, SearchText } from '../platform/page.dto.js';
 import { absentOr, FieldRule, WITHOUT_NUL } from '../platform/validation.js';
 import { descriptionProblem } from './domain/description.js';
-import type { Group, GroupChange, GroupFilter, Member } from './domain/group.js';
+import {
+  type Group,
+  GROUP_SOURCES,
+  type GroupChange,
+  type GroupFilter,
+  type GroupSource,
+  type Member,
+} from './domain/group.js';
 import { MEMBER_TEXT, memberParameterProblem, parseMember } from './principal.dto.js';
 
 const NAME = {
@@ -49,6 +56,16 @@ export class GroupResponse {
   @ApiProperty(INTEGER) id!: number;
   @ApiProperty() name!: string;
   @ApiProperty(NULLABLE_TEXT) description!: string | null;
+  @ApiProperty({
+    enum: GROUP_SOURCES,
+    description:
+      'Who says how it is called and which members it has: administrators (local), or the identity provider alone.',
+  })
+  source!: GroupSource;
+
+  @ApiProperty({ ...NULLABLE_TEXT, description: "The identity provider's own id of it." })
+  external_id!: string | null;
+
   @ApiProperty(INTEGER) member_count!: number;
   @ApiProperty(MOMENT) created_at!: string;
 }
@@ -73,8 +90,10 @@ export function toGroupChange({ name, description }: GroupChangeDto): GroupChang
   return { ...(name === undefined ? {} : { name }), ...(description === undefined ? {} : { description }) };
 }
 
-export function toGroupResponse({ id, name, description, memberCount, createdAt }: Group): GroupResponse {
-  return { id, name, description, member_count: memberCount, created_at: createdAt.toISOString() };
+export function toGroupResponse(group: Group): GroupResponse {
+  const { id, name, description, source, externalId, memberCount, createdAt } = group;
+  const fields = { id, name, description, source, external_id: externalId };
+  return { ...fields, member_count: memberCount, created_at: createdAt.toISOString() };
 }
 
 export function toMemberResponse({ principal, isActive, addedAt }: Member): MemberResponse {

@@ -28,7 +28,10 @@ export class PrincipalRemovalService {
       await this.audit.recordAll(revokedEvents(await this.grants.revoke(ids, by.actor?.id ?? null, now), by));
     }
     const { items } = await this.groups.list({ text: null, member: user }, everyRow);
-    await this.groups.removeMembers(items.map(({ id }) => ({ groupId: id, member: user })));
+    await this.groups.removeMembers(
+      items.map(({ id }) => ({ groupId: id, member: user })),
+      now,
+    );
     await this.audit.recordAll(items.map((group) => groupEvent('member_removed', group, by, memberDetails(user))));
   }
 }

@@ -85,9 +85,10 @@ export class SnapshotFilesService {
     const snapshot = await this.snapshots.read();
     const reading = readAccessFile(value, snapshot);
     if (reading.kind === 'refused') return rollBack(reading);
-    const { file, places, remarks } = reading;
+    const { file, places } = reading;
     const recorded: DescribedSnapshot = { snapshot, descriptions: await this.files.descriptions() };
-    const wanted = changesBetween(recorded, file, prune);
+    const wanted = changesBetween(recorded, file, { prune, managed: await this.files.managedGroups() });
+    const remarks = [...reading.remarks, ...managedRemarks(wanted, places)];
     const ended = await this.endedGrants(wanted, file, places);
     const changes = {
       ...wanted,
@@ -190,6 +191,16 @@ function byName(principal: NamedPolicyPrincipal): object {
 
 function nodeByName({ as, ...node }: NamedNode): object {
   return { ...node, ...(as !== undefined && { as: byName(as) }) };
+}
+
+function managedRemarks({ managed }: SnapshotChanges, places: RowPlaces): SnapshotProblem[] {
+  return managed.map(({ before, after }) => {
+    const path = after === null ? 'groups' : `${places.groups.get(after.id) ?? ''}.members`;
+    return {
+      path,
+      message: `the identity provider decides who is in ${before?.name ?? ''}, which apply does not change`,
+    };
+  });
 }
 
 function maskProblems(

@@ -5,7 +5,7 @@ import { Clock } from '../kernel/clock.js';
 import { orderedPrivileges } from '../trino-rules/model/privilege.js';
 import { grantedEvents, groupEvent, memberDetails, policyEvent, revokedEvents } from './domain/audit-details.js';
 import { ANY_GRANT, type GrantFilter, GrantStore } from './domain/grant.js';
-import { GroupStore, type Membership } from './domain/group.js';
+import { GroupStore, localGroup, type Membership } from './domain/group.js';
 import { PolicyStore } from './domain/policy.js';
 import { RecordedIds } from './domain/recorded-ids.js';
 import type { DescribedSnapshot, SnapshotChanges } from './domain/snapshot-changes.js';
@@ -68,7 +68,7 @@ export class SnapshotWriter {
     const kept = groups.flatMap(({ after, ...change }) => (after === null ? [] : [{ after, ...change }]));
     const descriptionOf = (id: number): string | null => file.descriptions.groups.get(id) ?? null;
     const made = kept.flatMap(({ before, after: { id, name } }) =>
-      before === null ? [{ name, description: descriptionOf(id) }] : [],
+      before === null ? [localGroup(name, descriptionOf(id))] : [],
     );
     for (const chunk of chunks(made, 'groups written', report))
       for (const group of await this.groups.create(chunk, now)) ids.addGroup(group);
@@ -80,7 +80,7 @@ export class SnapshotWriter {
       const description = descriptionOf(after.id);
       if (before === null) events.push(groupEvent('group_created', group, by, { description }));
       else if (description !== (recorded.descriptions.groups.get(before.id) ?? null)) {
-        await this.groups.change(group.id, { description });
+        await this.groups.change(group.id, { description }, now);
         events.push(groupEvent('group_changed', group, by, { description }));
       }
       for (const [listed, members, event] of [
@@ -95,7 +95,7 @@ export class SnapshotWriter {
       if (addedMembers.length > 0) touched.groups.push(group.id);
     }
     for (const chunk of chunks(added, 'members added', report)) await this.groups.addMembers(chunk, now);
-    for (const chunk of chunks(removed, 'members removed', report)) await this.groups.removeMembers(chunk);
+    for (const chunk of chunks(removed, 'members removed', report)) await this.groups.removeMembers(chunk, now);
     await this.record(events, report);
   }
 
@@ -183,7 +183,7 @@ export class SnapshotWriter {
       );
     }
     const outcome = await this.groups.delete(id, this.clock.now());
-    if (outcome !== 'deleted') throw new Error(`the group ${name} is ${outcome} under its lock`);
+    if (outcome !== 'deleted') throw new Error(`the group ${name} cannot be deleted under its lock`);
     await this.audit.record(groupEvent('group_deleted', { id, name }, by, {}));
   }
 }

@@ -7,7 +7,7 @@ import { type Creation, holderText } from '../users/domain/account.js';
 import { UsersService } from '../users/users.service.js';
 import { AdmissionService } from './admission.service.js';
 import { AccessFileStore } from './domain/access-file-store.js';
-import { changesBetween, type DescribedSnapshot } from './domain/snapshot-changes.js';
+import { changesBetween, type DescribedSnapshot, type SnapshotChanges } from './domain/snapshot-changes.js';
 import { planOf, type PlanStep } from './domain/snapshot-plan.js';
 import {
   colonRemarks,
@@ -67,10 +67,17 @@ export class UserImportService {
 
       const recorded = { snapshot, descriptions: await this.files.descriptions() };
       const file = withMembers(recorded, list);
-      const changes = changesBetween(recorded, file, false);
+      const changes = changesBetween(recorded, file, {
+        prune: false,
+        managed: await this.files.managedGroups(),
+      });
       const groupSteps = planOf(changes, recorded, file);
       const plan = [...made.flatMap(userStep), ...groupSteps];
-      const remarks = [...colonRemarks(entries), ...made.flatMap(remarksOn)].sort(byLine);
+      const remarks = [
+        ...colonRemarks(entries),
+        ...changes.managed.map(managedRemark),
+        ...made.flatMap(remarksOn),
+      ].sort(byLine);
       if (plan.length === 0) return rollBack({ kind: 'no_change', plan, remarks, warnings: [] });
 
       await this.recordCreations(made, by, report);
@@ -160,6 +167,11 @@ function remarksOn({ name, email, line, creation }: Made): LineProblem[] {
     case 'name-taken':
       return [];
   }
+}
+
+function managedRemark({ before }: SnapshotChanges['managed'][number]): LineProblem {
+  const message = `the identity provider decides who is in ${JSON.stringify(before?.name)}: nobody joins it here`;
+  return { line: null, message };
 }
 
 function byLine(a: LineProblem, b: LineProblem): number {

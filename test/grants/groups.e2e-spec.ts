@@ -1,3 +1,4 @@
+import { DataSource } from 'typeorm';
 import { AuditService } from '../../src/audit/audit.service.js';
 import type { AuditEventName } from '../../src/audit/domain/audit-event.js';
 import { type Answer, signIn } from '../support/service/api-client.js';
@@ -32,6 +33,8 @@ describe('groups', () => {
       id: idOf(path),
       name: 'EU analysts',
       description: 'read Europe',
+      source: 'local',
+      external_id: null,
       member_count: 0,
       created_at: '2026-11-20T12:00:00.000Z',
     });
@@ -159,7 +162,10 @@ describe('groups', () => {
     const named = await create('named by a grant');
     const grant = { principal: { type: 'group', id: idOf(named) }, resource, privileges: ['SELECT'] };
     const { headers } = await admin.post('/api/admin/grants', grant);
-    expect((await admin.delete(named)).body).toMatchObject({ status: 409, code: 'group_in_use' });
+    expect((await admin.delete(named)).body).toMatchObject({
+      ...{ status: 409, code: 'group_in_use' },
+      detail: `Named by grant ${String(headers.get('location')?.split('/').at(-1))}: revoke or change them first.`,
+    });
     await admin.delete(headers.get('location') ?? '');
     expect((await admin.delete(named)).status).toBe(204);
     expect((await admin.post('/api/admin/grants', grant)).body).toMatchObject({
@@ -181,6 +187,36 @@ describe('groups', () => {
     await admin.delete(policy.headers.get('location') ?? '');
     expect((await admin.delete(excepted)).status).toBe(204);
   });
+
+  it.each(['oidc', 'scim'])(
+    'of the identity provider, by %s, have its name and members by it alone',
+    async (source) => {
+      const path = await create(`from ${source}`);
+      await admin.send('PUT', `${path}/members/${ids.alice}`);
+      await service.app.get(DataSource).query('UPDATE groups SET source = $2 WHERE id = $1', [idOf(path), source]);
+
+      const refused = { status: 409, code: 'managed_elsewhere' };
+      for (const [method, member] of [
+        ...[['PUT', ids.bob] as const, ['PUT', 'engine:bi'] as const],
+        ...[['DELETE', ids.alice] as const, ['DELETE', ids.bob] as const],
+      ]) {
+        expect((await admin.send(method, `${path}/members/${member}`)).body).toMatchObject(refused);
+      }
+      expect((await admin.patch(path, { name: 'ours' })).body).toMatchObject(refused);
+      expect((await admin.patch(path, { description: 'theirs' })).body).toMatchObject({
+        ...{ name: `from ${source}`, description: 'theirs', source, member_count: 1 },
+      });
+      const grant = {
+        principal: { type: 'group', id: idOf(path) },
+        resource: { catalog: source },
+        privileges: ['SELECT'],
+      };
+      const given = await admin.post('/api/admin/grants', grant);
+      expect(given.status).toBe(201);
+      await admin.delete(given.headers.get('location') ?? '');
+      expect((await admin.delete(path)).status).toBe(204);
+    },
+  );
 
   it('are not named by a grant that waited for their deletion', async () => {
     const path = await create('raced');

@@ -1,5 +1,6 @@
 import { DataSource } from 'typeorm';
 import { ANY_GRANT, type NewGrant } from '../../src/grants/domain/grant.js';
+import { localGroup } from '../../src/grants/domain/group.js';
 import { PostgresGrantStore } from '../../src/grants/infrastructure/postgres-grant-store.js';
 import { PostgresGroupStore } from '../../src/grants/infrastructure/postgres-group-store.js';
 import { DatabaseSession } from '../../src/platform/infrastructure/database-session.js';
@@ -25,7 +26,7 @@ describe('grants on nodes of every kind, in the tables,', () => {
     const session = new DatabaseSession(source);
     grants = new PostgresGrantStore(session);
     groups = new PostgresGroupStore(session);
-    const [made] = await groups.create([{ name: 'team', description: null }], NOW);
+    const [made] = await groups.create([localGroup('team', null)], NOW);
     team = made?.id ?? 0;
   });
   afterAll(async () => {
@@ -105,11 +106,11 @@ describe('grants on nodes of every kind, in the tables,', () => {
   });
 
   it('keep a group that one acts as', async () => {
-    const [other] = await groups.create([{ name: 'viewers', description: null }], NOW);
+    const [other] = await groups.create([localGroup('viewers', null)], NOW);
     const id = other?.id ?? 0;
     const [given] = await grants.grant([onNode({ as: { type: 'group', id } })], null, NOW);
 
-    expect(await groups.delete(id, NOW)).toBe('in-use');
+    expect(await groups.delete(id, NOW)).toMatchObject({ uses: [{ kind: 'grant' }] });
     await grants.revoke([given?.grant.id ?? 0], null, NOW);
     expect(await groups.delete(id, NOW)).toBe('deleted');
   });

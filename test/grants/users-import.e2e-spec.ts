@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DataSource } from 'typeorm';
 import { planLine, type PlanStep } from '../../src/grants/domain/snapshot-plan.js';
 import { ApiClient, registrant } from '../support/service/api-client.js';
 import { runGrantline } from '../support/service/grantline-process.js';
@@ -166,5 +167,23 @@ describe('a list of users', () => {
     expect(registered.filter(({ status }) => status !== 201 && status !== 409)).toEqual([]);
     const { groups } = await files.exported();
     expect(new Set(groups.find(({ name }) => name === 'many')?.members)).toEqual(new Set(names));
+  });
+
+  it('changes no group whose members the identity provider decides, and no snapshot file does', async () => {
+    const group = { name: 'by the provider', members: ['alice'] };
+    await files.apply({ version: 1, groups: [group] }, { prune: true });
+    const managed = `UPDATE groups SET source = 'scim' WHERE name = 'by the provider'`;
+    await files.service.app.get(DataSource).query(managed);
+
+    const message = 'the identity provider decides who is in';
+    expect(await lines('bob: by the provider')).toEqual([`# null: ${message} "by the provider": nobody joins it here`]);
+    const remark = (path: string) => ({ path, message: `${message} by the provider, which apply does not change` });
+    const described = { ...group, members: ['bob'], description: 'pushed' };
+    expect(await files.planned({ version: 1, groups: [described] }, { prune: true })).toMatchObject({
+      plan: [{ action: 'change', kind: 'group', row: { name: 'by the provider', description: 'pushed' } }],
+      remarks: [remark('groups[0].members')],
+    });
+    expect(await files.planned({ version: 1 }, { prune: true })).toMatchObject({ remarks: [remark('groups')] });
+    expect((await files.exported()).groups).toEqual([{ ...group, description: 'pushed' }]);
   });
 });

@@ -17,22 +17,46 @@ interface Pair<T> {
 /** An account by its name, or an engine principal. */
 export type FileMember = ExportedGroup['members'][number];
 
+type GroupChange = Pair<SnapshotGroup> & { addedMembers: FileMember[]; removedMembers: FileMember[] };
+
 /** Changes that bring recorded access to the state of a file. Ids in a row are those of the side that it comes from. */
 export interface SnapshotChanges {
-  groups: (Pair<SnapshotGroup> & { addedMembers: FileMember[]; removedMembers: FileMember[] })[];
+  groups: GroupChange[];
   grants: Pair<SnapshotGrant>[];
   policies: Pair<SnapshotPolicy>[];
+  /** Groups of the identity provider's that differ from the file; they stay as they are. */
+  managed: Pair<SnapshotGroup>[];
+}
+
+/** @param managed ids of recorded groups whose members the identity provider decides */
+export interface ChangeOptions {
+  prune: boolean;
+  managed: ReadonlySet<number>;
 }
 
 /**
  * The changes from recorded access to a file. Only with `prune` rows are removed that the file does not name. A policy
  * is changed in one step where it is the only one of its kind for its principal on its node, so that no access is open in between.
  */
-export function changesBetween(recorded: DescribedSnapshot, file: DescribedSnapshot, prune: boolean): SnapshotChanges {
+export function changesBetween(
+  recorded: DescribedSnapshot,
+  file: DescribedSnapshot,
+  options: ChangeOptions,
+): SnapshotChanges {
+  const { prune, managed } = options;
   const [before, after] = [keyed(recorded), keyed(file)];
   const kept = <T>(pairs: Pair<T>[]): Pair<T>[] => pairs.filter(({ after }) => prune || after !== null);
+  const groups = groupChanges(recorded, file, prune);
+  const isManaged = ({ before }: GroupChange): boolean => before !== null && managed.has(before.id);
   return {
-    groups: groupChanges(recorded, file, prune),
+    groups: groups.flatMap((change): GroupChange[] => {
+      if (!isManaged(change)) return [change];
+      return isDescribedAlike(recorded, file, change) ? [] : [{ ...change, addedMembers: [], removedMembers: [] }];
+    }),
+    managed: groups.filter((change) => {
+      const isKept = change.after === null;
+      return isManaged(change) && (isKept || change.addedMembers.length + change.removedMembers.length > 0);
+    }),
     grants: kept(pairs(before.grants, after.grants)),
     policies: kept(pairs(before.policies, after.policies)),
   };
@@ -61,7 +85,7 @@ function keyed({ snapshot, descriptions }: DescribedSnapshot) {
   };
 }
 
-function groupChanges(recorded: DescribedSnapshot, file: DescribedSnapshot, prune: boolean): SnapshotChanges['groups'] {
+function groupChanges(recorded: DescribedSnapshot, file: DescribedSnapshot, prune: boolean): GroupChange[] {
   const membersIn = ({ snapshot }: DescribedSnapshot) => {
     const rows = new RowExport(snapshot);
     return (group: SnapshotGroup | null) =>
@@ -75,10 +99,9 @@ function groupChanges(recorded: DescribedSnapshot, file: DescribedSnapshot, prun
     const [had, has] = [formerMembers(before), nextMembers(after)];
     const addedMembers = notIn(had, has);
     const removedMembers = prune ? notIn(has, had) : [];
-    const isSame =
-      before !== null && recorded.descriptions.groups.get(before.id) === file.descriptions.groups.get(after.id);
-    const isUnchanged = isSame && addedMembers.length + removedMembers.length === 0;
-    return isUnchanged ? [] : [{ before, after, addedMembers, removedMembers }];
+    const change = { before, after, addedMembers, removedMembers };
+    const isFilledAlike = addedMembers.length + removedMembers.length === 0;
+    return before !== null && isFilledAlike && isDescribedAlike(recorded, file, change) ? [] : [change];
   });
   const gone = prune ? recorded.snapshot.groups.filter(({ name }) => !named.has(name)) : [];
   const removed = gone.map((before) => ({
@@ -88,6 +111,16 @@ function groupChanges(recorded: DescribedSnapshot, file: DescribedSnapshot, prun
     removedMembers: [...formerMembers(before).values()],
   }));
   return [...kept, ...removed];
+}
+
+/** So is a group that the file does not name. */
+function isDescribedAlike(
+  recorded: DescribedSnapshot,
+  file: DescribedSnapshot,
+  { before, after }: Pair<SnapshotGroup>,
+): boolean {
+  const [former, next] = [recorded.descriptions.groups, file.descriptions.groups];
+  return after === null || (before !== null && former.get(before.id) === next.get(after.id));
 }
 
 function notIn<T>(some: ReadonlyMap<string, unknown>, others: ReadonlyMap<string, T>): T[] {

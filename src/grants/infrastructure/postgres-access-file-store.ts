@@ -31,6 +31,13 @@ export class PostgresAccessFileStore extends AccessFileStore {
     return { groups: of('groups'), grants: of('grants'), policies: of('policies') };
   }
 
+  override async managedGroups(): Promise<ReadonlySet<number>> {
+    const rows = await this.session.manager.query<{ id: number }[]>(
+      `SELECT id FROM groups WHERE source <> 'local' AND deleted_at IS NULL`,
+    );
+    return new Set(rows.map(({ id }) => id));
+  }
+
   override async readOneState(): Promise<void> {
     await this.session.manager.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
   }

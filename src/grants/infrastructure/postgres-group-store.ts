@@ -8,6 +8,7 @@ import {
   type GroupChange,
   type GroupFilter,
   GroupStore,
+  type GroupUse,
   type Member,
   type Membership,
   type NewGroup,
@@ -15,15 +16,21 @@ import {
 import { principalForm } from './principal-columns.js';
 
 const SELECT_GROUPS = `
-  SELECT g.id, g.name, g.description, g.created_at AS "createdAt",
+  SELECT g.id, g.name, g.description, g.source, g.external_id AS "externalId", g.created_at AS "createdAt",
          (SELECT count(*)::integer FROM group_members WHERE group_id = g.id) AS "memberCount"
     FROM groups g WHERE g.deleted_at IS NULL`;
 
 /** Revoked grants and removed policies do not count. Expired grants do, because they are listed with the group's name. */
-const IN_USE = `
-  EXISTS (SELECT FROM grants WHERE (group_id = $1 OR as_group_id = $1) AND revoked_at IS NULL)
-  OR EXISTS (SELECT FROM policies WHERE (group_id = $1 OR as_group_id = $1) AND removed_at IS NULL)
-  OR EXISTS (SELECT FROM policy_exceptions e JOIN policies p ON p.id = e.policy_id WHERE e.group_id = $1 AND p.removed_at IS NULL)`;
+const USES = `
+  SELECT 'grant' AS kind, id FROM grants WHERE (group_id = $1 OR as_group_id = $1) AND revoked_at IS NULL
+  UNION SELECT 'policy', id FROM policies WHERE (group_id = $1 OR as_group_id = $1) AND removed_at IS NULL
+  UNION SELECT 'policy', p.id FROM policy_exceptions e JOIN policies p ON p.id = e.policy_id
+         WHERE e.group_id = $1 AND p.removed_at IS NULL
+  ORDER BY kind, id LIMIT 10`;
+
+/** Beside memberships that are `written`, at the time of `$4`. */
+const NEXT_VERSION = `
+  touched AS (UPDATE groups SET version = version + 1, changed_at = $4 WHERE id IN (SELECT group_id FROM written))`;
 
 const MEMBERSHIP = `group_id AS "groupId", ${principalForm('', 'unnamed')} AS member`;
 
@@ -35,11 +42,13 @@ export class PostgresGroupStore extends GroupStore {
 
   override async create(groups: readonly NewGroup[], at: Date): Promise<(Group | null)[]> {
     const made = await this.session.manager.query<{ id: number }[]>(
-      `INSERT INTO groups (name, description, created_at)
-       SELECT name, description, $3::timestamptz
-         FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS asked (name, description, place) ORDER BY place
+      `INSERT INTO groups (name, description, source, external_id, created_at)
+       SELECT name, description, source, external_id, $5::timestamptz
+         FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) WITH ORDINALITY
+              AS asked (name, description, source, external_id, place)
+        ORDER BY place
        ON CONFLICT (lower(name COLLATE "C")) WHERE deleted_at IS NULL DO NOTHING RETURNING id`,
-      [groups.map(({ name }) => name), groups.map(({ description }) => description), at],
+      [...(groups.length === 0 ? [[], [], [], []] : columnArrays(groups.map(columnsOf))), at],
     );
     const ids = made.map(({ id }) => id);
     const rows = await this.session.manager.query<Group[]>(`${SELECT_GROUPS} AND g.id = ANY ($1)`, [ids]);
@@ -51,25 +60,22 @@ export class PostgresGroupStore extends GroupStore {
     });
   }
 
-  override change(id: number, change: GroupChange): Promise<Group | 'missing' | 'name-taken'> {
+  override change(id: number, change: GroupChange, at: Date): Promise<Group | 'missing' | 'name-taken'> {
     return this.session.run(async () => {
       const present = await this.locked(id);
-      if (present !== 'live') return 'missing';
-      const { name, description } = change;
-      if (name !== undefined && !(await this.rename(id, name))) return 'name-taken';
-      if (description !== undefined) {
-        await this.session.manager.query('UPDATE groups SET description = $2 WHERE id = $1', [id, description]);
-      }
-      return (await this.find(id)) ?? 'missing';
+      const group = present === 'live' ? await this.find(id) : null;
+      if (group === null) return 'missing';
+      const changed = { ...group, ...change };
+      return (await this.write(changed, at)) ? changed : 'name-taken';
     });
   }
 
-  override delete(id: number, at: Date): Promise<'deleted' | 'gone' | 'missing' | 'in-use'> {
+  override delete(id: number, at: Date): Promise<'deleted' | 'gone' | 'missing' | { uses: GroupUse[] }> {
     return this.session.run(async () => {
       const present = await this.locked(id);
       if (present !== 'live') return present;
-      const [use] = await this.session.manager.query<{ in_use: boolean }[]>(`SELECT ${IN_USE} AS in_use`, [id]);
-      if (use?.in_use !== false) return 'in-use';
+      const uses = await this.session.manager.query<GroupUse[]>(USES, [id]);
+      if (uses.length > 0) return { uses };
       await this.session.manager.query('DELETE FROM group_members WHERE group_id = $1', [id]);
       await this.session.manager.query('UPDATE groups SET deleted_at = $2 WHERE id = $1', [id, at]);
       return 'deleted';
@@ -114,9 +120,11 @@ export class PostgresGroupStore extends GroupStore {
       // Until the transaction ends these groups cannot be deleted.
       const isKnown = await this.known(added, 'ORDER BY id FOR UPDATE');
       const rows = await this.session.manager.query<Membership[]>(
-        `INSERT INTO group_members (group_id, user_id, engine_name, added_at)
-         SELECT group_id, user_id, engine_name, $4::timestamptz FROM ${ASKED}
-         ON CONFLICT DO NOTHING RETURNING ${MEMBERSHIP}`,
+        `WITH written AS (
+           INSERT INTO group_members (group_id, user_id, engine_name, added_at)
+           SELECT group_id, user_id, engine_name, $4::timestamptz FROM ${ASKED}
+           ON CONFLICT DO NOTHING RETURNING group_id, user_id, engine_name), ${NEXT_VERSION}
+         SELECT ${MEMBERSHIP} FROM written`,
         [...values(added.filter(isKnown)), at],
       );
       const written = new Set(rows.map(keyOf));
@@ -127,14 +135,19 @@ export class PostgresGroupStore extends GroupStore {
     });
   }
 
-  override async removeMembers(removed: readonly Membership[]): Promise<('removed' | 'was-none' | 'missing')[]> {
+  override async removeMembers(
+    removed: readonly Membership[],
+    at: Date,
+  ): Promise<('removed' | 'was-none' | 'missing')[]> {
     const isKnown = await this.known(removed);
-    const [rows] = await this.session.manager.query<[Membership[], number]>(
-      `DELETE FROM group_members
-        WHERE (group_id, user_id) IN (SELECT group_id, user_id FROM ${ASKED} WHERE user_id IS NOT NULL)
-           OR (group_id, engine_name) IN (SELECT group_id, engine_name FROM ${ASKED} WHERE engine_name IS NOT NULL)
-       RETURNING ${MEMBERSHIP}`,
-      values(removed.filter(isKnown)),
+    const rows = await this.session.manager.query<Membership[]>(
+      `WITH written AS (
+         DELETE FROM group_members
+          WHERE (group_id, user_id) IN (SELECT group_id, user_id FROM ${ASKED} WHERE user_id IS NOT NULL)
+             OR (group_id, engine_name) IN (SELECT group_id, engine_name FROM ${ASKED} WHERE engine_name IS NOT NULL)
+         RETURNING group_id, user_id, engine_name), ${NEXT_VERSION}
+       SELECT ${MEMBERSHIP} FROM written`,
+      [...values(removed.filter(isKnown)), at],
     );
     const written = new Set(rows.map(keyOf));
     return removed.map((each) => {
@@ -153,9 +166,13 @@ export class PostgresGroupStore extends GroupStore {
     return row.is_live ? 'live' : 'gone';
   }
 
-  private async rename(id: number, name: string): Promise<boolean> {
+  /** False: another group has the name. */
+  private async write({ id, name, description, externalId }: Group, at: Date): Promise<boolean> {
     try {
-      await this.session.manager.query('UPDATE groups SET name = $2 WHERE id = $1', [id, name]);
+      await this.session.manager.query(
+        `UPDATE groups SET name = $2, description = $3, external_id = $4, version = version + 1, changed_at = $5 WHERE id = $1`,
+        [id, name, description, externalId, at],
+      );
       return true;
     } catch (error) {
       if (violatedConstraint(error) === 'groups_name_in_any_case') return false;
@@ -183,6 +200,10 @@ const ASKED = 'unnest($1::integer[], $2::integer[], $3::text[]) AS asked (group_
 function values(memberships: readonly Membership[]): unknown[][] {
   const rows = memberships.map(({ groupId, member }) => [groupId, ...ofMember(member)]);
   return rows.length === 0 ? [[], [], []] : columnArrays(rows);
+}
+
+function columnsOf({ name, description, source, externalId }: NewGroup): unknown[] {
+  return [name, description, source, externalId];
 }
 
 function ofMember(member: GroupMember): [number | null, string | null] {
