@@ -1,7 +1,6 @@
 import { ApiExtraModels, ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { cursorOfNames } from '../kernel/page.js';
-import { INTEGER, INTEGERS, NULLABLE_TEXT, PageResponse, TEXTS } from '../platform/api-fields.js';
-import type { Holder } from '../trino-rules/answers/holders.js';
+import { INTEGER, INTEGERS, NULLABLE_MOMENT, NULLABLE_TEXT, PageResponse, TEXTS } from '../platform/api-fields.js';
 import type { Change } from '../trino-rules/answers/smallest-change.js';
 import type { Access, Origin } from '../trino-rules/model/intent.js';
 import { kindOf, type NamedNode, NODE_KINDS, type Node, type NodeKind } from '../trino-rules/model/node.js';
@@ -10,6 +9,7 @@ import { PRIVILEGES, type Privilege } from '../trino-rules/model/privilege.js';
 import type { SnapshotGrant, SnapshotGroup } from '../trino-rules/model/snapshot.js';
 import { namesOfNode } from './access.dto.js';
 import type { NamedAccess } from './access.service.js';
+import type { CountedHolders } from './domain/holder-count.js';
 import { PRINCIPAL_ANSWER } from './principal.dto.js';
 import { POLICY_RESOURCE_ANSWER, RESOURCE_ANSWER } from './resource.dto.js';
 
@@ -53,6 +53,8 @@ export class OriginResponse {
     description: 'The node above that the grant names; null: this one.',
   })
   inherited_from!: Node | null;
+
+  @ApiProperty({ ...NULLABLE_MOMENT, description: 'Of the grant.' }) expires_at!: string | null;
 }
 
 export class EffectiveAccessResponse extends AccessResponse {
@@ -75,6 +77,8 @@ export class ViaResponse {
 
   @ApiProperty({ enum: NODE_KINDS, description: 'Of the node that the grant names.' })
   level!: NodeKind;
+
+  @ApiProperty({ ...NULLABLE_MOMENT, description: 'Of the grant.' }) expires_at!: string | null;
 }
 
 export class HolderResponse extends AccessResponse {
@@ -84,7 +88,29 @@ export class HolderResponse extends AccessResponse {
   via!: ViaResponse[];
 }
 
-export class WhoPageResponse extends PageResponse(HolderResponse) {}
+class HolderWayResponse {
+  @ApiProperty({
+    type: GroupReferenceResponse,
+    nullable: true,
+    description: 'Null: directly, as one of everyone, or by the settings.',
+  })
+  group!: GroupReferenceResponse | null;
+
+  @ApiProperty(INTEGER) people!: number;
+  @ApiProperty(INTEGER) engine_principals!: number;
+}
+
+class HolderTotalsResponse {
+  @ApiProperty({ ...INTEGER, description: 'Accounts.' }) people!: number;
+  @ApiProperty({ ...INTEGER, description: 'Service accounts among them.' }) engine_principals!: number;
+
+  @ApiProperty({ type: [HolderWayResponse], description: 'Most holders first; a holder counts in each of its ways.' })
+  ways!: HolderWayResponse[];
+}
+
+export class WhoPageResponse extends PageResponse(HolderResponse) {
+  @ApiProperty({ description: 'Of all pages.' }) totals!: HolderTotalsResponse;
+}
 
 class RuleReferenceResponse {
   @ApiProperty() section!: string;
@@ -182,24 +208,36 @@ export function toEffectivePage(entries: readonly NamedAccess[], limit: number):
   return { items, next: entries.length > limit && last ? cursorOfNames(namesOfNode(last.resource)) : null };
 }
 
-/** @param entries one more than the page holds, where there is a next page */
-export function toWhoPage(entries: readonly Holder[], limit: number): WhoPageResponse {
-  const items = entries.slice(0, limit).map(({ principal, access, origins }) => ({
+export function toWhoPage({ page, people, enginePrincipals, ways }: CountedHolders, limit: number): WhoPageResponse {
+  const items = page.slice(0, limit).map(({ principal, access, origins }) => ({
     principal,
     ...toAccess(access),
     via: origins.map(({ source, through }) => ({
       grant_id: source.id,
       group: groupOf(through),
       level: kindOf(source.resource),
+      expires_at: momentOf(source.expiresAt),
     })),
   }));
   const last = items.at(-1);
-  return { items, next: entries.length > limit && last ? cursorOfNames([last.principal.name]) : null };
+  return {
+    items,
+    totals: {
+      people,
+      engine_principals: enginePrincipals,
+      ways: ways.map((way) => ({ group: way.group, people: way.people, engine_principals: way.enginePrincipals })),
+    },
+    next: page.length > limit && last ? cursorOfNames([last.principal.name]) : null,
+  };
 }
 
 function toOrigin({ source, through, inheritedFrom }: Origin<SnapshotGrant>): OriginResponse {
   const how = typeof through === 'object' ? { group: referenceTo(through.group) } : through;
-  return { grant_id: source.id, through: how, inherited_from: inheritedFrom };
+  return { grant_id: source.id, through: how, inherited_from: inheritedFrom, expires_at: momentOf(source.expiresAt) };
+}
+
+function momentOf(at: Date | null): string | null {
+  return at?.toISOString() ?? null;
 }
 
 function groupOf(through: Origin<SnapshotGrant>['through']): GroupReferenceResponse | null {

@@ -3,7 +3,7 @@ import { Refused } from '../kernel/errors.js';
 import { type EffectiveAccess, effectiveAccess } from '../trino-rules/answers/effective-access.js';
 import { explain } from '../trino-rules/answers/explanation.js';
 import { AccessIndex } from '../trino-rules/answers/access-index.js';
-import { type Holder, type HolderQuestion, holders, isAtNode } from '../trino-rules/answers/holders.js';
+import { eachHolder, type HolderQuestion, isAtNode } from '../trino-rules/answers/holders.js';
 import { traceRules } from '../trino-rules/answers/rule-trace.js';
 import { smallestChange } from '../trino-rules/answers/smallest-change.js';
 import { INFORMATION_SCHEMA } from '../trino-rules/engine/evaluator.js';
@@ -15,7 +15,9 @@ import type { NamedNode, Node } from '../trino-rules/model/node.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { UsersService } from '../users/users.service.js';
 import type { Explained } from './domain/explanation-form.js';
+import { type CountedHolders, HolderCount } from './domain/holder-count.js';
 import { PublishedRules, type PublishedVersion } from './domain/published-rules.js';
+import { inSlices } from './in-slices.js';
 import { SnapshotService } from './snapshot.service.js';
 
 /** As it is shown to people. */
@@ -54,9 +56,12 @@ export class AccessService {
   }
 
   /** @throws Refused `validation_failed`: nobody is given `information_schema` */
-  async holders(question: HolderQuestion, page: { after: string | null; limit: number }): Promise<Holder[]> {
+  async holders(question: HolderQuestion, page: { after: string | null; limit: number }): Promise<CountedHolders> {
     refuseKept(question);
-    return holders(new AccessIndex(await this.around(question)), question, page);
+    const found = new HolderCount(page);
+    for await (const [holder] of inSlices(eachHolder(new AccessIndex(await this.around(question)), question)))
+      if (holder !== undefined) found.add(holder);
+    return found;
   }
 
   /** Grants and policies above and below a node. */

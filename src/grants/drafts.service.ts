@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../kernel/clock.js';
 import { type FieldError, Refused } from '../kernel/errors.js';
@@ -20,6 +19,7 @@ import {
   numbered,
 } from './domain/draft-request.js';
 import { touchedPart } from './domain/touched-part.js';
+import { inSlices } from './in-slices.js';
 import { SnapshotService } from './snapshot.service.js';
 
 /** As it is shown to people. */
@@ -48,8 +48,6 @@ export interface DraftCursor {
 /** A draft for everybody on a whole catalog takes seconds of a core: so many at a time per replica. */
 const DRAFTS = { name: 'drafts', limit: 4 };
 const RETRY_AFTER_SECONDS = 1;
-/** Longest time without other work in between. */
-const SLICE_MS = 20;
 
 /** Shows what changes of grants, policies and members would give and take. Writes nothing. */
 @Injectable()
@@ -159,17 +157,6 @@ function checksOf({ size, unprovable }: { size: Forecast | null; unprovable: str
     ...(size?.fits === false ? [{ code: 'rules_too_large' as const, message: size.message }] : []),
     ...(unprovable === null ? [] : [{ code: 'rules_unprovable' as const, message: unprovable }]),
   ];
-}
-
-/** Lets other requests through between the steps. */
-async function* inSlices<T>(steps: Iterable<T>): AsyncGenerator<T> {
-  let begun = performance.now();
-  for (const step of steps) {
-    yield step;
-    if (performance.now() - begun <= SLICE_MS) continue;
-    await setImmediate();
-    begun = performance.now();
-  }
 }
 
 type Counted = Pick<DraftPreview, 'peopleGaining' | 'peopleLosing'> & { differences: AccessDifference[] };

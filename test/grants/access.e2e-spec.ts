@@ -2,6 +2,8 @@ import { administrator, people } from '../support/service/administrator.js';
 import { ApiClient, signIn } from '../support/service/api-client.js';
 import { startService, type TestService } from '../support/service/service.js';
 
+const UNTIL = '2199-12-31T00:00:00.000Z';
+
 describe('answers about access', () => {
   let service: TestService;
   let admin: ApiClient;
@@ -31,11 +33,11 @@ describe('answers about access', () => {
     readers = { type: 'group', id: await idOf('/api/admin/groups', { name: 'readers' }) };
     for (const id of Object.values(ids)) await admin.send('PUT', `/api/admin/groups/${readers.id}/members/${id}`);
     const everyone = { type: 'everyone' };
-    const grant = (principal: object, resource: object, privileges: string[]) =>
-      idOf('/api/admin/grants', { principal, resource, privileges });
+    const grant = (principal: object, resource: object, privileges: string[], expires_at: string | null = null) =>
+      idOf('/api/admin/grants', { principal, resource, privileges, expires_at });
     const policy = (body: object) => idOf('/api/admin/policies', { principal: everyone, ...body });
     made.read = await grant(readers, { catalog: 'sales' }, ['SELECT']);
-    made.write = await grant({ type: 'user', id: ids.alice }, orders, ['INSERT', 'DELETE']);
+    made.write = await grant({ type: 'user', id: ids.alice }, orders, ['INSERT', 'DELETE'], UNTIL);
     made.filter = await policy({
       kind: 'row_filter',
       resource: { catalog: 'sales', schema: 'eu' },
@@ -60,21 +62,21 @@ describe('answers about access', () => {
           resource: { catalog: 'sales' },
           privileges: ['SELECT'],
           ...{ row_filters: [], hidden_columns: [], masked_columns: [] },
-          origins: [{ ...read, inherited_from: null }],
+          origins: [{ ...read, inherited_from: null, expires_at: null }],
         },
         {
           resource: { catalog: 'sales', schema: 'eu' },
           privileges: ['SELECT'],
           ...{ ...filtered, masked_columns: [] },
-          origins: [{ ...read, inherited_from: { catalog: 'sales' } }],
+          origins: [{ ...read, inherited_from: { catalog: 'sales' }, expires_at: null }],
         },
         {
           resource: orders,
           privileges: ['SELECT', 'INSERT'],
           ...{ ...filtered, masked_columns: [{ column: 'ssn', expression: 'NULL' }] },
           origins: [
-            { ...read, inherited_from: { catalog: 'sales' } },
-            { grant_id: made.write, through: 'directly', inherited_from: null },
+            { ...read, inherited_from: { catalog: 'sales' }, expires_at: null },
+            { grant_id: made.write, through: 'directly', inherited_from: null, expires_at: UNTIL },
           ],
         },
       ],
@@ -150,16 +152,24 @@ describe('answers about access', () => {
 
   it('who: everybody who may, by name, with the grants behind it', async () => {
     const { body } = await admin.get('/api/admin/access/who?catalog=sales&schema=eu&table=orders');
-    const via = { grant_id: made.read, group: { id: readers.id, name: 'readers' }, level: 'catalog' };
+    const via = { grant_id: made.read, group: { id: readers.id, name: 'readers' }, level: 'catalog', expires_at: null };
     expect(body).toMatchObject({
       items: [
         {
           principal: { type: 'user', name: 'alice' },
           privileges: ['SELECT', 'INSERT'],
-          via: [via, { grant_id: made.write, group: null, level: 'table' }],
+          via: [via, { grant_id: made.write, group: null, level: 'table', expires_at: UNTIL }],
         },
         { principal: { type: 'user', name: 'bob' }, privileges: ['SELECT'], via: [via] },
       ],
+      totals: {
+        people: 2,
+        engine_principals: 0,
+        ways: [
+          { group: { id: readers.id, name: 'readers' }, people: 2, engine_principals: 0 },
+          { group: null, people: 1, engine_principals: 0 },
+        ],
+      },
       next: null,
     });
     const write = await admin.get(
@@ -169,6 +179,7 @@ describe('answers about access', () => {
     const lake = await admin.get('/api/admin/access/who?catalog=lake');
     expect(lake.body).toMatchObject({
       items: [{ principal: { type: 'engine', name: 'service-account-grantline' }, via: [] }],
+      totals: { people: 0, engine_principals: 1, ways: [{ group: null, engine_principals: 1 }] },
     });
   });
 
@@ -176,8 +187,8 @@ describe('answers about access', () => {
     const first = await admin.get('/api/admin/access/who?catalog=sales&limit=1');
     const second = await admin.get(`/api/admin/access/who?catalog=sales&limit=1&after=${String(first.body?.['next'])}`);
     expect([first.body, second.body]).toMatchObject([
-      { items: [{ principal: { name: 'alice' } }] },
-      { items: [{ principal: { name: 'bob' } }], next: null },
+      { items: [{ principal: { name: 'alice' } }], totals: { people: 2 } },
+      { items: [{ principal: { name: 'bob' } }], totals: { people: 2 }, next: null },
     ]);
   });
 

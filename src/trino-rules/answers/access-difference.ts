@@ -1,13 +1,14 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { type Access, intentAt, isOpenSystem } from '../model/intent.js';
 import { compareNames, compareNodes, type Node, nodeKey, nodeOf, parentOf, pathTo, SYSTEM } from '../model/node.js';
-import { type NamedPrincipal, type Principal, principalText } from '../model/principal.js';
+import type { NamedPrincipal, Principal } from '../model/principal.js';
 import { type Member, Principals } from '../model/principals.js';
 import { combined, isOverData, type Privilege, PRIVILEGE_TERMS, privilegesOn } from '../model/privilege.js';
 import type { Snapshot, SnapshotPolicy } from '../model/snapshot.js';
 import { AccessIndex } from './access-index.js';
 import type { Touched } from './draft.js';
 import { withCatalogs, withDeniedMembers, withOpenSystem } from './effective-access.js';
+import { likenessIn } from './likeness.js';
 
 /**
  * What a principal gains or loses at a node, and below it where nothing is named. Restrictions that are dropped are gained access,
@@ -51,38 +52,21 @@ export function* accessDifferences(
     yield [];
   }
   const likeness = likenessIn([former, next]);
+  const places = new Map(touched.map((each, i) => [each, i]));
   const known = new Map<string, AccessDifference[]>();
   for (const { principal, touched } of [...touchedFor.values()].sort((a, b) =>
     compareNames(a.principal.name, b.principal.name),
   )) {
     const nodes = [...touched].flatMap((each) => each.nodes);
-    const key = likeness(principal, [...touched]);
+    const key = likeness(
+      principal,
+      [...touched].map((each) => places.get(each)),
+    );
     const shared = key === null ? undefined : known.get(key);
     const found = shared ?? (yield* differencesOf(principal, nodes, former, next));
     if (key !== null) known.set(key, found);
     yield found.map((each) => ({ ...each, principal }));
   }
-}
-
-/**
- * The same text for principals whose access differs alike: users whom no entry names, in the same groups of those that one names, and
- * touched at the same places. Null for all others.
- */
-function likenessIn(
-  indexes: readonly AccessIndex[],
-): (principal: Principal, touched: readonly Touched[]) => string | null {
-  const entries = indexes.flatMap(({ snapshot: { grants, policies } }) => [...grants, ...policies]);
-  const subjects = entries.flatMap((entry) => [entry.principal, ...('except' in entry ? entry.except : [])]);
-  const named = new Set(subjects.map(principalText));
-  const numbers = new Map<Touched, number>();
-  return (principal, touched) => {
-    if (principal.type !== 'user' || named.has(principalText(principal))) return null;
-    const groups = indexes.map((index) =>
-      index.groupsWith(principal).flatMap(({ id }) => (named.has(principalText({ type: 'group', id })) ? [id] : [])),
-    );
-    const places = touched.map((each) => getOrInsert(numbers, each, () => numbers.size));
-    return JSON.stringify([indexes.map((index) => index.user(principal.id)?.isActive), groups, places]);
-  };
 }
 
 /** Keeps the entries on the way to one of the nodes, or below one; all of them for `system`, where what all read follows from them. */

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { decide, privilegesFor } from '../model/decision.js';
 import { type Access, accessToColumn, intentAt, isOpenSystem, NO_ACCESS, type Origin } from '../model/intent.js';
 import { compareNames, type Node } from '../model/node.js';
@@ -9,6 +10,7 @@ import { columnOf, isAtNode as isAboutNode, type Question, type RightQuestion } 
 import type { SnapshotGrant } from '../model/snapshot.js';
 import { AccessIndex } from './access-index.js';
 import { givingGrants } from './effective-access.js';
+import { likenessIn } from './likeness.js';
 
 /** A principal that may do what is asked about. */
 export interface Holder {
@@ -31,29 +33,29 @@ export function isAtNode(question: HolderQuestion): question is NodeQuestion {
 /**
  * Everybody who may do what is asked about, by name: accounts, engine principals and service accounts. Groups are named by the
  * origins only.
- * @param after the name of the last principal of the page before; null: from the start
  */
-export function holders(
-  index: AccessIndex,
-  question: HolderQuestion,
-  { after = null, limit = Infinity }: { after?: string | null; limit?: number } = {},
-): Holder[] {
+export function holders(index: AccessIndex, question: HolderQuestion): Holder[] {
+  return [...eachHolder(index, question)].flat();
+}
+
+/** The same, one after the other. Empty lists between them are steps of the work. */
+export function* eachHolder(index: AccessIndex, question: HolderQuestion): Generator<Holder[]> {
   const granted = question.about === 'anything' ? null : grantedOnEngine(question);
   const node = granted?.resource ?? (isAtNode(question) ? question.resource : null);
   // What all read in `system` follows from access anywhere else, as rights do that are not granted; acting as somebody, from others.
   const isLocal = node !== null && !isOpenSystem(node) && node.as === undefined;
   const relevant = isLocal ? new AccessIndex(index.onPath(node)) : index;
-  const found: Holder[] = [];
-  for (const principal of candidates(relevant)) {
-    if (found.length >= limit) break;
-    if (after !== null && compareNames(principal.name, after) <= 0) continue;
-    const holder =
+  const likeness = likenessIn([relevant]);
+  const known = new Map<string, Held>();
+  for (const principal of candidates(relevant, node?.as !== undefined)) {
+    const held = () =>
       question.about === 'anything' || (granted === null && isAtNode(question))
         ? holderOfData(relevant, principal, question)
         : holderOfRight(relevant, principal, question);
-    if (holder !== null) found.push({ principal, ...holder });
+    const key = likeness(principal);
+    const holder = key === null ? held() : getOrInsert(known, key, held);
+    yield holder === null ? [] : [{ principal, ...holder }];
   }
-  return found;
 }
 
 type Held = Omit<Holder, 'principal'> | null;
@@ -74,9 +76,15 @@ function holderOfRight({ snapshot, principals }: AccessIndex, principal: Member,
 }
 
 /** Members of what a grant names, and service accounts; by name. */
-function candidates({ snapshot: { grants, settings }, principals }: AccessIndex): Member[] {
+function candidates({ snapshot: { grants, settings }, principals }: AccessIndex, isActing: boolean): Member[] {
   const accounts = settings.serviceAccounts.map((name): Member => ({ type: 'engine', name }));
-  const members = grants.flatMap(({ principal }) => [...principals.members(principal).values()]);
-  const byText = new Map([...accounts, ...members].map((member) => [principalText(member), member]));
+  const named = new Map(
+    grants
+      .filter(({ resource }) => !isActing || resource.as !== undefined)
+      .map(({ principal }) => [principalText(principal), principal]),
+  );
+  const byText = new Map(accounts.map((account) => [principalText(account), account]));
+  for (const principal of named.values())
+    for (const [text, member] of principals.members(principal)) byText.set(text, member);
   return [...byText.values()].sort((a, b) => compareNames(a.name, b.name));
 }
