@@ -5,14 +5,14 @@ import { BudgetExceeded, WorkBudget } from '../trino-rules/document/work-budget.
 import type { ImportFinding } from '../rules-files/import/import-finding.js';
 import { type ProvenImport, provenImport } from '../rules-files/import/proven-import.js';
 import { exportSnapshot } from '../trino-rules/model/snapshot-export.js';
-import { readSnapshot } from '../trino-rules/model/snapshot-file.js';
+import { readSnapshot, type SnapshotDefaults } from '../trino-rules/model/snapshot-file.js';
 import { readListingFile } from './catalog-listing.js';
 import { type Place, readForeignRulesFile } from './foreign-rules-file.js';
 import { bytesOf } from './given-file.js';
 import { print, printable, remark, remarkPlaced } from './output.js';
 import { writeResult } from './result-file.js';
 import { formatNamed, structuredText } from './structured-file.js';
-import { readUserList, readUsers } from './users-file.js';
+import { readUserList, readUsers, type UserLine } from './users-file.js';
 
 interface Options {
   users: string;
@@ -39,16 +39,11 @@ export async function importRulesFile(path: string, { users, catalog, out, json 
   const listing = catalog === undefined ? [] : readListingFile(catalog);
   if (bytes === null || list === null || listing === null) return 2;
   const listed = readUsers(list);
-  const accounts = readSnapshot({ version: 1, users: listed.map(({ name }) => ({ name })) }, defaults);
+  const problems = nameProblems(listed, defaults);
   const rules = await readForeignRulesFile(bytes);
-  if (accounts.kind === 'refused') {
-    for (const { path: field, message } of accounts.problems) {
-      const user = listed[Number(/^users\[(\d+)\]/.exec(field)?.[1])];
-      remark(`${users}:${user?.line ?? 1}:1 ${JSON.stringify(user?.name ?? '')} ${message}`);
-    }
-  }
+  for (const { line, message } of problems) remark(`${users}:${line}:1 ${message}`);
   if (rules.kind === 'refused') remarkPlaced(path, rules.problems);
-  if (accounts.kind === 'refused' || rules.kind === 'refused') return 2;
+  if (problems.length > 0 || rules.kind === 'refused') return 2;
   let imported: ProvenImport;
   try {
     imported = provenImport(
@@ -71,6 +66,20 @@ export async function importRulesFile(path: string, { users, catalog, out, json 
   else if (out === undefined) print(text);
   if (!json) for (const finding of findings) remark(printable(findingText(path, finding)));
   return findings.length === 0 ? 0 : 1;
+}
+
+/** Names that no account or no engine principal can have. */
+function nameProblems(listed: readonly UserLine[], defaults: SnapshotDefaults): { line: number; message: string }[] {
+  const [engines, people] = [listed.filter(({ isEngine }) => isEngine), listed.filter(({ isEngine }) => !isEngine)];
+  const members = engines.map(({ name }) => ({ engine: name }));
+  const users = people.map(({ name }) => ({ name }));
+  const read = readSnapshot({ version: 1, users, groups: [{ name: 'engines', members }] }, defaults);
+  if (read.kind === 'read') return [];
+  return read.problems.map(({ path, message }) => {
+    const [, list = '', index = ''] = /^(users|groups\[0\][.]members)\[(\d+)\]/.exec(path) ?? [];
+    const user = (list === 'users' ? people : engines)[Number(index)];
+    return { line: user?.line ?? 1, message: `${JSON.stringify(user?.name ?? '')} ${message}` };
+  });
 }
 
 /** The place, the reason and the users on one line, and what it is about below. */

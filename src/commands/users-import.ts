@@ -4,7 +4,7 @@ import { SnapshotFilesModule } from '../grants/snapshot-files.module.js';
 import { type Imported, UserImportService } from '../grants/user-import.service.js';
 import { fileFailure } from './file-failure.js';
 import { print, printable, remark, remarkPlaced, withProgress } from './output.js';
-import { readUserEntries, readUserList } from './users-file.js';
+import { readPeople, readUserList } from './users-file.js';
 import { withModules } from './with-modules.js';
 
 interface Options {
@@ -19,7 +19,7 @@ interface Options {
 export async function importUsers(path: string, { dryRun, json }: Options): Promise<number> {
   const list = readUserList(path);
   if (list === null) return 2;
-  const entries = readUserEntries(list);
+  const entries = readPeople(list);
   return withModules(
     'users import',
     (settings) => SnapshotFilesModule.with(PublishingModule.with(settings)),

@@ -115,6 +115,29 @@ describe('acl import', () => {
     expect([bare.code, mapped.code]).toEqual([1, 1]);
   });
 
+  it('makes an engine principal of a program of the list, which acts as others', async () => {
+    const impersonation = '"impersonation":[{"original_user":"bi","new_user":"ana"}]';
+    const changed = rules.replace(/"impersonation":\[[^\]]*\]/, impersonation);
+    const { code, stdout } = await importRules(changed, 'ana <ana@example.org>\nben\nengine:bi: boards\n', '--json');
+    const { snapshot, findings } = JSON.parse(stdout) as {
+      snapshot: { users: object; grants: object[] };
+      findings: object;
+    };
+    expect({ code, findings, users: snapshot.users }).toEqual({
+      code: 0,
+      findings: [],
+      users: [{ name: 'ana' }, { name: 'ben' }],
+    });
+    expect(snapshot.grants).toContainEqual({
+      resource: { as: { type: 'user', name: 'ana' } },
+      principal: { type: 'engine', name: 'bi' },
+      privileges: ['IMPERSONATE'],
+    });
+    const alike = await importRules(changed, 'ana\nengine:Ana\n');
+    expect(alike).toMatchObject({ code: 2, stdout: '' });
+    expect(alike.stderr).toMatch(/users:2:1 "Ana" is the name of an account, not of an engine principal\n/);
+  });
+
   it('ends with 2 where a file cannot be read, or is refused by the engine, and says where', async () => {
     const refused = await importRules('{\n "tables": [{ "privileges": "SELECT" }]}', 'ana\n');
     expect(refused).toMatchObject({ code: 2, stdout: '' });

@@ -33,7 +33,8 @@ describe('a list of users', () => {
   };
 
   it('becomes accounts in groups, by a command that tells its plan first', async () => {
-    const text = '\ufeff# people\r\n\r\nana <ana@example.org>: analysts, sales\r\nben: analysts\r\nalice:sales\r\n';
+    const text =
+      '\ufeff# people\r\n\r\nana <ana@example.org>: analysts, sales\r\nben: analysts\r\nalice:sales\r\nengine:bi: sales\r\n';
     const plan = [
       ...['+ user ana <ana@example.org>', '+ user ben', '+ user alice:sales'],
       ...['+ group analysts', '+ member ana of analysts', '+ member ben of analysts'],

@@ -9,6 +9,8 @@ import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
 export interface ListedUser {
   name: string;
   groups: readonly string[];
+  /** A program, which has no account: it can act as others. */
+  isEngine?: boolean;
 }
 
 /** Users that a rule is about; all of them that it may be about where one of its patterns cannot be judged. */

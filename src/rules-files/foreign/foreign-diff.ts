@@ -15,7 +15,7 @@ import {
   notJudged,
 } from './audiences.js';
 import { withoutEqualFilters } from './equal-filters.js';
-import { foreignDocument } from './foreign-document.js';
+import { BUILTIN, foreignDocument } from './foreign-document.js';
 import { related, relationDocument, RELATIONS } from './relations.js';
 
 /** Why two files cannot be compared: a rule of one, and what is wrong with it. */
@@ -108,11 +108,12 @@ function ofUsers<Fact>({ gained, lost }: AccessDiff<Fact>, users: readonly Liste
   return { gained: own(gained), lost: own(lost) };
 }
 
-/** Whether the engine can have an object of this name: it writes names in lower case, and none is empty. */
+/** Whether the engine asks about such an object: it writes names in lower case, none is empty, and its own functions are everybody's. */
 export function isPossible({ fact }: AccessDifference<AccessFact | OtherRight>): boolean {
   if (fact.about === 'session-property') return fact.catalog === null || isObjectName(fact.catalog);
   if (!('resource' in fact)) return true;
   const { catalog, schema, table, routine } = fact.resource;
+  if (fact.about === 'routine' && catalog === BUILTIN.catalog && schema === BUILTIN.schema) return false;
   return [catalog, schema, table, routine].every((name) => name === undefined || isObjectName(name));
 }
 

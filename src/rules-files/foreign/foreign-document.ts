@@ -21,7 +21,7 @@ export interface ForeignDocument {
 }
 
 /** Where the engine itself has functions, which it executes for everybody without asking. */
-const BUILTIN = { catalog: 'system', schema: 'builtin' };
+export const BUILTIN = { catalog: 'system', schema: 'builtin' };
 
 /** The access that absent sections give. */
 function whenAbsent(user: string | undefined): RulesDocument {

@@ -9,6 +9,7 @@ import { FRESH_PREFIX } from '../../trino-rules/document/open-names.js';
 import { nameInRules, renamed, type AccessFact } from '../../trino-rules/engine/access-fact.js';
 import { decidingRule, type RuleAt } from '../../trino-rules/engine/deciding-rule.js';
 import type { Evaluator } from '../../trino-rules/engine/evaluator.js';
+import type { ListedUser } from '../foreign/audiences.js';
 import { importFinding, type ImportCode, type ImportFinding } from './import-finding.js';
 import type { ListedRules } from './listed-rules.js';
 
@@ -22,6 +23,7 @@ export class DifferenceFindings {
     private readonly given: ListedRules,
     private readonly evaluator: Evaluator,
     private readonly patterns: PatternCache,
+    private readonly listed: readonly ListedUser[],
   ) {}
 
   /** @param isListed whether patterns were resolved over a listing: then what is lost of other names is a finding of its own */
@@ -35,7 +37,7 @@ export class DifferenceFindings {
   }
 
   basicAccess(differences: readonly AccessDifference[]): ImportFinding[] {
-    return this.findings('import-basic-access', differences, () => 'it comes with any access of Grantline');
+    return this.findings('import-basic-access', differences, () => 'it comes with what is granted');
   }
 
   private findings(
@@ -97,6 +99,10 @@ export class DifferenceFindings {
     const deciding = this.deciding(fact, user);
     const isAbsent = deciding !== null && !this.file.rules.has(deciding.section);
     const opened = isAbsent ? `without a section "${deciding.section}" everybody has it, but ` : '';
+    if (fact.about === 'impersonation')
+      return this.listed.some(({ name, isEngine }) => name === user && isEngine === true)
+        ? 'nobody acts as strangers, service accounts and those who act as others themselves'
+        : 'people do not act as others; the list marks a program with engine: before its name';
     return opened + this.limitOfGrants(fact, deciding);
   }
 
@@ -109,7 +115,6 @@ export class DifferenceFindings {
       return fact.right === 'execute'
         ? 'queries are executed by those with access to something'
         : 'a grant is about the queries of all others, or of none';
-    if (fact.about === 'impersonation') return 'only service accounts impersonate';
     if (fact.about === 'session-property') return 'session properties are a setting, for everybody alike';
     if (!('resource' in fact)) return 'no grant says it';
     const { catalog, schema, table } = fact.resource;
@@ -136,10 +141,9 @@ function limitOfRoutines({ resource: { catalog }, privilege }: Extract<AccessFac
   return 'a filter, a mask, a hidden column or a deny in the catalog wins over it, or a grant would reach other routines, too';
 }
 
-/** The mode `all` alone permits no statement, and built-in functions need no rule. */
+/** The mode `all` alone and the catalog `system` alone permit no statement. */
 export function isWithoutEffect(fact: AccessFact | OtherRight): boolean {
-  if (fact.about === 'routine') return fact.resource.catalog === 'system' && fact.resource.schema === 'builtin';
-  return fact.about === 'catalog-mode' && fact.mode === 'all';
+  return fact.about === 'catalog-mode' && (fact.mode === 'all' || fact.resource.catalog === SYSTEM);
 }
 
 const OF_PATTERN = 'a pattern is granted as the names that the listing has, and not as those that come later';

@@ -2,7 +2,7 @@
 export interface ImportFinding {
   code: ImportCode;
   people: string[];
-  /** The access that the rules give, or that comes with any access: `SELECT from sales.eu.orders`. */
+  /** The access that the rules give, or that comes with what is granted: `SELECT from sales.eu.orders`. */
   what: string[];
   why: string;
   instead: string;

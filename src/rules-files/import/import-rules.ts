@@ -1,34 +1,22 @@
-import { resourceNameProblem } from '../../kernel/name.js';
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
-import { NO_RULES, type RulesDocument, type TableRule } from '../../trino-rules/document/rules-document.js';
+import { NO_RULES, type RulesDocument } from '../../trino-rules/document/rules-document.js';
 import { EngineSets } from '../../trino-rules/engine/engine-sets.js';
 import { UserUniverse } from '../../trino-rules/engine/user-universe.js';
-import type { Principal } from '../../trino-rules/model/principal.js';
-import { type Level, levelOf, SYSTEM, type Node } from '../../trino-rules/model/node.js';
-import { holderProblem } from '../../trino-rules/model/holder.js';
-import { type Privilege, privilegesOn } from '../../trino-rules/model/privilege.js';
-import { closedProblem } from '../../trino-rules/model/resource.js';
-import type {
-  Snapshot,
-  SnapshotGrant,
-  SnapshotGroup,
-  SnapshotPolicy,
-  SnapshotSettings,
-} from '../../trino-rules/model/snapshot.js';
+import { levelOf, SYSTEM, type Node } from '../../trino-rules/model/node.js';
+import type { Snapshot, SnapshotSettings } from '../../trino-rules/model/snapshot.js';
 import type { ListedUser } from '../foreign/audiences.js';
-import { GroupNames } from './group-names.js';
+import { actingUsers } from './acting-users.js';
+import { ImportedRows } from './imported-rows.js';
 import { KnownNames, type ListedName } from './known-names.js';
 import type { ListedRules } from './listed-rules.js';
+import { catalogsOf, isOpen, type NamedNode, namedNodes } from './named-nodes.js';
 import { OutcomeReader } from './node-outcome.js';
+import { beside, systemTables } from './system-tables.js';
 import { accessOf, type OutcomeNode, type UserAccess } from './user-access.js';
-import { systemTables } from './system-tables.js';
 import { RightsReader } from './user-rights.js';
 
 const NOTHING: UserAccess = { grants: [], denies: [], filters: [], hidden: [], masks: [] };
-
-/** The one schema of `system` that is not read by everybody who reaches something. */
-const OF_PEOPLE = 'runtime';
 
 /** Access that is not imported, whatever the rules say. */
 export interface Exclusion {
@@ -54,39 +42,43 @@ export function importRules(
   const engine = new EngineSets(document, patterns, new UserUniverse(names, [document], patterns));
   patterns.take(catalogsOf(settings));
   const nodes = namedNodes(engine, settings, new KnownNames(listing, document, patterns));
-  const users = [...new Set(names)].map((name, i) => ({ id: i + 1, name, isActive: true }));
-  const alike = new Map<string, { access: UserAccess[]; users: Snapshot['users'][number][] }>();
-  const accessByRules = new Map<string, UserAccess[]>();
-  for (const user of users) {
-    const own = excluded.filter((each) => each.user === user.name).map(({ catalog }) => catalog);
-    const applying = rulesFor(user.name, document, patterns);
+  const alike = new Map<string, { access: ImportedAccess; names: string[] }>();
+  const accessByRules = new Map<string, ImportedAccess>();
+  for (const name of new Set(names)) {
+    const own = without(name);
+    const applying = rulesFor(name, document, patterns);
     const executing = applying.rules.queries.find(({ queryOwner }) => queryOwner === undefined);
     if (own.includes(null) || !executing?.allow.includes('execute')) continue;
     const access = getOrInsert(accessByRules, [applying.key, ...own].join(' '), () =>
-      accessBy(applying.rules, user.name, own),
+      accessBy(applying.rules, name, own),
     );
-    getOrInsert(alike, JSON.stringify(access), () => ({ access, users: [] })).users.push(user);
+    if ([...access.parts, access.inSystem].every(({ grants }) => grants.length === 0)) continue;
+    getOrInsert(alike, JSON.stringify(access), () => ({ access, names: [] })).names.push(name);
   }
-  const groups: SnapshotGroup[] = [];
-  const groupNames = new GroupNames(listed);
-  const grants: SnapshotGrant[] = [];
-  const policies: SnapshotPolicy[] = [];
-  for (const { access, users: members } of alike.values()) {
-    const [first, ...others] = members;
-    if (first === undefined || access.every(({ grants }) => grants.length === 0)) continue;
-    let principal: Principal = { type: 'user', id: first.id };
-    if (others.length > 0) {
-      const id = groups.length + 1;
-      const name = groupNames.take(members.map((member) => member.name));
-      groups.push({ id, name, members: members.map((member) => member.id), engines: [] });
-      principal = { type: 'group', id };
-    }
-    for (const part of access) addRows(part, principal, members, { grants, policies });
+  const rows = new ImportedRows(listed);
+  const found = [...alike.values()];
+  // What is denied to each of them is one policy.
+  const denied = new Set(found.map(({ access }) => JSON.stringify(access.inSystem.denies)));
+  const isForEveryone = found.length > 1 && denied.size === 1;
+  for (const { access, names } of found) {
+    for (const part of access.parts) rows.give(names, part);
+    rows.give(names, { ...NOTHING, ...access.inSystem, ...(isForEveryone && { denies: [] }) });
   }
+  const ofEveryone = isForEveryone ? (found[0]?.access.inSystem.denies ?? []) : [];
+  for (const { resource, privileges } of ofEveryone) rows.deny({ type: 'everyone' }, resource, privileges);
+  for (const { name, as } of actingUsers(document, listed, patterns)) {
+    if (without(name).includes(null)) continue;
+    rows.grant(rows.principal([name]), { as: as === 'everyone' ? { type: as } : rows.principal(as) }, ['IMPERSONATE']);
+  }
+  const { users, groups, grants, policies } = rows;
   return { users, groups, grants, policies, settings, at };
 
+  function without(user: string): (string | null)[] {
+    return excluded.filter((each) => each.user === user).map(({ catalog }) => catalog);
+  }
+
   /** What rules give one user, without the excluded catalogs. */
-  function accessBy(rules: RulesDocument, user: string, without: readonly (string | null)[]): UserAccess[] {
+  function accessBy(rules: RulesDocument, user: string, without: readonly (string | null)[]): ImportedAccess {
     const reader = new OutcomeReader(rules, patterns, (rule) => problemOf(rule) !== null);
     // What is left out of a catalog cannot be given on everything.
     const isIncluded = ({ resource: { catalog } }: { resource: Node }): boolean =>
@@ -97,13 +89,18 @@ export function importRules(
     const rights = new RightsReader(rules, patterns, settings.metadataCatalog, catalogs);
     const onRoutines = rights.onRoutines(user, data).filter(isIncluded);
     const ofSystem = { tables: engine.tables, fresh: engine.fresh, schemaNames: [...engine.schemaNames(SYSTEM)] };
-    const reaching = [...data.flatMap(({ grants }) => grants), ...onRoutines];
+    const others = [...onRoutines, ...rights.onEngine(user)];
     const inSystem = systemTables(reader, user, ofSystem).filter(isIncluded);
-    // Who reaches anything else reads the rest anyway.
-    const isNeeded = ({ resource }: { resource: Node }): boolean =>
-      reaching.length === 0 || resource.schema === undefined || resource.schema === OF_PEOPLE;
-    return [...data, { ...NOTHING, grants: [...onRoutines, ...inSystem.filter(isNeeded), ...rights.onEngine(user)] }];
+    return {
+      parts: [...data, { ...NOTHING, grants: others }],
+      inSystem: beside(inSystem, [...data.flatMap(({ grants }) => grants), ...others]),
+    };
   }
+}
+
+interface ImportedAccess {
+  parts: UserAccess[];
+  inSystem: Pick<UserAccess, 'grants' | 'denies'>;
 }
 
 type OwnRules = Pick<
@@ -138,73 +135,6 @@ function rulesFor(
   return { rules: { ...NO_RULES, ...found }, key: indexes.join(',') };
 }
 
-function catalogsOf({ writableCatalogs, readableCatalogs }: SnapshotSettings): string[] {
-  return [...writableCatalogs, ...readableCatalogs];
-}
-
-/** A named node; `null` tables and schemas are the unnamed ones, which every node has. */
-interface NamedNode {
-  resource: Node;
-  below: NamedNode[];
-}
-
-function namedNodes(engine: EngineSets, settings: SnapshotSettings, known: KnownNames): NamedNode[] {
-  // An open pattern brings up one of the names that it matches, which nobody named.
-  const spelled = new Set(spelledNames(engine));
-  const nodesOf = (
-    above: Node,
-    level: Level,
-    { ruled, listed }: { ruled: Iterable<string>; listed: Iterable<string> },
-    below: (node: Node, name: string) => NamedNode[],
-  ): NamedNode[] => {
-    const names = new Set([...[...ruled].filter((name) => spelled.has(name)), ...listed]);
-    return [...names].sort().flatMap((name) => {
-      const resource = { ...above, [level]: name };
-      if (resourceNameProblem(name) !== null || !isOpen(resource, settings)) return [];
-      return [{ resource, below: below(resource, name) }];
-    });
-  };
-  const { functions, procedures } = engine;
-  const routines = [functions, procedures].flatMap((trie) => [...trie.branch([]).names()]);
-  const catalogs = {
-    ruled: [...engine.catalogNames(), ...routines],
-    listed: [...known.catalogs(), ...catalogsOf(settings)],
-  };
-  return nodesOf({}, 'catalog', catalogs, (inCatalog, catalog) => {
-    const schemas = { ruled: engine.schemaNames(catalog), listed: known.schemas(catalog) };
-    return nodesOf(inCatalog, 'schema', schemas, (inSchema, schema) => {
-      const ruled = [...engine.tables.branch([catalog, schema]).names()];
-      const tables = nodesOf(inSchema, 'table', { ruled, listed: known.tables(catalog, schema) }, () => []);
-      engine.spend(STEPS_PER_NODE * (tables.length + 1));
-      return tables;
-    });
-  });
-}
-
-function isOpen(resource: Node, { metadataCatalog }: SnapshotSettings): boolean {
-  const isClosed = resource.catalog === SYSTEM || closedProblem(resource, metadataCatalog) !== null;
-  return !isClosed && privilegesOn(resource).includes('SELECT');
-}
-
-const STEPS_PER_NODE = 1_000;
-
-function* spelledNames({ rules: document, patterns }: EngineSets): Generator<string> {
-  const { catalogs, schemas, tables, functions, procedures } = document;
-  const onData: readonly Pick<TableRule, 'catalog' | 'schema' | 'table'>[] = [...catalogs, ...schemas, ...tables];
-  const onRoutines = [...functions, ...procedures].map(({ catalog, schema }) => ({
-    catalog,
-    schema,
-    table: undefined,
-  }));
-  const rules = [...onData, ...onRoutines];
-  const texts = new Set(rules.flatMap(({ catalog, schema, table }) => [catalog, schema, table]));
-  for (const text of texts) {
-    const language = patterns.language(text);
-    if (language.kind === 'names') yield* language.names;
-    if (language.kind === 'open') yield* language.spelled;
-  }
-}
-
 function outcomes(reader: OutcomeReader, user: string, { resource, below }: NamedNode, fresh: string): OutcomeNode {
   const { catalog, schema, table } = resource;
   const outcome =
@@ -212,29 +142,4 @@ function outcomes(reader: OutcomeReader, user: string, { resource, below }: Name
       ? reader.table(user, { catalog, schema, table })
       : reader.unnamed(user, { catalog: catalog ?? fresh, schema: schema ?? fresh, table: fresh }, levelOf(resource));
   return { resource, outcome, below: below.map((node) => outcomes(reader, user, node, fresh)) };
-}
-
-function addRows(
-  access: UserAccess,
-  principal: Principal,
-  members: Snapshot['users'],
-  { grants, policies }: { grants: SnapshotGrant[]; policies: SnapshotPolicy[] },
-): void {
-  const add = (to: Principal, resource: Node, privileges: readonly Privilege[]): void => {
-    if (privileges.length === 0) return;
-    const id = grants.length + 1;
-    grants.push({ id, principal: to, resource, privileges: [...privileges], expiresAt: null, revokedAt: null });
-  };
-  for (const { resource, privileges } of access.grants) {
-    // What no group may hold, its members hold.
-    const alone = privileges.filter((privilege) => holderProblem([privilege], principal) !== null);
-    const together = privileges.filter((privilege) => !alone.includes(privilege));
-    add(principal, resource, together);
-    for (const { id } of members) add({ type: 'user', id }, resource, alone);
-  }
-  const base = () => ({ id: policies.length + 1, principal, except: [] });
-  for (const row of access.denies) policies.push({ ...base(), kind: 'deny', ...row });
-  for (const row of access.filters) policies.push({ ...base(), kind: 'row_filter', ...row });
-  for (const row of access.hidden) policies.push({ ...base(), kind: 'hidden_column', ...row });
-  for (const row of access.masks) policies.push({ ...base(), kind: 'column_mask', ...row });
 }

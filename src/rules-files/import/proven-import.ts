@@ -47,23 +47,25 @@ export function provenImport(
   const strangers = usersWithoutPrincipal(rules, listed);
   const silent = names.filter((name) => !strangers.includes(name) && !evaluator.mayWithQueries(name, 'execute'));
 
-  const excluded: Exclusion[] = [...strangers, ...silent].map((user) => ({ user, catalog: null }));
-  const isExcluded = new Set([...strangers, ...silent]);
-  const judged = new Set(names.filter((name) => !isExcluded.has(name)));
+  // Who may not execute queries gets nothing but acting as others.
+  const excluded: Exclusion[] = strangers.map((user) => ({ user, catalog: null }));
+  const letIn = new Set(names.filter((name) => !strangers.includes(name)));
+  const judged = new Set([...letIn].filter((name) => !silent.includes(name)));
   for (;;) {
     const snapshot = importRules(given, users, anyPatterns(budget), defaults, excluded, listing);
     const after = compile(snapshot).document;
     const differences = diffAccess(comparable(given.document), comparable(after), budget, anyPatterns(budget));
-    const gained = ofUsers(differences.gained, judged);
+    const gained = ofUsers(differences.gained, new Set(names));
     const more = gained.filter((each) => !isBasic(each));
     if (more.length === 0) {
       const lost = ofUsers(differences.lost, new Set(names)).filter(({ fact }) => !isWithoutEffect(fact));
-      const losing = (user: string): boolean => lost.some(({ people }) => people.includes(user));
-      const reported = new DifferenceFindings(file, given, evaluator, anyPatterns(budget));
+      const [acting, others] = [lost.filter(isActing), lost.filter((each) => !isActing(each))];
+      const losing = (user: string): boolean => others.some(({ people }) => people.includes(user));
+      const reported = new DifferenceFindings(file, given, evaluator, anyPatterns(budget), users);
       findings.push(
         ...principalFindings(rules, at, names, strangers.filter(losing)),
         ...queryFindings(rules, at, silent.filter(losing)),
-        ...reported.lost(ofUsers(lost, judged), listing.length > 0),
+        ...reported.lost([...ofUsers(others, judged), ...ofUsers(acting, letIn)], listing.length > 0),
         ...reported.basicAccess(gained),
       );
       return { snapshot, findings: findings.sort((a, b) => a.at - b.at) };
@@ -79,14 +81,15 @@ export function provenImport(
 
 const MAX_EXCLUSIONS = 1_000_000;
 
-/**
- * Access that comes with any other, whatever the rules say: `system.jdbc`, `system.metadata`, and the session properties of the
- * settings; with the right to kill queries, the procedure that does.
- */
+/** Access that comes with other access: the session properties of the settings; with killing queries, the procedure that does. */
 function isBasic({ fact }: AccessDifference): boolean {
   if (fact.about === 'session-property') return true;
   if (!('resource' in fact) || fact.resource.catalog !== SYSTEM) return false;
-  return fact.about !== 'privilege' || fact.resource.schema !== 'runtime';
+  return fact.about === 'catalog-mode' || fact.about === 'routine';
+}
+
+function isActing({ fact }: AccessDifference): boolean {
+  return fact.about === 'impersonation';
 }
 
 function ofUsers(differences: readonly AccessDifference[], names: ReadonlySet<string>): AccessDifference[] {

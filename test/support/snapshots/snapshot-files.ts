@@ -8,7 +8,7 @@ import { planLine } from '../../../src/grants/domain/snapshot-plan.js';
 import { SnapshotFilesModule } from '../../../src/grants/snapshot-files.module.js';
 import { type Applied, SnapshotFilesService } from '../../../src/grants/snapshot-files.service.js';
 import { type Imported, UserImportService } from '../../../src/grants/user-import.service.js';
-import { readUserEntries } from '../../../src/commands/users-file.js';
+import { readPeople } from '../../../src/commands/users-file.js';
 import { createPino, PinoLog } from '../../../src/platform/infrastructure/pino-log.js';
 import { PlatformModule } from '../../../src/platform/platform.module.js';
 import { parseSettings } from '../../../src/platform/settings-parser.js';
@@ -128,7 +128,7 @@ export async function startSnapshotFiles(): Promise<SnapshotFiles> {
   const planned = (file: unknown, { dryRun = false, prune = false } = {}) =>
     modules.get(SnapshotFilesService).apply(file, { dryRun, prune }, { actor: null, origin: null });
   const imported = (list: string, { dryRun = false } = {}) =>
-    modules.get(UserImportService).import(readUserEntries(list), { dryRun }, { actor: null, origin: null });
+    modules.get(UserImportService).import(readPeople(list), { dryRun }, { actor: null, origin: null });
   const apply = async (file: unknown, options: { dryRun?: boolean; prune?: boolean } = {}) => {
     const applied = await planned(file, options);
     if (applied.kind === 'refused') throw new Error(JSON.stringify(applied.problems));

@@ -1,0 +1,166 @@
+import { readListing } from '../../src/commands/catalog-listing.js';
+import { readForeignRulesFile } from '../../src/commands/foreign-rules-file.js';
+import { anyPatterns, ListedUsers } from '../../src/rules-files/foreign/audiences.js';
+import { foreignDocument } from '../../src/rules-files/foreign/foreign-document.js';
+import type { ListedName } from '../../src/rules-files/import/known-names.js';
+import { compile } from '../../src/trino-rules/compile/compile.js';
+import type { RulesDocument } from '../../src/trino-rules/document/rules-document.js';
+import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
+import { Evaluator } from '../../src/trino-rules/engine/evaluator.js';
+import { MetadataVisibility } from '../../src/trino-rules/engine/metadata-visibility.js';
+import { byEvaluator } from '../support/rules/by-evaluator.js';
+import type { Answer, Question } from '../support/rules/engine-question.js';
+import { type AskEngine, type AskedQuestion, canonical } from './engine-agreement.js';
+import { everyQuestion, wordsFor } from './kept-agreement.js';
+import { importCase, type keptCases } from './published-cases.js';
+
+/** What an answer is about that an import changes. */
+export type Kind =
+  /** `CALL system.runtime.kill_query`, of who may kill the same queries by the engine's API. */
+  | 'more: kill_query'
+  /** The catalog of that procedure, and nothing in it. */
+  | 'more: enters system'
+  | 'more: access'
+  /** Where nothing is read. */
+  | 'enters system'
+  /** What no statement does, whatever the rules say. */
+  | 'writes in system'
+  /** Where nothing else is given. */
+  | 'enters a catalog'
+  | 'names that the listing lacks'
+  | 'users that the list lacks'
+  | 'queries of some'
+  | 'impersonation'
+  | 'part of a schema of system'
+  | 'functions in views for others'
+  | 'a filter as another user'
+  | 'data'
+  | 'routines';
+
+/** Answers that change what nobody can do or see. */
+const WITHOUT_EFFECT: readonly Kind[] = [
+  'more: kill_query',
+  'more: enters system',
+  'enters system',
+  'writes in system',
+];
+/** About what is not there today. */
+const NOT_THERE: readonly Kind[] = ['enters a catalog', 'names that the listing lacks', 'users that the list lacks'];
+
+export type Wholeness = 'equal' | 'whole' | 'whole today' | 'in part';
+
+/**
+ * `equal`: every answer is. `whole`: every answer that a statement depends on; `whole today`: of these, about catalogs, tables and users
+ * that the engine has.
+ */
+export function wholeness(kinds: readonly Kind[]): Wholeness {
+  if (kinds.length === 0) return 'equal';
+  if (kinds.every((kind) => WITHOUT_EFFECT.includes(kind))) return 'whole';
+  return kinds.every((kind) => WITHOUT_EFFECT.includes(kind) || NOT_THERE.includes(kind)) ? 'whole today' : 'in part';
+}
+
+export interface KeptDifferences {
+  asked: number;
+  kinds: Kind[];
+  /** The first of each kind. */
+  examples: Partial<Record<Kind, AskedQuestion>>;
+  /** Lengths of the texts: the file's, and that of the compiled import. */
+  characters: { file: number; compiled: number };
+}
+
+type Kept = Omit<ReturnType<typeof keptCases>[number], 'name'>;
+
+/**
+ * Asks by a file and by its compiled import: each user of the list about every name of the file, of the listing and of the list, names
+ * beside them, and `system`. Session properties are a setting, and left out.
+ * @param ask the engine; without it our evaluator answers, which answers as the engine does
+ */
+export async function keptDifferences(kept: Kept, ask?: AskEngine): Promise<KeptDifferences> {
+  const [{ snapshot, users }, file] = [await importCase(kept), await readForeignRulesFile(Buffer.from(kept.rules))];
+  if (file.kind === 'refused') throw new Error(JSON.stringify(file.problems));
+  const compiled = compile(snapshot);
+  const patterns = anyPatterns(new WorkBudget(Infinity));
+  const { document } = foreignDocument(file.rules, new ListedUsers(users, patterns), ({ text }) => text);
+  const listing = readListing(kept.catalog).names;
+  const names = users.map(({ name }) => name);
+  const words = wordsFor(file.text, names, Infinity, listing);
+  const questions = users.flatMap((user) => everyQuestion(user, words)).filter(({ ask: about }) => !isSetting(about));
+  const answers = (text: string, rules: RulesDocument) =>
+    ask === undefined ? answersOf(rules, questions) : ask(text, questions);
+  const before = await answers(file.text, document);
+  const after = await answers(compiled.text, compiled.document);
+  const given = new Evaluator(document, patterns);
+  const next = new Evaluator(compiled.document, patterns);
+  const examples: KeptDifferences['examples'] = {};
+  for (const [i, question] of questions.entries()) {
+    if (canonical(before[i] ?? null) === canonical(after[i] ?? null)) continue;
+    const isOpen = [given, next].every(
+      (rules) => !isRestriction(question) || rules.maySelect(question.user, question, []),
+    );
+    // A restriction of what may not be read is none.
+    if (isOpen) examples[kindOf(question, after[i] === true, { given, listing, names })] ??= question;
+  }
+  const kinds = (Object.keys(examples) as Kind[]).sort();
+  const characters = { file: file.text.length, compiled: compiled.text.length };
+  return { asked: questions.length, kinds, examples, characters };
+}
+
+function answersOf(rules: RulesDocument, questions: readonly Question[]): Answer[] {
+  const evaluator = new Evaluator(rules, anyPatterns(new WorkBudget(Infinity)));
+  const listings = new MetadataVisibility(evaluator);
+  return questions.map((question) => byEvaluator(evaluator, listings, question));
+}
+
+interface Known {
+  given: Evaluator;
+  listing: readonly ListedName[];
+  names: readonly string[];
+}
+
+function kindOf(question: Question, isMore: boolean, { given, listing, names }: Known): Kind {
+  const isInSystem = 'catalog' in question && question.catalog === 'system';
+  if (isMore) {
+    if (isKilling(question) && given.mayWithQueries(question.user, 'kill')) return 'more: kill_query';
+    return question.ask === 'catalog' && isInSystem ? 'more: enters system' : 'more: access';
+  }
+  if (isRestriction(question)) return 'more: access';
+  if ('name' in question && !('catalog' in question)) {
+    if (!names.includes(question.name)) return 'users that the list lacks';
+    return question.ask === 'impersonate' ? 'impersonation' : 'queries of some';
+  }
+  if (question.ask === 'catalog') return isInSystem ? 'enters system' : 'enters a catalog';
+  if ('name' in question) {
+    if (!isInSystem && !isListed({ catalog: question.catalog }, listing)) return 'names that the listing lacks';
+    return question.ask === 'view-with-function' ? 'functions in views for others' : 'routines';
+  }
+  if (isInSystem) return question.ask === 'select' ? 'part of a schema of system' : 'writes in system';
+  if ('catalog' in question && !isListed(question, listing)) return 'names that the listing lacks';
+  return isFilteredAsAnother(question) ? 'a filter as another user' : 'data';
+
+  function isFilteredAsAnother(asked: Question): boolean {
+    return asked.ask === 'select' && given.rowFilter(asked.user, asked)?.includes('(SELECT') === true;
+  }
+}
+
+function isSetting(ask: Question['ask']): boolean {
+  return ask === 'system-property' || ask === 'catalog-property';
+}
+
+function isKilling(question: Question): boolean {
+  if (question.ask !== 'procedure') return false;
+  const { catalog, schema, name } = question;
+  return [catalog, schema, name].join('.') === 'system.runtime.kill_query';
+}
+
+/** Whether the engine has what it is about; without a listing, it may have any. */
+function isListed(asked: Partial<ListedName>, listing: readonly ListedName[]): boolean {
+  return (['catalog', 'schema', 'table'] as const).every((level, i, levels) => {
+    const path = levels.slice(0, i + 1);
+    const isKnown = listing.some((each) => path.every((name) => each[name] === asked[name]));
+    return asked[level] === undefined || listing.length === 0 || isKnown;
+  });
+}
+
+function isRestriction(question: Question): question is Extract<Question, { ask: 'mask' | 'filters' }> {
+  return question.ask === 'mask' || question.ask === 'filters';
+}
