@@ -47,10 +47,10 @@ module.exports = {
     },
     {
       name: 'domain-is-pure',
-      comment: 'decisions import the kernel, decisions, and refa; node:crypto only for digests',
+      comment: 'decisions import the kernel, decisions, and refa; node:crypto only for digests, node:buffer for UTF-8',
       severity: 'error',
       from: { path: PURE, pathNot: '[.]spec[.]ts$' },
-      to: { pathNot: ['^src/kernel/', PURE, 'node_modules/refa/', '^(node:)?crypto$'] },
+      to: { pathNot: ['^src/kernel/', PURE, 'node_modules/refa/', '^(node:)?(buffer|crypto)$'] },
     },
     {
       name: 'rules-are-libraries',

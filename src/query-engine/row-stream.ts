@@ -1,6 +1,5 @@
 import { Refused } from '../kernel/errors.js';
 import { NamedError } from '../kernel/named-error.js';
-import type { ApiValue } from './domain/engine-value.js';
 import type { Claim } from './domain/page-budget.js';
 import { errorBy } from './domain/query.js';
 import { ProtocolBreach } from './domain/reading.js';
@@ -25,7 +24,7 @@ export interface StreamSource {
 export class TruncatedStream extends NamedError {}
 
 type Stop = Exclude<RowsResult, { kind: 'page' }> | { kind: StreamStop };
-type Part = { kind: 'rows'; rows: readonly ApiValue[][] } | Stop;
+type Part = { kind: 'rows'; bytes: Buffer } | Stop;
 
 /** While one piece is in the socket, the next one waits in the stream. */
 const PIECES_AT_ONCE = 2;
@@ -64,8 +63,7 @@ export class RowStream {
     let kept = 0;
     let count = 0;
     try {
-      for await (const text of FORMATS[format](this.page, this.parts())) {
-        const bytes = Buffer.from(text);
+      for await (const bytes of FORMATS[format](this.page, this.parts(format))) {
         count += 1;
         if (count <= together) kept += bytes.length;
         const claim = this.page.claim(Math.max(kept, bytes.length * PIECES_AT_ONCE));
@@ -86,16 +84,16 @@ export class RowStream {
   }
 
   /** The pieces of all pages up to the last one, or up to a stop. */
-  private async *parts(): AsyncGenerator<Part, void, undefined> {
+  private async *parts(format: RowsFormat): AsyncGenerator<Part, void, undefined> {
     for (;;) {
-      const pieces = this.page.pieces[Symbol.iterator]();
+      const pieces = this.page.pieces(format)[Symbol.iterator]();
       for (let count = 0; ; count += 1) {
         const stop = count % PIECES_BETWEEN_STOPS === 0 ? await this.source?.stop() : null;
         if (stop !== undefined && stop !== null) return yield { kind: stop };
         await this.turn();
         const piece = pieces.next();
         if (piece.done === true) break;
-        yield { kind: 'rows', rows: piece.value };
+        yield { kind: 'rows', bytes: piece.value };
       }
       const { next } = this.page;
       if (next === null || this.source === null) break;
@@ -113,33 +111,32 @@ export class RowStream {
   }
 }
 
-type Writer = (first: RowsPage, parts: AsyncIterable<Part>) => AsyncGenerator<string, void, undefined>;
+type Writer = (first: RowsPage, parts: AsyncIterable<Part>) => AsyncGenerator<Buffer, void, undefined>;
 
 const FORMATS: Readonly<Record<RowsFormat, Writer>> = {
   async *json({ columns, next }, parts) {
-    yield `{"columns":${JSON.stringify(publicColumns(columns))},"rows":[`;
+    yield Buffer.from(`{"columns":${JSON.stringify(publicColumns(columns))},"rows":[`);
     let isFirst = true;
     for await (const part of parts) {
       if (part.kind !== 'rows') continue;
-      yield (isFirst ? '' : ',') + part.rows.map((row) => JSON.stringify(row)).join(',');
+      yield isFirst ? part.bytes.subarray(1) : part.bytes;
       isFirst = false;
     }
-    yield `],"next":${next === null ? 'null' : JSON.stringify(writeRowCursor(next))}}`;
+    yield Buffer.from(`],"next":${next === null ? 'null' : JSON.stringify(writeRowCursor(next))}}`);
   },
   /** A line of columns, a line for each row, and a last line with the error, if there is one. */
   async *ndjson({ columns }, parts) {
-    yield `${JSON.stringify({ columns: publicColumns(columns) })}\n`;
+    yield Buffer.from(`${JSON.stringify({ columns: publicColumns(columns) })}\n`);
     for await (const part of parts) {
-      if (part.kind === 'rows') yield part.rows.map((row) => `${JSON.stringify(row)}\n`).join('');
-      else yield `${JSON.stringify({ error: errorOf(part) })}\n`;
+      yield part.kind === 'rows' ? part.bytes : Buffer.from(`${JSON.stringify({ error: errorOf(part) })}\n`);
     }
   },
   /** With a header (RFC 4180). It has no place for an error, so it is never ended cleanly then. */
   async *csv({ columns }, parts) {
-    yield csvLine(columns.map(({ name }) => name));
+    yield Buffer.from(csvLine(columns.map(({ name }) => name)));
     for await (const part of parts) {
       if (part.kind !== 'rows') throw new TruncatedStream('the query ended early');
-      yield part.rows.map(csvLine).join('');
+      yield part.bytes;
     }
   },
 };

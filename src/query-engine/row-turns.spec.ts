@@ -22,11 +22,11 @@ describe('pieces of rows', () => {
 
   it('are not made before their turn', async () => {
     let made = 0;
-    function* pieces(): Generator<readonly number[][]> {
-      for (;;) yield [[(made += 1)]];
+    function* pieces(): Generator<Buffer> {
+      for (;;) yield Buffer.from(String((made += 1)));
     }
     const page: RowsPage = {
-      ...{ columns: [], length: 2, pieces: pieces(), next: null },
+      ...{ columns: [], length: 2, pieces, next: null },
       ...{ claim: () => 'granted', release: () => undefined },
     };
     const granted: (() => void)[] = [];

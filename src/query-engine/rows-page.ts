@@ -1,16 +1,18 @@
 import type { Column } from './domain/engine-type.js';
-import { apiRows, type ApiValue } from './domain/engine-value.js';
+import type { ApiValue } from './domain/engine-value.js';
 import type { Claim, PageBudget } from './domain/page-budget.js';
 import type { QueryError } from './domain/query.js';
 import { ProtocolBreach } from './domain/reading.js';
+import { RowEncoder } from './domain/row-encoder.js';
+import { ROW_TEXT, type RowsFormat } from './domain/rows-format.js';
 import type { HeldPage } from './held-pages.js';
 
 /** Rows for one reader, to be released once they have been sent or will not be. */
 export interface RowsPage {
   columns: readonly Column[];
   length: number;
-  /** The rows, a piece at a time; once. @throws ProtocolBreach for a value that its column's type cannot have. */
-  pieces: Iterable<readonly ApiValue[][]>;
+  /** The rows as bytes of an answer, a piece at a time. @throws ProtocolBreach for a value that its column's type cannot have. */
+  pieces(format: RowsFormat): Iterable<Buffer>;
   /** The cursor of the next page; null: this was the last one. */
   next: number | null;
   /** Counts the bytes that the answer itself holds until it has been sent. */
@@ -34,7 +36,7 @@ export interface RowRange {
 
 /** A page whose rows take no memory worth counting. */
 export function smallPage(columns: readonly Column[], rows: readonly ApiValue[][], next: number | null): RowsPage {
-  const pieces = rows.length === 0 ? [] : [rows];
+  const pieces = (format: RowsFormat): Buffer[] => rows.map((row) => Buffer.from(ROW_TEXT[format](row)));
   return { columns, length: rows.length, pieces, next, claim: () => 'granted', release: () => undefined };
 }
 
@@ -46,7 +48,7 @@ export function rowsOfHeldPage(held: HeldPage, range: RowRange, budget: PageBudg
   return {
     columns: range.columns,
     length: range.to - range.from,
-    pieces: pieces(held, range, onBreach),
+    pieces: (format) => pieces(held, range, format, onBreach),
     next: range.next,
     claim: (bytes) => (isReleased ? 'granted' : answer.atLeast(bytes)),
     release: () => {
@@ -60,11 +62,12 @@ export function rowsOfHeldPage(held: HeldPage, range: RowRange, budget: PageBudg
 function* pieces(
   { rows, start }: HeldPage,
   { columns, from, to }: RowRange,
+  format: RowsFormat,
   onBreach: () => void,
-): Generator<readonly ApiValue[][], void, undefined> {
+): Generator<Buffer, void, undefined> {
   try {
-    const convert = apiRows(columns);
-    for (const piece of rows.pieces(from - start, to - start)) yield piece.map(convert);
+    const encoder = new RowEncoder(columns, format);
+    for (const piece of rows.pieces(from - start, to - start)) yield encoder.encode(piece);
   } catch (error) {
     if (error instanceof ProtocolBreach) onBreach();
     throw error;

@@ -115,8 +115,12 @@ export class ExecutionsUnderTest {
   async rows(replica: QueryExecutions, id: string, from: number, limit: number): Promise<RowsRead> {
     const outcome = await replica.rows(id, from, limit);
     if (outcome?.kind !== 'page') return outcome;
-    const { columns, pieces, next } = outcome.page;
-    const rows = [...pieces].flat();
+    const { columns, next } = outcome.page;
+    const lines = Buffer.concat([...outcome.page.pieces('ndjson')])
+      .toString()
+      .split('\n')
+      .slice(0, -1);
+    const rows = lines.map((line) => JSON.parse(line) as unknown[]);
     outcome.page.release();
     return { kind: 'page', page: { columns, rows, next } };
   }

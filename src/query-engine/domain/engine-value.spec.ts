@@ -1,5 +1,5 @@
 import { type Column, readColumns } from './engine-type.js';
-import { apiRows, nativeRows } from './engine-value.js';
+import { type ApiValue, apiConverter, nativeRows } from './engine-value.js';
 import { ProtocolBreach } from './reading.js';
 
 const scalar = (rawType: string): unknown => ({ rawType, arguments: [] });
@@ -16,6 +16,9 @@ const row = (...fields: [string | null, unknown][]): unknown => ({
 });
 const columns = (...signatures: unknown[]): Column[] =>
   readColumns(signatures.map((typeSignature) => ({ name: 'c', type: 'any text', typeSignature })));
+
+const apiRows = (given: Column[]) =>
+  apiConverter({ kind: 'row', fields: given.map(({ name, shape }) => ({ name, type: shape })) });
 
 const NESTED = row(
   ['id', scalar('bigint')],
@@ -65,7 +68,7 @@ describe('values', () => {
 
   it('keeps a key that looks like a prototype a key', () => {
     const map = JSON.parse('{"__proto__":1}') as unknown;
-    const [read] = apiRows(columns(of('map', scalar('varchar'), scalar('bigint'))))([map]);
+    const [read] = apiRows(columns(of('map', scalar('varchar'), scalar('bigint'))))([map]) as ApiValue[];
 
     expect(JSON.stringify(read)).toBe('{"__proto__":"1"}');
   });

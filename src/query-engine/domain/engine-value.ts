@@ -17,11 +17,12 @@ export type NativeValue =
 
 type Converter<T> = (value: unknown) => T;
 
-/** One function for all rows of a statement. It throws ProtocolBreach on a value that its type cannot have. */
-export function apiRows(columns: readonly Column[]): Converter<ApiValue[]> {
-  return rowsBy(columns.map((column) => nullable(apiValue(column.shape))));
+/** For all values of a column. It throws ProtocolBreach on one that its type cannot have. */
+export function apiConverter(type: EngineType): Converter<ApiValue> {
+  return nullable(apiValue(type));
 }
 
+/** One function for all rows of a statement. It throws ProtocolBreach on a value that its type cannot have. */
 export function nativeRows(columns: readonly Column[]): Converter<NativeValue[]> {
   return rowsBy(columns.map((column) => nullable(nativeValue(column.shape))));
 }

@@ -16,16 +16,17 @@ describe('PageRows', () => {
         const [from, to] = [Math.min(a, b, list.length), Math.min(Math.max(a, b), list.length)];
 
         expect(rows.length).toBe(list.length);
-        expect(rows.read(from, to)).toEqual((parseExactly(json) as unknown[]).slice(from, to));
+        const read = [...rows.pieces(from, to)].map((piece) => parseExactly(`[${piece.toString()}]`)).flat();
+        expect(read).toEqual((parseExactly(json) as unknown[]).slice(from, to));
       }),
     );
   });
 
-  it('come in pieces of 64 kibibytes, each parsed when it is asked for', () => {
+  it('come in pieces of 64 kibibytes', () => {
     const rows = scan(JSON.stringify(Array.from({ length: 2_500 }, () => ['x'.repeat(96)])));
     const pieces = [...rows.pieces(0, rows.length)];
 
-    expect(pieces.map((piece) => piece.length).reduce((sum, length) => sum + length)).toBe(2_500);
+    expect(pieces.map((piece) => piece.length).reduce((sum, length) => sum + length)).toBe(2_500 * 101 - 4);
     expect(pieces).toHaveLength(4);
   });
 

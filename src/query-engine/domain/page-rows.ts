@@ -8,7 +8,7 @@ const STRIDE = 64;
 const PIECE = 65_536;
 
 /**
- * The rows of one page as the bytes that came, parsed piece by piece when they are read: a held page takes the bytes
+ * The rows of one page as the bytes that came, taken piece by piece when they are read: a held page takes the bytes
  * that were counted and no more, outside V8's heap, where small values would take twenty times as much.
  */
 export class PageRows {
@@ -45,13 +45,14 @@ export class PageRows {
     return new PageRows(scanner.bytes, marks, length, scanner.at - (marks[0] ?? 0), heaviest);
   }
 
-  /** The rows from … up to before …, as in JSON, long integers as text. @throws ProtocolBreach */
-  read(from = 0, to = this.length): unknown[] {
-    return [...this.pieces(from, to)].flat();
+  /** All rows, as in JSON, long integers as text. @throws ProtocolBreach */
+  read(): unknown[] {
+    const pieces = [...this.pieces(0, this.length)];
+    return pieces.flatMap((piece) => readList(readExactly(`[${piece.toString()}]`), 'the rows'));
   }
 
-  /** The same, a piece at a time. @throws ProtocolBreach */
-  *pieces(from: number, to: number): Generator<readonly unknown[], void, undefined> {
+  /** The bytes of the rows from … up to before …, a piece at a time, with commas between rows. @throws ProtocolBreach */
+  *pieces(from: number, to: number): Generator<Buffer, void, undefined> {
     if (from >= to) return;
     const scanner = this.scannerAt(from);
     for (let row = from; row < to;) {
@@ -63,7 +64,7 @@ export class PageRows {
         end = scanner.at;
       }
       scanner.takes(',');
-      yield readList(readExactly(`[${this.#body.toString('utf8', start, end)}]`), 'the rows');
+      yield this.#body.subarray(start, end);
     }
   }
 

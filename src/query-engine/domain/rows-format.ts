@@ -28,12 +28,20 @@ export function publicColumns(columns: readonly Column[]): { name: string; type:
   return columns.map(({ name, type }) => ({ name, type }));
 }
 
+/** A row as bytes of an answer are: a line, in JSON with a comma before it. */
+export const ROW_TEXT: Readonly<Record<RowsFormat, (row: readonly ApiValue[]) => string>> = {
+  json: (row) => `,${JSON.stringify(row)}`,
+  ndjson: (row) => `${JSON.stringify(row)}\n`,
+  csv: csvLine,
+};
+
 /** RFC 4180: commas, CRLF, quotes where they are needed. NULL is nothing, an empty text is `""`, a container is JSON. */
 export function csvLine(values: readonly ApiValue[]): string {
   return `${values.map(csvField).join(',')}\r\n`;
 }
 
-function csvField(value: ApiValue): string {
+/** One field of it. */
+export function csvField(value: ApiValue): string {
   if (value === null) return '';
   const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
   return text === '' || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

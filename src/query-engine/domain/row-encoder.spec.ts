@@ -1,0 +1,188 @@
+import fc from 'fast-check';
+import type { Column, EngineType } from './engine-type.js';
+import { apiConverter, type ApiValue } from './engine-value.js';
+import { readExactly } from './exact-json.js';
+import { JsonScanner } from './json-scanner.js';
+import { PageRows } from './page-rows.js';
+import { ProtocolBreach } from './reading.js';
+import { RowEncoder } from './row-encoder.js';
+import { ROW_TEXT, type RowsFormat } from './rows-format.js';
+
+const FORMATS = ['json', 'ndjson', 'csv'] as const;
+const SCALARS = ['boolean', 'integer', 'bigint', 'decimal', 'float', 'varbinary', 'text'] as const;
+
+/** Every row parsed as a whole, converted, and written again. */
+function decoded(rows: string, columns: readonly Column[], format: RowsFormat): string {
+  const convert = apiConverter({ kind: 'row', fields: columns.map(({ name, shape }) => ({ name, type: shape })) });
+  const list = readExactly(asBytes(rows)) as unknown[];
+  const lines = list.map((row) => (row === null ? notARow() : ROW_TEXT[format](convert(row) as ApiValue[])));
+  return asBytes(lines.join(''));
+}
+
+/** Lone surrogates are lost on the way. */
+const asBytes = (text: string): string => Buffer.from(text).toString();
+
+const notARow = (): never => {
+  throw new ProtocolBreach('a row that is not a list');
+};
+
+function encoded(rows: string | Buffer, columns: readonly Column[], format: RowsFormat): string {
+  const scanner = new JsonScanner(Buffer.from(rows));
+  const page = PageRows.scan(scanner);
+  scanner.expectEnd();
+  const encoder = new RowEncoder(columns, format);
+  return [...page.pieces(0, page.length)].map((piece) => encoder.encode(piece).toString()).join('');
+}
+
+const outcome = (work: () => string): string => {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof ProtocolBreach) return 'a breach';
+    throw error;
+  }
+};
+
+const columnsOf = (shapes: readonly EngineType[]): Column[] =>
+  shapes.map((shape, at) => ({ name: `c${at}`, type: 'any', signature: {}, shape }));
+
+const { type: anyType } = fc.letrec<{ type: EngineType }>((tie) => ({
+  type: fc.oneof(
+    { maxDepth: 3, depthSize: 'small' },
+    fc.constantFrom(...SCALARS).map((kind): EngineType => ({ kind })),
+    tie('type').map((element): EngineType => ({ kind: 'array', element })),
+    fc.tuple(tie('type'), tie('type')).map(([key, value]): EngineType => ({ kind: 'map', key, value })),
+    fc
+      .array(tie('type'), { maxLength: 3 })
+      .map((types): EngineType => ({ kind: 'row', fields: types.map((type) => ({ name: null, type })) })),
+  ),
+}));
+
+const digits = (max: number): fc.Arbitrary<string> =>
+  fc
+    .array(fc.constantFrom(...Array.from('0001234567899')), { minLength: 1, maxLength: max })
+    .map((all) => all.join(''));
+const sign = fc.constantFrom('', '', '-');
+const exponent = fc
+  .tuple(fc.constantFrom('', '', '', 'E', 'e-', 'E+'), digits(2))
+  .map(([e, n]) => (e === '' ? '' : e + n));
+/** As JSON writes numbers, and as it does not. */
+const anyNumber = fc
+  .tuple(
+    sign,
+    fc.oneof(digits(3), digits(20)),
+    fc.oneof(
+      fc.constantFrom('', '.0', '.'),
+      digits(18).map((d) => `.${d}`),
+    ),
+    exponent,
+  )
+  .map((parts) => parts.join(''));
+const goodNumber = fc.oneof(
+  fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
+  fc.integer().map((n) => `${n}.0`),
+  fc.maxSafeInteger().map(String),
+  fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map(String),
+  fc.tuple(fc.nat(10), fc.nat(99_999_999)).map(([zeros, n]) => `0.${'0'.repeat(zeros)}${n}`),
+);
+const anyText = fc.oneof(
+  fc.string({ unit: 'binary' }).map((text) => JSON.stringify(text)),
+  fc.string().map((text) => JSON.stringify(text).replaceAll('/', '\\/')),
+  fc
+    .array(fc.constantFrom('a', ',', '\\"', '\\\\', '\\n', '\\u0041', '\\u001F', '\\ud83d', 'é', '\ud83d\ude00'), {
+      maxLength: 6,
+    })
+    .map((all) => `"${all.join('')}"`),
+  fc.constantFrom('"NaN"', '"-Infinity"', '"1.50"', '""', '"-"'),
+);
+
+/** A value as the engine might write it: mostly of its type. */
+function valueOf(type: EngineType): fc.Arbitrary<string> {
+  const own = (): fc.Arbitrary<string> => {
+    switch (type.kind) {
+      case 'boolean':
+        return fc.constantFrom('true', 'false');
+      case 'integer':
+      case 'bigint':
+      case 'float':
+        return fc.oneof({ weight: 4, arbitrary: goodNumber }, anyNumber, anyText);
+      case 'decimal':
+      case 'varbinary':
+      case 'text':
+        return fc.oneof({ weight: 4, arbitrary: anyText }, goodNumber);
+      case 'array':
+        return fc.array(valueOf(type.element), { maxLength: 3 }).map((all) => `[${all.join(',')}]`);
+      case 'row':
+        return fc.tuple(...type.fields.map((field) => valueOf(field.type))).map((all) => `[${all.join(' , ')}]`);
+      case 'map':
+        return fc
+          .array(fc.tuple(fc.oneof(fc.nat(20).map(String), fc.string()), valueOf(type.value)), { maxLength: 3 })
+          .map((all) => `{${all.map(([key, value]) => `${JSON.stringify(key)}:${value}`).join(',')}}`);
+    }
+  };
+  return fc.oneof(
+    { weight: 12, arbitrary: own() },
+    { weight: 2, arbitrary: fc.constant('null') },
+    {
+      weight: 1,
+      arbitrary: fc.oneof(fc.json({ maxDepth: 2 }), fc.constantFrom('nul', 'truth', '', ' 1', '\t"a"\n', '[]')),
+    },
+  );
+}
+
+/** Columns, and rows of them as the bytes of a page. */
+const anyPage = fc.array(anyType, { maxLength: 4 }).chain((shapes) =>
+  fc.record({
+    columns: fc.constant(columnsOf(shapes)),
+    rows: fc
+      .array(
+        fc.tuple(...shapes.map(valueOf)).map((cells) => `[${cells.join(',')}]`),
+        { maxLength: 5 },
+      )
+      .map((rows) => `[${rows.join(',')}]`),
+  }),
+);
+
+describe('RowEncoder', () => {
+  it.each(FORMATS)('writes %s as all rows parsed, converted and written would be', (format) => {
+    fc.assert(
+      fc.property(anyPage, ({ columns, rows }) => {
+        expect(outcome(() => encoded(rows, columns, format))).toBe(outcome(() => decoded(rows, columns, format)));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('refuses whatever the parser refuses', () => {
+    fc.assert(
+      fc.property(
+        anyPage,
+        fc.nat(),
+        fc.constantFrom(...Array.from('[]{},:"\\0-.eNtn \u0001')),
+        ({ columns, rows }, place, other) => {
+          const at = place % rows.length;
+          const broken = rows.slice(0, at) + other + rows.slice(at + 1);
+
+          expect(outcome(() => encoded(broken, columns, 'ndjson'))).toBe(
+            outcome(() => decoded(broken, columns, 'ndjson')),
+          );
+        },
+      ),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('writes bytes that are no UTF-8 as they are read', () => {
+    const bytes = Buffer.from('[["a?b"]]');
+    bytes[bytes.indexOf('?')] = 0xff;
+
+    expect(encoded(bytes, columnsOf([{ kind: 'text' }]), 'ndjson')).toBe('["a\ufffdb"]\n');
+  });
+
+  it('makes room for values that grow', () => {
+    const list = `[["${'\\u000b'.repeat(300)}"${',1e20,1e20'.repeat(100)}]]`;
+    const columns = columnsOf([{ kind: 'text' }, ...Array.from({ length: 200 }, () => ({ kind: 'float' }) as const)]);
+
+    for (const format of FORMATS) expect(encoded(list, columns, format)).toBe(decoded(list, columns, format));
+  });
+});
