@@ -17,12 +17,17 @@ import { anyQuestion, type Answer, type Question, type Words } from '../support/
 import { hostileFiles } from '../support/rules/hostile-rules.js';
 import { wordsOf } from '../support/snapshots/snapshot-words.js';
 import { wrongDocuments, wronged } from '../support/rules/wrong-documents.js';
+import { withFault } from '../support/rules/document-fault.js';
+import { Chance } from '../support/snapshots/chance.js';
+import { isError } from '../../src/trino-rules/document/finding.js';
 import { Oracle } from './engine-oracle/oracle.js';
 import { openStack } from './stack.js';
 
 /** Random snapshots or documents of each test. */
 const SAMPLES = Number(process.env['GRANTLINE_ORACLE_SAMPLES'] ?? 250);
 const QUESTIONS_PER_SAMPLE = 60;
+/** Documents with a slip, of each snapshot. */
+const SLIPS = 8;
 /** Of each test, in milliseconds. */
 const DEADLINE = Math.max(60_000, SAMPLES * 400);
 
@@ -73,6 +78,29 @@ describe("the engine's own access control", () => {
     DEADLINE,
   );
 
+  it(
+    'answers as meant wherever the proof passes a document with a slip in it',
+    async () => {
+      const seen = { refused: 0, proved: 0 };
+      for (const [at, snapshot] of fc.sample(anySnapshot(), SAMPLES).entries()) {
+        const { text } = compile(snapshot);
+        const chance = new Chance(at);
+        for (let slips = 0; slips < SLIPS; slips += 1) {
+          const faulty = withFault(text, chance);
+          const reading = readRules(faulty);
+          if (reading.kind === 'refused' || proveRules(reading.document, snapshot).some(isError)) {
+            seen.refused += 1;
+            continue;
+          }
+          seen.proved += 1;
+          await askAsMeant(snapshot, faulty);
+        }
+      }
+      expect(seen.refused).toBeGreaterThan((SAMPLES * SLIPS) / 2);
+    },
+    DEADLINE * 2,
+  );
+
   it.each(Object.entries(wrongDocuments()))(
     'opens what the grants do not, where the proof refuses a document: %s',
     async (_, { rules, shownBy }) => {
@@ -104,17 +132,17 @@ describe("the engine's own access control", () => {
     expect(verdicts.onlyUs.length).toBeGreaterThanOrEqual(50);
   });
 
-  /** Asks what the compiler makes of a snapshot, and fails on an answer that differs from the intent. */
-  async function askAsMeant(snapshot: Snapshot): Promise<{ question: Question; engine: Answer }[]> {
-    const answers = await askAll(
-      compile(snapshot).text,
-      fc.sample(anyQuestion(wordsOf(snapshot)), QUESTIONS_PER_SAMPLE),
-    );
+  /** Asks a document, or what the compiler makes of a snapshot, and fails on an answer that differs from the intent. */
+  async function askAsMeant(
+    snapshot: Snapshot,
+    text = compile(snapshot).text,
+  ): Promise<{ question: Question; engine: Answer }[]> {
+    const answers = await askAll(text, fc.sample(anyQuestion(wordsOf(snapshot)), QUESTIONS_PER_SAMPLE));
     const wrong = answers.filter(({ question, engine }) => {
       const expected = byIntent(snapshot, question);
       return expected !== undefined && canonical(expected) !== canonical(engine);
     });
-    expect({ snapshot, wrong }).toEqual({ snapshot, wrong: [] });
+    expect({ snapshot, text, wrong }).toEqual({ snapshot, text, wrong: [] });
     return answers;
   }
 

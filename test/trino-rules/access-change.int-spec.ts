@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { anyChange } from '../support/snapshots/any-change.js';
+import { anyFault } from '../support/rules/document-fault.js';
 import { anySnapshot } from '../support/snapshots/any-snapshot.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
 import { Evaluator } from '../../src/trino-rules/engine/evaluator.js';
@@ -9,7 +9,7 @@ import type { ChangedAccess } from '../../src/trino-rules/diff/access-ledger.js'
 describe('the change of access', () => {
   it('names whatever an answer changes for', () => {
     fc.assert(
-      fc.property(anySnapshot(), anyChange(), (snapshot, change) => {
+      fc.property(anySnapshot(), anyFault(), (snapshot, change) => {
         const previous = compile(snapshot).document;
         const next = change(previous);
         const { gained, lost } = compareAccess(previous, next, { things: Infinity, people: Infinity });

@@ -11,7 +11,7 @@ type RoutineKind = RoutineQuestion['kind'];
 
 /** Functions and procedures that users may run by the grants: worked out by the proof, from the raw grants. */
 export class ExpectedRoutines {
-  /** Every node that a grant or a policy names, where routines are given or denied. */
+  /** Every node that a grant or a policy names, where routines are given or denied, and catalogs where data is restricted. */
   readonly nodes: readonly Node[];
   private readonly given = new Map<string, Bitset>();
   private readonly denied = new Map<string, Bitset>();
@@ -38,8 +38,10 @@ export class ExpectedRoutines {
     for (const policy of policies) {
       const people = () => bitset(width, principals.resolvePolicy(policy));
       if (policy.kind === 'deny') note(this.denied, policy.resource, policy.privileges, people);
-      if (this.given.size > 0 && restrictsData(policy))
-        addAll(this.at(this.restricted, policy.resource.catalog ?? ''), people());
+      if (this.given.size === 0 || !restrictsData(policy)) continue;
+      const { catalog } = policy.resource;
+      if (catalog !== undefined) nodes.set(nodeKey({ catalog }), { catalog });
+      addAll(this.at(this.restricted, catalog ?? ''), people());
     }
     this.nodes = [...nodes.values()];
   }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { aSnapshot } from '../../../test/support/snapshots/snapshot-builder.js';
-import { anyChange } from '../../../test/support/snapshots/any-change.js';
+import { anyFault } from '../../../test/support/rules/document-fault.js';
 import { anySnapshot } from '../../../test/support/snapshots/any-snapshot.js';
 import { byEvaluator } from '../../../test/support/rules/by-evaluator.js';
 import { byIntent } from '../../../test/support/rules/by-intent.js';
@@ -75,6 +75,24 @@ describe('the proof', () => {
     ]);
   });
 
+  it('refuses functions in a catalog where data is restricted, which no rule names', () => {
+    const snapshot = aSnapshot()
+      .group('readers', ['ana'])
+      .may('EXECUTE_FUNCTION', '')
+      .may('SELECT', '')
+      .seesOnly('sales.eu.orders', 'a = 1')
+      .snapshot();
+
+    const findings = judged(snapshot, ({ functions, ...others }) => ({
+      ...others,
+      functions: functions.map(({ catalog, ...rule }) =>
+        catalog === undefined ? rule : { ...rule, catalog: catalog.replace('|sales', '') },
+      ),
+    }));
+
+    expect(findings.map(({ code }) => code)).toContain('proof-difference');
+  });
+
   it('refuses a mask on a column that is hidden, which the engine gives all the same', () => {
     const snapshot = aSnapshot()
       .user('ana')
@@ -128,7 +146,7 @@ describe('the proof', () => {
 
   it('stops every slip that changes any answer', () => {
     const asked = fc
-      .tuple(anySnapshot(), anyChange())
+      .tuple(anySnapshot(), anyFault())
       .chain(([snapshot, change]) =>
         fc.tuple(
           fc.constant(snapshot),
