@@ -1,5 +1,6 @@
-import { Controller, Delete, Get, Param, Post, Query } from '@nestjs/common';
+import { Controller, Delete, Get, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
 import { Refused } from '../kernel/errors.js';
 import { isUuid } from '../kernel/ids.js';
 import { mapPage } from '../kernel/page.js';
@@ -12,7 +13,7 @@ import {
 } from '../platform/access.js';
 import { BigPageQuery } from '../platform/page.dto.js';
 import { ApiRoute, NoContent } from '../platform/openapi.js';
-import { SessionPage, toSessionResponse } from './sessions.dto.js';
+import { SessionPage, SignOutResponse, toSessionResponse } from './sessions.dto.js';
 import { SessionsService } from './sessions.service.js';
 
 @ApiTags('auth')
@@ -25,8 +26,16 @@ export class SessionsController {
   @ApiRoute('logout', 'End this session')
   @Post('logout')
   @NoContent()
-  async logout(@CurrentUser() user: AuthenticatedUser, @CurrentClient() client: Client): Promise<void> {
-    await this.sessions.logout(user, client);
+  @ApiOkResponse({ type: SignOutResponse, description: 'It began at the identity provider, where it goes on.' })
+  async logout(
+    @CurrentUser() user: AuthenticatedUser,
+    @CurrentClient() client: Client,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<SignOutResponse | undefined> {
+    const url = await this.sessions.logout(user, client);
+    if (url === null) return undefined;
+    void reply.status(200);
+    return { sign_out_url: url };
   }
 
   @BeforePasswordChange()

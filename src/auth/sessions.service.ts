@@ -17,6 +17,8 @@ export type Refresh =
 /** Opens, refreshes, lists and ends sessions. */
 @Injectable()
 export class SessionsService {
+  private signOutUrl: (sessionId: string) => Promise<string | null> = () => Promise.resolve(null);
+
   constructor(
     private readonly sessions: SessionStore,
     private readonly tokens: TokensService,
@@ -39,9 +41,33 @@ export class SessionsService {
    * @param longest milliseconds
    * @returns null: the account is not active
    */
-  openVouched(account: Account, longest: number, client: Client): Promise<TokenPair | null> {
+  async openVouched(
+    account: Account,
+    longest: number,
+    client: Client,
+  ): Promise<{ sessionId: string; tokens: TokenPair } | null> {
     const session = this.tokens.nextSession(account.id, client, longest);
-    return this.begin(account, session, { checkedHash: null, client, details: { by: 'oidc' } });
+    const tokens = await this.begin(account, session, { checkedHash: null, client, details: { by: 'oidc' } });
+    return tokens === null ? null : { sessionId: session.id, tokens };
+  }
+
+  /** Sessions that began at the identity provider are signed out there, too. @param url where; null: it began here */
+  signOutElsewhere(url: (sessionId: string) => Promise<string | null>): void {
+    this.signOutUrl = url;
+  }
+
+  /** Ends sessions of anybody, which the identity provider has ended. @returns how many lived */
+  async endVouched(sessionIds: readonly string[], client: Client): Promise<number> {
+    return this.transaction.run(async () => {
+      let ended = 0;
+      for (const id of sessionIds) {
+        if (!(await this.sessions.end(id, this.clock.now()))) continue;
+        const [subject, details] = [sessionSubject(id), { by: 'oidc' }];
+        await this.audit.record({ event: 'session_ended', actor: null, subject, origin: client, details });
+        ended += 1;
+      }
+      return ended;
+    });
   }
 
   private async begin(
@@ -74,13 +100,17 @@ export class SessionsService {
     return this.refuse(found, client);
   }
 
-  /** Its access tokens are refused from the next request on, its refresh token at once. */
-  async logout(user: AuthenticatedUser, client: Client): Promise<void> {
+  /**
+   * Its access tokens are refused from the next request on, its refresh token at once.
+   * @returns where the user signs out at the identity provider; null: the session did not begin there
+   */
+  async logout(user: AuthenticatedUser, client: Client): Promise<string | null> {
     const subject = sessionSubject(user.sessionId);
     await this.transaction.run(async () => {
       if (!(await this.sessions.end(user.sessionId, this.clock.now()))) return;
       await this.audit.record({ event: 'logout', actor: user, subject, origin: client, details: {} });
     });
+    return this.signOutUrl(user.sessionId);
   }
 
   async logoutAll(user: AuthenticatedUser, client: Client): Promise<void> {

@@ -22,6 +22,7 @@ export type ErrorKind =
 export const ERRORS = {
   bad_request: { kind: 'invalid', text: 'Bad request' },
   malformed_json: { kind: 'invalid', text: 'Malformed JSON' },
+  logout_token_invalid: { kind: 'invalid', text: 'Logout token invalid' },
   validation_failed: { kind: 'invalid', text: 'Validation failed' },
   token_missing: { kind: 'unauthenticated', text: 'Access token missing' },
   token_invalid: { kind: 'unauthenticated', text: 'Token invalid' },
@@ -59,6 +60,7 @@ export const ERRORS = {
   too_many_unread_rows: { kind: 'too-many', text: 'Too many unread rows' },
   busy: { kind: 'busy', text: 'Busy' },
   engine_unavailable: { kind: 'unavailable', text: 'Query engine unavailable' },
+  provider_unavailable: { kind: 'unavailable', text: 'Identity provider unavailable' },
   target_unavailable: { kind: 'unavailable', text: 'Rules target unavailable' },
   database_unavailable: { kind: 'unavailable', text: 'Database unavailable' },
   internal_error: { kind: 'internal', text: 'Internal error' },
@@ -91,6 +93,8 @@ export interface RefusalDetails {
   /** Seconds, for `Retry-After`. */
   retryAfter?: number;
   quota?: Quota | ConcurrencyQuota;
+  /** Of bodies that are taken here, for `Accept`. Absent: JSON. */
+  mediaTypes?: readonly string[];
   /** Further public members of the problem document (RFC 9457 section 3.2). */
   members?: Record<string, unknown>;
   /** Private: one word of a closed set, logged with the request, never sent. */

@@ -19,6 +19,7 @@ export function readOidc(read: SettingsReader, production: boolean): Settings['o
     subjectClaim: read.text('AUTH_OIDC_SUBJECT_CLAIM') ?? 'sub',
     createAccounts: read.flag('AUTH_OIDC_CREATE_ACCOUNTS', true),
     sessionHours: read.integer('AUTH_OIDC_SESSION_HOURS', 12, 1, 720),
+    signOutAtProvider: read.flag('AUTH_OIDC_SIGN_OUT_AT_PROVIDER', true),
     returnOrigins: read.origins('AUTH_OIDC_RETURN_ORIGINS'),
   };
   if (issuer === null) return null;

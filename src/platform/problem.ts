@@ -86,7 +86,7 @@ const BEARER_ERRORS: Partial<Record<ErrorCode, string>> = {
  * The headers that belong to a refusal: every 401 carries a challenge (RFC 9110 section 15.5.2), and so does a 403 of a token that
  * does not open a route (RFC 6750 section 3).
  */
-export function problemHeaders({ code, details: { retryAfter, quota } }: Refused): Record<string, string> {
+export function problemHeaders({ code, details: { retryAfter, quota, mediaTypes } }: Refused): Record<string, string> {
   const headers: Record<string, string> = {};
   const { kind } = ERRORS[code];
   const bearerError = BEARER_ERRORS[code];
@@ -96,7 +96,7 @@ export function problemHeaders({ code, details: { retryAfter, quota } }: Refused
   }
   if (kind === 'unsupported-media-type') {
     // The types that are accepted (RFC 9110 section 15.5.16).
-    headers['Accept'] = 'application/json';
+    headers['Accept'] = mediaTypes?.join(', ') ?? 'application/json';
     headers['Accept-Encoding'] = 'identity';
   }
   const seconds = retryAfter === undefined ? null : Math.max(1, Math.ceil(retryAfter));

@@ -51,6 +51,8 @@ export abstract class Settings {
     /** False: only people with an account sign in. */
     createAccounts: boolean;
     sessionHours: number;
+    /** Whether people who sign out here are sent on to sign out there. */
+    signOutAtProvider: boolean;
     /** Of web clients that people come back to. */
     returnOrigins: readonly string[];
     /** Where people reach this service, without a slash at its end. */

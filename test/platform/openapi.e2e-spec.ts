@@ -92,6 +92,7 @@ describe('the OpenAPI document', () => {
       'get /api/auth/oidc/start',
       'get /api/auth/oidc/callback',
       'post /api/auth/oidc/tokens',
+      'post /api/auth/oidc/backchannel-logout',
     ]);
   });
 

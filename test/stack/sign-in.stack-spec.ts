@@ -46,6 +46,7 @@ describe('people who sign in at Keycloak', () => {
     service = await startService(environment, { clock });
     client = new ApiClient(service);
     boss = await administrator(service);
+    await keycloak.setBackchannel(`${service.url}/api/auth/oidc/backchannel-logout`);
   });
   afterAll(async () => {
     await service.stop();
@@ -128,6 +129,36 @@ describe('people who sign in at Keycloak', () => {
     expect(await atProvider('frank', new OidcBrowser(service))).toMatch(/Account is disabled/);
     await keycloak.setEnabled('frank', true);
     expect((await me((await signedIn('frank')).access_token)).body).toMatchObject({ username: 'frank' });
+  });
+
+  it('lose every session at once when the provider ends theirs', async () => {
+    const [one, other] = [await signedIn('frank'), await signedIn('frank')];
+    const erin = await signedIn('erin');
+    // It calls nobody when it disables somebody: their sessions there go on, until somebody ends them.
+    await keycloak.setEnabled('frank', false);
+    expect((await me(one.access_token)).status).toBe(200);
+    await keycloak.signOut('frank');
+    for (const { access_token, refresh_token } of [one, other]) {
+      expect((await me(access_token)).status).toBe(401);
+      expect((await client.post('/api/auth/refresh', { refresh_token })).status).toBe(401);
+    }
+    expect((await me(erin.access_token)).status).toBe(200);
+    await keycloak.setEnabled('frank', true);
+  });
+
+  it('sign out there when they sign out here, and somebody else can sign in', async () => {
+    const page = new KeycloakPage(people.password);
+    const comes = async (username: string) => {
+      const browser = new OidcBrowser(service);
+      const { code } = await browser.finish((await atProvider(username, browser, page)) as URLSearchParams);
+      return tokensOf(await redeem(code, browser.verifier)).access_token;
+    };
+    const erin = await comes('erin');
+    expect((await me(await comes('grace'))).body).toMatchObject({ username: 'erin' });
+    const { status, body } = await client.as(erin).post('/api/auth/logout');
+    expect(status).toBe(200);
+    await page.visit(String(body?.['sign_out_url']));
+    expect((await me(await comes('grace'))).body).toMatchObject({ username: 'grace' });
   });
 
   it('sign in while the provider changes its key', async () => {

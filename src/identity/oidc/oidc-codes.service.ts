@@ -4,6 +4,7 @@ import { SessionsService } from '../../auth/sessions.service.js';
 import type { TokenPair } from '../../auth/tokens.service.js';
 import { Clock } from '../../kernel/clock.js';
 import type { Client } from '../../platform/access.js';
+import { Transaction } from '../../platform/transaction.js';
 import { UsersService } from '../../users/users.service.js';
 import { OidcStore, type SignInCode } from './domain/oidc-store.js';
 import { OidcMetrics } from './oidc.metrics.js';
@@ -26,22 +27,32 @@ export class OidcCodesService {
     private readonly store: OidcStore,
     private readonly users: UsersService,
     private readonly sessions: SessionsService,
+    private readonly transaction: Transaction,
     private readonly clock: Clock,
     private readonly metrics: OidcMetrics,
   ) {}
 
   /** Once: a code that is shown with another verifier is gone, too. */
   async redeem(code: string, verifier: string, client: Client): Promise<Redemption> {
+    this.settings.demand();
+    // Together: a sign-out by the back channel finds the code, or the session that it has become.
+    const redemption = await this.transaction.run(() => this.exchange(code, verifier, client));
+    if (redemption.kind === 'signed-in') this.metrics.signedIn();
+    return redemption;
+  }
+
+  private async exchange(code: string, verifier: string, client: Client): Promise<Redemption> {
     const { sessionHours } = this.settings.given;
     const taken = await this.store.takeCode(digestOf(code));
     if (taken === null) return { kind: 'invalid', reason: 'unknown' };
     if (taken.expiresAt <= this.clock.now()) return { kind: 'invalid', reason: 'expired' };
     if (!isVerifierOf(taken, verifier)) return { kind: 'invalid', reason: 'verifier' };
     const account = await this.users.find(taken.userId);
-    const tokens = account === null ? null : await this.sessions.openVouched(account, sessionHours * HOUR_MS, client);
-    if (tokens === null) return { kind: 'deactivated' };
-    this.metrics.signedIn();
-    return { kind: 'signed-in', tokens };
+    if (account === null) return { kind: 'deactivated' };
+    const opened = await this.sessions.openVouched(account, sessionHours * HOUR_MS, client);
+    if (opened === null) return { kind: 'deactivated' };
+    await this.store.keepSession(opened.sessionId, taken.session);
+    return { kind: 'signed-in', tokens: opened.tokens };
   }
 }
 

@@ -10,7 +10,7 @@ import type { Account } from '../../users/domain/account.js';
 import { clearCookie, cookieName, setCookie, surplusCookies } from './domain/cookies.js';
 import { CODE_MS, FLOW_MS, type FlowCookie, type FlowState } from './domain/flow.js';
 import { IdentityProvider } from './domain/identity-provider.js';
-import { OidcStore } from './domain/oidc-store.js';
+import { OidcStore, type ProviderSession } from './domain/oidc-store.js';
 import { personOf } from './domain/person.js';
 import { addressWith } from './domain/return-address.js';
 import type { SignInFailure } from './domain/sign-in-failure.js';
@@ -30,6 +30,7 @@ interface SignedIn {
   account: Account;
   /** The web client's. */
   challenge: string;
+  session: ProviderSession;
 }
 
 interface Failed {
@@ -109,15 +110,21 @@ export class OidcSignInService {
     if (person === null) return failure('subject_invalid', 'claims');
     const found = await this.people.accountOf(person, this.settings.given, { actor: null, origin: client });
     if (found.kind === 'refused') return { kind: 'failed', code: found.code, reason: 'person', account: found.account };
-    return { kind: 'signed-in', account: found.account, challenge: flow.challenge };
+    const session = {
+      issuer: person.issuer,
+      subject: String(vouched.claims['sub']),
+      sid: textOrNull(vouched.claims['sid']),
+      idToken: this.seal.seal('id-token', vouched.idToken),
+    };
+    return { kind: 'signed-in', account: found.account, challenge: flow.challenge, session };
   }
 
   /** A code of ours, which only the client that began can exchange. */
-  private async codeFor({ account, challenge }: SignedIn): Promise<string> {
+  private async codeFor({ account, challenge, session }: SignedIn): Promise<string> {
     const code = this.ids.secret();
     const now = this.clock.now();
     const expiresAt = new Date(now.getTime() + CODE_MS);
-    await this.store.putCode(digestOf(code), { userId: account.id, challenge, expiresAt }, now);
+    await this.store.putCode(digestOf(code), { userId: account.id, challenge, expiresAt, session }, now);
     return code;
   }
 
@@ -134,6 +141,10 @@ export class OidcSignInService {
 /** The name under which a secret is kept. */
 export function digestOf(secret: string): string {
   return createHash('sha256').update(secret).digest('hex');
+}
+
+function textOrNull(claim: unknown): string | null {
+  return typeof claim === 'string' && claim !== '' ? claim : null;
 }
 
 function failure(code: SignInFailure, reason: string): Failed {

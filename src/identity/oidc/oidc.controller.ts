@@ -1,5 +1,5 @@
 import { Body, Controller, Get, HttpCode, Post, Query, Req, Res } from '@nestjs/common';
-import { ApiFoundResponse, ApiOkResponse, ApiResponse, ApiTags } from '@nestjs/swagger';
+import { ApiBody, ApiConsumes, ApiFoundResponse, ApiOkResponse, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { TokenResponse, toTokenResponse } from '../../auth/token.response.js';
 import { Refused } from '../../kernel/errors.js';
@@ -8,9 +8,10 @@ import { ApiRoute } from '../../platform/openapi.js';
 import { cookiesOf } from './domain/cookies.js';
 import { returnProblem } from './domain/return-address.js';
 import { OidcCodesService } from './oidc-codes.service.js';
+import { OidcLogoutService } from './oidc-logout.service.js';
 import { OidcSettings } from './oidc-settings.js';
 import { type Onward, OidcSignInService } from './oidc-sign-in.service.js';
-import { CodeDto, ProviderResponse, StartQuery } from './oidc.dto.js';
+import { CodeDto, LOGOUT_FORM, ProviderResponse, StartQuery } from './oidc.dto.js';
 
 const START_PATH = '/api/auth/oidc/start';
 
@@ -22,6 +23,7 @@ export class OidcController {
     private readonly settings: OidcSettings,
     private readonly signIn: OidcSignInService,
     private readonly codes: OidcCodesService,
+    private readonly logout: OidcLogoutService,
   ) {}
 
   @ApiRoute('getIdentityProvider', 'The identity provider at which people sign in')
@@ -85,6 +87,26 @@ export class OidcController {
       case 'deactivated':
         throw new Refused('account_deactivated');
     }
+  }
+
+  @ApiRoute(
+    'endSessionsOfProvider',
+    'The provider ends sessions (it calls this itself)',
+    'not_found',
+    'logout_token_invalid',
+    'provider_unavailable',
+  )
+  @Post('backchannel-logout')
+  @HttpCode(200)
+  @ApiConsumes('application/x-www-form-urlencoded')
+  @ApiBody({ schema: LOGOUT_FORM })
+  @ApiOkResponse({ description: 'They are ended.' })
+  async backchannelLogout(
+    @Body() form: Record<string, unknown> | undefined,
+    @CurrentClient() client: Client,
+  ): Promise<void> {
+    const token = form?.['logout_token'];
+    await this.logout.end(typeof token === 'string' ? token : '', client);
   }
 }
 

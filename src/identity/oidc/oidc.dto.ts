@@ -30,6 +30,13 @@ export class CodeDto {
   code_verifier!: string;
 }
 
+/** A form, which may have further fields (OpenID Connect Back-Channel Logout 1.0 section 2.5). */
+export const LOGOUT_FORM = {
+  type: 'object',
+  required: ['logout_token'],
+  properties: { logout_token: { type: 'string' } },
+};
+
 /** What a page for signing in shows. */
 export class ProviderResponse {
   @ApiProperty() enabled!: boolean;

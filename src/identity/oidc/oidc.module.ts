@@ -11,6 +11,7 @@ import { OpenidProvider } from './infrastructure/openid-provider.js';
 import { PostgresOidcStore } from './infrastructure/postgres-oidc-store.js';
 import { ProviderWatchService } from './provider-watch.service.js';
 import { OidcCodesService } from './oidc-codes.service.js';
+import { OidcLogoutService } from './oidc-logout.service.js';
 import { OidcSettings } from './oidc-settings.js';
 import { OidcSignInService } from './oidc-sign-in.service.js';
 import { OidcController } from './oidc.controller.js';
@@ -26,6 +27,7 @@ import { SealService } from './seal.service.js';
     OidcSettings,
     OidcSignInService,
     OidcCodesService,
+    OidcLogoutService,
     PeopleService,
     SealService,
     OidcMetrics,

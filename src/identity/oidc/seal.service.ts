@@ -9,6 +9,7 @@ import type { FlowCookie, FlowState } from './domain/flow.js';
 interface Sealed {
   state: FlowState;
   cookie: FlowCookie;
+  'id-token': string;
 }
 
 type Purpose = keyof Sealed;
@@ -16,7 +17,7 @@ type Purpose = keyof Sealed;
 const IV = 12;
 const TAG = 16;
 
-/** Texts for browsers to keep, which they can neither read nor change: AES-256-GCM with keys derived from AUTH_SECRET_KEY. */
+/** Texts that whoever keeps them, a browser or the database, can neither read nor change: AES-256-GCM with keys derived from AUTH_SECRET_KEY. */
 @Opaque
 @Injectable()
 export class SealService {

@@ -21,6 +21,10 @@ const SCIM = { bytes: 8 * 1024 * 1024, maxValues: 200_000, maxMembers: Infinity 
 /** RFC 7644 section 8.1; its clients send the other type, too. */
 const SCIM_JSON = 'application/scim+json';
 
+/** Providers send this alone (OpenID Connect Back-Channel Logout 1.0 section 2.5). */
+const FORM = 'application/x-www-form-urlencoded';
+const FORM_ROUTE = '/api/auth/oidc/backchannel-logout';
+
 /** The prefix of routes whose bodies are SCIM's. */
 const SCIM_ROUTES = '/api/scim/';
 
@@ -29,6 +33,11 @@ function limitsOf(path: string): typeof ADMINISTRATION {
   if (path.startsWith('/api/admin/')) return ADMINISTRATION;
   if (path.startsWith(SCIM_ROUTES)) return SCIM;
   return path.startsWith('/api/queries') ? QUERIES : SIGN_IN;
+}
+
+function typesOf(path: string): string[] {
+  if (path === FORM_ROUTE) return [FORM];
+  return path.startsWith(SCIM_ROUTES) ? ['application/json', SCIM_JSON] : ['application/json'];
 }
 
 /** Fastify would read bodies before authentication: so no method has one for it (see JsonBodyGuard). */
@@ -70,7 +79,8 @@ export class JsonBodyGuard implements CanActivate {
 }
 
 /**
- * The body: JSON only, in UTF-8 only, one object, each key once, within the limits of its path; undefined where there is none.
+ * The body: JSON only (of one route a form), in UTF-8 only, one object, each key once, within the limits of its path; undefined
+ * where there is none.
  * `JSON.parse` takes duplicate keys and lone surrogates.
  * @throws Refused
  */
@@ -80,13 +90,14 @@ export async function readJsonBody(request: FastifyRequest, budgets: WorkBudgets
   const bytes = await readBytes(request, limits.bytes);
   if (bytes.length === 0) return undefined;
   const encoding = request.headers['content-encoding'];
-  const types = path.startsWith(SCIM_ROUTES) ? ['application/json', SCIM_JSON] : ['application/json'];
+  const types = typesOf(path);
   if (!isJson(request.headers['content-type'], types) || (encoding !== undefined && encoding !== 'identity')) {
     throw new Refused('unsupported_media_type', {
       detail: `Bodies are ${types.join(' or ')} in UTF-8, not compressed.`,
+      mediaTypes: types,
     });
   }
-  return budgets.parsing(request, () => parseBody(bytes, limits));
+  return budgets.parsing(request, () => (path === FORM_ROUTE ? parseForm(bytes) : parseBody(bytes, limits)));
 }
 
 async function readBytes({ raw, headers }: FastifyRequest, limit: number): Promise<Buffer> {
@@ -137,6 +148,14 @@ function parseBody(bytes: Buffer, { maxValues, maxMembers }: typeof ADMINISTRATI
   if (fault !== undefined) throw malformed(`Invalid JSON: ${fault.message}.`);
   if (root?.kind !== 'object') throw malformed('The body must be a JSON object.');
   return plainValue(root);
+}
+
+/** Fields as an object. @throws Refused where one comes twice */
+function parseForm(bytes: Buffer): unknown {
+  const fields = [...new URLSearchParams(bytes.toString())];
+  const form = Object.fromEntries(fields);
+  if (Object.keys(form).length < fields.length) throw new Refused('bad_request', { detail: 'A field came twice.' });
+  return form;
 }
 
 function malformed(detail: string): Refused {

@@ -16,6 +16,26 @@ export class KeycloakAdmin {
     await this.send('PUT', `/users/${await this.userId(username)}`, { enabled });
   }
 
+  /** Ends all sessions of somebody there. */
+  async signOut(username: string): Promise<void> {
+    await this.send('POST', `/users/${await this.userId(username)}/logout`);
+  }
+
+  /** Where the provider calls the service when a session ends. */
+  async setBackchannel(url: string): Promise<void> {
+    const [client] = await this.send<{ id: string; attributes: object }[]>(
+      'GET',
+      `/clients?clientId=${this.realm.signIn.id}`,
+    );
+    if (client === undefined) throw new Error('there is no such client');
+    const attributes = {
+      ...client.attributes,
+      'backchannel.logout.url': url,
+      'backchannel.logout.session.required': 'true',
+    };
+    await this.send('PUT', `/clients/${client.id}`, { ...client, attributes });
+  }
+
   /** A new key, which signs from now on; the former one stays in the key set. */
   async rotateKeys(): Promise<void> {
     const { id } = await this.send<{ id: string }>('GET', '');

@@ -16,6 +16,11 @@ export class KeycloakPage {
     return back ?? text;
   }
 
+  /** Goes to where somebody signs out. */
+  async visit(location: string): Promise<void> {
+    await this.ask(location);
+  }
+
   private async ask(url: string, form?: URLSearchParams): Promise<{ back: URLSearchParams | null; text: string }> {
     const answer = await fetch(url, {
       redirect: 'manual',

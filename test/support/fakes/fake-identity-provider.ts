@@ -86,6 +86,16 @@ export class FakeIdentityProvider {
     return new SignJWT(payload).setProtectedHeader({ alg: 'RS256', kid, typ: 'JWT', ...header }).sign(pair.privateKey);
   }
 
+  /** What it sends when a session of its own ends, as Keycloak has it; a claim that is undefined is left out. */
+  logoutToken(claims: Record<string, unknown> = {}, header: Record<string, unknown> = {}): Promise<string> {
+    const events = { 'http://schemas.openid.net/event/backchannel-logout': {} };
+    const shape = ({ nonce: _, auth_time: __, iat = 0, ...usual }: JWTPayload): JWTPayload => ({
+      ...{ ...usual, iat, typ: 'Logout', events, exp: iat + 120 },
+      ...claims,
+    });
+    return this.token(shape, { typ: 'logout+jwt', ...header });
+  }
+
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = (request.url ?? '').split('/').at(-1) ?? '';
     this.asked.push(path);

@@ -11,7 +11,7 @@ const FORMS = [
 ];
 
 /** Members of bodies that hold one. The refresh token and its like are recognized by their form as well. */
-const MEMBERS = /password$|_token$/;
+const MEMBERS = /password$|_token$|^sign_out_url$/;
 
 /** Settings that hold one. */
 const SETTINGS = /(SECRET|SECRET_KEY)$/;

@@ -7,7 +7,12 @@ export interface FlowSecrets {
 }
 
 /** What the provider vouched for by its signature, or why it was not taken. `reason` is for logs: never the provider's prose. */
-export type Vouched = { kind: 'vouched'; claims: Claims } | { kind: 'failed'; code: SignInFailure; reason: string };
+export type Vouched =
+  { kind: 'vouched'; claims: Claims; idToken: string } | { kind: 'failed'; code: SignInFailure; reason: string };
+
+/** Whether the provider signed a logout token for this service, of late. `reason` is for logs. */
+export type VouchedLogout =
+  { kind: 'vouched'; claims: Claims } | { kind: 'refused'; reason: string } | { kind: 'unavailable' };
 
 export type Claims = Readonly<Record<string, unknown>>;
 
@@ -17,6 +22,10 @@ export abstract class IdentityProvider {
   abstract authorizationUrl(state: string, secrets: FlowSecrets): Promise<string | null>;
   /** Exchanges what people bring back from there. @param answer the parameters of the address, as they came */
   abstract redeem(answer: URLSearchParams, state: string, secrets: FlowSecrets): Promise<Vouched>;
+  /** Judges what the provider sent by the back channel; what it ends is for the caller to read. */
+  abstract judgeLogout(token: string): Promise<VouchedLogout>;
+  /** Where the owner of an ID token signs out there; null: nowhere, or the provider does not say. */
+  abstract signOutUrl(idToken: string): Promise<string | null>;
   /** Whether it answered when it was last asked; null: it was not asked yet. */
   abstract isReachable(): boolean | null;
   /** Asks for its discovery document, whether or not that is needed. */

@@ -1,11 +1,25 @@
+import type { EndedAtProvider } from './logout-token.js';
+
 /** A person at a provider. */
 export interface PersonKey {
   issuer: string;
   subject: string;
 }
 
+/** What the provider calls a session that began there. */
+export interface ProviderSession {
+  issuer: string;
+  /** The claim `sub`, whichever claim people are linked by. */
+  subject: string;
+  /** Of the provider's own session; null: it names none. */
+  sid: string | null;
+  /** Sealed. */
+  idToken: string;
+}
+
 /** What a web client exchanges for tokens. */
 export interface SignInCode {
+  session: ProviderSession;
   userId: number;
   /** The client's own (RFC 7636, S256). */
   challenge: string;
@@ -23,6 +37,11 @@ export abstract class OidcStore {
   abstract putCode(digest: string, code: SignInCode, now: Date): Promise<void>;
   /** Takes a code away, whoever has it; null: there is none, or somebody took it before. */
   abstract takeCode(digest: string): Promise<SignInCode | null>;
+  abstract keepSession(sessionId: string, session: ProviderSession): Promise<void>;
+  /** What was kept of a session; null: it did not begin at a provider. */
+  abstract sessionOf(sessionId: string): Promise<ProviderSession | null>;
+  /** Takes away the codes of what was ended. @returns the sessions of it, the ended ones included */
+  abstract endedAt(issuer: string, ended: EndedAtProvider): Promise<string[]>;
   /** False: it was used before. Forgets what has expired. */
   abstract use(digest: string, expiresAt: Date, now: Date): Promise<boolean>;
   abstract wasUsed(digest: string): Promise<boolean>;

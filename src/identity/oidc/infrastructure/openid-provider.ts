@@ -3,6 +3,7 @@ import {
   AuthorizationResponseError,
   authorizationCodeGrant,
   buildAuthorizationUrl,
+  buildEndSessionUrl,
   calculatePKCECodeChallenge,
   ClientError,
   clockTolerance,
@@ -15,7 +16,7 @@ import type { Clock } from '../../../kernel/clock.js';
 import { Opaque } from '../../../kernel/secret.js';
 import type { Timers } from '../../../kernel/timers.js';
 import type { Settings } from '../../../platform/settings.js';
-import { type FlowSecrets, IdentityProvider, type Vouched } from '../domain/identity-provider.js';
+import { type FlowSecrets, IdentityProvider, type Vouched, type VouchedLogout } from '../domain/identity-provider.js';
 import type { SignInFailure } from '../domain/sign-in-failure.js';
 import { LastGood } from './last-good.js';
 import { ProviderTokens } from './provider-tokens.js';
@@ -52,10 +53,7 @@ export class OpenidProvider extends IdentityProvider {
   }
 
   override async authorizationUrl(state: string, { nonce, verifier }: FlowSecrets): Promise<string | null> {
-    const configuration = await this.discovery.get().catch((error: unknown) => {
-      if (error instanceof ProviderUnavailable) return null;
-      throw error;
-    });
+    const configuration = await this.known();
     if (configuration === null) return null;
     return buildAuthorizationUrl(configuration, {
       redirect_uri: this.redirectUri,
@@ -74,14 +72,33 @@ export class OpenidProvider extends IdentityProvider {
       // From the settings, never from the Host header: the provider compares it.
       const address = new URL(`${this.redirectUri}?${answer.toString()}`);
       const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, idTokenExpected: true };
-      const { id_token } = await authorizationCodeGrant(configuration, address, checks);
+      const { id_token = '' } = await authorizationCodeGrant(configuration, address, checks);
       // The library trusts the connection, and looks at no signature.
-      const verified = await this.tokens.verify(id_token ?? '', this.settings.clientId);
-      if (verified.kind === 'verified') return { kind: 'vouched', claims: verified.claims };
+      const verified = await this.tokens.verify(id_token, this.settings.clientId, { isOfProvider: true });
+      if (verified.kind === 'verified') return { kind: 'vouched', claims: verified.claims, idToken: id_token };
       return failed(verified.kind === 'untimely' ? 'clocks_differ' : 'answer_invalid', verified.reason);
     } catch (error) {
       return failureOf(error);
     }
+  }
+
+  override async judgeLogout(token: string): Promise<VouchedLogout> {
+    try {
+      const terms = { typ: 'logout+jwt', isOfProvider: false };
+      const verified = await this.tokens.verify(token, this.settings.clientId, terms);
+      if (verified.kind === 'verified') return { kind: 'vouched', claims: verified.claims };
+      return { kind: 'refused', reason: verified.reason };
+    } catch (error) {
+      if (error instanceof ProviderUnavailable) return { kind: 'unavailable' };
+      throw error;
+    }
+  }
+
+  override async signOutUrl(idToken: string): Promise<string | null> {
+    const configuration = await this.known();
+    const endpoint = configuration?.serverMetadata().end_session_endpoint;
+    if (configuration === null || !isEndpoint(endpoint, this.isInsecure)) return null;
+    return buildEndSessionUrl(configuration, { id_token_hint: idToken }).href;
   }
 
   override isReachable(): boolean | null {
@@ -103,15 +120,28 @@ export class OpenidProvider extends IdentityProvider {
     return named.every((issuer) => issuer === this.settings.issuer) && (named.length === 1 || !isPromised);
   }
 
+  /** http is for loopback, outside production: the settings refuse it elsewhere. */
+  private get isInsecure(): boolean {
+    return new URL(this.settings.discoveryUrl).protocol === 'http:';
+  }
+
+  /** Null: the provider does not say. */
+  private async known(): Promise<Configuration | null> {
+    return this.discovery.get().catch((error: unknown) => {
+      if (error instanceof ProviderUnavailable) return null;
+      throw error;
+    });
+  }
+
   private async discover(): Promise<Configuration> {
     const { discoveryUrl, issuer, clientId, clientSecret } = this.settings;
     const document = await this.transport.document(discoveryUrl);
-    // http is for loopback, outside production: the settings refuse it elsewhere.
-    const isInsecure = new URL(discoveryUrl).protocol === 'http:';
-    const isEndpoint = (url: unknown): boolean =>
-      typeof url === 'string' && URL.canParse(url) && (isInsecure || new URL(url).protocol === 'https:');
     if (document['issuer'] !== issuer) throw new ProviderUnavailable('another issuer in the discovery document');
-    if (!['authorization_endpoint', 'token_endpoint', 'jwks_uri'].every((name) => isEndpoint(document[name]))) {
+    if (
+      !['authorization_endpoint', 'token_endpoint', 'jwks_uri'].every((name) =>
+        isEndpoint(document[name], this.isInsecure),
+      )
+    ) {
       throw new ProviderUnavailable('an incomplete discovery document');
     }
     const configuration = new Configuration(document as unknown as ServerMetadata, clientId, {
@@ -120,7 +150,7 @@ export class OpenidProvider extends IdentityProvider {
     });
     configuration[customFetch] = this.transport.fetch;
     // eslint-disable-next-line @typescript-eslint/no-deprecated -- marked so to stand out
-    if (isInsecure) allowInsecureRequests(configuration);
+    if (this.isInsecure) allowInsecureRequests(configuration);
     return configuration;
   }
 
@@ -128,6 +158,10 @@ export class OpenidProvider extends IdentityProvider {
     const { jwks_uri } = (await this.discovery.get()).serverMetadata();
     return this.transport.document(jwks_uri ?? '');
   }
+}
+
+function isEndpoint(url: unknown, isInsecure: boolean): boolean {
+  return typeof url === 'string' && URL.canParse(url) && (isInsecure || new URL(url).protocol === 'https:');
 }
 
 function failed(code: SignInFailure, reason: string): Vouched {

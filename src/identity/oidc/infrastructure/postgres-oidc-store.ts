@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DatabaseSession } from '../../../platform/infrastructure/database-session.js';
-import { OidcStore, type PersonKey, type SignInCode } from '../domain/oidc-store.js';
+import type { EndedAtProvider } from '../domain/logout-token.js';
+import { OidcStore, type PersonKey, type ProviderSession, type SignInCode } from '../domain/oidc-store.js';
 
 @Injectable()
 export class PostgresOidcStore extends OidcStore {
@@ -28,20 +29,47 @@ export class PostgresOidcStore extends OidcStore {
     return rows.length === 1;
   }
 
-  override async putCode(digest: string, { userId, challenge, expiresAt }: SignInCode, now: Date): Promise<void> {
+  override async putCode(
+    digest: string,
+    { userId, challenge, expiresAt, session }: SignInCode,
+    now: Date,
+  ): Promise<void> {
     await this.session.manager.query(
       `WITH expired AS (DELETE FROM oidc_codes WHERE expires_at < $5)
-       INSERT INTO oidc_codes (digest, user_id, challenge, expires_at) VALUES ($1, $2, $3, $4)`,
-      [bytes(digest), userId, challenge, expiresAt, now],
+       INSERT INTO oidc_codes (digest, user_id, challenge, expires_at, issuer, subject, sid, id_token)
+       VALUES ($1, $2, $3, $4, $6, $7, $8, $9)`,
+      [bytes(digest), userId, challenge, expiresAt, now, ...valuesOf(session)],
     );
   }
 
   override async takeCode(digest: string): Promise<SignInCode | null> {
     const [rows] = await this.session.manager.query<[SignInCode[], number]>(
-      `DELETE FROM oidc_codes WHERE digest = $1 RETURNING user_id AS "userId", challenge, expires_at AS "expiresAt"`,
+      `DELETE FROM oidc_codes WHERE digest = $1
+       RETURNING user_id AS "userId", challenge, expires_at AS "expiresAt", ${SESSION} AS session`,
       [bytes(digest)],
     );
     return rows[0] ?? null;
+  }
+
+  override async keepSession(sessionId: string, session: ProviderSession): Promise<void> {
+    const insert = `INSERT INTO oidc_sessions (session_id, issuer, subject, sid, id_token) VALUES ($1, $2, $3, $4, $5)`;
+    await this.session.manager.query(insert, [sessionId, ...valuesOf(session)]);
+  }
+
+  override async sessionOf(sessionId: string): Promise<ProviderSession | null> {
+    const select = `SELECT ${SESSION} AS session FROM oidc_sessions WHERE session_id = $1`;
+    const rows = await this.session.manager.query<{ session: ProviderSession }[]>(select, [sessionId]);
+    return rows[0]?.session ?? null;
+  }
+
+  override async endedAt(issuer: string, ended: EndedAtProvider): Promise<string[]> {
+    const [column, value] = 'sid' in ended ? ['sid', ended.sid] : ['subject', ended.subject];
+    const isEnded = `issuer = $1 AND ${column} = $2`;
+    // First: a code that is being exchanged is waited for, and its session found below.
+    await this.session.manager.query(`DELETE FROM oidc_codes WHERE ${isEnded}`, [issuer, value]);
+    const select = `SELECT session_id FROM oidc_sessions WHERE ${isEnded}`;
+    const rows = await this.session.manager.query<{ session_id: string }[]>(select, [issuer, value]);
+    return rows.map(({ session_id }) => session_id);
   }
 
   override async use(digest: string, expiresAt: Date, now: Date): Promise<boolean> {
@@ -57,6 +85,13 @@ export class PostgresOidcStore extends OidcStore {
     const found = 'SELECT FROM oidc_used WHERE digest = $1';
     return (await this.session.manager.query<unknown[]>(found, [bytes(digest)])).length > 0;
   }
+}
+
+/** Selects a ProviderSession. */
+const SESSION = `json_build_object('issuer', issuer, 'subject', subject, 'sid', sid, 'idToken', id_token)`;
+
+function valuesOf({ issuer, subject, sid, idToken }: ProviderSession): unknown[] {
+  return [issuer, subject, sid, idToken];
 }
 
 function bytes(hex: string): Buffer {

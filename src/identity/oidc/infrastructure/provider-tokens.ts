@@ -23,6 +23,11 @@ const LIFETIME = { fresh: 10 * MINUTE, stale: 24 * 60 * MINUTE, pause: 10_000 };
 export type Verified =
   { kind: 'verified'; claims: Claims; header: JWTHeaderParameters } | { kind: 'refused' | 'untimely'; reason: string };
 
+interface Terms {
+  typ?: string;
+  isOfProvider: boolean;
+}
+
 /** Judges tokens by the keys that the provider publishes. */
 export class ProviderTokens {
   private readonly keys: LastGood<ReturnType<typeof createLocalJWKSet>>;
@@ -39,19 +44,24 @@ export class ProviderTokens {
     this.keys = new LastGood(read, LIFETIME, timers);
   }
 
-  /** Signature, issuer, audience and times of a token that came from the provider itself. @throws ProviderUnavailable where no keys are known */
-  async verify(token: string, audience: string): Promise<Verified> {
+  /**
+   * Signature, issuer, audience and times of a token.
+   * @param terms `typ`: of its header; `isOfProvider`: it came over a connection to the provider, not from anybody
+   * @throws ProviderUnavailable where no keys are known
+   */
+  async verify(token: string, audience: string, { typ, isOfProvider }: Terms): Promise<Verified> {
     const verify = async (keys: Awaited<ReturnType<typeof this.keys.get>>): Promise<Verified> => {
       const expected = { algorithms: ALGORITHMS, issuer: this.issuer, audience, currentDate: this.clock.now() };
-      const { payload, protectedHeader } = await jwtVerify(token, keys, { ...expected, ...TIMES });
+      const form = typ === undefined ? {} : { typ };
+      const { payload, protectedHeader } = await jwtVerify(token, keys, { ...expected, ...TIMES, ...form });
       return { kind: 'verified', claims: payload, header: protectedHeader };
     };
     const known = await this.keys.get();
     try {
       return await verify(known).catch(async (error: unknown) => {
-        // The provider gave it a moment ago, so its key is newer than those: worth a wait of some seconds.
-        if (error instanceof errors.JWKSNoMatchingKey) return verify(await this.keys.newer());
-        throw error;
+        if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+        // What the provider gave a moment ago has a key that is newer than those: worth a wait of some seconds.
+        return verify(await (isOfProvider ? this.keys.newer() : this.keys.renewed()));
       });
     } catch (error) {
       if (!(error instanceof errors.JOSEError)) throw error;

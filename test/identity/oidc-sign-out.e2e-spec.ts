@@ -1,0 +1,139 @@
+import { generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose';
+import { ApiClient, tokensOf } from '../support/service/api-client.js';
+import { OidcBrowser } from '../support/service/oidc-browser.js';
+import { sharedOidcService } from '../support/service/oidc-service.js';
+
+const ROUTE = '/api/auth/oidc/backchannel-logout';
+
+describe('signing out', () => {
+  const { service, provider, clock, timers, boss, client, redeem } = sharedOidcService();
+
+  const signedIn = async (sub: string, sid: string): Promise<ApiClient> => {
+    const browser = new OidcBrowser(service);
+    const { code } = await browser.signIn(provider, { sub, sid, preferred_username: sub });
+    return client.as(tokensOf(await redeem(browser, code)).access_token);
+  };
+  const statuses = async (...clients: ApiClient[]) =>
+    Promise.all(clients.map(async (each) => (await each.get('/api/auth/me')).status));
+  const post = (body: string, type = 'application/x-www-form-urlencoded') =>
+    client.send('POST', ROUTE, body, { 'Content-Type': type });
+  const logout = (token: string) => post(new URLSearchParams({ logout_token: token }).toString());
+
+  describe('because the provider ended it', () => {
+    it('ends every session of the one there, and no other, from the next request on', async () => {
+      const [one, tab, phone] = [
+        await signedIn('ada', 'at work'),
+        await signedIn('ada', 'at work'),
+        await signedIn('ada', 'phone'),
+      ];
+      const other = await signedIn('bob', 'at home');
+      const answer = await logout(await provider.logoutToken({ sub: 'ada', sid: 'at work' }));
+      expect([answer.status, answer.body, answer.headers.get('cache-control')]).toEqual([200, null, 'no-store']);
+      expect(await statuses(one, tab, phone, other)).toEqual([401, 401, 200, 200]);
+
+      await logout(await provider.logoutToken({ sub: 'ada', sid: undefined }));
+      expect(await statuses(phone, other)).toEqual([401, 200]);
+      const { body } = await boss.get('/api/admin/audit?event=session_ended');
+      expect(body?.['items']).toHaveLength(3);
+      expect((body?.['items'] as object[])[0]).toMatchObject({ actor: null, details: { by: 'oidc' } });
+    });
+
+    it('ends a sign-in whose code is not exchanged yet', async () => {
+      const browser = new OidcBrowser(service);
+      const { code } = await browser.signIn(provider, { sub: 'cyd', sid: 'early', preferred_username: 'cyd' });
+      expect((await logout(await provider.logoutToken({ sub: 'cyd', sid: 'early' }))).status).toBe(200);
+      expect(await redeem(browser, code)).toMatchObject({ status: 401, body: { code: 'code_invalid' } });
+    });
+
+    it('knows the key that signed first', async () => {
+      const dee = await signedIn('dee', 'rotated');
+      timers.advance(10_000);
+      await provider.rotate();
+      expect((await logout(await provider.logoutToken({ sub: 'dee', sid: 'rotated' }))).status).toBe(200);
+      expect(await statuses(dee)).toEqual([401]);
+    });
+
+    it('takes further fields, and nothing but one token in a form', async () => {
+      const token = await provider.logoutToken({ sub: 'nobody' });
+      expect((await post(`logout_token=${token}&hint=x`)).status).toBe(200);
+      const again = await provider.logoutToken({ sub: 'nobody' });
+      expect((await post(`logout_token=${again}&logout_token=${again}`)).status).toBe(400);
+      expect((await post('')).status).toBe(400);
+      expect((await post('x=1')).status).toBe(400);
+      const json = await post(JSON.stringify({ logout_token: again }), 'application/json');
+      expect([json.status, json.headers.get('accept')]).toEqual([415, 'application/x-www-form-urlencoded']);
+    });
+
+    const forged = (payload: JWTPayload, alg: string, kid: string, key: Parameters<SignJWT['sign']>[0]) =>
+      new SignJWT(payload).setProtectedHeader({ alg, kid, typ: 'logout+jwt' }).sign(key);
+    it.each<[string, () => Promise<string>]>([
+      ['no token', () => Promise.resolve('x')],
+      ['an ID token', () => provider.token({ sub: 'eve', sid: 'kept' })],
+      ['an ID token that calls itself one', () => provider.token({ sub: 'eve', sid: 'kept' }, { typ: 'logout+jwt' })],
+      ['a header of another type', () => provider.logoutToken({ sub: 'eve', sid: 'kept' }, { typ: 'JWT' })],
+      ['another issuer', () => provider.logoutToken({ sub: 'eve', sid: 'kept', iss: 'https://evil.example.org' })],
+      ['another client', () => provider.logoutToken({ sub: 'eve', sid: 'kept', aud: 'notebook' })],
+      ['a nonce', () => provider.logoutToken({ sub: 'eve', sid: 'kept', nonce: 'x' })],
+      ['no event', () => provider.logoutToken({ sub: 'eve', sid: 'kept', events: {} })],
+      ['no id', () => provider.logoutToken({ sub: 'eve', sid: 'kept', jti: undefined })],
+      ['an earlier hour', () => provider.logoutToken({ sub: 'eve', sid: 'kept', iat: 1_700_000_000, exp: 4e9 })],
+      ['an end in the past', () => provider.logoutToken({ sub: 'eve', sid: 'kept', exp: 1_700_000_000 })],
+    ])('is refused with %s, and ends nothing', async (_, token) => {
+      const eve = await signedIn('eve', 'kept');
+      expect(await logout(await token())).toMatchObject({ status: 400, body: { code: 'logout_token_invalid' } });
+      expect(await statuses(eve)).toEqual([200]);
+    });
+
+    it('is refused with another signature, and a second time', async () => {
+      const fay = await signedIn('fay', 'kept');
+      const good = await provider.logoutToken({ sub: 'fay', sid: 'other' });
+      const [, payload = ''] = good.split('.');
+      const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as JWTPayload;
+      const [kid = ''] = [...provider.keys.keys()].slice(-1);
+      const { privateKey } = await generateKeyPair('RS256');
+      for (const token of [
+        await forged({ ...claims, sid: 'kept' }, 'RS256', kid, privateKey),
+        await forged({ ...claims, sid: 'kept' }, 'RS256', 'unknown', privateKey),
+        await forged({ ...claims, sid: 'kept' }, 'HS256', kid, Buffer.from('x'.repeat(32))),
+        new UnsecuredJWT({ ...claims, sid: 'kept' }).encode(),
+      ]) {
+        expect((await logout(token)).status).toBe(400);
+      }
+      expect((await logout(good)).status).toBe(200);
+      expect(await logout(good)).toMatchObject({ status: 400, body: { code: 'logout_token_invalid' } });
+      expect(await statuses(fay)).toEqual([200]);
+    });
+
+    it('says that it cannot judge while the provider’s keys cannot be had', async () => {
+      clock.advance(0);
+      timers.advance(25 * 3_600_000);
+      provider.instead.set('certs', (_, response) => void response.writeHead(503).end());
+      const token = await provider.logoutToken({ sub: 'gil' });
+      expect(await logout(token)).toMatchObject({ status: 503, body: { code: 'provider_unavailable' } });
+      provider.instead.clear();
+      timers.advance(10_000);
+      expect((await logout(token)).status).toBe(200);
+    });
+  });
+
+  describe('here', () => {
+    it('ends the session, and says where to go on at the provider', async () => {
+      const hal = await signedIn('hal', 'of hal');
+      const { status, body } = await hal.post('/api/auth/logout');
+      expect([status, Object.keys(body ?? {})]).toEqual([200, ['sign_out_url']]);
+      const url = new URL(String(body?.['sign_out_url']));
+      expect(url.origin + url.pathname).toBe(`${provider.issuer}/protocol/openid-connect/logout`);
+      const [, payload = ''] = (url.searchParams.get('id_token_hint') ?? '').split('.');
+      expect(JSON.parse(Buffer.from(payload, 'base64url').toString())).toMatchObject({ sub: 'hal', sid: 'of hal' });
+      expect(await statuses(hal)).toEqual([401]);
+    });
+
+    it('of a session that began with a password is as ever', async () => {
+      const { access_token } = tokensOf(
+        await client.post('/api/auth/login', { username: 'admin', password: 'the password of admin' }),
+      );
+      const { status, body } = await client.as(access_token).post('/api/auth/logout');
+      expect([status, body]).toEqual([204, null]);
+    });
+  });
+});
