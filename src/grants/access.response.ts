@@ -5,6 +5,7 @@ import type { Change } from '../trino-rules/answers/smallest-change.js';
 import type { Access, Origin } from '../trino-rules/model/intent.js';
 import { kindOf, type NamedNode, NODE_KINDS, type Node, type NodeKind } from '../trino-rules/model/node.js';
 import type { NamedPrincipal } from '../trino-rules/model/principal.js';
+import type { Through } from '../trino-rules/model/principals.js';
 import { PRIVILEGES, type Privilege } from '../trino-rules/model/privilege.js';
 import type { SnapshotGrant, SnapshotGroup } from '../trino-rules/model/snapshot.js';
 import { namesOfNode } from './access.dto.js';
@@ -38,14 +39,16 @@ class ThroughGroupResponse {
   @ApiProperty() group!: GroupReferenceResponse;
 }
 
+export type ThroughResponse = 'directly' | 'everyone' | ThroughGroupResponse;
+
+export const THROUGH_ANSWER = {
+  oneOf: [{ type: 'string', enum: ['directly', 'everyone'] }, { $ref: '#/components/schemas/ThroughGroupResponse' }],
+};
+
 @ApiExtraModels(ThroughGroupResponse)
 export class OriginResponse {
   @ApiProperty(INTEGER) grant_id!: number;
-
-  @ApiProperty({
-    oneOf: [{ type: 'string', enum: ['directly', 'everyone'] }, { $ref: '#/components/schemas/ThroughGroupResponse' }],
-  })
-  through!: 'directly' | 'everyone' | ThroughGroupResponse;
+  @ApiProperty(THROUGH_ANSWER) through!: ThroughResponse;
 
   @ApiProperty({
     type: Object,
@@ -232,8 +235,16 @@ export function toWhoPage({ page, people, enginePrincipals, ways }: CountedHolde
 }
 
 function toOrigin({ source, through, inheritedFrom }: Origin<SnapshotGrant>): OriginResponse {
-  const how = typeof through === 'object' ? { group: referenceTo(through.group) } : through;
-  return { grant_id: source.id, through: how, inherited_from: inheritedFrom, expires_at: momentOf(source.expiresAt) };
+  return {
+    grant_id: source.id,
+    through: toThrough(through),
+    inherited_from: inheritedFrom,
+    expires_at: momentOf(source.expiresAt),
+  };
+}
+
+export function toThrough(through: Through): ThroughResponse {
+  return typeof through === 'object' ? { group: referenceTo(through.group) } : through;
 }
 
 function momentOf(at: Date | null): string | null {

@@ -2,10 +2,10 @@ import { ApiProperty } from '@nestjs/swagger';
 import { cursorOfNames } from '../kernel/page.js';
 import { INTEGER, NULLABLE_TEXT, TEXTS } from '../platform/api-fields.js';
 import type { AccessDifference, AccessPart } from '../trino-rules/answers/access-difference.js';
-import type { NamedNode } from '../trino-rules/model/node.js';
+import { compareNames, type NamedNode } from '../trino-rules/model/node.js';
 import type { NamedPrincipal } from '../trino-rules/model/principal.js';
 import { namesOfNode } from './access.dto.js';
-import { AccessResponse, toAccess } from './access.response.js';
+import { AccessResponse, THROUGH_ANSWER, type ThroughResponse, toAccess, toThrough } from './access.response.js';
 import type { DraftPreview } from './drafts.service.js';
 import { PRINCIPAL_ANSWER } from './principal.dto.js';
 import { RESOURCE_ANSWER } from './resource.dto.js';
@@ -14,6 +14,11 @@ import { RESOURCE_ANSWER } from './resource.dto.js';
 export class AccessDifferenceResponse extends AccessResponse {
   @ApiProperty({ type: Object, ...PRINCIPAL_ANSWER }) principal!: NamedPrincipal;
   @ApiProperty(RESOURCE_ANSWER) resource!: NamedNode;
+}
+
+class UnchangedResponse {
+  @ApiProperty({ type: Object, ...PRINCIPAL_ANSWER }) principal!: NamedPrincipal;
+  @ApiProperty({ ...THROUGH_ANSWER, description: 'How it has it without the draft.' }) through!: ThroughResponse;
 }
 
 class DraftCheckResponse {
@@ -29,8 +34,16 @@ class DraftSizeResponse {
 export class DraftPreviewResponse {
   @ApiProperty({ type: [AccessDifferenceResponse] }) gains!: AccessDifferenceResponse[];
   @ApiProperty({ type: [AccessDifferenceResponse] }) loses!: AccessDifferenceResponse[];
-  @ApiProperty({ ...INTEGER, description: 'Of all pages.' }) people_gaining!: number;
+
+  @ApiProperty({
+    type: [UnchangedResponse],
+    description: 'Whom the draft gives something, and who have all of it already; in the same pages.',
+  })
+  unchanged!: UnchangedResponse[];
+
+  @ApiProperty({ ...INTEGER, description: 'Of all pages, engine principals included.' }) people_gaining!: number;
   @ApiProperty({ ...INTEGER, description: 'Of all pages.' }) people_losing!: number;
+  @ApiProperty({ ...INTEGER, description: 'Of all pages.' }) people_unchanged!: number;
 
   @ApiProperty({
     ...TEXTS,
@@ -49,24 +62,34 @@ export class DraftPreviewResponse {
 }
 
 export function toDraftPreview(preview: DraftPreview, limit: number): DraftPreviewResponse {
-  const { differences, peopleGaining, peopleLosing, catalogs, checks, size } = preview;
-  const page = differences.slice(0, limit);
-  const last = page.at(-1);
+  const { differences, peopleGaining, peopleLosing, peopleUnchanged, catalogs, checks, size } = preview;
+  const entries = [...differences, ...preview.unchanged].sort((a, b) =>
+    compareNames(a.principal.name, b.principal.name),
+  );
+  const page = new Set(entries.slice(0, limit));
+  const last = entries[limit - 1];
   const side = (partOf: (difference: AccessDifference) => AccessPart | null): AccessDifferenceResponse[] =>
-    page.flatMap((difference) => {
+    differences.flatMap((difference) => {
       const { principal, resource } = difference;
-      const part = partOf(difference);
+      const part = page.has(difference) ? partOf(difference) : null;
       return part === null ? [] : [{ principal, resource, ...toAccess(part) }];
     });
+  const namesOf = (entry: (typeof entries)[number]): string[] => [
+    entry.principal.name,
+    ...('resource' in entry ? namesOfNode(entry.resource) : []),
+  ];
   return {
     gains: side(({ gained }) => gained),
     loses: side(({ lost }) => lost),
+    unchanged: preview.unchanged.flatMap((entry) =>
+      page.has(entry) ? [{ principal: entry.principal, through: toThrough(entry.through) }] : [],
+    ),
     people_gaining: peopleGaining,
     people_losing: peopleLosing,
+    people_unchanged: peopleUnchanged,
     catalogs: [...catalogs],
     checks,
     size,
-    next:
-      differences.length > limit && last ? cursorOfNames([last.principal.name, ...namesOfNode(last.resource)]) : null,
+    next: entries.length > limit && last ? cursorOfNames(namesOf(last)) : null,
   };
 }

@@ -1,11 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../kernel/clock.js';
 import { type FieldError, Refused } from '../kernel/errors.js';
-import { type AccessDifference, accessDifferences } from '../trino-rules/answers/access-difference.js';
+import {
+  type AccessDifference,
+  accessDifferences,
+  type AccessOutcome,
+} from '../trino-rules/answers/access-difference.js';
+import { givenBy } from '../trino-rules/answers/already-held.js';
 import { compareNames, compareNodes, kindOf, type NamedNode, type Node } from '../trino-rules/model/node.js';
 import { touchedBy, withDraft } from '../trino-rules/answers/draft.js';
-import type { PolicyPrincipal } from '../trino-rules/model/principal.js';
-import { Principals } from '../trino-rules/model/principals.js';
+import type { NamedPrincipal, PolicyPrincipal } from '../trino-rules/model/principal.js';
+import { Principals, type Through } from '../trino-rules/model/principals.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { actedAs, AdmissionService, type GrantRequest } from './admission.service.js';
 import type { Forecast } from './domain/admission-ports.js';
@@ -27,11 +32,20 @@ export interface NamedDifference extends AccessDifference {
   resource: NamedNode;
 }
 
+export interface Unchanged {
+  principal: NamedPrincipal;
+  /** How it has it without the draft. */
+  through: Through;
+}
+
 export interface DraftPreview {
-  /** By principal, then by node; one more than was asked for, where there are more. */
+  /** By principal, then by node; together with `unchanged` one more than was asked for, where there are more. */
   differences: NamedDifference[];
+  /** Whom the draft gives something, and who have all of it already; by principal. */
+  unchanged: Unchanged[];
   peopleGaining: number;
   peopleLosing: number;
+  peopleUnchanged: number;
   /** Those that are known, where something on everything changes. */
   catalogs: readonly string[];
   checks: DraftCheck[];
@@ -91,7 +105,7 @@ export class DraftsService {
     // The proof has a process of its own.
     const [{ size, unprovable }, counted] = await Promise.all([
       forecast,
-      counting(accessDifferences(before, after, touched), page),
+      counting(accessDifferences(before, after, touched, givenBy(before, draft)), page),
     ]);
     const conflicts: DraftCheck[] = [];
     for await (const check of inSlices(maskChecks(before, after, draft.policies)))
@@ -159,19 +173,26 @@ function checksOf({ size, unprovable }: { size: Forecast | null; unprovable: str
   ];
 }
 
-type Counted = Pick<DraftPreview, 'peopleGaining' | 'peopleLosing'> & { differences: AccessDifference[] };
+type Counted = Omit<DraftPreview, 'differences' | 'catalogs' | 'checks' | 'size'> & { differences: AccessDifference[] };
 
 /** Counts everybody and keeps a page. */
 async function counting(
-  differences: Iterable<AccessDifference[]>,
+  outcomes: Iterable<AccessOutcome | null>,
   { after, limit }: { after: DraftCursor | null; limit: number },
 ): Promise<Counted> {
-  const found: Counted = { differences: [], peopleGaining: 0, peopleLosing: 0 };
-  for await (const ofOne of inSlices(differences)) {
-    if (ofOne.some(({ gained }) => gained !== null)) found.peopleGaining += 1;
-    if (ofOne.some(({ lost }) => lost !== null)) found.peopleLosing += 1;
-    const next = after === null ? ofOne : ofOne.filter((each) => isBehind(each, after));
-    found.differences.push(...next.slice(0, limit + 1 - found.differences.length));
+  const found: Counted = { differences: [], unchanged: [], peopleGaining: 0, peopleLosing: 0, peopleUnchanged: 0 };
+  for await (const outcome of inSlices(outcomes)) {
+    if (outcome === null) continue;
+    const { principal, differences, heldThrough } = outcome;
+    if (differences.some(({ gained }) => gained !== null)) found.peopleGaining += 1;
+    if (differences.some(({ lost }) => lost !== null)) found.peopleLosing += 1;
+    const room = limit + 1 - found.differences.length - found.unchanged.length;
+    const next = after === null ? differences : differences.filter((each) => isBehind(each, after));
+    found.differences.push(...next.slice(0, room));
+    if (heldThrough === null) continue;
+    found.peopleUnchanged += 1;
+    if (room > 0 && (after === null || compareNames(principal.name, after.principal) > 0))
+      found.unchanged.push({ principal, through: heldThrough });
   }
   return found;
 }

@@ -48,8 +48,10 @@ describe('the preview of a draft', () => {
         },
       ],
       loses: [],
+      unchanged: [],
       people_gaining: 1,
       people_losing: 0,
+      people_unchanged: 0,
       catalogs: [],
       checks: [],
       size: null,
@@ -76,6 +78,29 @@ describe('the preview of a draft', () => {
       people_gaining: 2,
       people_losing: 1,
     });
+  });
+
+  it('names whom it gives nothing new, and how they have it, in the same pages', async () => {
+    const draft = { grant: [{ principal: { type: 'everyone' }, resource: orders, privileges: ['SELECT'] }] };
+    const first = await preview(draft, '?limit=1');
+    const alice = {
+      principal: { type: 'user', id: ids.alice, name: 'alice' },
+      through: { group: { id: readers.id, name: 'readers' } },
+    };
+    expect(first.body).toMatchObject({
+      gains: [{ principal: { name: 'admin' } }],
+      unchanged: [],
+      people_unchanged: 1,
+      people_gaining: 2,
+    });
+    const second = await preview(draft, `?limit=1&after=${String(first.body?.['next'])}`);
+    expect(second.body).toMatchObject({ gains: [], unchanged: [alice], people_unchanged: 1, people_gaining: 2 });
+    const third = await preview(draft, `?limit=1&after=${String(second.body?.['next'])}`);
+    expect(third.body).toMatchObject({ gains: [{ principal: { name: 'bob' } }], unchanged: [], next: null });
+    const member = {
+      members: { add: [{ group_id: await idOf('/api/admin/groups', { name: 'idle' }), user_id: ids.alice }] },
+    };
+    expect((await preview(member)).body).toMatchObject({ unchanged: [], people_gaining: 0 });
   });
 
   it('of a policy that replaces another one', async () => {

@@ -10,7 +10,9 @@ import { accessDifferences } from '../../src/trino-rules/answers/access-differen
 import { type Draft, touchedBy, withDraft } from '../../src/trino-rules/answers/draft.js';
 
 const differences = (before: Snapshot, draft: Draft) =>
-  [...accessDifferences(before, withDraft(before, draft), touchedBy(before, draft))].flat();
+  [...accessDifferences(before, withDraft(before, draft), touchedBy(before, draft))].flatMap(
+    (outcome) => outcome?.differences ?? [],
+  );
 
 /** Privileges and restrictions as facts, of which each is gained or lost by itself. */
 const facts = (access: Access) => ({

@@ -1,11 +1,14 @@
 import { aSnapshot } from '../../../test/support/snapshots/snapshot-builder.js';
 import type { Snapshot, SnapshotGrant } from '../model/snapshot.js';
 import { accessDifferences } from './access-difference.js';
+import { givenBy } from './already-held.js';
 import { type Draft, touchedBy, withDraft } from './draft.js';
 
 const NOTHING: Draft = { grants: [], revoked: [], policies: [], deleted: [], joined: [], left: [] };
 const differences = (before: Snapshot, draft: Draft) =>
-  [...accessDifferences(before, withDraft(before, draft), touchedBy(before, draft))].flat();
+  [...accessDifferences(before, withDraft(before, draft), touchedBy(before, draft))].flatMap(
+    (outcome) => outcome?.differences ?? [],
+  );
 
 describe('what a draft changes', () => {
   it('says once what holds for everything below', () => {
@@ -94,6 +97,41 @@ describe('what a draft changes', () => {
 
     expect(changed.map(({ resource, gained, lost }) => [resource, gained, lost?.filters])).toEqual([
       [{ catalog: 'sales', schema: 'eu' }, null, ["region = 'EU'"]],
+    ]);
+  });
+
+  it('tells who has all of it already, and how', () => {
+    const before = aSnapshot()
+      .group('readers', ['ana', 'bo'])
+      .may('SELECT', 'sales')
+      .user('bo')
+      .may('SELECT', 'sales.eu')
+      .user('cy')
+      .may('SELECT', 'sales')
+      .mayNot('sales.eu', 'SELECT')
+      .user('dan')
+      .snapshot();
+    const grant = (id: number, subject: SnapshotGrant['principal'], schema: string): SnapshotGrant => ({
+      ...{ id, principal: subject, resource: { catalog: 'sales', schema }, privileges: ['SELECT'] },
+      ...{ expiresAt: null, revokedAt: null },
+    });
+    const outcomes = (draft: Draft) =>
+      [
+        ...accessDifferences(before, withDraft(before, draft), touchedBy(before, draft), givenBy(before, draft)),
+      ].flatMap((each) => (each === null ? [] : [[each.principal.name, each.heldThrough, each.differences.length]]));
+    const readers = { group: expect.objectContaining({ name: 'readers' }) as unknown };
+
+    expect(outcomes({ ...NOTHING, grants: [grant(-1, { type: 'everyone' }, 'eu')] })).toEqual([
+      ['ana', readers, 0],
+      ['bo', 'directly', 0],
+      ['cy', null, 0],
+      ['dan', null, 1],
+    ]);
+    const joined = [1, 3, 4].map((id) => ({ group: 1, member: { type: 'user', id } as const }));
+    expect(outcomes({ ...NOTHING, joined })).toEqual([
+      ['ana', readers, 0],
+      ['cy', 'directly', 0],
+      ['dan', null, 1],
     ]);
   });
 });

@@ -2,10 +2,11 @@ import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { type Access, intentAt, isOpenSystem } from '../model/intent.js';
 import { compareNames, compareNodes, type Node, nodeKey, nodeOf, parentOf, pathTo, SYSTEM } from '../model/node.js';
 import type { NamedPrincipal, Principal } from '../model/principal.js';
-import { type Member, Principals } from '../model/principals.js';
+import { type Member, Principals, type Through } from '../model/principals.js';
 import { combined, isOverData, type Privilege, PRIVILEGE_TERMS, privilegesOn } from '../model/privilege.js';
 import type { Snapshot, SnapshotPolicy } from '../model/snapshot.js';
 import { AccessIndex } from './access-index.js';
+import { type Given, heldAlready } from './already-held.js';
 import type { Touched } from './draft.js';
 import { withCatalogs, withDeniedMembers, withOpenSystem } from './effective-access.js';
 import { likenessIn } from './likeness.js';
@@ -28,44 +29,68 @@ export interface AccessDifference {
   lost: AccessPart | null;
 }
 
+/** What a draft means for one principal. */
+export interface AccessOutcome {
+  principal: NamedPrincipal;
+  /** By node. */
+  differences: AccessDifference[];
+  /** Nothing differs, because it has all that is given already, and how; null: something does, or nothing is given to it. */
+  heldThrough: Through | null;
+}
+
 /**
- * What accounts and engine principals gain and lose between two snapshots: the differences of one principal after the other, by
- * name, each by node. Empty lists between them are steps of the work.
+ * What accounts and engine principals gain and lose between two snapshots, one principal after the other, by name. Nulls between
+ * them are steps of the work.
  * @param touched where the snapshots can differ, and for whom
  */
 export function* accessDifferences(
   before: Snapshot,
   after: Snapshot,
   touched: readonly Touched[],
-): Generator<AccessDifference[]> {
+  given: readonly Given[] = [],
+): Generator<AccessOutcome | null> {
   const related = relatedTo(touched.flatMap(({ nodes }) => nodes));
   const former = new AccessIndex(related(before));
-  yield [];
+  yield null;
   const next = new AccessIndex(related(after));
-  yield [];
-  const touchedFor = new Map<string, { principal: Member; touched: Set<Touched> }>();
+  yield null;
+  const touchedFor = new Map<string, { principal: Member; touched: Set<Touched>; given: Set<Given> }>();
   for (const each of touched) {
     for (const subject of each.subjects)
       for (const { principals } of [former, next])
         for (const [text, principal] of principals.members(subject))
-          getOrInsert(touchedFor, text, () => ({ principal, touched: new Set() })).touched.add(each);
-    yield [];
+          getOrInsert(touchedFor, text, () => ({ principal, touched: new Set(), given: new Set() })).touched.add(each);
+    yield null;
   }
+  for (const each of given)
+    for (const text of next.principals.members(each.subject).keys()) touchedFor.get(text)?.given.add(each);
   const likeness = likenessIn([former, next]);
-  const places = new Map(touched.map((each, i) => [each, i]));
-  const known = new Map<string, AccessDifference[]>();
-  for (const { principal, touched } of [...touchedFor.values()].sort((a, b) =>
+  const numbers = new Map([...touched, ...given].map((each, i) => [each, i]));
+  const known = new Map<string, Omit<AccessOutcome, 'principal'>>();
+  for (const { principal, ...places } of [...touchedFor.values()].sort((a, b) =>
     compareNames(a.principal.name, b.principal.name),
   )) {
-    const nodes = [...touched].flatMap((each) => each.nodes);
+    const nodes = [...places.touched].flatMap((each) => each.nodes);
     const key = likeness(
       principal,
-      [...touched].map((each) => places.get(each)),
+      [...places.touched, ...places.given].map((each) => numbers.get(each)),
     );
-    const shared = key === null ? undefined : known.get(key);
-    const found = shared ?? (yield* differencesOf(principal, nodes, former, next));
+    const found = (key === null ? undefined : known.get(key)) ?? (yield* outcomeOf(principal, nodes, places.given));
     if (key !== null) known.set(key, found);
-    yield found.map((each) => ({ ...each, principal }));
+    yield { ...found, principal, differences: found.differences.map((each) => ({ ...each, principal })) };
+  }
+
+  function* outcomeOf(
+    principal: NamedPrincipal,
+    nodes: readonly Node[],
+    gives: ReadonlySet<Given>,
+  ): Generator<null, Omit<AccessOutcome, 'principal'>> {
+    const [had, has] = [new AccessIndex(former.of(principal)), new AccessIndex(next.of(principal))];
+    const differences = yield* differencesOf(principal, nodes, { former, next, had, has });
+    return {
+      differences,
+      heldThrough: differences.length > 0 ? null : heldAlready({ own: had, all: former }, principal, gives),
+    };
   }
 }
 
@@ -91,10 +116,8 @@ function relatedTo(nodes: readonly Node[]): (snapshot: Snapshot) => Snapshot {
 function* differencesOf(
   principal: NamedPrincipal,
   touched: readonly Node[],
-  former: AccessIndex,
-  next: AccessIndex,
-): Generator<[], AccessDifference[]> {
-  const [had, has] = [new AccessIndex(former.of(principal)), new AccessIndex(next.of(principal))];
+  { former, next, had, has }: Record<'former' | 'next' | 'had' | 'has', AccessIndex>,
+): Generator<null, AccessDifference[]> {
   // The same policy spares the members of a group, and the principal is one in one of the snapshots only.
   const isExceptionMoved = ({ except }: SnapshotPolicy): boolean =>
     except.some((spared) => spared.type === 'group' && !had.group(spared.id) !== !has.group(spared.id));
@@ -129,7 +152,7 @@ function* differencesOf(
   const found: AccessDifference[] = [];
   let count = 0;
   for (const resource of nodes.values()) {
-    if (++count % NODES_PER_STEP === 0) yield [];
+    if (++count % NODES_PER_STEP === 0) yield null;
     const part = at(resource);
     if (part === NO_DIFFERENCE) continue;
     const parent = parentOf(resource);
