@@ -10,6 +10,7 @@ import { DraftsService } from './drafts.service.js';
 import { GrantStoresModule } from './grant-stores.module.js';
 import { GrantsController } from './grants.controller.js';
 import { GrantsService } from './grants.service.js';
+import { GroupWritesService } from './group-writes.service.js';
 import { GroupsController } from './groups.controller.js';
 import { GroupsService } from './groups.service.js';
 import { PoliciesController } from './policies.controller.js';
@@ -34,6 +35,7 @@ export class GrantsModule {
       providers: [
         AccessWritesService,
         GroupsService,
+        GroupWritesService,
         GrantsService,
         PoliciesService,
         AdmissionService,
@@ -41,7 +43,7 @@ export class GrantsModule {
         DraftsService,
         PrincipalRemovalService,
       ],
-      exports: [AccessWritesService, PrincipalRemovalService],
+      exports: [AccessWritesService, GroupWritesService, PrincipalRemovalService],
     };
   }
 }

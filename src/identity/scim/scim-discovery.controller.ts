@@ -38,7 +38,7 @@ export class ScimDiscoveryController {
     return found(resourceTypes(base).find((type) => type.id === id) ?? null);
   }
 
-  @Post(['.search', 'Users/.search'])
+  @Post(['.search', 'Users/.search', 'Groups/.search'])
   search(): never {
     throw new Refused('not_implemented', { detail: 'Searches are requests by GET with a filter.' });
   }

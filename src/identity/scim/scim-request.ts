@@ -20,6 +20,8 @@ export interface ScimRequest {
   check: (resource: ResourceForm) => void;
   /** A resource as it is answered, with its ETag; a made one with its address. */
   answer: (resource: ResourceForm, status?: 200 | 201) => object;
+  /** 204, with the ETag of the resource. */
+  answerNothing: (resource: ResourceForm) => void;
 }
 
 /** The parameter that holds a ScimRequest. */
@@ -44,6 +46,7 @@ function scimRequestOf(request: FastifyRequest, reply: FastifyReply): ScimReques
       if (status === 201) void reply.header('Location', location);
       return selected(resource, selection);
     },
+    answerNothing: ({ meta }) => void reply.status(204).header('ETag', meta.version),
   };
 }
 

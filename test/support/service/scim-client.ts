@@ -67,6 +67,10 @@ export function scimUser(userName: string, more: object = {}): object {
   return { schemas: [URN.user], userName, externalId: `ext-${userName}`, active: true, ...more };
 }
 
+export function scimGroup(displayName: string, more: object = {}): object {
+  return { schemas: [URN.group], displayName, ...more };
+}
+
 export const idOf = (path: string): string => path.split('/').at(-1) ?? '';
 
 type Getting = Pick<ApiClient, 'get'>;
@@ -80,8 +84,9 @@ export async function accountBehind(administrator: Getting, path: string): Promi
 export async function eventsAbout(
   administrator: Getting,
   path: string,
+  type: 'user' | 'group' = 'user',
 ): Promise<{ event: string; details: object; actor: unknown }[]> {
-  const { body } = await administrator.get(`/api/admin/audit?subject=user:${idOf(path)}`);
+  const { body } = await administrator.get(`/api/admin/audit?subject=${type}:${idOf(path)}`);
   return (body?.['items'] as { event: string; details: object; actor: unknown }[]).reverse();
 }
 

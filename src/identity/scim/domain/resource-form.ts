@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { CORE_SCHEMAS } from './attribute-path.js';
+import type { ScimGroup } from './scim-group.js';
 import type { ScimUser } from './scim-user.js';
 
 /** A resource as it is answered. `version`: its ETag. */
@@ -25,6 +26,20 @@ export function userForm(user: ScimUser, base: string): ResourceForm {
   const meta = { resourceType: 'User', created: user.createdAt, lastModified: user.changedAt };
   const location = `${base}/Users/${user.id}`;
   return { ...form, meta: { ...meta, location, version: versionOf(JSON.stringify(form)) } };
+}
+
+/** Its version is a number that rises, so that it can be compared without the members. @param base address of the routes */
+export function groupForm(group: ScimGroup, base: string): ResourceForm {
+  const members = (group.members ?? []).map((id) => ({
+    ...{ value: String(id), $ref: `${base}/Users/${id}`, type: 'User' },
+  }));
+  const location = `${base}/Groups/${group.id}`;
+  const meta = { resourceType: 'Group', created: group.createdAt, lastModified: group.changedAt };
+  return {
+    ...{ schemas: [CORE_SCHEMAS.Group], id: String(group.id), ...defined({ externalId: group.externalId }) },
+    ...{ displayName: group.name, ...(members.length > 0 && { members }) },
+    meta: { ...meta, location, version: `W/"${group.version}"` },
+  };
 }
 
 function groupReference({ id, name }: { id: number; name: string }, base: string): object {

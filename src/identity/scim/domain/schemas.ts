@@ -5,7 +5,7 @@ interface Traits {
   required?: true;
   multiValued?: true;
   caseExact?: true;
-  mutability?: 'readOnly';
+  mutability?: 'readOnly' | 'immutable';
   uniqueness?: 'server';
   referenceTypes?: string[];
   canonicalValues?: string[];
@@ -69,23 +69,45 @@ const USER = [
   }),
 ];
 
+const GROUP = [
+  attribute('displayName', "The group's name, unique in any case.", { required: true, uniqueness: 'server' }),
+  EXTERNAL_ID,
+  attribute('members', 'The users in the group.', {
+    type: 'complex',
+    multiValued: true,
+    subAttributes: [
+      attribute('value', "The user's id.", { mutability: 'immutable', caseExact: true }),
+      attribute('$ref', "The user's address.", {
+        ...{ type: 'reference', referenceTypes: ['User'], mutability: 'immutable', caseExact: true },
+      }),
+      attribute('type', 'User, always.', { mutability: 'immutable', canonicalValues: ['User'] }),
+    ],
+  }),
+];
+
 const SCHEMA = 'urn:ietf:params:scim:schemas:core:2.0:Schema';
 const RESOURCE_TYPE = 'urn:ietf:params:scim:schemas:core:2.0:ResourceType';
 
+const TYPES = [
+  { name: 'User', description: 'An account', attributes: USER },
+  { name: 'Group', description: 'A group of accounts', attributes: GROUP },
+] as const;
+
 /** RFC 7643 section 7. @param base address of the routes */
 export function schemas(base: string): { id: string }[] {
-  const id = CORE_SCHEMAS.User;
-  const meta = { resourceType: 'Schema', location: `${base}/Schemas/${id}` };
-  const schema = { schemas: [SCHEMA], id, name: 'User', description: 'An account', attributes: USER, meta };
-  return [schema];
+  return TYPES.map((type) => {
+    const id = CORE_SCHEMAS[type.name];
+    return { schemas: [SCHEMA], id, ...type, meta: { resourceType: 'Schema', location: `${base}/Schemas/${id}` } };
+  });
 }
 
 /** RFC 7643 section 6. */
 export function resourceTypes(base: string): { id: string }[] {
-  const meta = { resourceType: 'ResourceType', location: `${base}/ResourceTypes/User` };
-  const named = { id: 'User', name: 'User', endpoint: '/Users' };
-  const type = { schemas: [RESOURCE_TYPE], ...named, schema: CORE_SCHEMAS.User, meta };
-  return [type];
+  return TYPES.map(({ name }) => {
+    const meta = { resourceType: 'ResourceType', location: `${base}/ResourceTypes/${name}` };
+    const named = { id: name, name, endpoint: `/${name}s` };
+    return { schemas: [RESOURCE_TYPE], ...named, schema: CORE_SCHEMAS[name], meta };
+  });
 }
 
 /** RFC 7643 section 5. */

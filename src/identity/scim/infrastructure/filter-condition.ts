@@ -10,6 +10,9 @@ export type Column =
   | { type: 'boolean'; sql: string }
   | { type: 'time'; sql: string };
 
+/** A text that is compared without case (RFC 7643 section 4.1). */
+export const inAnyCase = (sql: string): Column => ({ type: 'text', sql, expression: (side) => `lower(${side})` });
+
 /** A list of entries: `exists` makes a condition of one that an entry fulfils. */
 export interface Entries {
   columns: ReadonlyMap<string, Column>;

@@ -4,7 +4,7 @@ import { accountKey } from '../../../users/domain/account-name.js';
 import type { Filter } from '../domain/filter.js';
 import type { ListResult } from '../domain/list-request.js';
 import { type ScimUser, ScimUserStore, type UserProfile } from '../domain/scim-user.js';
-import { type Column, type Filterable, filterCondition } from './filter-condition.js';
+import { type Column, type Filterable, filterCondition, inAnyCase } from './filter-condition.js';
 
 const FROM = `
   FROM scim_users s JOIN users u ON u.id = s.user_id JOIN principal_names p ON p.name = u.username`;
@@ -15,10 +15,7 @@ const SELECT = `
          json_build_object('formatted', s.formatted_name, 'familyName', s.family_name, 'givenName', s.given_name) AS name,
          (SELECT coalesce(json_agg(json_build_object('id', g.id, 'name', g.name) ORDER BY g.id), '[]')
             FROM group_members m JOIN groups g ON g.id = m.group_id
-           WHERE m.user_id = u.id AND g.deleted_at IS NULL) AS groups ${FROM}`;
-
-/** Compared without case (RFC 7643 section 4.1). */
-const inAnyCase = (sql: string): Column => ({ type: 'text', sql, expression: (side) => `lower(${side})` });
+           WHERE m.user_id = u.id AND g.source = 'scim' AND g.deleted_at IS NULL) AS groups ${FROM}`;
 
 const FILTERABLE: Filterable = {
   columns: new Map<string, Column>([
@@ -56,7 +53,7 @@ const FILTERABLE: Filterable = {
         ]),
         exists: (condition) =>
           `EXISTS (SELECT FROM group_members m JOIN groups g ON g.id = m.group_id
-                    WHERE m.user_id = u.id AND g.deleted_at IS NULL AND ${condition})`,
+                    WHERE m.user_id = u.id AND g.source = 'scim' AND g.deleted_at IS NULL AND ${condition})`,
       },
     ],
   ]),

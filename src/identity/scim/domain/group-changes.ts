@@ -1,0 +1,132 @@
+import { nameProblem } from '../../../kernel/name.js';
+import { entryMatches } from './entry-filter.js';
+import type { Filter } from './filter.js';
+import { attributesOf, type Operation } from './patch.js';
+import { invalid, shown } from './scim-refusal.js';
+import { refuseOtherId } from './user-attributes.js';
+import { entriesOf, identifierOf, membersOf, textOf } from './values.js';
+
+/** Changes of a group, each of the rows that it names alone. Ids as the client gave them: they may be nobody's. */
+export type GroupChange =
+  | { kind: 'rename'; name: string }
+  | { kind: 'external-id'; externalId: string | null }
+  | { kind: 'add-members' | 'remove-members' | 'replace-members'; ids: readonly string[] }
+  | { kind: 'remove-matching'; filter: Filter };
+
+/** The changes that put what a body says in the place of a group: what it does not name is unset. @throws Refused 400 */
+export function wholeGroup(body: unknown, id: string | null): GroupChange[] {
+  const changes = changesOf(attributesOf(body), id);
+  if (!changes.some(({ kind }) => kind === 'rename')) throw invalid('invalidValue', 'displayName is required.');
+  return [{ kind: 'external-id', externalId: null }, { kind: 'replace-members', ids: [] }, ...changes];
+}
+
+/** In the order of the operations. Attributes that are not kept are dropped. @throws Refused 400 */
+export function changesOf(operations: readonly Operation[], id: string | null): GroupChange[] {
+  return operations.flatMap((operation) => changeOf(operation, id));
+}
+
+/** What the changes leave of the attributes, as far as they name them. */
+export function attributesAfter(changes: readonly GroupChange[]): { name?: string; externalId?: string | null } {
+  return changes.reduce((after, change) => {
+    if (change.kind === 'rename') return { ...after, name: change.name };
+    return change.kind === 'external-id' ? { ...after, externalId: change.externalId } : after;
+  }, {});
+}
+
+/** The ids that must be users'. Who is removed may be nobody. */
+export function joining(changes: readonly GroupChange[]): string[] {
+  return [...new Set(changes.flatMap((change) => (isJoining(change) ? change.ids : [])))];
+}
+
+/** Whom the changes can move by name; null: every present member. */
+export function touched(changes: readonly GroupChange[]): string[] | null {
+  const ids = new Set<string>();
+  for (const change of changes) {
+    if (change.kind === 'replace-members' || change.kind === 'remove-matching') return null;
+    if (change.kind === 'add-members' || change.kind === 'remove-members') for (const id of change.ids) ids.add(id);
+  }
+  return [...ids];
+}
+
+/** Who joins and who leaves. @param present members: those that are `touched` at least */
+export function membershipAfter(
+  changes: readonly GroupChange[],
+  present: readonly string[],
+): { added: string[]; removed: string[] } {
+  const before = new Set(present);
+  const members = new Set(present);
+  for (const change of changes) {
+    if (change.kind === 'replace-members') members.clear();
+    if (isJoining(change)) for (const id of change.ids) members.add(id);
+    if (change.kind === 'remove-members') for (const id of change.ids) members.delete(id);
+    if (change.kind !== 'remove-matching') continue;
+    for (const value of members) if (entryMatches(change.filter, { value, type: 'User' })) members.delete(value);
+  }
+  return {
+    added: [...members].filter((id) => !before.has(id)),
+    removed: present.filter((id) => !members.has(id)),
+  };
+}
+
+function isJoining(change: GroupChange): change is GroupChange & { ids: readonly string[] } {
+  return change.kind === 'add-members' || change.kind === 'replace-members';
+}
+
+function changeOf(operation: Operation, id: string | null): GroupChange[] {
+  const value = operation.op === 'remove' ? null : operation.value;
+  switch (operation.path.attribute) {
+    case 'displayname':
+      return [{ kind: 'rename', name: nameOf(value) }];
+    case 'externalid':
+      return [{ kind: 'external-id', externalId: identifierOf(value) }];
+    case 'members':
+      return [memberChange(operation)];
+    case 'id':
+      refuseOtherId(value, id);
+      return [];
+    default:
+      return [];
+  }
+}
+
+/** Members are removed by a filter (Okta; Entra with its flag), by a list of values (Entra), or all of them. */
+function memberChange({ op, path: { filter, sub }, value }: Operation): GroupChange {
+  if (sub !== null) throw invalid('mutability', `members.${sub} cannot be changed.`);
+  if (filter !== null) {
+    if (op !== 'remove') throw invalid('mutability', 'Members are added and removed, and not changed.');
+    const ids = idsIn(filter);
+    return ids === null ? { kind: 'remove-matching', filter } : { kind: 'remove-members', ids };
+  }
+  const ids = entriesOf(value).map(memberId);
+  if (op === 'add') return { kind: 'add-members', ids };
+  // Without values it takes all of them; an empty list names nobody.
+  if (op === 'remove' && (ids.length > 0 || Array.isArray(value))) return { kind: 'remove-members', ids };
+  return { kind: 'replace-members', ids: op === 'remove' ? [] : ids };
+}
+
+/** The ids of `value eq "1" or value eq "2"`; null: the filter asks for something else, too. */
+function idsIn(filter: Filter): string[] | null {
+  if (filter.kind === 'or') {
+    const [left, right] = [idsIn(filter.left), idsIn(filter.right)];
+    return left === null || right === null ? null : [...left, ...right];
+  }
+  const isId = filter.kind === 'compare' && filter.comparison === 'eq' && filter.path.attribute === 'value';
+  return isId && typeof filter.value === 'string' ? [filter.value] : null;
+}
+
+function memberId(entry: unknown): string {
+  const members = typeof entry === 'string' ? new Map([['value', entry]]) : membersOf(entry, 'an entry of members');
+  const [value, type] = [members.get('value'), members.get('type')];
+  if (typeof type === 'string' && type.toLowerCase() !== 'user') {
+    throw invalid('invalidValue', `Members are users, not ${shown(type)}.`);
+  }
+  if (typeof value !== 'string' || value === '') throw invalid('invalidValue', 'An entry of members needs a value.');
+  return value;
+}
+
+function nameOf(value: unknown): string {
+  const name = textOf(value, 'displayName') ?? '';
+  const problem = name === '' ? 'is required' : nameProblem(name);
+  if (problem !== null) throw invalid('invalidValue', `displayName ${problem}.`);
+  return name;
+}

@@ -1,0 +1,116 @@
+import { Injectable } from '@nestjs/common';
+import type { AuditContext } from '../../audit/domain/audit-event.js';
+import { AccessWritesService } from '../../grants/access-writes.service.js';
+import { GroupWritesService } from '../../grants/group-writes.service.js';
+import { found } from '../../kernel/errors.js';
+import type { GroupMember } from '../../trino-rules/model/principal.js';
+import {
+  attributesAfter,
+  changesOf,
+  type GroupChange,
+  joining,
+  membershipAfter,
+  touched,
+  wholeGroup,
+} from './domain/group-changes.js';
+import type { ListRequest, ListResult } from './domain/list-request.js';
+import { operationsOf } from './domain/patch.js';
+import { type ScimGroup, ScimGroupStore } from './domain/scim-group.js';
+import { invalid, shown } from './domain/scim-refusal.js';
+import { wants } from './domain/selection.js';
+import type { VersionCheck } from './scim-users.service.js';
+
+/** Groups by SCIM: made, changed row by row, deleted. */
+@Injectable()
+export class ScimGroupsService {
+  constructor(
+    private readonly store: ScimGroupStore,
+    private readonly groups: GroupWritesService,
+    private readonly writes: AccessWritesService,
+  ) {}
+
+  /** @throws Refused `not_found` */
+  async find(id: number, withMembers: boolean): Promise<ScimGroup> {
+    return found(await this.store.find(id, withMembers));
+  }
+
+  list({ filter, selection, ...page }: ListRequest): Promise<ListResult<ScimGroup>> {
+    return this.store.list(filter, page, wants(selection, 'members'));
+  }
+
+  /** @returns its id. @throws Refused 400; `name_taken` */
+  create(body: unknown, by: AuditContext): Promise<number> {
+    const changes = wholeGroup(body, null);
+    return this.writes.run(async () => {
+      await this.checkJoining(changes);
+      const { name = '', externalId = null } = attributesAfter(changes);
+      const { id } = await this.groups.create({ name, externalId, description: null, source: 'scim' }, by);
+      await this.groups.addMembers(id, asMembers(membershipAfter(changes, []).added), by);
+      return id;
+    });
+  }
+
+  /** @throws Refused 400, `not_found`, `name_taken` */
+  replace(id: number, body: unknown, check: VersionCheck<ScimGroup>, by: AuditContext): Promise<void> {
+    return this.change(id, wholeGroup(body, String(id)), check, by);
+  }
+
+  /** @throws Refused 400, `not_found`, `name_taken` */
+  patch(id: number, body: unknown, check: VersionCheck<ScimGroup>, by: AuditContext): Promise<void> {
+    return this.change(id, changesOf(operationsOf(body), String(id)), check, by);
+  }
+
+  /** @throws Refused `not_found`; `group_in_use`, with what names it */
+  async delete(id: number, check: VersionCheck<ScimGroup>, by: AuditContext): Promise<void> {
+    await this.writes.run(async () => {
+      check(found(await this.store.lock(id)));
+      await this.groups.delete(id, by);
+    });
+  }
+
+  /** Locked, so that of several changes at once each sees what the one before left; written are the rows that change alone. */
+  private change(
+    id: number,
+    changes: readonly GroupChange[],
+    check: VersionCheck<ScimGroup>,
+    by: AuditContext,
+  ): Promise<void> {
+    return this.writes.run(async () => {
+      await this.find(id, false);
+      // Users before groups, as whoever deletes a user locks them.
+      await this.checkJoining(changes);
+      const group = found(await this.store.lock(id));
+      check(group);
+      const { name = group.name, externalId = group.externalId } = attributesAfter(changes);
+      if (name !== group.name || externalId !== group.externalId) {
+        await this.groups.change(id, { name, externalId }, by);
+      }
+      const among = touched(changes);
+      const present = await this.store.members(id, among === null ? null : among.flatMap(userId));
+      const { added, removed } = membershipAfter(changes, present.map(String));
+      await this.groups.addMembers(id, asMembers(added), by);
+      await this.groups.removeMembers(id, asMembers(removed), by);
+    });
+  }
+
+  private async checkJoining(changes: readonly GroupChange[]): Promise<void> {
+    const ids = joining(changes);
+    const known = ids.length === 0 ? new Set() : await this.store.users(ids.flatMap(userId));
+    const unknown = ids.filter((id) => !userId(id).some((each) => known.has(each)));
+    if (unknown.length === 0) return;
+    const more = unknown.length > SHOWN ? ` and ${unknown.length - SHOWN} more` : '';
+    throw invalid('invalidValue', `There are no such users: ${unknown.slice(0, SHOWN).map(shown).join(', ')}${more}.`);
+  }
+}
+
+/** Ids in a message. */
+const SHOWN = 10;
+
+/** An id has one spelling; others are nobody's, and have no place in a column of integers. */
+function userId(text: string): number[] {
+  return /^[1-9]\d{0,8}$/.test(text) ? [Number(text)] : [];
+}
+
+function asMembers(ids: readonly string[]): GroupMember[] {
+  return ids.flatMap(userId).map((id) => ({ type: 'user', id }));
+}
