@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { Draft, Membership } from '../../../src/trino-rules/answers/draft.js';
 import type { GroupMember } from '../../../src/trino-rules/model/principal.js';
 import type { Snapshot } from '../../../src/trino-rules/model/snapshot.js';
-import { ENGINES } from './any-snapshot.js';
+import { ENGINES } from './vocabulary.js';
 
 /**
  * A draft for a snapshot, made of parts of another one.

@@ -5,7 +5,8 @@ import { grantDetails, policyDetails } from '../../../src/grants/domain/audit-de
 import { effective } from '../../../src/trino-rules/model/effective-snapshot.js';
 import type { Snapshot } from '../../../src/trino-rules/model/snapshot.js';
 import { NOW } from './snapshot-builder.js';
-import { anySnapshot, ENGINES } from './any-snapshot.js';
+import { anySnapshot } from './any-snapshot.js';
+import { ENGINES } from './vocabulary.js';
 
 /** A snapshot, what became of it, and what was written down of that. */
 export interface RecordedChanges {
