@@ -113,8 +113,13 @@ module.exports = {
       from: { path: '^src/([^/]+)/' },
       to: {
         path: '^src/(audit|users|auth|grants|query-engine|identity|acl-sync)/',
-        // Every way to sign in answers the same.
-        pathNot: ['^src/$1/', PURE, '[.](service|module)[.]ts$', '^src/auth/token[.]response[.]ts$'],
+        // Every way to sign in answers the same, and every credential admits the same.
+        pathNot: [
+          '^src/$1/',
+          PURE,
+          '[.](service|module)[.]ts$',
+          '^src/auth/(token[.]response|current-account[.]decorator)[.]ts$',
+        ],
       },
     },
     {

@@ -5,6 +5,7 @@ import { PublishingModule } from './acl-sync/publishing.module.js';
 import { AuditModule } from './audit/audit.module.js';
 import { AuthModule } from './auth/auth.module.js';
 import { GrantsModule } from './grants/grants.module.js';
+import { ApiTokensModule } from './identity/tokens/api-tokens.module.js';
 import { OidcModule } from './identity/oidc/oidc.module.js';
 import { ScimModule } from './identity/scim/scim.module.js';
 import { type Foundation, PlatformModule } from './platform/platform.module.js';
@@ -29,6 +30,7 @@ export class AppModule {
         QueryEngineModule,
         OidcModule,
         ScimModule.with(grants),
+        ApiTokensModule,
         AclSyncModule.with(foundation.settings, publishing),
       ],
     };

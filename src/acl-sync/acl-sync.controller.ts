@@ -3,7 +3,13 @@ import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Refused } from '../kernel/errors.js';
 import { mapPage } from '../kernel/page.js';
-import { AdministratorsOnly, type AuthenticatedUser, CurrentAuditContext, CurrentUser } from '../platform/access.js';
+import {
+  AdministratorsOnly,
+  type AuthenticatedUser,
+  CurrentAuditContext,
+  CurrentUser,
+  OpenToTokens,
+} from '../platform/access.js';
 import { ApiRoute, NoContent } from '../platform/openapi.js';
 import { PageQuery } from '../platform/page.dto.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
@@ -39,6 +45,7 @@ export class AclSyncController {
     private readonly restores: RestoresService,
   ) {}
 
+  @OpenToTokens('admin.write')
   @ApiRoute('runSync', 'Compile, prove and publish now', 'sync_in_progress', 'target_unavailable')
   @Post('sync')
   @HttpCode(200)
@@ -47,6 +54,7 @@ export class AclSyncController {
     return toResultResponse(await this.sync.run({ trigger: 'route', by, lockTimeoutMs: 0 }));
   }
 
+  @OpenToTokens('admin.read')
   @ApiRoute('previewSync', 'What a run would publish; publishes nothing', 'target_unavailable', 'too_many_requests')
   @Post('preview')
   @HttpCode(200)
@@ -66,6 +74,7 @@ export class AclSyncController {
     await this.approvals.approve(hash, by);
   }
 
+  @OpenToTokens('admin.read')
   @ApiRoute('getSyncStatus', 'The last run, what is published, and what is live')
   @Get('status')
   @ApiOkResponse({ type: StatusResponse })
@@ -73,6 +82,7 @@ export class AclSyncController {
     return statusForm(await this.statuses.status());
   }
 
+  @OpenToTokens('admin.read')
   @ApiRoute('listPublications', 'Published versions, newest first')
   @Get('publications')
   @ApiOkResponse({ type: PublicationPageResponse })
@@ -81,6 +91,7 @@ export class AclSyncController {
   }
 
   /** `against`: diff and access are those against that version instead of the text that was live before. */
+  @OpenToTokens('admin.read')
   @ApiRoute('getPublication', 'One published version, with its text', 'too_many_requests')
   @Get('publications/:version')
   @ApiOkResponse({ type: PublicationResponse })

@@ -49,9 +49,21 @@ export class AuditQuery extends BigPageQuery {
   to?: string;
 }
 
+class AuditTokenResponse {
+  @ApiProperty() id!: string;
+  @ApiProperty() name!: string;
+}
+
 class AuditActorResponse {
   @ApiProperty(INTEGER) id!: number;
   @ApiProperty() name!: string;
+
+  @ApiProperty({
+    type: AuditTokenResponse,
+    nullable: true,
+    description: 'The API token; null: a session, or a sign-in.',
+  })
+  token!: AuditTokenResponse | null;
 }
 
 class AuditSubjectResponse {
@@ -104,7 +116,7 @@ export function toAuditEventResponse({
     id,
     at: at.toISOString(),
     event,
-    actor: actor === null ? null : { id: actor.id, name: actor.username },
+    actor: actor === null ? null : { id: actor.id, name: actor.username, token: actor.token ?? null },
     subject: subject === null ? null : { type: subject.type, id: subject.id, name: subject.name },
     address: origin?.address ?? null,
     request_id: origin?.requestId ?? null,

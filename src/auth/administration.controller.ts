@@ -12,6 +12,7 @@ import {
   type AuthenticatedUser,
   CurrentUser,
   UntilClientGone,
+  OpenToTokens,
 } from '../platform/access.js';
 import { ApiRoute, NoContent } from '../platform/openapi.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
@@ -43,6 +44,7 @@ export class AdministrationController {
     private readonly passwords: PasswordsService,
   ) {}
 
+  @OpenToTokens('admin.read')
   @ApiRoute('listUsers', 'Accounts, a page at a time')
   @Get()
   @ApiOkResponse({ type: UserPage })
@@ -66,6 +68,7 @@ export class AdministrationController {
     return toNewUserResponse(outcome);
   }
 
+  @OpenToTokens('admin.read')
   @ApiRoute('getUser', 'One account')
   @Get(':id')
   @ApiOkResponse({ type: AccountResponse })

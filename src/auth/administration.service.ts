@@ -8,6 +8,7 @@ import { AccessChangesService } from '../users/access-changes.service.js';
 import type { Client } from '../platform/access.js';
 import type { Account, AccountChange, AccountEdit, Creation, Role, UserFilter } from '../users/domain/account.js';
 import { UsersService } from '../users/users.service.js';
+import { DeactivationsService } from './deactivations.service.js';
 import { SessionStore } from './domain/session.js';
 import { PasswordsService } from './passwords.service.js';
 
@@ -33,6 +34,7 @@ export class AdministrationService {
     private readonly users: UsersService,
     private readonly sessions: SessionStore,
     private readonly passwords: PasswordsService,
+    private readonly deactivations: DeactivationsService,
     private readonly changes: AccessChangesService,
     private readonly audit: AuditService,
     private readonly transaction: Transaction,
@@ -68,7 +70,7 @@ export class AdministrationService {
   }
 
   /**
-   * A deactivated account's sessions end for good: activating it again does not bring them back.
+   * A deactivated account's sessions and API tokens end for good: activating it again does not bring them back.
    * @param more for the audit events
    */
   async change(
@@ -81,7 +83,10 @@ export class AdministrationService {
       const outcome = await this.users.change(id, change);
       if (outcome.kind !== 'changed') return outcome;
       const { before, account } = outcome;
-      if (before.isActive && !account.isActive) await this.sessions.endAllOf(id, this.clock.now(), null);
+      if (before.isActive && !account.isActive) {
+        await this.sessions.endAllOf(id, this.clock.now(), null);
+        await this.deactivations.end(id);
+      }
       for (const [event, details] of eventsOf(before, account)) {
         await this.audit.record({ event, ...by, subject: userSubject(account), details: { ...details, ...more } });
       }

@@ -2,7 +2,15 @@ import { Body, Controller, Get, HttpCode, Post, Res } from '@nestjs/common';
 import { ApiBearerAuth, ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Refused } from '../kernel/errors.js';
-import { BeforePasswordChange, type Client, CurrentClient, Public, UntilClientGone } from '../platform/access.js';
+import {
+  BeforePasswordChange,
+  type Client,
+  CurrentClient,
+  Public,
+  UntilClientGone,
+  OpenToTokens,
+} from '../platform/access.js';
+import { TOKEN_SCOPES } from '../platform/domain/token-scope.js';
 import { ApiRoute } from '../platform/openapi.js';
 import type { Account } from '../users/domain/account.js';
 import { LoginDto, PASSWORD_REFUSALS, RefreshDto, RegisterDto, toUserResponse, UserResponse } from './auth.dto.js';
@@ -89,6 +97,7 @@ export class AuthController {
   }
 
   @BeforePasswordChange()
+  @OpenToTokens(...TOKEN_SCOPES)
   @ApiRoute('getOwnAccount', 'The own account')
   @Get('me')
   @ApiBearerAuth('access-token')

@@ -5,6 +5,7 @@ import { UsersModule } from '../users/users.module.js';
 import { AdministrationController } from './administration.controller.js';
 import { AdministrationService } from './administration.service.js';
 import { AuthController } from './auth.controller.js';
+import { DeactivationsService } from './deactivations.service.js';
 import { SessionStore } from './domain/session.js';
 import { AccessTokenStrategy } from './infrastructure/access-token.strategy.js';
 import { PostgresSessionStore } from './infrastructure/postgres-session-store.js';
@@ -40,12 +41,13 @@ import { TokensService } from './tokens.service.js';
     SessionsService,
     PasswordsService,
     AdministrationService,
+    DeactivationsService,
     SweepService,
     TokensService,
     SigningKey,
     AccessTokenStrategy,
     { provide: SessionStore, useClass: PostgresSessionStore },
   ],
-  exports: [SessionsService, AdministrationService],
+  exports: [SessionsService, AdministrationService, DeactivationsService],
 })
 export class AuthModule {}

@@ -3,7 +3,7 @@ import { AuditService } from '../audit/audit.service.js';
 import { type AuditEventName, userSubject } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import { Ids } from '../kernel/ids.js';
-import type { Client, AuthenticatedUser } from '../platform/access.js';
+import { type Client, type AuthenticatedUser, sessionIdOf } from '../platform/access.js';
 import { Transaction } from '../platform/transaction.js';
 import type { Account, NewHash } from '../users/domain/account.js';
 import { UsersService } from '../users/users.service.js';
@@ -48,7 +48,7 @@ export class PasswordsService {
         return this.transaction.run(async () => {
           const replaced = await this.users.replaceHash(user.id, passwordHash, { hash, oneTimeUntil: null });
           if (!replaced) return null;
-          const ended = await this.sessions.endAllOf(user.id, this.clock.now(), user.sessionId);
+          const ended = await this.sessions.endAllOf(user.id, this.clock.now(), sessionIdOf(user));
           await this.record('password_changed', user, user, client, { ended });
           return { kind: 'changed' };
         });

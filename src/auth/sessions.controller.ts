@@ -10,6 +10,7 @@ import {
   CurrentClient,
   type AuthenticatedUser,
   CurrentUser,
+  sessionIdOf,
 } from '../platform/access.js';
 import { BigPageQuery } from '../platform/page.dto.js';
 import { ApiRoute, NoContent } from '../platform/openapi.js';
@@ -51,7 +52,7 @@ export class SessionsController {
   @ApiOkResponse({ type: SessionPage })
   async list(@CurrentUser() user: AuthenticatedUser, @Query() page: BigPageQuery): Promise<SessionPage> {
     const sessions = await this.sessions.list(user, page);
-    return mapPage(sessions, (session) => toSessionResponse(session, user.sessionId));
+    return mapPage(sessions, (session) => toSessionResponse(session, sessionIdOf(user)));
   }
 
   /** A malformed id gets 404, like an unknown one. */

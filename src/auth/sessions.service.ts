@@ -3,7 +3,7 @@ import { AuditService } from '../audit/audit.service.js';
 import { type AuditSubject, userSubject } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import { type Page, pageOf, type PageRequest } from '../kernel/page.js';
-import type { Client, AuthenticatedUser } from '../platform/access.js';
+import { type Client, type AuthenticatedUser, sessionIdOf } from '../platform/access.js';
 import { Transaction } from '../platform/transaction.js';
 import type { TokenFault } from './domain/claims.js';
 import type { Account } from '../users/domain/account.js';
@@ -105,12 +105,13 @@ export class SessionsService {
    * @returns where the user signs out at the identity provider; null: the session did not begin there
    */
   async logout(user: AuthenticatedUser, client: Client): Promise<string | null> {
-    const subject = sessionSubject(user.sessionId);
+    const id = sessionIdOf(user);
+    const subject = sessionSubject(id);
     await this.transaction.run(async () => {
-      if (!(await this.sessions.end(user.sessionId, this.clock.now()))) return;
+      if (!(await this.sessions.end(id, this.clock.now()))) return;
       await this.audit.record({ event: 'logout', actor: user, subject, origin: client, details: {} });
     });
-    return this.signOutUrl(user.sessionId);
+    return this.signOutUrl(id);
   }
 
   async logoutAll(user: AuthenticatedUser, client: Client): Promise<void> {
@@ -119,11 +120,6 @@ export class SessionsService {
       const subject = userSubject(user);
       await this.audit.record({ event: 'logout_all', actor: user, subject, origin: client, details: { ended } });
     });
-  }
-
-  /** Whether the session of this request is still live. */
-  async isLive(user: AuthenticatedUser): Promise<boolean> {
-    return (await this.sessions.admit(user.sessionId, user.id, this.clock.now())) !== null;
   }
 
   async list(user: AuthenticatedUser, { limit, after }: PageRequest): Promise<Page<SessionView>> {

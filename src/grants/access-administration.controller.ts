@@ -1,6 +1,6 @@
 import { Body, Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { AdministratorsOnly } from '../platform/access.js';
+import { AdministratorsOnly, OpenToTokens } from '../platform/access.js';
 import { ApiRoute } from '../platform/openapi.js';
 import { EffectiveOfQuery, ExplainOfQuery, nodeOfCursor, principalOf, toQuestion, WhoQuery } from './access.dto.js';
 import {
@@ -29,6 +29,7 @@ export class AccessAdministrationController {
     private readonly drafts: DraftsService,
   ) {}
 
+  @OpenToTokens('admin.read')
   @ApiRoute('listAccess', 'What a principal may do, and through what', 'not_found', 'too_many_requests')
   @CountsWork()
   @Get('effective')
@@ -38,6 +39,7 @@ export class AccessAdministrationController {
     return toEffectivePage(await this.access.effective(principalOf(query), page), query.limit);
   }
 
+  @OpenToTokens('admin.read')
   @ApiRoute('explainAccess', 'Why a principal may do something, or not', 'not_found', 'too_many_requests')
   @CountsWork()
   @Get('explain')
@@ -47,6 +49,7 @@ export class AccessAdministrationController {
     return explanationForm(await this.access.explain(principalOf(query), question), false);
   }
 
+  @OpenToTokens('admin.read')
   @ApiRoute('listAccessHolders', 'Who may do something on a resource', 'too_many_requests')
   @CountsWork()
   @Get('who')
@@ -58,6 +61,7 @@ export class AccessAdministrationController {
   }
 
   /** The access that these changes would give and take; nothing is written. */
+  @OpenToTokens('admin.read')
   @ApiRoute('previewDraft', 'What a draft of changes would change; records nothing', 'too_many_requests')
   @Post('preview')
   @HttpCode(200)

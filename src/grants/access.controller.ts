@@ -1,6 +1,6 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { type AuthenticatedUser, CurrentUser } from '../platform/access.js';
+import { type AuthenticatedUser, CurrentUser, OpenToTokens } from '../platform/access.js';
 import { ApiRoute } from '../platform/openapi.js';
 import { EffectiveQuery, ExplainQuery, nodeOfCursor, toQuestion } from './access.dto.js';
 import { EffectivePageResponse, ExplanationResponse, toEffectivePage } from './access.response.js';
@@ -16,6 +16,7 @@ import { CountsWork } from '../platform/work.guard.js';
 export class AccessController {
   constructor(private readonly access: AccessService) {}
 
+  @OpenToTokens('access.read')
   @ApiRoute('listOwnAccess', 'What the caller may do, and through what', 'not_found', 'too_many_requests')
   @CountsWork()
   @Get('effective')
@@ -28,6 +29,7 @@ export class AccessController {
     return toEffectivePage(await this.access.effective({ type: 'user', id }, page), limit);
   }
 
+  @OpenToTokens('access.read')
   @ApiRoute('explainOwnAccess', 'Why the caller may do something, or not', 'not_found', 'too_many_requests')
   @CountsWork()
   @Get('explain')

@@ -5,7 +5,7 @@ import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import { found } from '../kernel/errors.js';
 import { mapPage } from '../kernel/page.js';
-import { AdministratorsOnly, CurrentAuditContext } from '../platform/access.js';
+import { AdministratorsOnly, CurrentAuditContext, OpenToTokens } from '../platform/access.js';
 import { ApiRoute, NoContent } from '../platform/openapi.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
 import {
@@ -32,6 +32,7 @@ export class GrantsController {
     private readonly clock: Clock,
   ) {}
 
+  @OpenToTokens('admin.read')
   @ApiRoute('listGrants', 'Grants, a page at a time')
   @Get()
   @ApiOkResponse({ type: GrantPageResponse })
@@ -40,6 +41,7 @@ export class GrantsController {
     return mapPage(page, (grant) => toGrantResponse(grant, this.clock.now()));
   }
 
+  @OpenToTokens('admin.write')
   @ApiRoute('createGrant', 'Grant privileges on a resource', ...WRITE_REFUSALS)
   @Post()
   @ApiCreatedResponse({ type: GrantResponse })
@@ -54,6 +56,7 @@ export class GrantsController {
     return toGrantResponse(grant, this.clock.now(), warnings);
   }
 
+  @OpenToTokens('admin.write')
   @ApiRoute('changeGrants', 'Revoke and grant in one step', ...WRITE_REFUSALS)
   @Post('batch')
   @HttpCode(200)
@@ -68,6 +71,7 @@ export class GrantsController {
     };
   }
 
+  @OpenToTokens('admin.read')
   @ApiRoute('getGrant', 'One grant')
   @Get(':id')
   @ApiOkResponse({ type: GrantResponse })
@@ -75,6 +79,7 @@ export class GrantsController {
     return toGrantResponse(found(await this.grants.find(id)), this.clock.now());
   }
 
+  @OpenToTokens('admin.write')
   @ApiRoute('revokeGrant', 'Revoke a grant', 'busy')
   @Delete(':id')
   @NoContent('Revoked; the row stays.')

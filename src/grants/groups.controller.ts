@@ -3,7 +3,7 @@ import { ApiBearerAuth, ApiCreatedResponse, ApiOkResponse, ApiParam, ApiTags } f
 import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { mapPage } from '../kernel/page.js';
-import { AdministratorsOnly, CurrentAuditContext } from '../platform/access.js';
+import { AdministratorsOnly, CurrentAuditContext, OpenToTokens } from '../platform/access.js';
 import { ApiRoute, NoContent } from '../platform/openapi.js';
 import { NamePageQuery } from '../platform/page.dto.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
@@ -31,6 +31,7 @@ import { MEMBER_PARAMETER, MemberPipe } from './member.pipe.js';
 export class GroupsController {
   constructor(private readonly groups: GroupsService) {}
 
+  @OpenToTokens('admin.read')
   @ApiRoute('listGroups', 'Groups, a page at a time')
   @Get()
   @ApiOkResponse({ type: GroupPageResponse })
@@ -38,6 +39,7 @@ export class GroupsController {
     return mapPage(await this.groups.list(toGroupFilter(query), query), toGroupResponse);
   }
 
+  @OpenToTokens('admin.write')
   @ApiRoute('createGroup', 'Make a group', 'busy', 'name_taken')
   @Post()
   @ApiCreatedResponse({ type: GroupResponse })
@@ -51,6 +53,7 @@ export class GroupsController {
     return toGroupResponse(group);
   }
 
+  @OpenToTokens('admin.read')
   @ApiRoute('getGroup', 'One group')
   @Get(':id')
   @ApiOkResponse({ type: GroupResponse })
@@ -58,6 +61,7 @@ export class GroupsController {
     return toGroupResponse(await this.groups.find(id));
   }
 
+  @OpenToTokens('admin.write')
   @ApiRoute('changeGroup', 'Rename or describe a group', 'busy', 'name_taken', 'managed_elsewhere')
   @Patch(':id')
   @ApiOkResponse({ type: GroupResponse })
@@ -69,6 +73,7 @@ export class GroupsController {
     return toGroupResponse(await this.groups.change(id, toGroupChange(body), by));
   }
 
+  @OpenToTokens('admin.write')
   @ApiRoute('deleteGroup', 'Delete a group that no grant and no policy names', 'busy', 'group_in_use')
   @Delete(':id')
   @NoContent()
@@ -76,6 +81,7 @@ export class GroupsController {
     return this.groups.delete(id, by);
   }
 
+  @OpenToTokens('admin.read')
   @ApiRoute('listGroupMembers', 'Members of a group, a page at a time')
   @Get(':id/members')
   @ApiOkResponse({ type: MemberPageResponse })
@@ -83,6 +89,7 @@ export class GroupsController {
     return mapPage(await this.groups.members(id, page), toMemberResponse);
   }
 
+  @OpenToTokens('admin.write')
   @ApiRoute('addGroupMember', 'Add a member to a group', ...WRITE_REFUSALS, 'managed_elsewhere')
   @Put(':id/members/:member')
   @ApiParam(MEMBER_PARAMETER)
@@ -95,6 +102,7 @@ export class GroupsController {
     return this.groups.addMember(id, member, by);
   }
 
+  @OpenToTokens('admin.write')
   @ApiRoute('removeGroupMember', 'Remove a member from a group', 'busy', 'managed_elsewhere')
   @Delete(':id/members/:member')
   @ApiParam(MEMBER_PARAMETER)

@@ -3,7 +3,7 @@ import { ApiBearerAuth, ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nest
 import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { mapPage } from '../kernel/page.js';
-import { AdministratorsOnly, CurrentAuditContext } from '../platform/access.js';
+import { AdministratorsOnly, CurrentAuditContext, OpenToTokens } from '../platform/access.js';
 import { ApiRoute, NoContent } from '../platform/openapi.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
 import { EntryQuery, toEntryFilter } from './entry-filter.dto.js';
@@ -18,6 +18,7 @@ import { PoliciesService } from './policies.service.js';
 export class PoliciesController {
   constructor(private readonly policies: PoliciesService) {}
 
+  @OpenToTokens('admin.read')
   @ApiRoute('listPolicies', 'Policies, a page at a time')
   @Get()
   @ApiOkResponse({ type: PolicyPageResponse })
@@ -26,6 +27,7 @@ export class PoliciesController {
     return mapPage(page, (policy) => toPolicyResponse(policy));
   }
 
+  @OpenToTokens('admin.write')
   @ApiRoute('createPolicy', 'Make a row filter, a mask, a hidden column or a deny', 'mask_conflict', ...WRITE_REFUSALS)
   @Post()
   @ApiCreatedResponse({ type: PolicyResponse })
@@ -39,6 +41,7 @@ export class PoliciesController {
     return toPolicyResponse(policy, warnings);
   }
 
+  @OpenToTokens('admin.read')
   @ApiRoute('getPolicy', 'One policy')
   @Get(':id')
   @ApiOkResponse({ type: PolicyResponse })
@@ -46,6 +49,7 @@ export class PoliciesController {
     return toPolicyResponse(await this.policies.find(id));
   }
 
+  @OpenToTokens('admin.write')
   @ApiRoute('replacePolicy', 'Replace a policy', 'mask_conflict', ...WRITE_REFUSALS)
   @Put(':id')
   @ApiOkResponse({ type: PolicyResponse, description: 'Changed in one step.' })
@@ -58,6 +62,7 @@ export class PoliciesController {
     return toPolicyResponse(policy, warnings);
   }
 
+  @OpenToTokens('admin.write')
   @ApiRoute('deletePolicy', 'Delete a policy', 'busy')
   @Delete(':id')
   @NoContent()

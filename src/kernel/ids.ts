@@ -3,6 +3,8 @@ import { randomBytes, randomUUID } from 'node:crypto';
 /** New identifiers, handed in so that tests can fix them. */
 export abstract class Ids {
   abstract uuid(): string;
+  /** That many unguessable bytes. */
+  abstract bytes(count: number): Buffer;
   /** 24 unguessable characters of base64url: 144 random bits. */
   abstract secret(): string;
 }
@@ -12,8 +14,12 @@ export class RandomIds extends Ids {
     return randomUUID();
   }
 
+  override bytes(count: number): Buffer {
+    return randomBytes(count);
+  }
+
   override secret(): string {
-    return randomBytes(18).toString('base64url');
+    return this.bytes(18).toString('base64url');
   }
 }
 

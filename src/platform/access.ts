@@ -1,16 +1,24 @@
-import { createParamDecorator, type ExecutionContext, SetMetadata } from '@nestjs/common';
+import { applyDecorators, createParamDecorator, type ExecutionContext, SetMetadata } from '@nestjs/common';
+import { ApiSecurity } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { clientAddress } from './domain/client-address.js';
+import type { TokenScope } from './domain/token-scope.js';
 
-/** The authenticated user of a request, as in the access token and in the database at that moment. */
+/** What a request has shown: the access token of a session, or an API token. */
+export type Credential =
+  { kind: 'session'; id: string } | { kind: 'token'; id: string; name: string; scopes: readonly TokenScope[] };
+
+/** The authenticated user of a request, as in the credential and in the database at that moment. */
 export interface AuthenticatedUser {
   id: number;
   username: string;
   role: 'user' | 'admin';
-  sessionId: string;
+  credential: Credential;
+  /** Whether the credential would still be admitted: for answers that take long. */
+  isStillAdmitted: () => Promise<boolean>;
 }
 
-/** As the access-token strategy admits them. Until a one-time password is changed, only routes marked for it are open. */
+/** As a strategy admits them. Until a one-time password is changed, only routes marked for it are open. */
 export interface AdmittedUser extends AuthenticatedUser {
   mustChangePassword: boolean;
 }
@@ -26,6 +34,7 @@ export interface Client {
 export const PUBLIC = 'grantline:public';
 export const ADMINISTRATORS_ONLY = 'grantline:administrators-only';
 export const BEFORE_PASSWORD_CHANGE = 'grantline:before-password-change';
+export const OPEN_TO_TOKENS = 'grantline:open-to-tokens';
 
 /** Opens a route to unauthenticated requests. Routes are closed by default. */
 export const Public = (): MethodDecorator & ClassDecorator => SetMetadata(PUBLIC, true);
@@ -35,6 +44,13 @@ export const AdministratorsOnly = (): MethodDecorator & ClassDecorator => SetMet
 
 /** Opens a route to users who must change their one-time password first. */
 export const BeforePasswordChange = (): MethodDecorator & ClassDecorator => SetMetadata(BEFORE_PASSWORD_CHANGE, true);
+
+/** The name of API tokens in the OpenAPI document. */
+export const API_TOKEN = 'api-token';
+
+/** Opens a route to API tokens that have one of these scopes. Routes are closed to API tokens by default. */
+export const OpenToTokens = (...scopes: TokenScope[]): MethodDecorator =>
+  applyDecorators(SetMetadata(OPEN_TO_TOKENS, scopes), ApiSecurity(API_TOKEN, scopes));
 
 export type AuthenticatedRequest = FastifyRequest & { user: AdmittedUser };
 
@@ -46,10 +62,17 @@ export const CurrentClient = createParamDecorator((_: unknown, context: Executio
 
 /** The parameter that holds actor and origin for the request's audit events, an AuditContext. */
 export const CurrentAuditContext = createParamDecorator((_: unknown, context: ExecutionContext) => {
-  const { id, username } = userOf(context);
+  const { id, username, credential } = userOf(context);
   const { address, requestId } = clientOf(context);
-  return { actor: { id, username }, origin: { address, requestId } };
+  const token = credential.kind === 'token' ? { id: credential.id, name: credential.name } : null;
+  return { actor: { id, username, token }, origin: { address, requestId } };
 });
+
+/** The id of the request's session. @throws Error for an API token: no route that needs a session is open to one */
+export function sessionIdOf({ credential }: AuthenticatedUser): string {
+  if (credential.kind !== 'session') throw new Error('a route that needs a session is open to API tokens');
+  return credential.id;
+}
 
 function userOf(context: ExecutionContext): AuthenticatedUser {
   return context.switchToHttp().getRequest<AuthenticatedRequest>().user;

@@ -8,6 +8,7 @@ import {
   SwaggerModule,
 } from '@nestjs/swagger';
 import { type ErrorCode, ERRORS } from '../kernel/errors.js';
+import { API_TOKEN } from './access.js';
 import { STATUS } from './problem.js';
 
 type Schema = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>[string];
@@ -83,6 +84,7 @@ export function describeApi(app: INestApplication, version: string): OpenAPIObje
     .setVersion(version)
     .setLicense('Apache-2.0', 'https://www.apache.org/licenses/LICENSE-2.0')
     .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT' }, 'access-token')
+    .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'glt_…' }, API_TOKEN)
     .build();
   const document = SwaggerModule.createDocument(app, options);
   const schemas = ((document.components ??= {}).schemas ??= {});
@@ -169,7 +171,13 @@ function problemsByShape(operation: Operation, path: string, method: (typeof MET
     ...(takesBody || parameters.length > 0 ? (['validation_failed'] as const) : []),
     ...(operation.security === undefined
       ? []
-      : (['token_missing', 'token_invalid', 'token_expired', 'password_change_required'] as const)),
+      : ([
+          'token_missing',
+          'token_invalid',
+          'token_expired',
+          'password_change_required',
+          'insufficient_scope',
+        ] as const)),
     ...(path.startsWith('/api/admin/') ? (['administrator_required'] as const) : []),
     ...(parameters.includes('path') ? (['not_found'] as const) : []),
     'method_not_allowed', // of the path: another method

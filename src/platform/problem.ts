@@ -78,6 +78,7 @@ function cut(text: string): string {
 const BEARER_ERRORS: Partial<Record<ErrorCode, string>> = {
   token_invalid: 'invalid_token',
   token_expired: 'invalid_token',
+  insufficient_scope: 'insufficient_scope',
   administrator_required: 'insufficient_scope',
   password_change_required: 'insufficient_scope',
 };

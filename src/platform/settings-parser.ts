@@ -94,6 +94,7 @@ function readAuth(reader: SettingsReader, production: boolean): Settings['auth']
     hashQueueMax: hashing.integer('AUTH_HASH_QUEUE_MAX', 256, 64, 100000),
     registrationEnabled: read.flag('AUTH_REGISTRATION_ENABLED', true),
     sessionMaxDays: read.integer('AUTH_SESSION_MAX_DAYS', 30, 1, 3650),
+    tokenMaxDays: read.integer('AUTH_TOKEN_MAX_DAYS', 365, 1, 3650),
     throttle: {
       enabled: read.flag('AUTH_THROTTLE_ENABLED', true),
       windowSeconds: read.integer('AUTH_THROTTLE_WINDOW_SECONDS', 900, 1, 86400),

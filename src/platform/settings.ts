@@ -26,6 +26,8 @@ export abstract class Settings {
     hashQueueMax: number;
     registrationEnabled: boolean;
     sessionMaxDays: number;
+    /** How long API tokens can be made for. */
+    tokenMaxDays: number;
     throttle: {
       enabled: boolean;
       windowSeconds: number;

@@ -17,6 +17,7 @@ import {
   type AuthenticatedUser,
   CurrentUser,
   UntilClientGone,
+  OpenToTokens,
 } from '../platform/access.js';
 import { ApiRoute, NoContent } from '../platform/openapi.js';
 import { CountsWork } from '../platform/work.guard.js';
@@ -62,6 +63,7 @@ export class QueriesController {
     private readonly streams: RowStreams,
   ) {}
 
+  @OpenToTokens('queries')
   @ApiRoute(
     'submitQuery',
     'Run SQL under the own name',
@@ -96,6 +98,7 @@ export class QueriesController {
     }
   }
 
+  @OpenToTokens('queries')
   @ApiRoute('listQueries', 'The own queries, newest first')
   @Get()
   @ApiOkResponse({ type: QueryListResponse })
@@ -107,6 +110,7 @@ export class QueriesController {
     return mapPage(await this.queries.list(user, from, limit), toQueryResponse);
   }
 
+  @OpenToTokens('queries')
   @ApiRoute('getQuery', 'One own query')
   @Get(':id')
   @ApiOkResponse({ type: QueryResponse })
@@ -114,6 +118,7 @@ export class QueriesController {
     return toQueryResponse(found(await this.queries.find(user, id)));
   }
 
+  @OpenToTokens('queries')
   @ApiRoute('cancelQuery', 'Cancel an own query')
   @Delete(':id')
   @NoContent()
@@ -121,6 +126,7 @@ export class QueriesController {
     if (!(await this.queries.cancel(user, id))) throw new Refused('not_found');
   }
 
+  @OpenToTokens('queries')
   @ApiRoute(
     'readRows',
     'Rows of an own query: a page as JSON, or all of them as a stream',

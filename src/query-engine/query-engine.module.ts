@@ -1,6 +1,5 @@
 import { Module } from '@nestjs/common';
 import { Registry } from 'prom-client';
-import { AuthModule } from '../auth/auth.module.js';
 import { EngineNames } from '../grants/domain/admission-ports.js';
 import { Clock } from '../kernel/clock.js';
 import { Random } from '../kernel/random.js';
@@ -26,7 +25,6 @@ import { RetiredRouteController } from './retired-route.controller.js';
 import { RowStreams } from './row-streams.service.js';
 
 @Module({
-  imports: [AuthModule],
   controllers: [QueriesController, RetiredRouteController],
   providers: [
     QueriesService,

@@ -1,6 +1,5 @@
 import type { Writable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
-import { SessionsService } from '../auth/sessions.service.js';
 import { Timers } from '../kernel/timers.js';
 import type { AuthenticatedUser } from '../platform/access.js';
 import { Log } from '../platform/log.js';
@@ -21,7 +20,6 @@ export class RowStreams {
 
   constructor(
     private readonly queries: QueriesService,
-    private readonly sessions: SessionsService,
     private readonly timers: Timers,
     private readonly log: Log,
   ) {}
@@ -36,7 +34,7 @@ export class RowStreams {
     return {
       stop: async () => {
         if (this.isStopping) return 'stopping';
-        return (await this.sessions.isLive(user)) ? null : 'session-ended';
+        return (await user.isStillAdmitted()) ? null : 'session-ended';
       },
       more: (from) => this.queries.rows(user, id, from, Infinity),
       abandon: () => this.queries.abandon(user, id),

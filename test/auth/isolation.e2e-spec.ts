@@ -1,6 +1,8 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { DataSource } from 'typeorm';
 import { RegistrationService } from '../../src/auth/registration.service.js';
+import { apiToken } from '../support/service/api-tokens.js';
+import { TOKEN_SCOPES, type TokenScope } from '../../src/platform/domain/token-scope.js';
 import { sharedService } from '../support/service/service.js';
 import { ApiClient, passwordOf, signedUp, signIn, type Tokens } from '../support/service/api-client.js';
 
@@ -13,11 +15,13 @@ describe('the data of one user', () => {
   let owner: ApiClient;
   let others: [string, ApiClient][];
   let session: string;
+  let token: { id: string; token: string };
   let routes: { method: string; path: string }[];
   beforeAll(async () => {
     const tokens = await signedUp(anonymous, 'the_owner');
     owner = anonymous.as(tokens.access_token);
     session = sessionOf(tokens);
+    token = await apiToken(owner, service.clock.now(), 'queries');
     await service.app.get(DataSource).query(
       `INSERT INTO queries (id, user_id, run_as, state, sql, trace_token, created_at, finished_at, deadline_at)
        VALUES ($1, $2, 'the_owner', 'finished', 'SELECT the_owners_secret', 't', now(), now(), now())`,
@@ -26,9 +30,15 @@ describe('the data of one user', () => {
     await service.app
       .get(RegistrationService)
       .createAdministrator({ username: 'boss', email: 'boss@example.org', password: passwordOf('boss') });
+    const second = anonymous.as((await signedUp(anonymous, 'somebody_else')).access_token);
+    const boss = anonymous.as((await signIn(anonymous, 'boss')).access_token);
+    const tokenOf = async (client: ApiClient, ...scopes: TokenScope[]) =>
+      anonymous.as((await apiToken(client, service.clock.now(), ...scopes)).token);
     others = [
-      ['a second person', anonymous.as((await signedUp(anonymous, 'somebody_else')).access_token)],
-      ['an administrator', anonymous.as((await signIn(anonymous, 'boss')).access_token)],
+      ['a second person', second],
+      ['an administrator', boss],
+      ["a second person's token", await tokenOf(second, 'queries', 'access.read')],
+      ["an administrator's token", await tokenOf(boss, ...TOKEN_SCOPES)],
     ];
     const document = (await anonymous.get('/api/openapi.json')).body as unknown as OpenAPIObject;
     routes = Object.entries(document.paths).flatMap(([path, item]) =>
@@ -38,9 +48,10 @@ describe('the data of one user', () => {
 
   /** The owner's object for a path. A new path with an id needs an entry here. */
   const ownedPath = (path: string): string => {
-    const [, collection] = /^\/api\/(auth\/sessions|queries)\/\{id\}/.exec(path) ?? [];
+    const [, collection] = /^\/api\/(auth\/sessions|auth\/tokens|queries)\/\{id\}/.exec(path) ?? [];
     if (collection === undefined) throw new Error(`what does the owner have at ${path}?`);
-    return path.replace('{id}', collection === 'queries' ? QUERY : session);
+    const ids: Record<string, string> = { queries: QUERY, 'auth/sessions': session, 'auth/tokens': token.id };
+    return path.replace('{id}', ids[collection] ?? '');
   };
   const answers = async (client: ApiClient, chosen: (path: string) => boolean): Promise<string[]> => {
     const lines: string[] = [];
@@ -52,11 +63,15 @@ describe('the data of one user', () => {
   };
   const isOwned = (path: string): boolean => path.includes('{') && !path.startsWith('/api/admin/');
 
+  /** Sessions and tokens are closed to API tokens, whoever's they are. */
+  const isHidden = (line: string): boolean =>
+    line.endsWith(' 404') || (line.includes('/api/auth/') && line.endsWith(' 403'));
+
   it('does not exist for other users, administrators included', async () => {
     for (const [name, client] of others) {
       const found = await answers(client, isOwned);
       expect(found.length).toBeGreaterThan(2);
-      expect({ name, found: found.filter((line) => !line.endsWith(' 404')) }).toEqual({ name, found: [] });
+      expect({ name, found: found.filter((line) => !isHidden(line)) }).toEqual({ name, found: [] });
     }
     expect((await answers(anonymous, isOwned)).filter((line) => !line.endsWith(' 401'))).toEqual([]);
   });
@@ -68,7 +83,7 @@ describe('the data of one user', () => {
     for (const [, client] of others) {
       for (const { path } of lists) {
         const text = JSON.stringify((await client.get(path)).body);
-        for (const secret of ['the_owner', session, QUERY]) expect(text).not.toContain(secret);
+        for (const secret of ['the_owner', session, QUERY, token.id]) expect(text).not.toContain(secret);
       }
     }
   });
@@ -76,6 +91,9 @@ describe('the data of one user', () => {
   it('is there for its owner', async () => {
     expect((await owner.get(`/api/queries/${QUERY}`)).status).toBe(200);
     expect(JSON.stringify((await owner.get('/api/queries')).body)).toContain(QUERY);
+    expect(JSON.stringify((await anonymous.as(token.token).get('/api/queries')).body)).toContain(QUERY);
+    expect(JSON.stringify((await owner.get('/api/auth/tokens')).body)).toContain(token.id);
+    expect((await owner.delete(`/api/auth/tokens/${token.id}`)).status).toBe(204);
     expect(JSON.stringify((await owner.get('/api/auth/sessions')).body)).toContain(session);
     expect((await owner.delete(`/api/auth/sessions/${session}`)).status).toBe(204);
   });

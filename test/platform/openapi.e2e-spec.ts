@@ -131,7 +131,7 @@ describe('the OpenAPI document', () => {
     expect(codesOf('/api/admin/groups/{id}', 'delete')).toEqual({
       400: ['bad_request', 'malformed_json', 'validation_failed'],
       401: ['token_expired', 'token_invalid', 'token_missing'],
-      403: ['administrator_required', 'password_change_required'],
+      403: ['administrator_required', 'insufficient_scope', 'password_change_required'],
       404: ['not_found'],
       405: ['method_not_allowed'],
       408: ['bad_request'],

@@ -16,6 +16,8 @@ export const AUDIT_EVENTS = [
   'logout_all',
   'session_ended',
   'sessions_ended',
+  'token_created',
+  'token_revoked',
   'password_changed',
   'email_changed',
   'one_time_password_set',
@@ -50,9 +52,20 @@ export type AuditEventName = (typeof AUDIT_EVENTS)[number];
 export interface AuditActor {
   id: number;
   username: string;
+  /** The API token by which it acted; null or absent: by none. */
+  token?: { id: string; name: string } | null;
 }
 
-export const AUDIT_SUBJECTS = ['user', 'session', 'group', 'grant', 'policy', 'publication', 'principal'] as const;
+export const AUDIT_SUBJECTS = [
+  'user',
+  'session',
+  'token',
+  'group',
+  'grant',
+  'policy',
+  'publication',
+  'principal',
+] as const;
 export type AuditSubjectType = (typeof AUDIT_SUBJECTS)[number];
 
 /** The object of the action. `name` is for display: its name at that time. */

@@ -13,14 +13,16 @@ import {
 const SELECT_EVENTS = `
   SELECT e.id::float8 AS id, e.at, e.event, e.details,
          CASE WHEN e.actor_id IS NOT NULL
-           THEN json_build_object('id', e.actor_id, 'username', coalesce(e.actor_name, '')) END AS actor,
+           THEN json_build_object('id', e.actor_id, 'username', coalesce(e.actor_name, ''), 'token', CASE WHEN e.token_id IS NOT NULL
+             THEN json_build_object('id', e.token_id, 'name', coalesce(e.token_name, '')) END) END AS actor,
          CASE WHEN e.subject_type IS NOT NULL
            THEN json_build_object('type', e.subject_type, 'id', coalesce(e.subject_id, ''), 'name', e.subject_name) END AS subject,
          CASE WHEN e.address IS NOT NULL
            THEN json_build_object('address', e.address, 'requestId', coalesce(e.request_id, '')) END AS origin
     FROM audit_events e`;
 
-const COLUMNS = 'event, actor_id, actor_name, subject_type, subject_id, subject_name, address, request_id, details';
+const COLUMNS =
+  'event, actor_id, actor_name, token_id, token_name, subject_type, subject_id, subject_name, address, request_id, details';
 
 @Injectable()
 export class PostgresAuditStore extends AuditStore {
@@ -32,8 +34,8 @@ export class PostgresAuditStore extends AuditStore {
     if (entries.length === 0) return;
     await this.session.manager.query(
       `INSERT INTO audit_events (${COLUMNS}, at)
-       SELECT ${COLUMNS}, $10
-         FROM unnest($1::text[], $2::integer[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::jsonb[])
+       SELECT ${COLUMNS}, $12
+         FROM unnest($1::text[], $2::integer[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::jsonb[])
               WITH ORDINALITY AS entry (${COLUMNS}, place)
         ORDER BY place`,
       [...columnArrays(entries.map(values)), at],
@@ -89,6 +91,8 @@ function values({ event, actor, subject, origin, details }: AuditEntry): unknown
     event,
     actor?.id ?? null,
     actor?.username ?? null,
+    actor?.token?.id ?? null,
+    actor?.token?.name ?? null,
     subject?.type ?? null,
     subject?.id ?? null,
     subject?.name ?? null,

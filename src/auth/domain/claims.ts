@@ -24,7 +24,11 @@ export type TokenFault =
   /** No live session of an active account has it: ended, expired, deactivated, or never issued. */
   | 'session-ended'
   | 'reused'
-  | 'late-tab';
+  | 'late-tab'
+  /** An API token that is not ours by its form or checksum. */
+  | 'token-form'
+  /** No API token of an active account is that: revoked, its account deactivated, or never made. */
+  | 'token-unknown';
 
 /** How far the clock of a replica that issues a token may run ahead of ours. `exp` has no such leeway. */
 const MAX_AHEAD_MS = 60_000;

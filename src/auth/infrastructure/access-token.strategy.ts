@@ -3,9 +3,10 @@ import { PassportStrategy } from '@nestjs/passport';
 import type { FastifyRequest } from 'fastify';
 import { Strategy } from 'passport-jwt';
 import { Clock } from '../../kernel/clock.js';
-import { Refused, type RefusalDetails } from '../../kernel/errors.js';
+import { Refused } from '../../kernel/errors.js';
 import { ACCESS_TOKEN } from '../../platform/access.guard.js';
-import type { AdmittedAccount } from '../current-account.decorator.js';
+import { bearerToken } from '../../platform/bearer-token.js';
+import { type AdmittedAccount, admittedAccount } from '../current-account.decorator.js';
 import { judgeClaims, type TokenFault } from '../domain/claims.js';
 import { hasJwsSyntax } from '../domain/jws-syntax.js';
 import { SessionStore } from '../domain/session.js';
@@ -38,7 +39,7 @@ export class AccessTokenStrategy extends PassportStrategy(Strategy, ACCESS_TOKEN
 
   /** Called by passport. A token whose syntax and signature were verified before is judged by its claims and session only. */
   override authenticate(request: PassportRequest, options?: unknown): void {
-    const token = bearerToken(request);
+    const token = tokenOf(request);
     const payload = token === null ? undefined : this.verified.payloadOf(token);
     if (payload === undefined) super.authenticate(request, options);
     else this.admit(payload).then(this.success.bind(this), this.error.bind(this));
@@ -46,7 +47,7 @@ export class AccessTokenStrategy extends PassportStrategy(Strategy, ACCESS_TOKEN
 
   /** passport calls it with the payload once the signature is good. */
   validate(request: PassportRequest, payload: unknown): Promise<AdmittedAccount> {
-    const token = bearerToken(request);
+    const token = tokenOf(request);
     if (token !== null) this.verified.remember(token, payload);
     return this.admit(payload);
   }
@@ -59,34 +60,22 @@ export class AccessTokenStrategy extends PassportStrategy(Strategy, ACCESS_TOKEN
     const { userId, sessionId } = verdict.claims;
     const account = await this.sessions.admit(sessionId, userId, now);
     if (account === null) throw invalid('session-ended');
-    const { id, username, role, oneTimeUntil } = account;
-    return { id, username, role, sessionId, mustChangePassword: oneTimeUntil !== null, account };
+    const isStillAdmitted = async (): Promise<boolean> =>
+      (await this.sessions.admit(sessionId, userId, this.clock.now())) !== null;
+    return admittedAccount(account, { kind: 'session', id: sessionId }, isStillAdmitted);
   }
 }
 
 function wellFormedToken(request: PassportRequest): string | null {
-  const token = bearerToken(request);
+  const token = tokenOf(request);
   if (token !== null && !hasJwsSyntax(token)) throw invalid('syntax');
   return token;
 }
 
-/**
- * The token of the one `Authorization: Bearer` header (RFC 6750 section 2.1: one b64token and nothing else). Null: no bearer
- * token was sent. Node silently keeps the first of several such headers; here several are refused.
- */
-function bearerToken(request: PassportRequest): string | null {
-  const { headers, rawHeaders } = (request as unknown as FastifyRequest).raw;
-  const header = headers.authorization;
-  if (header === undefined) return null;
-  if (rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'authorization').length > 1) {
-    throw invalid('several-headers', { detail: 'There must be exactly one Authorization header.' });
-  }
-  if (!/^bearer(\s|$)/i.test(header)) return null;
-  const token = /^bearer +([\w.~+/-]+=*)$/i.exec(header)?.[1];
-  if (token === undefined) throw invalid('syntax');
-  return token;
+function tokenOf(request: PassportRequest): string | null {
+  return bearerToken(request as unknown as FastifyRequest);
 }
 
-function invalid(reason: TokenFault, details: RefusalDetails = {}): Refused {
-  return new Refused('token_invalid', { ...details, reason });
+function invalid(reason: TokenFault): Refused {
+  return new Refused('token_invalid', { reason });
 }

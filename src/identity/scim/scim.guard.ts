@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Refused } from '../../kernel/errors.js';
+import { bearerToken } from '../../platform/bearer-token.js';
 import { readJsonBody } from '../../platform/infrastructure/json-body.guard.js';
 import { Settings } from '../../platform/settings.js';
 import { WorkBudgets } from '../../platform/work-budgets.js';
@@ -44,10 +45,4 @@ export class ScimGuard implements CanActivate {
 /** Of equal length, whatever was sent. */
 function digestOf(token: string): Buffer {
   return createHash('sha256').update(token).digest();
-}
-
-/** Null: none, or several. */
-function bearerToken({ raw: { headers, rawHeaders } }: FastifyRequest): string | null {
-  const sent = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'authorization').length;
-  return sent === 1 ? (/^bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1] ?? null) : null;
 }

@@ -4,6 +4,7 @@ export const TEST_SECRET = 'only-for-tests-0123456789-abcdefghijklmnop';
 /** What tokens, hashes, Authorization values and database addresses look like, whatever they are. */
 const FORMS = [
   /eyJ[\w-]{10,}\.[\w-]+\.[\w-]*/, // a JWT
+  /glt_[0-9A-Za-z]{57}/, // an API token
   /\$2[aby]\$\d\d\$[./A-Za-z0-9]{20,}/, // a bcrypt hash
   /\b(Bearer|Basic) [\w.~+/=-]{12,}/i,
   /\/v1\/statement\/\w+\/\w+\/y\w{20,}/, // a nextUri
@@ -11,7 +12,7 @@ const FORMS = [
 ];
 
 /** Members of bodies that hold one. The refresh token and its like are recognized by their form as well. */
-const MEMBERS = /password$|_token$|^sign_out_url$/;
+const MEMBERS = /password$|_token$|^token$|^sign_out_url$/;
 
 /** Settings that hold one. */
 const SETTINGS = /(SECRET|SECRET_KEY)$/;

@@ -1,0 +1,68 @@
+import { Body, Controller, Delete, Get, Param, Post, Res } from '@nestjs/common';
+import { ApiBearerAuth, ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import type { AuditContext } from '../../audit/domain/audit-event.js';
+import { Refused } from '../../kernel/errors.js';
+import { type AuthenticatedUser, CurrentAuditContext, CurrentUser } from '../../platform/access.js';
+import { ApiRoute, NoContent } from '../../platform/openapi.js';
+import {
+  ApiTokenList,
+  NewApiTokenDto,
+  NewApiTokenResponse,
+  toApiTokenList,
+  toNewApiTokenResponse,
+  toWantedToken,
+} from './api-tokens.dto.js';
+import { ApiTokensService } from './api-tokens.service.js';
+import { MOST_TOKENS } from './domain/api-token.js';
+
+/** The own tokens. No token opens these routes: else a stolen one could outlive its revocation. */
+@ApiTags('auth')
+@ApiBearerAuth('access-token')
+@Controller('api/auth/tokens')
+export class ApiTokensController {
+  constructor(private readonly tokens: ApiTokensService) {}
+
+  @ApiRoute('createToken', 'Make an API token for a program', 'administrator_required', 'too_many_tokens')
+  @Post()
+  @ApiCreatedResponse({ type: NewApiTokenResponse })
+  async create(
+    @Body() body: NewApiTokenDto,
+    @CurrentUser() user: AuthenticatedUser,
+    @CurrentAuditContext() by: AuditContext,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<NewApiTokenResponse> {
+    const creation = await this.tokens.create(user, toWantedToken(body), by);
+    switch (creation.kind) {
+      case 'created':
+        void reply.header('Location', `/api/auth/tokens/${creation.token.id}`);
+        return toNewApiTokenResponse(creation.token, creation.text);
+      case 'administrator-required':
+        throw new Refused('administrator_required', { detail: 'Scopes of administration are for administrators.' });
+      case 'expiry':
+        throw new Refused('validation_failed', { errors: [{ field: 'expires_at', message: creation.message }] });
+      case 'too-many':
+        throw new Refused('too_many_tokens', { detail: `Nobody has more than ${MOST_TOKENS}: revoke one first.` });
+      case 'not-active':
+        throw new Refused('token_invalid', { reason: 'session-ended' });
+    }
+  }
+
+  @ApiRoute('listTokens', 'The own API tokens, newest first')
+  @Get()
+  @ApiOkResponse({ type: ApiTokenList })
+  async list(@CurrentUser() { id }: AuthenticatedUser): Promise<ApiTokenList> {
+    return toApiTokenList(await this.tokens.listOf(id));
+  }
+
+  @ApiRoute('revokeToken', 'Revoke an own API token')
+  @Delete(':id')
+  @NoContent()
+  async revoke(
+    @Param('id') id: string,
+    @CurrentUser() user: AuthenticatedUser,
+    @CurrentAuditContext() by: AuditContext,
+  ): Promise<void> {
+    if (!(await this.tokens.revoke(user.id, id, by))) throw new Refused('not_found');
+  }
+}

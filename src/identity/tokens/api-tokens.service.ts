@@ -1,0 +1,74 @@
+import { Injectable } from '@nestjs/common';
+import { AuditService } from '../../audit/audit.service.js';
+import type { AuditContext, AuditSubject } from '../../audit/domain/audit-event.js';
+import { DeactivationsService } from '../../auth/deactivations.service.js';
+import { Clock } from '../../kernel/clock.js';
+import { Ids } from '../../kernel/ids.js';
+import type { AuthenticatedUser } from '../../platform/access.js';
+import { Settings } from '../../platform/settings.js';
+import { Transaction } from '../../platform/transaction.js';
+import { UsersService } from '../../users/users.service.js';
+import { type ApiToken, ApiTokenStore, type WantedToken, wishProblem } from './domain/api-token.js';
+import { TOKEN_BYTES, tokenDigest, tokenText } from './domain/token-text.js';
+
+/** `created`: the text is stored nowhere. */
+export type TokenCreation =
+  | { kind: 'created'; token: ApiToken; text: string }
+  | { kind: 'too-many' | 'not-active' }
+  | NonNullable<ReturnType<typeof wishProblem>>;
+
+/** Makes, lists and revokes the API tokens of accounts. */
+@Injectable()
+export class ApiTokensService {
+  constructor(
+    private readonly store: ApiTokenStore,
+    private readonly users: UsersService,
+    private readonly audit: AuditService,
+    private readonly transaction: Transaction,
+    private readonly ids: Ids,
+    private readonly clock: Clock,
+    private readonly settings: Settings,
+    deactivations: DeactivationsService,
+  ) {
+    deactivations.join((userId) => this.store.removeAllOf(userId));
+  }
+
+  async create(user: AuthenticatedUser, wanted: WantedToken, by: AuditContext): Promise<TokenCreation> {
+    const now = this.clock.now();
+    const problem = wishProblem(wanted, user.role, { now, maxDays: this.settings.auth.tokenMaxDays });
+    if (problem !== null) return problem;
+    const { id, text } = tokenText(this.ids.bytes(TOKEN_BYTES));
+    const token: ApiToken = { id, ...wanted, createdAt: now, lastUsedAt: null };
+    return this.transaction.run(async () => {
+      const kind = await this.store.add(user.id, token, tokenDigest(text));
+      if (kind !== 'added') return { kind };
+      const details = { scopes: token.scopes, expires_at: token.expiresAt.toISOString() };
+      await this.audit.record({ event: 'token_created', ...by, subject: tokenSubject(token), details });
+      return { kind: 'created', token, text };
+    });
+  }
+
+  listOf(userId: number): Promise<ApiToken[]> {
+    return this.store.listOf(userId);
+  }
+
+  /** Null: there is no such account. */
+  async listOfAccount(userId: number): Promise<ApiToken[] | null> {
+    return (await this.users.find(userId)) === null ? null : this.listOf(userId);
+  }
+
+  /** Refused from the next request on. False: the account has no such token. */
+  async revoke(userId: number, id: string, by: AuditContext): Promise<boolean> {
+    return this.transaction.run(async () => {
+      const token = await this.store.remove(userId, id);
+      if (token === null) return false;
+      const details = { user_id: userId };
+      await this.audit.record({ event: 'token_revoked', ...by, subject: tokenSubject(token), details });
+      return true;
+    });
+  }
+}
+
+function tokenSubject({ id, name }: ApiToken): AuditSubject {
+  return { type: 'token', id, name };
+}

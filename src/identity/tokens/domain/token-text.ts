@@ -1,0 +1,43 @@
+import { createHash } from 'node:crypto';
+
+/** `glt_`, an id of 8, 32 random bytes as 43, and a checksum of 6 characters of base62. */
+const FORM = /^(glt_([0-9A-Za-z]{8})[0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
+
+/** Random bytes that a token is made of: 6 for its id, 32 that nobody can guess. */
+export const TOKEN_BYTES = 38;
+
+/** A new token's text and the id in it. */
+export function tokenText(random: Buffer): { id: string; text: string } {
+  const id = base62(random.subarray(0, 6), 8);
+  const unchecked = `glt_${id}${base62(random.subarray(6), 43)}`;
+  return { id, text: unchecked + checksum(unchecked) };
+}
+
+/** The id in a text that has the form and the checksum of a token; null: it is none. So typing errors and scanners cost no query. */
+export function idInToken(text: string): string | null {
+  const [, unchecked = '', id = '', check] = FORM.exec(text) ?? [];
+  return check !== undefined && checksum(unchecked) === check ? id : null;
+}
+
+/** What is stored of a token. */
+export function tokenDigest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
+
+/** The first 32 bits of the SHA-256 of what stands before it. */
+function checksum(unchecked: string): string {
+  return base62(tokenDigest(unchecked).subarray(0, 4), 6);
+}
+
+const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+/** The last `length` digits of the number that the bytes are, the most significant first. */
+function base62(bytes: Buffer, length: number): string {
+  let rest = BigInt(`0x${bytes.toString('hex')}`);
+  let text = '';
+  while (text.length < length) {
+    text = (DIGITS[Number(rest % 62n)] ?? '') + text;
+    rest /= 62n;
+  }
+  return text;
+}

@@ -1,0 +1,54 @@
+import { Injectable } from '@nestjs/common';
+import { PassportStrategy } from '@nestjs/passport';
+import type { FastifyRequest } from 'fastify';
+import { Strategy } from 'passport';
+import { type AdmittedAccount, admittedAccount } from '../../../auth/current-account.decorator.js';
+import type { TokenFault } from '../../../auth/domain/claims.js';
+import { Clock } from '../../../kernel/clock.js';
+import { Refused } from '../../../kernel/errors.js';
+import { API_TOKEN } from '../../../platform/access.js';
+import { bearerToken } from '../../../platform/bearer-token.js';
+import { type AdmittedToken, ApiTokenStore } from '../domain/api-token.js';
+import { idInToken, tokenDigest } from '../domain/token-text.js';
+
+/** Admits an API token of an active account, until it expires. */
+@Injectable()
+export class ApiTokenStrategy extends PassportStrategy(Strategy, API_TOKEN) {
+  constructor(
+    private readonly tokens: ApiTokenStore,
+    private readonly clock: Clock,
+  ) {
+    super();
+  }
+
+  /** Called by passport, which hands on Fastify's request. */
+  override authenticate(request: unknown): void {
+    this.admit(request as FastifyRequest).then(this.success.bind(this), this.error.bind(this));
+  }
+
+  /** Required by PassportStrategy, for strategies that verify by a callback. */
+  validate(): never {
+    throw new Error('this strategy has no callback');
+  }
+
+  private async admit(request: FastifyRequest): Promise<AdmittedAccount> {
+    const text = bearerToken(request) ?? '';
+    const id = idInToken(text);
+    if (id === null) throw invalid('token-form');
+    const digest = tokenDigest(text);
+    const find = (): Promise<AdmittedToken | null> => this.tokens.admit(id, digest, this.clock.now());
+    const token = await find();
+    if (token === null) throw invalid('token-unknown');
+    if (token.hasExpired) throw new Refused('token_expired');
+    const { account, name, scopes } = token;
+    return admittedAccount(
+      account,
+      { kind: 'token', id, name, scopes },
+      async () => (await find())?.hasExpired === false,
+    );
+  }
+}
+
+function invalid(reason: TokenFault): Refused {
+  return new Refused('token_invalid', { reason });
+}

@@ -1,0 +1,64 @@
+import { Injectable } from '@nestjs/common';
+import { DatabaseSession } from '../../../platform/infrastructure/database-session.js';
+import type { Account } from '../../../users/domain/account.js';
+import { type AdmittedToken, type ApiToken, ApiTokenStore, MOST_TOKENS } from '../domain/api-token.js';
+
+const TOKEN = `id, name, scopes, created_at AS "createdAt", expires_at AS "expiresAt", last_used_at AS "lastUsedAt"`;
+
+@Injectable()
+export class PostgresApiTokenStore extends ApiTokenStore {
+  constructor(private readonly session: DatabaseSession) {
+    super();
+  }
+
+  override async admit(id: string, digest: Buffer, now: Date): Promise<AdmittedToken | null> {
+    const rows = await this.session.prepared<Account & { token: Omit<AdmittedToken, 'account'> }>(
+      'admit_token',
+      `WITH used AS (
+         UPDATE api_tokens SET last_used_at = $3
+         WHERE id = $1 AND digest = $2 AND expires_at > $3
+           AND (last_used_at IS NULL OR last_used_at <= $3::timestamptz - interval '1 minute')
+       )
+       SELECT u.id, u.username, u.email, u.role, u.source, u.password_hash IS NOT NULL AS "hasPassword",
+              u.is_active AS "isActive", u.created_at AS "createdAt", u.one_time_until AS "oneTimeUntil",
+              json_build_object('id', t.id, 'name', t.name, 'scopes', t.scopes, 'hasExpired', t.expires_at <= $3) AS token
+       FROM api_tokens t JOIN users u ON u.id = t.user_id
+       WHERE t.id = $1 AND t.digest = $2 AND u.is_active`,
+      [id, digest, now],
+    );
+    if (rows[0] === undefined) return null;
+    const { token, ...account } = rows[0];
+    return { ...token, account };
+  }
+
+  override async add(userId: number, token: ApiToken, digest: Buffer): Promise<'added' | 'too-many' | 'not-active'> {
+    const { manager } = this.session;
+    // Of several at once each counts what the one before added; a deactivation waits, and then finds the token.
+    const active = 'SELECT FROM users WHERE id = $1 AND is_active FOR NO KEY UPDATE';
+    if ((await manager.query<unknown[]>(active, [userId])).length === 0) return 'not-active';
+    await manager.query('DELETE FROM api_tokens WHERE user_id = $1 AND expires_at <= $2', [userId, token.createdAt]);
+    const added = await manager.query<unknown[]>(
+      `INSERT INTO api_tokens (id, user_id, name, scopes, digest, created_at, expires_at)
+       SELECT $1, $2, $3, $4, $5, $6, $7 WHERE (SELECT count(*) FROM api_tokens WHERE user_id = $2) < $8 RETURNING id`,
+      [token.id, userId, token.name, token.scopes, digest, token.createdAt, token.expiresAt, MOST_TOKENS],
+    );
+    return added.length === 1 ? 'added' : 'too-many';
+  }
+
+  override listOf(userId: number): Promise<ApiToken[]> {
+    const list = `SELECT ${TOKEN} FROM api_tokens WHERE user_id = $1 ORDER BY created_at DESC, id`;
+    return this.session.manager.query<ApiToken[]>(list, [userId]);
+  }
+
+  override async remove(userId: number, id: string): Promise<ApiToken | null> {
+    const [rows] = await this.session.manager.query<[ApiToken[], number]>(
+      `DELETE FROM api_tokens WHERE id = $1 AND user_id = $2 RETURNING ${TOKEN}`,
+      [id, userId],
+    );
+    return rows[0] ?? null;
+  }
+
+  override async removeAllOf(userId: number): Promise<void> {
+    await this.session.manager.query('DELETE FROM api_tokens WHERE user_id = $1', [userId]);
+  }
+}
