@@ -36,6 +36,8 @@ export interface GrantRequest {
   grant: NewGrant;
 }
 
+type ActingRequest = Pick<GrantRequest, 'fieldPrefix'> & { grant: Pick<NewGrant, 'resource'> };
+
 /** A write that touches more grants is proved by the run only: reading them takes too long for a request. */
 const PROVED_GRANTS = 20_000;
 
@@ -82,7 +84,7 @@ export class AdmissionService {
   }
 
   /** Grants that name an engine principal as whom nobody acts, because it acts as others. */
-  actingErrors(asked: readonly GrantRequest[], actors: ReadonlySet<string>): FieldError[] {
+  actingErrors(asked: readonly ActingRequest[], actors: ReadonlySet<string>): FieldError[] {
     return asked.flatMap(({ fieldPrefix, grant: { resource } }): FieldError[] => {
       if (resource.as?.type !== 'engine' || !actors.has(resource.as.name)) return [];
       const message = 'holds IMPERSONATE itself, and the engine follows chains: nobody acts as it';

@@ -8,6 +8,7 @@ import { foldedName } from '../kernel/name.js';
 import { Transaction } from '../platform/transaction.js';
 import type { NamedNode } from '../trino-rules/model/node.js';
 import type { NamedPolicyPrincipal, PolicyPrincipal } from '../trino-rules/model/principal.js';
+import { Principals } from '../trino-rules/model/principals.js';
 import { MaskConflicts } from '../trino-rules/model/mask-conflicts.js';
 import type { SnapshotProblem } from '../trino-rules/model/snapshot-decoder.js';
 import { type ExportedSnapshot, exportSnapshot, RowExport } from '../trino-rules/model/snapshot-export.js';
@@ -100,7 +101,7 @@ export class SnapshotFilesService {
     if (plan.length === 0) return { kind: 'no_change', plan, remarks, warnings: [] };
 
     const written = await this.writer.write({ changes, recorded, file }, by, report);
-    const { refusals, warnings } = await this.admit(snapshot, written, places);
+    const { refusals, warnings } = await this.admit(snapshot, changes, written, places);
     if (refusals.length > 0) return rollBack({ kind: 'refused', problems: refusals });
     if (dryRun) return rollBack({ kind: 'planned', plan, remarks, warnings });
     await this.audit.record({
@@ -171,9 +172,19 @@ export class SnapshotFilesService {
     });
   }
 
-  private async admit(recorded: Snapshot, { touched, policies }: Written, places: RowPlaces) {
-    const refusals: SnapshotProblem[] =
-      policies.size === 0 ? [] : maskProblems(recorded, await this.snapshots.read(), policies, places);
+  private async admit(recorded: Snapshot, changes: SnapshotChanges, { touched, policies }: Written, places: RowPlaces) {
+    const acting = changes.grants.flatMap(({ before, after }) =>
+      before === null && after?.resource.as?.type === 'engine'
+        ? [{ fieldPrefix: `${places.grants.get(after.id) ?? ''}.`, grant: after }]
+        : [],
+    );
+    const snapshot = policies.size + acting.length > 0 ? await this.snapshots.read() : null;
+    const refusals: SnapshotProblem[] = [];
+    if (snapshot !== null) {
+      const chained = this.admission.actingErrors(acting, new Principals(snapshot).actors);
+      refusals.push(...chained.map(({ field, message }) => ({ path: field, message })));
+      refusals.push(...maskProblems(recorded, snapshot, policies, places));
+    }
     if (refusals.length > 0 || touched.nodes.length + touched.groups.length === 0) return { refusals, warnings: [] };
     try {
       return { refusals, warnings: await this.admission.admitRules(touched) };

@@ -13,6 +13,27 @@ describe('snapshot files, refused', () => {
   beforeEach(() => files.planned({ version: 1 }, { prune: true }));
   afterAll(() => files.stop());
 
+  it('refuse acting as one that acts as others, also by the same file; who acts only later is left out, and stays in the file', async () => {
+    const engine = (name: string) => ({ type: 'engine', name });
+    const acts = (name: string, as: object) => ({
+      principal: engine(name),
+      resource: { as },
+      privileges: ['IMPERSONATE'],
+    });
+    const asPortal = acts('bi', engine('portal'));
+    const asAlice = acts('portal', { type: 'user', name: 'alice' });
+    const file = { version: 1, users: [{ name: 'alice' }], groups: [], grants: [asPortal, asAlice], policies: [] };
+    const refused = await files.planned(file);
+    expect(problemsOf(refused)).toEqual([
+      { path: 'grants[0].resource.as.name', message: expect.stringContaining('holds IMPERSONATE itself') as string },
+    ]);
+    expect((await files.exported()).grants).toEqual([]);
+
+    await files.apply({ ...file, grants: [asPortal] });
+    await files.apply(file);
+    expect(await files.planned(await files.exported())).toMatchObject({ kind: 'no_change' });
+  });
+
   it('refuse what the API refuses: every problem with its place, and nothing is changed', async () => {
     await files.apply(FILE);
     await files.admin.post('/api/admin/grants', {
