@@ -10,7 +10,13 @@ import { conjuncts } from '../../src/trino-rules/engine/actual-access.js';
 import { diffForeign } from '../../src/rules-files/foreign/foreign-diff.js';
 import type { TablePrivilege } from '../../src/trino-rules/document/rules-document.js';
 import type { Node } from '../../src/trino-rules/model/node.js';
-import { questionsOf, wordsOf, type AskedQuestion, type AskEngine } from '../acl-import/engine-agreement.js';
+import {
+  isAboutBuiltin,
+  questionsOf,
+  wordsOf,
+  type AskedQuestion,
+  type AskEngine,
+} from '../acl-import/engine-agreement.js';
 import type { Answer, RoutineAct } from '../support/rules/engine-question.js';
 import { withinBudget } from '../support/rules/within-budget.js';
 
@@ -64,7 +70,7 @@ export async function diffAgreement(
   // Names that only patterns tell apart.
   words.schemas.push('b1');
   words.tables.push('x-y');
-  const asked = users.flatMap((user) => questionsOf(user, words));
+  const asked = users.flatMap((user) => questionsOf(user, words)).filter((each) => !isAboutBuiltin(each));
   const every = Math.ceil(claims.length / MOST_CONFIRMED);
   const confirmed = claims.filter((_, i) => i % every === 0);
   const questions = [...confirmed.map(({ question }) => asAsked(question)), ...asked];

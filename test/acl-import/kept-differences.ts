@@ -10,7 +10,7 @@ import { Evaluator } from '../../src/trino-rules/engine/evaluator.js';
 import { MetadataVisibility } from '../../src/trino-rules/engine/metadata-visibility.js';
 import { byEvaluator } from '../support/rules/by-evaluator.js';
 import type { Answer, Question } from '../support/rules/engine-question.js';
-import { type AskEngine, type AskedQuestion, canonical } from './engine-agreement.js';
+import { type AskEngine, type AskedQuestion, canonical, isAboutBuiltin } from './engine-agreement.js';
 import { everyQuestion, wordsFor } from './kept-agreement.js';
 import { importCase, type keptCases } from './published-cases.js';
 
@@ -25,6 +25,8 @@ export type Kind =
   | 'enters system'
   /** What no statement does, whatever the rules say. */
   | 'writes in system'
+  /** It has none but those that are built in, and `kill_query`. */
+  | 'routines of system'
   /** Where nothing else is given. */
   | 'enters a catalog'
   | 'names that the listing lacks'
@@ -37,7 +39,7 @@ export type Kind =
   | 'data'
   | 'routines';
 
-/** Answers that change what nobody can do or see. */
+/** Answers on which nothing depends that somebody does or sees. */
 const WITHOUT_EFFECT: readonly Kind[] = [
   'more: kill_query',
   'more: enters system',
@@ -64,9 +66,52 @@ export interface KeptDifferences {
   kinds: Kind[];
   /** The first of each kind. */
   examples: Partial<Record<Kind, AskedQuestion>>;
-  /** Lengths of the texts: the file's, and that of the compiled import. */
-  characters: { file: number; compiled: number };
 }
+
+/** What each file gives otherwise than its import. */
+export const DIFFERENCES: Record<string, readonly Kind[]> = {
+  'all-but-salaries': ['enters a catalog', 'more: kill_query', 'names that the listing lacks'],
+  'banned-before-the-rest': ['data', 'enters a catalog', 'enters system', 'names that the listing lacks'],
+  'catalogs-section-only': ['more: enters system', 'more: kill_query'],
+  'closed-for-the-rest': [],
+  'config-map-from-helm': ['more: kill_query'],
+  'crawler-sees-names': ['data', 'enters a catalog', 'enters system', 'part of a schema of system'],
+  'dashboard-as-anybody': ['users that the list lacks'],
+  'dashboards-as-their-viewers': ['enters system', 'queries of some', 'users that the list lacks'],
+  'developers-own-dev-schemas': ['more: kill_query', 'names that the listing lacks'],
+  'exceptions-first': ['enters a catalog', 'enters system', 'names that the listing lacks'],
+  'groups-nobody-is-in': ['more: kill_query'],
+  'grown-over-years': ['enters system'],
+  'help-desk-kills-queries': ['enters system', 'queries of some', 'users that the list lacks'],
+  'maintenance-procedures': ['enters a catalog', 'more: kill_query', 'names that the listing lacks'],
+  'masked-customers': ['more: kill_query'],
+  'monitoring-reads-system': ['enters a catalog', 'part of a schema of system'],
+  'no-system-for-guests': ['enters a catalog', 'more: kill_query', 'names that the listing lacks', 'writes in system'],
+  'one-administrator': ['more: kill_query', 'writes in system'],
+  'open-to-all-but-one-catalog': ['more: enters system', 'more: kill_query', 'writes in system'],
+  'operator-before-the-rest': [
+    'functions in views for others',
+    'routines of system',
+    'users that the list lacks',
+    'writes in system',
+  ],
+  'own-queries-by-name': ['enters a catalog', 'enters system', 'routines'],
+  'pass-through-queries': ['enters a catalog', 'enters system', 'functions in views for others'],
+  'personal-schemas': ['more: kill_query'],
+  'platform-team-has-all': ['enters system', 'more: kill_query', 'writes in system'],
+  'queries-section-only': ['more: kill_query', 'writes in system'],
+  'read-everything': ['more: kill_query'],
+  'rows-by-current-user': ['a filter as another user', 'more: kill_query'],
+  'schema-owner-is-no-table-owner': ['enters system'],
+  'service-accounts-by-prefix': ['enters system', 'users that the list lacks'],
+  'session-properties-by-team': ['more: kill_query'],
+  'single-sign-on-principals': ['more: kill_query'],
+  'teams-with-scratch': ['more: kill_query', 'part of a schema of system'],
+  'tenants-by-name': ['more: kill_query', 'queries of some', 'users that the list lacks', 'writes in system'],
+  'two-tenants': ['enters a catalog', 'names that the listing lacks', 'queries of some', 'users that the list lacks'],
+  'views-for-others': ['functions in views for others', 'more: kill_query', 'names that the listing lacks'],
+  'written-by-a-generator': ['enters system'],
+};
 
 type Kept = Omit<ReturnType<typeof keptCases>[number], 'name'>;
 
@@ -84,7 +129,9 @@ export async function keptDifferences(kept: Kept, ask?: AskEngine): Promise<Kept
   const listing = readListing(kept.catalog).names;
   const names = users.map(({ name }) => name);
   const words = wordsFor(file.text, names, Infinity, listing);
-  const questions = users.flatMap((user) => everyQuestion(user, words)).filter(({ ask: about }) => !isSetting(about));
+  const questions = users
+    .flatMap((user) => everyQuestion(user, words))
+    .filter((each) => !isSetting(each) && !isAboutBuiltin(each));
   const answers = (text: string, rules: RulesDocument) =>
     ask === undefined ? answersOf(rules, questions) : ask(text, questions);
   const before = await answers(file.text, document);
@@ -101,8 +148,7 @@ export async function keptDifferences(kept: Kept, ask?: AskEngine): Promise<Kept
     if (isOpen) examples[kindOf(question, after[i] === true, { given, listing, names })] ??= question;
   }
   const kinds = (Object.keys(examples) as Kind[]).sort();
-  const characters = { file: file.text.length, compiled: compiled.text.length };
-  return { asked: questions.length, kinds, examples, characters };
+  return { asked: questions.length, kinds, examples };
 }
 
 function answersOf(rules: RulesDocument, questions: readonly Question[]): Answer[] {
@@ -130,7 +176,8 @@ function kindOf(question: Question, isMore: boolean, { given, listing, names }: 
   }
   if (question.ask === 'catalog') return isInSystem ? 'enters system' : 'enters a catalog';
   if ('name' in question) {
-    if (!isInSystem && !isListed({ catalog: question.catalog }, listing)) return 'names that the listing lacks';
+    if (isInSystem) return isKilling(question) ? 'routines' : 'routines of system';
+    if (!isListed({ catalog: question.catalog }, listing)) return 'names that the listing lacks';
     return question.ask === 'view-with-function' ? 'functions in views for others' : 'routines';
   }
   if (isInSystem) return question.ask === 'select' ? 'part of a schema of system' : 'writes in system';
@@ -142,7 +189,7 @@ function kindOf(question: Question, isMore: boolean, { given, listing, names }: 
   }
 }
 
-function isSetting(ask: Question['ask']): boolean {
+function isSetting({ ask }: Question): boolean {
   return ask === 'system-property' || ask === 'catalog-property';
 }
 

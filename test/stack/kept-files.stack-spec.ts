@@ -1,4 +1,5 @@
 import { keptAgreement } from '../acl-import/kept-agreement.js';
+import { DIFFERENCES, keptDifferences } from '../acl-import/kept-differences.js';
 import { keptCases } from '../acl-import/published-cases.js';
 import type { AskEngine } from '../acl-import/engine-agreement.js';
 import { Oracle } from './engine-oracle/oracle.js';
@@ -24,5 +25,11 @@ describe("rules files as people keep them, beside the engine's own access contro
     expect(asked).toBeGreaterThan(500);
     // Agreement on nothing but refusals would show little.
     expect(given).toBeGreaterThan(5);
+  });
+
+  it.each(keptCases())('answers alike by the import, but where its differences are listed: $name', async (kept) => {
+    const { asked, kinds, examples } = await keptDifferences(kept, ask);
+    expect({ kinds, examples }).toEqual({ kinds: DIFFERENCES[kept.name], examples });
+    expect(asked).toBeGreaterThan(1_000);
   });
 });

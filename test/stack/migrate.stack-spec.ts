@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { readUsers } from '../../src/commands/users-file.js';
@@ -69,6 +69,25 @@ describe('the walk in docs/migrate.md, on an engine that reads the file and its 
     }
     return given;
   };
+
+  it('lists what the engine has by the query of docs/import.md, over which a pattern is resolved', async () => {
+    const [, query = ''] = /```sql\n(.*?)\n```/s.exec(readFileSync('docs/import.md', 'utf8')) ?? [];
+    const answer = await ask('carla', query);
+    if (answer.kind !== 'rows') throw new Error(JSON.stringify(answer));
+    // As the engine's command line prints CSV.
+    const csv = answer.rows.map((row) => `${row.map((each) => `"${String(each)}"`).join(',')}\n`).join('');
+    const rules = readFileSync('docs/examples/company-rules.json', 'utf8').replace(
+      '"table": "customer"',
+      '"table": "cust.*"',
+    );
+    writeFileSync(join(checkout.folder, 'patterns.json'), rules);
+    writeFileSync(join(checkout.folder, 'listing.csv'), csv);
+    const files = ['patterns.json', '--users', 'docs/examples/company-users.txt', '--catalog', 'listing.csv'];
+    const [printed] = await checkout.runBlocks([`node dist/main.js acl import ${files.join(' ')} --json || true`]);
+    const { snapshot } = JSON.parse(printed ?? '') as { snapshot: { policies: { kind: string; resource: object }[] } };
+    const filtered = snapshot.policies.filter(({ kind }) => kind === 'row_filter').map(({ resource }) => resource);
+    expect(filtered).toContainEqual({ catalog: 'tpch', schema: 'tiny', table: 'customer' });
+  });
 
   it('leaves everybody the answers that they had', async () => {
     const before = await answers();

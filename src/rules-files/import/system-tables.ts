@@ -1,4 +1,5 @@
 import type { EngineSets } from '../../trino-rules/engine/engine-sets.js';
+import { OPEN_SYSTEM_SCHEMAS } from '../../trino-rules/model/intent.js';
 import { SYSTEM } from '../../trino-rules/model/node.js';
 import { PRIVILEGE_TERMS } from '../../trino-rules/model/privilege.js';
 import { SYSTEM_SCHEMAS } from '../../trino-rules/model/resource.js';
@@ -6,9 +7,6 @@ import type { NodeOutcome, OutcomeReader } from './node-outcome.js';
 import type { UserAccess } from './user-access.js';
 
 type Grants = UserAccess['grants'];
-
-/** Whoever reaches something reads them, unless a deny takes them. */
-const WITH_ANY_ACCESS = ['jdbc', 'metadata'];
 
 /** SELECT on the catalog `system`, or on those of its schemas that a user reads whole: nothing narrower can be granted there. */
 export function systemTables(
@@ -38,11 +36,11 @@ export function beside(given: Grants, others: Grants): Pick<UserAccess, 'grants'
   const isWhole = given.some(({ resource }) => resource.schema === undefined);
   if (isWhole || !(reaches || given.length > 0)) return { grants: given, denies: [] };
   const read = given.map(({ resource }) => resource.schema);
-  const unread = WITH_ANY_ACCESS.filter((schema) => !read.includes(schema));
+  const unread = OPEN_SYSTEM_SCHEMAS.filter((schema) => !read.includes(schema));
   const denies = read.length === 0 ? [selectFrom()] : unread.map(selectFrom);
   // What comes with other access is granted to those alone who have none.
   const isGranted = ({ resource }: Grants[number]): boolean =>
-    !reaches || !WITH_ANY_ACCESS.includes(resource.schema ?? '');
+    !reaches || !OPEN_SYSTEM_SCHEMAS.includes(resource.schema ?? '');
   return { grants: given.filter(isGranted), denies };
 }
 
