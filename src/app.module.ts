@@ -28,7 +28,7 @@ export class AppModule {
         AuthModule,
         grants,
         QueryEngineModule,
-        OidcModule,
+        OidcModule.with(grants),
         ScimModule.with(grants),
         ApiTokensModule,
         AclSyncModule.with(foundation.settings, publishing),

@@ -16,6 +16,7 @@ import { GroupsService } from './groups.service.js';
 import { PoliciesController } from './policies.controller.js';
 import { PoliciesService } from './policies.service.js';
 import { PrincipalRemovalService } from './principal-removal.service.js';
+import { ProviderGroupsService } from './provider-groups.service.js';
 
 /** Access that administrators record: grants, groups, policies; and the answers that follow from it. */
 @Module({})
@@ -42,8 +43,9 @@ export class GrantsModule {
         AccessService,
         DraftsService,
         PrincipalRemovalService,
+        ProviderGroupsService,
       ],
-      exports: [AccessWritesService, GroupWritesService, PrincipalRemovalService],
+      exports: [AccessWritesService, GroupWritesService, PrincipalRemovalService, ProviderGroupsService],
     };
   }
 }

@@ -26,6 +26,13 @@ export class GroupWritesService {
     return group;
   }
 
+  /** Nothing where another group has the name. */
+  async createIfMissing(asked: NewGroup, by: AuditContext): Promise<void> {
+    await this.create(asked, by).catch((error: unknown) => {
+      if (!(error instanceof Refused && error.code === 'name_taken')) throw error;
+    });
+  }
+
   /** @throws Refused `not_found`, `name_taken` */
   async change(id: number, change: GroupChange, by: AuditContext): Promise<Group> {
     const group = await this.store.change(id, change, this.clock.now());

@@ -5,7 +5,7 @@ import type { Settings } from './settings.js';
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 /** Null: nobody signs in at a provider. */
-export function readOidc(read: SettingsReader, production: boolean): Settings['oidc'] {
+export function readOidc(read: SettingsReader, production: boolean, scim: Settings['scim']): Settings['oidc'] {
   const issuer = read.text('AUTH_OIDC_ISSUER')?.trim() ?? null;
   const publicUrl = read.url('PUBLIC_URL', ['https:', 'http:']);
   const clientId = read.text('AUTH_OIDC_CLIENT_ID');
@@ -17,6 +17,7 @@ export function readOidc(read: SettingsReader, production: boolean): Settings['o
     scopes,
     usernameClaim: read.text('AUTH_OIDC_USERNAME_CLAIM') ?? 'preferred_username',
     subjectClaim: read.text('AUTH_OIDC_SUBJECT_CLAIM') ?? 'sub',
+    groupsClaim: read.text('AUTH_OIDC_GROUPS_CLAIM'),
     createAccounts: read.flag('AUTH_OIDC_CREATE_ACCOUNTS', true),
     sessionHours: read.integer('AUTH_OIDC_SESSION_HOURS', 12, 1, 720),
     signOutAtProvider: read.flag('AUTH_OIDC_SIGN_OUT_AT_PROVIDER', true),
@@ -30,6 +31,12 @@ export function readOidc(read: SettingsReader, production: boolean): Settings['o
   }).flatMap(([name, value]) => (value === null ? [name] : []));
   for (const name of missing) read.problem(name, 'is required with AUTH_OIDC_ISSUER');
   if (!scopes.includes('openid')) read.problem('AUTH_OIDC_SCOPES', 'must contain openid');
+  if (rest.groupsClaim !== null && scim.tokens.length > 0) {
+    read.problem(
+      'AUTH_OIDC_GROUPS_CLAIM',
+      'must be empty beside SCIM_TOKEN: one of the two says who is in which group',
+    );
+  }
   const addresses = { AUTH_OIDC_ISSUER: issuer, AUTH_OIDC_DISCOVERY_URL: discoveryUrl, PUBLIC_URL: publicUrl };
   for (const [name, address] of Object.entries(addresses)) {
     if (typeof address === 'string' && !isSafe(address, production)) {

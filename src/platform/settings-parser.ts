@@ -27,14 +27,15 @@ export function parseSettings(
   read.text('DATA_DIR');
   const directory = dataDir(environment);
   const engine = readEngine(read.for('engine'), read.for('rules'));
+  const scim = readScim(read.for('sessions'));
   const settings: Settings = {
     production,
     dataDir: directory,
     ...readHttp(read.for('http'), production),
     ...readDatabase(read.for('database'), production),
     auth: readAuth(read, production),
-    oidc: readOidc(read.for('sessions'), production),
-    scim: readScim(read.for('sessions')),
+    oidc: readOidc(read.for('sessions'), production, scim),
+    scim,
     engine,
     queries: readQueries(read.for('engine')),
     acl: readAcl(read.for('rules'), read.for('publishing'), directory, engine.user),

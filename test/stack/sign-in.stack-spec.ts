@@ -1,3 +1,7 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
 import { TestClock } from '../support/fakes/test-clock.js';
 import { administrator } from '../support/service/administrator.js';
 import { type Answer, ApiClient, passwordOf, signIn, tokensOf } from '../support/service/api-client.js';
@@ -32,11 +36,15 @@ describe('people who sign in at Keycloak', () => {
   let service: TestService;
   let client: ApiClient;
   let boss: ApiClient;
+  let rules: string;
 
   beforeAll(async () => {
     provider = await TcpProxy.to(new URL(people.name, issuer).href);
     keycloak = new KeycloakAdmin(provider.url, people);
+    rules = await mkdtemp(join(tmpdir(), 'published-rules-'));
     const environment = {
+      ACL_FILE_DIRECTORY: rules,
+      AUTH_OIDC_GROUPS_CLAIM: 'groups',
       AUTH_OIDC_ISSUER: provider.url,
       AUTH_OIDC_CLIENT_ID: people.signIn.id,
       AUTH_OIDC_CLIENT_SECRET: people.signIn.secret,
@@ -51,6 +59,7 @@ describe('people who sign in at Keycloak', () => {
   afterAll(async () => {
     await service.stop();
     await provider.down();
+    await rm(rules, { recursive: true, force: true });
   });
 
   /** From the web client to the provider, as far as the provider lets somebody go. */
@@ -144,6 +153,25 @@ describe('people who sign in at Keycloak', () => {
     }
     expect((await me(erin.access_token)).status).toBe(200);
     await keycloak.setEnabled('frank', true);
+  });
+
+  it('have the access of their groups there with the next sign-in, and lose it so', async () => {
+    const published = async () => {
+      await boss.post('/api/admin/acl/sync', {});
+      return readFile(join(rules, 'rules.json'), 'utf8');
+    };
+    await keycloak.join('grace', 'analysts');
+    await signedIn('grace');
+    const groups = (await boss.get('/api/admin/groups?q=analysts')).body?.['items'] as { id: number; source: string }[];
+    expect(groups).toMatchObject([{ name: 'analysts', source: 'oidc', member_count: 1 }]);
+    const principal = { type: 'group', id: groups[0]?.id };
+    const grant = { principal, resource: { catalog: 'tpch' }, privileges: ['SELECT'] };
+    expect((await boss.post('/api/admin/grants', grant)).status).toBe(201);
+    expect(await published()).toContain('"user":"grace"');
+    await keycloak.leave('grace', 'analysts');
+    await keycloak.join('grace', 'engineers');
+    await signedIn('grace');
+    expect(await published()).not.toContain('"user":"grace"');
   });
 
   it('sign out there when they sign out here, and somebody else can sign in', async () => {

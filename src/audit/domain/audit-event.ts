@@ -27,6 +27,7 @@ export const AUDIT_EVENTS = [
   'group_created',
   'group_changed',
   'group_deleted',
+  'groups_disregarded',
   'member_added',
   'member_removed',
   'grant_created',

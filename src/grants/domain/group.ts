@@ -64,6 +64,8 @@ export abstract class GroupStore {
   /** `uses`: live grants and policies that refer to it, the first of them. `gone`: it was deleted before. */
   abstract delete(id: number, at: Date): Promise<'deleted' | 'gone' | 'missing' | { uses: GroupUse[] }>;
   abstract find(id: number): Promise<Group | null>;
+  /** Of these names, in any case. */
+  abstract named(names: readonly string[]): Promise<Group[]>;
   /** By id. */
   abstract list(filter: GroupFilter, page: PageRequest): Promise<Page<Group>>;
   /** By name; null: no such group. */

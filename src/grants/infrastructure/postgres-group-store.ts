@@ -87,6 +87,14 @@ export class PostgresGroupStore extends GroupStore {
     return row ?? null;
   }
 
+  override async named(names: readonly string[]): Promise<Group[]> {
+    return this.session.manager.query<Group[]>(
+      `${SELECT_GROUPS} AND lower(g.name COLLATE "C") = ANY (SELECT lower(asked COLLATE "C") FROM unnest($1::text[]) AS asked)
+       ORDER BY g.id`,
+      [names],
+    );
+  }
+
   override async list({ text, member }: GroupFilter, { limit, after }: PageRequest): Promise<Page<Group>> {
     const [userId, engineName] = member === null ? [null, null] : ofMember(member);
     const rows = await this.session.manager.query<Group[]>(

@@ -14,6 +14,7 @@ import { OidcStore, type ProviderSession } from './domain/oidc-store.js';
 import { personOf } from './domain/person.js';
 import { addressWith } from './domain/return-address.js';
 import type { SignInFailure } from './domain/sign-in-failure.js';
+import { OidcGroupsService } from './oidc-groups.service.js';
 import { OidcMetrics } from './oidc.metrics.js';
 import { OidcSettings } from './oidc-settings.js';
 import { PeopleService } from './people.service.js';
@@ -48,6 +49,7 @@ export class OidcSignInService {
     private readonly settings: OidcSettings,
     private readonly provider: IdentityProvider,
     private readonly people: PeopleService,
+    private readonly groups: OidcGroupsService,
     private readonly store: OidcStore,
     private readonly seal: SealService,
     private readonly audit: AuditService,
@@ -108,8 +110,10 @@ export class OidcSignInService {
     if (vouched.kind === 'failed') return { ...vouched, account: null };
     const person = personOf(vouched.claims, this.settings.given);
     if (person === null) return failure('subject_invalid', 'claims');
-    const found = await this.people.accountOf(person, this.settings.given, { actor: null, origin: client });
+    const by = { actor: null, origin: client };
+    const found = await this.people.accountOf(person, this.settings.given, by);
     if (found.kind === 'refused') return { kind: 'failed', code: found.code, reason: 'person', account: found.account };
+    if (!(await this.groups.follow(found.account, vouched.claims, by))) return failure('busy', 'groups');
     const session = {
       issuer: person.issuer,
       subject: String(vouched.claims['sub']),

@@ -7,14 +7,21 @@ import type { SignInFailure } from './domain/sign-in-failure.js';
 @Injectable()
 export class OidcMetrics {
   private readonly signIns: Counter<'outcome'>;
+  private readonly disregarded: Counter;
 
   constructor(registry: Registry) {
     const help = 'Sign-ins at the identity provider, by what came of them: signed_in, or the code of the failure.';
     this.signIns = counter(registry, 'grantline_oidc_sign_ins_total', help, 'outcome');
+    const groups = 'Sign-ins at which the provider said groups that could not be followed, or not which.';
+    this.disregarded = counter(registry, 'grantline_oidc_groups_disregarded_total', groups);
   }
 
   signedIn(): void {
     this.signIns.inc({ outcome: 'signed_in' });
+  }
+
+  disregardedGroups(): void {
+    this.disregarded.inc();
   }
 
   failed(code: SignInFailure): void {

@@ -1,4 +1,4 @@
-import { Module } from '@nestjs/common';
+import { type DynamicModule, Module } from '@nestjs/common';
 import { AuditModule } from '../../audit/audit.module.js';
 import { AuthModule } from '../../auth/auth.module.js';
 import { Clock } from '../../kernel/clock.js';
@@ -11,6 +11,7 @@ import { OpenidProvider } from './infrastructure/openid-provider.js';
 import { PostgresOidcStore } from './infrastructure/postgres-oidc-store.js';
 import { ProviderWatchService } from './provider-watch.service.js';
 import { OidcCodesService } from './oidc-codes.service.js';
+import { OidcGroupsService } from './oidc-groups.service.js';
 import { OidcLogoutService } from './oidc-logout.service.js';
 import { OidcSettings } from './oidc-settings.js';
 import { OidcSignInService } from './oidc-sign-in.service.js';
@@ -20,26 +21,33 @@ import { PeopleService } from './people.service.js';
 import { SealService } from './seal.service.js';
 
 /** People who sign in at the company's identity provider (OpenID Connect). */
-@Module({
-  imports: [AuditModule, UsersModule, AuthModule],
-  controllers: [OidcController],
-  providers: [
-    OidcSettings,
-    OidcSignInService,
-    OidcCodesService,
-    OidcLogoutService,
-    PeopleService,
-    SealService,
-    OidcMetrics,
-    ProviderWatchService,
-    { provide: OidcStore, useClass: PostgresOidcStore },
-    {
-      provide: IdentityProvider,
-      // Without a provider no route reaches it.
-      useFactory: (settings: Settings, timers: Timers, clock: Clock) =>
-        settings.oidc === null ? null : new OpenidProvider(settings.oidc, timers, clock),
-      inject: [Settings, Timers, Clock],
-    },
-  ],
-})
-export class OidcModule {}
+@Module({})
+export class OidcModule {
+  /** @param grants the module of recorded access, which is made with its ports */
+  static with(grants: DynamicModule): DynamicModule {
+    return {
+      module: OidcModule,
+      imports: [AuditModule, UsersModule, AuthModule, grants],
+      controllers: [OidcController],
+      providers: [
+        OidcSettings,
+        OidcSignInService,
+        OidcCodesService,
+        OidcLogoutService,
+        OidcGroupsService,
+        PeopleService,
+        SealService,
+        OidcMetrics,
+        ProviderWatchService,
+        { provide: OidcStore, useClass: PostgresOidcStore },
+        {
+          provide: IdentityProvider,
+          // Without a provider no route reaches it.
+          useFactory: (settings: Settings, timers: Timers, clock: Clock) =>
+            settings.oidc === null ? null : new OpenidProvider(settings.oidc, timers, clock),
+          inject: [Settings, Timers, Clock],
+        },
+      ],
+    };
+  }
+}

@@ -35,6 +35,14 @@ export function peopleImport({ name, signIn, administrator, password }: PeopleRe
         directAccessGrantsEnabled: false,
         redirectUris: [`${PUBLIC_URL}/api/auth/oidc/callback`],
         webOrigins: [],
+        protocolMappers: [
+          {
+            name: 'groups',
+            protocol: 'openid-connect',
+            protocolMapper: 'oidc-group-membership-mapper',
+            config: { 'claim.name': 'groups', 'full.path': 'true', 'id.token.claim': 'true' },
+          },
+        ],
       },
       { ...client(administrator), standardFlowEnabled: false, serviceAccountsEnabled: true },
     ],

@@ -16,6 +16,14 @@ export class KeycloakAdmin {
     await this.send('PUT', `/users/${await this.userId(username)}`, { enabled });
   }
 
+  async join(username: string, group: string): Promise<void> {
+    await this.send('PUT', await this.membership(username, group));
+  }
+
+  async leave(username: string, group: string): Promise<void> {
+    await this.send('DELETE', await this.membership(username, group));
+  }
+
   /** Ends all sessions of somebody there. */
   async signOut(username: string): Promise<void> {
     await this.send('POST', `/users/${await this.userId(username)}/logout`);
@@ -43,6 +51,12 @@ export class KeycloakAdmin {
       ...{ name: 'next-key', providerId: 'rsa-generated', providerType: 'org.keycloak.keys.KeyProvider', parentId: id },
       config: { priority: ['200'], enabled: ['true'], active: ['true'], algorithm: ['RS256'] },
     });
+  }
+
+  private async membership(username: string, group: string): Promise<string> {
+    const [found] = await this.send<{ id: string }[]>('GET', `/groups?exact=true&search=${group}`);
+    if (found === undefined) throw new Error(`there is no group ${group}`);
+    return `/users/${await this.userId(username)}/groups/${found.id}`;
   }
 
   private async userId(username: string): Promise<string> {

@@ -18,7 +18,7 @@ export interface OidcService {
 }
 
 /** A service whose people sign in at a scripted provider, for the specs of a describe block. */
-export function sharedOidcService(): OidcService {
+export function sharedOidcService(more: Record<string, string> = {}): OidcService {
   const clock = new TestClock();
   const timers = new FakeTimers();
   const provider = new FakeIdentityProvider(clock);
@@ -30,6 +30,7 @@ export function sharedOidcService(): OidcService {
       AUTH_OIDC_CLIENT_SECRET: provider.secret,
       AUTH_OIDC_RETURN_ORIGINS: 'https://app.example.org,https://other.example.org',
       PUBLIC_URL: 'http://127.0.0.1:3000',
+      ...more,
     };
     Object.assign(service, await startService(environment, { clock, timers }));
   });

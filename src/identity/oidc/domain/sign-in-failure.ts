@@ -11,6 +11,8 @@ export type SignInFailure =
   | 'provider_unavailable'
   | 'answer_invalid'
   | 'clocks_differ'
+  // of this service
+  | 'busy'
   // of the person
   | 'subject_invalid'
   | 'name_missing'

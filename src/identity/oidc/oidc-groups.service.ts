@@ -1,0 +1,53 @@
+import { Injectable } from '@nestjs/common';
+import { AuditService } from '../../audit/audit.service.js';
+import { type AuditContext, userSubject } from '../../audit/domain/audit-event.js';
+import { ProviderGroupsService } from '../../grants/provider-groups.service.js';
+import { Refused } from '../../kernel/errors.js';
+import type { Account } from '../../users/domain/account.js';
+import { claimedGroups } from './domain/group-claim.js';
+import type { Claims } from './domain/identity-provider.js';
+import { OidcMetrics } from './oidc.metrics.js';
+import { OidcSettings } from './oidc-settings.js';
+
+/** Names in an audit event. */
+const SHOWN = 20;
+
+/** People's groups at the provider become memberships here, where a claim says which. */
+@Injectable()
+export class OidcGroupsService {
+  constructor(
+    private readonly settings: OidcSettings,
+    private readonly groups: ProviderGroupsService,
+    private readonly audit: AuditService,
+    private readonly metrics: OidcMetrics,
+  ) {}
+
+  /** Where the provider does not say, memberships stay as they are. @returns whether it was done: false, too much is being written */
+  async follow(account: Account, claims: Claims, by: AuditContext): Promise<boolean> {
+    const { groupsClaim } = this.settings.given;
+    if (groupsClaim === null) return true;
+    const claimed = claimedGroups(claims, groupsClaim);
+    if (claimed.kind === 'unknown') {
+      await this.report(account, { unknown: true }, by);
+      return true;
+    }
+    const taken = await this.groups.follow(account.id, claimed.names, by).catch(nullIfBusy);
+    if (taken === null) return false;
+    const { ambiguous, unusable } = claimed;
+    if (taken.length + ambiguous.length + unusable > 0) {
+      const details = { taken: taken.slice(0, SHOWN), ambiguous: ambiguous.slice(0, SHOWN), unusable };
+      await this.report(account, details, by);
+    }
+    return true;
+  }
+
+  private async report(account: Account, details: Record<string, unknown>, by: AuditContext): Promise<void> {
+    this.metrics.disregardedGroups();
+    await this.audit.record({ event: 'groups_disregarded', ...by, subject: userSubject(account), details });
+  }
+}
+
+function nullIfBusy(error: unknown): null {
+  if (error instanceof Refused && error.code === 'busy') return null;
+  throw error;
+}
