@@ -46,6 +46,8 @@ const outcome = (work: () => string): string => {
 const columnsOf = (shapes: readonly EngineType[]): Column[] =>
   shapes.map((shape, at) => ({ name: `c${at}`, type: 'any', signature: {}, shape }));
 
+const TEXT = columnsOf([{ kind: 'text' }]);
+
 const { type: anyType } = fc.letrec<{ type: EngineType }>((tie) => ({
   type: fc.oneof(
     { maxDepth: 3, depthSize: 'small' },
@@ -172,11 +174,15 @@ describe('RowEncoder', () => {
     );
   });
 
+  it.each(['n', 'nul', 't', 'fals', 'nulL'])('refuses %s at the end of the rows', (word) => {
+    for (const format of FORMATS) expect(outcome(() => encoded(`[[${word}]]`, TEXT, format))).toBe('a breach');
+  });
+
   it('writes bytes that are no UTF-8 as they are read', () => {
     const bytes = Buffer.from('[["a?b"]]');
     bytes[bytes.indexOf('?')] = 0xff;
 
-    expect(encoded(bytes, columnsOf([{ kind: 'text' }]), 'ndjson')).toBe('["a\ufffdb"]\n');
+    expect(encoded(bytes, TEXT, 'ndjson')).toBe('["a\ufffdb"]\n');
   });
 
   it('makes room for values that grow', () => {

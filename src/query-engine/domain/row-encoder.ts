@@ -199,9 +199,10 @@ export class RowEncoder {
   private word({ kind }: Cell): boolean {
     for (const word of kind === 'plain' ? WORDS : NULL_ALONE) {
       if (word[0] !== this.source[this.at]) continue;
-      if (this.source.compare(word, 0, word.length, this.at, this.at + word.length) !== 0) return false;
-      if (word === NULL && this.isCsv) this.at += word.length;
-      else this.copy(this.at + word.length);
+      const end = this.at + word.length;
+      if (end > this.source.length || this.source.compare(word, 0, word.length, this.at, end) !== 0) return false;
+      if (word === NULL && this.isCsv) this.at = end;
+      else this.copy(end);
       return true;
     }
     return false;
