@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer';
-import type { Column, EngineType } from './engine-type.js';
-import { apiConverter, type ApiValue } from './engine-value.js';
+import type { Column } from './engine-type.js';
 import { readExactly } from './exact-json.js';
 import { EXACT_DIGITS, endOfFloat, endOfInteger, isWholeFloat } from './json-number.js';
 import { JsonScanner } from './json-scanner.js';
 import { ProtocolBreach } from './reading.js';
+import { type Cell, cellOf } from './row-cell.js';
 import { csvField, type RowsFormat } from './rows-format.js';
 
 const [QUOTE, BACKSLASH, COMMA, MINUS, ZERO, NINE] = [0x22, 0x5c, 0x2c, 0x2d, 0x30, 0x39];
@@ -17,35 +17,6 @@ const SAME_ESCAPES: ReadonlySet<number> = new Set(Buffer.from('"\\bfnrt'));
 
 /** Room for what surrounds the rows of a piece. */
 const SLACK = 64;
-
-interface Cell {
-  kind: 'plain' | 'digits' | 'float' | 'array' | 'row' | 'map';
-  /** Of a row its fields, of an array its element. */
-  parts: readonly Cell[];
-  /** From the parsed value to the one that is written. */
-  convert: (value: unknown) => ApiValue;
-}
-
-function cellOf(type: EngineType): Cell {
-  const convert = apiConverter(type);
-  switch (type.kind) {
-    case 'bigint':
-    case 'decimal':
-      return { kind: 'digits', parts: [], convert };
-    case 'float':
-    case 'map':
-      return { kind: type.kind, parts: [], convert };
-    case 'array':
-      return { kind: type.kind, parts: [cellOf(type.element)], convert };
-    case 'row':
-      return { kind: type.kind, parts: type.fields.map((field) => cellOf(field.type)), convert };
-    case 'boolean':
-    case 'integer':
-    case 'varbinary':
-    case 'text':
-      return { kind: 'plain', parts: [], convert };
-  }
-}
 
 /**
  * Writes rows from the engine's JSON into an answer's, from bytes to bytes in one pass. What JSON.stringify would write as it

@@ -101,3 +101,9 @@ export const HEALTHY: Series = {
   'kube_cronjob_created{cronjob="grantline-retired-route"}': at(-1_000_000),
   'kube_cronjob_status_last_successful_time{cronjob="grantline-retired-route"}': at(-1_800),
 };
+
+/** The same samples on each of two replicas. */
+export const onEach = (name: string, labels: string, samples: string): Series => ({
+  [`${name}{pod="a"${labels}}`]: samples,
+  [`${name}{pod="b"${labels}}`]: samples,
+});

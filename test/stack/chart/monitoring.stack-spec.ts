@@ -1,5 +1,6 @@
 import { openStack, type ChartStack } from '../stack.js';
-import { CONDITIONS, FAULTS, FRESH_INSTALL, type Scenario, USUAL_DAY } from './alert-scenarios.js';
+import { CONDITIONS, FAULTS, type Scenario } from './alert-scenarios.js';
+import { FRESH_INSTALL, USUAL_DAY } from './healthy-scenarios.js';
 import { HEALTHY, INTERVAL_SECONDS, LAST_HEALTHY, SAMPLES, START } from './healthy-series.js';
 import { alertRules, failedTests, inputSeries, type Rule } from './alert-rules.js';
 
