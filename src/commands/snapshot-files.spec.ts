@@ -102,13 +102,27 @@ function withoutEqualGrants(snapshot: Snapshot): Snapshot {
 }
 
 describe('a text in YAML', () => {
-  it.each([' \n', '\n', ' ', ' \n \n', 'a\n', '  a\nb', 'a\n b\n\n', '\t\n'])(
-    '%j is read as it is written, last or not',
-    (text) => {
-      for (const file of [{ text }, { text, more: 1 }, [text]])
-        expect(readYamlText(structuredText(file, 'yaml'))).toEqual({ value: file, faults: [] });
-    },
-  );
+  it.each([
+    ' \n',
+    '\n',
+    ' ',
+    ' \n \n',
+    'a\n',
+    '  a\nb',
+    'a\n b\n\n',
+    '\t\n',
+    '.inf  ',
+    '1 ',
+    ' null',
+    '.inf\u2028  ',
+    '1\u2028',
+    '\ufeffnull',
+    '1\u0085',
+    '\u2028',
+  ])('%j is read as it is written, last or not', (text) => {
+    for (const file of [{ text }, { text, more: 1 }, [text]])
+      expect(readYamlText(structuredText(file, 'yaml'))).toEqual({ value: file, faults: [] });
+  });
 
   it('of several lines stays a block', () => {
     expect(structuredText({ text: 'a\nb' }, 'yaml')).toBe('text: |-\n  a\n  b');

@@ -55,13 +55,13 @@ export function formatNamed(file: string | undefined): 'json' | 'yaml' {
 export function structuredText(value: unknown, format: 'json' | 'yaml', report = remark): string {
   if (format === 'json') return JSON.stringify(value, null, 2);
   const document = new Document(value, { aliasDuplicateObjects: false });
-  // A block of blanks alone would be read with fewer of them, and the last line is written without its end.
+  // Blanks at the ends of a text that is not quoted, of all kinds that Unicode has, are not read as they are written.
   visit(document, {
     Scalar: (_, scalar) => {
-      if (typeof scalar.value === 'string' && /^\s*$|\n$/.test(scalar.value)) scalar.type = 'QUOTE_DOUBLE';
+      if (typeof scalar.value === 'string' && /^\s|\s$|^$/.test(scalar.value)) scalar.type = 'QUOTE_DOUBLE';
     },
   });
-  const text = document.toString({ lineWidth: 0 }).trimEnd();
+  const text = document.toString({ lineWidth: 0 }).replace(/\n$/, '');
   if (Buffer.byteLength(text) > LIMITS.YAML.most) report('snapshot apply reads no YAML of this size: write it as JSON');
   return text;
 }
