@@ -35,17 +35,23 @@ export class LastGood<T> {
 
   /** Fetched now, or, if that was tried a moment ago, what came of it. @throws what the fetch threw */
   renewed(): Promise<T> {
-    if (this.last === null || this.since(this.last.at) >= this.lifetime.pause) {
-      this.last = { outcome: this.kept(), at: this.timers.now() };
-    }
-    return this.last.outcome;
+    const { last } = this;
+    return last !== null && this.since(last.at) < this.lifetime.pause ? last.outcome : this.fetchedNow();
   }
 
   /** Fetched after this call, as soon as it may be. @throws what the fetch threw */
   async newer(): Promise<T> {
-    const rest = this.last === null ? 0 : this.lifetime.pause - this.since(this.last.at);
+    const { last } = this;
+    const rest = last === null ? 0 : this.lifetime.pause - this.since(last.at);
     if (rest > 0) await this.timers.wait(rest);
-    return this.renewed();
+    // Not renewed(): a timer may be up a part of a millisecond early, and the old outcome would be taken again.
+    return this.last === null || this.last === last ? this.fetchedNow() : this.last.outcome;
+  }
+
+  private fetchedNow(): Promise<T> {
+    const outcome = this.kept();
+    this.last = { outcome, at: this.timers.now() };
+    return outcome;
   }
 
   private async kept(): Promise<T> {

@@ -1,0 +1,26 @@
+import { SkippingTimers } from '../../../../test/support/fakes/fake-timers.js';
+import { LastGood } from './last-good.js';
+
+const LIFETIME = { fresh: 60_000, stale: 600_000, pause: 10_000 };
+
+describe('LastGood', () => {
+  it.each([0, 0.4])(
+    'fetches something newer after the pause, also where the timer is up %d ms early',
+    async (early) => {
+      class EarlyTimers extends SkippingTimers {
+        override wait(milliseconds: number): Promise<void> {
+          return super.wait(milliseconds - early);
+        }
+      }
+      let fetched = 0;
+      const timers = new EarlyTimers();
+      const keys = new LastGood(() => Promise.resolve((fetched += 1)), LIFETIME, timers);
+
+      expect(await keys.get()).toBe(1);
+      timers.advance(3_000);
+      expect(await keys.renewed()).toBe(1);
+      expect(await keys.newer()).toBe(2);
+      expect(await keys.get()).toBe(2);
+    },
+  );
+});
