@@ -83,7 +83,7 @@ describe('the walk in docs/migrate.md, on an engine that reads the file and its 
     writeFileSync(join(checkout.folder, 'patterns.json'), rules);
     writeFileSync(join(checkout.folder, 'listing.csv'), csv);
     const files = ['patterns.json', '--users', 'docs/examples/company-users.txt', '--catalog', 'listing.csv'];
-    const [printed] = await checkout.runBlocks([`node dist/main.js acl import ${files.join(' ')} --json || true`]);
+    const [printed] = await checkout.runBlocks([`node dist/main.js acl import ${files.join(' ')} --json || true\n`]);
     const { snapshot } = JSON.parse(printed ?? '') as { snapshot: { policies: { kind: string; resource: object }[] } };
     const filtered = snapshot.policies.filter(({ kind }) => kind === 'row_filter').map(({ resource }) => resource);
     expect(filtered).toContainEqual({ catalog: 'tpch', schema: 'tiny', table: 'customer' });
