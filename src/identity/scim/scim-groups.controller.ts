@@ -4,12 +4,10 @@ import { Public } from '../../platform/access.js';
 import { RowIdPipe } from '../../platform/row-id.pipe.js';
 import { listForm, listRequestOf } from './domain/list-request.js';
 import { groupForm } from './domain/resource-form.js';
-import type { ScimGroup } from './domain/scim-group.js';
 import { selected, wants } from './domain/selection.js';
-import { CurrentScimRequest, type ScimRequest } from './scim-request.js';
+import { CurrentScimRequest, type ScimRequest, versionCheck } from './scim-request.js';
 import { ScimGroupsService } from './scim-groups.service.js';
 import { ScimGuard } from './scim.guard.js';
-import type { VersionCheck } from './scim-users.service.js';
 
 /** RFC 7644 section 3. What is Public here is open to the token of SCIM alone. */
 @ApiExcludeController()
@@ -39,7 +37,7 @@ export class ScimGroupsController {
 
   @Put(':id')
   async replace(@Param('id', RowIdPipe) id: number, @CurrentScimRequest() request: ScimRequest): Promise<object> {
-    await this.groups.replace(id, request.body, versionCheck(request), request.by);
+    await this.groups.replace(id, request.body, versionCheck(request, groupForm), request.by);
     return this.answered(id, request);
   }
 
@@ -49,7 +47,7 @@ export class ScimGroupsController {
     @Param('id', RowIdPipe) id: number,
     @CurrentScimRequest() request: ScimRequest,
   ): Promise<object | undefined> {
-    await this.groups.patch(id, request.body, versionCheck(request), request.by);
+    await this.groups.patch(id, request.body, versionCheck(request, groupForm), request.by);
     if (request.selection.only !== null) return this.answered(id, request);
     request.answerNothing(groupForm(await this.groups.find(id, false), request.base));
     return undefined;
@@ -58,15 +56,11 @@ export class ScimGroupsController {
   @Delete(':id')
   @HttpCode(204)
   delete(@Param('id', RowIdPipe) id: number, @CurrentScimRequest() request: ScimRequest): Promise<void> {
-    return this.groups.delete(id, versionCheck(request), request.by);
+    return this.groups.delete(id, versionCheck(request, groupForm), request.by);
   }
 
   private async answered(id: number, request: ScimRequest, status: 200 | 201 = 200): Promise<object> {
     const { base, selection, answer } = request;
     return answer(groupForm(await this.groups.find(id, wants(selection, 'members')), base), status);
   }
-}
-
-function versionCheck({ base, check }: ScimRequest): VersionCheck<ScimGroup> {
-  return (group) => check(groupForm(group, base));
 }

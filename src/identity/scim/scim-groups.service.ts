@@ -18,7 +18,7 @@ import { operationsOf } from './domain/patch.js';
 import { type ScimGroup, ScimGroupStore } from './domain/scim-group.js';
 import { invalid, shown } from './domain/scim-refusal.js';
 import { wants } from './domain/selection.js';
-import type { VersionCheck } from './scim-users.service.js';
+import type { VersionCheck } from './scim-request.js';
 
 /** Groups by SCIM: made, changed row by row, deleted. */
 @Injectable()

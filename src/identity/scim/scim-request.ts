@@ -24,6 +24,17 @@ export interface ScimRequest {
   answerNothing: (resource: ResourceForm) => void;
 }
 
+/** Refuses a version of a resource that is not the one that a client knows. */
+export type VersionCheck<T> = (resource: T) => void;
+
+/** The check of a request, for resources that are answered in this form. */
+export function versionCheck<T>(
+  { base, check }: ScimRequest,
+  form: (resource: T, base: string) => ResourceForm,
+): VersionCheck<T> {
+  return (resource) => check(form(resource, base));
+}
+
 /** The parameter that holds a ScimRequest. */
 export const CurrentScimRequest = createParamDecorator((_: unknown, context: ExecutionContext): ScimRequest => {
   const http = context.switchToHttp();

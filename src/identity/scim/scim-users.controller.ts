@@ -4,11 +4,10 @@ import { Public } from '../../platform/access.js';
 import { RowIdPipe } from '../../platform/row-id.pipe.js';
 import { listForm, listRequestOf } from './domain/list-request.js';
 import { userForm } from './domain/resource-form.js';
-import type { ScimUser } from './domain/scim-user.js';
 import { selected } from './domain/selection.js';
-import { CurrentScimRequest, type ScimRequest } from './scim-request.js';
+import { CurrentScimRequest, type ScimRequest, versionCheck } from './scim-request.js';
 import { ScimGuard } from './scim.guard.js';
-import { ScimUsersService, type VersionCheck } from './scim-users.service.js';
+import { ScimUsersService } from './scim-users.service.js';
 
 /** RFC 7644 section 3. What is Public here is open to the token of SCIM alone. */
 @ApiExcludeController()
@@ -39,22 +38,18 @@ export class ScimUsersController {
   @Put(':id')
   async replace(@Param('id', RowIdPipe) id: number, @CurrentScimRequest() request: ScimRequest): Promise<object> {
     const { body, by, base, answer } = request;
-    return answer(userForm(await this.users.replace(id, body, versionCheck(request), by), base));
+    return answer(userForm(await this.users.replace(id, body, versionCheck(request, userForm), by), base));
   }
 
   @Patch(':id')
   async patch(@Param('id', RowIdPipe) id: number, @CurrentScimRequest() request: ScimRequest): Promise<object> {
     const { body, by, base, answer } = request;
-    return answer(userForm(await this.users.patch(id, body, versionCheck(request), by), base));
+    return answer(userForm(await this.users.patch(id, body, versionCheck(request, userForm), by), base));
   }
 
   @Delete(':id')
   @HttpCode(204)
   delete(@Param('id', RowIdPipe) id: number, @CurrentScimRequest() request: ScimRequest): Promise<void> {
-    return this.users.delete(id, versionCheck(request), request.by);
+    return this.users.delete(id, versionCheck(request, userForm), request.by);
   }
-}
-
-function versionCheck({ base, check }: ScimRequest): VersionCheck<ScimUser> {
-  return (user) => check(userForm(user, base));
 }

@@ -13,10 +13,8 @@ import type { Filter } from './domain/filter.js';
 import type { ListRequest, ListResult } from './domain/list-request.js';
 import { operationsOf } from './domain/patch.js';
 import { type ScimUser, ScimUserStore } from './domain/scim-user.js';
+import type { VersionCheck } from './scim-request.js';
 import { accountEmail, changedUser, type UserAttributes, wholeUser } from './domain/user-attributes.js';
-
-/** Refuses a version of a resource that is not the one that a client knows. */
-export type VersionCheck<T> = (resource: T) => void;
 
 /** Accounts by SCIM: made, adopted, changed, deleted. */
 @Injectable()

@@ -3,8 +3,7 @@ import { entryMatches } from './entry-filter.js';
 import type { Filter } from './filter.js';
 import { attributesOf, type Operation } from './patch.js';
 import { invalid, shown } from './scim-refusal.js';
-import { refuseOtherId } from './user-attributes.js';
-import { entriesOf, identifierOf, membersOf, textOf } from './values.js';
+import { entriesOf, identifierOf, membersOf, refuseOtherId, textOf } from './values.js';
 
 /** Changes of a group, each of the rows that it names alone. Ids as the client gave them: they may be nobody's. */
 export type GroupChange =

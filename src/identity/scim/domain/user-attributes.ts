@@ -2,8 +2,8 @@ import { accountNameProblem } from '../../../users/domain/account-name.js';
 import { entryMatches } from './entry-filter.js';
 import type { Filter } from './filter.js';
 import { attributesOf, type Operation } from './patch.js';
-import { invalid, shown } from './scim-refusal.js';
-import { booleanOf, entriesOf, identifierOf, membersOf, textOf } from './values.js';
+import { invalid } from './scim-refusal.js';
+import { booleanOf, entriesOf, identifierOf, membersOf, refuseOtherId, textOf } from './values.js';
 
 export interface UserEmail {
   value: string;
@@ -76,13 +76,6 @@ function after(user: UserAttributes, id: string | null, operation: Operation): U
       return user;
     default:
       return user;
-  }
-}
-
-/** @throws Refused 400 `mutability` for an id that is not the resource's own */
-export function refuseOtherId(value: unknown, id: string | null): void {
-  if (id !== null && value !== null && value !== undefined && value !== id) {
-    throw invalid('mutability', `id is ${id} and cannot become ${shown(value)}.`);
   }
 }
 

@@ -40,3 +40,10 @@ export function identifierOf(value: unknown): string | null {
   const text = textOf(value, 'externalId');
   return text === '' ? null : text;
 }
+
+/** @throws Refused 400 `mutability` for an id that is not the resource's own */
+export function refuseOtherId(value: unknown, id: string | null): void {
+  if (id !== null && value !== null && value !== undefined && value !== id) {
+    throw invalid('mutability', `id is ${id} and cannot become ${shown(value)}.`);
+  }
+}
