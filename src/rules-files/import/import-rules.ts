@@ -12,7 +12,7 @@ import { KnownNames, type ListedName } from './known-names.js';
 import type { ListedRules } from './listed-rules.js';
 import { catalogsOf, isOpen, type NamedNode, namedNodes } from './named-nodes.js';
 import { OutcomeReader } from './node-outcome.js';
-import { beside, systemTables } from './system-tables.js';
+import { systemBeside, systemTables } from './system-tables.js';
 import { accessOf, type OutcomeNode, type UserAccess } from './user-access.js';
 import { RightsReader } from './user-rights.js';
 
@@ -93,7 +93,7 @@ export function importRules(
     const inSystem = systemTables(reader, user, ofSystem).filter(isIncluded);
     return {
       parts: [...data, { ...NOTHING, grants: others }],
-      inSystem: beside(inSystem, [...data.flatMap(({ grants }) => grants), ...others]),
+      inSystem: systemBeside(inSystem, [...data.flatMap(({ grants }) => grants), ...others]),
     };
   }
 }

@@ -31,7 +31,7 @@ export function systemTables(
  * @param given what the rules give there
  * @param others all other grants of the user
  */
-export function beside(given: Grants, others: Grants): Pick<UserAccess, 'grants' | 'denies'> {
+export function systemBeside(given: Grants, others: Grants): Pick<UserAccess, 'grants' | 'denies'> {
   const reaches = others.some(({ privileges }) => privileges.some((each) => PRIVILEGE_TERMS[each].usedByStatements));
   const isWhole = given.some(({ resource }) => resource.schema === undefined);
   if (isWhole || !(reaches || given.length > 0)) return { grants: given, denies: [] };
