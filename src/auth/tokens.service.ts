@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { JwtService } from '@nestjs/jwt';
 import { Clock } from '../kernel/clock.js';
 import { Ids } from '../kernel/ids.js';
+import { secretDigest } from '../kernel/secret-digest.js';
 import type { Client } from '../platform/access.js';
 import { Settings } from '../platform/settings.js';
 import { type ClaimsVerdict, judgeClaims, type TokenType } from './domain/claims.js';
@@ -92,7 +92,7 @@ export class TokensService {
 
 /** The name of a refresh token's row: the digest of its `jti`, so that a copy of the database names no token. */
 export function storedId(jti: string): string {
-  return createHash('sha256').update(jti).digest('hex');
+  return secretDigest(jti).toString('hex');
 }
 
 function seconds(ms: number): number {

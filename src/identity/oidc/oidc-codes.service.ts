@@ -1,15 +1,15 @@
-import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { SessionsService } from '../../auth/sessions.service.js';
 import type { TokenPair } from '../../auth/tokens.service.js';
 import { Clock } from '../../kernel/clock.js';
+import { secretDigest } from '../../kernel/secret-digest.js';
 import type { Client } from '../../platform/access.js';
 import { Transaction } from '../../platform/transaction.js';
 import { UsersService } from '../../users/users.service.js';
-import { OidcStore, type SignInCode } from './domain/oidc-store.js';
+import { isVerifierOf } from './domain/code-challenge.js';
+import { OidcStore } from './domain/oidc-store.js';
 import { OidcMetrics } from './oidc.metrics.js';
 import { OidcSettings } from './oidc-settings.js';
-import { digestOf } from './oidc-sign-in.service.js';
 
 /** `reason` is for the log alone: all three look the same to who guesses. */
 export type Redemption =
@@ -43,10 +43,10 @@ export class OidcCodesService {
 
   private async exchange(code: string, verifier: string, client: Client): Promise<Redemption> {
     const { sessionHours } = this.settings.given;
-    const taken = await this.store.takeCode(digestOf(code));
+    const taken = await this.store.takeCode(secretDigest(code));
     if (taken === null) return { kind: 'invalid', reason: 'unknown' };
     if (taken.expiresAt <= this.clock.now()) return { kind: 'invalid', reason: 'expired' };
-    if (!isVerifierOf(taken, verifier)) return { kind: 'invalid', reason: 'verifier' };
+    if (!isVerifierOf(taken.challenge, verifier)) return { kind: 'invalid', reason: 'verifier' };
     const account = await this.users.find(taken.userId);
     if (account === null) return { kind: 'deactivated' };
     const opened = await this.sessions.openVouched(account, sessionHours * HOUR_MS, client);
@@ -54,8 +54,4 @@ export class OidcCodesService {
     await this.store.keepSession(opened.sessionId, taken.session);
     return { kind: 'signed-in', tokens: opened.tokens };
   }
-}
-
-function isVerifierOf({ challenge }: SignInCode, verifier: string): boolean {
-  return createHash('sha256').update(verifier).digest('base64url') === challenge;
 }

@@ -2,13 +2,13 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { SessionsService } from '../../auth/sessions.service.js';
 import { Clock } from '../../kernel/clock.js';
 import { Refused } from '../../kernel/errors.js';
+import { secretDigest } from '../../kernel/secret-digest.js';
 import type { Client } from '../../platform/access.js';
 import { Transaction } from '../../platform/transaction.js';
 import { IdentityProvider } from './domain/identity-provider.js';
 import { endedBy } from './domain/logout-token.js';
 import { OidcStore } from './domain/oidc-store.js';
 import { OidcSettings } from './oidc-settings.js';
-import { digestOf } from './oidc-sign-in.service.js';
 import { SealService } from './seal.service.js';
 
 /** Milliseconds for which a logout token is remembered: longer than it is taken. */
@@ -47,7 +47,7 @@ export class OidcLogoutService implements OnModuleInit {
     const now = this.clock.now();
     await this.transaction.run(async () => {
       const until = new Date(now.getTime() + LONGEST_MS);
-      if (!(await this.store.use(digestOf(`logout ${logout.jti}`), until, now))) {
+      if (!(await this.store.use(secretDigest(`logout ${logout.jti}`), until, now))) {
         throw new Refused('logout_token_invalid', { reason: 'used before' });
       }
       await this.sessions.endVouched(await this.store.endedAt(issuer, logout.ended), client);

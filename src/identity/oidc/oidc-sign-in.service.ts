@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { AuditService } from '../../audit/audit.service.js';
 import { userSubject } from '../../audit/domain/audit-event.js';
 import { Clock } from '../../kernel/clock.js';
 import { Refused } from '../../kernel/errors.js';
 import { Ids } from '../../kernel/ids.js';
+import { secretDigest } from '../../kernel/secret-digest.js';
 import type { Client } from '../../platform/access.js';
 import type { Account } from '../../users/domain/account.js';
 import { clearCookie, cookieName, setCookie, surplusCookies } from './domain/cookies.js';
@@ -102,10 +102,10 @@ export class OidcSignInService {
     if (until <= now) return failure('sign_in_expired', 'late');
     const flow = this.seal.open('cookie', cookie, state);
     if (flow === null) {
-      const wasUsed = await this.store.wasUsed(digestOf(state));
+      const wasUsed = await this.store.wasUsed(secretDigest(state));
       return wasUsed ? failure('sign_in_replayed', 'no cookie') : failure('other_browser', 'no cookie');
     }
-    if (!(await this.store.use(digestOf(state), until, now))) return failure('sign_in_replayed', 'state');
+    if (!(await this.store.use(secretDigest(state), until, now))) return failure('sign_in_replayed', 'state');
     const vouched = await this.provider.redeem(answer, state, flow);
     if (vouched.kind === 'failed') return { ...vouched, account: null };
     const person = personOf(vouched.claims, this.settings.given);
@@ -128,7 +128,7 @@ export class OidcSignInService {
     const code = this.ids.secret();
     const now = this.clock.now();
     const expiresAt = new Date(now.getTime() + CODE_MS);
-    await this.store.putCode(digestOf(code), { userId: account.id, challenge, expiresAt, session }, now);
+    await this.store.putCode(secretDigest(code), { userId: account.id, challenge, expiresAt, session }, now);
     return code;
   }
 
@@ -140,11 +140,6 @@ export class OidcSignInService {
     await this.audit.record({ event: 'login_failed', actor: null, subject, origin: client, details });
     return addressWith(returnTo, { error: code, request_id: client.requestId });
   }
-}
-
-/** The name under which a secret is kept. */
-export function digestOf(secret: string): string {
-  return createHash('sha256').update(secret).digest('hex');
 }
 
 function textOrNull(claim: unknown): string | null {

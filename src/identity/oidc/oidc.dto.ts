@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { NULLABLE_TEXT } from '../../platform/api-fields.js';
 import { anyText, TextRule } from '../../platform/validation.js';
-import { challengeProblem } from './domain/return-address.js';
+import { challengeProblem, verifierProblem } from './domain/code-challenge.js';
 
 export class StartQuery {
   @ApiProperty({
@@ -26,7 +26,7 @@ export class CodeDto {
   code!: string;
 
   @ApiProperty({ minLength: 43, maxLength: 128, pattern: '^[A-Za-z0-9._~-]+$', description: 'RFC 7636 section 4.1.' })
-  @TextRule((text) => (/^[\w.~-]{43,128}$/.test(text) ? null : 'must be a verifier of 43 to 128 characters (RFC 7636)'))
+  @TextRule(verifierProblem)
   code_verifier!: string;
 }
 

@@ -1,7 +1,8 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Refused } from '../../kernel/errors.js';
+import { secretDigest } from '../../kernel/secret-digest.js';
 import { bearerToken } from '../../platform/bearer-token.js';
 import { readJsonBody } from '../../platform/infrastructure/json-body.guard.js';
 import { Settings } from '../../platform/settings.js';
@@ -21,7 +22,7 @@ export class ScimGuard implements CanActivate {
     settings: Settings,
     private readonly budgets: WorkBudgets,
   ) {
-    this.digests = settings.scim.tokens.map((token) => digestOf(token.reveal()));
+    this.digests = settings.scim.tokens.map((token) => secretDigest(token.reveal()));
   }
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
@@ -30,7 +31,7 @@ export class ScimGuard implements CanActivate {
     const request = http.getRequest<FastifyRequest>();
     const token = bearerToken(request);
     if (token === null) throw new Refused('token_missing', { detail: 'The token of SCIM is missing.' });
-    const shown = digestOf(token);
+    const shown = secretDigest(token);
     // Each is compared: which one it is takes no other time.
     const isOurs = this.digests.map((digest) => timingSafeEqual(digest, shown)).includes(true);
     if (!isOurs) throw new Refused('token_invalid', { detail: 'The token of SCIM is another one.', reason: 'scim' });
@@ -40,9 +41,4 @@ export class ScimGuard implements CanActivate {
     request.body = await readJsonBody(request, this.budgets);
     return true;
   }
-}
-
-/** Of equal length, whatever was sent. */
-function digestOf(token: string): Buffer {
-  return createHash('sha256').update(token).digest();
 }

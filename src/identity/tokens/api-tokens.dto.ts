@@ -1,13 +1,14 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ArrayNotEmpty, ArrayUnique, IsArray, IsIn } from 'class-validator';
+import { nameProblem } from '../../kernel/name.js';
 import { MOMENT, NULLABLE_MOMENT } from '../../platform/api-fields.js';
 import { TOKEN_SCOPES, type TokenScope } from '../../platform/domain/token-scope.js';
 import { FieldRule, momentProblem, TextRule } from '../../platform/validation.js';
-import { type ApiToken, MOST_TOKENS, tokenNameProblem, type WantedToken } from './domain/api-token.js';
+import { type ApiToken, MOST_TOKENS, type WantedToken } from './domain/api-token.js';
 
 export class NewApiTokenDto {
   @ApiProperty({ minLength: 1, maxLength: 128, description: 'What it is for: the audit trail names it.' })
-  @TextRule(tokenNameProblem)
+  @TextRule(nameProblem)
   name!: string;
 
   @ApiProperty({ enum: TOKEN_SCOPES, isArray: true, minItems: 1, uniqueItems: true })

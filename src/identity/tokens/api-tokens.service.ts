@@ -4,12 +4,13 @@ import type { AuditContext, AuditSubject } from '../../audit/domain/audit-event.
 import { DeactivationsService } from '../../auth/deactivations.service.js';
 import { Clock } from '../../kernel/clock.js';
 import { Ids } from '../../kernel/ids.js';
+import { secretDigest } from '../../kernel/secret-digest.js';
 import type { AuthenticatedUser } from '../../platform/access.js';
 import { Settings } from '../../platform/settings.js';
 import { Transaction } from '../../platform/transaction.js';
 import { UsersService } from '../../users/users.service.js';
 import { type ApiToken, ApiTokenStore, type WantedToken, wishProblem } from './domain/api-token.js';
-import { TOKEN_BYTES, tokenDigest, tokenText } from './domain/token-text.js';
+import { TOKEN_BYTES, tokenText } from './domain/token-text.js';
 
 /** `created`: the text is stored nowhere. */
 export type TokenCreation =
@@ -40,7 +41,7 @@ export class ApiTokensService {
     const { id, text } = tokenText(this.ids.bytes(TOKEN_BYTES));
     const token: ApiToken = { id, ...wanted, createdAt: now, lastUsedAt: null };
     return this.transaction.run(async () => {
-      const kind = await this.store.add(user.id, token, tokenDigest(text));
+      const kind = await this.store.add(user.id, token, secretDigest(text));
       if (kind !== 'added') return { kind };
       const details = { scopes: token.scopes, expires_at: token.expiresAt.toISOString() };
       await this.audit.record({ event: 'token_created', ...by, subject: tokenSubject(token), details });

@@ -26,7 +26,7 @@ export interface SignInCode {
   expiresAt: Date;
 }
 
-/** Where people's accounts and what is taken once are kept. Digests are SHA-256, in hexadecimal. */
+/** Where people's accounts and what is taken once are kept. Of codes and the like, the digests. */
 export abstract class OidcStore {
   /** The id of the person's account; null: none. */
   abstract accountOf(person: PersonKey): Promise<number | null>;
@@ -34,15 +34,15 @@ export abstract class OidcStore {
   /** False: the account or the person is linked otherwise, perhaps since a moment. */
   abstract link(userId: number, person: PersonKey, at: Date): Promise<boolean>;
   /** Stores a code, and forgets those that have expired. */
-  abstract putCode(digest: string, code: SignInCode, now: Date): Promise<void>;
+  abstract putCode(digest: Buffer, code: SignInCode, now: Date): Promise<void>;
   /** Takes a code away, whoever has it; null: there is none, or somebody took it before. */
-  abstract takeCode(digest: string): Promise<SignInCode | null>;
+  abstract takeCode(digest: Buffer): Promise<SignInCode | null>;
   abstract keepSession(sessionId: string, session: ProviderSession): Promise<void>;
   /** What was kept of a session; null: it did not begin at a provider. */
   abstract sessionOf(sessionId: string): Promise<ProviderSession | null>;
   /** Takes away the codes of what was ended. @returns the sessions of it, the ended ones included */
   abstract endedAt(issuer: string, ended: EndedAtProvider): Promise<string[]>;
   /** False: it was used before. Forgets what has expired. */
-  abstract use(digest: string, expiresAt: Date, now: Date): Promise<boolean>;
-  abstract wasUsed(digest: string): Promise<boolean>;
+  abstract use(digest: Buffer, expiresAt: Date, now: Date): Promise<boolean>;
+  abstract wasUsed(digest: Buffer): Promise<boolean>;
 }

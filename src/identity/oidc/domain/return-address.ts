@@ -17,8 +17,3 @@ export function addressWith(address: string, parameters: Readonly<Record<string,
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
   return url.href;
 }
-
-/** A challenge of a web client's own (RFC 7636 section 4.2, S256). */
-export function challengeProblem(text: string): string | null {
-  return /^[\w-]{43}$/.test(text) ? null : 'must be the SHA-256 of the verifier in base64url, without padding';
-}

@@ -30,7 +30,7 @@ export class PostgresOidcStore extends OidcStore {
   }
 
   override async putCode(
-    digest: string,
+    digest: Buffer,
     { userId, challenge, expiresAt, session }: SignInCode,
     now: Date,
   ): Promise<void> {
@@ -38,15 +38,15 @@ export class PostgresOidcStore extends OidcStore {
       `WITH expired AS (DELETE FROM oidc_codes WHERE expires_at < $5)
        INSERT INTO oidc_codes (digest, user_id, challenge, expires_at, issuer, subject, sid, id_token)
        VALUES ($1, $2, $3, $4, $6, $7, $8, $9)`,
-      [bytes(digest), userId, challenge, expiresAt, now, ...valuesOf(session)],
+      [digest, userId, challenge, expiresAt, now, ...valuesOf(session)],
     );
   }
 
-  override async takeCode(digest: string): Promise<SignInCode | null> {
+  override async takeCode(digest: Buffer): Promise<SignInCode | null> {
     const [rows] = await this.session.manager.query<[SignInCode[], number]>(
       `DELETE FROM oidc_codes WHERE digest = $1
        RETURNING user_id AS "userId", challenge, expires_at AS "expiresAt", ${SESSION} AS session`,
-      [bytes(digest)],
+      [digest],
     );
     return rows[0] ?? null;
   }
@@ -72,18 +72,18 @@ export class PostgresOidcStore extends OidcStore {
     return rows.map(({ session_id }) => session_id);
   }
 
-  override async use(digest: string, expiresAt: Date, now: Date): Promise<boolean> {
+  override async use(digest: Buffer, expiresAt: Date, now: Date): Promise<boolean> {
     const rows = await this.session.manager.query<unknown[]>(
       `WITH expired AS (DELETE FROM oidc_used WHERE expires_at < $3)
        INSERT INTO oidc_used (digest, expires_at) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING digest`,
-      [bytes(digest), expiresAt, now],
+      [digest, expiresAt, now],
     );
     return rows.length === 1;
   }
 
-  override async wasUsed(digest: string): Promise<boolean> {
+  override async wasUsed(digest: Buffer): Promise<boolean> {
     const found = 'SELECT FROM oidc_used WHERE digest = $1';
-    return (await this.session.manager.query<unknown[]>(found, [bytes(digest)])).length > 0;
+    return (await this.session.manager.query<unknown[]>(found, [digest])).length > 0;
   }
 }
 
@@ -92,8 +92,4 @@ const SESSION = `json_build_object('issuer', issuer, 'subject', subject, 'sid', 
 
 function valuesOf({ issuer, subject, sid, idToken }: ProviderSession): unknown[] {
   return [issuer, subject, sid, idToken];
-}
-
-function bytes(hex: string): Buffer {
-  return Buffer.from(hex, 'hex');
 }

@@ -1,4 +1,3 @@
-import { nameProblem } from '../../../kernel/name.js';
 import { isForAdministrators, type TokenScope } from '../../../platform/domain/token-scope.js';
 import type { Account, Role } from '../../../users/domain/account.js';
 
@@ -32,11 +31,6 @@ export function wishProblem(
   const days = (expiresAt.getTime() - now.getTime()) / DAY_MS;
   if (days <= 0) return { kind: 'expiry', message: 'must be in the future' };
   return days <= maxDays ? null : { kind: 'expiry', message: `must be at most ${maxDays} days from now` };
-}
-
-/** The problem of a token's name, which people tell it by; null: none. */
-export function tokenNameProblem(name: string): string | null {
-  return nameProblem(name);
 }
 
 /** A token as a request shows it, with the account that it acts for. */

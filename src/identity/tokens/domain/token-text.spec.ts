@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { idInToken, TOKEN_BYTES, tokenDigest, tokenText } from './token-text.js';
+import { secretDigest } from '../../../kernel/secret-digest.js';
+import { idInToken, TOKEN_BYTES, tokenText } from './token-text.js';
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
@@ -32,6 +33,6 @@ describe('the text of an API token', () => {
   ])('is none with %s', (_, other) => expect(idInToken(other)).toBeNull());
 
   it('is stored as its SHA-256', () => {
-    expect(tokenDigest(text).toString('hex')).toBe(createHash('sha256').update(text).digest('hex'));
+    expect(secretDigest(text).toString('hex')).toBe(createHash('sha256').update(text).digest('hex'));
   });
 });

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { secretDigest } from '../../../kernel/secret-digest.js';
 
 /** `glt_`, an id of 8, 32 random bytes as 43, and a checksum of 6 characters of base62. */
 const FORM = /^(glt_([0-9A-Za-z]{8})[0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
@@ -19,14 +19,9 @@ export function idInToken(text: string): string | null {
   return check !== undefined && checksum(unchecked) === check ? id : null;
 }
 
-/** What is stored of a token. */
-export function tokenDigest(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
-}
-
 /** The first 32 bits of the SHA-256 of what stands before it. */
 function checksum(unchecked: string): string {
-  return base62(tokenDigest(unchecked).subarray(0, 4), 6);
+  return base62(secretDigest(unchecked).subarray(0, 4), 6);
 }
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';

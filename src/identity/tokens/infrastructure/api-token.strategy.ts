@@ -6,10 +6,11 @@ import { type AdmittedAccount, admittedAccount } from '../../../auth/current-acc
 import type { TokenFault } from '../../../auth/domain/claims.js';
 import { Clock } from '../../../kernel/clock.js';
 import { Refused } from '../../../kernel/errors.js';
+import { secretDigest } from '../../../kernel/secret-digest.js';
 import { API_TOKEN } from '../../../platform/access.js';
 import { bearerToken } from '../../../platform/bearer-token.js';
 import { type AdmittedToken, ApiTokenStore } from '../domain/api-token.js';
-import { idInToken, tokenDigest } from '../domain/token-text.js';
+import { idInToken } from '../domain/token-text.js';
 
 /** Admits an API token of an active account, until it expires. */
 @Injectable()
@@ -35,7 +36,7 @@ export class ApiTokenStrategy extends PassportStrategy(Strategy, API_TOKEN) {
     const text = bearerToken(request) ?? '';
     const id = idInToken(text);
     if (id === null) throw invalid('token-form');
-    const digest = tokenDigest(text);
+    const digest = secretDigest(text);
     const find = (): Promise<AdmittedToken | null> => this.tokens.admit(id, digest, this.clock.now());
     const token = await find();
     if (token === null) throw invalid('token-unknown');
