@@ -119,6 +119,7 @@ module.exports = {
           PURE,
           '[.](service|module)[.]ts$',
           '^src/auth/(token[.]response|current-account[.]decorator)[.]ts$',
+          '^src/users/account-columns[.]ts$',
         ],
       },
     },

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
+import { ACCOUNT_COLUMNS } from '../../users/account-columns.js';
 import type { Account } from '../../users/domain/account.js';
 import {
   OwnSessions,
@@ -51,8 +52,7 @@ export class PostgresSessionStore extends SessionStore {
   override async admit(sessionId: string, userId: number, now: Date): Promise<Account | null> {
     const rows = await this.session.prepared<Account>(
       'admit',
-      `SELECT u.id, u.username, u.email, u.role, u.source, u.password_hash IS NOT NULL AS "hasPassword",
-              u.is_active AS "isActive", u.created_at AS "createdAt", u.one_time_until AS "oneTimeUntil"
+      `SELECT ${ACCOUNT_COLUMNS}
        FROM sessions s JOIN users u ON u.id = s.user_id
        WHERE s.id = $1 AND u.id = $2 AND u.is_active AND s.ended_at IS NULL AND s.expires_at > $3`,
       [sessionId, userId, now],

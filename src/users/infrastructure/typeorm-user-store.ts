@@ -20,6 +20,7 @@ import {
   type UserFilter,
   UserStore,
 } from '../domain/account.js';
+import { ACCOUNT_COLUMNS } from '../account-columns.js';
 import { accountKey } from '../domain/account-name.js';
 import { PrincipalNameRow, UserRow } from './user.entity.js';
 
@@ -79,14 +80,14 @@ export class TypeormUserStore extends UserStore {
          FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::timestamptz[]) WITH ORDINALITY
               AS asked (username, email, role, source, password_hash, one_time_until, place)
         ORDER BY place
-       ON CONFLICT (lower(email COLLATE "C")) DO NOTHING RETURNING ${ACCOUNT}`,
+       ON CONFLICT (lower(email COLLATE "C")) DO NOTHING RETURNING ${ACCOUNT_COLUMNS}`,
       [...columnArrays(rows), at],
     );
     return new Map(made.map((account) => [account.username, account]));
   }
 
   override async named(usernames: readonly string[]): Promise<Account[]> {
-    return this.session.manager.query<Account[]>(`SELECT ${ACCOUNT} FROM users u WHERE u.username = ANY ($1)`, [
+    return this.session.manager.query<Account[]>(`SELECT ${ACCOUNT_COLUMNS} FROM users u WHERE u.username = ANY ($1)`, [
       usernames,
     ]);
   }
@@ -134,7 +135,7 @@ export class TypeormUserStore extends UserStore {
       `UPDATE users u SET source = $3
          FROM principal_names p
         WHERE p.name = u.username AND p.account_key = $1 AND u.source = ANY ($2) AND u.password_hash IS NULL
-       RETURNING ${ACCOUNT}`,
+       RETURNING ${ACCOUNT_COLUMNS}`,
       [accountKey(username), from, to],
     );
     return account;
@@ -182,10 +183,6 @@ export class TypeormUserStore extends UserStore {
     });
   }
 }
-
-/** The columns of `users u` that make an Account. */
-const ACCOUNT = `u.id, u.username, u.email, u.role, u.source, u.password_hash IS NOT NULL AS "hasPassword",
-  u.is_active AS "isActive", u.created_at AS "createdAt", u.one_time_until AS "oneTimeUntil"`;
 
 async function insertAccount(tx: EntityManager, registration: NewRegistration): Promise<Account> {
   const { username, createdAt } = registration;

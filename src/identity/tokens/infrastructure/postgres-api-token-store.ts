@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DatabaseSession } from '../../../platform/infrastructure/database-session.js';
+import { ACCOUNT_COLUMNS } from '../../../users/account-columns.js';
 import type { Account } from '../../../users/domain/account.js';
 import { type AdmittedToken, type ApiToken, ApiTokenStore, MOST_TOKENS } from '../domain/api-token.js';
 
@@ -19,8 +20,7 @@ export class PostgresApiTokenStore extends ApiTokenStore {
          WHERE id = $1 AND digest = $2 AND expires_at > $3
            AND (last_used_at IS NULL OR last_used_at <= $3::timestamptz - interval '1 minute')
        )
-       SELECT u.id, u.username, u.email, u.role, u.source, u.password_hash IS NOT NULL AS "hasPassword",
-              u.is_active AS "isActive", u.created_at AS "createdAt", u.one_time_until AS "oneTimeUntil",
+       SELECT ${ACCOUNT_COLUMNS},
               json_build_object('id', t.id, 'name', t.name, 'scopes', t.scopes, 'hasExpired', t.expires_at <= $3) AS token
        FROM api_tokens t JOIN users u ON u.id = t.user_id
        WHERE t.id = $1 AND t.digest = $2 AND u.is_active`,
