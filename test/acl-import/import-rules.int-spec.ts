@@ -5,7 +5,8 @@ import { NOW, SETTINGS } from '../support/snapshots/snapshot-builder.js';
 import { brief, imported } from './imported.js';
 import { withinBudget } from '../support/rules/within-budget.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
-import { type Node, nodeText } from '../../src/trino-rules/model/node.js';
+import { type Node, nodeOf, nodeText } from '../../src/trino-rules/model/node.js';
+import { restrictsTableOf } from '../../src/trino-rules/model/restrictions.js';
 import { readSnapshot, writeSnapshot } from '../../src/trino-rules/model/snapshot-file.js';
 import { isLive, type Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import { type PolicyPrincipal, principalText } from '../../src/trino-rules/model/principal.js';
@@ -15,11 +16,24 @@ const nodes = ({ snapshot }: { snapshot: Snapshot }) =>
     [catalog, schema, table].filter((name) => name !== undefined).join('.'),
   );
 
+/**
+ * Whether somebody owns a table beside a restricted one. The schema is closed for that, and where no rule shows the restricted table
+ * the import reads a deny on the whole schema: the ownership is lost, and reported.
+ */
+const ownsBesideRestriction = ({ grants, policies }: Snapshot): boolean =>
+  grants.some(
+    ({ resource: { catalog, schema, table }, privileges }) =>
+      table !== undefined &&
+      privileges.some((privilege) => ['OWNERSHIP', 'TABLE_OWNERSHIP'].includes(privilege)) &&
+      policies.some((policy) => restrictsTableOf(nodeOf({ catalog, schema }), policy)),
+  );
+
 describe('the import of rules', () => {
   it('means the same for everyone, of whatever was compiled, with hardly more grants', () => {
     const rows = { written: 0, imported: 0 };
     fc.assert(
       fc.property(anySnapshotOfData(), (snapshot) => {
+        fc.pre(!ownsBesideRestriction(snapshot));
         const names = snapshot.users.map(({ name }) => name);
         const { findings, snapshot: again } = imported(compile(snapshot).text, names, snapshot.settings);
         expect(findings).toEqual([]);
