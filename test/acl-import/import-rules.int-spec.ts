@@ -130,6 +130,25 @@ describe('the import of rules', () => {
     expect(result.findings.map(({ rule }) => rule)).toEqual(expect.arrayContaining(['functions[2]', 'functions[3]']));
   });
 
+  it('gives routines of everything beside catalogs where a restriction wins and the file gives none', () => {
+    const rules = {
+      catalogs: [{ allow: 'all' }],
+      schemas: [],
+      tables: [
+        { catalog: 'erp', schema: 'hr', privileges: ['SELECT'], filter: 'owner = current_user' },
+        { privileges: ['SELECT'] },
+      ],
+      queries: [{ allow: ['execute'] }],
+      functions: [{ catalog: 'erp', privileges: [] }, { privileges: ['EXECUTE'] }],
+    };
+    const { snapshot, findings } = imported(JSON.stringify(rules), ['ana']);
+    const given = snapshot.grants.filter(({ privileges }) => privileges.includes('EXECUTE_FUNCTION'));
+    expect(given.map(({ resource }) => resource)).toEqual([{}]);
+    const lost = findings.flatMap(({ what }) => what).filter((each) => each.includes('EXECUTE the function'));
+    // Closed to grants.
+    expect(lost.filter((each) => !/ (?:grantline|system)[.]/.test(each))).toEqual([]);
+  });
+
   it("gives rights over the engine, of all others' queries or none; system information is written by name", () => {
     const rules = {
       catalogs: [{ catalog: 'lake', allow: 'all' }],

@@ -17,6 +17,12 @@ interface RoutineRule {
   gives: boolean;
 }
 
+/** Where a user may run something, and where a restriction of data wins over it. */
+interface UserCatalogs {
+  may: (node: Node) => boolean;
+  isRestricted: (catalog: string) => boolean;
+}
+
 /** The rights of one user that are not about data, by the rules that are about this user alone. */
 export class RightsReader {
   private readonly evaluator: Evaluator;
@@ -57,20 +63,22 @@ export class RightsReader {
     const restricted = data.flatMap(({ denies, filters, hidden, masks }) =>
       [...denies, ...filters, ...hidden, ...masks].map(({ resource }) => resource).filter(isInTree),
     );
-    const may = (node: Node): boolean => {
-      const { catalog } = node;
-      if (restricted.some((each) => each.catalog === undefined || each.catalog === catalog)) return false;
-      if (catalog !== undefined) return this.evaluator.mayRead(user, catalog);
-      const { named, fresh } = this.catalogs;
-      return restricted.length === 0 && [...named, fresh].every((name) => this.evaluator.mayRead(user, name));
-    };
+    const isRestricted = (catalog: string): boolean =>
+      restricted.some((each) => each.catalog === undefined || each.catalog === catalog);
+    const mayIn = (catalog: string): boolean => !isRestricted(catalog) && this.evaluator.mayRead(user, catalog);
+    const { named, fresh } = this.catalogs;
+    // A right on everything has no effect in catalogs where something restricts.
+    const may = ({ catalog }: Node): boolean =>
+      catalog !== undefined
+        ? mayIn(catalog)
+        : [...named.filter((name) => !isRestricted(name)), fresh].every((name) => mayIn(name));
     const { functions, procedures } = this.rules;
     const byNode = new Map<string, RightsOnNode>();
     for (const { privilege, rules } of [
       { privilege: 'EXECUTE_FUNCTION' as const, rules: functions.map((rule) => routineRule(rule, rule.function)) },
       { privilege: 'CALL_PROCEDURE' as const, rules: procedures.map((rule) => routineRule(rule, rule.procedure)) },
     ]) {
-      for (const resource of this.widest({}, rules, may)) {
+      for (const resource of this.widest({}, rules, { may, isRestricted })) {
         if (!privilegesOn(resource).includes(privilege)) continue;
         const key = JSON.stringify(resource);
         const privileges = orderedPrivileges([...(byNode.get(key)?.privileges ?? []), privilege]);
@@ -81,11 +89,13 @@ export class RightsReader {
   }
 
   /** The nodes, at one and below it, that the first rule gives whole, whatever the names below are. */
-  private *widest(node: Node, rules: readonly RoutineRule[], may: (node: Node) => boolean): Iterable<Node> {
+  private *widest(node: Node, rules: readonly RoutineRule[], user: UserCatalogs): Iterable<Node> {
     const level = node.catalog === undefined ? 'catalog' : node.schema === undefined ? 'schema' : 'routine';
     const deciding = rules.findIndex((rule) => this.isAboutAll(rule, node));
-    const about = rules.slice(0, deciding + 1).filter((rule) => node.catalog !== undefined || !this.isClosed(rule));
-    if (about.length > 0 && about.every(({ gives }) => gives) && this.isOpen(node) && may(node)) {
+    const isApart = (rule: RoutineRule): boolean =>
+      this.isAbout(rule, (catalog) => !this.isOpen({ catalog }) || user.isRestricted(catalog));
+    const about = rules.slice(0, deciding + 1).filter((rule) => node.catalog !== undefined || !isApart(rule));
+    if (about.length > 0 && about.every(({ gives }) => gives) && this.isOpen(node) && user.may(node)) {
       yield node;
       return;
     }
@@ -103,7 +113,7 @@ export class RightsReader {
       yield* this.widest(
         below,
         rules.filter((rule) => this.patterns.matches(rule[level], name)),
-        may,
+        user,
       );
     }
   }
@@ -113,10 +123,10 @@ export class RightsReader {
     return levels.every((level) => node[level] !== undefined || isAny(rule[level]));
   }
 
-  /** Whether a rule is about catalogs alone in which nothing is given, which everything leaves out. */
-  private isClosed({ catalog }: RoutineRule): boolean {
+  /** Whether a rule is about named catalogs alone, which are all such. */
+  private isAbout({ catalog }: RoutineRule, isSuch: (catalog: string) => boolean): boolean {
     const language = this.patterns.language(catalog);
-    return language.kind === 'names' && [...language.names].every((name) => !this.isOpen({ catalog: name }));
+    return language.kind === 'names' && [...language.names].every(isSuch);
   }
 
   private isOpen(node: Node): boolean {
