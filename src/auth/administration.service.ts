@@ -87,7 +87,7 @@ export class AdministrationService {
         await this.sessions.endAllOf(id, this.clock.now(), null);
         await this.deactivations.end(id);
       }
-      for (const [event, details] of eventsOf(before, account)) {
+      for (const [event, details] of eventsOf(outcome)) {
         await this.audit.record({ event, ...by, subject: userSubject(account), details: { ...details, ...more } });
       }
       return outcome;
@@ -110,7 +110,11 @@ export class AdministrationService {
   }
 }
 
-function eventsOf(before: Account, account: Account): [AuditEventName, Record<string, string>][] {
+function eventsOf({
+  before,
+  account,
+  takenFrom,
+}: AccountChange & { kind: 'changed' }): [AuditEventName, Record<string, string>][] {
   const events: [AuditEventName, Record<string, string>][] = [];
   if (before.username !== account.username) {
     events.push(['account_renamed', { from: before.username, to: account.username }]);
@@ -119,5 +123,7 @@ function eventsOf(before: Account, account: Account): [AuditEventName, Record<st
   if (before.isActive !== account.isActive) {
     events.push([account.isActive ? 'account_activated' : 'account_deactivated', {}]);
   }
+  // Inactive before and after, but from now on only an administrator activates it.
+  if (takenFrom !== null) events.push(['account_deactivated', { taken_from: takenFrom }]);
   return events;
 }

@@ -86,7 +86,12 @@ describe('accounts by SCIM', () => {
     await boss.patch(admin, { is_active: true });
     expect([await activate(false), await activate(true)]).toEqual([false, true]);
     expect(await activate(false)).toBe(false);
-    await boss.patch(admin, { is_active: false });
+    for (let times = 0; times < 2; times += 1) await boss.patch(admin, { is_active: false });
+    const [taken, before] = (await eventsOf(path)).reverse();
+    expect([taken, before]).toMatchObject([
+      { event: 'account_deactivated', actor: { name: 'admin' }, details: { taken_from: 'scim' } },
+      { event: 'account_deactivated', actor: null },
+    ]);
     expect(await activate(true)).toBe(false);
     expect((await scim.put(path, { ...scimUser('deactivated by hand'), active: undefined })).body).toMatchObject({
       active: false,

@@ -150,7 +150,8 @@ export function activationAfter(
 }
 
 export type AccountChange =
-  | { kind: 'changed'; before: Account; account: Account }
+  /** `takenFrom`: who had deactivated the account that now stays inactive by another one's word; null: nothing of that. */
+  | { kind: 'changed'; before: Account; account: Account; takenFrom: Deactivator | null }
   | { kind: 'unknown' | 'last-administrator' | 'has-password' }
   | { kind: 'name-taken'; holder: NameHolder };
 

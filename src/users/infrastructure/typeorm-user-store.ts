@@ -169,6 +169,8 @@ export class TypeormUserStore extends UserStore {
       if (row === null) return { kind: 'unknown' };
       const before = toAccount(row);
       const { isActive, deactivatedBy } = activationAfter(row, edit);
+      const staysInactive = !before.isActive && !isActive;
+      const takenFrom = staysInactive && deactivatedBy !== row.deactivatedBy ? row.deactivatedBy : null;
       const account = { ...before, role: edit.role ?? before.role, isActive, username: username ?? before.username };
       const ids = administrators.map((administrator) => administrator.id);
       if (takesLastAdministrator(ids, account)) return { kind: 'last-administrator' };
@@ -179,7 +181,7 @@ export class TypeormUserStore extends UserStore {
       }
       await tx.update(UserRow, { id }, { username: account.username, role: account.role, isActive, deactivatedBy });
       if (email !== undefined) account.email = await this.setEmail(id, email);
-      return { kind: 'changed', before, account };
+      return { kind: 'changed', before, account, takenFrom };
     });
   }
 }
