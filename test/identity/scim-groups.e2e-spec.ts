@@ -130,7 +130,7 @@ describe('groups by SCIM', () => {
     await scim.patch(path, { op: 'replace', path: 'members', value: some(1) });
     expect([await reads(0), await reads(1)]).toEqual([false, true]);
     expect((await scim.delete(path)).body).toMatchObject({
-      ...{ status: '409', code: 'group_in_use' },
+      status: '409',
       detail: `Named by grant ${String(given.body?.['id'])}: revoke or change them first.`,
     });
   });

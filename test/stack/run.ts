@@ -13,13 +13,15 @@ import { installChartTools } from './parts/chart-tools.js';
 import { installImageNode } from './parts/image.js';
 import { install, installForChart } from './parts/install.js';
 import { installSchemathesis } from './parts/schemathesis.js';
+import { installScimTester } from './parts/scim-tester.js';
 import { duration, report, timed, withProgress } from './progress.js';
 import { assertNothingLeft } from './running/leftover-processes.js';
 import { Processes } from './running/processes.js';
+import { SCIM_TESTER } from './scim/scim-tester.js';
 import { STACK_FILE, startChartStack, startStack, type StartedStack } from './stack.js';
 import { suite, suiteOnNode } from './suite.js';
 
-const USAGE = 'usage: run.ts suite|chart|clients|fuzz|image-node [jest argument…] | chart-readme | demo | install';
+const USAGE = 'usage: run.ts suite|chart|clients|fuzz|scim|image-node [jest argument…] | chart-readme | demo | install';
 const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
 
 /** Known to the set-up of every jest run: the PostgreSQL to run on. */
@@ -41,6 +43,7 @@ const WORKS: Record<string, Work> = {
       const found = {
         [STACK_FILE]: file,
         [FUZZER]: parts.schemathesis,
+        [SCIM_TESTER]: parts.scimTester,
         [GENERATORS]: JSON.stringify(parts.clientGenerators),
         [POSTGRES_PACKAGE]: parts.postgres14,
       };
@@ -64,6 +67,10 @@ const WORKS: Record<string, Work> = {
   fuzz: async (processes, rest) => {
     const fuzzer = await withProgress('Schemathesis', () => installSchemathesis(processes, cacheFolder(process.env)));
     return suite(processes, { [FUZZER]: fuzzer }, ['fuzz\\.stack-spec', ...rest]);
+  },
+  scim: async (processes, rest) => {
+    const tester = await withProgress('scim2-tester', () => installScimTester(processes, cacheFolder(process.env)));
+    return suite(processes, { [SCIM_TESTER]: tester }, ['scim-tester\\.stack-spec', ...rest]);
   },
   'image-node': async (processes, rest) => {
     const folder = await withProgress("the image's Node", () => installImageNode(processes, cacheFolder(process.env)));

@@ -10,21 +10,18 @@ const SCIM_TYPES: Partial<Record<Problem['code'], string>> = {
   account_has_password: 'mutability',
 };
 
-/** The errors of SCIM's routes. `status` is a text. */
+/** The errors of SCIM's routes. `status` is a text; clients refuse members that are not SCIM's, so the log has the code. */
 export const SCIM_ERRORS: ErrorForm = {
   path: SCIM_PATH,
   type: 'application/scim+json; charset=utf-8',
   of: (problem) => {
-    const { status, detail, code, request_id } = problem;
+    const { status, detail, code } = problem;
     const scimType = 'scimType' in problem ? problem.scimType : SCIM_TYPES[code];
     return {
       schemas: ['urn:ietf:params:scim:api:messages:2.0:Error'],
       status: String(status),
       ...(scimType !== undefined && { scimType }),
       detail,
-      // Beside what SCIM has: what to ask for in the logs.
-      code,
-      request_id,
     };
   },
 };

@@ -10,6 +10,7 @@ import { installKeycloak } from './keycloak.js';
 import { installKubernetes } from './kubernetes.js';
 import { installPostgres14 } from './postgres14.js';
 import { installSchemathesis } from './schemathesis.js';
+import { installScimTester } from './scim-tester.js';
 import { installTrino } from './trino.js';
 
 /** What the chart is tested with. They are only read, as all parts. */
@@ -30,6 +31,7 @@ export interface Parts extends ChartParts {
   keycloak: string;
   postgres14: string;
   schemathesis: string;
+  scimTester: string;
   clientGenerators: ClientGenerators;
 }
 
@@ -44,6 +46,7 @@ export async function install(processes: Processes, env: NodeJS.ProcessEnv): Pro
     ...(await chartDownloads(processes, cache, java)),
     postgres14: await withProgress('PostgreSQL 14', () => installPostgres14(processes, cache)),
     schemathesis: await withProgress('Schemathesis', () => installSchemathesis(processes, cache)),
+    scimTester: await withProgress('scim2-tester', () => installScimTester(processes, cache)),
     clientGenerators: await withProgress('generators of clients', () => installClientGenerators(processes, cache)),
   });
   const [kubernetes, downloaded] = await processes.together(
