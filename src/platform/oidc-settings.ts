@@ -17,6 +17,7 @@ export function readOidc(read: SettingsReader, production: boolean, scim: Settin
     scopes,
     usernameClaim: read.text('AUTH_OIDC_USERNAME_CLAIM') ?? 'preferred_username',
     subjectClaim: read.text('AUTH_OIDC_SUBJECT_CLAIM') ?? 'sub',
+    externalIdClaim: read.text('AUTH_OIDC_EXTERNAL_ID_CLAIM'),
     groupsClaim: read.text('AUTH_OIDC_GROUPS_CLAIM'),
     createAccounts: read.flag('AUTH_OIDC_CREATE_ACCOUNTS', true),
     sessionHours: read.integer('AUTH_OIDC_SESSION_HOURS', 12, 1, 720),

@@ -50,6 +50,8 @@ export abstract class Settings {
     usernameClaim: string;
     /** The claim that tells people apart for good. */
     subjectClaim: string;
+    /** The claim that SCIM has as `externalId`; null: people whom SCIM pushes are found by name. */
+    externalIdClaim: string | null;
     /** The claim that memberships follow; null: none does. */
     groupsClaim: string | null;
     /** False: only people with an account sign in. */

@@ -6,7 +6,7 @@ import { Transaction } from '../../platform/transaction.js';
 import type { Account } from '../../users/domain/account.js';
 import { UsersService } from '../../users/users.service.js';
 import { OidcStore } from './domain/oidc-store.js';
-import { accountNameOf, decidePerson, type Person, type Present } from './domain/person.js';
+import { accountNameOf, decidePerson, type Person, type PersonRules, type Present } from './domain/person.js';
 import type { SignInFailure } from './domain/sign-in-failure.js';
 
 export type FoundPerson =
@@ -26,7 +26,7 @@ export class PeopleService {
     private readonly clock: Clock,
   ) {}
 
-  async accountOf(person: Person, rules: { createAccounts: boolean }, by: AuditContext): Promise<FoundPerson> {
+  async accountOf(person: Person, rules: PersonRules, by: AuditContext): Promise<FoundPerson> {
     for (let tries = 0; tries < MOST_TRIES; tries += 1) {
       const found = await this.transaction.run(async () =>
         this.carryOut(person, await this.present(person), rules, by),
@@ -39,8 +39,15 @@ export class PeopleService {
   /** The link comes last: the name may have been taken by another tab of the same person a moment ago. */
   private async present(person: Person): Promise<Present> {
     const named = await this.named(accountNameOf(person));
+    const pushed = person.externalId === null ? null : await this.pushed(person.externalId);
     const linked = await this.store.accountOf(person);
-    return { named, linked: linked === null ? null : await this.users.find(linked) };
+    return { named, pushed, linked: linked === null ? null : await this.users.find(linked) };
+  }
+
+  private async pushed(externalId: string): Promise<Present['pushed']> {
+    const id = await this.store.pushedAccount(externalId);
+    const account = id === null ? null : await this.users.find(id);
+    return account === null ? null : { account, isLinked: await this.store.isLinked(account.id) };
   }
 
   private async named(name: string | null): Promise<Present['named']> {
@@ -55,7 +62,7 @@ export class PeopleService {
   private async carryOut(
     person: Person,
     present: Present,
-    rules: { createAccounts: boolean },
+    rules: PersonRules,
     by: AuditContext,
   ): Promise<FoundPerson | null> {
     const decision = decidePerson(person, present, rules);

@@ -30,6 +30,8 @@ export interface SignInCode {
 export abstract class OidcStore {
   /** The id of the person's account; null: none. */
   abstract accountOf(person: PersonKey): Promise<number | null>;
+  /** The id of the account that SCIM knows by that external id; null: none. */
+  abstract pushedAccount(externalId: string): Promise<number | null>;
   abstract isLinked(userId: number): Promise<boolean>;
   /** False: the account or the person is linked otherwise, perhaps since a moment. */
   abstract link(userId: number, person: PersonKey, at: Date): Promise<boolean>;

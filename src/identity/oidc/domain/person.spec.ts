@@ -1,7 +1,10 @@
 import type { Account } from '../../../users/domain/account.js';
 import { decidePerson, type Person, personOf, type Present } from './person.js';
 
-const CLAIMS = { issuer: 'https://sso.example.org', subjectClaim: 'sub', usernameClaim: 'preferred_username' };
+const CLAIMS = {
+  ...{ issuer: 'https://sso.example.org', subjectClaim: 'sub', usernameClaim: 'preferred_username' },
+  externalIdClaim: null,
+};
 
 const account = (overrides: Partial<Account> = {}): Account => ({
   ...{ id: 7, username: 'erin.test', email: null, role: 'user', source: 'import', hasPassword: false, isActive: true },
@@ -38,8 +41,29 @@ describe('whose account somebody has', () => {
     ['a decomposed letter', {}, 'jose\u0301', true, 'name_invalid'],
     ['a service account’s name in another case', {}, 'Service-Account-x', true, 'name_invalid'],
   ])('%s', (_, present, name, createAccounts, outcome) => {
-    const person: Person = { issuer: CLAIMS.issuer, subject: 'f0a1', name, email: null };
-    const decision = decidePerson(person, { linked: null, named: null, ...present }, { createAccounts });
+    const person: Person = { issuer: CLAIMS.issuer, subject: 'f0a1', name, email: null, externalId: null };
+    const nobody = { linked: null, pushed: null, named: null };
+    const decision = decidePerson(person, { ...nobody, ...present }, { createAccounts, externalIdClaim: null });
+    expect(decision.kind === 'refuse' ? decision.code : decision.kind).toBe(outcome);
+  });
+});
+
+describe('whose account somebody has, where a claim is the external id of SCIM', () => {
+  const scim = { source: 'scim' } as const;
+  it.each<[string, Partial<Present>, string]>([
+    ['the account that was pushed for them', { pushed: free(scim) }, 'link'],
+    ['it, whatever has their name', { pushed: free(scim), named: free({ id: 8 }) }, 'link'],
+    ['their own, whatever is pushed later', { linked: account(), pushed: free({ id: 8 }) }, 'sign-in'],
+    ['one that has a password', { pushed: free({ ...scim, hasPassword: true }) }, 'name_taken'],
+    ['one that is another person’s', { pushed: { account: account(scim), isLinked: true } }, 'name_taken'],
+    ['one that was deactivated', { pushed: free({ ...scim, isActive: false }) }, 'account_deactivated'],
+    ['one of SCIM’s by name alone', { named: free(scim) }, 'name_taken'],
+    ['one of an import by name', { named: free() }, 'link'],
+  ])('%s', (_, present, outcome) => {
+    const person = { issuer: CLAIMS.issuer, subject: 'f0a1', name: 'erin.test', email: null, externalId: 'e1' };
+    const nobody = { linked: null, pushed: null, named: null };
+    const rules = { createAccounts: true, externalIdClaim: 'oid' };
+    const decision = decidePerson(person, { ...nobody, ...present }, rules);
     expect(decision.kind === 'refuse' ? decision.code : decision.kind).toBe(outcome);
   });
 });
@@ -52,7 +76,10 @@ describe('a person out of claims', () => {
       subject: 'of the company',
       name: 'erin@example.org',
       email: null,
+      externalId: null,
     });
+    expect(personOf(claims, { ...CLAIMS, externalIdClaim: 'oid' })?.externalId).toBe('of the company');
+    expect(personOf({ sub: 'x', oid: 7 }, { ...CLAIMS, externalIdClaim: 'oid' })?.externalId).toBeNull();
   });
 
   it.each([

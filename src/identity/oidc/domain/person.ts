@@ -11,18 +11,29 @@ export interface Person {
   /** As the claim has it; of any type. */
   name: unknown;
   email: string | null;
+  /** As SCIM knows them, by a claim of the settings; null: the claim is absent. */
+  externalId: string | null;
 }
 
 /** Null: there is no subject that could be kept. */
 export function personOf(
   claims: Claims,
-  { issuer, subjectClaim, usernameClaim }: { issuer: string; subjectClaim: string; usernameClaim: string },
+  {
+    issuer,
+    subjectClaim,
+    usernameClaim,
+    externalIdClaim,
+  }: { issuer: string; subjectClaim: string; usernameClaim: string; externalIdClaim: string | null },
 ): Person | null {
   const subject = claims[subjectClaim];
   if (typeof subject !== 'string' || !isSubject(subject)) return null;
   const email = claims['email'];
   const isEmail = typeof email === 'string' && claims['email_verified'] !== false && emailProblem(email) === null;
-  return { issuer, subject, name: claims[usernameClaim], email: isEmail ? email : null };
+  const externalId = externalIdClaim === null ? null : claims[externalIdClaim];
+  return {
+    ...{ issuer, subject, name: claims[usernameClaim], email: isEmail ? email : null },
+    externalId: typeof externalId === 'string' && externalId !== '' ? externalId : null,
+  };
 }
 
 /** OpenID Connect Core 2: at most 255 ASCII characters. */
@@ -39,8 +50,15 @@ export function accountNameOf({ name }: Person): string | null {
 export interface Present {
   /** The account of the person. */
   linked: Account | null;
+  /** The account that SCIM made or adopted for the person's external id. */
+  pushed: FoundAccount | null;
   /** The account that has exactly the person's name. */
-  named: { account: Account; isLinked: boolean } | null;
+  named: FoundAccount | null;
+}
+
+interface FoundAccount {
+  account: Account;
+  isLinked: boolean;
 }
 
 export type PersonDecision =
@@ -49,25 +67,38 @@ export type PersonDecision =
   | { kind: 'create'; username: string; email: string | null }
   | { kind: 'refuse'; code: SignInFailure; account: Account | null };
 
+/** Of the settings. */
+export interface PersonRules {
+  createAccounts: boolean;
+  externalIdClaim: string | null;
+}
+
 /**
- * Whose account it is. A person keeps an account whatever its name or the person's is later. By name an account is found once,
- * and only one that nobody can sign in to: never one with a password.
+ * Whose account it is. A person keeps an account whatever its name or the person's is later. By external id or name an account is
+ * found once, and only one that nobody can sign in to: never one with a password. Where SCIM's external id is a claim, an account of
+ * SCIM's is never found by its name, which people may be able to change.
  */
 export function decidePerson(
   person: Person,
-  { linked, named }: Present,
-  { createAccounts }: { createAccounts: boolean },
+  { linked, pushed, named }: Present,
+  { createAccounts, externalIdClaim }: PersonRules,
 ): PersonDecision {
   if (linked !== null) return linked.isActive ? { kind: 'sign-in', account: linked } : deactivated(linked);
+  if (pushed !== null) return first(pushed);
   if (person.name === undefined || person.name === null || person.name === '') return refuse('name_missing');
   const username = accountNameOf(person);
   if (username === null) return refuse('name_invalid');
   if (named !== null) {
-    const { account, isLinked } = named;
-    if (account.hasPassword || isLinked) return refuse('name_taken', account);
-    return account.isActive ? { kind: 'link', account } : deactivated(account);
+    const isOfScim = externalIdClaim !== null && named.account.source === 'scim';
+    return isOfScim ? refuse('name_taken', named.account) : first(named);
   }
   return createAccounts ? { kind: 'create', username, email: person.email } : refuse('account_missing');
+}
+
+/** Of who comes for the first time. */
+function first({ account, isLinked }: FoundAccount): PersonDecision {
+  if (account.hasPassword || isLinked) return refuse('name_taken', account);
+  return account.isActive ? { kind: 'link', account } : deactivated(account);
 }
 
 function deactivated(account: Account): PersonDecision {

@@ -17,6 +17,12 @@ export class PostgresOidcStore extends OidcStore {
     return rows[0]?.user_id ?? null;
   }
 
+  override async pushedAccount(externalId: string): Promise<number | null> {
+    const select = 'SELECT user_id FROM scim_users WHERE external_id = $1';
+    const rows = await this.session.manager.query<{ user_id: number }[]>(select, [externalId]);
+    return rows[0]?.user_id ?? null;
+  }
+
   override async isLinked(userId: number): Promise<boolean> {
     const rows = await this.session.manager.query<unknown[]>('SELECT FROM oidc_people WHERE user_id = $1', [userId]);
     return rows.length > 0;
