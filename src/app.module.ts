@@ -6,6 +6,7 @@ import { AuditModule } from './audit/audit.module.js';
 import { AuthModule } from './auth/auth.module.js';
 import { GrantsModule } from './grants/grants.module.js';
 import { ApiTokensModule } from './identity/tokens/api-tokens.module.js';
+import { SnapshotFilesModule } from './grants/snapshot-files.module.js';
 import { OidcModule } from './identity/oidc/oidc.module.js';
 import { ScimModule } from './identity/scim/scim.module.js';
 import { type Foundation, PlatformModule } from './platform/platform.module.js';
@@ -27,6 +28,7 @@ export class AppModule {
         UsersModule,
         AuthModule,
         grants,
+        SnapshotFilesModule.with(publishing),
         QueryEngineModule,
         OidcModule.with(grants),
         ScimModule.with(grants),

@@ -1,7 +1,7 @@
 import { PublishingModule } from '../acl-sync/publishing.module.js';
 import { planLine } from '../grants/domain/snapshot-plan.js';
 import { SnapshotFilesModule } from '../grants/snapshot-files.module.js';
-import { type Applied, SnapshotFilesService } from '../grants/snapshot-files.service.js';
+import { type Applied, appliedForm, SnapshotFilesService } from '../grants/snapshot-files.service.js';
 import { Settings } from '../platform/settings.js';
 import { fileFailure } from './file-failure.js';
 import { print, printable, remark, withProgress } from './output.js';
@@ -55,11 +55,6 @@ export async function applySnapshotFile(path: string, { dryRun, prune, json }: A
     else printApplied(applied, path);
     return applied.kind === 'refused' || applied.kind === 'planned' ? 1 : 0;
   });
-}
-
-function appliedForm(applied: Applied): object {
-  const { kind: outcome, ...rest } = applied;
-  return { outcome, plan: [], problems: [], remarks: [], warnings: [], ...rest };
 }
 
 function printApplied(applied: Applied, path: string): void {

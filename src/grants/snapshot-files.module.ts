@@ -7,17 +7,18 @@ import { EngineNames } from './domain/admission-ports.js';
 import { FileTransaction } from './file-transaction.service.js';
 import { GrantStoresModule } from './grant-stores.module.js';
 import { PostgresAccessFileStore } from './infrastructure/postgres-access-file-store.js';
+import { SnapshotController } from './snapshot.controller.js';
 import { SnapshotFilesService } from './snapshot-files.service.js';
 import { SnapshotWriter } from './snapshot-writer.service.js';
 import { UserImportService } from './user-import.service.js';
 
-/** The engine is not asked by a command: its names give warnings only. */
+/** The engine is not asked about a file: its names give warnings only. */
 const ENGINE_NOT_ASKED: EngineNames = {
   unknownParts: (nodes) => Promise.resolve(nodes.map(() => null)),
   expressionError: () => Promise.resolve(null),
 };
 
-/** Snapshot files and lists of users, for the command line. */
+/** Snapshot files and lists of users: commands, and routes. */
 @Module({})
 export class SnapshotFilesModule {
   /** @param publishing implements the other ports of admission */
@@ -25,6 +26,7 @@ export class SnapshotFilesModule {
     return {
       module: SnapshotFilesModule,
       imports: [AuditModule, UsersModule, GrantStoresModule, publishing],
+      controllers: [SnapshotController],
       providers: [
         SnapshotFilesService,
         UserImportService,

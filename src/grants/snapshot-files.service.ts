@@ -35,6 +35,11 @@ export type Applied =
   | { kind: 'refused'; problems: SnapshotProblem[] }
   | { kind: 'applied' | 'planned' | 'no_change'; plan: PlanStep[]; remarks: SnapshotProblem[]; warnings: string[] };
 
+/** As the route answers, and `--json` prints. */
+export function appliedForm({ kind: outcome, ...rest }: Applied) {
+  return { outcome, plan: [], problems: [], remarks: [], warnings: [], ...rest };
+}
+
 /** Exports recorded access as a snapshot file, and applies one. */
 @Injectable()
 export class SnapshotFilesService {

@@ -15,8 +15,8 @@ import { WorkBudgets } from '../work-budgets.js';
 const ADMINISTRATION = { bytes: 1024 * 1024, maxValues: 20_000, maxMembers: Infinity };
 const QUERIES = { bytes: Math.floor(1.1 * 1024 * 1024), maxValues: 20_000, maxMembers: 100 };
 const SIGN_IN = { bytes: 16 * 1024, maxValues: 200, maxMembers: 100 };
-/** A group of 10,000 members, put as it was read, has 889 kB and 30,000 values. */
-const SCIM = { bytes: 8 * 1024 * 1024, maxValues: 200_000, maxMembers: Infinity };
+/** A group of 10,000 members by SCIM, put as it was read, has 889 kB and 30,000 values; a grant of a snapshot has some ten values. */
+const BULK = { bytes: 8 * 1024 * 1024, maxValues: 200_000, maxMembers: Infinity };
 
 /** RFC 7644 section 8.1; its clients send the other type, too. */
 const SCIM_JSON = 'application/scim+json';
@@ -25,13 +25,15 @@ const SCIM_JSON = 'application/scim+json';
 const FORM = 'application/x-www-form-urlencoded';
 const FORM_ROUTE = '/api/auth/oidc/backchannel-logout';
 
+const SNAPSHOT_ROUTE = '/api/admin/snapshot';
+
 /** The prefix of routes whose bodies are SCIM's. */
 const SCIM_ROUTES = '/api/scim/';
 
 /** @param path of the route, not of the request, which may be escaped (docs/decisions/0005). */
 function limitsOf(path: string): typeof ADMINISTRATION {
+  if (path === SNAPSHOT_ROUTE || path.startsWith(SCIM_ROUTES)) return BULK;
   if (path.startsWith('/api/admin/')) return ADMINISTRATION;
-  if (path.startsWith(SCIM_ROUTES)) return SCIM;
   return path.startsWith('/api/queries') ? QUERIES : SIGN_IN;
 }
 
