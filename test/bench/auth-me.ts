@@ -15,7 +15,7 @@ interface Side {
   cpu: number[];
 }
 
-/** `me` beside a bare Fastify route with the same query, as pg's documentation writes it, and prepared as ours is. */
+/** `me` by a session and by an API token, and beside a bare Fastify route with the same query, as pg's documentation writes it, and prepared as ours is. */
 export async function measureMe(auth: AuthUnderTest): Promise<Ratio[]> {
   const { sid, sub } = claimsIn(auth.tokens.access_token);
   const bareRoute = async (...name: string[]): Promise<Side> => ({
@@ -26,8 +26,9 @@ export async function measureMe(auth: AuthUnderTest): Promise<Ratio[]> {
   });
   const [bare, prepared] = [await bareRoute(), await bareRoute('me')];
   const ours: Side = { server: auth.service, request: auth.me(), perSecond: [], cpu: [] };
+  const byToken: Side = { ...ours, request: auth.me(await auth.apiToken()), perSecond: [], cpu: [] };
   for (let turn = -2; turn < TURNS; turn += 1) {
-    for (const side of [bare, ours, prepared]) await measure(side, turn >= 0);
+    for (const side of [bare, ours, byToken, prepared]) await measure(side, turn >= 0);
   }
   await Promise.all([bare.server.stop(), prepared.server.stop()]);
   const [perSecond, cpu] = compared(ours, bare, 'a bare Fastify + pg route');
@@ -35,6 +36,12 @@ export async function measureMe(auth: AuthUnderTest): Promise<Ratio[]> {
     { ...perSecond, target: { atLeast: 0.6 } },
     { ...cpu, target: { atMost: 1.8 } },
     ...compared(ours, prepared, 'the bare route with its statement prepared'),
+    {
+      what: 'me by an API token, requests per second, against me by a session',
+      ratio: medianRatio(byToken.perSecond, ours.perSecond),
+      target: { atLeast: 0.95 },
+      figures: `${median(byToken.perSecond).toFixed(0)}/s, ${median(ours.perSecond).toFixed(0)}/s`,
+    },
   ];
 }
 

@@ -34,8 +34,23 @@ export class AuthUnderTest {
     return serve(this.postgres, environment);
   }
 
-  me(): string {
-    return requestText('GET', '/api/auth/me', { token: this.tokens.access_token });
+  me(token = this.tokens.access_token): string {
+    return requestText('GET', '/api/auth/me', { token });
+  }
+
+  /** An API token of the account. */
+  async apiToken(): Promise<string> {
+    const wire = await Wire.open(this.service.port);
+    const wanted = {
+      name: 'measured',
+      scopes: ['queries'],
+      expires_at: new Date(Date.now() + 86_400_000).toISOString(),
+    };
+    const options = { body: wanted, token: this.tokens.access_token };
+    const { status, body } = await wire.send(requestText('POST', '/api/auth/tokens', options));
+    wire.close();
+    if (status !== 201) throw new Error(`${status} ${body}`);
+    return (JSON.parse(body) as { token: string }).token;
   }
 
   async stop(): Promise<void> {

@@ -43,7 +43,7 @@ describe('an API token', () => {
     expect((await ana.get('/api/auth/tokens')).body).toEqual({ items: [] });
   });
 
-  it('says when it was used last, to the minute, by a request that is one query', async () => {
+  it('says when it was used last, to the minute', async () => {
     const { id, token } = await apiToken(ana, now(), 'queries');
     const lastUsed = async () => {
       const list = (await ana.get('/api/auth/tokens')).body?.['items'] as { id: string; last_used_at: unknown }[];

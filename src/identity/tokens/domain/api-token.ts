@@ -41,7 +41,7 @@ export interface AdmittedToken extends Pick<ApiToken, 'id' | 'name' | 'scopes'> 
 
 /** Where tokens are kept; of their texts, the digests. Every method but `admit` names the owner. */
 export abstract class ApiTokenStore {
-  /** Null: no active account has it. One query by the primary key, which also notes the use, once a minute. */
+  /** Null: no active account has it. One query by the primary key; a second one notes the use, once a minute. */
   abstract admit(id: string, digest: Buffer, now: Date): Promise<AdmittedToken | null>;
   /** Removes the account's expired ones, and adds one if it is active and has less than MOST_TOKENS; within a transaction. */
   abstract add(userId: number, token: ApiToken, digest: Buffer): Promise<'added' | 'too-many' | 'not-active'>;

@@ -6,6 +6,10 @@ import { type AdmittedToken, type ApiToken, ApiTokenStore, MOST_TOKENS } from '.
 
 const TOKEN = `id, name, scopes, created_at AS "createdAt", expires_at AS "expiresAt", last_used_at AS "lastUsedAt"`;
 
+interface TokenColumns extends Pick<AdmittedToken, 'name' | 'scopes' | 'hasExpired'> {
+  isUseDue: boolean;
+}
+
 @Injectable()
 export class PostgresApiTokenStore extends ApiTokenStore {
   constructor(private readonly session: DatabaseSession) {
@@ -13,22 +17,20 @@ export class PostgresApiTokenStore extends ApiTokenStore {
   }
 
   override async admit(id: string, digest: Buffer, now: Date): Promise<AdmittedToken | null> {
-    const rows = await this.session.prepared<Account & { token: Omit<AdmittedToken, 'account'> }>(
+    const rows = await this.session.prepared<Account & TokenColumns>(
       'admit_token',
-      `WITH used AS (
-         UPDATE api_tokens SET last_used_at = $3
-         WHERE id = $1 AND digest = $2 AND expires_at > $3
-           AND (last_used_at IS NULL OR last_used_at <= $3::timestamptz - interval '1 minute')
-       )
-       SELECT ${ACCOUNT_COLUMNS},
-              json_build_object('id', t.id, 'name', t.name, 'scopes', t.scopes, 'hasExpired', t.expires_at <= $3) AS token
+      `SELECT ${ACCOUNT_COLUMNS}, t.name, t.scopes, t.expires_at <= $3 AS "hasExpired",
+              coalesce(t.last_used_at <= $3::timestamptz - interval '1 minute', true) AS "isUseDue"
        FROM api_tokens t JOIN users u ON u.id = t.user_id
        WHERE t.id = $1 AND t.digest = $2 AND u.is_active`,
       [id, digest, now],
     );
     if (rows[0] === undefined) return null;
-    const { token, ...account } = rows[0];
-    return { ...token, account };
+    const { name, scopes, hasExpired, isUseDue, ...account } = rows[0];
+    if (isUseDue && !hasExpired) {
+      await this.session.changed('UPDATE api_tokens SET last_used_at = $2 WHERE id = $1', [id, now]);
+    }
+    return { id, name, scopes, hasExpired, account };
   }
 
   override async add(userId: number, token: ApiToken, digest: Buffer): Promise<'added' | 'too-many' | 'not-active'> {
