@@ -3,13 +3,8 @@ import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { AdministratorsOnly, OpenToTokens } from '../platform/access.js';
 import { ApiRoute } from '../platform/openapi.js';
 import { EffectiveOfQuery, ExplainOfQuery, nodeOfCursor, principalOf, toQuestion, WhoQuery } from './access.dto.js';
-import {
-  EffectivePageResponse,
-  ExplanationResponse,
-  toEffectivePage,
-  toWhoPage,
-  WhoPageResponse,
-} from './access.response.js';
+import { EffectivePageResponse, toEffectivePage, toWhoPage, WhoPageResponse } from './access.response.js';
+import { ExplanationResponse } from './explanation.response.js';
 import { nodeOfQuery } from './resource.dto.js';
 import { AccessService } from './access.service.js';
 import { explanationForm } from './domain/explanation-form.js';

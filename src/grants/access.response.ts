@@ -1,7 +1,6 @@
-import { ApiExtraModels, ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiExtraModels, ApiProperty } from '@nestjs/swagger';
 import { cursorOfNames } from '../kernel/page.js';
-import { INTEGER, INTEGERS, NULLABLE_MOMENT, NULLABLE_TEXT, PageResponse, TEXTS } from '../platform/api-fields.js';
-import type { Change } from '../trino-rules/answers/smallest-change.js';
+import { INTEGER, NULLABLE_MOMENT, PageResponse, TEXTS } from '../platform/api-fields.js';
 import type { Access, Origin } from '../trino-rules/model/intent.js';
 import { kindOf, type NamedNode, NODE_KINDS, type Node, type NodeKind } from '../trino-rules/model/node.js';
 import type { NamedPrincipal } from '../trino-rules/model/principal.js';
@@ -12,7 +11,7 @@ import { namesOfNode } from './access.dto.js';
 import type { NamedAccess } from './access.service.js';
 import type { CountedHolders } from './domain/holder-count.js';
 import { PRINCIPAL_ANSWER } from './principal.dto.js';
-import { POLICY_RESOURCE_ANSWER, RESOURCE_ANSWER } from './resource.dto.js';
+import { RESOURCE_ANSWER } from './resource.dto.js';
 
 export class MaskedColumnResponse {
   @ApiProperty() column!: string;
@@ -113,82 +112,6 @@ class HolderTotalsResponse {
 
 export class WhoPageResponse extends PageResponse(HolderResponse) {
   @ApiProperty({ description: 'Of all pages.' }) totals!: HolderTotalsResponse;
-}
-
-class RuleReferenceResponse {
-  @ApiProperty() section!: string;
-  @ApiProperty({ ...INTEGER, description: 'From 0.' }) index!: number;
-}
-
-class DecidingRuleResponse extends RuleReferenceResponse {
-  @ApiProperty({ ...NULLABLE_TEXT, description: 'Null about oneself: it names others.' }) text!: string | null;
-}
-
-class PublishedAnswerResponse {
-  @ApiProperty(INTEGER) version!: number;
-
-  @ApiProperty({
-    description: 'What the engine answers by this version; another than `allowed` until the next publication.',
-  })
-  allowed!: boolean;
-}
-
-export class ChangeStepResponse {
-  @ApiProperty({ enum: ['grant', 'revoke', 'except', 'deny', 'hidden_column', 'activate'] }) kind!: Change['kind'];
-
-  @ApiPropertyOptional({
-    type: Object,
-    ...PRINCIPAL_ANSWER,
-    description: 'Of a grant, an exception, a policy or an activation.',
-  })
-  principal?: NamedPrincipal;
-
-  @ApiPropertyOptional({ ...POLICY_RESOURCE_ANSWER, description: 'Of a grant or a policy.' })
-  resource?: NamedNode & { column?: string };
-
-  @ApiPropertyOptional({ enum: PRIVILEGES, isArray: true, description: 'Of a grant or a deny.' })
-  privileges?: Privilege[];
-
-  @ApiPropertyOptional({ ...INTEGER, description: 'Of the grant to revoke.' }) grant_id?: number;
-  @ApiPropertyOptional({ ...INTEGER, description: 'Of the policy that gets an exception.' }) policy_id?: number;
-}
-
-class SmallestChangeResponse {
-  @ApiProperty({ type: [ChangeStepResponse] }) steps!: ChangeStepResponse[];
-}
-
-export class ExplanationResponse {
-  @ApiProperty({ description: 'By the current grants.' }) allowed!: boolean;
-
-  @ApiProperty({
-    type: DecidingRuleResponse,
-    nullable: true,
-    description: 'Of the published rules; null: none matches.',
-  })
-  rule!: DecidingRuleResponse | null;
-
-  @ApiProperty({ type: [RuleReferenceResponse], description: 'Rules about this node that the engine tries before.' })
-  considered!: RuleReferenceResponse[];
-
-  @ApiProperty({ ...INTEGERS, description: 'Ids of the grants that carry the privilege here.' })
-  grants!: number[];
-
-  @ApiProperty({ ...INTEGERS, description: 'Ids of the policies that take it or restrict what is read.' })
-  policies!: number[];
-
-  @ApiProperty({
-    type: SmallestChangeResponse,
-    nullable: true,
-    description: 'Null: no grant or policy turns the answer round.',
-  })
-  smallest_change!: SmallestChangeResponse | null;
-
-  @ApiProperty({
-    type: PublishedAnswerResponse,
-    nullable: true,
-    description: 'Null: nothing is published, or about a group.',
-  })
-  published!: PublishedAnswerResponse | null;
 }
 
 export function toAccess({ privileges, filters, hidden, masks }: Omit<Access, 'conflicts'>) {

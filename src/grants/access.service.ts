@@ -6,6 +6,7 @@ import { AccessIndex } from '../trino-rules/answers/access-index.js';
 import { eachHolder, type HolderQuestion, isAtNode } from '../trino-rules/answers/holders.js';
 import { traceRules } from '../trino-rules/answers/rule-trace.js';
 import { smallestChange } from '../trino-rules/answers/smallest-change.js';
+import { grantedNode, waysTo } from '../trino-rules/answers/ways.js';
 import { INFORMATION_SCHEMA } from '../trino-rules/engine/evaluator.js';
 import { textOfRule } from '../trino-rules/engine/deciding-rule.js';
 import { isOpenSystem } from '../trino-rules/model/intent.js';
@@ -82,8 +83,12 @@ export class AccessService {
       this.indexFor(principal, node, closed, question.about === 'impersonation'),
       this.published.current(),
     ]);
+    const explanation = explain(index, principal, question);
+    const granted = explanation.allowed ? null : grantedNode(index, question);
+    const onPath = granted === null ? [] : await this.snapshots.grantsOnPath(principal, granted);
     return {
-      ...explain(index, principal, question),
+      ...explanation,
+      ways: waysTo(index, principal, question, onPath),
       smallestChange: closed === null ? smallestChange(index, principal, question) : null,
       published: rules && traced(rules, index, principal, question),
       index,

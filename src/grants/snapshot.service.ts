@@ -3,6 +3,7 @@ import { Clock } from '../kernel/clock.js';
 import { Settings } from '../platform/settings.js';
 import type { Principal } from '../trino-rules/model/principal.js';
 import type { Node } from '../trino-rules/model/node.js';
+import type { GrantOnPath } from '../trino-rules/answers/ways.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import type { Growth } from './domain/admission-ports.js';
 import { snapshotSettings } from './domain/snapshot-settings.js';
@@ -33,6 +34,10 @@ export class SnapshotService {
   async readFor(principal: Principal, node: Node | null): Promise<Snapshot> {
     const at = this.clock.now();
     return { ...(await this.store.readFor(at, principal, node)), settings: snapshotSettings(this.settings), at };
+  }
+
+  grantsOnPath(principal: Principal, node: Node): Promise<GrantOnPath[]> {
+    return this.store.grantsOnPath(principal, node);
   }
 
   growth(since: Date): Promise<Growth> {

@@ -143,6 +143,10 @@ class FixedSnapshotStore extends SnapshotStore {
     return Promise.resolve(this.of.snapshot);
   }
 
+  override grantsOnPath(): Promise<[]> {
+    return Promise.resolve([]);
+  }
+
   override growth(): Promise<Growth> {
     return Promise.resolve({ bytes: 0, isWide: false });
   }

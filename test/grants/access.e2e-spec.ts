@@ -130,6 +130,52 @@ describe('answers about access', () => {
     expect((await about('catalog=grantline&privilege=SELECT')).body).toMatchObject({ smallest_change: null });
   });
 
+  it('explain: every way or, where it is refused, where each breaks', async () => {
+    const about = async (name: 'alice' | 'bob', query: string) =>
+      (await admin.get(`/api/admin/access/explain?principal=user:${ids[name]}&${query}`)).body;
+    const node = 'catalog=sales&schema=eu&table=orders';
+    const way = { group: null, is_for_everyone: false, grant_id: null, node: orders };
+    const readers_ = { ...way, group: { id: readers.id, name: 'readers' } };
+    expect((await about('bob', `${node}&privilege=SELECT`))?.['ways']).toEqual([
+      { ...readers_, grant_id: made.read, node: { catalog: 'sales' }, ends_at: null },
+    ]);
+    expect((await about('alice', `${node}&privilege=DELETE`))?.['ways']).toEqual([
+      { ...way, grant_id: made.write, ends_at: { kind: 'denied', policies: [made.deny] } },
+      { ...readers_, ends_at: { kind: 'no_grant' } },
+    ]);
+    const writers = await idOf('/api/admin/groups', { name: 'writers' });
+    const to = (principal: object, expires_at: string | null) =>
+      idOf('/api/admin/grants', { principal, resource: { catalog: 'sales' }, privileges: ['UPDATE'], expires_at });
+    const wide = await to({ type: 'group', id: writers }, null);
+    const past = new Date(service.clock.now().getTime() + 1_000);
+    const ended = await to({ type: 'user', id: ids.bob }, past.toISOString());
+    service.clock.advance(2);
+    const refused = await about('bob', `${node}&privilege=UPDATE`);
+    expect(refused).toMatchObject({
+      ways: [
+        {
+          ...way,
+          grant_id: ended,
+          node: { catalog: 'sales' },
+          ends_at: { kind: 'expired', expired_at: past.toISOString() },
+        },
+        { ...readers_, ends_at: { kind: 'no_grant' } },
+        { group: { id: writers, name: 'writers' }, grant_id: wide, ends_at: { kind: 'not_a_member' } },
+      ],
+      ways_in_all: 3,
+    });
+    const own = await alice.get(`/api/access/explain?${node}&privilege=UPDATE`);
+    expect(own.body).toMatchObject({ allowed: false, ways_in_all: 2 });
+    expect(JSON.stringify(own.body)).not.toContain('writers');
+    await admin.send('PATCH', `/api/admin/users/${ids.bob}`, { is_active: false });
+    expect((await about('bob', `${node}&privilege=SELECT`))?.['ways']).toMatchObject([
+      { ...way, ends_at: { kind: 'no_grant' } },
+      { ...readers_, grant_id: made.read, node: { catalog: 'sales' }, ends_at: { kind: 'inactive' } },
+    ]);
+    await admin.send('PATCH', `/api/admin/users/${ids.bob}`, { is_active: true });
+    await admin.delete(`/api/admin/grants/${wide}`);
+  });
+
   it('explain: shows nobody the names of others', async () => {
     const { body } = await alice.get('/api/access/explain?catalog=sales&privilege=SELECT');
     expect(body).toMatchObject({ allowed: true, rule: { section: 'tables', text: null } });

@@ -2,9 +2,11 @@ import type { AccessIndex } from '../../trino-rules/answers/access-index.js';
 import type { Explanation } from '../../trino-rules/answers/explanation.js';
 import type { RuleTrace } from '../../trino-rules/answers/rule-trace.js';
 import type { Change } from '../../trino-rules/answers/smallest-change.js';
+import type { Way } from '../../trino-rules/answers/ways.js';
 
 /** An explanation, and how the engine answers by the published rules. */
 export interface Explained extends Explanation {
+  ways: Way[];
   smallestChange: Change[] | null;
   /** Null: nothing is published yet, or the question is about a group, which the engine does not know. */
   published: (RuleTrace & { version: number; text: string | null }) | null;
@@ -14,9 +16,10 @@ export interface Explained extends Explanation {
 
 /**
  * In the names of the API and the command line.
- * @param aboutOneself without the text of the rule, which names others
+ * @param aboutOneself without the text of the rule, which names others, and the groups of others
  */
 export function explanationForm(explained: Explained, aboutOneself: boolean) {
+  const shown = explained.ways.filter(({ endsAt }) => !aboutOneself || endsAt?.kind !== 'not_a_member');
   const { allowed, grants, policies, smallestChange, published, index } = explained;
   return {
     allowed,
@@ -24,8 +27,27 @@ export function explanationForm(explained: Explained, aboutOneself: boolean) {
     considered: published?.considered ?? [],
     grants: grants.map(({ id }) => id),
     policies: policies.map(({ id }) => id),
+    ways: shown.slice(0, WAYS_MOST).map((way) => wayForm(way, index)),
+    ways_in_all: shown.length,
     smallest_change: smallestChange && { steps: smallestChange.map((change) => stepForm(change, index)) },
     published: published && { version: published.version, allowed: published.allowed },
+  };
+}
+
+/** The first ways of an answer: a person can be in none of thousands of groups. */
+const WAYS_MOST = 100;
+
+function wayForm({ group, isForEveryone, grant, node, endsAt }: Way, { principals }: AccessIndex) {
+  return {
+    group,
+    is_for_everyone: isForEveryone,
+    grant_id: grant,
+    node: principals.namedNode(node),
+    ends_at: endsAt && {
+      kind: endsAt.kind,
+      ...(endsAt.kind === 'expired' && { expired_at: endsAt.at.toISOString() }),
+      ...(endsAt.kind === 'denied' && { policies: endsAt.policies }),
+    },
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Principal } from '../../trino-rules/model/principal.js';
 import type { Node } from '../../trino-rules/model/node.js';
+import type { GrantOnPath } from '../../trino-rules/answers/ways.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import type { Growth } from './admission-ports.js';
 
@@ -29,6 +30,8 @@ export abstract class SnapshotStore {
    * of everyone.
    */
   abstract readFor(at: Date, principal: Principal, node: Node | null): Promise<WrittenSnapshot>;
+  /** Grants on the node and above it that were never revoked, expired ones too: to the principal, to any group, and to everyone. */
+  abstract grantsOnPath(principal: Principal, node: Node): Promise<GrantOnPath[]>;
   /** The growth by rows written since then that still have effect. */
   abstract growth(since: Date): Promise<Growth>;
 }

@@ -2,13 +2,14 @@ import { Injectable } from '@nestjs/common';
 import { columnArrays } from '../../platform/infrastructure/column-arrays.js';
 import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
 import type { PolicyPrincipal, Principal } from '../../trino-rules/model/principal.js';
-import type { Node } from '../../trino-rules/model/node.js';
+import type { GrantOnPath } from '../../trino-rules/answers/ways.js';
+import { kindOf, type Node } from '../../trino-rules/model/node.js';
 import type { SnapshotGrant, SnapshotGroup, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 import type { Growth } from '../domain/admission-ports.js';
 import { SnapshotStore, type Touched, type WrittenSnapshot } from '../domain/snapshot-store.js';
 import { areaOf } from '../domain/touched-part.js';
 import { policyColumns, type PolicyRuleRow, ruleOf } from './postgres-policy-store.js';
-import { principalForm, resourceForm } from './principal-columns.js';
+import { principalForm, principalValues, resourceForm } from './principal-columns.js';
 
 interface Lists {
   users: { id: number; username: string; is_active: boolean }[];
@@ -116,6 +117,15 @@ const OF_PRINCIPAL = `WITH
     policies: 'own_policies',
   })}`;
 
+/** $1 to $3: the principal; $4: the kind of the node, $5 to $8: the node, both as for `OF_PRINCIPAL`. */
+const ON_PATH_TO = `SELECT g.id, ${principalForm('g.', 'named')} AS principal, ${resourceForm('g', 'unnamed')} AS resource, g.privileges,
+       g.expires_at AS "expiresAt"
+  FROM grants g
+ WHERE g.revoked_at IS NULL AND (g.is_for_everyone OR g.group_id IS NOT NULL OR g.user_id = $1 OR g.engine_name = $3)
+   AND ($2::integer IS NULL OR g.is_for_everyone OR g.group_id = $2)
+   AND CASE WHEN $4 IN ('everything', 'engine', 'acting') THEN node_kind = $4
+       ELSE node_kind NOT IN ('engine', 'acting') AND ${ON_PATH} END`;
+
 /**
  * An upper estimate: a rule has some 400 bytes besides its names. Names are counted several times, because they can be in several
  * rules and pattern characters are escaped.
@@ -169,11 +179,12 @@ export class PostgresSnapshotStore extends SnapshotStore {
   }
 
   override readFor(at: Date, principal: Principal, node: Node | null): Promise<WrittenSnapshot> {
-    const { type } = principal;
-    const [user, group] = [type === 'user' ? principal.id : null, type === 'group' ? principal.id : null];
-    const { catalog = null, schema = null, table, routine } = node ?? {};
-    const path = [catalog, schema, table ?? routine ?? null, routine !== undefined];
-    return this.written(OF_PRINCIPAL, [at, user, group, type === 'engine' ? principal.name : null, ...path]);
+    return this.written(OF_PRINCIPAL, [at, ...principalValues(principal), ...pathValues(node ?? {})]);
+  }
+
+  override async grantsOnPath(principal: Principal, node: Node): Promise<GrantOnPath[]> {
+    const asked = [...principalValues(principal), kindOf(node), ...pathValues(node)];
+    return this.session.manager.query<GrantOnPath[]>(ON_PATH_TO, asked);
   }
 
   private async written(query: string, values: unknown[]): Promise<WrittenSnapshot> {
@@ -192,4 +203,9 @@ export class PostgresSnapshotStore extends SnapshotStore {
       })),
     };
   }
+}
+
+/** The values of `ON_PATH`. */
+function pathValues({ catalog, schema, table, routine }: Node): unknown[] {
+  return [catalog ?? null, schema ?? null, table ?? routine ?? null, routine !== undefined];
 }

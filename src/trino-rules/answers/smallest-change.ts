@@ -32,7 +32,7 @@ export function smallestChange(index: AccessIndex, principal: Principal, about: 
   const isActing = about.about === 'impersonation';
   const snapshot = isActing ? index.snapshot : index.of(principal);
   const question = askedOfSchema(about);
-  const asked = grantFor(question, index.principals);
+  const asked = grantFor(about, index.principals);
   if (isServiceAccount(snapshot, principal) || asked === null) return null;
   const { resource, privileges } = asked;
   if (closedProblem(resource, snapshot.settings.metadataCatalog) !== null) return null;
@@ -79,7 +79,8 @@ interface GrantFor {
 }
 
 /** Null: it is not granted. */
-function grantFor(question: Question, principals: Principals): GrantFor | null {
+export function grantFor(about: Question, principals: Principals): GrantFor | null {
+  const question = askedOfSchema(about);
   if (question.about === 'impersonation')
     return { resource: actingNode(principals, question.newUser), privileges: ['IMPERSONATE'] };
   const granted = grantedOnEngine(question);
