@@ -4,6 +4,7 @@ import { AclSyncModule } from './acl-sync/acl-sync.module.js';
 import { PublishingModule } from './acl-sync/publishing.module.js';
 import { AuditModule } from './audit/audit.module.js';
 import { AuthModule } from './auth/auth.module.js';
+import { ConsoleModule } from './console/console.module.js';
 import { GrantsModule } from './grants/grants.module.js';
 import { ApiTokensModule } from './identity/tokens/api-tokens.module.js';
 import { SnapshotFilesModule } from './grants/snapshot-files.module.js';
@@ -34,6 +35,7 @@ export class AppModule {
         ScimModule.with(grants),
         ApiTokensModule,
         AclSyncModule.with(foundation.settings, publishing),
+        ...(foundation.settings.console.enabled ? [ConsoleModule] : []),
       ],
     };
   }

@@ -8,6 +8,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Registry } from 'prom-client';
 import { AppModule } from './app.module.js';
 import { SCIM_ERRORS } from './identity/scim/scim-error-form.js';
+import { serveConsole } from './console/console-pages.js';
+import { refuseOtherSites } from './console/console-site.js';
 import type { Database } from './platform/database.js';
 import { HealthRegistry } from './platform/health.js';
 import { AllowedMethods } from './platform/infrastructure/allowed-methods.js';
@@ -82,6 +84,7 @@ export async function createApplication(
   records.watch(server);
   app.get(WorkBudgets).watch(server);
   setStandardHeaders(server);
+  refuseOtherSites(server, settings);
   if (settings.http.corsOrigins.length > 0) {
     await app.register(cors, {
       origin: [...settings.http.corsOrigins],
@@ -94,6 +97,7 @@ export async function createApplication(
   app.useGlobalFilters(problems);
   app.useGlobalPipes(new InputPipe());
   serveApiDescription(server, describeApi(app, VERSION));
+  if (settings.console.enabled) serveConsole(server);
   await app.init();
   const metrics = app.get<Registry>(Registry);
   records.exposeIn(metrics);

@@ -1,6 +1,7 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { AuditContext } from '../audit/domain/audit-event.js';
+import { SessionsService } from '../auth/sessions.service.js';
 import { Refused } from '../kernel/errors.js';
 import { mapPage } from '../kernel/page.js';
 import {
@@ -43,6 +44,7 @@ export class AclSyncController {
     private readonly statuses: StatusService,
     private readonly approvals: ApprovalsService,
     private readonly restores: RestoresService,
+    private readonly sessions: SessionsService,
   ) {}
 
   @OpenToTokens('admin.write')
@@ -67,10 +69,15 @@ export class AclSyncController {
   }
 
   /** Takes effect with the next run, which starts some seconds later. */
-  @ApiRoute('approveChange', 'Approve an unexplained change', 'approval_not_awaited')
+  @ApiRoute('approveChange', 'Approve an unexplained change', 'approval_not_awaited', 'reauthentication_required')
   @Post('approvals')
   @NoContent()
-  async approve(@Body() { hash }: ApprovalDto, @CurrentAuditContext() by: AuditContext): Promise<void> {
+  async approve(
+    @Body() { hash }: ApprovalDto,
+    @CurrentUser() user: AuthenticatedUser,
+    @CurrentAuditContext() by: AuditContext,
+  ): Promise<void> {
+    this.sessions.requireRecentProof(user);
     await this.approvals.approve(hash, by);
   }
 

@@ -1,5 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AuditModule } from '../audit/audit.module.js';
+import { AuthModule } from '../auth/auth.module.js';
 import type { Settings } from '../platform/settings.js';
 import { QueryEngineModule } from '../query-engine/query-engine.module.js';
 import { UsersModule } from '../users/users.module.js';
@@ -17,7 +18,7 @@ export class AclSyncModule {
   static with({ acl: { sync } }: Settings, publishing: DynamicModule): DynamicModule {
     return {
       module: AclSyncModule,
-      imports: [AuditModule, UsersModule, QueryEngineModule, publishing],
+      imports: [AuditModule, AuthModule, UsersModule, QueryEngineModule, publishing],
       controllers: [AclSyncController],
       providers: [
         BackgroundRunsService,

@@ -33,6 +33,7 @@ import { AdministrationService } from './administration.service.js';
 import { OneTimePasswordResponse } from './auth.dto.js';
 import { type Account, holderText, type NameHolder } from '../users/domain/account.js';
 import { PasswordsService } from './passwords.service.js';
+import { SessionsService } from './sessions.service.js';
 
 @ApiTags('users')
 @ApiBearerAuth('access-token')
@@ -42,6 +43,7 @@ export class AdministrationController {
   constructor(
     private readonly administration: AdministrationService,
     private readonly passwords: PasswordsService,
+    private readonly sessions: SessionsService,
   ) {}
 
   @OpenToTokens('admin.read')
@@ -52,16 +54,24 @@ export class AdministrationController {
     return mapPage(await this.administration.list(toFilter(query), query), toAccountResponse);
   }
 
-  @ApiRoute('createUser', 'Make an account without a password, or with a one-time password', 'username_taken', 'busy')
+  @ApiRoute(
+    'createUser',
+    'Make an account without a password, or with a one-time password',
+    'username_taken',
+    'busy',
+    'reauthentication_required',
+  )
   @Post()
   @ApiCreatedResponse({ type: NewUserResponse })
   async create(
     @Body() body: NewUserDto,
+    @CurrentUser() user: AuthenticatedUser,
     @CurrentAuditContext() by: AuditContext,
     @CurrentClient() client: Client,
     @UntilClientGone() signal: AbortSignal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<NewUserResponse> {
+    if (body.role === 'admin') this.sessions.requireRecentProof(user);
     const outcome = await this.administration.create(toNewUser(body), by, client, signal);
     if (outcome.kind !== 'created') throw nameTaken(body.username, outcome);
     void reply.header('Location', `/api/admin/users/${outcome.account.id}`);
@@ -82,14 +92,17 @@ export class AdministrationController {
     'last_administrator',
     'username_taken',
     'account_has_password',
+    'reauthentication_required',
   )
   @Patch(':id')
   @ApiOkResponse({ type: AccountResponse })
   async change(
     @Param('id', RowIdPipe) id: number,
     @Body() body: UserChangeDto,
+    @CurrentUser() user: AuthenticatedUser,
     @CurrentAuditContext() by: AuditContext,
   ): Promise<AccountResponse> {
+    if (body.role === 'admin') this.sessions.requireRecentProof(user);
     const outcome = await this.administration.change(id, toChange(body), by);
     switch (outcome.kind) {
       case 'changed':

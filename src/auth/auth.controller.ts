@@ -76,7 +76,7 @@ export class AuthController {
     const login = await this.signIn.signIn(username, password, client, signal);
     switch (login.kind) {
       case 'signed-in':
-        return toTokenResponse(login.tokens);
+        return toTokenResponse(login.opened);
       case 'refused':
         throw new Refused(login.code);
       case 'throttled':

@@ -8,6 +8,7 @@ import { AuthController } from './auth.controller.js';
 import { DeactivationsService } from './deactivations.service.js';
 import { SessionStore } from './domain/session.js';
 import { AccessTokenStrategy } from './infrastructure/access-token.strategy.js';
+import { BrowserSessionStrategy } from './infrastructure/browser-session.strategy.js';
 import { PostgresSessionStore } from './infrastructure/postgres-session-store.js';
 import { SigningKey } from './infrastructure/signing-key.js';
 import { PasswordsController } from './passwords.controller.js';
@@ -46,8 +47,9 @@ import { TokensService } from './tokens.service.js';
     TokensService,
     SigningKey,
     AccessTokenStrategy,
+    BrowserSessionStrategy,
     { provide: SessionStore, useClass: PostgresSessionStore },
   ],
-  exports: [SessionsService, AdministrationService, DeactivationsService],
+  exports: [SessionsService, AdministrationService, DeactivationsService, SignInService, PasswordsService],
 })
 export class AuthModule {}

@@ -76,6 +76,21 @@ export class PasswordsService {
     );
   }
 
+  /** The person of a browser's session proves once more who it is. */
+  async proveAgain(
+    user: AuthenticatedUser,
+    password: string,
+    client: Client,
+    signal: AbortSignal,
+  ): Promise<{ kind: 'proved' } | FailedProof> {
+    return outcomeOf(
+      await this.credentials.prove<{ kind: 'proved' }>(this.credentialsOf(user, password), client, signal, async () => {
+        await this.sessions.prove(sessionIdOf(user), this.clock.now());
+        return { kind: 'proved' };
+      }),
+    );
+  }
+
   /**
    * Replaces a user's password by one that allows only its own change, and ends the user's sessions.
    * @returns the password, which is stored nowhere; null: there is no such account.

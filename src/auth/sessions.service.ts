@@ -1,18 +1,35 @@
+import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
 import { type AuditSubject, userSubject } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
+import { Refused } from '../kernel/errors.js';
+import { Ids } from '../kernel/ids.js';
 import { type Page, pageOf, type PageRequest } from '../kernel/page.js';
 import { type Client, type AuthenticatedUser, sessionIdOf } from '../platform/access.js';
+import { Settings } from '../platform/settings.js';
 import { Transaction } from '../platform/transaction.js';
 import type { TokenFault } from './domain/claims.js';
 import type { Account } from '../users/domain/account.js';
 import { judgeRotation } from './domain/refresh-rotation.js';
-import { type PresentedRefresh, type Session, type SessionView, SessionStore } from './domain/session.js';
+import {
+  type BrowserSession,
+  type PresentedRefresh,
+  type Session,
+  type SessionView,
+  SessionStore,
+} from './domain/session.js';
 import { storedId, type TokenPair, TokensService } from './tokens.service.js';
 
 export type Refresh =
   { kind: 'refreshed'; tokens: TokenPair } | { kind: 'expired' } | { kind: 'invalid'; reason: TokenFault };
+
+const HOUR_MS = 3_600_000;
+
+/** How long a proof counts for what asks for a recent one. */
+const PROOF_MS = 5 * 60_000;
+
+const COOKIE_BYTES = 32;
 
 /** Opens, refreshes, lists and ends sessions. */
 @Injectable()
@@ -25,6 +42,8 @@ export class SessionsService {
     private readonly audit: AuditService,
     private readonly transaction: Transaction,
     private readonly clock: Clock,
+    private readonly ids: Ids,
+    private readonly settings: Settings,
   ) {}
 
   /**
@@ -70,6 +89,45 @@ export class SessionsService {
     });
   }
 
+  /**
+   * Opens a session without tokens for the web console.
+   * @param checkedHash null: the identity provider vouched
+   * @returns the cookie's value, which is stored nowhere; null: the account was deactivated or its hash changed meanwhile
+   */
+  async openForBrowser(account: Account, checkedHash: string | null, client: Client): Promise<string | null> {
+    const session = this.tokens.nextSession(account.id, client);
+    const cookie = this.ids.bytes(COOKIE_BYTES).toString('base64url');
+    return this.transaction.run(async () => {
+      if (!(await this.sessions.beginForBrowser(session, cookieDigest(cookie), checkedHash))) return null;
+      await this.recordSignIn(account, client, { by: 'console' });
+      return cookie;
+    });
+  }
+
+  /** The session of a cookie, used now. */
+  admitBrowser(cookie: string): Promise<BrowserSession | null> {
+    const { now, idleSince } = this.times();
+    return this.sessions.admitBrowser(cookieDigest(cookie), idleSince, now);
+  }
+
+  /** @throws Refused `reauthentication_required` where the person of a browser proved who it is too long ago */
+  requireRecentProof({ credential }: AuthenticatedUser): void {
+    const provedAt = credential.kind === 'session' ? credential.provedAt : undefined;
+    if (provedAt !== undefined && this.clock.now().getTime() - provedAt.getTime() > PROOF_MS) {
+      throw new Refused('reauthentication_required');
+    }
+  }
+
+  private times(): { now: Date; idleSince: Date } {
+    const now = this.clock.now();
+    return { now, idleSince: new Date(now.getTime() - this.settings.console.idleHours * HOUR_MS) };
+  }
+
+  private async recordSignIn(account: Account, client: Client, details: Record<string, string>): Promise<void> {
+    const subject = userSubject(account);
+    await this.audit.record({ event: 'login_succeeded', actor: account, subject, origin: client, details });
+  }
+
   private async begin(
     account: Account,
     session: Session,
@@ -78,8 +136,7 @@ export class SessionsService {
     const refresh = this.tokens.nextRefresh();
     return this.transaction.run(async () => {
       if (!(await this.sessions.begin(session, refresh.stored, checkedHash))) return null;
-      const subject = userSubject(account);
-      await this.audit.record({ event: 'login_succeeded', actor: account, subject, origin: client, details });
+      await this.recordSignIn(account, client, details);
       return this.tokens.issue(session, refresh);
     });
   }
@@ -123,7 +180,7 @@ export class SessionsService {
   }
 
   async list(user: AuthenticatedUser, { limit, after }: PageRequest): Promise<Page<SessionView>> {
-    const sessions = await this.sessions.ownedBy(user.id).list(this.clock.now(), after, limit + 1);
+    const sessions = await this.sessions.ownedBy(user.id).list(this.times(), after, limit + 1);
     return pageOf(sessions, limit, (session) => session.number);
   }
 
@@ -154,6 +211,10 @@ export class SessionsService {
       await this.audit.record({ event: 'refresh_reused', actor: null, subject, origin: client, details });
     });
   }
+}
+
+function cookieDigest(cookie: string): Buffer {
+  return createHash('sha256').update(cookie).digest();
 }
 
 function sessionSubject(id: string): AuditSubject {

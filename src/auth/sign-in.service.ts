@@ -11,10 +11,13 @@ import type { ThrottledAttempt } from './domain/throttle.js';
 import { SessionsService } from './sessions.service.js';
 import type { TokenPair } from './tokens.service.js';
 
-export type SignIn =
-  | { kind: 'signed-in'; tokens: TokenPair }
-  | { kind: 'refused'; code: 'invalid_credentials' | 'account_deactivated' }
-  | ThrottledAttempt;
+/** `opened`: what the person gets, such as tokens. */
+export type SignIn<T> = { kind: 'signed-in'; opened: T } | Refusal | ThrottledAttempt;
+
+interface Refusal {
+  kind: 'refused';
+  code: 'invalid_credentials' | 'account_deactivated';
+}
 
 /** From a name and a password to a session (source document 4.2). */
 @Injectable()
@@ -28,14 +31,33 @@ export class SignInService {
     private readonly clock: Clock,
   ) {}
 
-  async signIn(username: string, password: string, client: Client, signal: AbortSignal): Promise<SignIn> {
+  /** A session with tokens. */
+  signIn(username: string, password: string, client: Client, signal: AbortSignal): Promise<SignIn<TokenPair>> {
+    return this.prove({ username, password }, client, signal, (account, checkedHash) =>
+      this.sessions.open(account, checkedHash, client),
+    );
+  }
+
+  /** A session of the web console: its cookie. */
+  signInBrowser(username: string, password: string, client: Client, signal: AbortSignal): Promise<SignIn<string>> {
+    return this.prove({ username, password }, client, signal, (account, checkedHash) =>
+      this.sessions.openForBrowser(account, checkedHash, client),
+    );
+  }
+
+  private async prove<T>(
+    { username, password }: { username: string; password: string },
+    client: Client,
+    signal: AbortSignal,
+    open: (account: Account, checkedHash: string) => Promise<T | null>,
+  ): Promise<SignIn<T>> {
     const presented = { username, password, find: () => this.find(username) };
-    const proof = await this.credentials.prove(presented, client, signal, (found, hashing) =>
-      this.begin(found, password, client, hashing),
+    const proof = await this.credentials.prove(presented, client, signal, async (found, hashing) =>
+      open(found.account, await this.renewHash(found, password, hashing)),
     );
     switch (proof.kind) {
       case 'proved':
-        return { kind: 'signed-in', tokens: proof.outcome };
+        return { kind: 'signed-in', opened: proof.outcome };
       case 'throttled':
         if (proof.first) await this.record('login_throttled', null, client, { limit: proof.quota.name });
         return proof;
@@ -58,20 +80,9 @@ export class SignInService {
     code: 'invalid_credentials' | 'account_deactivated',
     account: Account | null,
     client: Client,
-  ): Promise<SignIn> {
+  ): Promise<Refusal> {
     await this.record('login_failed', account, client, { reason: code });
     return { kind: 'refused', code };
-  }
-
-  /** Null: the account changed since its password was checked. */
-  private async begin(
-    found: AccountWithHash,
-    password: string,
-    client: Client,
-    hashing: Hashing,
-  ): Promise<TokenPair | null> {
-    const checkedHash = await this.renewHash(found, password, hashing);
-    return this.sessions.open(found.account, checkedHash, client);
   }
 
   /** Replaces a hash of another cost while the password is known. @returns the stored hash. */

@@ -35,6 +35,8 @@ export const ERRORS = {
   insufficient_scope: { kind: 'forbidden', text: 'The API token does not open this' },
   administrator_required: { kind: 'forbidden', text: 'Administrator required' },
   impersonation_disabled: { kind: 'forbidden', text: 'Impersonation disabled' },
+  cross_site: { kind: 'forbidden', text: 'Request of another site' },
+  reauthentication_required: { kind: 'forbidden', text: 'Confirm with the password' },
   engine_forbidden: { kind: 'forbidden', text: 'The query engine does not admit this service' },
   not_found: { kind: 'not-found', text: 'Not found' },
   method_not_allowed: { kind: 'method-not-allowed', text: 'Method not allowed' },

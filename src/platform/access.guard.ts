@@ -20,13 +20,19 @@ const { isNativeError } = types;
 /** The name under which `auth` registers its passport strategy; that of API tokens is API_TOKEN. */
 export const ACCESS_TOKEN = 'access-token';
 
+/** The same of the cookie of a browser's session, which counts only without an `Authorization` header. */
+export const BROWSER_SESSION = 'browser-session';
+
 /**
- * Closed by default: every route requires a valid access token, unless it is marked @Public(), and takes API tokens only where
+ * Closed by default: every route requires a valid access token or cookie, unless it is marked @Public(), and takes API tokens only where
  * it is marked @OpenToTokens().
  */
 @Injectable()
 export class AccessGuard implements CanActivate {
-  private readonly strategies = { session: strategyGuard(ACCESS_TOKEN), token: strategyGuard(API_TOKEN) };
+  private readonly strategies = {
+    session: strategyGuard(ACCESS_TOKEN, BROWSER_SESSION),
+    token: strategyGuard(API_TOKEN),
+  };
 
   constructor(private readonly reflector: Reflector) {}
 
@@ -55,12 +61,14 @@ function requireScope({ credential }: AuthenticatedUser, opening: readonly Token
 }
 
 /** Passes on the strategy's errors. passport-jwt's message is "No auth token" where none was sent. */
-function strategyGuard(strategy: string): CanActivate {
-  class StrategyGuard extends AuthGuard(strategy) {
+function strategyGuard(...strategies: string[]): CanActivate {
+  class StrategyGuard extends AuthGuard(strategies) {
     override handleRequest<T>(error: unknown, user: T | false | null | undefined, info: unknown): T {
       if (isNativeError(error)) throw error;
       if (typeof user === 'object' && user !== null) return user;
-      const cause = isNativeError(info) ? info : new Error('refused');
+      // One of each strategy, the first of them first.
+      const first: unknown = [info].flat()[0];
+      const cause = isNativeError(first) ? first : new Error('refused');
       if (cause.message === 'No auth token') throw new Refused('token_missing', { cause });
       throw new Refused('token_invalid', { cause, reason: 'signature' });
     }

@@ -4,9 +4,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { clientAddress } from './domain/client-address.js';
 import type { TokenScope } from './domain/token-scope.js';
 
-/** What a request has shown: the access token of a session, or an API token. */
+/**
+ * What a request has shown: the access token of a session, its cookie, or an API token. `provedAt`, of a cookie alone: when the person last
+ * proved who it is.
+ */
 export type Credential =
-  { kind: 'session'; id: string } | { kind: 'token'; id: string; name: string; scopes: readonly TokenScope[] };
+  | { kind: 'session'; id: string; provedAt?: Date }
+  | { kind: 'token'; id: string; name: string; scopes: readonly TokenScope[] };
 
 /** The authenticated user of a request, as in the credential and in the database at that moment. */
 export interface AuthenticatedUser {

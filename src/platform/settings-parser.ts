@@ -35,6 +35,7 @@ export function parseSettings(
     ...readDatabase(read.for('database'), production),
     auth: readAuth(read, production),
     oidc: readOidc(read.for('sessions'), production, scim),
+    console: readConsole(read.for('sessions')),
     scim,
     engine,
     queries: readQueries(read.for('engine')),
@@ -103,6 +104,13 @@ function readAuth(reader: SettingsReader, production: boolean): Settings['auth']
       perAddress: read.integer('AUTH_THROTTLE_PER_ADDRESS', 100, 1, 1000000),
       registerPerHour: read.integer('AUTH_THROTTLE_REGISTER_PER_HOUR', 200, 1, 1000000),
     },
+  };
+}
+
+function readConsole(read: SettingsReader): Settings['console'] {
+  return {
+    enabled: read.flag('CONSOLE_ENABLED', true),
+    idleHours: read.integer('AUTH_CONSOLE_IDLE_HOURS', 8, 1, 720),
   };
 }
 

@@ -64,6 +64,8 @@ export abstract class Settings {
     /** Where people reach this service, without a slash at its end. */
     publicUrl: string;
   } | null;
+  /** The web console. */
+  abstract readonly console: { enabled: boolean; idleHours: number };
   /** Tokens that open the routes of SCIM, two while one is replaced; none: there are no such routes. */
   abstract readonly scim: { tokens: readonly Secret[] };
   abstract readonly audit: { retentionDays: number };

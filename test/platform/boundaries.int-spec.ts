@@ -47,6 +47,18 @@ const BREACHES: Record<string, [file: string, text: string]> = {
     'src/identity/order.ts',
     `import type { Planted } from '../acl-sync/planted.service.js'; export type A = Planted;`,
   ],
+  'module-order-acl-sync': [
+    'src/acl-sync/order.ts',
+    `import type { Planted } from '../console/planted.service.js'; export type A = Planted;`,
+  ],
+  'the-browser-and-the-service-meet-at-the-api': [
+    'src/console/browser/reach.ts',
+    `import type { Planted } from '../planted.service.js'; export type A = Planted;`,
+  ],
+  'the-service-imports-no-page': [
+    'src/console/reach.ts',
+    `import { now } from './browser/now.js'; export const a = now;`,
+  ],
   'modules-know-nothing-of-the-roots': [
     'src/users/root.ts',
     `import type { AppModule } from '../app.module.js'; export type A = AppModule;`,
@@ -105,7 +117,7 @@ const BREACHES: Record<string, [file: string, text: string]> = {
 const SUPPORT: Record<string, string> = {
   'src/kernel/ring-b.ts': `import { a } from './ring-a.js'; export const b = (): unknown => a;`,
   ...Object.fromEntries(
-    ['audit', 'users', 'auth', 'grants', 'query-engine', 'acl-sync'].map((module) => [
+    ['audit', 'users', 'auth', 'grants', 'query-engine', 'acl-sync', 'console'].map((module) => [
       `src/${module}/planted.service.ts`,
       'export interface Planted { it: true }',
     ]),

@@ -19,7 +19,7 @@ export type LivingSession = Pick<Session, 'id' | 'userId' | 'expiresAt'>;
 export interface SessionView extends Session {
   /** Rises with time: the order of lists. */
   number: number;
-  /** When it was begun or last refreshed. */
+  /** When it was begun, last refreshed, or, of a browser, last used. */
   lastUsedAt: Date;
 }
 
@@ -28,6 +28,14 @@ export interface NewRefreshToken {
   id: string;
   issuedAt: Date;
   expiresAt: Date;
+}
+
+/** What a cookie of the web console admits. */
+export interface BrowserSession {
+  id: string;
+  account: Account;
+  /** When the person last proved who it is. */
+  provedAt: Date;
 }
 
 /** A presented refresh token beside its session's live one, as they are stored. */
@@ -46,6 +54,12 @@ export abstract class SessionStore {
    * @returns false: one of them changed meanwhile, and nothing was stored.
    */
   abstract begin(session: Session, token: NewRefreshToken, checkedHash: string | null): Promise<boolean>;
+  /** The same of a session without tokens, known by the SHA-256 of its cookie. */
+  abstract beginForBrowser(session: Session, cookieDigest: Buffer, checkedHash: string | null): Promise<boolean>;
+  /** Of a cookie that was used since `idleSince`; notes the use, to the minute. One query. */
+  abstract admitBrowser(cookieDigest: Buffer, idleSince: Date, now: Date): Promise<BrowserSession | null>;
+  /** The person of a browser has proved once more who it is. */
+  abstract prove(sessionId: string, now: Date): Promise<void>;
   /** The account, if it is active and the session is its own and lives; one query by two primary keys. */
   abstract admit(sessionId: string, userId: number, now: Date): Promise<Account | null>;
   /** Null: no such token, or its session does not live, or its account is not active. */
@@ -71,8 +85,8 @@ export abstract class SessionStore {
 
 /** The sessions of one user; no method can reach another user's. */
 export abstract class OwnSessions {
-  /** Active sessions, the newest first, with numbers below `after` (null: at the newest), at most `limit`. */
-  abstract list(now: Date, after: number | null, limit: number): Promise<SessionView[]>;
+  /** Active sessions (of browsers: used since `idleSince`), the newest first, with numbers below `after` (null: at the newest), at most `limit`. */
+  abstract list(times: { now: Date; idleSince: Date }, after: number | null, limit: number): Promise<SessionView[]>;
   /** `unknown`: this user never had such a session, or it has been removed since. */
   abstract end(sessionId: string, now: Date): Promise<'ended' | 'had-ended' | 'unknown'>;
 }

@@ -5,6 +5,7 @@ import type { Account } from '../../users/domain/account.js';
 import {
   OwnSessions,
   SessionStore,
+  type BrowserSession,
   type LivingSession,
   type NewRefreshToken,
   type PresentedRefresh,
@@ -47,6 +48,47 @@ export class PostgresSessionStore extends SessionStore {
       ],
     );
     return stored.length === 1;
+  }
+
+  override async beginForBrowser(session: Session, cookieDigest: Buffer, checkedHash: string | null): Promise<boolean> {
+    const { id, userId, createdAt, expiresAt, userAgent, address } = session;
+    const stored = await this.session.prepared(
+      'begin_browser',
+      `WITH account AS (
+         SELECT id FROM users WHERE id = $2 AND ($3::text IS NULL OR password_hash = $3) AND is_active FOR SHARE
+       )
+       INSERT INTO sessions (id, user_id, created_at, expires_at, user_agent, address, cookie_digest, last_used_at, proved_at)
+       SELECT $1, id, $4, $5, $6, $7, $8, $4, $4 FROM account
+       RETURNING id`,
+      [id, userId, checkedHash, createdAt, expiresAt, userAgent, address, cookieDigest],
+    );
+    return stored.length === 1;
+  }
+
+  override async admitBrowser(cookieDigest: Buffer, idleSince: Date, now: Date): Promise<BrowserSession | null> {
+    const rows = await this.session.prepared<Account & { sessionId: string; provedAt: Date; last_used_at: Date }>(
+      'admit_browser',
+      `WITH found AS (
+         SELECT ${ACCOUNT_COLUMNS}, s.id AS "sessionId", s.proved_at AS "provedAt", s.last_used_at
+         FROM sessions s JOIN users u ON u.id = s.user_id
+         WHERE s.cookie_digest = $1 AND u.is_active AND s.ended_at IS NULL AND s.expires_at > $3 AND s.last_used_at > $2
+       ), used AS (
+         UPDATE sessions SET last_used_at = $3
+         WHERE id = (SELECT "sessionId" FROM found WHERE last_used_at <= $3::timestamptz - interval '1 minute')
+       )
+       SELECT * FROM found`,
+      [cookieDigest, idleSince, now],
+    );
+    if (rows[0] === undefined) return null;
+    const { sessionId, provedAt, last_used_at, ...account } = rows[0];
+    return { id: sessionId, account, provedAt };
+  }
+
+  override async prove(sessionId: string, now: Date): Promise<void> {
+    await this.session.changed('UPDATE sessions SET proved_at = $2 WHERE id = $1 AND cookie_digest IS NOT NULL', [
+      sessionId,
+      now,
+    ]);
   }
 
   override async admit(sessionId: string, userId: number, now: Date): Promise<Account | null> {
@@ -136,15 +178,20 @@ class PostgresOwnSessions extends OwnSessions {
     super();
   }
 
-  override async list(now: Date, after: number | null, limit: number): Promise<SessionView[]> {
+  override async list(
+    { now, idleSince }: { now: Date; idleSince: Date },
+    after: number | null,
+    limit: number,
+  ): Promise<SessionView[]> {
     return this.session.manager.query<SessionView[]>(
       `SELECT s.id, s.number::float8 AS number, s.user_id AS "userId", s.created_at AS "createdAt", s.expires_at AS "expiresAt",
-              s.user_agent AS "userAgent", s.address, live.issued_at AS "lastUsedAt"
-       FROM sessions s JOIN refresh_tokens live ON live.session_id = s.id AND live.used_at IS NULL
-       WHERE s.user_id = $1 AND s.ended_at IS NULL AND s.expires_at > $2 AND live.expires_at > $2
+              s.user_agent AS "userAgent", s.address, coalesce(s.last_used_at, live.issued_at) AS "lastUsedAt"
+       FROM sessions s LEFT JOIN refresh_tokens live ON live.session_id = s.id AND live.used_at IS NULL
+       WHERE s.user_id = $1 AND s.ended_at IS NULL AND s.expires_at > $2
+         AND (live.expires_at > $2 OR s.last_used_at > $5)
          AND ($3::bigint IS NULL OR s.number < $3)
        ORDER BY s.number DESC LIMIT $4`,
-      [this.userId, now, after, limit],
+      [this.userId, now, after, limit, idleSince],
     );
   }
 

@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest, FastifyInstance } from 'fastify';
+import { acceptsCoding } from '../domain/accepted-coding.js';
 
 const ASSETS: Record<string, string> = {
   'swagger-ui.css': 'text/css; charset=utf-8',
@@ -65,20 +66,8 @@ export class StaticBody {
 
   async send(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     void reply.type(this.type).header('Vary', 'Accept-Encoding');
-    if (!acceptsGzip(request.headers['accept-encoding'])) return reply.send(this.plain);
+    if (!acceptsCoding(request.headers['accept-encoding'], 'gzip')) return reply.send(this.plain);
     this.compressed ??= compress(this.plain);
     return reply.header('Content-Encoding', 'gzip').send(await this.compressed);
   }
-}
-
-/** RFC 9110 section 12.5.3: `gzip` named, or `*` where it is not, and not with the weight 0. */
-export function acceptsGzip(header = ''): boolean {
-  const weights = new Map(
-    header.split(',').map((coding) => {
-      const [name = '', weight = 'q=1'] = coding.split(';').map((part) => part.trim().toLowerCase());
-      return [name, weight];
-    }),
-  );
-  const weight = weights.get('gzip') ?? weights.get('*');
-  return weight !== undefined && !/^q=0(\.0*)?$/.test(weight);
 }

@@ -1,4 +1,4 @@
-import { acceptsGzip } from './api-description.js';
+import { acceptsCoding } from './accepted-coding.js';
 
 describe('a body that may be compressed', () => {
   it.each([
@@ -14,6 +14,6 @@ describe('a body that may be compressed', () => {
     ['*;q=0', false],
     ['x-gzip-not', false],
   ])('is, for Accept-Encoding %j: %s', (header, compressed) => {
-    expect(acceptsGzip(header)).toBe(compressed);
+    expect(acceptsCoding(header, 'gzip')).toBe(compressed);
   });
 });

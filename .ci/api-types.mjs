@@ -1,0 +1,19 @@
+// The browser's types of the API, made from the OpenAPI document of the built service.
+import { writeFileSync } from 'node:fs';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import openapiTypes, { astToString } from 'openapi-typescript';
+import { AppModule } from '../dist/app.module.js';
+import { describeApi } from '../dist/platform/openapi.js';
+import { parseSettings } from '../dist/platform/settings-parser.js';
+import { VERSION } from '../dist/platform/version.js';
+
+const { settings } = parseSettings({});
+const foundation = { settings, database: { url: 'postgres://preview' }, log: {}, time: {} };
+// A preview has the routes, but no database and no instances.
+const app = await NestFactory.create(AppModule.with(foundation), new FastifyAdapter(), {
+  preview: true,
+  logger: false,
+});
+const types = astToString(await openapiTypes(describeApi(app, VERSION)));
+writeFileSync('src/console/browser/api/schema.d.ts', types);

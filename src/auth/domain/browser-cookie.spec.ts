@@ -1,0 +1,21 @@
+import { browserCookie, browserCookieName } from './browser-cookie.js';
+
+describe('the cookie of a browser’s session', () => {
+  it.each([
+    [true, 'http', 'grantline.example.org', '__Host-grantline'],
+    [false, 'https', 'grantline.example.org', '__Host-grantline'],
+    [false, 'http', 'localhost', '__Host-grantline'],
+    [false, 'http', '127.0.0.1', '__Host-grantline'],
+    [false, 'http', 'grantline.example.org', 'grantline'],
+  ])('production %s, %s://%s: %s', (production, protocol, hostname, name) => {
+    expect(browserCookieName({ production, protocol, hostname })).toBe(name);
+  });
+
+  it('leaves out what a browser would refuse on plain HTTP', () => {
+    const site = { production: false, protocol: 'http', hostname: 'grantline.test' };
+    expect(browserCookie(site, 'value')).toBe('grantline=value; Path=/; HttpOnly; SameSite=Strict');
+    expect(browserCookie({ ...site, production: true }, 'value')).toBe(
+      '__Host-grantline=value; Path=/; Secure; HttpOnly; SameSite=Strict',
+    );
+  });
+});

@@ -1,0 +1,54 @@
+import createClient from 'openapi-fetch';
+import type { components, paths } from './schema.js';
+
+export type Schemas = components['schemas'];
+
+/** Our own API. The browser sends the session's cookie along; no script sees it. */
+export const api = createClient<paths>({ baseUrl: '' });
+
+/** Why a request got no answer of use: a problem of the service, or none at all. */
+export class Problem extends Error {
+  constructor(
+    /** 0: the service was not reached. */
+    readonly status: number,
+    readonly code: string,
+    detail: string,
+    readonly requestId: string | null,
+    /** Seconds. */
+    readonly retryAfter: number | null,
+    readonly fields: readonly { field: string; message: string }[],
+  ) {
+    super(detail);
+  }
+}
+
+interface Answer<T> {
+  data?: T;
+  error?: unknown;
+  response: Response;
+}
+
+/** The body of an answer. @throws Problem */
+export async function bodyOf<T>(request: Promise<Answer<T>>): Promise<T> {
+  const answer = await request.catch(() => {
+    throw new Problem(0, 'unreachable', 'The service does not answer.', null, null, []);
+  });
+  if (answer.response.ok) return answer.data as T;
+  throw problemOf(answer.response, answer.error);
+}
+
+function problemOf(response: Response, error: unknown): Problem {
+  const body = (typeof error === 'object' ? error : null) as Partial<Schemas['Problem']> | null;
+  return new Problem(
+    response.status,
+    body?.code ?? 'internal_error',
+    body?.detail ?? 'The service could not answer.',
+    body?.request_id ?? response.headers.get('x-request-id'),
+    Number(response.headers.get('retry-after')) || null,
+    body?.errors ?? [],
+  );
+}
+
+export function isProblem(error: unknown, code: string): boolean {
+  return error instanceof Problem && error.code === code;
+}

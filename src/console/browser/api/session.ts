@@ -1,0 +1,67 @@
+import { QueryCache, QueryClient, MutationCache, useQuery } from '@tanstack/react-query';
+import { useSyncExternalStore } from 'react';
+import { api, bodyOf, Problem, type Schemas } from './client.js';
+
+/** What stops the page until the person acts: the session has ended, or its one-time password must be changed. */
+export type Interruption = 'ended' | 'password-change' | null;
+
+let interruption: Interruption = null;
+const listeners = new Set<() => void>();
+
+export function interrupt(by: Interruption): void {
+  interruption = by;
+  for (const listener of listeners) listener();
+}
+
+export function useInterruption(): Interruption {
+  return useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => interruption,
+  );
+}
+
+/** Whatever is asked, an ended session is noticed in one place. The page stays, and all that was typed in it. */
+function notice(error: Error): void {
+  if (!(error instanceof Problem)) return;
+  if (error.code === 'password_change_required') interrupt('password-change');
+  else if (error.status === 401 && error.code !== 'invalid_credentials' && isSignedIn()) {
+    interrupt('ended');
+  }
+}
+
+export const queries = new QueryClient({
+  queryCache: new QueryCache({ onError: notice }),
+  mutationCache: new MutationCache({ onError: notice }),
+  defaultOptions: { queries: { retry: false, staleTime: 10_000 }, mutations: { retry: false } },
+});
+
+const START = ['start'];
+
+/** Who is signed in, and whether anybody can grant anything. */
+export function useStart() {
+  return useQuery({
+    queryKey: START,
+    staleTime: Infinity,
+    queryFn: () => bodyOf(api.GET('/api/auth/console-session')),
+    refetchInterval: ({ state }) => (state.data?.has_administrator === false ? 3_000 : false),
+  });
+}
+
+function isSignedIn(): boolean {
+  return (queries.getQueryData<Schemas['ConsoleStartResponse']>(START)?.account ?? null) !== null;
+}
+
+export async function signIn(credentials: { username: string; password: string }): Promise<void> {
+  await bodyOf(api.POST('/api/auth/console-session', { body: credentials }));
+  await queries.invalidateQueries();
+}
+
+/** Ends the session, and forgets all that this page has read. */
+export async function signOut(): Promise<void> {
+  await bodyOf(api.DELETE('/api/auth/console-session'));
+  queries.setQueryData<Schemas['ConsoleStartResponse']>(START, (start) => start && { ...start, account: null });
+  queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== START[0] });
+}

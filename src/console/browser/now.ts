@@ -1,0 +1,4 @@
+/** The browser's clock. */
+export function now(): Date {
+  return new Date();
+}

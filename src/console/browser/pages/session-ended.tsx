@@ -1,0 +1,115 @@
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, bodyOf } from '../api/client.js';
+import { type Interruption, interrupt, queries, signIn, signOut } from '../api/session.js';
+import { Dialog } from '../parts/dialog.js';
+import { Failure } from '../parts/failure.js';
+import { CredentialsForm } from './sign-in.js';
+
+/** Over the page, which stays as it is with all that was typed in it. */
+export function SessionEnded({ username, by }: { username: string; by: Interruption }) {
+  return by === 'password-change' ? <PasswordChange username={username} /> : <SignInAgain username={username} />;
+}
+
+function goOn(): Promise<void> {
+  interrupt(null);
+  return queries.invalidateQueries();
+}
+
+function SignInAgain({ username }: { username: string }) {
+  const signingIn = useMutation({ mutationFn: signIn, onSuccess: goOn });
+  return (
+    <Dialog title="Sign in again">
+      <p>Your session has ended. What is on this page is kept.</p>
+      <CredentialsForm
+        username={username}
+        isBusy={signingIn.isPending}
+        submit={(name, password) => signingIn.mutate({ username: name, password })}
+      />
+      {signingIn.isError && <Failure problem={signingIn.error} />}
+    </Dialog>
+  );
+}
+
+/** Of a one-time password, which opens nothing else. */
+function PasswordChange({ username }: { username: string }) {
+  const [current, setCurrent] = useState('');
+  const [next, setNext] = useState('');
+  const changing = useMutation({
+    mutationFn: () =>
+      bodyOf(api.POST('/api/auth/password', { body: { current_password: current, new_password: next } })),
+    onSuccess: goOn,
+  });
+  return (
+    <Dialog title="Choose your password">
+      <p>You signed in with a one-time password. Choose your own before you go on.</p>
+      <form
+        className="stack stack--tight"
+        method="post"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!changing.isPending) changing.mutate();
+        }}
+      >
+        <input
+          className="hidden"
+          type="text"
+          name="username"
+          autoComplete="username"
+          value={username}
+          readOnly
+          tabIndex={-1}
+          aria-hidden="true"
+        />
+        <PasswordField
+          id="current-password"
+          label="One-time password"
+          complete="current-password"
+          value={current}
+          set={setCurrent}
+        />
+        <PasswordField id="new-password" label="New password" complete="new-password" value={next} set={setNext} />
+        <div className="actions">
+          <button
+            className="button button--quiet"
+            type="button"
+            onClick={() => void signOut().then(() => interrupt(null))}
+          >
+            Sign out
+          </button>
+          <button className="button button--primary" type="submit" aria-disabled={changing.isPending}>
+            Change password
+          </button>
+        </div>
+      </form>
+      {changing.isError && <Failure problem={changing.error} />}
+    </Dialog>
+  );
+}
+
+export function PasswordField({ id, label, complete, value, set }: PasswordFieldProps) {
+  return (
+    <div className="field">
+      <label className="label" htmlFor={id}>
+        {label}
+      </label>
+      <input
+        className="input"
+        id={id}
+        type="password"
+        autoComplete={complete}
+        value={value}
+        onChange={(event) => set(event.target.value)}
+        required
+      />
+    </div>
+  );
+}
+
+interface PasswordFieldProps {
+  id: string;
+  label: string;
+  complete: 'current-password' | 'new-password';
+  value: string;
+  set: (value: string) => void;
+}

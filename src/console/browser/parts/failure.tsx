@@ -1,0 +1,54 @@
+import { Problem } from '../api/client.js';
+import { now } from '../now.js';
+import { Icon } from './icon.js';
+import { clockTime } from './moment.js';
+
+/** What happened, and what to do. Codes without an entry say what the service said. */
+const TEXTS: Record<string, string> = {
+  invalid_credentials: 'Username or password is wrong.',
+  account_deactivated: 'This account is deactivated. Ask an administrator.',
+  unreachable: 'The service does not answer. What you typed is kept.',
+  database_unavailable: 'The service cannot reach its database. What you typed is kept.',
+  engine_unavailable: 'The engine does not answer. Statements cannot run; grants and publications go on.',
+  busy: 'The service is busy. Try again in a moment.',
+  cross_site: 'Your browser did not say that this page made the request. Open the page at its own address.',
+};
+
+/** A failure in one sentence. */
+export function failureText(problem: Error): string {
+  if (!(problem instanceof Problem)) return problem.message;
+  if (problem.status === 429 && problem.retryAfter !== null) {
+    const at = new Date(now().getTime() + problem.retryAfter * 1000);
+    return `Too many attempts from here. Try again at ${clockTime(at)}.`;
+  }
+  const [first] = problem.fields;
+  if (first !== undefined) return `${first.field}: ${first.message}`;
+  return TEXTS[problem.code] ?? problem.message;
+}
+
+/** A failure where it happened: what it was, the code and request id for whoever runs the service, and another try. */
+export function Failure({ problem, retry }: { problem: Error; retry?: () => void }) {
+  return (
+    <div className="notice notice--loss" role="alert">
+      <Icon name="warn" />
+      <div>
+        <b>{failureText(problem)}</b>
+        {problem instanceof Problem && (
+          <p>
+            <small>
+              {problem.code}
+              {problem.requestId === null ? '' : ` · request ${problem.requestId}`}
+            </small>
+          </p>
+        )}
+      </div>
+      {retry !== undefined && (
+        <div className="row">
+          <button className="button button--small" type="button" onClick={retry}>
+            Retry
+          </button>
+        </div>
+      )}
+    </div>
+  );
+}

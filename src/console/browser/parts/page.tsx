@@ -1,0 +1,47 @@
+import { type ReactNode, useEffect } from 'react';
+
+/** The head of a page: its one heading of level 1, and the title of the window. */
+export function PageHead({
+  title,
+  heading = title,
+  children,
+  actions,
+}: {
+  title: string;
+  heading?: ReactNode;
+  children?: ReactNode;
+  actions?: ReactNode;
+}) {
+  useTitle(title);
+  return (
+    <header className="page-head">
+      <div>
+        <h1>{heading}</h1>
+        {children !== undefined && <p>{children}</p>}
+      </div>
+      {actions !== undefined && <div className="row">{actions}</div>}
+    </header>
+  );
+}
+
+export function useTitle(title: string): void {
+  useEffect(() => {
+    document.title = `${title} · Grantline`;
+  }, [title]);
+}
+
+/** Nothing to show: what is not there, why, and what to do next. */
+export function Empty({ title, children, action }: { title: string; children: ReactNode; action?: ReactNode }) {
+  return (
+    <div className="empty">
+      <svg viewBox="0 0 112 32" aria-hidden="true">
+        <path d="M12 16h30M70 16h30" strokeDasharray="3 5" />
+        <circle cx="8" cy="16" r="6" />
+        <circle cx="104" cy="16" r="6" />
+      </svg>
+      <h2>{title}</h2>
+      <p>{children}</p>
+      {action}
+    </div>
+  );
+}

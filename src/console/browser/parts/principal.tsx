@@ -1,0 +1,49 @@
+import { Link } from 'wouter';
+import { Icon } from './icon.js';
+
+export interface Named {
+  type: string;
+  id?: number;
+  name?: string;
+}
+
+function initials(name: string): string {
+  const [first = '', second = ''] = name.split(/[._\- ]+/);
+  return (first.slice(0, 1) + (second.slice(0, 1) || first.slice(1, 2))).toUpperCase();
+}
+
+export function Shape({ of: { type, name = '' } }: { of: Named }) {
+  if (type === 'user') {
+    return (
+      <span className="shape" aria-hidden="true">
+        {initials(name)}
+      </span>
+    );
+  }
+  const kind = type === 'group' || type === 'everyone' ? type : 'engine';
+  return (
+    <span className={`shape shape--${kind}`} aria-hidden="true">
+      <Icon name={kind} />
+    </span>
+  );
+}
+
+/** Somebody, by shape, name and word; a link where there is a page. */
+export function Principal({ of, href }: { of: Named; href?: string }) {
+  const content = (
+    <>
+      <Shape of={of} />
+      <span>{of.type === 'everyone' ? 'Everyone' : of.name}</span>
+      {of.type === 'user' && <span className="hidden"> (person)</span>}
+      {of.type === 'group' && <small> group</small>}
+      {of.type !== 'user' && of.type !== 'group' && of.type !== 'everyone' && <small> engine</small>}
+    </>
+  );
+  return href === undefined ? (
+    <span className="principal">{content}</span>
+  ) : (
+    <Link className="principal" href={href}>
+      {content}
+    </Link>
+  );
+}

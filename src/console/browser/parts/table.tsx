@@ -1,0 +1,116 @@
+import { useWindowVirtualizer } from '@tanstack/react-virtual';
+import { type ReactNode, useEffect, useRef } from 'react';
+
+export interface Column {
+  name: string;
+  /** Read aloud, not shown. */
+  isHidden?: boolean;
+  isNumber?: boolean;
+}
+
+interface TableProps<T> {
+  name: string;
+  columns: readonly Column[];
+  /** Null: still loading. */
+  items: readonly T[] | null;
+  keyOf: (item: T) => string | number;
+  /** The cells of a row. */
+  cells: (item: T) => ReactNode;
+  /** Of all rows, where a part of them has been read. */
+  count?: number | undefined;
+  /** Reads the next part, once the last row of this one is near. */
+  more?: (() => void) | undefined;
+}
+
+/** Above so many rows, those that are out of sight are not in the page's tree. */
+const MOST_ROWS = 50;
+
+/**
+ * A table by its fixed name. The roles are written out, because phones show rows as blocks. While it loads there are bars of
+ * the final height.
+ */
+export function Table<T>({ name, columns, items, keyOf, cells, count, more }: TableProps<T>) {
+  const body = useRef<HTMLTableSectionElement>(null);
+  const all = items ?? [];
+  const isLong = all.length > MOST_ROWS;
+  const virtual = useWindowVirtualizer({
+    count: all.length,
+    estimateSize: () => 37,
+    overscan: 8,
+    enabled: isLong,
+    scrollMargin: body.current?.offsetTop ?? 0,
+    getItemKey: (index) => keyOf(all[index] as T),
+  });
+  const shown = isLong ? virtual.getVirtualItems().map(({ index }) => index) : all.map((_, index) => index);
+  const last = shown.at(-1) ?? 0;
+  const isNearEnd = all.length > 0 && last >= all.length - 10;
+  useEffect(() => {
+    if (isNearEnd) more?.();
+  }, [isNearEnd, all.length, more]);
+  const [first] = virtual.getVirtualItems();
+  const end = virtual.getVirtualItems().at(-1);
+  return (
+    <table className="table" aria-label={name} aria-rowcount={(count ?? all.length) + 1} role="table">
+      <thead role="rowgroup">
+        <tr role="row">
+          {columns.map((column) => (
+            <th
+              key={column.name}
+              role="columnheader"
+              scope="col"
+              className={column.isNumber === true ? 'num' : undefined}
+            >
+              {column.isHidden === true ? <span className="hidden">{column.name}</span> : column.name}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody role="rowgroup" ref={body}>
+        {items === null && <SkeletonRows columns={columns.length} />}
+        {isLong && first !== undefined && <Spacer height={first.start - virtual.options.scrollMargin} />}
+        {shown.map((index) => {
+          const item = all[index] as T;
+          return (
+            <tr
+              key={keyOf(item)}
+              role="row"
+              aria-rowindex={index + 2}
+              data-index={index}
+              ref={isLong ? virtual.measureElement : null}
+            >
+              {cells(item)}
+            </tr>
+          );
+        })}
+        {isLong && end !== undefined && (
+          <Spacer height={virtual.getTotalSize() - (end.end - virtual.options.scrollMargin)} />
+        )}
+      </tbody>
+    </table>
+  );
+}
+
+/** Stands for the rows that are not in the tree. */
+function Spacer({ height }: { height: number }) {
+  return height <= 0 ? null : <tr role="presentation" aria-hidden="true" style={{ height }} />;
+}
+
+function SkeletonRows({ columns }: { columns: number }) {
+  return Array.from({ length: 5 }, (_, row) => (
+    <tr key={row} role="row">
+      {Array.from({ length: columns }, (__, column) => (
+        <Cell key={column}>
+          <span className={`skeleton skeleton--${column === 0 ? 'm' : 's'}`} />
+        </Cell>
+      ))}
+    </tr>
+  ));
+}
+
+export function Cell({ children, ...rest }: { children?: ReactNode; className?: string; 'data-label'?: string }) {
+  return (
+    <td role="cell" {...rest}>
+      {children}
+    </td>
+  );
+}

@@ -1,0 +1,36 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { acceptsCoding } from '../platform/domain/accepted-coding.js';
+import { PAGE_PATHS } from './domain/page-paths.js';
+import { type BuiltFile, readBuiltFiles } from './infrastructure/built-files.js';
+
+/** Scripts, styles and requests of this origin alone; no script can make markup or scripts out of text. */
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; " +
+  "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
+
+/** Serves the web console's one page at each of its addresses, and the files it loads, out of memory. */
+export function serveConsole(server: FastifyInstance): void {
+  const { page, assets } = readBuiltFiles();
+  for (const path of PAGE_PATHS) {
+    server.get(path, (request, reply) =>
+      send(page, request, reply.headers({ 'Content-Security-Policy': POLICY, 'Cache-Control': 'no-cache' })),
+    );
+  }
+  for (const [path, file] of assets) {
+    // The name has the hash of the content.
+    server.get(path, (request, reply) =>
+      send(file, request, reply.header('Cache-Control', 'public, max-age=31536000, immutable')),
+    );
+  }
+}
+
+function send(file: BuiltFile, { headers }: FastifyRequest, reply: FastifyReply): FastifyReply {
+  void reply.type(file.type).header('Vary', 'Accept-Encoding');
+  for (const coding of ['br', 'gzip'] as const) {
+    const body = file[coding];
+    if (body !== null && acceptsCoding(headers['accept-encoding'], coding)) {
+      return reply.header('Content-Encoding', coding).send(body);
+    }
+  }
+  return reply.send(file.plain);
+}

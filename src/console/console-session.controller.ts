@@ -1,0 +1,123 @@
+import { Body, Controller, Delete, Get, Post, Req, Res } from '@nestjs/common';
+import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AdministrationService } from '../auth/administration.service.js';
+import {
+  browserCookie,
+  browserCookieIn,
+  type CookieSite,
+  expiredBrowserCookie,
+} from '../auth/domain/browser-cookie.js';
+import { PasswordsService } from '../auth/passwords.service.js';
+import { SessionsService } from '../auth/sessions.service.js';
+import { SignInService } from '../auth/sign-in.service.js';
+import { Refused } from '../kernel/errors.js';
+import {
+  type AuthenticatedUser,
+  BeforePasswordChange,
+  type Client,
+  CurrentClient,
+  CurrentUser,
+  Public,
+  UntilClientGone,
+} from '../platform/access.js';
+import { ApiRoute, NoContent } from '../platform/openapi.js';
+import { Settings } from '../platform/settings.js';
+import type { Account } from '../users/domain/account.js';
+import {
+  ConfirmationDto,
+  ConsoleAccountResponse,
+  ConsoleSignInDto,
+  ConsoleStartResponse,
+} from './console-session.dto.js';
+
+const REFUSALS = ['invalid_credentials', 'too_many_requests', 'busy'] as const;
+
+/** The session of the web console: a cookie, so that no script of the page ever holds a token. */
+@ApiTags('console')
+@Controller('api/auth/console-session')
+export class ConsoleSessionController {
+  constructor(
+    private readonly signIn: SignInService,
+    private readonly sessions: SessionsService,
+    private readonly passwords: PasswordsService,
+    private readonly administration: AdministrationService,
+    private readonly settings: Settings,
+  ) {}
+
+  @Public()
+  /** An answer, not a 401, where nobody is signed in: browsers print refusals as errors. */
+  @ApiRoute('getConsoleStart', 'Who is signed in to the web console')
+  @Get()
+  @ApiOkResponse({ type: ConsoleStartResponse })
+  async start(@Req() request: FastifyRequest): Promise<ConsoleStartResponse> {
+    const cookie = browserCookieIn(request.headers.cookie, this.siteOf(request));
+    const session = cookie === null ? null : await this.sessions.admitBrowser(cookie);
+    const administrators = { text: null, role: 'admin', isActive: true, source: null } as const;
+    const { items } = await this.administration.list(administrators, { limit: 1, after: null });
+    return { account: session === null ? null : toAccount(session.account), has_administrator: items.length > 0 };
+  }
+
+  @Public()
+  @ApiRoute('openConsoleSession', 'Sign in to the web console', 'account_deactivated', ...REFUSALS)
+  @Post()
+  @NoContent('The cookie is set.')
+  async open(
+    @Body() { username, password }: ConsoleSignInDto,
+    @CurrentClient() client: Client,
+    @UntilClientGone() signal: AbortSignal,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<void> {
+    const login = await this.signIn.signInBrowser(username, password, client, signal);
+    switch (login.kind) {
+      case 'signed-in':
+        void reply.header('Set-Cookie', browserCookie(this.siteOf(request), login.opened));
+        return;
+      case 'refused':
+        throw new Refused(login.code);
+      case 'throttled':
+        throw new Refused('too_many_requests', login);
+    }
+  }
+
+  @BeforePasswordChange()
+  @ApiRoute('endConsoleSession', 'Sign out of the web console')
+  @Delete()
+  @ApiBearerAuth('access-token')
+  @NoContent()
+  async end(
+    @CurrentUser() user: AuthenticatedUser,
+    @CurrentClient() client: Client,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<void> {
+    await this.sessions.logout(user, client);
+    void reply
+      .header('Set-Cookie', expiredBrowserCookie(this.siteOf(request)))
+      .header('Clear-Site-Data', '"cookies", "storage"');
+  }
+
+  @ApiRoute('confirmConsoleSession', 'Give the password again, before what asks for it', ...REFUSALS)
+  @Post('confirm')
+  @ApiBearerAuth('access-token')
+  @NoContent()
+  async confirm(
+    @CurrentUser() user: AuthenticatedUser,
+    @Body() { password }: ConfirmationDto,
+    @CurrentClient() client: Client,
+    @UntilClientGone() signal: AbortSignal,
+  ): Promise<void> {
+    const proof = await this.passwords.proveAgain(user, password, client, signal);
+    if (proof.kind === 'throttled') throw new Refused('too_many_requests', proof);
+    if (proof.kind !== 'proved') throw new Refused('invalid_credentials', { detail: 'The password is another one.' });
+  }
+
+  private siteOf({ protocol, hostname }: FastifyRequest): CookieSite {
+    return { production: this.settings.production, protocol, hostname };
+  }
+}
+
+function toAccount({ id, username, role }: Account): ConsoleAccountResponse {
+  return { id, username, role };
+}

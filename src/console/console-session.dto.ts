@@ -1,0 +1,39 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { INTEGER } from '../platform/api-fields.js';
+import { type Role, ROLES } from '../users/domain/account.js';
+import { passwordCharacterProblem } from '../auth/domain/password.js';
+import { TextRule, WITHOUT_NUL } from '../platform/validation.js';
+
+export class ConsoleSignInDto {
+  @ApiProperty({ pattern: WITHOUT_NUL, description: 'In any case.' })
+  @TextRule(passwordCharacterProblem)
+  username!: string;
+
+  @ApiProperty({ pattern: WITHOUT_NUL })
+  @TextRule(passwordCharacterProblem)
+  password!: string;
+}
+
+export class ConfirmationDto {
+  @ApiProperty({ pattern: WITHOUT_NUL })
+  @TextRule(passwordCharacterProblem)
+  password!: string;
+}
+
+export class ConsoleAccountResponse {
+  @ApiProperty(INTEGER) id!: number;
+  @ApiProperty() username!: string;
+  @ApiProperty({ enum: ROLES }) role!: Role;
+}
+
+/** What the page must know first. */
+export class ConsoleStartResponse {
+  @ApiProperty({
+    type: ConsoleAccountResponse,
+    nullable: true,
+    description: 'Of the cookie; null: nobody is signed in.',
+  })
+  account!: ConsoleAccountResponse | null;
+
+  @ApiProperty({ description: 'False: nobody can grant anything yet.' }) has_administrator!: boolean;
+}

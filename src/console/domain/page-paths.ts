@@ -1,0 +1,2 @@
+/** Every address that has a page. Everything else is 404, as without a console. */
+export const PAGE_PATHS = ['/', '/sign-in', '/me'] as const;
