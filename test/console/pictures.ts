@@ -1,0 +1,48 @@
+// Pictures of pages of the sample company: npm run console:pictures -- [--as USER] [--folder FOLDER] PATH…
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { type BrowserContext, chromium } from '@playwright/test';
+import { installBrowser } from './running/browser.js';
+import { openSession } from './running/console-test.js';
+import { Grantline } from './running/grantline.js';
+import { fillSampleCompany } from './running/sample-company.js';
+
+const SIZES = { wide: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } } as const;
+const SCHEMES = ['light', 'dark'] as const;
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { as: { type: 'string', default: 'admin' }, folder: { type: 'string', default: '.data/pictures' } },
+});
+
+mkdirSync(values.folder, { recursive: true });
+const grantline = await Grantline.start();
+const browser = await chromium.launch(await installBrowser(process.env));
+try {
+  await fillSampleCompany(await grantline.createAdministrator());
+  for (const [size, viewport] of Object.entries(SIZES)) {
+    const context = await browser.newContext({ baseURL: grantline.url, viewport, reducedMotion: 'reduce' });
+    await openSession(context, grantline.url, values.as);
+    for (const path of positionals) await takePictures(context, path, size);
+    await context.close();
+  }
+} finally {
+  await browser.close();
+  await grantline.stop();
+}
+
+async function takePictures(context: BrowserContext, path: string, size: string): Promise<void> {
+  const page = await context.newPage();
+  page.on('console', (message) => console.log(`${path}: ${message.type()}: ${message.text()}`));
+  page.on('pageerror', (error) => console.log(`${path}: ${error.message}`));
+  await page.goto(path, { waitUntil: 'networkidle' });
+  const name = path.replace(/[^a-z0-9]+/gi, '-').replace(/^-|-$/g, '') || 'root';
+  for (const colorScheme of SCHEMES) {
+    await page.emulateMedia({ colorScheme });
+    const file = join(values.folder, `${name}-${size}-${colorScheme}.png`);
+    await page.screenshot({ path: file });
+    console.log(file);
+  }
+  await page.close();
+}

@@ -1,0 +1,22 @@
+import { defineConfig } from '@playwright/test';
+import { installBrowser } from './running/browser.js';
+
+const browser = await installBrowser(process.env);
+
+export default defineConfig({
+  testDir: '.',
+  testMatch: '**/*.page-spec.ts',
+  outputDir: '../../.data/console-tests',
+  // A service for each worker; each file runs in one of them.
+  workers: 2,
+  timeout: 30_000,
+  expect: { timeout: 5_000 },
+  forbidOnly: true,
+  reporter: [['list'], ['json', { outputFile: process.env['GRANTLINE_TEST_REPORT'] ?? '../../.data/console.json' }]],
+  use: {
+    browserName: 'chromium',
+    viewport: { width: 1280, height: 800 },
+    launchOptions: browser,
+    trace: 'off',
+  },
+});

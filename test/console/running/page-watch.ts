@@ -1,0 +1,41 @@
+import type { BrowserContext } from '@playwright/test';
+
+/** Chromium confirms the header of every sign-out. */
+const CONFIRMED = /^info: Clear-Site-Data header on .* Cleared data types: "cookies", "storage"/;
+
+/** What no page may do: print, break the policy, or ask another origin for anything. */
+export class PageWatch {
+  private readonly seen: string[] = [];
+  private readonly provoked: RegExp[] = [];
+  private readonly origins: Set<string>;
+
+  constructor(context: BrowserContext, ownOrigin: string) {
+    this.origins = new Set([ownOrigin]);
+    // The policy's reports are among the messages.
+    context.on('console', (message) => this.seen.push(`${message.type()}: ${message.text()}`));
+    context.on('weberror', (error) => this.seen.push(`error: ${error.error().message}`));
+    context.on('request', (request) => {
+      const { origin, protocol } = new URL(request.url());
+      if (!this.origins.has(origin)) this.seen.push(`request: ${protocol === 'data:' ? 'data:' : request.url()}`);
+    });
+  }
+
+  /** The test provokes a refusal of that status, and a browser prints each. */
+  provokes(...statuses: number[]): void {
+    for (const status of statuses) {
+      this.provoked.push(new RegExp(`^error: Failed to load resource: .* status of ${status} `));
+    }
+  }
+
+  /** The test has a page of that origin. */
+  knows(origin: string): void {
+    this.origins.add(origin);
+  }
+
+  /** All that was seen and was not provoked, and refusals that did not come. */
+  findings(): string[] {
+    const known = (text: string): boolean => [CONFIRMED, ...this.provoked].some((pattern) => pattern.test(text));
+    const missing = this.provoked.filter((pattern) => !this.seen.some((text) => pattern.test(text)));
+    return [...this.seen.filter((text) => !known(text)), ...missing.map(({ source }) => `did not come: ${source}`)];
+  }
+}

@@ -1,0 +1,122 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expectAccessible } from './running/accessibility.js';
+import { expect, passwordOf, test } from './running/console-test.js';
+import { Grantline } from './running/grantline.js';
+
+const NOTHING_KEPT = '[document.cookie, localStorage.length, sessionStorage.length]';
+
+test('a person signs in, comes to where they wanted to go, and signs out', async ({ page, records, watch }) => {
+  await records.person('ana');
+  watch.provokes(401);
+
+  await page.goto('/me?x=1');
+  await expect(page).toHaveTitle('Sign in · Grantline');
+  await page.getByRole('textbox', { name: 'Username' }).fill('ana');
+  await page.getByRole('textbox', { name: 'Password' }).fill('a guess');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await expect(page.getByRole('alert')).toContainText('Username or password is wrong.');
+  await expectAccessible(page);
+
+  await page.getByRole('textbox', { name: 'Password' }).fill(passwordOf('ana'));
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await expect(page).toHaveURL(/\/me\?x=1$/);
+  expect(await page.evaluate(NOTHING_KEPT)).toEqual(['', 0, 0]);
+
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'Sign in' })).toBeVisible();
+  await page.goto('/me');
+  await expect(page.getByRole('heading', { level: 1, name: 'Sign in' })).toBeVisible();
+});
+
+test('a one-time password opens nothing but its own change', async ({ page, records, admin, signIn, watch }) => {
+  const id = await records.person('bea');
+  const { body } = await admin.post(`/api/admin/users/${id}/one-time-password`);
+  const oneTime = String(body?.['one_time_password']);
+  watch.provokes(403);
+
+  await page.goto('/me');
+  await page.getByRole('textbox', { name: 'Username' }).fill('bea');
+  await page.getByRole('textbox', { name: 'Password' }).fill(oneTime);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Choose your password' });
+  await expect(dialog).toBeVisible();
+  await expectAccessible(page);
+  await page.keyboard.press('Escape');
+  await dialog.getByLabel('One-time password').fill(oneTime);
+  await dialog.getByLabel('New password').fill(passwordOf('bea'));
+  await dialog.getByRole('button', { name: 'Change password' }).click();
+  await expect(page.getByRole('heading', { name: 'You reach nothing yet' })).toBeVisible();
+  await expect(dialog).toBeHidden();
+  await signIn('bea');
+});
+
+test('a session that ends is opened again over the page', async ({ page, context, records, signIn, watch }) => {
+  await records.person('cleo');
+  await signIn('cleo');
+  await signIn('cleo');
+  await page.goto('/me');
+  const other = page.getByRole('table', { name: 'Sessions' }).getByRole('button', { name: /^End / });
+  await expect(other).toHaveCount(1);
+
+  await context.clearCookies();
+  watch.provokes(401);
+  await other.click();
+  const dialog = page.getByRole('dialog', { name: 'Sign in again' });
+  await expect(dialog.getByRole('textbox', { name: 'Username' })).toHaveValue('cleo');
+  await expectAccessible(page);
+  await dialog.getByRole('textbox', { name: 'Password' }).fill(passwordOf('cleo'));
+  await dialog.getByRole('button', { name: 'Sign in' }).click();
+  await expect(dialog).toBeHidden();
+  await expect(page).toHaveURL(/\/me$/);
+});
+
+test('another port of this host cannot use the cookie', async ({
+  page,
+  context,
+  grantline,
+  records,
+  signIn,
+  watch,
+}) => {
+  await records.person('dora');
+  await signIn('dora');
+  const form = `<form method="post" action="${grantline.url}/api/auth/logout"><button>Send</button></form>`;
+  const other = createServer((_, response) =>
+    response.setHeader('Content-Type', 'text/html').end(`<link rel="icon" href="data:,">${form}`),
+  );
+  await new Promise<void>((ready) => other.listen(0, '127.0.0.1', ready));
+  try {
+    const { port } = other.address() as AddressInfo;
+    watch.knows(`http://127.0.0.1:${port}`);
+    watch.provokes(403);
+    await page.goto(`http://127.0.0.1:${port}`);
+    const [answer] = await Promise.all([
+      page.waitForResponse(`${grantline.url}/api/auth/logout`),
+      page.getByRole('button', { name: 'Send' }).click(),
+    ]);
+    expect([answer.status(), await answer.json()]).toEqual([403, expect.objectContaining({ code: 'cross_site' })]);
+    expect((await answer.request().allHeaders())['cookie']).toContain('grantline=');
+  } finally {
+    other.close();
+  }
+  expect(await context.cookies()).toEqual([
+    expect.objectContaining({ name: '__Host-grantline', httpOnly: true, secure: true, sameSite: 'Strict', path: '/' }),
+  ]);
+});
+
+test('the first start says how an administrator is made, and goes on by itself', async ({ page, watch }) => {
+  const fresh = await Grantline.start();
+  watch.knows(fresh.url);
+  try {
+    await page.goto(fresh.url);
+    await expect(page.getByRole('heading', { level: 1, name: 'No administrator yet' })).toBeVisible();
+    await expect(page.getByLabel('Command')).toContainText('users create-admin');
+    await expectAccessible(page);
+    await fresh.createAdministrator();
+    await expect(page.getByRole('heading', { level: 1, name: 'Sign in' })).toBeVisible();
+  } finally {
+    await page.goto('about:blank');
+    await fresh.stop();
+  }
+});
