@@ -2,10 +2,11 @@ import { useMutation } from '@tanstack/react-query';
 import { api, bodyOf, type Schemas } from '../api/client.js';
 import { usePages } from '../api/pages.js';
 import { queries } from '../api/session.js';
-import { Limits, Path, Privileges, Ways } from '../parts/access.js';
+import { Limits, Privileges, Ways } from '../parts/access.js';
 import { Failure } from '../parts/failure.js';
 import { Moment } from '../parts/moment.js';
 import { Empty, PageHead } from '../parts/page.js';
+import { Path } from '../parts/path.js';
 import { Cell, Table } from '../parts/table.js';
 
 const ACCESS = [{ name: 'Where' }, { name: 'May' }, { name: 'Limits' }, { name: 'Why' }];

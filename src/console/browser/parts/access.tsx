@@ -2,8 +2,8 @@ import { Fragment } from 'react';
 import type { Schemas } from '../api/client.js';
 import { Icon } from './icon.js';
 import { momentText } from './moment.js';
+import { pathText } from './path.js';
 
-export type Node = Schemas['OriginResponse']['inherited_from'] | Record<string, unknown> | null;
 type Access = Pick<Schemas['HolderResponse'], 'row_filters' | 'masked_columns' | 'hidden_columns'>;
 
 /** Privileges that do more than read are outlined, those that own or pass on are filled: weight says how much it is. */
@@ -45,35 +45,6 @@ export function Limits({ of: { row_filters, masked_columns, hidden_columns } }: 
             </span>
           ),
       )}
-    </span>
-  );
-}
-
-/** The parts of a node's name, such as catalog, schema and table; none: everything. */
-export function namesOf(node: object): string[] {
-  const { catalog, schema, table, routine, engine, as } = node as Record<string, unknown>;
-  if (engine === true) return ['the engine'];
-  if (as !== undefined) return [`acting as ${nameOfPrincipal(as)}`];
-  return [catalog, schema, table, routine].filter((name) => typeof name === 'string');
-}
-
-export function nameOfPrincipal(principal: unknown): string {
-  const { name, id, type } = principal as { name?: string; id?: number; type: string };
-  return name ?? (type === 'everyone' ? 'Everyone' : `${type} ${id ?? ''}`);
-}
-
-export function pathText(node: object): string {
-  return namesOf(node).join('.') || 'everything';
-}
-
-/** A node as SQL writes it, the last name strong. */
-export function Path({ node }: { node: object }) {
-  const names = namesOf(node);
-  const last = names.pop() ?? 'everything';
-  return (
-    <span className="path">
-      {names.map((name) => `${name}.`)}
-      <b>{last}</b>
     </span>
   );
 }
